@@ -1,0 +1,98 @@
+#include "core/base/log.h"
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/dist_sink.h>
+#include <spdlog/sinks/rotating_file_sink.h>
+
+#include <cstdlib>
+#include <mutex>
+
+namespace headwise {
+
+namespace {
+
+using DistSink = spdlog::sinks::dist_sink_mt;
+
+DistSink& sinks()
+{
+    static const auto dist = std::make_shared<DistSink>();
+    return *dist;
+}
+
+class CallbackSink : public spdlog::sinks::base_sink<std::mutex> {
+public:
+    explicit CallbackSink(LogLine line)
+        : m_line(std::move(line))
+    {
+    }
+
+protected:
+    void sink_it_(const spdlog::details::log_msg& message) override
+    {
+        spdlog::memory_buf_t text;
+        formatter_->format(message, text);
+        const auto level = spdlog::level::to_string_view(message.level);
+        m_line({level.data(), level.size()}, {text.data(), text.size()});
+    }
+    void flush_() override { }
+
+private:
+    LogLine m_line;
+};
+
+} // namespace
+
+spdlog::logger& logger()
+{
+    static spdlog::logger instance(
+        "headwise", std::shared_ptr<spdlog::sinks::sink>(&sinks(), [](auto*) { /* owned by sinks() */ }));
+    return instance;
+}
+
+Result<Done> logToFile(const std::filesystem::path& file)
+{
+    std::error_code code;
+    std::filesystem::create_directories(file.parent_path(), code);
+    try {
+        sinks().add_sink(std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file.string(), 1 << 20, 3));
+    } catch (const spdlog::spdlog_ex& e) {
+        return Error{ErrorCode::Io, "Cannot write the log file '" + file.string() + "': " + e.what() + "."};
+    }
+    logger().flush_on(spdlog::level::info);
+    return Done{};
+}
+
+void logTo(LogLine line)
+{
+    auto sink = std::make_shared<CallbackSink>(std::move(line));
+    sink->set_pattern("%H:%M:%S  %v");
+    sinks().add_sink(std::move(sink));
+}
+
+Result<Done> setLogLevel(std::string_view level)
+{
+    const auto value = spdlog::level::from_str(std::string(level));
+    if (value == spdlog::level::off && level != "off") {
+        return Error{ErrorCode::InvalidArgument, "There is no log level '" + std::string(level)
+                                                     + "'; use trace, debug, info, warning, error or off."};
+    }
+    logger().set_level(value);
+    return Done{};
+}
+
+std::filesystem::path stateFolder()
+{
+    const char* state = std::getenv("XDG_STATE_HOME");
+    if (state && *state == '/')
+        return std::filesystem::path(state) / "headwise";
+    const char* home = std::getenv("HOME");
+    return std::filesystem::path(home && *home ? home : "/tmp") / ".local/state/headwise";
+}
+
+std::string_view versionText()
+{
+    return HEADWISE_VERSION;
+}
+
+} // namespace headwise

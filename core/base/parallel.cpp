@@ -1,0 +1,118 @@
+#include "core/base/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <thread>
+
+#ifdef HEADWISE_PARALLEL_STD
+#include <vector>
+#else
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#endif
+
+extern "C" void openblas_set_num_threads(int);
+
+namespace headwise {
+
+namespace {
+
+// Before main, so that no product of the program is ever split by OpenBLAS as well.
+[[maybe_unused]] const bool blasIsSerial = (openblas_set_num_threads(1), true);
+
+int threadCount(const Task& task)
+{
+    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    return task.threads > 0 ? task.threads : cores;
+}
+
+/// The bookkeeping that every worker shares.
+class Progress {
+public:
+    Progress(int count, const Task& task, std::string_view step)
+        : m_count(count)
+        , m_task(task)
+        , m_step(step)
+    {
+    }
+
+    void runOne(const std::function<Result<Done>(int)>& body, int index)
+    {
+        if (m_failed || m_task.cancelled())
+            return;
+        std::optional<Error> error;
+        try {
+            const Result<Done> result = body(index);
+            if (!result)
+                error = result.error();
+        } catch (const std::bad_alloc&) {
+            error = Error{ErrorCode::OutOfMemory, "There is not enough memory for this operation."};
+        }
+        const std::lock_guard lock(m_mutex);
+        if (error && !m_error) {
+            m_error = std::move(error);
+            m_failed = true;
+        } else if (!error) {
+            m_task.report(++m_done, m_count, m_step);
+        }
+    }
+
+    Result<Done> result() const
+    {
+        if (m_error)
+            return *m_error;
+        if (m_done < m_count)
+            return stopped();
+        return Done{};
+    }
+
+private:
+    int m_count;
+    const Task& m_task;
+    std::string_view m_step;
+    std::mutex m_mutex;
+    std::atomic<bool> m_failed = false;
+    std::optional<Error> m_error;
+    int m_done = 0;
+};
+
+} // namespace
+
+#ifdef HEADWISE_PARALLEL_STD
+
+Result<Done> parallelFor(int count, const Task& task, std::string_view step,
+                         const std::function<Result<Done>(int)>& body)
+{
+    Progress progress(count, task, step);
+    std::atomic<int> next = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < std::min(count, threadCount(task)); ++i) {
+            threads.emplace_back([&] {
+                for (int index = next++; index < count; index = next++)
+                    progress.runOne(body, index);
+            });
+        }
+    }
+    return progress.result();
+}
+
+#else
+
+Result<Done> parallelFor(int count, const Task& task, std::string_view step,
+                         const std::function<Result<Done>(int)>& body)
+{
+    Progress progress(count, task, step);
+    tbb::task_arena arena(threadCount(task));
+    arena.execute([&] {
+        tbb::parallel_for(0, count, [&](int index) { progress.runOne(body, index); });
+    });
+    return progress.result();
+}
+
+#endif
+
+} // namespace headwise

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "core/base/result.h"
+
+#include <functional>
+#include <stop_token>
+#include <string_view>
+
+namespace headwise {
+
+/// The caller's side of a long operation: may it go on, and how far is it?
+///
+/// Passed by const reference as the last argument of every core function that can take longer than
+/// about 50 ms. Such a function calls `cancelled()` at least that often, returns `stopped()` as soon
+/// as it is true, and calls `report()` with `done` never decreasing and ending at `total`.
+///
+/// `Task{}` is a task nobody cancels and nobody watches; tests and command-line tools use it.
+/// Both functions may be called from several worker threads at once if `onProgress` allows it.
+struct Task {
+    std::stop_token stop;
+    /// (done, total, step). `step` is a short noun phrase, valid during the call only.
+    std::function<void(int, int, std::string_view)> onProgress;
+    int threads = 0; ///< At most this many at once; 0 means one per core.
+
+    bool cancelled() const { return stop.stop_requested(); }
+    void report(int done, int total, std::string_view step) const
+    {
+        if (onProgress)
+            onProgress(done, total, step);
+    }
+};
+
+/// The value to return from a task that noticed `cancelled()`.
+inline Error stopped()
+{
+    return {ErrorCode::Cancelled, "The operation was cancelled."};
+}
+
+} // namespace headwise

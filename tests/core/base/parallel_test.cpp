@@ -1,0 +1,80 @@
+#include "core/base/parallel.h"
+
+#include "tests/support/matchers.h"
+
+#include <atomic>
+#include <numeric>
+
+using namespace headwise;
+
+class ParallelTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void runsEveryIndexOnce()
+    {
+        for (const int threads : {0, 1, 3}) {
+            Task task;
+            task.threads = threads;
+            std::vector<std::atomic<int>> runs(100);
+            QVERIFY(test::isOk(parallelFor(100, task, "items", [&](int i) -> Result<Done> {
+                ++runs[i];
+                return Done{};
+            })));
+            for (const auto& count : runs)
+                QCOMPARE(count.load(), 1);
+        }
+    }
+
+    void reportsEachStepAndEndsAtTheTotal()
+    {
+        std::vector<int> reported;
+        Task task;
+        task.onProgress = [&](int done, int total, std::string_view step) {
+            QCOMPARE(total, 20);
+            QCOMPARE(step, std::string_view("heads"));
+            reported.push_back(done);
+        };
+        QVERIFY(test::isOk(parallelFor(20, task, "heads", [](int) -> Result<Done> { return Done{}; })));
+        std::vector<int> expected(20);
+        std::iota(expected.begin(), expected.end(), 1);
+        QCOMPARE(reported, expected);
+    }
+
+    void returnsTheErrorOfABody()
+    {
+        const auto result = parallelFor(50, Task{}, "items", [](int i) -> Result<Done> {
+            if (i == 17)
+                return Error{ErrorCode::Corrupt, "Item 17 is bad."};
+            return Done{};
+        });
+        QVERIFY(test::failsWith(result, ErrorCode::Corrupt, "17"));
+    }
+
+    void aFullMemoryIsAnErrorAndNotACrash()
+    {
+        const auto result
+            = parallelFor(2, Task{}, "items", [](int) -> Result<Done> { throw std::bad_alloc(); });
+        QVERIFY(test::failsWith(result, ErrorCode::OutOfMemory, "memory"));
+    }
+
+    void stopsWhenAsked()
+    {
+        std::stop_source stop;
+        Task task;
+        task.stop = stop.get_token();
+        std::atomic<int> runs = 0;
+        const auto result = parallelFor(10000, task, "items", [&](int) -> Result<Done> {
+            if (++runs == 5)
+                stop.request_stop();
+            return Done{};
+        });
+        QVERIFY(test::failsWith(result, ErrorCode::Cancelled, "cancelled"));
+        QVERIFY(runs < 10000);
+    }
+
+    void nothingToDoIsGood() { QVERIFY(test::isOk(parallelFor(0, Task{}, "items", nullptr))); }
+};
+
+QTEST_APPLESS_MAIN(ParallelTest)
+#include "parallel_test.moc"

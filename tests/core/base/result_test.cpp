@@ -1,0 +1,41 @@
+#include "core/base/result.h"
+
+#include "tests/support/matchers.h"
+
+using namespace headwise;
+
+class ResultTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void holdsAValueOrAnError()
+    {
+        const Result<int> good = 7;
+        QVERIFY(good);
+        QCOMPARE(*good, 7);
+        const Result<int> bad = Error{ErrorCode::Corrupt, "Tensor 'a' is too short."};
+        QVERIFY(test::failsWith(bad, ErrorCode::Corrupt, "'a'"));
+    }
+
+    void movesItsValueOut()
+    {
+        Result<std::vector<int>> result = std::vector{1, 2, 3};
+        const std::vector<int> taken = std::move(result).value();
+        QCOMPARE(taken.size(), std::size_t{3});
+    }
+
+    void everyCodeHasItsName()
+    {
+        QCOMPARE(errorName(ErrorCode::InvalidArgument), std::string_view("InvalidArgument"));
+        QCOMPARE(errorName(ErrorCode::NotFound), std::string_view("NotFound"));
+        QCOMPARE(errorName(ErrorCode::Unsupported), std::string_view("Unsupported"));
+        QCOMPARE(errorName(ErrorCode::Corrupt), std::string_view("Corrupt"));
+        QCOMPARE(errorName(ErrorCode::Io), std::string_view("Io"));
+        QCOMPARE(errorName(ErrorCode::OutOfMemory), std::string_view("OutOfMemory"));
+        QCOMPARE(errorName(ErrorCode::Cancelled), std::string_view("Cancelled"));
+        QCOMPARE(errorName(ErrorCode::Internal), std::string_view("Internal"));
+    }
+};
+
+QTEST_APPLESS_MAIN(ResultTest)
+#include "result_test.moc"

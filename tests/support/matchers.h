@@ -1,0 +1,68 @@
+#pragma once
+
+#include "core/base/result.h"
+
+#include <Eigen/Core>
+#include <QString>
+#include <QTest>
+
+#include <filesystem>
+#include <string_view>
+
+namespace headwise::test {
+
+/// The text a failed check prints: "Corrupt: Tensor …".
+inline QByteArray printed(const Error& error)
+{
+    const auto name = errorName(error.code);
+    return QByteArray(name.data(), static_cast<qsizetype>(name.size())) + ": " + QByteArray::fromStdString(error.message);
+}
+
+template <typename T>
+bool isOk(const Result<T>& result)
+{
+    if (!result)
+        qWarning("failed with %s", printed(result.error()).constData());
+    return result.has_value();
+}
+
+/// The code and the part of the sentence that must help the user (a tensor name, two shapes).
+template <typename T>
+bool failsWith(const Result<T>& result, ErrorCode code, std::string_view part)
+{
+    if (result) {
+        qWarning("it succeeded");
+        return false;
+    }
+    const bool right = result.error().code == code && result.error().message.find(part) != std::string::npos;
+    if (!right)
+        qWarning("failed with %s", printed(result.error()).constData());
+    return right;
+}
+
+/// Same shape, and no entry further away than `tolerance` times the largest magnitude expected. NaN is never close.
+template <typename A, typename B>
+bool isClose(const Eigen::MatrixBase<A>& actual, const Eigen::MatrixBase<B>& expected, double tolerance)
+{
+    if (actual.rows() != expected.rows() || actual.cols() != expected.cols()) {
+        qWarning("shape [%d, %d], expected [%d, %d]", int(actual.rows()), int(actual.cols()), int(expected.rows()),
+                 int(expected.cols()));
+        return false;
+    }
+    if (expected.size() == 0)
+        return true;
+    using Complex = std::complex<double>;
+    const double error = (actual.template cast<Complex>() - expected.template cast<Complex>()).cwiseAbs().maxCoeff();
+    const double size = expected.template cast<Complex>().cwiseAbs().maxCoeff();
+    const bool close = error <= tolerance * size && actual.allFinite();
+    if (!close)
+        qWarning("largest difference %g, allowed %g", error, tolerance * size);
+    return close;
+}
+
+inline std::filesystem::path testData(std::string_view name)
+{
+    return std::filesystem::path(HEADWISE_TEST_DATA) / name;
+}
+
+} // namespace headwise::test
