@@ -1,0 +1,131 @@
+#pragma once
+
+#include "core/base/task.h"
+
+#include <QFutureWatcher>
+#include <QObject>
+#include <QPointer>
+#include <QString>
+#include <QThreadPool>
+#include <QtConcurrentRun>
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <new>
+
+namespace headwise::ui {
+
+/// One question whose answer takes a while, asked from the GUI thread, answered on a pool thread.
+///
+/// Starting a job that is still running supersedes it: the old work is asked to stop and its answer
+/// is dropped, so a view never shows the answer to an earlier question. Cancelling and destroying
+/// the job do the same. Every signal and callback arrives on the thread the Job lives in.
+///
+/// `work` runs on another thread. It must own everything it uses: capture by value, shared_ptr to
+/// const data, no `this`, no QObject. It is a core call, nothing more.
+class Job : public QObject {
+    Q_OBJECT
+
+public:
+    explicit Job(QObject* parent = nullptr);
+    ~Job() override;
+
+    /// \param work Result<T>(const Task&), runs on the pool.
+    /// \param done void(Result<T>), runs here, unless superseded, cancelled or destroyed before.
+    template <typename Work, typename DoneFn>
+    void start(const QString& title, Work work, DoneFn done);
+
+    void cancel();
+    bool isRunning() const { return m_watcher != nullptr; }
+    const QString& title() const { return m_title; } ///< Of the newest start; empty before the first.
+
+    /// At most this many threads inside the work started from now on; 0 means one per core.
+    void setThreads(int threads) { m_threads = threads; }
+
+signals:
+    void started(const QString& title);
+    void progressed(int permille,
+                    const QString& step); ///< "37 of 144 heads"; at most 25 times a second (QFuture).
+    void finished();                      ///< Exactly once per started(), before `done`.
+
+private:
+    void abandon();
+
+    std::stop_source m_stop;
+    QFutureWatcherBase* m_watcher = nullptr;
+    QString m_title;
+    int m_threads = 0;
+};
+
+/// Waits until no work of any job runs, for the moment after the window has closed. False if some still does.
+bool waitForJobs(std::chrono::milliseconds patience);
+
+namespace detail {
+
+/// Roomier than the cores and never waited for at exit: work that cannot be interrupted (one large LAPACK call)
+/// neither delays the question that superseded it nor the closing of the window.
+QThreadPool& jobPool();
+
+QString stepText(int done, int total, std::string_view step);
+
+/// A task whose progress goes to `promise`, in thousandths.
+template <typename Answer>
+Task taskFor(QPromise<Answer>& promise, std::stop_token stop, int threads)
+{
+    promise.setProgressRange(0, 1000);
+    const auto report = [&promise](int done, int total, std::string_view step) {
+        const int permille = total > 0 ? static_cast<int>(1000LL * done / total) : 0;
+        promise.setProgressValueAndText(permille, stepText(done, total, step));
+    };
+    return {.stop = std::move(stop), .onProgress = report, .threads = threads};
+}
+
+/// Core does not throw; whatever arrives here all the same must not vanish with the thread.
+template <typename Work>
+auto runGuarded(Work& work, const Task& task) -> std::invoke_result_t<Work&, const Task&>
+{
+    try {
+        return work(task);
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorCode::OutOfMemory, "There is not enough memory for this operation."};
+    } catch (const std::exception& e) {
+        return Error{ErrorCode::Internal, e.what()};
+    }
+}
+
+} // namespace detail
+
+template <typename Work, typename DoneFn>
+void Job::start(const QString& title, Work work, DoneFn done)
+{
+    using Answer = std::invoke_result_t<Work&, const Task&>;
+
+    if (isRunning())
+        cancel();
+    m_stop = std::stop_source();
+    m_title = title;
+
+    auto* watcher = new QFutureWatcher<Answer>(this);
+    m_watcher = watcher;
+    connect(watcher, &QFutureWatcherBase::progressValueChanged, this,
+            [this, watcher](int value) { emit progressed(value, watcher->progressText()); });
+    connect(watcher, &QFutureWatcherBase::finished, this, [this, watcher, done = std::move(done)]() mutable {
+        Answer answer = watcher->future().takeResult();
+        auto callback = std::move(done); // `watcher` and this lambda may go away below.
+        abandon();
+        const QPointer<Job> self(this);
+        emit finished();
+        if (self)
+            callback(std::move(answer));
+    });
+    emit started(title);
+    watcher->setFuture(QtConcurrent::run(&detail::jobPool(),
+                                         [work = std::move(work), stop = m_stop.get_token(),
+                                          threads = m_threads](QPromise<Answer>& promise) mutable {
+                                             promise.addResult(detail::runGuarded(
+                                                 work, detail::taskFor(promise, std::move(stop), threads)));
+                                         }));
+}
+
+} // namespace headwise::ui
