@@ -74,8 +74,9 @@ Result<Done> setLogLevel(std::string_view level)
 {
     const auto value = spdlog::level::from_str(std::string(level));
     if (value == spdlog::level::off && level != "off") {
-        return Error{ErrorCode::InvalidArgument, "There is no log level '" + std::string(level)
-                                                     + "'; use trace, debug, info, warning, error or off."};
+        return Error{ErrorCode::InvalidArgument,
+                     "There is no log level '" + std::string(level)
+                         + "'; use trace, debug, info, warning, error or off."};
     }
     logger().set_level(value);
     return Done{};

@@ -107,9 +107,7 @@ Result<Done> parallelFor(int count, const Task& task, std::string_view step,
 {
     Progress progress(count, task, step);
     tbb::task_arena arena(threadCount(task));
-    arena.execute([&] {
-        tbb::parallel_for(0, count, [&](int index) { progress.runOne(body, index); });
-    });
+    arena.execute([&] { tbb::parallel_for(0, count, [&](int index) { progress.runOne(body, index); }); });
     return progress.result();
 }
 

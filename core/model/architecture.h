@@ -1,0 +1,47 @@
+#pragma once
+
+#include "core/base/task.h"
+#include "core/model/weights.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace headwise {
+
+/// One family's translation into canonical weights: a row of a table, not a class.
+struct Architecture {
+    std::string_view name; ///< "gpt2"
+    bool (*matches)(const nlohmann::json& config);
+    /// Every key and its default. A key whose value changes the function and is not supported is refused, named with its value.
+    /// Errors: Corrupt (a required key is missing or of the wrong kind), Unsupported.
+    Result<ModelConfig> (*readConfig)(const nlohmann::json& config);
+    /// A recipe for every canonical tensor, each shape checked against the config; reads no numbers.
+    /// Errors: NotFound (missing tensors), Corrupt (misshapen ones), Unsupported (unexpected ones), all of a kind in one sentence.
+    Result<ModelWeights> (*load)(const ModelConfig& config, std::shared_ptr<const WeightMap> file);
+};
+
+/// All families, in the order they are tried.
+std::span<const Architecture> architectures();
+
+/// Where a model is and what the user said about it.
+struct ModelSource {
+    std::filesystem::path path;                      ///< A folder or one weights file.
+    std::optional<std::filesystem::path> configFile; ///< --config
+    std::map<std::string, std::string> overrides;    ///< --set key=value, in the config file's own keys
+};
+
+/// The config alone: enough for `info` on a folder without weights.
+Result<ModelConfig> readModelConfig(const ModelSource& source);
+
+/// Maps the files, finds the family, checks every tensor; reads headers only.
+/// Errors: NotFound, Corrupt, Unsupported, Io, each a sentence that says what to do.
+Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source, const Task& task);
+
+} // namespace headwise

@@ -1,0 +1,142 @@
+#pragma once
+
+#include "core/base/task.h"
+#include "core/model/head_id.h"
+#include "core/model/weights.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace headwise {
+
+/// What is done to the weights before they are looked at; every step keeps the model's function.
+struct Processing {
+    bool foldLayerNorm = true;
+    bool centerWritingWeights = true;
+    bool centerUnembed = true;
+    bool foldValueBiases = true;
+    bool refactorAttention = false; ///< Implies foldValueBiases.
+    bool foldBiases = true; ///< Of foldLayerNorm: norm biases too. Without, they stay in the norm, rescaled.
+    bool centerWeights =
+        true; ///< Of foldLayerNorm under LayerNorm: subtract the mean over d_model from what reads.
+
+    bool operator==(const Processing&) const = default;
+
+    static Processing none() { return {false, false, false, false, false, true, true}; }
+};
+
+/// How much the user wants a step: a Default step that would change the function is skipped with a warning, a Required
+/// one is refused.
+enum class StepWish { Default, Required, Off };
+
+struct ProcessingWish {
+    StepWish foldLayerNorm = StepWish::Default;
+    StepWish centerWritingWeights = StepWish::Default;
+    StepWish centerUnembed = StepWish::Default;
+    StepWish foldValueBiases = StepWish::Default;
+    StepWish refactorAttention = StepWish::Off;
+    bool foldBiases = true;
+    bool centerWeights = true;
+
+    bool operator==(const ProcessingWish&) const = default;
+};
+
+/// One step as it was decided for one model.
+struct StepOutcome {
+    std::string name; ///< As on the command line: "fold-layer-norm".
+    bool applied = false;
+    std::string reason; ///< Why it was skipped; empty when it was applied.
+
+    bool operator==(const StepOutcome&) const = default;
+};
+
+struct ProcessingPlan {
+    Processing applied = Processing::none();
+    std::vector<StepOutcome> steps;    ///< In the order they are done, only those asked for.
+    std::vector<std::string> warnings; ///< A sentence per skipped step and per change of layout.
+};
+
+/// Decides which steps keep this model's function; reads no more than norms and biases.
+/// Errors: InvalidArgument if a required step cannot be done, naming the step and the reason.
+Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const ProcessingWish& wish);
+
+/// A normalisation as it stands after processing.
+template <typename Scalar>
+struct Norm {
+    NormKind kind = NormKind::None;
+    double eps = 0;
+    RowVector<Scalar> w; ///< [d], the effective factor (1 + w where the family has an offset); empty: ones.
+    RowVector<Scalar> b; ///< [d]; empty: zeros.
+};
+
+/// One query head, with K and V of its group.
+template <typename Scalar>
+struct HeadWeights {
+    Matrix<Scalar> W_Q, W_K, W_V;    // [d, r]
+    RowVector<Scalar> b_Q, b_K, b_V; // [r], zeros if absent
+    Matrix<Scalar> W_O;              // [r, d]
+};
+
+template <typename Scalar>
+struct MlpWeights {
+    Matrix<Scalar> W_in, W_gate;          // [d, f]; W_gate empty unless gated
+    RowVector<Scalar> b_in, b_gate, b_up; // [f]; zeros if absent; b_gate and b_up empty unless gated
+    Matrix<Scalar> W_out;                 // [f, d]
+    RowVector<Scalar> b_out;              // [d]
+    Norm<Scalar> ln;                      // solu_ln only: after the activation, over f
+};
+
+/// Canonical weights after processing. Another type than ModelWeights, so that raw weights cannot be analysed by
+/// mistake; a plan without steps gives the raw ones.
+///
+/// Holds only vectors (γ, β, means, bias sums); each read applies them, in double whatever the Scalar. A cheap handle;
+/// may be read from any thread.
+class ProcessedWeights {
+public:
+    /// Of the processed model: folded norms have no parameters, refactoring ungroups K and V.
+    const ModelConfig& config() const;
+    const ProcessingPlan& plan() const;
+    const ModelWeights& original() const;
+
+    template <typename Scalar>
+    HeadWeights<Scalar> head(HeadId id) const;
+    template <typename Scalar>
+    RowVector<Scalar> b_O(int layer) const; ///< [d], zeros if absent
+    template <typename Scalar>
+    MlpWeights<Scalar> mlp(int layer) const;
+    template <typename Scalar>
+    Norm<Scalar> ln1(int layer) const;
+    template <typename Scalar>
+    Norm<Scalar> ln2(int layer) const; ///< The layer's ln1 where parallel blocks share it.
+    template <typename Scalar>
+    Norm<Scalar> lnFinal() const;
+
+    template <typename Scalar>
+    Matrix<Scalar> W_E(Eigen::Index firstToken, Eigen::Index count) const; ///< [count, d]
+    template <typename Scalar>
+    Matrix<Scalar> W_pos(Eigen::Index first,
+                         Eigen::Index count) const; ///< [count, d]; learned positions only
+    template <typename Scalar>
+    Matrix<Scalar> W_U(Eigen::Index firstToken, Eigen::Index count) const; ///< [d, count]
+    template <typename Scalar>
+    RowVector<Scalar> b_U(Eigen::Index firstToken, Eigen::Index count) const; ///< [count], zeros if absent
+
+    /// The same weights rounded as `process` stores them: to float32 unless the file is float64.
+    ProcessedWeights asStored() const;
+
+private:
+    friend Result<std::shared_ptr<const ProcessedWeights>>
+    process(std::shared_ptr<const ModelWeights> weights, ProcessingPlan plan, const Task& task);
+    struct State;
+    explicit ProcessedWeights(std::shared_ptr<const State> state);
+
+    std::shared_ptr<const State> m_state;
+};
+
+/// Computes the vectors the plan needs (one pass over W_U for its means).
+/// Errors: Cancelled.
+Result<std::shared_ptr<const ProcessedWeights>> process(std::shared_ptr<const ModelWeights> weights,
+                                                        ProcessingPlan plan, const Task& task);
+
+} // namespace headwise

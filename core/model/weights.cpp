@@ -1,0 +1,83 @@
+#include "core/model/weights.h"
+
+#include <array>
+#include <cassert>
+#include <utility>
+
+namespace headwise {
+
+std::string_view tensorKindName(TensorKind kind)
+{
+    static constexpr std::array<std::string_view, 27> names{
+        "W_E",  "W_pos", "W_Q",   "W_K",      "W_V",      "W_O",        "b_Q",        "b_K",    "b_V",
+        "b_O",  "ln1.w", "ln1.b", "ln2.w",    "ln2.b",    "W_in",       "b_in",       "W_gate", "b_gate",
+        "b_up", "W_out", "b_out", "mlp.ln.w", "mlp.ln.b", "ln_final.w", "ln_final.b", "W_U",    "b_U"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+ModelWeights::ModelWeights(ModelConfig config, std::shared_ptr<const WeightMap> file)
+    : m_config(std::move(config))
+    , m_file(std::move(file))
+{
+}
+
+void ModelWeights::add(TensorKind kind, int layer, int head, const TensorView& view)
+{
+    m_views.insert_or_assign({kind, layer, head}, view);
+}
+
+const TensorView* ModelWeights::find(TensorKind kind, int layer, int head) const
+{
+    const auto found = m_views.find({kind, layer, head});
+    return found == m_views.end() ? nullptr : &found->second;
+}
+
+bool ModelWeights::has(TensorKind kind, int layer, int head) const
+{
+    return find(kind, layer, head) != nullptr;
+}
+
+template <typename Scalar>
+Matrix<Scalar> ModelWeights::readBlock(TensorView view, Eigen::Index row, Eigen::Index col, Eigen::Index rows,
+                                       Eigen::Index cols) const
+{
+    assert(row >= 0 && col >= 0 && row + rows <= view.rows && col + cols <= view.cols);
+    view.offset += row * view.rowStride + col * view.colStride;
+    view.rows = rows;
+    view.cols = cols;
+    Matrix<Scalar> out;
+    m_file->read(view, out);
+    return out;
+}
+
+template <typename Scalar>
+Matrix<Scalar> ModelWeights::read(TensorKind kind, int layer, int head) const
+{
+    const TensorView* view = find(kind, layer, head);
+    return view ? readBlock<Scalar>(*view, 0, 0, view->rows, view->cols) : Matrix<Scalar>();
+}
+
+template <typename Scalar>
+Matrix<Scalar> ModelWeights::readRows(TensorKind kind, Eigen::Index first, Eigen::Index count) const
+{
+    const TensorView* view = find(kind, 0, 0);
+    assert(view);
+    return readBlock<Scalar>(*view, first, 0, count, view->cols);
+}
+
+template <typename Scalar>
+Matrix<Scalar> ModelWeights::readColumns(TensorKind kind, Eigen::Index first, Eigen::Index count) const
+{
+    const TensorView* view = find(kind, 0, 0);
+    assert(view);
+    return readBlock<Scalar>(*view, 0, first, view->rows, count);
+}
+
+template Matrix<float> ModelWeights::read(TensorKind, int, int) const;
+template Matrix<double> ModelWeights::read(TensorKind, int, int) const;
+template Matrix<float> ModelWeights::readRows(TensorKind, Eigen::Index, Eigen::Index) const;
+template Matrix<double> ModelWeights::readRows(TensorKind, Eigen::Index, Eigen::Index) const;
+template Matrix<float> ModelWeights::readColumns(TensorKind, Eigen::Index, Eigen::Index) const;
+template Matrix<double> ModelWeights::readColumns(TensorKind, Eigen::Index, Eigen::Index) const;
+
+} // namespace headwise

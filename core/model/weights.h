@@ -1,0 +1,97 @@
+#pragma once
+
+#include "core/base/matrix.h"
+#include "core/io/weight_map.h"
+#include "core/model/config.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace headwise {
+
+/// Every tensor a model can have, by the field's names.
+///
+/// THE CONVENTION, once for the whole program: activations are row vectors, y = x W + b; rows of a matrix index the
+/// input, columns the output. V = d_vocab, d = d_model, r = d_head, f = d_mlp, n = n_ctx.
+enum class TensorKind {
+    W_E,        ///< [V, d], row = token
+    W_pos,      ///< [n, d], learned positions only
+    W_Q,        ///< [d, r], one per query head
+    W_K,        ///< [d, r], one per key/value head
+    W_V,        ///< [d, r], one per key/value head
+    W_O,        ///< [r, d], one per query head
+    b_Q,        ///< [1, r], one per query head
+    b_K,        ///< [1, r], one per key/value head
+    b_V,        ///< [1, r], one per key/value head
+    b_O,        ///< [1, d], one per layer
+    ln1_w,      ///< [1, d]
+    ln1_b,      ///< [1, d]
+    ln2_w,      ///< [1, d]
+    ln2_b,      ///< [1, d]
+    W_in,       ///< [d, f], "up" in gated MLPs
+    b_in,       ///< [1, f]; in a gated MLP added after the product, as TransformerLens does
+    W_gate,     ///< [d, f], gated MLPs only
+    b_gate,     ///< [1, f], inside the activation
+    b_up,       ///< [1, f], gated MLPs only: added to x W_in before the product
+    W_out,      ///< [f, d]
+    b_out,      ///< [1, d]
+    mlp_ln_w,   ///< [1, f], solu_ln only
+    mlp_ln_b,   ///< [1, f], solu_ln only
+    ln_final_w, ///< [1, d]
+    ln_final_b, ///< [1, d]
+    W_U,        ///< [d, V]
+    b_U,        ///< [1, V]
+};
+
+std::string_view tensorKindName(TensorKind kind); ///< "W_Q", "ln1.w"
+
+/// A model's weights in canonical names and shapes, each a recipe: which rectangle of which stored tensor, by strides.
+///
+/// Owns no numbers; a matrix is read from the mapped file when it is asked for. Every recipe was checked against the
+/// config and the file by the loader, so reading cannot fail. Absent biases and norms are absent here too.
+class ModelWeights {
+public:
+    ModelWeights(ModelConfig config, std::shared_ptr<const WeightMap> file);
+
+    const ModelConfig& config() const { return m_config; }
+    const WeightMap& file() const { return *m_file; }
+
+    /// What the loader worked around or ignored, a sentence each.
+    const std::vector<std::string>& warnings() const { return m_warnings; }
+    void addWarning(std::string sentence) { m_warnings.push_back(std::move(sentence)); }
+
+    /// \param layer 0 for tensors that exist once per model
+    /// \param head  query head for W_Q, b_Q, W_O; key/value head for W_K, W_V, b_K, b_V; 0 otherwise
+    void add(TensorKind kind, int layer, int head, const TensorView& view);
+
+    bool has(TensorKind kind, int layer = 0, int head = 0) const;
+
+    /// The whole tensor in its canonical shape; [0, 0] if it is absent.
+    template <typename Scalar>
+    Matrix<Scalar> read(TensorKind kind, int layer = 0, int head = 0) const;
+
+    /// Rows [first, first + count) of a tensor that is present once per model (W_E, W_pos by blocks).
+    template <typename Scalar>
+    Matrix<Scalar> readRows(TensorKind kind, Eigen::Index first, Eigen::Index count) const;
+
+    /// Columns [first, first + count) of a tensor that is present once per model (W_U by blocks).
+    template <typename Scalar>
+    Matrix<Scalar> readColumns(TensorKind kind, Eigen::Index first, Eigen::Index count) const;
+
+private:
+    const TensorView* find(TensorKind kind, int layer, int head) const;
+    template <typename Scalar>
+    Matrix<Scalar> readBlock(TensorView view, Eigen::Index row, Eigen::Index col, Eigen::Index rows,
+                             Eigen::Index cols) const;
+
+    ModelConfig m_config;
+    std::shared_ptr<const WeightMap> m_file;
+    std::map<std::tuple<TensorKind, int, int>, TensorView> m_views;
+    std::vector<std::string> m_warnings;
+};
+
+} // namespace headwise
