@@ -1,0 +1,68 @@
+#pragma once
+
+#include "core/analysis/result_set.h"
+#include "core/circuits/circuits.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headwise {
+
+enum class Precision { F32, F64 };
+
+struct AnalysisOptions {
+    std::vector<HeadId> heads; ///< Empty: all. Others stay NaN in per-head arrays and are absent from tables.
+    Embedding embedding = Embedding::Raw;
+    Precision precision = Precision::F32; ///< Of the arrays, and of the token-side products.
+    int tableSize = 10;                   ///< k of the top-k tables.
+    std::vector<bool>
+        unusedTokens; ///< true: an id without a token, left out of tables and ranks; empty: none.
+
+    bool operator==(const AnalysisOptions&) const = default;
+};
+
+/// What every analysis of one run shares.
+struct AnalysisContext {
+    Circuits circuits;
+    std::shared_ptr<const TokenSide> tokens; ///< Null where no asked analysis needs it.
+    AnalysisOptions options;
+};
+
+struct AnalysisCost {
+    double flops = 0;
+    double bytes = 0; ///< Of working memory and results.
+};
+
+/// One row of the catalogue: everything the program knows about an analysis. A new analysis is one file in core/analysis
+/// and one line in the table.
+struct Analysis {
+    std::string_view id;       ///< "spectra", as in --analyses
+    std::string_view number;   ///< "E1–E3", the catalogue of the field
+    std::string_view title;    ///< "Singular values, norms and ranks"
+    std::string_view formula;  ///< One line
+    std::string_view citation; ///< Paper, section
+    bool needsTokens = false;  ///< Whether context.tokens must be there.
+    bool isDefault = false;    ///< Part of `analyze` without --analyses (tables: within their budget).
+    /// Empty if it applies to this model, else one sentence why not.
+    std::string (*whyNot)(const ModelConfig& config, const AnalysisOptions& options);
+    AnalysisCost (*cost)(const ModelConfig& config, const AnalysisOptions& options);
+    Result<ResultSet> (*run)(const AnalysisContext& context, const Task& task);
+};
+
+/// All analyses, in the order in which they are listed and run.
+std::span<const Analysis> catalogue();
+const Analysis* findAnalysis(std::string_view id);
+
+/// Runs `chosen` (token side computed once if any needs it) and merges what they return; those that do not apply are
+/// left out with a warning.
+/// Errors: InvalidArgument (a head outside the model, k < 1), Cancelled, OutOfMemory.
+Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis* const> chosen,
+                              const AnalysisOptions& options, const Task& task);
+
+/// What `analyze` computes without --analyses: the same on every machine (DESIGN §3).
+std::vector<const Analysis*> defaultAnalyses(const ModelConfig& config, const AnalysisOptions& options);
+
+} // namespace headwise

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/analysis/result_set.h"
+#include "core/model/processing.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headwise {
+
+/// What a session knows of its model without the model's files (DESIGN §4, /model).
+struct ModelCard {
+    std::string name, architecture;
+    int nLayers = 0, nHeads = 0, nKvHeads = 0, dModel = 0, dHead = 0, dMlp = 0, dVocab = 0, nCtx = 0;
+    std::string positional, normalization;
+    std::string source; ///< The path it was opened from.
+    std::string sha256;
+
+    bool operator==(const ModelCard&) const = default;
+};
+
+ModelCard modelCard(const ModelWeights& weights);
+
+/// Everything we save, a plain value. Its layout on disk: FORMAT.md beside this file.
+struct Session {
+    std::string headwiseVersion, created, modified; ///< ISO 8601, UTC; filled on writing where empty.
+    int formatVersion = 1;                          ///< Above 1: read-only, some of it may be missing here.
+    ModelCard model;
+    Processing processing = Processing::none(); ///< What was applied.
+    std::string embedding = "raw";
+    std::vector<std::string> warnings;
+    std::vector<std::string> tokens;     ///< [d_vocab] as shown; empty without a tokenizer.
+    std::vector<std::string> tokenBytes; ///< [d_vocab] raw bytes.
+    ResultSet results; ///< Spectra, eigenvalues, scores, composition, tables, analyses, factors, embeddings.
+    std::map<std::string, std::string> notes; ///< "5.1" → text
+    std::vector<std::string> bookmarks;       ///< "5.1"
+    std::string view;                         ///< One JSON string; empty from `analyze`.
+
+    bool operator==(const Session&) const = default;
+};
+
+} // namespace headwise
