@@ -1,0 +1,677 @@
+// The reference: everything in one file, plain loops, double, no core, no linear algebra library.
+// Row vectors: y = x W + b.
+
+#include "tests/support/reference_forward.h"
+
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numbers>
+#include <optional>
+
+namespace headwise::test {
+
+namespace {
+
+using Vector = std::vector<double>;
+using Rows = std::vector<Vector>;
+using Tensors = std::map<std::string, StoredTensor>;
+
+QByteArray readBytes(const std::filesystem::path& path)
+{
+    QFile file(QString::fromStdString(path.string()));
+    if (!file.open(QIODevice::ReadOnly))
+        qFatal("cannot read %s", path.c_str());
+    return file.readAll();
+}
+
+QJsonObject readJson(const QByteArray& bytes)
+{
+    const QJsonDocument document = QJsonDocument::fromJson(bytes);
+    if (!document.isObject())
+        qFatal("not a JSON object");
+    return document.object();
+}
+
+// --- stored numbers -------------------------------------------------------------------------------------------------
+
+double fromHalf(std::uint16_t bits)
+{
+    const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+    const int exponent = (bits >> 10) & 31;
+    const int fraction = bits & 1023;
+    if (exponent == 0)
+        return sign * std::ldexp(fraction, -24);
+    if (exponent == 31)
+        return fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
+                             : sign * std::numeric_limits<double>::infinity();
+    return sign * std::ldexp(1024 + fraction, exponent - 25);
+}
+
+template <typename T>
+T load(const char* at)
+{
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+}
+
+double element(const QString& dtype, const char* data, std::size_t index)
+{
+    if (dtype == "F64")
+        return load<double>(data + 8 * index);
+    if (dtype == "F32")
+        return static_cast<double>(load<float>(data + 4 * index));
+    if (dtype == "F16")
+        return fromHalf(load<std::uint16_t>(data + 2 * index));
+    if (dtype == "BF16")
+        return static_cast<double>(
+            std::bit_cast<float>(static_cast<std::uint32_t>(load<std::uint16_t>(data + 2 * index)) << 16));
+    qFatal("the reference does not read dtype %s", qPrintable(dtype));
+}
+
+void readFile(const std::filesystem::path& path, Tensors& tensors)
+{
+    const QByteArray bytes = readBytes(path);
+    const auto length = static_cast<qsizetype>(load<std::uint64_t>(bytes.constData()));
+    const QJsonObject header = readJson(bytes.mid(8, length));
+    for (const QString& name : header.keys()) {
+        if (name == "__metadata__")
+            continue;
+        const QJsonObject entry = header[name].toObject();
+        StoredTensor tensor;
+        std::size_t count = 1;
+        for (const QJsonValue& size : entry["shape"].toArray()) {
+            tensor.shape.push_back(static_cast<std::size_t>(size.toInteger()));
+            count *= tensor.shape.back();
+        }
+        const char* data = bytes.constData() + 8 + length + entry["data_offsets"].toArray()[0].toInteger();
+        for (std::size_t i = 0; i < count; ++i)
+            tensor.values.push_back(element(entry["dtype"].toString(), data, i));
+        tensors[name.toStdString()] = std::move(tensor);
+    }
+}
+
+// --- the model, one plain struct ------------------------------------------------------------------------------------
+
+struct Linear {
+    std::size_t in = 0;
+    std::size_t out = 0;
+    Vector w; // [in, out]
+    Vector b; // [out], or empty
+};
+
+enum class NormKind { None, Layer, Rms };
+
+struct Norm {
+    NormKind kind = NormKind::None;
+    double eps = 1e-5;
+    Vector w;            // empty: ones
+    Vector b;            // empty: zeros
+    bool offset = false; ///< multiply by 1 + w
+};
+
+struct Block {
+    Norm ln1, ln2;
+    Linear q, k, v, o; // heads side by side: [d_model, n·h], [d_model, k·h] twice, [n·h, d_model]
+    double scale = 1;
+    bool hasMlp = true;
+    std::optional<Linear> gate;
+    Linear up, down;     // [d_model, d_mlp], [d_mlp, d_model]
+    Vector afterProduct; // [d_mlp], TransformerLens' b_in of a gated MLP; or empty
+    std::optional<Norm> activationNorm;
+};
+
+struct Model {
+    std::size_t heads = 0, kvHeads = 0, dHead = 0;
+    Rows embedding; // [d_vocab, d_model]
+    Rows positions; // [n_ctx, d_model], or empty
+    std::size_t rotaryDim = 0;
+    double rotaryBase = 10000;
+    bool rotaryAdjacent = false;
+    bool parallel = false;
+    double scoreCap = 0, logitCap = 0; ///< 0: none
+    std::string activation;
+    std::vector<Block> blocks;
+    Norm lnFinal;
+    Linear unembed;
+};
+
+struct Source {
+    QJsonObject config;
+    Tensors tensors;
+
+    bool has(const std::string& name) const { return tensors.contains(name); }
+    const StoredTensor& at(const std::string& name) const
+    {
+        const auto found = tensors.find(name);
+        if (found == tensors.end())
+            qFatal("the reference misses tensor %s", name.c_str());
+        return found->second;
+    }
+    Vector values(const std::string& name) const { return has(name) ? at(name).values : Vector{}; }
+    double number(const char* key, double absent) const
+    {
+        return config[QLatin1String(key)].toDouble(absent);
+    }
+    std::size_t size(const char* key) const
+    {
+        return static_cast<std::size_t>(config[QLatin1String(key)].toInteger());
+    }
+    bool flag(const char* key, bool absent = false) const
+    {
+        return config[QLatin1String(key)].toBool(absent);
+    }
+    std::string text(const char* key, const char* absent = "") const
+    {
+        return config[QLatin1String(key)].toString(QLatin1String(absent)).toStdString();
+    }
+};
+
+Rows rowsOf(const StoredTensor& tensor)
+{
+    const std::size_t width = tensor.shape[1];
+    Rows rows;
+    for (std::size_t i = 0; i < tensor.shape[0]; ++i)
+        rows.emplace_back(tensor.values.begin() + static_cast<std::ptrdiff_t>(i * width),
+                          tensor.values.begin() + static_cast<std::ptrdiff_t>((i + 1) * width));
+    return rows;
+}
+
+/// Columns [first, first + out) of a matrix stored [in, out].
+Linear columns(const StoredTensor& weight, const Vector& bias, std::size_t first, std::size_t out)
+{
+    Linear linear{weight.shape[0], out, {}, {}};
+    for (std::size_t a = 0; a < linear.in; ++a)
+        for (std::size_t j = 0; j < out; ++j)
+            linear.w.push_back(weight.values[a * weight.shape[1] + first + j]);
+    for (std::size_t j = 0; j < out && !bias.empty(); ++j)
+        linear.b.push_back(bias[first + j]);
+    return linear;
+}
+
+Linear inOut(const StoredTensor& weight, const Vector& bias)
+{
+    return columns(weight, bias, 0, weight.shape[1]);
+}
+
+/// A matrix stored [out, in].
+Linear outIn(const StoredTensor& weight, const Vector& bias)
+{
+    Linear linear{weight.shape[1], weight.shape[0], {}, bias};
+    for (std::size_t a = 0; a < linear.in; ++a)
+        for (std::size_t j = 0; j < linear.out; ++j)
+            linear.w.push_back(weight.values[j * linear.in + a]);
+    return linear;
+}
+
+/// The heads [n, d_model, d_head] put side by side.
+Linear sideBySide(const StoredTensor& weight, const Vector& bias)
+{
+    const std::size_t heads = weight.shape[0];
+    const std::size_t width = weight.shape[2];
+    Linear linear{weight.shape[1], heads * width, {}, bias};
+    for (std::size_t a = 0; a < linear.in; ++a)
+        for (std::size_t i = 0; i < heads; ++i)
+            for (std::size_t j = 0; j < width; ++j)
+                linear.w.push_back(weight.values[(i * linear.in + a) * width + j]);
+    return linear;
+}
+
+/// The heads [n, d_head, d_model] put one under the other.
+Linear stacked(const StoredTensor& weight, const Vector& bias)
+{
+    return {weight.shape[0] * weight.shape[1], weight.shape[2], weight.values, bias};
+}
+
+// --- the three families ---------------------------------------------------------------------------------------------
+
+Norm layerNorm(const Source& source, const std::string& name, double eps)
+{
+    return {NormKind::Layer, eps, source.at(name + ".weight").values, source.at(name + ".bias").values};
+}
+
+Model readGpt2(const Source& source)
+{
+    const std::string root = source.has("transformer.wte.weight") ? "transformer." : "";
+    const double eps = source.number("layer_norm_epsilon", 1e-5);
+    Model model;
+    model.heads = model.kvHeads = source.size("n_head");
+    const std::size_t m = source.size("n_embd");
+    model.dHead = m / model.heads;
+    model.embedding = rowsOf(source.at(root + "wte.weight"));
+    model.positions = rowsOf(source.at(root + "wpe.weight"));
+    model.activation = source.text("activation_function", "gelu_new");
+    for (std::size_t layer = 0; layer < source.size("n_layer"); ++layer) {
+        const std::string h = root + "h." + std::to_string(layer) + ".";
+        const auto stored = [&](const char* name) {
+            return inOut(source.at(h + name + ".weight"), source.values(h + name + ".bias"));
+        };
+        Block block;
+        block.ln1 = layerNorm(source, h + "ln_1", eps);
+        block.ln2 = layerNorm(source, h + "ln_2", eps);
+        const StoredTensor& qkv = source.at(h + "attn.c_attn.weight");
+        const Vector bias = source.values(h + "attn.c_attn.bias");
+        block.q = columns(qkv, bias, 0, m);
+        block.k = columns(qkv, bias, m, m);
+        block.v = columns(qkv, bias, 2 * m, m);
+        block.o = stored("attn.c_proj");
+        block.up = stored("mlp.c_fc");
+        block.down = stored("mlp.c_proj");
+        if (source.flag("scale_attn_weights", true))
+            block.scale /= std::sqrt(static_cast<double>(model.dHead));
+        if (source.flag("scale_attn_by_inverse_layer_idx"))
+            block.scale /= static_cast<double>(layer + 1);
+        model.blocks.push_back(block);
+    }
+    model.lnFinal = layerNorm(source, root + "ln_f", eps);
+    model.unembed =
+        outIn(source.at(source.has("lm_head.weight") ? "lm_head.weight" : root + "wte.weight"), {});
+    return model;
+}
+
+Model readLlama(const Source& source)
+{
+    const double eps = source.number("rms_norm_eps", 1e-6);
+    const auto norm = [&](const std::string& name) {
+        return Norm{NormKind::Rms, eps, source.at(name + ".weight").values, {}};
+    };
+    Model model;
+    model.heads = source.size("num_attention_heads");
+    model.kvHeads =
+        source.config["num_key_value_heads"].isDouble() ? source.size("num_key_value_heads") : model.heads;
+    model.dHead = source.config["head_dim"].isDouble() ? source.size("head_dim")
+                                                       : source.size("hidden_size") / model.heads;
+    model.embedding = rowsOf(source.at("model.embed_tokens.weight"));
+    model.rotaryDim = model.dHead;
+    model.rotaryBase = source.number("rope_theta", 10000);
+    model.activation = source.text("hidden_act", "silu");
+    for (std::size_t layer = 0; layer < source.size("num_hidden_layers"); ++layer) {
+        const std::string l = "model.layers." + std::to_string(layer) + ".";
+        const auto stored = [&](const char* name) {
+            return outIn(source.at(l + name + ".weight"), source.values(l + name + ".bias"));
+        };
+        Block block;
+        block.ln1 = norm(l + "input_layernorm");
+        block.ln2 = norm(l + "post_attention_layernorm");
+        block.q = stored("self_attn.q_proj");
+        block.k = stored("self_attn.k_proj");
+        block.v = stored("self_attn.v_proj");
+        block.o = stored("self_attn.o_proj");
+        block.gate = stored("mlp.gate_proj");
+        block.up = stored("mlp.up_proj");
+        block.down = stored("mlp.down_proj");
+        block.scale = 1 / std::sqrt(static_cast<double>(model.dHead));
+        model.blocks.push_back(block);
+    }
+    model.lnFinal = norm("model.norm");
+    model.unembed =
+        outIn(source.at(source.has("lm_head.weight") ? "lm_head.weight" : "model.embed_tokens.weight"), {});
+    return model;
+}
+
+NormKind transformerLensKind(const Source& source, bool final)
+{
+    const QJsonValue type = source.config["normalization_type"];
+    if (type.isNull())
+        return NormKind::None;
+    const QString name = type.toString("LN");
+    return name.startsWith("RMS") || (final && source.flag("final_rms")) ? NormKind::Rms : NormKind::Layer;
+}
+
+/// In TransformerLens' gated MLP b_in comes after the product; b_up and b_gate are Headwise's own, inside it.
+void readTransformerLensMlp(const Source& source, const std::string& name, Block& block)
+{
+    const bool gated = source.flag("gated_mlp");
+    block.up = inOut(source.at(name + "W_in"), source.values(name + (gated ? "b_up" : "b_in")));
+    block.down = inOut(source.at(name + "W_out"), source.values(name + "b_out"));
+    if (gated) {
+        block.gate = inOut(source.at(name + "W_gate"), source.values(name + "b_gate"));
+        block.afterProduct = source.values(name + "b_in");
+    }
+    if (source.text("act_fn").ends_with("_ln"))
+        block.activationNorm = Norm{NormKind::Layer, source.number("eps", 1e-5), source.values(name + "ln.w"),
+                                    source.values(name + "ln.b")};
+}
+
+Block readTransformerLensBlock(const Source& source, const Model& model, std::size_t layer)
+{
+    const std::string b = "blocks." + std::to_string(layer) + ".";
+    const auto norm = [&](const std::string& name) {
+        return Norm{transformerLensKind(source, false), source.number("eps", 1e-5),
+                    source.values(b + name + ".w"), source.values(b + name + ".b"),
+                    source.flag("rmsnorm_uses_offset")};
+    };
+    const std::string grouped = source.config["n_key_value_heads"].isDouble() ? "_" : "";
+    const auto head = [&](const std::string& stem, const std::string& letter) {
+        return sideBySide(source.at(b + "attn." + stem + "W_" + letter),
+                          source.values(b + "attn." + stem + "b_" + letter));
+    };
+    Block block;
+    block.ln1 = norm("ln1");
+    const bool shared = model.parallel && !source.has(b + "ln2.w");
+    block.ln2 = shared ? block.ln1 : norm("ln2");
+    block.q = head("", "Q");
+    block.k = head(grouped, "K");
+    block.v = head(grouped, "V");
+    block.o = stacked(source.at(b + "attn.W_O"), source.values(b + "attn.b_O"));
+    const double divisor = source.number("attn_scale", -1);
+    if (source.flag("use_attn_scale", true))
+        block.scale /= divisor > 0 ? divisor : std::sqrt(static_cast<double>(model.dHead));
+    if (source.flag("scale_attn_by_inverse_layer_idx"))
+        block.scale /= static_cast<double>(layer + 1);
+    block.hasMlp = !source.flag("attn_only");
+    if (block.hasMlp)
+        readTransformerLensMlp(source, b + "mlp.", block);
+    return block;
+}
+
+Model readTransformerLens(const Source& source)
+{
+    Model model;
+    model.heads = source.size("n_heads");
+    model.kvHeads =
+        source.config["n_key_value_heads"].isDouble() ? source.size("n_key_value_heads") : model.heads;
+    model.dHead = source.size("d_head");
+    model.embedding = rowsOf(source.at("embed.W_E"));
+    const std::string positional = source.text("positional_embedding_type", "standard");
+    if (positional == "standard")
+        model.positions = rowsOf(source.at("pos_embed.W_pos"));
+    else if (positional == "rotary")
+        model.rotaryDim = source.config["rotary_dim"].isDouble() ? source.size("rotary_dim") : model.dHead;
+    else if (positional != "none")
+        qFatal("the reference does not know positional_embedding_type %s", positional.c_str());
+    model.rotaryBase = source.number("rotary_base", 10000);
+    model.rotaryAdjacent = source.flag("rotary_adjacent_pairs");
+    model.parallel = source.flag("parallel_attn_mlp");
+    model.scoreCap = std::max(0.0, source.number("attn_scores_soft_cap", 0));
+    model.logitCap = std::max(0.0, source.number("output_logits_soft_cap", 0));
+    model.activation = source.text("act_fn", "relu");
+    for (std::size_t layer = 0; layer < source.size("n_layers"); ++layer)
+        model.blocks.push_back(readTransformerLensBlock(source, model, layer));
+    model.lnFinal = {transformerLensKind(source, true), source.number("eps", 1e-5),
+                     source.values("ln_final.w"), source.values("ln_final.b"),
+                     source.flag("rmsnorm_uses_offset")};
+    model.unembed = inOut(source.at("unembed.W_U"), source.values("unembed.b_U"));
+    return model;
+}
+
+void plant(Fault fault, Model& model)
+{
+    if (fault == Fault::WrongRotaryPairing)
+        model.rotaryAdjacent = !model.rotaryAdjacent;
+    if (fault == Fault::MissingOnePlusW)
+        model.lnFinal.offset = false;
+    for (Block& block : model.blocks) {
+        if (fault == Fault::ScaleOne)
+            block.scale = 1;
+        if (fault == Fault::GateAndUpSwapped && block.gate)
+            std::swap(*block.gate, block.up);
+        if (fault == Fault::MissingOnePlusW)
+            block.ln1.offset = block.ln2.offset = false;
+        if (fault == Fault::TransposedProjection) {
+            const Vector w = block.o.w;
+            for (std::size_t a = 0; a < block.o.in; ++a)
+                for (std::size_t j = 0; j < block.o.out; ++j)
+                    block.o.w[a * block.o.out + j] = w[j * block.o.in + a];
+        }
+    }
+}
+
+// --- the arithmetic -------------------------------------------------------------------------------------------------
+
+Vector linear(const Linear& linear, const Vector& x)
+{
+    Vector y = linear.b.empty() ? Vector(linear.out, 0.0) : linear.b;
+    for (std::size_t a = 0; a < linear.in; ++a)
+        for (std::size_t j = 0; j < linear.out; ++j)
+            y[j] += x[a] * linear.w[a * linear.out + j];
+    return y;
+}
+
+Vector normalize(const Norm& norm, Vector x)
+{
+    if (norm.kind == NormKind::None)
+        return x;
+    const auto count = static_cast<double>(x.size());
+    double mean = 0;
+    for (const double value : x)
+        mean += value / count;
+    if (norm.kind == NormKind::Layer)
+        for (double& value : x)
+            value -= mean;
+    double square = 0;
+    for (const double value : x)
+        square += value * value / count;
+    for (std::size_t a = 0; a < x.size(); ++a) {
+        x[a] /= std::sqrt(square + norm.eps);
+        if (!norm.w.empty())
+            x[a] *= norm.offset ? 1 + norm.w[a] : norm.w[a];
+        if (!norm.b.empty())
+            x[a] += norm.b[a];
+    }
+    return x;
+}
+
+Vector activate(const std::string& name, Vector x)
+{
+    if (name.starts_with("solu")) {
+        const double largest = *std::max_element(x.begin(), x.end());
+        double sum = 0;
+        for (const double value : x)
+            sum += std::exp(value - largest);
+        for (double& value : x)
+            value *= std::exp(value - largest) / sum;
+        return x;
+    }
+    for (double& v : x) {
+        if (name == "relu")
+            v = v > 0 ? v : 0;
+        else if (name == "gelu")
+            v = 0.5 * v * (1 + std::erf(v / std::numbers::sqrt2));
+        else if (name == "gelu_new" || name == "gelu_fast" || name == "gelu_pytorch_tanh")
+            v = 0.5 * v * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v)));
+        else if (name == "silu")
+            v = v / (1 + std::exp(-v));
+        else
+            qFatal("the reference does not know activation %s", name.c_str());
+    }
+    return x;
+}
+
+void rotate(const Model& model, Vector& heads, std::size_t position)
+{
+    const std::size_t half = model.rotaryDim / 2;
+    for (std::size_t first = 0; first < heads.size(); first += model.dHead)
+        for (std::size_t i = 0; i < half; ++i) {
+            const double frequency = std::pow(
+                model.rotaryBase, -2.0 * static_cast<double>(i) / static_cast<double>(model.rotaryDim));
+            const double angle = static_cast<double>(position) * frequency;
+            double& x = heads[first + (model.rotaryAdjacent ? 2 * i : i)];
+            double& y = heads[first + (model.rotaryAdjacent ? 2 * i + 1 : i + half)];
+            const double turned = x * std::cos(angle) - y * std::sin(angle);
+            y = y * std::cos(angle) + x * std::sin(angle);
+            x = turned;
+        }
+}
+
+double capped(double value, double cap)
+{
+    return cap > 0 ? cap * std::tanh(value / cap) : value;
+}
+
+/// One row of a pattern: softmax over the keys 0 … query, zero after.
+Vector attentionRow(const Model& model, double scale, const Vector& q, const Rows& k, std::size_t head,
+                    std::size_t kvHead, std::size_t query)
+{
+    Vector row(k.size(), 0.0);
+    double largest = -std::numeric_limits<double>::infinity();
+    for (std::size_t key = 0; key <= query; ++key) {
+        double dot = 0;
+        for (std::size_t j = 0; j < model.dHead; ++j)
+            dot += q[head * model.dHead + j] * k[key][kvHead * model.dHead + j];
+        row[key] = capped(dot * scale, model.scoreCap);
+        largest = std::max(largest, row[key]);
+    }
+    double sum = 0;
+    for (std::size_t key = 0; key <= query; ++key)
+        sum += row[key] = std::exp(row[key] - largest);
+    for (std::size_t key = 0; key <= query; ++key)
+        row[key] /= sum;
+    return row;
+}
+
+Vector mlp(const Model& model, const Block& block, const Vector& x)
+{
+    Vector hidden = linear(block.up, x);
+    if (block.gate) {
+        const Vector gate = activate(model.activation, linear(*block.gate, x));
+        for (std::size_t f = 0; f < hidden.size(); ++f)
+            hidden[f] *= gate[f];
+    } else {
+        hidden = activate(model.activation, hidden);
+    }
+    for (std::size_t f = 0; f < block.afterProduct.size(); ++f)
+        hidden[f] += block.afterProduct[f];
+    if (block.activationNorm)
+        hidden = normalize(*block.activationNorm, hidden);
+    return linear(block.down, hidden);
+}
+
+void add(Vector& x, const Vector& y)
+{
+    for (std::size_t a = 0; a < x.size(); ++a)
+        x[a] += y[a];
+}
+
+/// The heads' mixtures of values side by side, [n, n_heads · d_head]; the patterns go to `run`.
+Rows attend(const Model& model, double scale, const Rows& q, const Rows& k, const Rows& v, Fault fault,
+            ReferenceRun& run)
+{
+    Rows mixed(q.size(), Vector(model.heads * model.dHead, 0.0));
+    auto& patterns = run.patterns.emplace_back();
+    for (std::size_t head = 0; head < model.heads; ++head) {
+        const std::size_t kvHead =
+            fault == Fault::TileInsteadOfRepeat ? head % model.kvHeads : head / (model.heads / model.kvHeads);
+        auto& pattern = patterns.emplace_back();
+        for (std::size_t query = 0; query < q.size(); ++query) {
+            pattern.push_back(attentionRow(model, scale, q[query], k, head, kvHead, query));
+            for (std::size_t key = 0; key <= query; ++key)
+                for (std::size_t j = 0; j < model.dHead; ++j)
+                    mixed[query][head * model.dHead + j] +=
+                        pattern[query][key] * v[key][kvHead * model.dHead + j];
+        }
+    }
+    return mixed;
+}
+
+void runBlock(const Model& model, std::size_t layer, Rows& x, Fault fault, ReferenceRun& run)
+{
+    const Block& block = model.blocks[layer];
+    const std::string prefix = std::to_string(layer) + ".";
+    Rows q;
+    Rows k;
+    Rows v;
+    for (std::size_t p = 0; p < x.size(); ++p) {
+        const Vector normed = normalize(block.ln1, x[p]);
+        run.steps[prefix + "ln1"].push_back(normed);
+        q.push_back(linear(block.q, normed));
+        k.push_back(linear(block.k, normed));
+        v.push_back(linear(block.v, normed));
+        rotate(model, q[p], p);
+        rotate(model, k[p], p);
+    }
+    const Rows mixed = attend(model, block.scale, q, k, v, fault, run);
+    run.steps[prefix + "q"] = q;
+    run.steps[prefix + "k"] = k;
+    run.steps[prefix + "v"] = v;
+    run.steps[prefix + "attention"] = mixed;
+    for (std::size_t p = 0; p < x.size(); ++p) {
+        const Vector before = x[p];
+        const Vector attention = linear(block.o, mixed[p]);
+        add(x[p], attention);
+        run.steps[prefix + "attention_out"].push_back(attention);
+        run.steps[prefix + "resid_mid"].push_back(x[p]);
+        if (block.hasMlp) {
+            const Vector normed = normalize(block.ln2, model.parallel ? before : x[p]);
+            const Vector out = mlp(model, block, normed);
+            add(x[p], out);
+            run.steps[prefix + "ln2"].push_back(normed);
+            run.steps[prefix + "mlp_out"].push_back(out);
+        }
+        run.steps[prefix + "resid_post"].push_back(x[p]);
+    }
+}
+
+ReferenceRun forward(const Model& model, const std::vector<int>& tokens, Fault fault)
+{
+    Rows x;
+    for (std::size_t p = 0; p < tokens.size(); ++p) {
+        x.push_back(model.embedding.at(static_cast<std::size_t>(tokens[p])));
+        if (!model.positions.empty())
+            add(x[p], model.positions.at(p));
+    }
+    ReferenceRun run;
+    for (std::size_t layer = 0; layer < model.blocks.size(); ++layer)
+        runBlock(model, layer, x, fault, run);
+    for (const Vector& row : x) {
+        const Vector normed = normalize(model.lnFinal, row);
+        run.steps["ln_final"].push_back(normed);
+        Vector logits = linear(model.unembed, normed);
+        for (double& logit : logits)
+            logit = capped(logit, model.logitCap);
+        run.logits.push_back(std::move(logits));
+    }
+    return run;
+}
+
+Model readModel(const std::filesystem::path& folder)
+{
+    const Source source{readJson(readBytes(folder / "config.json")), readStoredTensors(folder)};
+    const std::string type = source.text("model_type");
+    if (type == "gpt2")
+        return readGpt2(source);
+    if (type == "llama")
+        return readLlama(source);
+    if (type.empty())
+        return readTransformerLens(source);
+    qFatal("the reference does not know model_type %s", type.c_str());
+}
+
+} // namespace
+
+std::map<std::string, StoredTensor> readStoredTensors(const std::filesystem::path& folder)
+{
+    Tensors tensors;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+        if (entry.path().extension() == ".safetensors")
+            readFile(entry.path(), tensors);
+    return tensors;
+}
+
+ReferenceRun referenceForward(const std::filesystem::path& folder, const std::vector<int>& tokens,
+                              Fault fault)
+{
+    Model model = readModel(folder);
+    plant(fault, model);
+    return forward(model, tokens, fault);
+}
+
+std::vector<int> referenceGreedy(const std::filesystem::path& folder, std::vector<int> tokens, int count)
+{
+    const Model model = readModel(folder);
+    for (int i = 0; i < count; ++i) {
+        const Vector last = forward(model, tokens, Fault::None).logits.back();
+        tokens.push_back(static_cast<int>(std::max_element(last.begin(), last.end()) - last.begin()));
+    }
+    return tokens;
+}
+
+} // namespace headwise::test

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace headwise::test {
+
+/// A stored tensor, whatever its dtype in the file. `values` is row-major, the last index fastest.
+struct StoredTensor {
+    std::vector<std::size_t> shape;
+    std::vector<double> values;
+};
+
+/// Every tensor of the .safetensors files of `folder`, under its stored name. Stops the test program on anything unusual.
+std::map<std::string, StoredTensor> readStoredTensors(const std::filesystem::path& folder);
+
+/// Mistakes planted on purpose: a check against the reference that does not notice them checks nothing.
+enum class Fault {
+    None,
+    TransposedProjection, ///< the attention's output matrix is read the wrong way round
+    TileInsteadOfRepeat,  ///< query head i reads key/value head i mod k instead of ⌊i / (n/k)⌋
+    WrongRotaryPairing,   ///< adjacent pairs for half-split ones and the other way round
+    ScaleOne,             ///< scores are not divided by √d_head
+    GateAndUpSwapped,     ///< the activation stands on the wrong factor of the gated MLP
+    MissingOnePlusW,      ///< rmsnorm_uses_offset ignored
+};
+
+struct ReferenceRun {
+    std::vector<std::vector<double>> logits; // [n, columns of W_U]
+    std::vector<std::vector<std::vector<std::vector<double>>>>
+        patterns; // [n_layers, n_heads, n, n], row = query
+    /// Intermediates [n, width] under "L.NAME": ln1, q, k, v (the heads side by side), attention (before W_O), attention_out,
+    /// resid_mid, ln2, mlp_out, resid_post; and "ln_final".
+    std::map<std::string, std::vector<std::vector<double>>> steps;
+};
+
+/// The forward pass of a GPT-2, Llama or TransformerLens folder as plain loops in double, for comparison alone.
+///
+/// Shares nothing with core: it reads config.json and the tensors by their stored names itself. Slow and simple.
+/// Stops the test program on a folder it does not understand.
+ReferenceRun referenceForward(const std::filesystem::path& folder, const std::vector<int>& tokens,
+                              Fault fault = Fault::None);
+
+/// `tokens` followed by `count` greedily decoded ones, ties to the lower id.
+std::vector<int> referenceGreedy(const std::filesystem::path& folder, std::vector<int> tokens, int count);
+
+} // namespace headwise::test
