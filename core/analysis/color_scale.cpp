@@ -1,0 +1,260 @@
+#include "core/analysis/color_scale.h"
+
+#include "core/analysis/color_maps.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+
+namespace headwise {
+
+namespace {
+
+// Symlog turns from linear to logarithmic at this part of the larger limit.
+constexpr double linearPart = 0.01;
+
+double transformed(double value, const ColorScale& scale)
+{
+    if (scale.transform == ColorTransform::Linear)
+        return value;
+    const double largest = std::max(std::abs(double{scale.low}), std::abs(double{scale.high}));
+    return std::asinh(value / (linearPart * largest));
+}
+
+/// What a fit needs to know of the finite values, gathered in one pass.
+struct Moments {
+    double low = std::numeric_limits<double>::infinity();
+    double high = -std::numeric_limits<double>::infinity();
+    double sum = 0;
+    double squares = 0;
+    double count = 0;
+};
+
+Moments momentsOf(const Eigen::MatrixXf& matrix)
+{
+    Moments m;
+    for (const float value : matrix.reshaped()) {
+        if (!std::isfinite(value))
+            continue;
+        const double x = value;
+        m.low = std::min(m.low, x);
+        m.high = std::max(m.high, x);
+        m.sum += x;
+        m.squares += x * x;
+        m.count += 1;
+    }
+    return m;
+}
+
+// Trimming is about zero for signed maps, where the sign is the message, and about the mean for the others.
+std::pair<double, double> limitsOf(const Moments& m, ColorMap map, ColorFit fit)
+{
+    if (fit == ColorFit::DataRange)
+        return {m.low, m.high};
+    const double mean = m.sum / m.count;
+    if (isSigned(map)) {
+        double largest = std::max(-m.low, m.high);
+        if (fit == ColorFit::Robust)
+            largest = std::min(largest, 3 * std::sqrt(m.squares / m.count));
+        return {-largest, largest};
+    }
+    double low = std::min(m.low, 0.0);
+    double high = std::max(m.high, 0.0);
+    if (fit == ColorFit::Robust) {
+        const double spread = 3 * std::sqrt(std::max(0.0, m.squares / m.count - mean * mean));
+        low = std::max(low, std::min(0.0, mean - spread));
+        high = std::min(high, std::max(0.0, mean + spread));
+    }
+    return {low, high};
+}
+
+struct FitName {
+    ColorFit fit;
+    std::string_view name;
+};
+constexpr std::array fitNames{FitName{ColorFit::Full, "full"}, FitName{ColorFit::Robust, "robust"},
+                              FitName{ColorFit::DataRange, "data"}, FitName{ColorFit::Fixed, "fixed"}};
+
+std::string exact(float value)
+{
+    std::array<char, 32> digits{};
+    const auto [end, code] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+    return {digits.data(), end};
+}
+
+std::optional<float> number(std::string_view word)
+{
+    float value = 0;
+    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (code != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
+        return std::nullopt;
+    return value;
+}
+
+// False if the key is unknown or the value is not one it can have.
+bool assign(ColorScale& scale, std::string_view key, std::string_view value)
+{
+    if (key == "map") {
+        const auto* found = std::ranges::find(allColorMaps, value, mapName);
+        return found != allColorMaps.end() && (scale.map = *found, true);
+    }
+    if (key == "fit") {
+        const auto* found = std::ranges::find(fitNames, value, &FitName::name);
+        return found != fitNames.end() && (scale.fit = found->fit, true);
+    }
+    if (key == "low" || key == "high") {
+        const std::optional<float> parsed = number(value);
+        return parsed && ((key == "low" ? scale.low : scale.high) = *parsed, true);
+    }
+    if (key == "transform") {
+        scale.transform = value == "symlog" ? ColorTransform::Symlog : ColorTransform::Linear;
+        return value == "symlog" || value == "linear";
+    }
+    scale.inverted = value == "yes";
+    return key == "inverted" && (value == "yes" || value == "no");
+}
+
+Rgb colorAt(float position, const ColorTable& table, bool inverted)
+{
+    if (std::isnan(position))
+        return nanColor;
+    // floor, not round: then x and −x are mirror images and zero is the first entry above the middle.
+    const int index = std::min(255, static_cast<int>(position * 256));
+    return table[static_cast<std::size_t>(inverted ? 255 - index : index)];
+}
+
+} // namespace
+
+bool isSigned(ColorMap map)
+{
+    return map == ColorMap::Signed || map == ColorMap::SignedDark;
+}
+
+ColorMap darkTwin(ColorMap map)
+{
+    switch (map) {
+    case ColorMap::Signed: return ColorMap::SignedDark;
+    case ColorMap::Attention: return ColorMap::AttentionDark;
+    default: return map;
+    }
+}
+
+ColorScale fitted(ColorScale scale, const Eigen::MatrixXf& matrix)
+{
+    if (scale.fit == ColorFit::Fixed)
+        return scale;
+    const Moments moments = momentsOf(matrix);
+    const auto [low, high] =
+        moments.count > 0 ? limitsOf(moments, scale.map, scale.fit) : std::pair(0.0, 0.0);
+    scale.low = static_cast<float>(low);
+    scale.high = static_cast<float>(high);
+    if (scale.low < scale.high)
+        return scale;
+    // Nothing to spread the colours over: one unit, or one part in two where a unit would be lost in rounding.
+    const float room = std::max(1.0F, std::abs(scale.high) / 2);
+    if (isSigned(scale.map))
+        scale.low -= room;
+    scale.high += room;
+    return scale;
+}
+
+ColorScale fitted(ColorMap map, const Eigen::MatrixXf& matrix, ColorFit fit)
+{
+    return fitted(ColorScale{.map = map, .fit = fit}, matrix);
+}
+
+float position(float value, const ColorScale& scale)
+{
+    if (!std::isfinite(value))
+        return std::numeric_limits<float>::quiet_NaN();
+    const double low = transformed(scale.low, scale);
+    const double high = transformed(scale.high, scale);
+    return static_cast<float>(std::clamp((transformed(value, scale) - low) / (high - low), 0.0, 1.0));
+}
+
+float valueAt(float position, const ColorScale& scale)
+{
+    const double low = transformed(scale.low, scale);
+    const double high = transformed(scale.high, scale);
+    const double x = std::lerp(low, high, double{position});
+    if (scale.transform == ColorTransform::Linear)
+        return static_cast<float>(x);
+    const double largest = std::max(std::abs(double{scale.low}), std::abs(double{scale.high}));
+    return static_cast<float>(linearPart * largest * std::sinh(x));
+}
+
+Rgb colorOf(float value, const ColorScale& scale)
+{
+    return colorAt(position(value, scale), colorTable(scale.map), scale.inverted);
+}
+
+std::vector<Rgb> toPixels(const Eigen::MatrixXf& matrix, const ColorScale& scale)
+{
+    const ColorTable& table = colorTable(scale.map);
+    std::vector<Rgb> pixels(static_cast<std::size_t>(matrix.size()));
+    const Eigen::Index rows = matrix.rows();
+    const Eigen::Index cols = matrix.cols();
+    // The matrix is stored by columns, the picture by rows: in blocks, both stay in the cache.
+    constexpr Eigen::Index block = 32;
+    for (Eigen::Index left = 0; left < cols; left += block)
+        for (Eigen::Index row = 0; row < rows; ++row)
+            for (Eigen::Index col = left; col < std::min(left + block, cols); ++col)
+                pixels[static_cast<std::size_t>(row * cols + col)] =
+                    colorAt(position(matrix(row, col), scale), table, scale.inverted);
+    return pixels;
+}
+
+std::string_view mapName(ColorMap map)
+{
+    switch (map) {
+    case ColorMap::Signed: return "signed";
+    case ColorMap::SignedDark: return "signed-dark";
+    case ColorMap::Viridis: return "viridis";
+    case ColorMap::Cividis: return "cividis";
+    case ColorMap::Attention: return "attention";
+    case ColorMap::AttentionDark: return "attention-dark";
+    case ColorMap::Gray: return "gray";
+    case ColorMap::HighContrast: return "high-contrast";
+    }
+    return "signed";
+}
+
+std::string text(const ColorScale& scale)
+{
+    const auto* fit = std::ranges::find(fitNames, scale.fit, &FitName::fit);
+    std::string line = "map=";
+    line.append(mapName(scale.map))
+        .append(" low=")
+        .append(exact(scale.low))
+        .append(" high=")
+        .append(exact(scale.high));
+    line.append(" fit=").append(fit->name).append(" transform=");
+    line.append(scale.transform == ColorTransform::Symlog ? "symlog" : "linear");
+    return line.append(" inverted=").append(scale.inverted ? "yes" : "no");
+}
+
+Result<ColorScale> parseColorScale(std::string_view line)
+{
+    ColorScale scale;
+    std::string_view rest = line;
+    while (!rest.empty()) {
+        const std::string_view word = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+        const std::size_t equals = word.find('=');
+        if (equals == std::string_view::npos
+            || !assign(scale, word.substr(0, equals), word.substr(equals + 1)))
+            return Error{ErrorCode::Corrupt,
+                         "The colour scale '" + std::string(line) + "' has the word '" + std::string(word)
+                             + "', which no version of this program writes."};
+    }
+    if (!(scale.low < scale.high))
+        return Error{ErrorCode::Corrupt,
+                     "The colour scale '" + std::string(line)
+                         + "' has no room between its limits; low must be below high."};
+    return scale;
+}
+
+} // namespace headwise

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "core/base/result.h"
+
+#include <Eigen/Core>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headwise {
+
+/// Opaque colour, 0xAARRGGBB: the byte layout of QImage::Format_RGB32.
+using Rgb = std::uint32_t;
+
+enum class ColorMap {
+    Signed,        ///< Blue, white, red: zero is white. For signed quantities.
+    SignedDark,    ///< The same with a dark centre, for a dark window.
+    Viridis,       ///< For quantities that are never negative.
+    Cividis,       ///< The same, identical to readers with and without red-green blindness.
+    Attention,     ///< White to blue, for probabilities.
+    AttentionDark, ///< The same from a dark ground.
+    Gray,          ///< Black to white, equal steps of lightness.
+    HighContrast,  ///< Inferno: black through red to pale yellow.
+};
+inline constexpr std::array allColorMaps{ColorMap::Signed,  ColorMap::SignedDark,  ColorMap::Viridis,
+                                         ColorMap::Cividis, ColorMap::Attention,   ColorMap::AttentionDark,
+                                         ColorMap::Gray,    ColorMap::HighContrast};
+
+/// How the limits follow the data.
+enum class ColorFit {
+    Full,      ///< All finite values: symmetric about zero for signed maps, from zero for the others.
+    Robust,    ///< The same after values beyond three standard deviations are trimmed.
+    DataRange, ///< From the smallest to the largest finite value.
+    Fixed,     ///< They do not: the reader chose or locked them.
+};
+
+/// How a value is placed between the limits.
+enum class ColorTransform {
+    Linear,
+    Symlog, ///< asinh(100 x / m), m the larger magnitude of the two limits: linear near zero, logarithmic beyond.
+};
+
+/// How numbers become colours in a heatmap. Plain settings: they never change the data, two equal
+/// scales give equal pixels, and the whole struct is saved with a session.
+struct ColorScale {
+    ColorMap map = ColorMap::Signed;
+    float low = -1; ///< Values at or below it get the first colour.
+    float high = 1; ///< Values at or above it get the last colour. low < high.
+    ColorFit fit = ColorFit::Full;
+    ColorTransform transform = ColorTransform::Linear;
+    bool inverted = false; ///< The first colour becomes the last.
+
+    bool operator==(const ColorScale&) const = default;
+};
+
+/// A value that is not finite is a finding, not a number: it gets a colour no map contains.
+inline constexpr Rgb nanColor = 0xFF00FF00;
+
+bool isSigned(ColorMap map);
+ColorMap darkTwin(ColorMap map); ///< The map to draw in a dark window; the map itself if it has no twin.
+
+/// `scale` with the limits its fit asks for, given the finite values of `matrix`. ColorFit::Fixed keeps them.
+/// An empty, constant or entirely non-finite matrix gives a valid scale of width > 0.
+ColorScale fitted(ColorScale scale, const Eigen::MatrixXf& matrix);
+ColorScale fitted(ColorMap map, const Eigen::MatrixXf& matrix, ColorFit fit = ColorFit::Full);
+
+/// Where `value` lies between the limits, 0 … 1, clamped. NaN for a value that is not finite.
+float position(float value, const ColorScale& scale);
+/// The value at a position: the inverse of position() inside the limits.
+float valueAt(float position, const ColorScale& scale);
+
+/// The colour of one value. Total: defined for every float, NaN and infinities included.
+Rgb colorOf(float value, const ColorScale& scale);
+
+/// One colour per entry, row-major (top row first), size rows · cols.
+std::vector<Rgb> toPixels(const Eigen::MatrixXf& matrix, const ColorScale& scale);
+
+/// "signed", "viridis", … as text() writes them.
+std::string_view mapName(ColorMap map);
+/// "map=signed low=-1 high=1 fit=full transform=linear inverted=no": one line, exact, for a session.
+std::string text(const ColorScale& scale);
+/// Errors: Corrupt, naming the word, if `line` is not what text() writes or low < high does not hold.
+Result<ColorScale> parseColorScale(std::string_view line);
+
+} // namespace headwise

@@ -1,0 +1,236 @@
+#include "core/analysis/color_scale.h"
+
+#include "core/analysis/color_maps.h"
+#include "tests/support/matchers.h"
+
+#include <QTest>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+using namespace headwise;
+
+namespace {
+
+constexpr float notANumber = std::numeric_limits<float>::quiet_NaN();
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+// The forward direction of OKLab (Ottosson 2020); the maps are made with the inverse.
+Eigen::Vector3d okLab(Rgb color)
+{
+    const auto linear = [color](unsigned shift) {
+        const double x = double((color >> shift) & 0xFFU) / 255;
+        return x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
+    };
+    const double r = linear(16);
+    const double g = linear(8);
+    const double b = linear(0);
+    const double l = std::cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
+    const double m = std::cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
+    const double s = std::cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
+    return {0.2104542553 * l + 0.7936177850 * m - 0.0040720468 * s,
+            1.9779984951 * l - 2.4285922050 * m + 0.4505937099 * s,
+            0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s};
+}
+
+Eigen::MatrixXf row(std::initializer_list<float> values)
+{
+    Eigen::MatrixXf m(1, static_cast<Eigen::Index>(values.size()));
+    std::copy(values.begin(), values.end(), m.data());
+    return m;
+}
+
+} // namespace
+
+class ColorScaleTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void zeroIsWhiteOnASignedScaleAndDarkOnItsTwin()
+    {
+        QCOMPARE(colorOf(0, {.map = ColorMap::Signed, .low = -2, .high = 2}), 0xFFFFFFFFU);
+        QCOMPARE(colorOf(0, {.map = ColorMap::SignedDark, .low = -2, .high = 2}), 0xFF16181BU);
+        QCOMPARE(darkTwin(ColorMap::Signed), ColorMap::SignedDark);
+        QCOMPARE(darkTwin(ColorMap::Viridis), ColorMap::Viridis);
+    }
+
+    void negativeIsBlueAndPositiveIsRed()
+    {
+        const ColorScale scale;
+        QVERIFY((colorOf(-1, scale) & 0xFFU) > (colorOf(-1, scale) >> 16U & 0xFFU) + 60);
+        QVERIFY((colorOf(1, scale) >> 16U & 0xFFU) > (colorOf(1, scale) & 0xFFU) + 60);
+    }
+
+    void publishedTablesHaveTheirPublishedEnds()
+    {
+        QCOMPARE(colorTable(ColorMap::Viridis).front(), 0xFF440154U);
+        QCOMPARE(colorTable(ColorMap::Viridis).back(), 0xFFFDE725U);
+        QCOMPARE(colorTable(ColorMap::Viridis)[128], 0xFF21918CU);
+        QCOMPARE(colorTable(ColorMap::Cividis).back(), 0xFFFEE838U);
+        QCOMPARE(colorTable(ColorMap::HighContrast).front(), 0xFF000004U);
+        QCOMPARE(colorTable(ColorMap::Attention).back(), 0xFF2563C9U); // The accent of the light window.
+    }
+
+    void computedMapsHaveEqualPerceptualSteps()
+    {
+        for (const ColorMap map :
+             {ColorMap::Signed, ColorMap::SignedDark, ColorMap::Gray, ColorMap::Attention}) {
+            const ColorTable& table = colorTable(map);
+            const std::size_t first = isSigned(map) ? 128 : 0;
+            const double whole = (okLab(table[255]) - okLab(table[first])).norm();
+            for (std::size_t i = first; i + 15 <= 255; i += 15) { // 15 entries drown the rounding to 8 bits.
+                const double step = (okLab(table[i + 15]) - okLab(table[i])).norm();
+                const double expected = whole * 15 / double(255 - first);
+                if (map == ColorMap::Gray && i < 30)
+                    continue; // 8 bits have too few blacks.
+                QVERIFY2(std::abs(step - expected) < 0.15 * expected,
+                         qPrintable(QString::number(step / expected)));
+            }
+        }
+    }
+
+    void bothSidesOfASignedMapAreEquallyLight()
+    {
+        for (const ColorMap map : {ColorMap::Signed, ColorMap::SignedDark})
+            for (std::size_t i = 0; i < 128; ++i)
+                QVERIFY(std::abs(okLab(colorTable(map)[i]).x() - okLab(colorTable(map)[255 - i]).x()) < 0.01);
+    }
+
+    void valuesOutsideAreClampedNotWrapped()
+    {
+        const ColorScale scale;
+        QCOMPARE(colorOf(1000, scale), colorOf(1, scale));
+        QCOMPARE(colorOf(-1000, scale), colorOf(-1, scale));
+        QVERIFY(colorOf(1, scale) != colorOf(-1, scale));
+    }
+
+    void invertingExchangesTheEnds()
+    {
+        for (const ColorMap map : allColorMaps)
+            QCOMPARE(colorOf(0.25F, {.map = map, .low = 0, .inverted = true}),
+                     colorOf(0.7499F, {.map = map, .low = 0}));
+    }
+
+    void notANumberHasAColorNoMapContains()
+    {
+        const ColorScale scale{.map = ColorMap::Viridis, .low = 0};
+        QCOMPARE(colorOf(notANumber, scale), nanColor);
+        QCOMPARE(colorOf(infinity, scale), nanColor);
+        for (const ColorMap map : allColorMaps) {
+            const ColorTable& table = colorTable(map);
+            QCOMPARE(std::count(table.begin(), table.end(), nanColor), 0);
+        }
+    }
+
+    void aFullFitOfASignedMapIsSymmetricAndIgnoresWhatIsNotFinite()
+    {
+        const ColorScale scale = fitted(ColorMap::Signed, row({-3, notANumber, 1, infinity}));
+        QCOMPARE(scale.low, -3.0F);
+        QCOMPARE(scale.high, 3.0F);
+    }
+
+    void aFullFitOfAnUnsignedMapStartsAtZero()
+    {
+        const ColorScale scale = fitted(ColorMap::Viridis, row({2, 5}));
+        QCOMPARE(scale.low, 0.0F);
+        QCOMPARE(scale.high, 5.0F);
+    }
+
+    void theDataRangeIsTheDataRange()
+    {
+        const ColorScale scale = fitted(ColorMap::Signed, row({2, 5}), ColorFit::DataRange);
+        QCOMPARE(scale.low, 2.0F);
+        QCOMPARE(scale.high, 5.0F);
+    }
+
+    void aRobustFitTrimsAtThreeStandardDeviations()
+    {
+        Eigen::MatrixXf m = Eigen::MatrixXf::Constant(1, 100, 1);
+        m(0, 7) = -50;
+        const float expected = 3 * std::sqrt((99 + 2500) / 100.0F);
+        QCOMPARE(fitted(ColorMap::Signed, m, ColorFit::Robust).high, expected);
+        QCOMPARE(fitted(ColorMap::Signed, row({1, -1, 1}), ColorFit::Robust).high, 1.0F); // Nothing to trim.
+    }
+
+    void aFixedFitKeepsTheLimits()
+    {
+        const ColorScale scale{.low = -7, .high = 2, .fit = ColorFit::Fixed};
+        QVERIFY(fitted(scale, row({100})) == scale);
+        QVERIFY(!(fitted(ColorScale{}, row({100})) == ColorScale{})); // The positive control.
+    }
+
+    void everyFitOfEveryMatrixIsAValidScale()
+    {
+        const std::vector<Eigen::MatrixXf> matrices{{},
+                                                    Eigen::MatrixXf::Zero(2, 2),
+                                                    row({notANumber, infinity}),
+                                                    row({1e30F}),
+                                                    row({-1e30F}),
+                                                    row({1e-30F})};
+        for (const Eigen::MatrixXf& m : matrices)
+            for (const ColorMap map : allColorMaps)
+                for (const ColorFit fit : {ColorFit::Full, ColorFit::Robust, ColorFit::DataRange}) {
+                    const ColorScale scale = fitted(map, m, fit);
+                    QVERIFY(scale.low < scale.high);
+                }
+    }
+
+    void symlogKeepsTheEndsAndZeroAndRaisesTheSmall()
+    {
+        const ColorScale linear{.low = -10, .high = 10};
+        ColorScale symlog = linear;
+        symlog.transform = ColorTransform::Symlog;
+        QCOMPARE(position(10, symlog), 1.0F);
+        QCOMPARE(position(-10, symlog), 0.0F);
+        QCOMPARE(position(0, symlog), 0.5F);
+        // By hand: asinh(0.1 · 100) / asinh(100) = 2.998223 / 5.298342.
+        QVERIFY(std::abs(position(1, symlog) - (0.5F + 0.5F * 2.998223F / 5.298342F)) < 1e-5F);
+        for (const float value : {-9.5F, -1.0F, 0.25F, 6.0F}) {
+            QVERIFY(std::abs(valueAt(position(value, symlog), symlog) - value) < 1e-4F);
+            QVERIFY(std::abs(valueAt(position(value, linear), linear) - value) < 1e-4F);
+        }
+    }
+
+    void pixelsAreRowMajor()
+    {
+        const Eigen::MatrixXf m =
+            Eigen::MatrixXf::Random(37, 71); // Larger than a block, in no multiple of it.
+        const ColorScale scale = fitted(ColorMap::Signed, m);
+        const std::vector<Rgb> pixels = toPixels(m, scale);
+        QCOMPARE(pixels.size(), std::size_t{37 * 71});
+        for (Eigen::Index r = 0; r < m.rows(); ++r)
+            for (Eigen::Index c = 0; c < m.cols(); ++c)
+                QCOMPARE(pixels[static_cast<std::size_t>(r * m.cols() + c)], colorOf(m(r, c), scale));
+    }
+
+    void savedTextReadsBackAsTheSameScale()
+    {
+        for (const ColorMap map : allColorMaps)
+            for (const ColorFit fit :
+                 {ColorFit::Full, ColorFit::Robust, ColorFit::DataRange, ColorFit::Fixed}) {
+                const ColorScale scale{.map = map,
+                                       .low = -0.1F,
+                                       .high = 3.0e-7F,
+                                       .fit = fit,
+                                       .transform = ColorTransform::Symlog,
+                                       .inverted = true};
+                const Result<ColorScale> read = parseColorScale(text(scale));
+                QVERIFY(test::isOk(read));
+                QVERIFY(*read == scale);
+            }
+        QCOMPARE(text(ColorScale{}),
+                 std::string("map=signed low=-1 high=1 fit=full transform=linear inverted=no"));
+    }
+
+    void refusesWhatItDidNotWriteAndNamesTheWord()
+    {
+        for (const std::string_view line :
+             {"map=rainbow", "low=one", "low=nan", "high", "inverted=maybe", "colour=red"})
+            QVERIFY(test::failsWith(parseColorScale(line), ErrorCode::Corrupt, line));
+        QVERIFY(test::failsWith(parseColorScale("low=2 high=1"), ErrorCode::Corrupt, "no room"));
+    }
+};
+
+QTEST_GUILESS_MAIN(ColorScaleTest)
+#include "color_scale_test.moc"

@@ -1,0 +1,105 @@
+#include "ui/icons.h"
+#include "ui/theme.h"
+
+#include <QApplication>
+#include <QImage>
+#include <QPalette>
+#include <QTest>
+
+#include <cmath>
+
+using namespace headwise::ui;
+
+namespace {
+
+double linear(double x)
+{
+    return x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
+}
+
+// WCAG 2.2, "contrast ratio".
+double contrast(const QColor& a, const QColor& b)
+{
+    const auto luminance = [](const QColor& c) {
+        return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF());
+    };
+    const double high = std::max(luminance(a), luminance(b));
+    const double low = std::min(luminance(a), luminance(b));
+    return (high + 0.05) / (low + 0.05);
+}
+
+// The most opaque pixel's colour: what the stroke was drawn in.
+QColor strokeOf(const QIcon& icon)
+{
+    const QImage image = icon.pixmap(24, 24).toImage().convertToFormat(QImage::Format_ARGB32);
+    QColor strongest(Qt::transparent);
+    for (int y = 0; y < image.height(); ++y)
+        for (int x = 0; x < image.width(); ++x)
+            if (qAlpha(image.pixel(x, y)) > strongest.alpha())
+                strongest = QColor::fromRgba(image.pixel(x, y));
+    return strongest;
+}
+
+} // namespace
+
+class ThemeTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void textIsReadableOnEverySurface()
+    {
+        for (const ThemeColors& c : {lightColors(), darkColors()}) {
+            for (const QColor& surface : {c.window, c.base, c.alternate})
+                for (const QColor& ink : {c.text, c.muted, c.accent, c.good, c.warning, c.bad})
+                    QVERIFY2(contrast(ink, surface) >= 4.5, qPrintable(ink.name() + u' ' + surface.name()));
+            QVERIFY(contrast(c.onAccent, c.accent) >= 4.5);
+        }
+        QVERIFY(contrast(QColor(Qt::white), QColor(Qt::black)) > 20.9); // The oracle of the oracle: 21 to 1.
+    }
+
+    void darkChartLinesStandOut()
+    {
+        for (const QColor& line : darkColors().categorical)
+            QVERIFY2(contrast(line, darkColors().base) >= 3, qPrintable(line.name()));
+    }
+
+    void thePaletteNamesItsTheme()
+    {
+        QVERIFY(themeColors(paletteOf(lightColors())) == lightColors());
+        QVERIFY(themeColors(paletteOf(darkColors())) == darkColors());
+    }
+
+    void applyingAThemeChangesTheWholeProgram()
+    {
+        applyTheme(*qApp, ThemeMode::Dark);
+        QCOMPARE(QApplication::palette().color(QPalette::Window), darkColors().window);
+        applyTheme(*qApp, ThemeMode::Light);
+        QCOMPARE(QApplication::palette().color(QPalette::Window), lightColors().window);
+        QCOMPARE(QApplication::font().pointSize(), 10);
+        QVERIFY(!systemIsDark()); // The offscreen platform is light, whatever we painted over it.
+        applyTheme(*qApp, ThemeMode::Dark);
+        QVERIFY(!systemIsDark());
+        QCOMPARE(QApplication::palette().color(QPalette::Window), darkColors().window);
+    }
+
+    void everyIconFollowsTheTextColor()
+    {
+        QVERIFY(iconNames().size() >= 25);
+        for (const ThemeMode mode : {ThemeMode::Light, ThemeMode::Dark}) {
+            applyTheme(*qApp, mode);
+            const QColor ink = QApplication::palette().color(QPalette::WindowText);
+            for (const QString& name : iconNames()) {
+                const QColor stroke = strokeOf(icon(qPrintable(name)));
+                QVERIFY2(stroke.alpha() > 150, qPrintable(name));
+                // Half transparent pixels round their colour.
+                QVERIFY2(std::abs(stroke.red() - ink.red()) < 8, qPrintable(name + u' ' + stroke.name()));
+            }
+        }
+        QVERIFY(!applicationIcon().pixmap(64, 64).isNull());
+    }
+
+    void tokensHaveAMonospaceFont() { QVERIFY(QFontInfo(tokenFont()).fixedPitch()); }
+};
+
+QTEST_MAIN(ThemeTest)
+#include "theme_test.moc"

@@ -1,0 +1,223 @@
+#include "ui/theme.h"
+
+#include <QApplication>
+#include <QFontDatabase>
+#include <QGuiApplication>
+#include <QLabel>
+#include <QPalette>
+#include <QStyle>
+#include <QStyleFactory>
+#include <QStyleHints>
+#include <QVariant>
+
+namespace headwise::ui {
+
+namespace {
+
+std::array<QColor, 7> okabeIto()
+{
+    return {QColor(0x0072B2), QColor(0xD55E00), QColor(0x009E73), QColor(0xCC79A7),
+            QColor(0x56B4E9), QColor(0xE69F00), QColor(0x5B5B5B)};
+}
+
+std::array<QColor, 7> lighter(std::array<QColor, 7> colors)
+{
+    for (QColor& color : colors) {
+        // A tenth lighter is not enough for the darkest on a dark ground: chart lines need 3:1.
+        const float lightness = color.lightnessF();
+        color.setHslF(color.hslHueF(), color.hslSaturationF(), std::max(lightness * 1.1F, 0.48F));
+    }
+    return colors;
+}
+
+QString styleSheet(const ThemeColors& c)
+{
+    const QString sheet = QStringLiteral(R"(
+QToolTip { color: @text; background: @base; border: 1px solid @border; padding: 4px 6px; }
+QMainWindow::separator { background: @border; width: 1px; height: 1px; }
+QDockWidget::title { background: @window; padding: 6px 8px; border-bottom: 1px solid @border; }
+QToolBar { background: @window; border: none; border-bottom: 1px solid @border; spacing: 4px; padding: 4px 8px; }
+QStatusBar { background: @window; border-top: 1px solid @border; }
+QStatusBar::item { border: none; }
+QTabWidget::pane { border: none; border-top: 1px solid @border; }
+QTabBar { background: transparent; }
+QTabBar::tab { padding: 6px 12px; color: @muted; background: transparent; border: none; border-bottom: 2px solid transparent; }
+QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
+QTabBar::tab:hover { color: @text; }
+QTabBar::tab:focus { color: @accent; }
+QHeaderView::section { background: @base; color: @muted; border: none; border-bottom: 1px solid @border; padding: 4px 8px; }
+QTableView, QListView, QTreeView { border: 1px solid @border; border-radius: 4px; background: @base; gridline-color: transparent; }
+QTableView::item { padding: 2px 8px; }
+QTableView:focus, QListView:focus, QTreeView:focus { border: 1px solid @accent; }
+QFrame[card="true"] { background: @base; border: 1px solid @border; border-radius: 4px; }
+QLabel[role="heading"] { font-size: 12pt; font-weight: 600; }
+QLabel[role="secondary"] { color: @muted; font-size: 9pt; }
+QLabel[role="error"] { color: @bad; }
+)");
+    QString filled = sheet;
+    filled.replace(QStringLiteral("@text"), c.text.name());
+    filled.replace(QStringLiteral("@base"), c.base.name());
+    filled.replace(QStringLiteral("@border"), c.border.name());
+    filled.replace(QStringLiteral("@window"), c.window.name());
+    filled.replace(QStringLiteral("@muted"), c.muted.name());
+    filled.replace(QStringLiteral("@accent"), c.accent.name());
+    return filled.replace(QStringLiteral("@bad"), c.bad.name());
+}
+
+void setRole(QLabel* label, const QString& role)
+{
+    label->setProperty("role", role);
+    label->style()->unpolish(label);
+    label->style()->polish(label);
+}
+
+} // namespace
+
+const ThemeColors& lightColors()
+{
+    static const ThemeColors colors{.window = QColor(0xF6F7F9),
+                                    .base = QColor(0xFFFFFF),
+                                    .alternate = QColor(0xF0F2F5),
+                                    .text = QColor(0x1A1C20),
+                                    .muted = QColor(0x5F6672),
+                                    .border = QColor(0xDADEE4),
+                                    .accent = QColor(0x2563C9),
+                                    .onAccent = QColor(0xFFFFFF),
+                                    .good = QColor(0x1A7B4A),
+                                    .warning = QColor(0x9A5B00),
+                                    .bad = QColor(0xB3261E),
+                                    .categorical = okabeIto(),
+                                    .dark = false};
+    return colors;
+}
+
+const ThemeColors& darkColors()
+{
+    static const ThemeColors colors{.window = QColor(0x1D1F23),
+                                    .base = QColor(0x16181B),
+                                    .alternate = QColor(0x22252A),
+                                    .text = QColor(0xE7E9EC),
+                                    .muted = QColor(0x9CA3AF),
+                                    .border = QColor(0x343941),
+                                    .accent = QColor(0x7AA7FF),
+                                    .onAccent = QColor(0x10131A),
+                                    .good = QColor(0x5BC98C),
+                                    .warning = QColor(0xE5A84B),
+                                    .bad = QColor(0xF2867E),
+                                    .categorical = lighter(okabeIto()),
+                                    .dark = true};
+    return colors;
+}
+
+const ThemeColors& themeColors(const QPalette& palette)
+{
+    return palette.color(QPalette::Window).lightness() < 128 ? darkColors() : lightColors();
+}
+
+QPalette paletteOf(const ThemeColors& c)
+{
+    QPalette palette(c.window);
+    palette.setColor(QPalette::Window, c.window);
+    palette.setColor(QPalette::WindowText, c.text);
+    palette.setColor(QPalette::Base, c.base);
+    palette.setColor(QPalette::AlternateBase, c.alternate);
+    palette.setColor(QPalette::Text, c.text);
+    palette.setColor(QPalette::PlaceholderText, c.muted);
+    palette.setColor(QPalette::Button, c.dark ? c.alternate : c.base);
+    palette.setColor(QPalette::ButtonText, c.text);
+    palette.setColor(QPalette::BrightText, c.bad);
+    palette.setColor(QPalette::ToolTipBase, c.base);
+    palette.setColor(QPalette::ToolTipText, c.text);
+    palette.setColor(QPalette::Highlight, c.accent);
+    palette.setColor(QPalette::HighlightedText, c.onAccent);
+    palette.setColor(QPalette::Link, c.accent);
+    palette.setColor(QPalette::LinkVisited, c.accent);
+    // Fusion draws frames and separators with these.
+    palette.setColor(QPalette::Light, c.dark ? c.border : c.base);
+    palette.setColor(QPalette::Midlight, c.alternate);
+    palette.setColor(QPalette::Mid, c.border);
+    palette.setColor(QPalette::Dark, c.border.darker(c.dark ? 120 : 115));
+    palette.setColor(QPalette::Shadow, c.dark ? QColor(Qt::black) : c.border.darker(140));
+    for (const QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+        palette.setColor(QPalette::Disabled, role, c.muted);
+    palette.setColor(QPalette::Disabled, QPalette::Highlight, c.border);
+    palette.setColor(QPalette::Disabled, QPalette::HighlightedText, c.muted);
+    return palette;
+}
+
+bool systemIsDark()
+{
+#if QT_VERSION >= QT_VERSION_CHECK(6, 5, 0)
+    return QGuiApplication::styleHints()->colorScheme() == Qt::ColorScheme::Dark;
+#else
+    // Our own palette hides the system's; without one QApplication answers with the platform's.
+    const QPalette ours = QApplication::palette();
+    QApplication::setPalette(QPalette());
+    const bool dark = QApplication::palette().color(QPalette::Window).lightness() < 128;
+    QApplication::setPalette(ours);
+    return dark;
+#endif
+}
+
+void applyTheme(QApplication& application, ThemeMode mode)
+{
+    if (application.style()->name() != QStringLiteral("fusion"))
+        QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    const bool dark = mode == ThemeMode::Dark || (mode == ThemeMode::System && systemIsDark());
+    const ThemeColors& colors = dark ? darkColors() : lightColors();
+    QApplication::setPalette(paletteOf(colors));
+    QFont font = QFontDatabase::systemFont(QFontDatabase::GeneralFont);
+    font.setPointSize(10);
+    QApplication::setFont(font);
+    application.setStyleSheet(styleSheet(colors));
+}
+
+QFont tokenFont()
+{
+    QFont font(QStringList{QStringLiteral("Noto Sans Mono"), QStringLiteral("DejaVu Sans Mono"),
+                           QStringLiteral("Noto Sans Mono CJK SC"), QStringLiteral("Noto Sans CJK SC"),
+                           QStringLiteral("Noto Sans CJK JP"), QStringLiteral("Noto Sans"),
+                           QStringLiteral("Noto Sans Arabic"), QStringLiteral("Noto Sans Hebrew"),
+                           QStringLiteral("Noto Sans Devanagari"), QStringLiteral("Noto Sans Thai"),
+                           QStringLiteral("Noto Sans Symbols"), QStringLiteral("Noto Sans Symbols 2"),
+                           QStringLiteral("Noto Sans Math"), QStringLiteral("Noto Color Emoji")});
+    font.setStyleHint(QFont::Monospace);
+    font.setPointSize(10);
+    return font;
+}
+
+QFont secondaryFont()
+{
+    QFont font = QApplication::font();
+    font.setPointSize(9);
+    return font;
+}
+
+QFont headingFont()
+{
+    QFont font = QApplication::font();
+    font.setPointSize(12);
+    font.setWeight(QFont::DemiBold);
+    return font;
+}
+
+QFont numberFont()
+{
+    QFont font = QApplication::font();
+#if QT_VERSION >= QT_VERSION_CHECK(6, 7, 0)
+    font.setFeature("tnum", 1);
+#endif
+    return font;
+}
+
+void makeHeading(QLabel* label)
+{
+    setRole(label, QStringLiteral("heading"));
+}
+
+void makeSecondary(QLabel* label)
+{
+    setRole(label, QStringLiteral("secondary"));
+}
+
+} // namespace headwise::ui
