@@ -304,8 +304,5 @@ private slots:
     }
 };
 
-Q_DECLARE_METATYPE(std::function<test::ToyOptions()>)
-Q_DECLARE_METATYPE(std::function<void(test::ToyOptions&)>)
-
 QTEST_APPLESS_MAIN(ReferenceTest)
 #include "reference_test.moc"

@@ -1,0 +1,108 @@
+# What Headwise is built from, and how to get it; sourced by app/run, tests/run and .ci/run.
+#
+# Debian 12 is what is tested; Ubuntu 24.04 has the same names but where two are given: "new|old" means that any one of them
+# will do, the first that apt knows being installed. Python is the system's: h5py comes with it.
+
+buildPackages=(
+    g++ cmake ninja-build ccache pkg-config
+    libeigen3-dev libopenblas-dev liblapacke-dev libhdf5-dev libtbb-dev
+    libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libpcre2-dev libssl-dev
+)
+windowPackages=(
+    qt6-base-dev "qt6-charts-dev|libqt6charts6-dev" "qt6-svg-dev|libqt6svg6-dev" "libqt6opengl6-dev|qt6-base-dev"
+    "qt6-svg-plugins|libqt6svg6" qt6-wayland
+    fonts-noto-core fonts-noto-cjk
+)
+testPackages=(libbenchmark-dev python3-h5py appstream xvfb xauth)
+checkPackages=(git clang-format clang-tidy)
+
+# Compilers' messages and file names in UTF-8 on machines without a locale; one cache for every copy of the source.
+case "${LC_ALL:-${LC_CTYPE:-${LANG:-}}}" in
+    *[Uu][Tt][Ff]8 | *[Uu][Tt][Ff]-8) ;;
+    *) export LC_ALL=C.UTF-8 ;;
+esac
+export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}" CCACHE_NOHASHDIR=1
+
+say() { printf '%s\n' "headwise: $*" >&2; }
+
+isInstalled() {
+    [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# "a|b|c": true when one of them is installed.
+anyInstalled() {
+    local name
+    for name in ${1//|/ }; do
+        isInstalled "$name" && return 0
+    done
+    return 1
+}
+
+# "a|b|c": prints the first that apt can install, or the last.
+firstAvailable() {
+    local name
+    for name in ${1//|/ }; do
+        if apt-cache policy "$name" 2>/dev/null | grep -q 'Candidate: [^(]'; then
+            break
+        fi
+    done
+    printf '%s\n' "$name"
+}
+
+asRoot() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    else
+        sudo "$@"
+    fi
+}
+
+# Installs what is missing of the packages given, and says what. Needs the network only when something is missing.
+installMissing() {
+    local entry names=() missing=()
+    if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+        say "this is not a Debian or Ubuntu system; install these yourself if the build asks for them: $*"
+        return 0
+    fi
+    for entry in "$@"; do
+        anyInstalled "$entry" || missing+=("$entry")
+    done
+    [ "${#missing[@]}" -gt 0 ] || return 0
+    if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+        say "these packages are missing: ${missing[*]}"
+        say "there is no sudo here; as root run: apt-get update && apt-get install ${missing[*]%%|*}"
+        return 1
+    fi
+    say "updating the package lists"
+    asRoot apt-get update -qq >&2 || say "apt-get update failed; trying with the lists that are there"
+    for entry in "${missing[@]}"; do
+        names+=("$(firstAvailable "$entry")")
+    done
+    say "installing ${names[*]}"
+    if ! asRoot env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+        -o DPkg::Lock::Timeout=300 "${names[@]}" >&2; then
+        say "the packages could not be installed (see above). Check the network and the package sources, or install them"
+        say "by hand and start again: apt-get update && apt-get install ${names[*]}"
+        return 1
+    fi
+}
+
+# build DIRECTORY-PRESET [arguments of cmake --build]: progress on a terminal, only what goes wrong otherwise.
+build() {
+    local preset=$1 quiet=()
+    shift
+    [ -t 2 ] || quiet=(-- --quiet)
+    say "building (preset $preset)"
+    cmake --build --preset "$preset" "$@" "${quiet[@]}" >&2
+}
+
+# configure PRESET [definitions]
+configure() {
+    local preset=$1 log
+    shift
+    log=$(cmake --preset "$preset" "$@" 2>&1) || {
+        printf '%s\n' "$log" >&2
+        say "cmake could not configure the preset $preset (see above)"
+        return 1
+    }
+}
