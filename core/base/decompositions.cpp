@@ -1,0 +1,131 @@
+#include "core/base/decompositions.h"
+
+#include <lapacke.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cassert>
+#include <optional>
+
+namespace headwise {
+
+namespace {
+
+lapack_int lapackSize(Eigen::Index size)
+{
+    return static_cast<lapack_int>(size);
+}
+
+std::optional<Error> notFinite(const Matrix<double>& m)
+{
+    if (m.allFinite())
+        return std::nullopt;
+    return Error{ErrorCode::Corrupt,
+                 fmt::format("A [{}, {}] matrix made of the weights holds a NaN or an infinity, so it has no "
+                             "decomposition; check the checkpoint for numbers that are not finite.",
+                             m.rows(), m.cols())};
+}
+
+std::optional<Error> failed(std::string_view routine, lapack_int info)
+{
+    if (info == 0)
+        return std::nullopt;
+    return Error{ErrorCode::Internal, fmt::format("LAPACK's {} gave up with code {}.", routine, info)};
+}
+
+} // namespace
+
+Result<ThinQr> thinQr(Matrix<double> m)
+{
+    if (const auto error = notFinite(m))
+        return *error;
+    const Eigen::Index k = std::min(m.rows(), m.cols());
+    if (k == 0)
+        return ThinQr{Matrix<double>(m.rows(), 0), Matrix<double>(0, m.cols())};
+    Eigen::VectorXd tau(k);
+    const lapack_int rows = lapackSize(m.rows());
+    if (const auto error =
+            failed("dgeqrf",
+                   LAPACKE_dgeqrf(LAPACK_COL_MAJOR, rows, lapackSize(m.cols()), m.data(), rows, tau.data())))
+        return *error;
+    Matrix<double> R = m.topRows(k).triangularView<Eigen::Upper>();
+    Matrix<double> Q = m.leftCols(k);
+    if (const auto error = failed(
+            "dorgqr",
+            LAPACKE_dorgqr(LAPACK_COL_MAJOR, rows, lapackSize(k), lapackSize(k), Q.data(), rows, tau.data())))
+        return *error;
+    return ThinQr{std::move(Q), std::move(R)};
+}
+
+Result<ThinSvd> thinSvd(Matrix<double> m)
+{
+    if (const auto error = notFinite(m))
+        return *error;
+    const Eigen::Index k = std::min(m.rows(), m.cols());
+    ThinSvd svd{Matrix<double>(m.rows(), k), Eigen::VectorXd(k), Matrix<double>(m.cols(), k)};
+    if (k == 0)
+        return svd;
+    Matrix<double> Vt(k, m.cols());
+    const lapack_int rows = lapackSize(m.rows());
+    if (const auto error =
+            failed("dgesdd",
+                   LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', rows, lapackSize(m.cols()), m.data(), rows,
+                                  svd.S.data(), svd.U.data(), rows, Vt.data(), lapackSize(k))))
+        return *error;
+    svd.V = Vt.transpose();
+    return svd;
+}
+
+Result<Eigen::VectorXd> singularValues(Matrix<double> m)
+{
+    if (const auto error = notFinite(m))
+        return *error;
+    Eigen::VectorXd S(std::min(m.rows(), m.cols()));
+    if (S.size() == 0)
+        return S;
+    double unused = 0;
+    const lapack_int rows = lapackSize(m.rows());
+    if (const auto error = failed("dgesdd",
+                                  LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', rows, lapackSize(m.cols()), m.data(),
+                                                 rows, S.data(), &unused, 1, &unused, 1)))
+        return *error;
+    return S;
+}
+
+Result<Eigen::VectorXd> symmetricEigenvalues(Matrix<double> m)
+{
+    assert(m.rows() == m.cols());
+    if (const auto error = notFinite(m))
+        return *error;
+    Eigen::VectorXd values(m.rows());
+    if (values.size() == 0)
+        return values;
+    const lapack_int size = lapackSize(m.rows());
+    if (const auto error =
+            failed("dsyevd", LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'N', 'L', size, m.data(), size, values.data())))
+        return *error;
+    return values;
+}
+
+Result<Eigen::VectorXcd> eigenvalues(Matrix<double> m)
+{
+    assert(m.rows() == m.cols());
+    if (const auto error = notFinite(m))
+        return *error;
+    Eigen::VectorXd real(m.rows());
+    Eigen::VectorXd imaginary(m.rows());
+    if (m.rows() > 0) {
+        double unused = 0;
+        const lapack_int size = lapackSize(m.rows());
+        if (const auto error = failed("dgeev",
+                                      LAPACKE_dgeev(LAPACK_COL_MAJOR, 'N', 'N', size, m.data(), size,
+                                                    real.data(), imaginary.data(), &unused, 1, &unused, 1)))
+            return *error;
+    }
+    Eigen::VectorXcd values(m.rows());
+    values.real() = real;
+    values.imag() = imaginary;
+    return values;
+}
+
+} // namespace headwise

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/base/matrix.h"
+#include "core/base/result.h"
+
+namespace headwise {
+
+// LAPACK, in double. Every function looks at its input first: LAPACK may loop for ever on a NaN or an infinity.
+// Errors of all: Corrupt if a number is not finite; Internal if LAPACK does not converge.
+
+struct ThinQr {
+    Matrix<double> Q; ///< [rows, k], orthonormal columns, k = min(rows, cols)
+    Matrix<double> R; ///< [k, cols], upper triangular; its diagonal may be negative
+};
+
+struct ThinSvd {
+    Matrix<double> U;  ///< [rows, k], orthonormal columns whatever the rank, k = min(rows, cols)
+    Eigen::VectorXd S; ///< [k], descending, not negative
+    Matrix<double> V;  ///< [cols, k], orthonormal columns; V itself, not its transpose
+};
+
+/// m = Q R. (dgeqrf)
+Result<ThinQr> thinQr(Matrix<double> m);
+
+/// m = U diag(S) Vᵀ. The signs of the pairs are LAPACK's. (dgesdd)
+Result<ThinSvd> thinSvd(Matrix<double> m);
+
+/// S of `thinSvd` alone.
+Result<Eigen::VectorXd> singularValues(Matrix<double> m);
+
+/// Eigenvalues of a symmetric matrix, ascending; only its lower triangle is read. (dsyevd)
+Result<Eigen::VectorXd> symmetricEigenvalues(Matrix<double> m);
+
+/// Eigenvalues of a square matrix, in LAPACK's order. (dgeev)
+Result<Eigen::VectorXcd> eigenvalues(Matrix<double> m);
+
+} // namespace headwise

@@ -1,0 +1,139 @@
+#include "core/base/decompositions.h"
+
+#include "tests/support/matchers.h"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+
+#include <limits>
+#include <random>
+
+using namespace headwise;
+
+namespace {
+
+Matrix<double> gaussian(Eigen::Index rows, Eigen::Index cols, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    return Matrix<double>::NullaryExpr(rows, cols, [&] { return normal(random); });
+}
+
+/// Full rank, rank 2 of at least 4, and zero.
+Matrix<double> sample(const QString& kind, int rows, int cols)
+{
+    if (kind == "zero")
+        return Matrix<double>::Zero(rows, cols);
+    if (kind == "deficient")
+        return gaussian(rows, 2, 1) * gaussian(2, cols, 2);
+    return gaussian(rows, cols, 3);
+}
+
+void addShapes()
+{
+    QTest::addColumn<QString>("kind");
+    QTest::addColumn<int>("rows");
+    QTest::addColumn<int>("cols");
+    for (const char* kind : {"full", "deficient", "zero"}) {
+        QTest::addRow("%s, tall", kind) << kind << 31 << 5;
+        QTest::addRow("%s, wide", kind) << kind << 4 << 19;
+        QTest::addRow("%s, square", kind) << kind << 7 << 7;
+        QTest::addRow("%s, scalar", kind) << kind << 1 << 1;
+    }
+}
+
+} // namespace
+
+class DecompositionsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void qrGivesBackTheMatrixFromOrthonormalColumns_data() { addShapes(); }
+    void qrGivesBackTheMatrixFromOrthonormalColumns()
+    {
+        QFETCH(QString, kind);
+        QFETCH(int, rows);
+        QFETCH(int, cols);
+        const Matrix<double> m = sample(kind, rows, cols);
+        const auto qr = thinQr(m);
+        QVERIFY(test::isOk(qr));
+        const int k = std::min(rows, cols);
+        QVERIFY(test::isClose((qr->Q * qr->R).eval(), m, 1e-13));
+        QVERIFY(test::isClose((qr->Q.transpose() * qr->Q).eval(), Matrix<double>::Identity(k, k), 1e-13));
+        QVERIFY(qr->R.isUpperTriangular(0));
+    }
+
+    void svdGivesBackTheMatrixWhateverItsRank_data() { addShapes(); }
+    void svdGivesBackTheMatrixWhateverItsRank()
+    {
+        QFETCH(QString, kind);
+        QFETCH(int, rows);
+        QFETCH(int, cols);
+        const Matrix<double> m = sample(kind, rows, cols);
+        const auto svd = thinSvd(m);
+        QVERIFY(test::isOk(svd));
+        const int k = std::min(rows, cols);
+        const Matrix<double> identity = Matrix<double>::Identity(k, k);
+        QVERIFY(test::isClose((svd->U * svd->S.asDiagonal() * svd->V.transpose()).eval(), m, 1e-13));
+        QVERIFY(test::isClose((svd->U.transpose() * svd->U).eval(), identity, 1e-13));
+        QVERIFY(test::isClose((svd->V.transpose() * svd->V).eval(), identity, 1e-13));
+        QVERIFY((svd->S.head(k - 1).array() >= svd->S.tail(k - 1).array()).all());
+        QVERIFY(svd->S.minCoeff() >= 0);
+        const auto alone = singularValues(m);
+        QVERIFY(test::isOk(alone));
+        QVERIFY(test::isClose(*alone, svd->S, 1e-13));
+    }
+
+    void symmetricEigenvaluesAreThoseOfEigen()
+    {
+        const Matrix<double> half = gaussian(9, 9, 4);
+        const Matrix<double> m = half + half.transpose();
+        const auto values = symmetricEigenvalues(m);
+        QVERIFY(test::isOk(values));
+        const Eigen::SelfAdjointEigenSolver<Matrix<double>> expected(m);
+        QVERIFY(test::isClose(*values, expected.eigenvalues(), 1e-13));
+    }
+
+    void eigenvaluesSatisfyTheCharacteristicEquation()
+    {
+        const Matrix<double> m = gaussian(6, 6, 5);
+        const auto values = eigenvalues(m);
+        QVERIFY(test::isOk(values));
+        QVERIFY(std::abs(values->sum() - m.trace()) < 1e-12);
+        QVERIFY(std::abs(values->prod() - m.determinant()) < 1e-11);
+        for (const std::complex<double> value : *values) {
+            const Eigen::MatrixXcd shifted = m - value * Eigen::MatrixXcd::Identity(6, 6);
+            QVERIFY(std::abs(shifted.determinant()) < 1e-10);
+        }
+    }
+
+    void eigenvaluesOfARotationByHand()
+    {
+        const Matrix<double> quarterTurn = (Matrix<double>(2, 2) << 0, -1, 1, 0).finished();
+        const auto values = eigenvalues(quarterTurn);
+        QVERIFY(test::isOk(values));
+        QVERIFY(std::abs((*values)[0] - std::complex<double>(0, 1)) < 1e-15);
+        QVERIFY(std::abs((*values)[1] - std::complex<double>(0, -1)) < 1e-15);
+    }
+
+    void refusesNumbersThatAreNotFinite_data()
+    {
+        QTest::addColumn<double>("bad");
+        QTest::newRow("nan") << std::numeric_limits<double>::quiet_NaN();
+        QTest::newRow("infinity") << std::numeric_limits<double>::infinity();
+    }
+    void refusesNumbersThatAreNotFinite()
+    {
+        QFETCH(double, bad);
+        Matrix<double> m = gaussian(5, 5, 6);
+        m(4, 1) = bad;
+        QVERIFY(test::failsWith(thinQr(m), ErrorCode::Corrupt, "[5, 5]"));
+        QVERIFY(test::failsWith(thinSvd(m), ErrorCode::Corrupt, "not finite"));
+        QVERIFY(test::failsWith(singularValues(m), ErrorCode::Corrupt, "not finite"));
+        QVERIFY(test::failsWith(symmetricEigenvalues(m), ErrorCode::Corrupt, "not finite"));
+        QVERIFY(test::failsWith(eigenvalues(m), ErrorCode::Corrupt, "not finite"));
+    }
+};
+
+QTEST_APPLESS_MAIN(DecompositionsTest)
+#include "decompositions_test.moc"
