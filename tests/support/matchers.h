@@ -15,7 +15,8 @@ namespace headwise::test {
 inline QByteArray printed(const Error& error)
 {
     const auto name = errorName(error.code);
-    return QByteArray(name.data(), static_cast<qsizetype>(name.size())) + ": " + QByteArray::fromStdString(error.message);
+    return QByteArray(name.data(), static_cast<qsizetype>(name.size())) + ": "
+        + QByteArray::fromStdString(error.message);
 }
 
 template <typename T>
@@ -45,14 +46,15 @@ template <typename A, typename B>
 bool isClose(const Eigen::MatrixBase<A>& actual, const Eigen::MatrixBase<B>& expected, double tolerance)
 {
     if (actual.rows() != expected.rows() || actual.cols() != expected.cols()) {
-        qWarning("shape [%d, %d], expected [%d, %d]", int(actual.rows()), int(actual.cols()), int(expected.rows()),
-                 int(expected.cols()));
+        qWarning("shape [%d, %d], expected [%d, %d]", int(actual.rows()), int(actual.cols()),
+                 int(expected.rows()), int(expected.cols()));
         return false;
     }
     if (expected.size() == 0)
         return true;
     using Complex = std::complex<double>;
-    const double error = (actual.template cast<Complex>() - expected.template cast<Complex>()).cwiseAbs().maxCoeff();
+    const double error =
+        (actual.template cast<Complex>() - expected.template cast<Complex>()).cwiseAbs().maxCoeff();
     const double size = expected.template cast<Complex>().cwiseAbs().maxCoeff();
     const bool close = error <= tolerance * size && actual.allFinite();
     if (!close)

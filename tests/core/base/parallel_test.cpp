@@ -53,8 +53,8 @@ private slots:
 
     void aFullMemoryIsAnErrorAndNotACrash()
     {
-        const auto result
-            = parallelFor(2, Task{}, "items", [](int) -> Result<Done> { throw std::bad_alloc(); });
+        const auto result =
+            parallelFor(2, Task{}, "items", [](int) -> Result<Done> { throw std::bad_alloc(); });
         QVERIFY(test::failsWith(result, ErrorCode::OutOfMemory, "memory"));
     }
 
