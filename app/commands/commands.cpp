@@ -1,10 +1,155 @@
 #include "app/commands/commands.h"
 
-namespace headwise::app {
+#include "app/commands/command.h"
+#include "app/commands/progress.h"
+#include "app/commands/support.h"
+#include "core/base/log.h"
 
-int runCommandLine(int /*argc*/, char** /*argv*/)
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include <unistd.h>
+
+namespace headwise::app {
+namespace {
+
+constexpr std::string_view description =
+    "Headwise: circuit analysis of transformer weights.\n"
+    "\n"
+    "  headwise [MODEL | SESSION.h5]      opens the window\n"
+    "  headwise COMMAND …                 works without a display\n"
+    "\n"
+    "MODEL is a Hugging Face folder, a TransformerLens folder or one weights file.\n"
+    "Exit codes: 0 good, 1 the answer is \"no\" (verify), 2 wrong usage or a refused request, 3 bad input,\n"
+    "4 the system (input/output, memory, no display), 130 cancelled.";
+
+struct GlobalOptions {
+    std::string logLevel;
+    bool progress = false;
+};
+
+void addGlobalOptions(CLI::App& root, GlobalOptions& options)
 {
-    return 2;
+    root.set_help_flag("-h,--help", "Says what a command does and ends");
+    root.set_version_flag("--version", "headwise " + std::string(versionText()),
+                          "Prints the version and ends");
+    root.add_option("--log-level", options.logLevel,
+                    "What goes into the log file: trace, debug, info, warning, error or off")
+        ->type_name("LEVEL");
+    root.add_flag("--progress", options.progress, "Shows progress on stderr though it is not a terminal");
+    root.fallthrough(); // so that both may stand after the command too
+}
+
+/// In the order of `headwise --help`. A command that cannot do its work yet is not in this list.
+void addCommands([[maybe_unused]] CLI::App& root, [[maybe_unused]] CommandContext& context) { }
+
+bool isCommand(const CLI::App& root, std::string_view name)
+{
+    const auto commands = root.get_subcommands([](const CLI::App*) { return true; });
+    return std::any_of(commands.begin(), commands.end(),
+                       [&](const CLI::App* c) { return c->get_name() == name; });
+}
+
+Result<Done> startLog(const std::string& level)
+{
+    // A log that cannot be written is no reason to refuse an answer, unless somebody asked for it.
+    const Result<Done> opened = logToFile(stateFolder() / "headwise.log");
+    if (level.empty())
+        return Done{};
+    if (!opened)
+        return opened;
+    return setLogLevel(level);
+}
+
+std::string sentenceOf(const CLI::ParseError& error, const CLI::App& root)
+{
+    std::string command = "headwise";
+    for (const CLI::App* chosen : root.get_subcommands())
+        command += " " + chosen->get_name();
+    return std::string(error.what()) + "; see " + command + " --help.";
+}
+
+Result<int> runWork(const CommandContext& context, bool progress)
+{
+    const bool onTerminal = isatty(STDERR_FILENO) == 1;
+    ProgressLine line(onTerminal     ? ProgressLine::Mode::Terminal
+                          : progress ? ProgressLine::Mode::Lines
+                                     : ProgressLine::Mode::Silent);
+    const Interruption interruption;
+    const Task task{interruption.token(),
+                    [&line](int done, int total, std::string_view step) { line.report(done, total, step); },
+                    context.threads};
+    try {
+        Result<int> code = context.work(task);
+        if (code && !(std::cout << std::flush))
+            return Error{ErrorCode::Io, "The answer could not be written to standard output."};
+        return code;
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorCode::OutOfMemory, "There is not enough memory for this model."};
+    } catch (const std::exception& e) {
+        return Error{ErrorCode::Internal, std::string("An error of headwise itself: ") + e.what() + "."};
+    }
+}
+
+} // namespace
+
+int runCommandLine(int argc, char** argv)
+{
+    CLI::App root(std::string(description), "headwise");
+    GlobalOptions options;
+    CommandContext context;
+    addGlobalOptions(root, options);
+    addCommands(root, context);
+    root.require_subcommand(1);
+    if (argc > 1 && argv[1][0] != '-' && !isCommand(root, argv[1])) {
+        printError("There is no command and no file '" + std::string(argv[1]) + "'; see headwise --help.");
+        return exitCode(ErrorCode::InvalidArgument);
+    }
+    try {
+        root.parse(argc, argv);
+    } catch (const CLI::Success& success) { // --help and --version
+        return root.exit(success);
+    } catch (const CLI::ParseError& error) {
+        printError(sentenceOf(error, root));
+        return exitCode(ErrorCode::InvalidArgument);
+    }
+    if (const Result<Done> log = startLog(options.logLevel); !log) {
+        printError(log.error().message);
+        return exitCode(log.error().code);
+    }
+    const Result<int> code = runWork(context, options.progress);
+    if (code)
+        return *code;
+    printError(code.error().message);
+    return exitCode(code.error().code);
+}
+
+std::optional<std::filesystem::path> windowRequest(int argc, char** argv)
+{
+    if (argc < 2)
+        return std::filesystem::path();
+    const std::string_view first = argv[1];
+    CLI::App root;
+    CommandContext context;
+    addCommands(root, context);
+    if (first.empty() || first.front() == '-' || isCommand(root, first))
+        return std::nullopt;
+    std::error_code code;
+    if (first.find('/') == std::string_view::npos && !first.ends_with(".h5")
+        && !std::filesystem::exists(first, code))
+        return std::nullopt;
+    return std::filesystem::path(first);
+}
+
+bool hasDisplay()
+{
+    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+        if (const char* value = std::getenv(name); value && *value)
+            return true;
+    return false;
 }
 
 } // namespace headwise::app

@@ -1,0 +1,96 @@
+#include "app/commands/support.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <iostream>
+
+namespace headwise::app {
+namespace {
+
+std::string oneLine(std::string_view text)
+{
+    static constexpr std::string_view digits = "0123456789abcdef";
+    std::string line;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= 0x20 && byte != 0x7f) {
+            line += c;
+            continue;
+        }
+        line += "\\x";
+        line += digits[byte >> 4];
+        line += digits[byte & 15];
+    }
+    return line;
+}
+
+template <typename Number>
+std::string shortestOf(Number value)
+{
+    if (std::isnan(value))
+        return "nan"; // without the sign that some NaNs carry
+    std::array<char, 64> buffer;
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+    return std::string(buffer.data(), end.ptr);
+}
+
+} // namespace
+
+int exitCode(ErrorCode code)
+{
+    switch (code) {
+    case ErrorCode::InvalidArgument: return 2;
+    case ErrorCode::NotFound:
+    case ErrorCode::Corrupt:
+    case ErrorCode::Unsupported: return 3;
+    case ErrorCode::Io:
+    case ErrorCode::OutOfMemory:
+    case ErrorCode::Internal: return 4;
+    case ErrorCode::Cancelled: return 130;
+    }
+    return 4;
+}
+
+void printError(std::string_view sentence)
+{
+    std::cerr << "headwise: " + oneLine(sentence) + "\n" << std::flush;
+}
+
+void printWarnings(const std::vector<std::string>& sentences)
+{
+    for (const std::string& sentence : sentences)
+        std::cerr << "headwise: warning: " + oneLine(sentence) + "\n" << std::flush;
+}
+
+void printJson(const nlohmann::ordered_json& value)
+{
+    std::cout << value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+std::string shortest(float value)
+{
+    return shortestOf(value);
+}
+
+std::string shortest(double value)
+{
+    return shortestOf(value);
+}
+
+std::string csvField(std::string_view text)
+{
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos)
+        return std::string(text);
+    std::string field = "\"";
+    for (const char c : text) {
+        if (c == '"')
+            field += '"';
+        field += c;
+    }
+    return field + '"';
+}
+
+} // namespace headwise::app

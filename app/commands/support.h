@@ -1,0 +1,30 @@
+#pragma once
+
+#include "core/base/result.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headwise::app {
+
+/// The exit code of a failure: 2 InvalidArgument; 3 NotFound, Corrupt, Unsupported; 4 Io, OutOfMemory, Internal; 130.
+int exitCode(ErrorCode code);
+
+/// Prints one line on stderr, whatever the sentence contains: line ends and control characters are shown as \xNN.
+void printError(std::string_view sentence);
+void printWarnings(const std::vector<std::string>& sentences);
+
+/// Prints a value on stdout, indented, keys in the order they were added; NaN and infinities become null.
+void printJson(const nlohmann::ordered_json& value);
+
+/// The shortest decimal that reads back as the same number; "nan", "inf" and "-inf" for what has none.
+std::string shortest(float value);
+std::string shortest(double value);
+
+/// A field of RFC 4180: quoted if it holds a comma, a quote or a line end.
+std::string csvField(std::string_view text);
+
+} // namespace headwise::app
