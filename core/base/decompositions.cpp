@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 #include <optional>
+#include <vector>
 
 namespace headwise {
 
@@ -105,6 +106,28 @@ Result<Eigen::VectorXd> symmetricEigenvalues(Matrix<double> m)
             failed("dsyevd", LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'N', 'L', size, m.data(), size, values.data())))
         return *error;
     return values;
+}
+
+Result<Matrix<double>> semidefiniteFactor(Matrix<double> gram)
+{
+    assert(gram.rows() == gram.cols());
+    if (const auto error = notFinite(gram))
+        return *error;
+    const lapack_int size = lapackSize(gram.rows());
+    if (size == 0 || gram.diagonal().maxCoeff() <= 0)
+        return Matrix<double>(0, gram.cols());
+    std::vector<lapack_int> pivot(static_cast<std::size_t>(size));
+    lapack_int rank = 0;
+    const lapack_int info =
+        LAPACKE_dpstrf(LAPACK_COL_MAJOR, 'U', size, gram.data(), size, pivot.data(), &rank, -1.0);
+    if (const auto error =
+            failed("dpstrf", std::min<lapack_int>(info, 0))) // above 0: rank-deficient, as may be
+        return *error;
+    const Matrix<double> pivoted = gram.topRows(rank).triangularView<Eigen::Upper>();
+    Matrix<double> factor(rank, size); // Pᵀ gram P = pivotedᵀ pivoted
+    for (Eigen::Index i = 0; i < size; ++i)
+        factor.col(pivot[static_cast<std::size_t>(i)] - 1) = pivoted.col(i);
+    return factor;
 }
 
 Result<Eigen::VectorXcd> eigenvalues(Matrix<double> m)

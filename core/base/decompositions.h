@@ -31,6 +31,12 @@ Result<Eigen::VectorXd> singularValues(Matrix<double> m);
 /// Eigenvalues of a symmetric matrix, ascending; only its lower triangle is read. (dsyevd)
 Result<Eigen::VectorXd> symmetricEigenvalues(Matrix<double> m);
 
+/// F [rank, n] with gram = Fᵀ F, of a symmetric positive semidefinite [n, n] matrix of any rank. (dpstrf)
+///
+/// Cholesky with complete pivoting: what is left when the largest pivot falls below n·ε·(largest diagonal entry) is dropped.
+/// Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §10.3.
+Result<Matrix<double>> semidefiniteFactor(Matrix<double> gram);
+
 /// Eigenvalues of a square matrix, in LAPACK's order. (dgeev)
 Result<Eigen::VectorXcd> eigenvalues(Matrix<double> m);
 

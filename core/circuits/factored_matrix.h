@@ -16,6 +16,9 @@ struct Svd {
     Matrix<Scalar> V; ///< [cols, k], orthonormal columns. V itself, not its transpose.
 };
 
+/// Eigenvalues as they are shown and stored: by falling modulus, then larger real part, then positive imaginary part first.
+std::vector<std::complex<double>> inReadingOrder(const Eigen::VectorXcd& values);
+
 /// A matrix kept as the product left · right of two thin factors.
 ///
 /// Every circuit of an attention head has this form: the full OV circuit of GPT-2 small is [50257, 50257] with rank at
@@ -67,8 +70,7 @@ public:
     /// The k largest singular values alone, descending; k = min(rows, cols, inner). Exact zeros may come out as ~ε·σ₁.
     Result<std::vector<double>> singularValues() const;
 
-    /// The min(rows, inner) eigenvalues that can be non-zero, those of right · left: by falling modulus, then larger real
-    /// part, then positive imaginary part first. Square matrices only.
+    /// The min(rows, inner) eigenvalues that can be non-zero, those of right · left, `inReadingOrder`. Square matrices only.
     /// Errors: InvalidArgument if not square; Corrupt if not finite.
     Result<std::vector<std::complex<double>>> eigenvalues() const;
 

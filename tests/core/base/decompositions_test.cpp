@@ -132,6 +132,20 @@ private slots:
         QVERIFY(test::failsWith(singularValues(m), ErrorCode::Corrupt, "not finite"));
         QVERIFY(test::failsWith(symmetricEigenvalues(m), ErrorCode::Corrupt, "not finite"));
         QVERIFY(test::failsWith(eigenvalues(m), ErrorCode::Corrupt, "not finite"));
+        QVERIFY(test::failsWith(semidefiniteFactor(m), ErrorCode::Corrupt, "not finite"));
+    }
+
+    void aSemidefiniteFactorGivesBackItsGramAndFindsItsRank()
+    {
+        for (const Eigen::Index rank : {9, 4, 1, 0}) {
+            const Matrix<double> tall = gaussian(20, rank, 8) * gaussian(rank, 9, 9);
+            const Matrix<double> gram = tall.transpose() * tall;
+            const auto factor = semidefiniteFactor(gram);
+            QVERIFY(test::isOk(factor));
+            QCOMPARE(factor->rows(), rank);
+            QCOMPARE(factor->cols(), Eigen::Index(9));
+            QVERIFY(test::isClose((factor->transpose() * *factor).eval(), gram, 1e-13));
+        }
     }
 };
 
