@@ -1,0 +1,51 @@
+#include "tests/support/command.h"
+
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace headwise;
+
+/// What holds for every command: where text goes and how the program ends.
+class CommandLineTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void helpAndVersionGoToStandardOutput()
+    {
+        const test::CommandRun help = run({"--help"});
+        QCOMPARE(help.exitCode, 0);
+        QVERIFY(help.out.contains("headwise [MODEL | SESSION.h5]"));
+        QCOMPARE(help.err, QByteArray());
+        const test::CommandRun version = run({"--version"});
+        QCOMPARE(version.exitCode, 0);
+        QVERIFY(version.out.startsWith("headwise 0."));
+    }
+
+    void wrongUsageEndsWithTwoAndOneLine()
+    {
+        const test::CommandRun wrong = run({"no-such-command"});
+        QCOMPARE(wrong.exitCode, 2);
+        QCOMPARE(wrong.out, QByteArray());
+        QCOMPARE(wrong.err.count('\n'), 1);
+        QVERIFY(wrong.err.contains("no-such-command"));
+    }
+
+    void theWindowNeedsADisplayAndSaysSo()
+    {
+        const test::CommandRun window = run({});
+        QCOMPARE(window.exitCode, 4);
+        QCOMPARE(window.out, QByteArray());
+        QVERIFY(window.err.contains("no display; see headwise --help"));
+    }
+
+private:
+    test::CommandRun run(const QStringList& arguments) const
+    {
+        return test::runHeadwise(arguments, m_state.path());
+    }
+
+    QTemporaryDir m_state;
+};
+
+QTEST_GUILESS_MAIN(CommandLineTest)
+#include "command_line_test.moc"
