@@ -553,8 +553,8 @@ Result<TokenizerFile> Reader::readVocabulary(const json& vocabulary, const json&
         m_file.addedTokens.push_back(std::move(addedToken));
     }
     readMergesText(merges);
-    m_file.preTokenizers.push_back({});
-    m_file.decoders.push_back({});
+    m_file.preTokenizers.emplace_back();
+    m_file.decoders.emplace_back();
     return result();
 }
 
