@@ -1,0 +1,36 @@
+#pragma once
+
+#include "core/base/result.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace headwise {
+
+/// What a JSON text of ours may contain.
+struct JsonRules {
+    int maxDepth = 128; ///< Objects and arrays inside each other.
+    /// Bare NaN, Infinity and -Infinity become numbers, as Python writes them into config.json.
+    bool allowNonFinite = false;
+};
+
+/// Parses one JSON value with nothing but white space around it, more strictly than most parsers.
+///
+/// A name that occurs twice in an object is refused: which of the two counts differs between parsers, so a file
+/// could mean one thing to us and another to its author. Integers up to 2⁶⁴ − 1 stay integers; `2`, `-2` and `2.0`
+/// are told apart by is_number_unsigned(), is_number_integer() and is_number_float(). A byte order mark is skipped.
+/// \param fileName   named in the message
+/// Errors: Corrupt with line and column (bad UTF-8, bad syntax, a name twice, too deep).
+Result<nlohmann::json> parseJson(std::string_view text, std::string_view fileName,
+                                 const JsonRules& rules = {});
+
+/// The bytes of a file that is read as a whole.
+///
+/// Errors: NotFound; Unsupported if it is not a regular file or longer than `maxBytes`; Io.
+Result<std::string> readTextFile(const std::filesystem::path& path, std::size_t maxBytes = 256u << 20);
+
+} // namespace headwise
