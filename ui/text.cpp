@@ -48,7 +48,7 @@ QString text(const Error& error)
 
 QString text(HeadId head)
 {
-    return text(headLabel(head));
+    return QStringLiteral("L%1H%2").arg(head.layer).arg(head.head);
 }
 
 QString number(double value)

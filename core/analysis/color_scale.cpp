@@ -16,12 +16,14 @@ namespace {
 // Symlog turns from linear to logarithmic at this part of the larger limit.
 constexpr double linearPart = 0.01;
 
+double symlogUnit(const ColorScale& scale)
+{
+    return linearPart * std::max(std::abs(double{scale.low}), std::abs(double{scale.high}));
+}
+
 double transformed(double value, const ColorScale& scale)
 {
-    if (scale.transform == ColorTransform::Linear)
-        return value;
-    const double largest = std::max(std::abs(double{scale.low}), std::abs(double{scale.high}));
-    return std::asinh(value / (linearPart * largest));
+    return scale.transform == ColorTransform::Linear ? value : std::asinh(value / symlogUnit(scale));
 }
 
 /// What a fit needs to know of the finite values, gathered in one pass.
@@ -117,15 +119,6 @@ bool assign(ColorScale& scale, std::string_view key, std::string_view value)
     return key == "inverted" && (value == "yes" || value == "no");
 }
 
-Rgb colorAt(float position, const ColorTable& table, bool inverted)
-{
-    if (std::isnan(position))
-        return nanColor;
-    // floor, not round: then x and −x are mirror images and zero is the first entry above the middle.
-    const int index = std::min(255, static_cast<int>(position * 256));
-    return table[static_cast<std::size_t>(inverted ? 255 - index : index)];
-}
-
 } // namespace
 
 bool isSigned(ColorMap map)
@@ -180,20 +173,28 @@ float valueAt(float position, const ColorScale& scale)
     const double low = transformed(scale.low, scale);
     const double high = transformed(scale.high, scale);
     const double x = std::lerp(low, high, double{position});
-    if (scale.transform == ColorTransform::Linear)
-        return static_cast<float>(x);
-    const double largest = std::max(std::abs(double{scale.low}), std::abs(double{scale.high}));
-    return static_cast<float>(linearPart * largest * std::sinh(x));
+    return static_cast<float>(scale.transform == ColorTransform::Linear ? x
+                                                                        : symlogUnit(scale) * std::sinh(x));
+}
+
+Colorizer::Colorizer(const ColorScale& scale)
+    : m_table(colorTable(scale.map))
+    , m_symlogUnit(scale.transform == ColorTransform::Symlog ? symlogUnit(scale) : 0)
+    , m_low(transformed(scale.low, scale))
+    , m_factor(256 / (transformed(scale.high, scale) - m_low))
+{
+    if (scale.inverted)
+        std::ranges::reverse(m_table);
 }
 
 Rgb colorOf(float value, const ColorScale& scale)
 {
-    return colorAt(position(value, scale), colorTable(scale.map), scale.inverted);
+    return Colorizer(scale)(value);
 }
 
 std::vector<Rgb> toPixels(const Eigen::MatrixXf& matrix, const ColorScale& scale)
 {
-    const ColorTable& table = colorTable(scale.map);
+    const Colorizer color(scale);
     std::vector<Rgb> pixels(static_cast<std::size_t>(matrix.size()));
     const Eigen::Index rows = matrix.rows();
     const Eigen::Index cols = matrix.cols();
@@ -202,8 +203,7 @@ std::vector<Rgb> toPixels(const Eigen::MatrixXf& matrix, const ColorScale& scale
     for (Eigen::Index left = 0; left < cols; left += block)
         for (Eigen::Index row = 0; row < rows; ++row)
             for (Eigen::Index col = left; col < std::min(left + block, cols); ++col)
-                pixels[static_cast<std::size_t>(row * cols + col)] =
-                    colorAt(position(matrix(row, col), scale), table, scale.inverted);
+                pixels[static_cast<std::size_t>(row * cols + col)] = color(matrix(row, col));
     return pixels;
 }
 

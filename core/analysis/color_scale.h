@@ -4,7 +4,9 @@
 
 #include <Eigen/Core>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -71,6 +73,28 @@ ColorScale fitted(ColorMap map, const Eigen::MatrixXf& matrix, ColorFit fit = Co
 float position(float value, const ColorScale& scale);
 /// The value at a position: the inverse of position() inside the limits.
 float valueAt(float position, const ColorScale& scale);
+
+/// A scale made ready for many values: `Colorizer(scale)(value)` is `colorOf(value, scale)`. Inline, as it runs once
+/// for every pixel of a picture.
+class Colorizer {
+public:
+    explicit Colorizer(const ColorScale& scale);
+
+    Rgb operator()(float value) const
+    {
+        if (!std::isfinite(value))
+            return nanColor;
+        const double x = m_symlogUnit > 0 ? std::asinh(value / m_symlogUnit) : double{value};
+        // Truncated, not rounded: then x and −x are mirror images and zero is the first entry above the middle.
+        return m_table[static_cast<std::size_t>(std::clamp((x - m_low) * m_factor, 0.0, 255.0))];
+    }
+
+private:
+    std::array<Rgb, 256> m_table;
+    double m_symlogUnit; // 0: linear.
+    double m_low;        // Transformed.
+    double m_factor;     // Of a transformed value, to entries of the table.
+};
 
 /// The colour of one value. Total: defined for every float, NaN and infinities included.
 Rgb colorOf(float value, const ColorScale& scale);

@@ -1,0 +1,154 @@
+#include "ui/views/color_bar.h"
+
+#include "ui/theme.h"
+#include "ui/views/heatmap_view.h"
+#include "ui/views/ticks.h"
+
+#include <QApplication>
+#include <QMenu>
+#include <QSignalSpy>
+#include <QTest>
+
+using namespace headwise;
+using namespace headwise::ui;
+
+namespace {
+
+// 8 px of room above and below the bar of a 200 px high widget.
+constexpr int top = 8;
+constexpr int bottom = 192;
+
+void drag(ColorBar& bar, QPoint from, QPoint to)
+{
+    QTest::mousePress(&bar, Qt::LeftButton, {}, from);
+    QTest::mouseMove(&bar, to);
+    QTest::mouseRelease(&bar, Qt::LeftButton, {}, to);
+}
+
+void prepare(ColorBar& bar)
+{
+    bar.resize(60, 200);
+    bar.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&bar));
+}
+
+} // namespace
+
+class ColorBarTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { applyTheme(*qApp, ThemeMode::Light); }
+
+    void showsTheColorsOfItsScale()
+    {
+        ColorBar bar(Qt::Vertical);
+        prepare(bar);
+        const ColorScale scale{.map = ColorMap::Viridis, .low = 0, .high = 1};
+        bar.setScale(scale);
+        const QImage image = bar.grab().toImage();
+        for (int y = top + 2; y < bottom - 2; y += 10) {
+            // The middle of the pixel, and the bar's 256 slices meet 184 pixels: one slice off is right.
+            const float value = static_cast<float>(bottom - y - 0.5) / float(bottom - top);
+            const QRgb found = image.pixel(4, y);
+            QVERIFY(found == colorOf(value, scale) || found == colorOf(value + 1.0F / 256, scale)
+                    || found == colorOf(value - 1.0F / 256, scale));
+        }
+    }
+
+    void draggingAnEndOfASignedScaleKeepsItSymmetric()
+    {
+        ColorBar bar(Qt::Vertical);
+        prepare(bar);
+        QSignalSpy changed(&bar, &ColorBar::scaleChanged);
+        drag(bar, {6, top}, {6, top + 46}); // A quarter of 184 px down from +1 to +0.5.
+        QVERIFY(!changed.isEmpty());
+        QVERIFY(std::abs(bar.scale().high - 0.5F) < 1e-6F);
+        QCOMPARE(bar.scale().low, -bar.scale().high);
+        QCOMPARE(bar.scale().fit, ColorFit::Fixed);
+    }
+
+    void draggingAnEndOfAnUnsignedScaleMovesOnlyIt()
+    {
+        ColorBar bar(Qt::Vertical);
+        prepare(bar);
+        bar.setScale({.map = ColorMap::Viridis, .low = 0, .high = 4});
+        drag(bar, {6, bottom}, {6, bottom - 46});
+        QCOMPARE(bar.scale().low, 1.0F);
+        QCOMPARE(bar.scale().high, 4.0F);
+        drag(bar, {6, top}, {6, bottom + 100}); // Never past the other end.
+        QVERIFY(bar.scale().low < bar.scale().high);
+    }
+
+    void aDragFromTheMiddleChangesNothing()
+    {
+        ColorBar bar(Qt::Vertical);
+        prepare(bar);
+        QSignalSpy changed(&bar, &ColorBar::scaleChanged);
+        drag(bar, {6, 100}, {6, 150});
+        QCOMPARE(changed.count(), 0);
+    }
+
+    void doubleClickFitsTheDataAgain()
+    {
+        HeatmapView view;
+        view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Constant(2, 2, 3)));
+        ColorBar bar(Qt::Vertical);
+        prepare(bar);
+        bar.follow(&view);
+        QCOMPARE(bar.scale().high, 3.0F);
+        drag(bar, {6, top}, {6, top + 46});
+        QCOMPARE(view.colorScale().high, 1.5F);
+        QTest::mouseDClick(&bar, Qt::LeftButton, {}, {6, 100});
+        QCOMPARE(view.colorScale().high, 3.0F);
+        QCOMPARE(bar.scale().high, 3.0F);
+    }
+
+    void keysInvertAndLock()
+    {
+        ColorBar bar(Qt::Vertical);
+        prepare(bar);
+        QTest::keyClick(&bar, Qt::Key_I);
+        QVERIFY(bar.scale().inverted);
+        QTest::keyClick(&bar, Qt::Key_L);
+        QCOMPARE(bar.scale().fit, ColorFit::Fixed);
+        QTest::keyClick(&bar, Qt::Key_L);
+        QCOMPARE(bar.scale().fit, ColorFit::Full);
+    }
+
+    void theMenuOffersEveryMapAndFit()
+    {
+        ColorBar bar(Qt::Vertical);
+        prepare(bar);
+        QContextMenuEvent event(QContextMenuEvent::Mouse, {6, 100}, bar.mapToGlobal(QPoint(6, 100)));
+        QApplication::sendEvent(&bar, &event);
+        auto* menu = bar.findChild<QMenu*>();
+        QVERIFY(menu);
+        QStringList titles;
+        for (QAction* action : menu->actions()) {
+            titles << action->text();
+            if (action->text() == mapTitle(ColorMap::Cividis))
+                action->trigger();
+        }
+        QCOMPARE(bar.scale().map, ColorMap::Cividis);
+        QVERIFY(titles.contains(QStringLiteral("Data range")));
+        QVERIFY(titles.contains(QStringLiteral("Invert")));
+        menu->close();
+    }
+
+    void ticksAreRoundAndInside()
+    {
+        const std::vector<double> ticks = roundTicks(-1, 1, 5);
+        QVERIFY(ticks == (std::vector<double>{-1, -0.5, 0, 0.5, 1}));
+        QVERIFY(roundTicks(3, 3, 5).empty());
+        QVERIFY(decadeTicks(0.01, 100, 10) == (std::vector<double>{0.01, 0.1, 1, 10, 100}));
+        QVERIFY(decadeTicks(0, 100, 10).empty());
+        QCOMPARE(tickText(-0.5, 0.5), QStringLiteral("−0.5"));
+        QCOMPARE(tickText(2, 1), QStringLiteral("2"));
+        QCOMPARE(decadeText(1e-5), QStringLiteral("10⁻⁵"));
+        QCOMPARE(decadeText(0.1), QStringLiteral("0.1"));
+    }
+};
+
+QTEST_MAIN(ColorBarTest)
+#include "color_bar_test.moc"

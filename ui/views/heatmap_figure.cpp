@@ -1,0 +1,121 @@
+// A heatmap on paper: the same painters, the light theme, the paper's size.
+
+#include "ui/text.h"
+#include "ui/views/color_bar.h"
+#include "ui/views/heatmap_view.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double most = 10'000;  // cells drawn as rectangles; beyond, as one lossless picture
+constexpr int mostPixels = 2048; // of that picture, each way
+constexpr double gap = 6;        // points
+
+HeatmapFonts paperFonts(const FigureStyle& style, const QFont& base)
+{
+    HeatmapFonts fonts{base, tokenFont()};
+    if (!style.fontFamily.isEmpty())
+        fonts.text.setFamily(style.fontFamily);
+    for (QFont* font : {&fonts.text, &fonts.labels}) {
+        font->setPointSizeF(style.fontSize);
+        font->setHintingPreference(QFont::PreferNoHinting);
+    }
+    return fonts;
+}
+
+QRectF squared(const QRectF& area, const QRectF& visible)
+{
+    const double side = std::min(area.width() / visible.width(), area.height() / visible.height());
+    return {area.left(), area.top(), side * visible.width(), side * visible.height()};
+}
+
+void paintCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, StrongestPyramid& pyramid)
+{
+    const ThemeColors& colors = lightColors();
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    if (scene.visible.width() * scene.visible.height() <= most) {
+        paintHeatmapCells(painter, cells, scene, colors);
+    } else {
+        const QSize pixels(std::min(mostPixels, static_cast<int>(std::ceil(scene.visible.width()))),
+                           std::min(mostPixels, static_cast<int>(std::ceil(scene.visible.height()))));
+        painter.setRenderHint(QPainter::LosslessImageRendering);
+        painter.drawImage(cells, heatmapImage(scene, pyramid, pixels, colors));
+    }
+    painter.setRenderHint(QPainter::Antialiasing);
+}
+
+} // namespace
+
+void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+{
+    if (isEmpty())
+        return;
+    const HeatmapFonts fonts = paperFonts(style, font());
+    const ThemeColors& colors = lightColors();
+    const QFontMetricsF metrics(fonts.text, painter.device());
+    QRectF area(QPointF(), size);
+    if (style.title && !figureTitle().isEmpty()) {
+        QFont bold = fonts.text;
+        bold.setWeight(QFont::DemiBold);
+        painter.setFont(bold);
+        painter.setPen(colors.text);
+        painter.drawText(
+            QPointF(0, metrics.ascent()),
+            QFontMetricsF(bold, painter.device()).elidedText(figureTitle(), Qt::ElideRight, size.width()));
+        area.setTop(metrics.height() + gap);
+    }
+    const double barWidth = colorBarExtent(m_scene.scale, Qt::Vertical, fonts.text, painter.device());
+    if (style.colorBar)
+        area.setRight(area.right() - barWidth - gap);
+    const HeatmapRoom room = heatmapRoom(m_scene, area.size(), fonts, painter.device());
+    QRectF cells = area.marginsRemoved(room.margins());
+    if (m_shape == CellShape::Square)
+        cells = squared(cells, m_scene.visible);
+    if (cells.width() <= 0 || cells.height() <= 0)
+        return;
+    paintCells(painter, cells, m_scene, *m_pyramid);
+    const double cellWidth = cells.width() / m_scene.visible.width();
+    const double cellHeight = cells.height() / m_scene.visible.height();
+    if (cellWidth >= metrics.horizontalAdvance(QStringLiteral("−0.000")) + 4
+        && cellHeight >= metrics.height())
+        paintHeatmapValues(painter, cells, m_scene, fonts.text);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(colors.muted, 0.5));
+    painter.drawRect(cells);
+    paintHeatmapAxes(painter, cells, room, m_scene, fonts, colors);
+    if (style.colorBar)
+        paintColorBar(painter, QRectF(cells.right() + gap + 2, cells.top(), barWidth, cells.height()),
+                      m_scene.scale, Qt::Vertical, fonts.text, colors);
+}
+
+// The visible part, as the picture has it.
+void HeatmapView::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
+{
+    if (isEmpty())
+        return;
+    const int firstRow = static_cast<int>(m_scene.visible.top() + 1e-9);
+    const int firstColumn = static_cast<int>(m_scene.visible.left() + 1e-9);
+    const int endRow = std::min(static_cast<int>(std::ceil(m_scene.visible.bottom() - 1e-9)),
+                                static_cast<int>(m_scene.matrix->rows()));
+    const int endColumn = std::min(static_cast<int>(std::ceil(m_scene.visible.right() - 1e-9)),
+                                   static_cast<int>(m_scene.matrix->cols()));
+    QStringList cells{m_scene.rows.title};
+    for (int column = firstColumn; column < endColumn; ++column)
+        cells << axisLabel(m_scene.columns, column);
+    writeRow(cells);
+    for (int row = firstRow; row < endRow; ++row) {
+        cells = {axisLabel(m_scene.rows, row)};
+        for (int column = firstColumn; column < endColumn; ++column)
+            cells << exactNumber((*m_scene.matrix)(row, column));
+        writeRow(cells);
+    }
+}
+
+} // namespace headwise::ui

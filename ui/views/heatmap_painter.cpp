@@ -1,0 +1,291 @@
+#include "ui/views/heatmap_painter.h"
+
+#include "ui/text.h"
+
+#include <QFontMetricsF>
+#include <QLineF>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double gap = 4;
+constexpr int sampledLabels = 256; // Enough to know how wide labels are; all 50 000 would be slow.
+
+int count(const HeatmapScene& scene, Qt::Orientation axis)
+{
+    if (!scene.matrix)
+        return 0;
+    return static_cast<int>(axis == Qt::Vertical ? scene.matrix->rows() : scene.matrix->cols());
+}
+
+double widestLabel(const HeatmapAxis& axis, int size, const QFontMetricsF& metrics)
+{
+    if (!axis.label)
+        return metrics.horizontalAdvance(QString::number(std::max(0, size - 1)));
+    double widest = 0;
+    const int step = std::max(1, size / sampledLabels);
+    for (int i = 0; i < size; i += step)
+        widest = std::max(widest, metrics.horizontalAdvance(axis.label(i)));
+    return widest;
+}
+
+const QFont& fontOf(const HeatmapAxis& axis, const HeatmapFonts& fonts)
+{
+    return axis.label ? fonts.labels : fonts.text;
+}
+
+// 1, 2, 5, 10, 20, … : the smallest with room for a label each.
+int niceStep(double cellSize, double room)
+{
+    int decade = 1;
+    while (10 * decade * cellSize < room && decade < 100'000'000)
+        decade *= 10;
+    for (const int factor : {1, 2, 5})
+        if (factor * decade * cellSize >= room)
+            return factor * decade;
+    return 10 * decade;
+}
+
+/// The labels of one axis as they are drawn now.
+struct Labels {
+    const HeatmapAxis& axis;
+    QFont font;
+    QFontMetricsF metrics;
+    int step = 1;
+    bool names = false;
+    int first = 0;
+    int end = 0;
+
+    QString at(int index) const { return names ? axis.label(index) : QString::number(index); }
+};
+
+Labels labelsFor(const HeatmapScene& scene, Qt::Orientation orientation, double cellSize,
+                 const HeatmapFonts& fonts, const QPaintDevice* device)
+{
+    const bool vertical = orientation == Qt::Vertical;
+    const HeatmapAxis& axis = vertical ? scene.rows : scene.columns;
+    const QFontMetricsF metrics(fontOf(axis, fonts), device);
+    const bool names = axis.label && cellSize >= 0.85 * metrics.height();
+    const int size = count(scene, orientation);
+    const QFontMetricsF text(fonts.text, device);
+    const double indexRoom =
+        vertical ? 1.1 * text.height() : text.horizontalAdvance(QString::number(size)) + 2 * gap;
+    Labels labels{.axis = axis,
+                  .font = names ? fonts.labels : fonts.text,
+                  .metrics = names ? metrics : text,
+                  .step = names ? 1 : niceStep(cellSize, indexRoom),
+                  .names = names};
+    const double from = vertical ? scene.visible.top() : scene.visible.left();
+    const double to = vertical ? scene.visible.bottom() : scene.visible.right();
+    labels.first = static_cast<int>(from / labels.step) * labels.step;
+    labels.end = std::min(size, static_cast<int>(std::ceil(to)));
+    return labels;
+}
+
+void paintRowLabels(QPainter& painter, const QRectF& cells, double room, const HeatmapScene& scene,
+                    const Labels& labels)
+{
+    painter.setFont(labels.font);
+    const QFontMetricsF& metrics = labels.metrics;
+    for (int row = labels.first; row < labels.end; row += labels.step) {
+        const double y = cellRect(cells, scene, row, 0).center().y();
+        if (y < cells.top() || y > cells.bottom())
+            continue;
+        const QString shown = metrics.elidedText(labels.at(row), Qt::ElideMiddle, room - gap);
+        painter.drawText(QPointF(cells.left() - gap - metrics.horizontalAdvance(shown),
+                                 y + (metrics.ascent() - metrics.descent()) / 2),
+                         shown);
+    }
+}
+
+void paintColumnLabels(QPainter& painter, const QRectF& cells, const HeatmapRoom& room,
+                       const HeatmapScene& scene, const Labels& labels)
+{
+    painter.setFont(labels.font);
+    const QFontMetricsF& metrics = labels.metrics;
+    const bool flat = room.flatColumnLabels || !labels.names;
+    for (int column = labels.first; column < labels.end; column += labels.step) {
+        const double x = cellRect(cells, scene, 0, column).center().x();
+        if (x < cells.left() || x > cells.right())
+            continue;
+        if (flat) {
+            const QString shown = labels.at(column);
+            painter.drawText(
+                QPointF(x - metrics.horizontalAdvance(shown) / 2, cells.top() - gap - metrics.descent()),
+                shown);
+            continue;
+        }
+        painter.save();
+        painter.translate(x + (metrics.ascent() - metrics.descent()) / 2, cells.top() - gap);
+        painter.rotate(-90);
+        painter.drawText(QPointF(0, 0),
+                         metrics.elidedText(labels.at(column), Qt::ElideMiddle, room.columnLabels - gap));
+        painter.restore();
+    }
+}
+
+double linearPart(int channel)
+{
+    const double x = channel / 255.0;
+    return x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
+}
+
+// Whichever of black and white has the higher WCAG contrast on `ground`.
+QColor inkOn(Rgb ground)
+{
+    const QColor c = QColor::fromRgb(ground);
+    const double luminance =
+        0.2126 * linearPart(c.red()) + 0.7152 * linearPart(c.green()) + 0.0722 * linearPart(c.blue());
+    return luminance > 0.179 ? QColor(0x10131A) : QColor(Qt::white);
+}
+
+// As lines of their own: neither QSvgGenerator's clipping nor its pattern brushes can be relied on.
+void paintHatch(QPainter& painter, const QRectF& area, double spacing)
+{
+    for (double offset = spacing / 2; offset < area.width() + area.height(); offset += spacing) {
+        const double alongTop = std::min(offset, area.width());
+        const double alongLeft = std::min(offset, area.height());
+        painter.drawLine(QLineF(area.left() + alongTop, area.top() + offset - alongTop,
+                                area.left() + offset - alongLeft, area.top() + alongLeft));
+    }
+}
+
+} // namespace
+
+QString axisLabel(const HeatmapAxis& axis, int index)
+{
+    return axis.label ? axis.label(index) : QString::number(index);
+}
+
+HeatmapAxis labelledAxis(const QString& title, const QStringList& labels)
+{
+    return {title, [labels](int index) { return labels.value(index); }};
+}
+
+QRectF cellRect(const QRectF& cells, const HeatmapScene& scene, int row, int column)
+{
+    const double width = cells.width() / scene.visible.width();
+    const double height = cells.height() / scene.visible.height();
+    return {cells.left() + (column - scene.visible.left()) * width,
+            cells.top() + (row - scene.visible.top()) * height, width, height};
+}
+
+HeatmapRoom heatmapRoom(const HeatmapScene& scene, const QSizeF& size, const HeatmapFonts& fonts,
+                        const QPaintDevice* device)
+{
+    const int rows = count(scene, Qt::Vertical);
+    const int columns = count(scene, Qt::Horizontal);
+    if (rows == 0 || columns == 0)
+        return {};
+    // Labels never take more than a third of a small picture.
+    const double most = std::min(0.33 * std::min(size.width(), size.height()), 160.0);
+    const double title = QFontMetricsF(fonts.text, device).height() + gap;
+    HeatmapRoom room;
+    room.rowTitle = scene.rows.title.isEmpty() ? 0 : title;
+    room.rowLabels = std::min(
+        most, widestLabel(scene.rows, rows, QFontMetricsF(fontOf(scene.rows, fonts), device)) + 2 * gap);
+    room.columnTitle = scene.columns.title.isEmpty() ? 0 : title;
+    const QFontMetricsF names(fontOf(scene.columns, fonts), device);
+    const double widest = widestLabel(scene.columns, columns, names);
+    const double cellWidth = (size.width() - room.rowTitle - room.rowLabels) / columns;
+    room.flatColumnLabels = !scene.columns.label || widest + gap <= cellWidth;
+    room.columnLabels = room.flatColumnLabels ? names.height() + gap : std::min(most, widest + 2 * gap);
+    return room;
+}
+
+void paintHeatmapAxes(QPainter& painter, const QRectF& cells, const HeatmapRoom& room,
+                      const HeatmapScene& scene, const HeatmapFonts& fonts, const ThemeColors& colors)
+{
+    painter.save();
+    painter.setPen(colors.muted);
+    const QPaintDevice* device = painter.device();
+    const double cellHeight = cells.height() / scene.visible.height();
+    const double cellWidth = cells.width() / scene.visible.width();
+    paintRowLabels(painter, cells, room.rowLabels, scene,
+                   labelsFor(scene, Qt::Vertical, cellHeight, fonts, device));
+    paintColumnLabels(painter, cells, room, scene,
+                      labelsFor(scene, Qt::Horizontal, cellWidth, fonts, device));
+    painter.setFont(fonts.text);
+    painter.setPen(colors.text);
+    const QFontMetricsF text(fonts.text, device);
+    const QString across = text.elidedText(scene.columns.title, Qt::ElideRight, cells.width());
+    painter.drawText(QPointF(cells.center().x() - text.horizontalAdvance(across) / 2,
+                             cells.top() - room.columnLabels - room.columnTitle + text.ascent()),
+                     across);
+    const QString down = text.elidedText(scene.rows.title, Qt::ElideRight, cells.height());
+    painter.translate(cells.left() - room.rowLabels - room.rowTitle + text.ascent(),
+                      cells.center().y() + text.horizontalAdvance(down) / 2);
+    painter.rotate(-90);
+    painter.drawText(QPointF(0, 0), down);
+    painter.restore();
+}
+
+void paintHeatmapValues(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, const QFont& font)
+{
+    painter.save();
+    painter.setFont(font);
+    const QFontMetricsF metrics(font, painter.device());
+    const Colorizer color(scene.scale);
+    const int lastRow = static_cast<int>(std::ceil(scene.visible.bottom()));
+    const int lastColumn = static_cast<int>(std::ceil(scene.visible.right()));
+    for (int row = static_cast<int>(scene.visible.top()); row < lastRow; ++row) {
+        for (int column = static_cast<int>(scene.visible.left()); column < lastColumn; ++column) {
+            const float value = (*scene.matrix)(row, column);
+            const QRectF cell = cellRect(cells, scene, row, column);
+            const QString shown = number(double{value});
+            const double width = metrics.horizontalAdvance(shown);
+            const QPointF at(cell.center().x() - width / 2,
+                             cell.center().y() + (metrics.ascent() - metrics.descent()) / 2);
+            if (!std::isfinite(value) || width > cell.width() || !cells.contains(cell.center()))
+                continue;
+            painter.setPen(inkOn(color(value)));
+            painter.drawText(at, shown);
+        }
+    }
+    painter.restore();
+}
+
+void paintHeatmapCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scene,
+                       const ThemeColors& colors)
+{
+    painter.save();
+    const Colorizer color(scene.scale);
+    const int lastRow = static_cast<int>(std::ceil(scene.visible.bottom()));
+    const int lastColumn = static_cast<int>(std::ceil(scene.visible.right()));
+    for (int row = static_cast<int>(scene.visible.top()); row < lastRow; ++row) {
+        for (int column = static_cast<int>(scene.visible.left()); column < lastColumn; ++column) {
+            const float value = (*scene.matrix)(row, column);
+            // A hair of overlap, or viewers show the seams between neighbours as white lines.
+            const QRectF cell = cellRect(cells, scene, row, column).adjusted(0, 0, 0.15, 0.15) & cells;
+            painter.setPen(Qt::NoPen);
+            painter.setBrush(std::isfinite(value) ? QColor::fromRgb(color(value)) : colors.base);
+            painter.drawRect(cell);
+            if (std::isfinite(value))
+                continue;
+            painter.setPen(QPen(colors.muted, 0.4));
+            paintHatch(painter, cell, std::min(3.0, cell.width()));
+        }
+    }
+    painter.restore();
+}
+
+void paintCellRing(QPainter& painter, const QRectF& cell, const ThemeColors& colors, Qt::PenStyle style)
+{
+    painter.save();
+    painter.setBrush(Qt::NoBrush);
+    // At least 8 px wide, so that it is found on a map of thousands of cells.
+    const double grow = std::max(0.0, (8 - std::min(cell.width(), cell.height())) / 2);
+    const QRectF ring = cell.adjusted(-grow, -grow, grow, grow);
+    painter.setPen(QPen(colors.base, 4, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+    painter.drawRect(ring);
+    painter.setPen(QPen(colors.accent, 2, style, Qt::FlatCap, Qt::MiterJoin));
+    painter.drawRect(ring);
+    painter.restore();
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,125 @@
+#pragma once
+
+#include "ui/figure_export.h"
+#include "ui/views/heatmap_painter.h"
+
+#include <QImage>
+#include <QTimer>
+#include <QWidget>
+
+#include <memory>
+#include <optional>
+
+namespace headwise::ui {
+
+/// Where a heatmap is looked at. Fractions of the matrix, so that it fits one of another size as well.
+struct HeatmapState {
+    double zoomX = 1; ///< 1: all columns are visible.
+    double zoomY = 1;
+    double centerX = 0.5; ///< Of the visible part, 0 … 1.
+    double centerY = 0.5;
+    int row = -1; ///< The current cell; −1: none.
+    int column = -1;
+
+    bool operator==(const HeatmapState&) const = default;
+};
+
+/// Shows a matrix as coloured cells that can be zoomed, read and chosen. Owns how it looks, never what it shows.
+///
+/// Wheel: zoom at the cursor, with Ctrl columns only, with Shift rows only. Drag: pan. Double-click: reset the zoom, or
+/// activate the cell if there is none to reset. Arrows or hjkl move the current cell, Enter activates it, + − 0 zoom, F
+/// centres the current cell, Ctrl+C copies it.
+class HeatmapView : public QWidget, public FigureSource {
+    Q_OBJECT
+
+public:
+    using Matrix = std::shared_ptr<const Eigen::MatrixXf>;
+    enum class CellShape { Stretched, Square };
+
+    explicit HeatmapView(QWidget* parent = nullptr);
+    ~HeatmapView() override;
+
+    void setMatrix(
+        Matrix matrix); ///< Null shows an empty view. Keeps scale and zoom; refits the limits if they follow.
+    const Matrix& matrix() const { return m_scene.matrix; }
+    void setRowAxis(const HeatmapAxis& axis);
+    void setColumnAxis(const HeatmapAxis& axis);
+    void setCellShape(CellShape shape);
+
+    void setColorScale(const ColorScale& scale); ///< Fits it to the matrix unless it is fixed.
+    const ColorScale& colorScale() const { return m_scene.scale; }
+    ColorScale shownScale() const; ///< The same with the map of the window's theme.
+
+    void setState(const HeatmapState& state);
+    const HeatmapState& state() const { return m_state; }
+    void setCurrentCell(int row, int column); ///< (−1, −1): none.
+    void setReferenceCell(int row, int column);
+    void resetZoom();
+
+    void setPending(bool pending);           ///< A newer matrix is on its way: dims the old one after 200 ms.
+    void setMessage(const QString& message); ///< Shown instead of an empty matrix: a hint or an error.
+
+    QRectF cellRect(int row, int column) const; ///< In widget coordinates.
+    qint64 notFiniteCount() const { return m_notFinite; }
+
+    void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+signals:
+    void cellHovered(int row, int column, float value);
+    void hoverLeft();
+    void cellClicked(int row, int column);
+    void cellReferenced(int row, int column); ///< Shift+click or right click: the cell to compare with.
+    void cellActivated(int row, int column);  ///< Enter, or double-click at full view.
+    void currentCellChanged(int row, int column);
+    void stateChanged(const headwise::ui::HeatmapState& state); ///< Zoom, pan or current cell.
+    void colorScaleChanged(const headwise::ColorScale& scale);  ///< Set, or refitted to a new matrix.
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
+private:
+    bool isEmpty() const { return !m_scene.matrix || m_scene.matrix->size() == 0; }
+    HeatmapFonts fonts() const;
+    QRectF cellsArea() const; ///< Where the cells are, in widget coordinates.
+    void updateVisible();     ///< m_scene.visible from m_state; asks for a repaint.
+    void zoomAt(const QPointF& position, double factorX, double factorY);
+    std::optional<QPoint> cellAt(const QPointF& position) const; ///< (column, row)
+    void moveCurrent(int rows, int columns);
+    void showCurrent(); ///< Pans as little as makes the current cell visible.
+    void centerCurrent();
+    bool handleZoomKey(int key);
+    bool handleMoveKey(QKeyEvent* event);
+    void copyCurrent() const;
+    QString cornerText() const;
+    void paintOverlays(QPainter& painter, const QRectF& cells) const;
+    void paintNothing(QPainter& painter) const;
+
+    HeatmapScene m_scene; // Its scale's map is the one that was set; painting uses shownScale().
+    HeatmapState m_state;
+    CellShape m_shape = CellShape::Stretched;
+    std::unique_ptr<StrongestPyramid> m_pyramid;
+    QPoint m_reference{-1, -1}; // (column, row)
+    QImage m_image;             // The visible cells in device pixels; null when out of date.
+    qint64 m_notFinite = 0;
+    QString m_message;
+    QTimer m_dimTimer;
+    bool m_dimmed = false;
+    std::optional<QPointF> m_pressed; // Where the left button went down.
+    QPointF m_lastDrag;
+    bool m_dragging = false;
+};
+
+} // namespace headwise::ui
