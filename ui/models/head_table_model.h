@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/model/head_id.h"
+
+#include <QAbstractTableModel>
+#include <QString>
+
+#include <memory>
+#include <vector>
+
+namespace headwise::ui {
+
+/// One head and the score it is ranked by.
+struct HeadScore {
+    HeadId head;
+    double value = 0;
+    double z = 0; ///< Distance from chance in standard deviations; NaN where the null is not known.
+};
+
+/// Read-only table heads × (label, score, z). Sorting and filtering belong to a proxy.
+class HeadTableModel : public QAbstractTableModel {
+    Q_OBJECT
+
+public:
+    using Scores = std::shared_ptr<const std::vector<HeadScore>>;
+    enum Column { HeadColumn, ValueColumn, ZColumn, ColumnCount };
+    enum Role { SortRole = Qt::UserRole }; ///< The number itself, NaN below all others.
+
+    explicit HeadTableModel(QObject* parent = nullptr);
+
+    void setScores(Scores scores,
+                   const QString& title); ///< Null means empty; `title` heads the score's column.
+    HeadId headAt(int row) const;
+    int rowOf(HeadId head) const; ///< −1 if it is not in the table.
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+private:
+    Scores m_scores; // Null when empty.
+    QString m_title;
+};
+
+} // namespace headwise::ui

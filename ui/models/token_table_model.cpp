@@ -1,0 +1,79 @@
+#include "ui/models/token_table_model.h"
+
+#include "ui/text.h"
+#include "ui/theme.h"
+
+namespace headwise::ui {
+
+TokenTableModel::TokenTableModel(QObject* parent)
+    : QAbstractTableModel(parent)
+{
+}
+
+void TokenTableModel::setRows(Rows rows)
+{
+    beginResetModel();
+    m_rows = std::move(rows);
+    endResetModel();
+}
+
+int TokenTableModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() || !m_rows ? 0 : static_cast<int>(m_rows->size());
+}
+
+int TokenTableModel::columnCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(ColumnCount);
+}
+
+QVariant TokenTableModel::display(int row, int column) const
+{
+    const TokenRow& line = (*m_rows)[static_cast<std::size_t>(row)];
+    switch (column) {
+    case RankColumn: return row + 1;
+    case TokenColumn: return line.shown;
+    case IdColumn: return line.token;
+    case ValueColumn: return signedNumber(line.value);
+    }
+    return {};
+}
+
+QVariant TokenTableModel::data(const QModelIndex& index, int role) const
+{
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid))
+        return {};
+    const TokenRow& line = (*m_rows)[static_cast<std::size_t>(index.row())];
+    const bool isToken = index.column() == TokenColumn;
+    switch (role) {
+    case Qt::DisplayRole: return display(index.row(), index.column());
+    case SortRole:
+        return index.column() == ValueColumn ? QVariant(line.value) : display(index.row(), index.column());
+    case Qt::TextAlignmentRole:
+        return QVariant::fromValue(isToken ? Qt::AlignLeft | Qt::AlignVCenter
+                                           : Qt::AlignRight | Qt::AlignVCenter);
+    case Qt::FontRole: return isToken ? tokenFont() : numberFont();
+    case Qt::ToolTipRole:
+        return QStringLiteral("%1  #%2  %3").arg(line.shown).arg(line.token).arg(exactNumber(line.value));
+    case IdRole: return line.token;
+    case IsSpecialRole: return line.isSpecial;
+    case IsSourceRole: return line.isSource;
+    case IsTokenRole: return isToken;
+    }
+    return {};
+}
+
+QVariant TokenTableModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole)
+        return {};
+    switch (section) {
+    case RankColumn: return tr("#");
+    case TokenColumn: return tr("Token");
+    case IdColumn: return tr("Id");
+    case ValueColumn: return tr("Value");
+    }
+    return {};
+}
+
+} // namespace headwise::ui

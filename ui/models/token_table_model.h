@@ -1,0 +1,53 @@
+#pragma once
+
+#include <QAbstractTableModel>
+#include <QString>
+
+#include <memory>
+#include <vector>
+
+namespace headwise::ui {
+
+/// One line of a token table.
+struct TokenRow {
+    int token = 0;
+    QString shown; ///< As everything shows it.
+    double value = 0;
+    bool isSpecial = false;
+    bool isSource = false; ///< The token the table belongs to.
+
+    bool operator==(const TokenRow&) const = default;
+};
+
+/// Read-only table over immutable rows: rank, token, id, value. Sorting and filtering belong to a proxy.
+class TokenTableModel : public QAbstractTableModel {
+    Q_OBJECT
+
+public:
+    using Rows = std::shared_ptr<const std::vector<TokenRow>>;
+    enum Column { RankColumn, TokenColumn, IdColumn, ValueColumn, ColumnCount };
+    enum Role {
+        SortRole = Qt::UserRole, ///< The number itself; DisplayRole is text for people.
+        IdRole,
+        IsSpecialRole,
+        IsSourceRole,
+        IsTokenRole, ///< Whether this cell is drawn as a chip.
+    };
+
+    explicit TokenTableModel(QObject* parent = nullptr);
+
+    void setRows(Rows rows); ///< Replaces the contents. Null means empty.
+    const Rows& rows() const { return m_rows; }
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+private:
+    QVariant display(int row, int column) const;
+
+    Rows m_rows; // Null when empty.
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <QElapsedTimer>
+#include <QWidget>
+
+class QLabel;
+class QProgressBar;
+class QToolButton;
+
+namespace headwise::ui {
+
+class Job;
+
+/// The title, progress, time left and cancel button of one job; invisible while it rests.
+class JobBar : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit JobBar(Job* job, QWidget* parent = nullptr);
+
+private:
+    void begin(const QString& title);
+    void show(int permille, const QString& step);
+
+    QLabel* m_title;
+    QProgressBar* m_progress;
+    QLabel* m_step;
+    QToolButton* m_cancel;
+    QElapsedTimer m_clock;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,60 @@
+#include "ui/views/token_delegate.h"
+
+#include "ui/models/token_table_model.h"
+#include "ui/theme.h"
+
+#include <QApplication>
+#include <QPainter>
+
+namespace headwise::ui {
+
+namespace {
+constexpr int padding = 6; // px, left and right of the text in its chip
+constexpr int inset = 2;   // px, from the cell to the chip
+} // namespace
+
+void TokenDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
+                          const QModelIndex& index) const
+{
+    if (!index.data(TokenTableModel::IsTokenRole).toBool())
+        return QStyledItemDelegate::paint(painter, option, index);
+    QStyleOptionViewItem empty = option;
+    initStyleOption(&empty, index);
+    const QString shown = empty.text;
+    empty.text.clear();
+    const QStyle* style = option.widget ? option.widget->style() : QApplication::style();
+    style->drawControl(QStyle::CE_ItemViewItem, &empty, painter, option.widget);
+
+    const ThemeColors& colors = themeColors(option.palette);
+    QFont font = empty.font;
+    font.setBold(index.data(TokenTableModel::IsSourceRole).toBool());
+    const QFontMetrics metrics(font);
+    const int room = option.rect.width() - 2 * (padding + inset);
+    const QString fitting = metrics.elidedText(shown, Qt::ElideRight, room);
+    QRect chip = option.rect.adjusted(inset, inset, -inset, -inset);
+    chip.setWidth(std::min(chip.width(), metrics.horizontalAdvance(fitting) + 2 * padding));
+
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    const bool isSpecial = index.data(TokenTableModel::IsSpecialRole).toBool();
+    QColor soft = colors.accent;
+    soft.setAlphaF(0.12F);
+    painter->setBrush(isSpecial ? Qt::NoBrush : QBrush(soft));
+    painter->setPen(isSpecial ? QPen(colors.muted) : QPen(Qt::NoPen));
+    painter->drawRoundedRect(QRectF(chip).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    const bool selected = option.state.testFlag(QStyle::State_Selected);
+    painter->setPen(selected ? colors.onAccent : colors.text);
+    painter->setFont(font);
+    painter->drawText(chip.adjusted(padding, 0, -padding, 0), Qt::AlignLeft | Qt::AlignVCenter, fitting);
+    painter->restore();
+}
+
+QSize TokenDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const
+{
+    QSize size = QStyledItemDelegate::sizeHint(option, index);
+    size.rwidth() += 2 * (padding + inset);
+    size.setHeight(std::max(size.height(), QFontMetrics(tokenFont()).height() + 2 * inset + 2));
+    return size;
+}
+
+} // namespace headwise::ui
