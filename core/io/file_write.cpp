@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <string>
 #include <sys/stat.h>
@@ -28,19 +29,6 @@ std::filesystem::path behindLink(const std::filesystem::path& path)
     return error ? path : resolved;
 }
 
-/// 0, or the errno of what went wrong.
-int writeAll(int file, std::span<const char> bytes)
-{
-    while (!bytes.empty()) {
-        const ssize_t count = ::write(file, bytes.data(), std::min(bytes.size(), blockBytes));
-        if (count < 0 && errno != EINTR)
-            return errno;
-        if (count > 0)
-            bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
-    return ::fsync(file) == 0 ? 0 : errno;
-}
-
 /// In the folder of the file, so that renaming never copies; hidden, and its own in every process and thread.
 std::filesystem::path temporaryBeside(const std::filesystem::path& path)
 {
@@ -50,13 +38,71 @@ std::filesystem::path temporaryBeside(const std::filesystem::path& path)
            + ".tmp");
 }
 
-void syncFolder(const std::filesystem::path& folder)
+/// Forces a file or the names in a folder to disk. 0, or the errno of what went wrong.
+int sync(const std::filesystem::path& path)
 {
-    const int file = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int file = ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0)
-        return;
-    ::fsync(file); // not every file system can; the rename itself has happened
+        return errno;
+    const int number = ::fsync(file) == 0 ? 0 : errno;
     ::close(file);
+    return number == EINVAL ? 0 : number; // not every file system can
+}
+
+/// The writing half of replaceFile: a complete file on disk, or an error.
+Result<Done> writeFile(const std::filesystem::path& path, int file, mode_t mode,
+                       const std::function<Result<Done>(FileWriter&)>& content)
+{
+    if (mode != 0 && ::fchmod(file, mode) != 0)
+        return failed(path, errno);
+    FileWriter writer(path, file);
+    if (Result<Done> written = content(writer); !written)
+        return written;
+    if (::fsync(file) != 0)
+        return failed(path, errno);
+    return Done{};
+}
+
+/// The path without a slash at its end, which would make its file name empty.
+std::filesystem::path folderPath(const std::filesystem::path& path)
+{
+    return behindLink(path.has_filename() ? path : path.parent_path());
+}
+
+Result<Done> syncContent(const std::filesystem::path& path, const std::filesystem::path& folder)
+{
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+        if (const int number = sync(entry.path()); number != 0)
+            return failed(path, number);
+    if (error)
+        return failed(path, error.value());
+    if (const int number = sync(folder); number != 0)
+        return failed(path, number);
+    return Done{};
+}
+
+/// Gives `complete` the name `target`. A folder that has the name takes the other one in the same step.
+int exchange(const std::filesystem::path& complete, const std::filesystem::path& target)
+{
+    if (::rename(complete.c_str(), target.c_str()) == 0)
+        return 0; // there was none, or an empty one
+    if (errno != ENOTEMPTY && errno != EEXIST)
+        return errno;
+    if (::renameat2(AT_FDCWD, complete.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    // A file system that cannot exchange: the old one steps aside for a moment, and back if need be.
+    const std::filesystem::path aside = temporaryBeside(target);
+    if (::rename(target.c_str(), aside.c_str()) != 0)
+        return errno;
+    if (::rename(complete.c_str(), target.c_str()) != 0) {
+        const int number = errno;
+        ::rename(aside.c_str(), target.c_str());
+        return number;
+    }
+    return ::rename(aside.c_str(), complete.c_str()) == 0 ? 0 : errno;
 }
 
 } // namespace
@@ -77,7 +123,25 @@ Result<Done> canReplaceFile(const std::filesystem::path& path)
     return Done{};
 }
 
+Result<Done> FileWriter::write(std::span<const std::byte> bytes)
+{
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(m_file, bytes.data(), std::min(bytes.size(), blockBytes));
+        if (count < 0 && errno != EINTR)
+            return failed(m_path, errno);
+        if (count > 0)
+            bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+    return Done{};
+}
+
 Result<Done> replaceFile(const std::filesystem::path& path, std::span<const char> bytes)
+{
+    return replaceFile(path, [&](FileWriter& writer) { return writer.write(std::as_bytes(bytes)); });
+}
+
+Result<Done> replaceFile(const std::filesystem::path& path,
+                         const std::function<Result<Done>(FileWriter&)>& content)
 {
     if (const Result<Done> writable = canReplaceFile(path); !writable)
         return writable;
@@ -89,19 +153,72 @@ Result<Done> replaceFile(const std::filesystem::path& path, std::span<const char
     const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0)
         return failed(path, errno);
-    int number = exists && ::fchmod(file, old.st_mode & 07777) != 0 ? errno : 0;
-    if (number == 0)
-        number = writeAll(file, bytes);
-    if (::close(file) != 0 && number == 0)
-        number = errno;
-    if (number == 0 && ::rename(temporary.c_str(), target.c_str()) != 0)
-        number = errno;
-    if (number != 0) {
+    Result<Done> result = writeFile(path, file, exists ? old.st_mode & 07777 : 0, content);
+    if (::close(file) != 0 && result)
+        result = failed(path, errno);
+    if (result && ::rename(temporary.c_str(), target.c_str()) != 0)
+        result = failed(path, errno);
+    if (!result) {
         ::unlink(temporary.c_str());
-        return failed(path, number);
+        return result;
     }
-    syncFolder(target.parent_path());
+    sync(target.parent_path()); // the rename itself has happened
+    return result;
+}
+
+Result<Done> canReplaceFolder(const std::filesystem::path& path, Existing existing)
+{
+    const std::filesystem::path target = folderPath(path);
+    const std::filesystem::path parent = target.has_parent_path() ? target.parent_path() : ".";
+    std::error_code error;
+    if (std::filesystem::exists(target, error)) {
+        if (!std::filesystem::is_directory(target, error))
+            return Error{ErrorCode::InvalidArgument,
+                         "'" + path.string() + "' is a file; a folder is needed to write into."};
+        for (const auto& entry : std::filesystem::directory_iterator(target, error)) {
+            if (existing == Existing::Refuse)
+                return Error{ErrorCode::InvalidArgument,
+                             "Folder '" + path.string()
+                                 + "' is not empty; name another one, or allow to replace it (--force)."};
+            if (entry.is_directory(error))
+                return Error{ErrorCode::InvalidArgument,
+                             "Folder '" + path.string() + "' holds the folder '"
+                                 + entry.path().filename().string()
+                                 + "', which replacing would delete; name another one."};
+        }
+        if (error)
+            return failed(path, error.value());
+    } else if (!std::filesystem::is_directory(parent, error)) {
+        return Error{ErrorCode::Io,
+                     "Cannot write '" + path.string() + "': there is no folder '" + parent.string() + "'."};
+    }
+    if (::access(parent.c_str(), W_OK | X_OK) != 0)
+        return failed(path, errno);
     return Done{};
+}
+
+Result<Done> replaceFolder(const std::filesystem::path& path, Existing existing,
+                           const std::function<Result<Done>(const std::filesystem::path& folder)>& content)
+{
+    if (const Result<Done> writable = canReplaceFolder(path, existing); !writable)
+        return writable;
+    const std::filesystem::path target = folderPath(path);
+    const std::filesystem::path temporary = temporaryBeside(target);
+    std::error_code ignored;
+    std::filesystem::remove_all(temporary, ignored); // of a killed process that had our number
+    if (::mkdir(temporary.c_str(), 0777) != 0)
+        return failed(path, errno);
+    Result<Done> result = content(temporary);
+    if (result)
+        result = syncContent(path, temporary);
+    if (result)
+        result = canReplaceFolder(path, existing); // somebody may have put files there meanwhile
+    if (result)
+        if (const int number = exchange(temporary, target); number != 0)
+            result = failed(path, number);
+    std::filesystem::remove_all(temporary, ignored); // the unfinished folder, or the one that was replaced
+    sync(target.parent_path());
+    return result;
 }
 
 } // namespace headwise

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "core/base/result.h"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace headwise {
+
+/// What a file is, judged by its first bytes alone: names lie, and downloads are saved under wrong ones.
+enum class FileKind {
+    Safetensors,
+    Zip, ///< A PyTorch checkpoint or an .npz.
+    Gguf,
+    Npy,
+    Hdf5,
+    TorchPickle, ///< PyTorch before 1.6, not zipped.
+    Llama2c,     ///< Version 1 or 2; version 0 has no mark.
+    LfsPointer,  ///< Git LFS's stand-in for a file that was not downloaded.
+    Html,        ///< A web page saved in place of the file.
+    JsonError,   ///< What a server answered in place of the file.
+    Unknown,
+};
+
+/// Source: facts of each format; safetensors = u64 length of at most 100 MB, then JSON white space and '{'.
+FileKind fileKind(std::span<const std::byte> file);
+
+/// Why a file of this kind is not the safetensors file it should be, and what to do; nothing for Safetensors and Unknown.
+std::optional<Error> notSafetensors(FileKind kind, std::string_view fileName);
+
+} // namespace headwise

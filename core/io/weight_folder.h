@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/base/result.h"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace headwise {
+
+/// Which files of a folder are its weights.
+struct WeightFiles {
+    std::vector<std::filesystem::path> files;   ///< In file-name order.
+    std::map<std::string, std::string> shardOf; ///< Tensor → file name, from the index; empty without one.
+};
+
+/// Chooses by the rules of WeightMap::open(); opens nothing but the index.
+Result<WeightFiles> weightFilesIn(const std::filesystem::path& folder);
+
+/// The shards a model.safetensors.index.json lists, which must all be there.
+Result<WeightFiles> weightFilesOfIndex(const std::filesystem::path& index);
+
+} // namespace headwise
