@@ -1,6 +1,7 @@
 #include "core/io/tokenizer.h"
 
 #include "core/io/token_decoder.h"
+#include "core/io/token_encoder.h"
 #include "core/io/token_text.h"
 #include "core/io/tokenizer_file.h"
 #include "core/io/utf8.h"
@@ -24,6 +25,7 @@ struct Token {
 };
 
 constexpr int noToken = -1;
+constexpr std::size_t textSizeLimit = 256u << 20; // bytes
 
 /// The id a query "#50256" names.
 std::optional<long> idIn(std::string_view query)
@@ -70,7 +72,6 @@ std::vector<std::string> neighbours(std::string_view query)
 struct Tokenizer::Tables {
     using Index = std::unordered_map<std::string_view, int>; // into the strings of `tokens`
 
-    std::string name;           ///< of the file, for sentences
     std::vector<Token> tokens;  // in no order
     std::vector<int> tokenOfId; // [size], noToken where there is none
     std::vector<int> idOfToken; // [tokens]
@@ -80,7 +81,8 @@ struct Tokenizer::Tables {
     std::optional<TokenDecoder> decoder; ///< Absent if made from a vocabulary alone.
     std::vector<int> idsBefore;
     std::vector<int> idsAfter;
-    std::string cannotEncode;
+    std::optional<TokenEncoder> encoder;
+    Error cannotEncode; ///< Meaningless with an encoder.
 
     const Token* token(int id) const
     {
@@ -90,6 +92,8 @@ struct Tokenizer::Tables {
     }
 
     void put(int id, Token token);
+    void putAll(const TokenizerFile& file, const TokenDecoder& spelling);
+    Result<Done> makeEncoder(const TokenizerFile& file);
     void buildIndexes();
     std::optional<int> idNamed(std::string_view text) const;
     std::string suggestion(std::string_view query) const;
@@ -106,6 +110,42 @@ void Tokenizer::Tables::put(int id, Token token)
     tokenOfId[id] = static_cast<int>(tokens.size());
     idOfToken.push_back(id);
     tokens.push_back(std::move(token));
+}
+
+void Tokenizer::Tables::putAll(const TokenizerFile& file, const TokenDecoder& spelling)
+{
+    tokens.reserve(file.vocabulary.size() + file.addedTokens.size());
+    for (const TokenizerFile::Entry& entry : file.vocabulary) {
+        std::string bytes = spelling.bytes(entry.text);
+        std::string shown = shownToken(bytes);
+        put(entry.id, {entry.text, std::move(bytes), std::move(shown), false, false});
+    }
+    for (const AddedToken& added : file.addedTokens) {
+        const std::string& text = added.content;
+        std::string shown = added.special ? shownSpecialToken(text) : shownToken(text);
+        put(added.id, {text, text, std::move(shown), added.special, true});
+    }
+    idsBefore = file.idsBefore;
+    idsAfter = file.idsAfter;
+    buildIndexes();
+}
+
+/// A file whose tokens contradict each other is refused; one whose encoder we do not have can still be shown.
+Result<Done> Tokenizer::Tables::makeEncoder(const TokenizerFile& file)
+{
+    if (!file.cannotEncode.empty()) {
+        cannotEncode = {ErrorCode::Unsupported, file.cannotEncode};
+        return Done{};
+    }
+    Result<Bpe> bpe = Bpe::create(file);
+    if (!bpe)
+        return bpe.error();
+    Result<TokenEncoder> created = TokenEncoder::create(file, std::move(bpe).value());
+    if (created)
+        encoder = std::move(created).value();
+    else
+        cannotEncode = created.error();
+    return Done{};
 }
 
 void Tokenizer::Tables::buildIndexes()
@@ -176,30 +216,17 @@ Result<Tokenizer> Tokenizer::open(const std::filesystem::path& path)
         return decoder.error();
 
     const auto tables = std::make_shared<Tables>();
-    tables->name = file->path.string();
-    tables->tokens.reserve(file->vocabulary.size() + file->addedTokens.size());
-    for (const TokenizerFile::Entry& entry : file->vocabulary) {
-        std::string bytes = decoder->bytes(entry.text);
-        std::string shown = shownToken(bytes);
-        tables->put(entry.id, {entry.text, std::move(bytes), std::move(shown), false, false});
-    }
-    for (const AddedToken& added : file->addedTokens) {
-        const std::string& text = added.content;
-        std::string shown = added.special ? shownSpecialToken(text) : shownToken(text);
-        tables->put(added.id, {text, text, std::move(shown), added.special, true});
-    }
-    tables->buildIndexes();
+    tables->putAll(*file, *decoder);
     tables->decoder = std::move(decoder).value();
-    tables->idsBefore = file->idsBefore;
-    tables->idsAfter = file->idsAfter;
-    tables->cannotEncode = file->cannotEncode;
+    const Result<Done> done = tables->makeEncoder(*file);
+    if (!done)
+        return done.error();
     return Tokenizer(tables);
 }
 
 Tokenizer Tokenizer::fromVocabulary(std::vector<std::string> shown, std::vector<std::string> bytes)
 {
     const auto tables = std::make_shared<Tables>();
-    tables->name = "The stored vocabulary";
     bytes.resize(shown.size());
     for (int id = 0; id < static_cast<int>(shown.size()); ++id) {
         if (shown[id] == shownUnused(id))
@@ -210,9 +237,10 @@ Tokenizer Tokenizer::fromVocabulary(std::vector<std::string> shown, std::vector<
     }
     tables->tokenOfId.resize(shown.size(), noToken);
     tables->buildIndexes();
-    tables->cannotEncode =
+    tables->cannotEncode = {
+        ErrorCode::Unsupported,
         "A stored vocabulary does not say how text is encoded; give token ids instead, or open "
-        "the model's folder with its tokenizer.json.";
+        "the model's folder with its tokenizer.json."};
     return Tokenizer(tables);
 }
 
@@ -265,9 +293,31 @@ std::string Tokenizer::decode(std::span<const int> ids) const
     return m_tables->decoder->text(std::move(tokens));
 }
 
-Result<std::vector<int>> Tokenizer::encode(std::string_view, SpecialTokens) const
+Result<std::vector<int>> Tokenizer::encode(std::string_view text, SpecialTokens specialTokens) const
 {
-    return Error{ErrorCode::Unsupported, m_tables->cannotEncode};
+    if (!m_tables->encoder)
+        return m_tables->cannotEncode;
+    if (text.size() > textSizeLimit)
+        return Error{ErrorCode::InvalidArgument,
+                     "The text has " + std::to_string(text.size()) + " bytes; at most "
+                         + std::to_string(textSizeLimit) + " can be encoded at once."};
+    if (const std::optional<std::size_t> position = firstInvalidUtf8(text))
+        return Error{ErrorCode::InvalidArgument,
+                     "The text is not UTF-8: its byte " + std::to_string(*position)
+                         + " belongs to no character."};
+    Result<std::vector<int>> encoded = m_tables->encoder->encode(text);
+    if (!encoded || specialTokens == SpecialTokens::None)
+        return encoded;
+    std::vector<int> ids = std::move(encoded).value();
+    const std::vector<int>& before = m_tables->idsBefore;
+    const std::vector<int>& after = m_tables->idsAfter;
+    const bool begun = ids.size() >= before.size() && std::equal(before.begin(), before.end(), ids.begin());
+    if (!begun)
+        ids.insert(ids.begin(), before.begin(), before.end());
+    const bool ended = ids.size() >= after.size() && std::equal(after.rbegin(), after.rend(), ids.rbegin());
+    if (!ended)
+        ids.insert(ids.end(), after.begin(), after.end());
+    return ids;
 }
 
 Result<int> Tokenizer::find(std::string_view query) const

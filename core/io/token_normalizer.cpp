@@ -1,0 +1,128 @@
+#include "core/io/token_normalizer.h"
+
+#include "core/io/token_decoder.h"
+#include "core/io/utf8.h"
+
+#include <utf8proc.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+using Kind = NormalizerStep::Kind;
+
+int normalizationOptions(Kind kind)
+{
+    switch (kind) {
+    case Kind::Nfd: return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
+    case Kind::Nfkc: return UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT;
+    case Kind::Nfkd: return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT;
+    default: return UTF8PROC_STABLE | UTF8PROC_COMPOSE;
+    }
+}
+
+Result<std::string> inNormalForm(const std::string& text, Kind kind)
+{
+    utf8proc_uint8_t* mapped = nullptr;
+    const utf8proc_ssize_t length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                                 static_cast<utf8proc_ssize_t>(text.size()), &mapped,
+                                                 static_cast<utf8proc_option_t>(normalizationOptions(kind)));
+    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(mapped, &std::free);
+    if (length < 0)
+        return Error{length == UTF8PROC_ERROR_NOMEM ? ErrorCode::OutOfMemory : ErrorCode::InvalidArgument,
+                     std::string("The text cannot be normalized: ") + utf8proc_errmsg(length) + "."};
+    return std::string(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(length));
+}
+
+template <typename Function>
+std::string forEachCodePoint(std::string_view text, Function append)
+{
+    std::string result;
+    result.reserve(text.size());
+    for (std::size_t position = 0; position < text.size();) {
+        const Utf8Step step = utf8StepAt(text, position);
+        append(result, step.codePoint);
+        position += step.length;
+    }
+    return result;
+}
+
+std::string lowercase(std::string_view text)
+{
+    return forEachCodePoint(text, [](std::string& result, char32_t c) {
+        appendUtf8(result, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
+        if (c == 0x130) // İ is the one letter whose lower case is two characters: i and a dot above.
+            result.replace(result.size() - 1, 1, "i\u0307");
+    });
+}
+
+std::string withoutMarks(std::string_view text)
+{
+    return forEachCodePoint(text, [](std::string& result, char32_t c) {
+        const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+        if (category != UTF8PROC_CATEGORY_MN && category != UTF8PROC_CATEGORY_MC
+            && category != UTF8PROC_CATEGORY_ME)
+            appendUtf8(result, c);
+    });
+}
+
+Result<std::string> replaced(const std::string& text, const TokenPattern& pattern, const std::string& by)
+{
+    const auto matches = pattern.matches(text);
+    if (!matches)
+        return matches.error();
+    std::string result;
+    std::size_t last = 0;
+    for (const TokenPattern::Match& match : *matches) {
+        result.append(text, last, match.begin - last).append(by);
+        last = match.end;
+    }
+    return result.append(text, last);
+}
+
+} // namespace
+
+Result<TokenNormalizer> TokenNormalizer::create(const std::vector<NormalizerStep>& steps)
+{
+    TokenNormalizer normalizer;
+    for (const NormalizerStep& step : steps) {
+        TokenPatternText pattern = step.pattern;
+        if (step.kind == Kind::Strip && (step.left || step.right))
+            pattern = {true, !step.right ? "\\A\\s+" : !step.left ? "\\s+\\z" : "\\A\\s+|\\s+\\z"};
+        Result<TokenPattern> compiled = TokenPattern::compile(pattern);
+        if (!compiled)
+            return compiled.error();
+        normalizer.m_steps.push_back({step, std::move(compiled).value()});
+    }
+    return normalizer;
+}
+
+Result<std::string> TokenNormalizer::normalized(std::string text) const
+{
+    for (const auto& [step, pattern] : m_steps) {
+        Result<std::string> result = std::string();
+        switch (step.kind) {
+        case Kind::Nfc:
+        case Kind::Nfd:
+        case Kind::Nfkc:
+        case Kind::Nfkd: result = inNormalForm(text, step.kind); break;
+        case Kind::Lowercase: result = lowercase(text); break;
+        case Kind::Replace: result = replaced(text, pattern, step.content); break;
+        case Kind::Prepend: result = text.empty() ? std::move(text) : step.content + text; break;
+        case Kind::Strip: result = replaced(text, pattern, ""); break;
+        case Kind::StripAccents: result = withoutMarks(text); break;
+        case Kind::ByteLevel: result = byteLevelText(text); break;
+        }
+        if (!result)
+            return result.error();
+        text = std::move(result).value();
+    }
+    return text;
+}
+
+} // namespace headwise

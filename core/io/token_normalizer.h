@@ -1,0 +1,32 @@
+#pragma once
+
+#include "core/base/result.h"
+#include "core/io/token_pattern.h"
+#include "core/io/tokenizer_file.h"
+
+#include <string>
+#include <vector>
+
+namespace headwise {
+
+/// What a tokenizer does to text before it splits it: Unicode normalization forms, replacements, prefixes.
+class TokenNormalizer {
+public:
+    /// Errors: Corrupt or Unsupported if a pattern does not compile; the sentence lacks the file.
+    static Result<TokenNormalizer> create(const std::vector<NormalizerStep>& steps);
+
+    /// \param text well-formed UTF-8
+    /// Errors: Corrupt if a pattern exceeds its limits; OutOfMemory.
+    Result<std::string> normalized(std::string text) const;
+
+private:
+    struct Step {
+        NormalizerStep step;
+        TokenPattern pattern;
+    };
+    TokenNormalizer() = default;
+
+    std::vector<Step> m_steps;
+};
+
+} // namespace headwise
