@@ -59,7 +59,8 @@ class Reader {
 public:
     explicit Reader(std::filesystem::path path) { m_file.path = std::move(path); }
 
-    Result<TokenizerFile> read(const json& root);
+    /// \param config tokenizer_config.json beside the file; null if there is none
+    Result<TokenizerFile> read(const json& root, const json& config);
     Result<TokenizerFile> readVocabulary(const json& vocabulary, const json& added, std::string_view merges);
 
 private:
@@ -84,6 +85,7 @@ private:
     void readDecoder(const json& step, int depth);
     void readPostProcessor(const json& step, int depth);
     void readTemplate(const json& step);
+    void readLegacySpecialTokens(const json& config);
     void readPair(const json& pair, std::vector<int>& ids);
     int id(const json& value, std::string_view token);
 
@@ -515,6 +517,28 @@ void Reader::readTemplate(const json& step)
     m_file.idsAfter.insert(m_file.idsAfter.end(), after.begin(), after.end());
 }
 
+/// Files converted from SentencePiece before they had a post_processor leave the choice to tokenizer_config.json.
+void Reader::readLegacySpecialTokens(const json& config)
+{
+    const auto append = [this, &config](const char* choice, const char* token, std::vector<int>& ids) {
+        if (member(config, choice) != json(true))
+            return;
+        const json& value = member(config, token);
+        const json& content = value.is_object() ? member(value, "content") : value;
+        if (!content.is_string())
+            return;
+        const std::string& text = content.get_ref<const std::string&>();
+        for (const AddedToken& added : m_file.addedTokens)
+            if (added.content == text)
+                return ids.push_back(added.id);
+        for (const TokenizerFile::Entry& entry : m_file.vocabulary)
+            if (entry.text == text)
+                return ids.push_back(entry.id);
+    };
+    append("add_bos_token", "bos_token", m_file.idsBefore);
+    append("add_eos_token", "eos_token", m_file.idsAfter);
+}
+
 // --- whole files -------------------------------------------------------------------------------------------
 
 Result<TokenizerFile> Reader::result()
@@ -524,7 +548,7 @@ Result<TokenizerFile> Reader::result()
     return std::move(m_file);
 }
 
-Result<TokenizerFile> Reader::read(const json& root)
+Result<TokenizerFile> Reader::read(const json& root, const json& config)
 {
     if (!root.is_object())
         corrupt("It is not an object; expected a tokenizer.json.");
@@ -534,6 +558,8 @@ Result<TokenizerFile> Reader::read(const json& root)
     readPreTokenizer(member(root, "pre_tokenizer"), 0);
     readDecoder(member(root, "decoder"), 0);
     readPostProcessor(member(root, "post_processor"), 0);
+    if (member(root, "post_processor").is_null())
+        readLegacySpecialTokens(config);
     return result();
 }
 
@@ -565,7 +591,10 @@ Result<TokenizerFile> readTokenizerFile(const std::filesystem::path& tokenizerJs
     const Result<json> root = readJson(tokenizerJson);
     if (!root)
         return root.error();
-    return Reader(tokenizerJson).read(*root);
+    // A tokenizer_config.json that cannot be read is no reason to refuse the tokenizer.
+    const Result<json> config = readJson(tokenizerJson.parent_path() / "tokenizer_config.json");
+    static const json none;
+    return Reader(tokenizerJson).read(*root, config ? *config : none);
 }
 
 Result<TokenizerFile> readVocabularyAndMerges(const std::filesystem::path& vocabularyJson)
