@@ -11,8 +11,6 @@
 
 namespace headwise {
 
-enum class Precision { F32, F64 };
-
 struct AnalysisOptions {
     std::vector<HeadId> heads; ///< Empty: all. Others stay NaN in per-head arrays and are absent from tables.
     Embedding embedding = Embedding::Raw;

@@ -1,0 +1,101 @@
+#include "core/analysis/catalogue.h"
+
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <new>
+
+namespace headwise {
+
+namespace {
+
+constexpr double tablesBudget = 2e11; // heads · d_vocab² · d_head (DESIGN §3)
+
+std::string wrongRequest(const ModelConfig& config, const AnalysisOptions& options)
+{
+    for (const HeadId head : options.heads) {
+        if (head.layer < 0 || head.layer >= config.nLayers || head.head < 0 || head.head >= config.nHeads) {
+            return fmt::format("There is no head {}: this model has layers 0 to {} with heads 0 to {}.",
+                               dottedHead(head), config.nLayers - 1, config.nHeads - 1);
+        }
+    }
+    if (options.tableSize < 1)
+        return fmt::format("The length of the token tables is {}, expected at least 1.", options.tableSize);
+    return {};
+}
+
+} // namespace
+
+std::span<const Analysis> catalogue()
+{
+    static const std::array table{
+        spectraAnalysis(),        eigenvaluesAnalysis(), copyingAnalysis(), matchingAnalysis(),
+        previousTokenAnalysis(),  compositionAnalysis(), tablesAnalysis(),  ranksAnalysis(),
+        positionKernelAnalysis(), directPathAnalysis(),
+    };
+    return table;
+}
+
+const Analysis* findAnalysis(std::string_view id)
+{
+    const auto table = catalogue();
+    const auto found =
+        std::find_if(table.begin(), table.end(), [&](const Analysis& row) { return row.id == id; });
+    return found == table.end() ? nullptr : &*found;
+}
+
+Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis* const> chosen,
+                              const AnalysisOptions& options, const Task& task)
+{
+    const ModelConfig& config = circuits.config();
+    if (std::string wrong = wrongRequest(config, options); !wrong.empty())
+        return Error{ErrorCode::InvalidArgument, std::move(wrong)};
+    ResultSet results;
+    std::vector<const Analysis*> fitting;
+    for (const Analysis* analysis : chosen) {
+        const std::string reason = analysis->whyNot(config, options);
+        if (reason.empty())
+            fitting.push_back(analysis);
+        else
+            results.warnings.push_back(fmt::format("{} was left out. {}", analysis->title, reason));
+    }
+    try {
+        AnalysisContext context{circuits, nullptr, options};
+        if (std::any_of(fitting.begin(), fitting.end(),
+                        [](const Analysis* row) { return row->needsTokens; })) {
+            const auto tokens = tokenSide(circuits, options.embedding, task, options.precision);
+            if (!tokens)
+                return tokens.error();
+            context.tokens = *tokens;
+        }
+        for (const Analysis* analysis : fitting) {
+            Result<ResultSet> part = analysis->run(context, task);
+            if (!part)
+                return part.error();
+            results.merge(std::move(part).value());
+        }
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorCode::OutOfMemory,
+                     "There is not enough memory for these analyses; ask for fewer at once, for fewer heads, "
+                     "or for a smaller -k."};
+    }
+    return results;
+}
+
+std::vector<const Analysis*> defaultAnalyses(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double tables = heads * config.dVocab * config.dVocab * config.dHead;
+    std::vector<const Analysis*> chosen;
+    for (const Analysis& analysis : catalogue()) {
+        if (analysis.isDefault && (analysis.id != "tables" || tables <= tablesBudget))
+            chosen.push_back(&analysis);
+    }
+    return chosen;
+}
+
+} // namespace headwise

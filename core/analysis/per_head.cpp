@@ -1,0 +1,156 @@
+#include "core/analysis/per_head.h"
+
+#include "core/base/parallel.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <mutex>
+
+namespace headwise {
+
+namespace {
+
+std::size_t product(const std::vector<std::size_t>& shape)
+{
+    std::size_t size = 1;
+    for (const std::size_t dimension : shape)
+        size *= dimension;
+    return size;
+}
+
+std::string labels(const std::vector<HeadId>& heads)
+{
+    std::string text;
+    for (std::size_t i = 0; i < heads.size() && i < 8; ++i)
+        text += (i == 0 ? "" : ", ") + headLabel(heads[i]);
+    return heads.size() > 8 ? text + ", …" : text;
+}
+
+} // namespace
+
+std::vector<HeadId> selectedHeads(const ModelConfig& config, const AnalysisOptions& options)
+{
+    std::vector<HeadId> heads = options.heads;
+    if (heads.empty()) {
+        for (int layer = 0; layer < config.nLayers; ++layer) {
+            for (int head = 0; head < config.nHeads; ++head)
+                heads.push_back({layer, head});
+        }
+    }
+    std::sort(heads.begin(), heads.end());
+    heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
+    return heads;
+}
+
+PerHead::PerHead(const ModelConfig& config, int width)
+    : m_nLayers(config.nLayers)
+    , m_nHeads(config.nHeads)
+    , m_width(width)
+    , m_values(static_cast<std::size_t>(m_nLayers) * m_nHeads * width,
+               std::numeric_limits<double>::quiet_NaN())
+{
+}
+
+std::span<double> PerHead::row(HeadId head)
+{
+    const std::size_t index = static_cast<std::size_t>(head.layer) * m_nHeads + head.head;
+    return std::span(m_values).subspan(index * m_width, m_width);
+}
+
+void PerHead::set(HeadId head, std::span<const double> values)
+{
+    const std::span<double> out = row(head);
+    assert(values.size() <= out.size());
+    std::fill(std::copy(values.begin(), values.end(), out.begin()), out.end(), 0.0);
+}
+
+ResultArray PerHead::array(Precision precision, std::string path, std::string title, std::string definition,
+                           std::string lastAxis) const
+{
+    std::vector<std::size_t> shape{static_cast<std::size_t>(m_nLayers), static_cast<std::size_t>(m_nHeads)};
+    std::vector<std::string> axes{"layer", "head"};
+    if (!lastAxis.empty()) {
+        shape.push_back(static_cast<std::size_t>(m_width));
+        axes.push_back(std::move(lastAxis));
+    }
+    ResultArray array = realArray(precision, std::move(path), std::move(shape), m_values, std::move(axes));
+    array.title = std::move(title);
+    array.definition = std::move(definition);
+    return array;
+}
+
+ResultArray realArray(Precision precision, std::string path, std::vector<std::size_t> shape,
+                      std::vector<double> values, std::vector<std::string> axes)
+{
+    assert(product(shape) == values.size() && shape.size() == axes.size());
+    ResultArray array;
+    array.path = std::move(path);
+    array.shape = std::move(shape);
+    array.axes = std::move(axes);
+    if (precision == Precision::F64)
+        array.values = std::move(values);
+    else
+        array.values = std::vector<float>(values.begin(), values.end());
+    return array;
+}
+
+ResultArray complexArray(Precision precision, std::string path, std::vector<std::size_t> shape,
+                         std::vector<std::complex<double>> values, std::vector<std::string> axes)
+{
+    assert(product(shape) == values.size() && shape.size() == axes.size());
+    ResultArray array;
+    array.path = std::move(path);
+    array.shape = std::move(shape);
+    array.axes = std::move(axes);
+    if (precision == Precision::F64)
+        array.values = std::move(values);
+    else
+        array.values = std::vector<std::complex<float>>(values.begin(), values.end());
+    return array;
+}
+
+Result<std::vector<std::string>> forEachHead(const AnalysisContext& context, const Task& task,
+                                             std::string_view step,
+                                             const std::function<Result<Done>(HeadId)>& body)
+{
+    const std::vector<HeadId> heads = selectedHeads(context.circuits.config(), context.options);
+    std::mutex mutex;
+    std::vector<HeadId> left;
+    const auto done = parallelFor(static_cast<int>(heads.size()), task, step, [&](int index) -> Result<Done> {
+        const HeadId head = heads[static_cast<std::size_t>(index)];
+        Result<Done> result = body(head);
+        if (!result && result.error().code == ErrorCode::Corrupt) {
+            const std::lock_guard lock(mutex);
+            left.push_back(head);
+            return Done{};
+        }
+        return result;
+    });
+    if (!done)
+        return done.error();
+    std::sort(left.begin(), left.end());
+    std::vector<std::string> warnings;
+    if (!left.empty()) {
+        warnings.push_back(
+            fmt::format("{} head{} left out of the {} because a weight is not a finite number: {}.",
+                        left.size(), left.size() == 1 ? " was" : "s were", step, labels(left)));
+    }
+    return warnings;
+}
+
+Task withoutProgress(const Task& task)
+{
+    Task quiet = task;
+    quiet.onProgress = nullptr;
+    return quiet;
+}
+
+std::string appliesAlways(const ModelConfig&, const AnalysisOptions&)
+{
+    return {};
+}
+
+} // namespace headwise

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/circuits/circuits.h"
+
+namespace headwise {
+
+/// Scores of positions alone: query i, key j ≤ i, [n, n], row = query; entries above the diagonal mean nothing.
+///
+/// s_ij = (LN p_i W_Q + b_Q)(LN p_j W_K + b_K)ᵀ · scale, p = W_pos, LN = the layer's norm (with folded weights the bare
+/// division by σ(p)), soft cap applied. Learned positions only. True of layer 0 only: later layers read moved positions.
+/// Source: DESIGN §2, ANALYSES C1, C2.
+Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, Eigen::Index n);
+
+/// The same for rotary positions, where the score of one vector with itself depends on the offset alone: s(Δ), Δ = 0 … n − 1.
+/// \param mean x̄ [d], the mean token vector, in place of p
+/// Source: DESIGN §2, ANALYSES C8.
+RowVector<double> offsetScores(const ProcessedWeights& weights, HeadId head, const RowVector<double>& mean,
+                               Eigen::Index n);
+
+/// mean over i = 1 … n−1 of softmax_{j ≤ i}(s_ij) at j = i−1; NaN for n < 2.
+double previousTokenScore(const Matrix<double>& scores);
+double previousTokenScore(const RowVector<double>& offsetScores);
+
+/// q R(Δ) on a row vector [r].
+RowVector<double> rotated(const RowVector<double>& q, double offset, const Rotary& rotary);
+
+} // namespace headwise

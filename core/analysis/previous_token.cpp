@@ -1,0 +1,191 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/position_scores.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+constexpr Eigen::Index longestContext = 1024;
+constexpr const char* previousTokenFormula = "mean over i = 1…n−1 of softmax_{j ≤ i}(s_ij) at j = i−1";
+
+Eigen::Index contextLength(const ModelConfig& config)
+{
+    return std::min<Eigen::Index>(config.nCtx, longestContext);
+}
+
+/// x̄, the mean row of E: [0] for layer ≥ 1, [1] for layer 0 where that differs.
+Result<std::pair<RowVector<double>, RowVector<double>>> meanTokens(const AnalysisContext& context,
+                                                                   const Task& task)
+{
+    std::shared_ptr<const TokenSide> tokens = context.tokens;
+    if (!tokens && context.options.embedding == Embedding::Raw) {
+        constexpr Eigen::Index block = 4096;
+        const ModelConfig& config = context.circuits.config();
+        RowVector<double> sum = RowVector<double>::Zero(config.dModel);
+        for (Eigen::Index first = 0; first < config.dVocab; first += block) {
+            if (task.cancelled())
+                return stopped();
+            const Eigen::Index count = std::min<Eigen::Index>(block, config.dVocab - first);
+            sum += context.circuits.weights().W_E<double>(first, count).colwise().sum();
+        }
+        const RowVector<double> mean = sum / static_cast<double>(config.dVocab);
+        return std::pair(mean, mean);
+    }
+    if (!tokens) {
+        const auto made = tokenSide(context.circuits, context.options.embedding, withoutProgress(task),
+                                    context.options.precision, TokenParts::MatricesAlone);
+        if (!made)
+            return made.error();
+        tokens = *made;
+    }
+    const auto mean = [](const Matrix<float>& E) {
+        return RowVector<double>(E.cast<double>().colwise().sum() / static_cast<double>(E.rows()));
+    };
+    return std::pair(mean(tokens->E), mean(tokens->embeddingOf(0)));
+}
+
+Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    const ProcessedWeights& weights = context.circuits.weights();
+    const Eigen::Index n = contextLength(config);
+    PerHead scores(config);
+    ResultSet results;
+    std::string formula = std::string(previousTokenFormula) + ", n = min(n_ctx, 1024), ";
+    std::string assumption = "raw positions";
+    if (config.positional == Positional::Learned) {
+        formula += "s_ij = (p_i/σ(p_i) W_Q + b_Q)(p_j/σ(p_j) W_K + b_K)ᵀ · scale, p = W_pos";
+        const auto done =
+            forEachHead(context, task, "previous-token scores", [&](HeadId head) -> Result<Done> {
+                scores.set(head, previousTokenScore(positionScores(weights, head, n)));
+                return Done{};
+            });
+        if (!done)
+            return done.error();
+        results.warnings = *done;
+    } else if (config.positional == Positional::Rotary) {
+        formula += "s_ij = (x/σ(x) W_Q + b_Q) R(i−j) (x/σ(x) W_K + b_K)ᵀ · scale, x = mean row of E";
+        assumption = "mean token";
+        const auto means = meanTokens(context, task);
+        if (!means)
+            return means.error();
+        const auto done =
+            forEachHead(context, task, "previous-token scores", [&](HeadId head) -> Result<Done> {
+                const RowVector<double>& x = head.layer == 0 ? means->second : means->first;
+                scores.set(head, previousTokenScore(offsetScores(weights, head, x, n)));
+                return Done{};
+            });
+        if (!done)
+            return done.error();
+        results.warnings = *done;
+    } else {
+        formula += "defined for learned and rotary positions only";
+    }
+    ResultArray array = scores.array(context.options.precision, "scores/previous_token", "Previous token",
+                                     std::move(formula));
+    array.range = {0.0, 1.0};
+    array.attributes["assumption"] = std::move(assumption);
+    results.arrays.push_back(std::move(array));
+    return results;
+}
+
+/// k(Δ) of one head: the mean along each diagonal, plain and after every row's mean over j ≤ i was taken off.
+struct Kernel {
+    std::vector<double> mean, centred;
+};
+
+Kernel kernelOf(const Matrix<double>& scores)
+{
+    const Eigen::Index n = scores.rows();
+    Kernel kernel{std::vector<double>(static_cast<std::size_t>(n)),
+                  std::vector<double>(static_cast<std::size_t>(n))};
+    for (Eigen::Index i = 0; i < n; ++i) {
+        const double rowMean = scores.row(i).head(i + 1).mean();
+        for (Eigen::Index offset = 0; offset <= i; ++offset) {
+            const auto index = static_cast<std::size_t>(offset);
+            const double count = static_cast<double>(n - offset);
+            kernel.mean[index] += scores(i, i - offset) / count;
+            kernel.centred[index] += (scores(i, i - offset) - rowMean) / count;
+        }
+    }
+    return kernel;
+}
+
+std::string onlyLearned(const ModelConfig& config, const AnalysisOptions&)
+{
+    return config.positional == Positional::Learned ? "" : "The position kernel needs learned positions.";
+}
+
+Result<ResultSet> runPositionKernel(const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    const Eigen::Index n = contextLength(config);
+    PerHead mean(config, static_cast<int>(n));
+    PerHead centred(config, static_cast<int>(n));
+    const auto done = forEachHead(context, task, "position kernels", [&](HeadId head) -> Result<Done> {
+        const Kernel kernel = kernelOf(positionScores(context.circuits.weights(), head, n));
+        mean.set(head, std::span<const double>(kernel.mean));
+        centred.set(head, std::span<const double>(kernel.centred));
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    ResultSet results;
+    results.warnings = *done;
+    const Precision precision = context.options.precision;
+    results.arrays.push_back(
+        mean.array(precision, "analyses/position_kernel/mean_score", "Mean score by offset",
+                   "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ}, s as in scores/previous_token", "offset"));
+    results.arrays.push_back(centred.array(
+        precision, "analyses/position_kernel/centred_mean_score", "Mean centred score by offset",
+        "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ} − mean_{j ≤ i} s_ij", "offset"));
+    for (ResultArray& array : results.arrays)
+        array.attributes["assumption"] = std::string("raw positions");
+    return results;
+}
+
+AnalysisCost positionCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double n = static_cast<double>(contextLength(config));
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double perHead = config.positional == Positional::Learned
+        ? 4 * n * config.dModel * config.dHead + n * n * (2.0 * config.dHead + 20)
+        : n * (20.0 * config.dHead);
+    return {heads * perHead, config.positional == Positional::Learned ? 16 * n * n : 8 * n};
+}
+
+} // namespace
+
+Analysis previousTokenAnalysis()
+{
+    return {"previous_token",
+            "C2, C8",
+            "Previous token",
+            previousTokenFormula,
+            "Kamoda et al. 2025, arXiv 2501.15754",
+            false,
+            true,
+            appliesAlways,
+            positionCost,
+            runPreviousToken};
+}
+
+Analysis positionKernelAnalysis()
+{
+    return {"position_kernel",
+            "C2",
+            "Mean score by offset",
+            "k(Δ) = mean over i of s_{i,i−Δ}",
+            "Kamoda et al. 2025, arXiv 2501.15754",
+            false,
+            false,
+            onlyLearned,
+            positionCost,
+            runPositionKernel};
+}
+
+} // namespace headwise

@@ -1,0 +1,127 @@
+#include "core/analysis/token_table.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise {
+
+namespace {
+
+/// tokens · xᵀ in double, in blocks: E stays in its own precision. \param x [d] \returns [V]
+RowVector<double> dotRows(const Matrix<float>& E, const Matrix<double>& exact, const RowVector<double>& x)
+{
+    if (exact.size() > 0)
+        return (exact * x.transpose()).transpose();
+    constexpr Eigen::Index block = 512;
+    RowVector<double> out(E.rows());
+    for (Eigen::Index first = 0; first < E.rows(); first += block) {
+        const Eigen::Index count = std::min(block, E.rows() - first);
+        const Matrix<double> rows = E.middleRows(first, count).cast<double>();
+        out.segment(first, count) = (rows * x.transpose()).transpose();
+    }
+    return out;
+}
+
+/// x · W_U. \param x [d]
+RowVector<double> dotColumns(const RowVector<double>& x, const Matrix<float>& W_U,
+                             const Matrix<double>& exact)
+{
+    if (exact.size() > 0)
+        return x * exact;
+    constexpr Eigen::Index block = 512;
+    RowVector<double> out(W_U.cols());
+    for (Eigen::Index first = 0; first < W_U.cols(); first += block) {
+        const Eigen::Index count = std::min(block, W_U.cols() - first);
+        const Matrix<double> columns = W_U.middleCols(first, count).cast<double>();
+        out.segment(first, count) = x * columns;
+    }
+    return out;
+}
+
+} // namespace
+
+TokenEnds ends(const RowVector<double>& values, int k, const std::vector<bool>& unused)
+{
+    std::vector<int> ids;
+    for (int id = 0; id < values.size(); ++id) {
+        if (static_cast<std::size_t>(id) >= unused.size() || !unused[static_cast<std::size_t>(id)])
+            ids.push_back(id);
+    }
+    const auto count = static_cast<std::ptrdiff_t>(
+        std::min<std::size_t>(ids.size(), static_cast<std::size_t>(std::max(k, 0))));
+    const auto listed = [&](auto isBefore) {
+        std::partial_sort(ids.begin(), ids.begin() + count, ids.end(), isBefore);
+        std::vector<TokenEntry> entries;
+        for (std::ptrdiff_t i = 0; i < count; ++i)
+            entries.push_back({ids[static_cast<std::size_t>(i)], values(ids[static_cast<std::size_t>(i)])});
+        return entries;
+    };
+    TokenEnds out;
+    out.top =
+        listed([&](int a, int b) { return values(a) > values(b) || (values(a) == values(b) && a < b); });
+    out.bottom =
+        listed([&](int a, int b) { return values(a) < values(b) || (values(a) == values(b) && a < b); });
+    return out;
+}
+
+Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& tokens, CircuitKind kind,
+                                    HeadId head, TableSide side, int token)
+{
+    if (!isFull(kind))
+        return Error{ErrorCode::InvalidArgument, "Rows of tokens exist in full QK and full OV only."};
+    if (!circuits.contains(head)) {
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("There is no head {}: this model has layers 0 to {} with heads 0 to {}.",
+                                 dottedHead(head), circuits.config().nLayers - 1,
+                                 circuits.config().nHeads - 1)};
+    }
+    const bool isOutput = kind == CircuitKind::FullOv && side == TableSide::Column;
+    const Eigen::Index count = isOutput ? tokens.W_U.cols() : tokens.E.rows();
+    if (token < 0 || token >= count) {
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format("There is no token {}: the ids of this model are 0 to {}.", token, count - 1)};
+    }
+    const HeadWeights<double> weights = circuits.weights().head<double>(head);
+    const Matrix<float>& E = tokens.embeddingOf(head.layer);
+    const Matrix<double>& exact = tokens.isLayer0Special(head.layer) ? tokens.layer0E64 : tokens.E64;
+    const auto vectorOf = [&](int id) {
+        return exact.size() > 0 ? RowVector<double>(exact.row(id))
+                                : RowVector<double>(E.row(id).cast<double>());
+    };
+    if (kind == CircuitKind::FullQk) {
+        const RowVector<double> x = vectorOf(token);
+        const RowVector<double> inside = side == TableSide::Row ? x * weights.W_Q : x * weights.W_K;
+        const Matrix<double>& other = side == TableSide::Row ? weights.W_K : weights.W_Q;
+        return dotRows(E, exact, inside * other.transpose());
+    }
+    if (side == TableSide::Row) {
+        const RowVector<double> inside = vectorOf(token) * weights.W_V;
+        return dotColumns(inside * weights.W_O, tokens.W_U, tokens.W_U64);
+    }
+    const Eigen::VectorXd out = tokens.W_U64.size() > 0
+        ? Eigen::VectorXd(tokens.W_U64.col(token))
+        : Eigen::VectorXd(tokens.W_U.col(token).cast<double>());
+    const Eigen::VectorXd inside = weights.W_O * out;
+    return dotRows(E, exact, (weights.W_V * inside).transpose());
+}
+
+template <typename Scalar>
+RowVector<double> lineNorms(const FactoredMatrix<Scalar>& circuit, TableSide side)
+{
+    const bool isRow = side == TableSide::Row;
+    const Matrix<double> tokens = isRow ? Matrix<double>(circuit.left().template cast<double>())
+                                        : Matrix<double>(circuit.right().transpose().template cast<double>());
+    const Matrix<double> other = isRow ? Matrix<double>(circuit.right().transpose().template cast<double>())
+                                       : Matrix<double>(circuit.left().template cast<double>());
+    const Matrix<double> gram = other.transpose() * other; // [r, r]
+    const Matrix<double> product = tokens * gram;
+    return product.cwiseProduct(tokens).rowwise().sum().cwiseMax(0).cwiseSqrt().transpose();
+}
+
+template RowVector<double> lineNorms(const FactoredMatrix<float>&, TableSide);
+template RowVector<double> lineNorms(const FactoredMatrix<double>&, TableSide);
+
+} // namespace headwise

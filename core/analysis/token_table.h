@@ -1,0 +1,43 @@
+#pragma once
+
+#include "core/circuits/circuits.h"
+
+#include <vector>
+
+namespace headwise {
+
+/// One entry of a full circuit's row or column.
+struct TokenEntry {
+    int id = 0;
+    double value = 0;
+
+    bool operator==(const TokenEntry&) const = default;
+};
+
+/// The largest entries, falling, and the smallest, rising; ties to the lower id.
+struct TokenEnds {
+    std::vector<TokenEntry> top, bottom;
+
+    bool operator==(const TokenEnds&) const = default;
+};
+
+/// Row: the entries of row t (a query's keys, a source's outputs); Column: of column t.
+enum class TableSide { Row, Column };
+
+/// The k largest and k smallest of `values`, one per token.
+/// \param unused true: an id without a token, left out; empty: none
+TokenEnds ends(const RowVector<double>& values, int k, const std::vector<bool>& unused);
+
+/// One row or column of a full circuit, in double, from the token matrices: nothing of the circuit is kept.
+/// Errors: InvalidArgument for a head or a token outside the model.
+/// Cost: 2 V d flops, bound by reading E or W_U once. With cached factors `FactoredMatrix::row` and `column` are faster.
+Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& tokens, CircuitKind kind,
+                                    HeadId head, TableSide side, int token);
+
+/// ‖row t‖₂ (or ‖column t‖₂) of every token t: what the head reacts to (writes) most strongly.
+/// Source: ANALYSES B7, the salient tokens of Elhelo & Geva 2024, arXiv 2412.11965, without dividing by ‖x‖.
+/// Cost: 2 V r² flops.
+template <typename Scalar>
+RowVector<double> lineNorms(const FactoredMatrix<Scalar>& circuit, TableSide side);
+
+} // namespace headwise
