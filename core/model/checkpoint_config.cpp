@@ -1,0 +1,155 @@
+#include "core/model/checkpoint_writer.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdint>
+
+namespace headwise {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json activationName(const ModelConfig& config)
+{
+    if (config.attentionOnly)
+        return nullptr;
+    switch (config.activation) {
+    case Activation::Relu: return "relu";
+    case Activation::Gelu: return "gelu";
+    case Activation::GeluNew: return "gelu_new";
+    case Activation::Silu: return "silu";
+    case Activation::SoluLn: return "solu_ln";
+    }
+    return nullptr;
+}
+
+ordered_json normalizationType(const ModelConfig& config)
+{
+    if (config.norm == NormKind::None)
+        return nullptr;
+    return normalizationName(config);
+}
+
+std::string_view positionalType(Positional positional)
+{
+    return positional == Positional::Learned ? "standard" : positionalName(positional);
+}
+
+/// As HookedTransformerConfig counts: attention and MLP matrices.
+std::int64_t parameterCount(const ModelConfig& config)
+{
+    const std::int64_t attention = std::int64_t{4} * config.dModel * config.dHead * config.nHeads;
+    const std::int64_t mlp =
+        config.attentionOnly ? 0 : std::int64_t{config.gatedMlp ? 3 : 2} * config.dModel * config.dMlp;
+    return config.nLayers * (attention + mlp);
+}
+
+ordered_json valueOrNull(bool present, ordered_json value)
+{
+    return present ? std::move(value) : ordered_json(nullptr);
+}
+
+/// 10000 rather than 10000.0, as Python writes an int.
+ordered_json plainNumber(double value)
+{
+    if (std::abs(value) < 1e15 && value == std::floor(value))
+        return static_cast<std::int64_t>(value);
+    return value;
+}
+
+void addFunction(ordered_json& json, const ModelConfig& config)
+{
+    const bool rotary = config.positional == Positional::Rotary;
+    json["n_layers"] = config.nLayers;
+    json["d_model"] = config.dModel;
+    json["n_ctx"] = config.nCtx;
+    json["d_head"] = config.dHead;
+    json["n_heads"] = config.nHeads;
+    json["n_key_value_heads"] = valueOrNull(config.nKvHeads != config.nHeads, config.nKvHeads);
+    json["d_mlp"] = valueOrNull(!config.attentionOnly, config.dMlp);
+    json["act_fn"] = activationName(config);
+    json["d_vocab"] = config.dVocab;
+    json["d_vocab_out"] = config.dVocabOut;
+    json["eps"] = config.normEps;
+    json["normalization_type"] = normalizationType(config);
+    json["final_rms"] = config.finalNorm == NormKind::Rms && config.norm != NormKind::Rms;
+    json["rmsnorm_uses_offset"] = config.rmsUsesOffset;
+    json["uses_rms_norm"] = config.norm == NormKind::Rms;
+    json["layer_norm_folding"] = false;
+    json["attention_dir"] = "causal";
+    json["attn_only"] = config.attentionOnly;
+    json["gated_mlp"] = config.gatedMlp;
+    json["parallel_attn_mlp"] = config.parallelBlocks;
+    json["positional_embedding_type"] = positionalType(config.positional);
+    json["rotary_dim"] = valueOrNull(rotary, config.rotary.dim);
+    json["rotary_base"] = rotary ? plainNumber(config.rotary.base) : ordered_json(10000);
+    json["rotary_base_local"] = nullptr;
+    json["rotary_scaling_factor"] = 1.0;
+    json["rotary_adjacent_pairs"] = rotary && config.rotary.adjacentPairs;
+    json["use_attn_scale"] = true;
+    json["attn_scale"] = 1 / config.attentionScale;
+    json["scale_attn_by_inverse_layer_idx"] = false;
+    json["attn_scores_soft_cap"] = config.attentionSoftCap > 0 ? config.attentionSoftCap : -1.0;
+    json["output_logits_soft_cap"] = config.outputSoftCap > 0 ? config.outputSoftCap : -1.0;
+    json["tie_word_embeddings"] = false;
+    if (config.bosTokenId)
+        json["bos_token_id"] = *config.bosTokenId;
+}
+
+/// Parts of other architectures, switched off.
+void addAbsentParts(ordered_json& json)
+{
+    for (const char* key :
+         {"use_local_attn", "use_qk_norm", "use_normalization_before_and_after", "post_embedding_ln",
+          "use_NTK_by_parts_rope", "use_yarn_rope", "norm_topk_prob", "load_in_4bit"})
+        json[key] = false;
+    for (const char* key :
+         {"window_size", "attn_types", "num_experts", "experts_per_token", "relative_attention_max_distance",
+          "relative_attention_num_buckets", "decoder_start_token_id"})
+        json[key] = nullptr;
+    json["NTK_by_parts_low_freq_factor"] = 1.0;
+    json["NTK_by_parts_high_freq_factor"] = 4.0;
+    json["NTK_by_parts_factor"] = 8.0;
+    json["NTK_original_ctx_len"] = 8192;
+    json["yarn_factor"] = 1.0;
+    json["yarn_attention_factor"] = 1.0;
+    json["yarn_beta_fast"] = 32.0;
+    json["yarn_beta_slow"] = 1.0;
+    json["yarn_original_max_position_embeddings"] = 4096;
+}
+
+/// What says nothing about the function.
+void addBookkeeping(ordered_json& json, const ModelConfig& config)
+{
+    for (const char* key :
+         {"use_attn_result", "use_split_qkv_input", "use_hook_mlp_in", "use_attn_in", "use_hook_tokens",
+          "ungroup_grouped_query_attention", "from_checkpoint", "trust_remote_code"})
+        json[key] = false;
+    for (const char* key :
+         {"original_architecture", "tokenizer_name", "tokenizer_prepends_bos", "checkpoint_index",
+          "checkpoint_label_type", "checkpoint_value", "seed", "device"})
+        json[key] = nullptr;
+    json["default_prepend_bos"] = true;
+    json["n_devices"] = 1;
+    json["n_params"] = parameterCount(config);
+    json["init_mode"] = "gpt2";
+    json["init_weights"] = true;
+    json["initializer_range"] = 0.8 / std::sqrt(config.dModel);
+    json["dtype"] = config.isFloat64 ? "float64" : "float32";
+}
+
+} // namespace
+
+std::string transformerLensConfig(const ModelConfig& config)
+{
+    ordered_json json;
+    json["model_name"] = config.name;
+    addFunction(json, config);
+    addAbsentParts(json);
+    addBookkeeping(json, config);
+    return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+} // namespace headwise

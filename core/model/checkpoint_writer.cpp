@@ -1,0 +1,374 @@
+#include "core/model/checkpoint_writer.h"
+
+#include "core/io/file_write.h"
+#include "core/io/safetensors_writer.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <unistd.h>
+
+namespace headwise {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Eigen::Index blockSize = 2048; // tokens at a time
+
+/// Where the numbers of one tensor go.
+struct Sink {
+    SafetensorsWriter& writer;
+    std::size_t entry;
+
+    template <typename Scalar>
+    Result<Done> put(std::int64_t first, const Matrix<Scalar>& m) const
+    {
+        const Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> rows = m;
+        return writer.write(entry, first,
+                            std::span<const Scalar>(rows.data(), static_cast<std::size_t>(rows.size())));
+    }
+};
+
+/// A tensor and how its numbers come about; nothing is read before `write` is called.
+struct Tensor {
+    SafetensorsEntry entry;
+    std::function<Result<Done>(const Sink&)> write;
+};
+
+/// All tensors of a model in TransformerLens' names, float or double.
+template <typename Scalar>
+class TensorList {
+public:
+    explicit TensorList(const ProcessedWeights& weights)
+        : m_weights(weights)
+        , m_config(weights.config())
+    {
+        addEmbeddings();
+        for (int layer = 0; layer < m_config.nLayers; ++layer) {
+            const std::string block = fmt::format("blocks.{}.", layer);
+            addNorm(block + "ln1", m_config.norm, m_config.dModel,
+                    [this, layer] { return m_weights.ln1<double>(layer); });
+            addAttention(block + "attn.", layer);
+            if (m_config.attentionOnly)
+                continue;
+            addNorm(block + "ln2", m_config.norm, m_config.dModel,
+                    [this, layer] { return m_weights.ln2<double>(layer); });
+            addMlp(block + "mlp.", layer);
+        }
+        addNorm("ln_final", m_config.finalNorm, m_config.dModel,
+                [this] { return m_weights.lnFinal<double>(); });
+        addUnembedding();
+    }
+
+    std::vector<Tensor> tensors;
+
+private:
+    using Heads = std::vector<HeadWeights<Scalar>>;
+    using MlpPointer = std::shared_ptr<std::optional<MlpWeights<Scalar>>>;
+
+    void add(std::string name, std::vector<std::int64_t> shape,
+             std::function<Result<Done>(const Sink&)> write)
+    {
+        tensors.push_back({{std::move(name), std::move(shape)}, std::move(write)});
+    }
+
+    void addVector(std::string name, std::int64_t size, std::function<RowVector<Scalar>()> read)
+    {
+        add(std::move(name), {size},
+            [read = std::move(read)](const Sink& sink) { return sink.put(0, Matrix<Scalar>(read())); });
+    }
+
+    void addRows(std::string name, std::int64_t count,
+                 std::function<Matrix<Scalar>(Eigen::Index, Eigen::Index)> read)
+    {
+        const std::int64_t d = m_config.dModel;
+        add(std::move(name), {count, d},
+            [count, d, read = std::move(read)](const Sink& sink) -> Result<Done> {
+                for (Eigen::Index first = 0; first < count; first += blockSize)
+                    if (const auto done = sink.put(
+                            first * d, read(first, std::min<Eigen::Index>(blockSize, count - first)));
+                        !done)
+                        return done;
+                return Done{};
+            });
+    }
+
+    void addEmbeddings()
+    {
+        addRows("embed.W_E", m_config.dVocab, [this](Eigen::Index first, Eigen::Index count) {
+            return m_weights.W_E<Scalar>(first, count);
+        });
+        if (m_config.positional == Positional::Learned)
+            addRows("pos_embed.W_pos", m_config.nCtx, [this](Eigen::Index first, Eigen::Index count) {
+                return m_weights.W_pos<Scalar>(first, count);
+            });
+    }
+
+    void addUnembedding()
+    {
+        const std::int64_t d = m_config.dModel;
+        const std::int64_t V = m_config.dVocabOut;
+        add("unembed.W_U", {d, V}, [this, d, V](const Sink& sink) -> Result<Done> {
+            for (Eigen::Index first = 0; first < V; first += blockSize) {
+                const Eigen::Index count = std::min<Eigen::Index>(blockSize, V - first);
+                const Matrix<Scalar> block = m_weights.W_U<Scalar>(first, count);
+                for (Eigen::Index row = 0; row < d; ++row)
+                    if (const auto done = sink.put(row * V + first, Matrix<Scalar>(block.row(row))); !done)
+                        return done;
+            }
+            return Done{};
+        });
+        addVector("unembed.b_U", V, [this, V] { return m_weights.b_U<Scalar>(0, V); });
+    }
+
+    void addNorm(const std::string& name, NormKind kind, std::int64_t size,
+                 std::function<Norm<double>()> read)
+    {
+        if (kind == NormKind::None || !m_config.normHasParameters)
+            return;
+        const double offset = kind == NormKind::Rms && m_config.rmsUsesOffset ? 1 : 0;
+        addVector(name + ".w", size, [read, size, offset]() -> RowVector<Scalar> {
+            RowVector<double> w = read().w;
+            if (w.size() == 0)
+                w = RowVector<double>::Ones(size);
+            return (w.array() - offset).matrix().template cast<Scalar>();
+        });
+        if (kind != NormKind::LayerNorm)
+            return;
+        addVector(name + ".b", size, [read, size]() -> RowVector<Scalar> {
+            const RowVector<double> b = read().b;
+            return b.size() == 0 ? RowVector<Scalar>::Zero(size) : RowVector<Scalar>(b.cast<Scalar>());
+        });
+    }
+
+    /// A tensor [heads, …] made of one matrix or vector per head. The heads of a layer are read once, for its first tensor,
+    /// and forgotten with its last.
+    void addHeads(std::string name, int layer, int heads, std::vector<std::int64_t> shape, bool last,
+                  std::function<Matrix<Scalar>(const HeadWeights<Scalar>&)> part)
+    {
+        const int perHead = m_config.nHeads / heads;
+        const std::int64_t size = shape.size() == 1 ? shape[0] : shape[0] * shape[1];
+        shape.insert(shape.begin(), heads);
+        add(std::move(name), std::move(shape),
+            [this, layer, heads, perHead, size, last,
+             part = std::move(part)](const Sink& sink) -> Result<Done> {
+                readHeads(layer);
+                for (int head = 0; head < heads; ++head)
+                    if (const auto done = sink.put(
+                            head * size,
+                            part(
+                                m_heads[static_cast<std::size_t>(head) * static_cast<std::size_t>(perHead)]));
+                        !done)
+                        return done;
+                if (last)
+                    m_heads.clear();
+                return Done{};
+            });
+    }
+
+    void readHeads(int layer)
+    {
+        for (int head = static_cast<int>(m_heads.size()); head < m_config.nHeads; ++head)
+            m_heads.push_back(m_weights.head<Scalar>(HeadId{layer, head}));
+    }
+
+    void addAttention(const std::string& name, int layer)
+    {
+        using Head = HeadWeights<Scalar>;
+        const std::int64_t d = m_config.dModel;
+        const std::int64_t r = m_config.dHead;
+        const int n = m_config.nHeads;
+        const int k = m_config.nKvHeads;
+        const std::string kv = name + (k == n ? "" : "_");
+        addHeads(name + "W_Q", layer, n, {d, r}, false, [](const Head& h) { return h.W_Q; });
+        addHeads(kv + "W_K", layer, k, {d, r}, false, [](const Head& h) { return h.W_K; });
+        addHeads(kv + "W_V", layer, k, {d, r}, false, [](const Head& h) { return h.W_V; });
+        addHeads(name + "W_O", layer, n, {r, d}, false, [](const Head& h) { return h.W_O; });
+        addHeads(name + "b_Q", layer, n, {r}, false, [](const Head& h) { return Matrix<Scalar>(h.b_Q); });
+        addHeads(kv + "b_K", layer, k, {r}, false, [](const Head& h) { return Matrix<Scalar>(h.b_K); });
+        addHeads(kv + "b_V", layer, k, {r}, true, [](const Head& h) { return Matrix<Scalar>(h.b_V); });
+        addVector(name + "b_O", d, [this, layer] { return m_weights.b_O<Scalar>(layer); });
+    }
+
+    void addMlpPart(std::string name, std::vector<std::int64_t> shape, const MlpPointer& mlp, int layer,
+                    std::function<Matrix<Scalar>(const MlpWeights<Scalar>&)> part)
+    {
+        add(std::move(name), std::move(shape), [this, mlp, layer, part = std::move(part)](const Sink& sink) {
+            if (!*mlp)
+                *mlp = m_weights.mlp<Scalar>(layer);
+            return sink.put(0, part(**mlp));
+        });
+    }
+
+    void addMlp(const std::string& name, int layer)
+    {
+        using Mlp = MlpWeights<Scalar>;
+        const std::int64_t d = m_config.dModel;
+        const std::int64_t f = m_config.dMlp;
+        const auto mlp = std::make_shared<std::optional<Mlp>>();
+        if (m_config.activation == Activation::SoluLn && m_config.norm == NormKind::LayerNorm)
+            addNorm(name + "ln", NormKind::LayerNorm, f,
+                    [this, layer] { return m_weights.mlp<double>(layer).ln; });
+        addMlpPart(name + "W_in", {d, f}, mlp, layer, [](const Mlp& m) { return m.W_in; });
+        addMlpPart(name + "b_in", {f}, mlp, layer, [](const Mlp& m) { return Matrix<Scalar>(m.b_in); });
+        if (m_config.gatedMlp) {
+            addMlpPart(name + "W_gate", {d, f}, mlp, layer, [](const Mlp& m) { return m.W_gate; });
+            addGateBiases(name, layer);
+        }
+        addMlpPart(name + "b_out", {d}, mlp, layer, [](const Mlp& m) { return Matrix<Scalar>(m.b_out); });
+        add(name + "W_out", {f, d}, [this, mlp, layer](const Sink& sink) {
+            const Mlp last = *mlp ? std::move(**mlp) : m_weights.mlp<Scalar>(layer);
+            mlp->reset();
+            return sink.put(0, last.W_out);
+        });
+    }
+
+    /// Our two keys, which TransformerLens has no parameters for: left out while they say nothing.
+    void addGateBiases(const std::string& name, int layer)
+    {
+        using enum TensorKind;
+        const ModelWeights& file = m_weights.original();
+        const Processing& applied = m_weights.plan().applied;
+        const bool folded =
+            applied.foldLayerNorm && applied.foldBiases && m_config.norm == NormKind::LayerNorm;
+        const std::int64_t f = m_config.dMlp;
+        if (folded || file.has(b_gate, layer))
+            addVector(name + "b_gate", f, [this, layer] { return m_weights.mlp<Scalar>(layer).b_gate; });
+        if (folded || file.has(b_up, layer))
+            addVector(name + "b_up", f, [this, layer] { return m_weights.mlp<Scalar>(layer).b_up; });
+    }
+
+    const ProcessedWeights& m_weights;
+    const ModelConfig& m_config;
+    Heads m_heads; ///< Of the layer that is being written.
+};
+
+template <typename Scalar>
+Result<Done> writeTensors(const ProcessedWeights& weights, const fs::path& file, const Task& task)
+{
+    const TensorList<Scalar> list(weights);
+    std::vector<SafetensorsEntry> entries;
+    for (const Tensor& tensor : list.tensors)
+        entries.push_back(tensor.entry);
+    auto writer = SafetensorsWriter::create(
+        file, entries, sizeof(Scalar) == 8 ? SafetensorsWriter::Dtype::F64 : SafetensorsWriter::Dtype::F32);
+    if (!writer)
+        return writer.error();
+    SafetensorsWriter open = std::move(writer).value();
+    const auto count = list.tensors.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        if (task.cancelled())
+            return stopped();
+        if (const auto done = list.tensors[i].write({open, i}); !done)
+            return done;
+        task.report(static_cast<int>(i + 1), static_cast<int>(count), "tensors");
+    }
+    return open.close();
+}
+
+Error failed(const fs::path& path, const std::error_code& code)
+{
+    return {ErrorCode::Io, fmt::format("Cannot write '{}': {}.", path.string(), code.message())};
+}
+
+constexpr std::array tokenizerFiles = {
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",  "vocab.json",
+    "merges.txt",     "tokenizer.model",       "generation_config.json",  "chat_template.jinja"};
+
+Result<Done> copyTokenizer(const fs::path& from, const fs::path& to)
+{
+    std::error_code code;
+    for (const char* name : tokenizerFiles) {
+        if (!fs::is_regular_file(from / name, code))
+            continue;
+        fs::copy_file(from / name, to / name, code);
+        if (code)
+            return failed(to / name, code);
+    }
+    return Done{};
+}
+
+Result<Done> writeFiles(const ProcessedWeights& weights, const fs::path& original, const fs::path& folder,
+                        const Task& task)
+{
+    const ProcessedWeights stored = weights.asStored();
+    const fs::path file = folder / "model.safetensors";
+    const auto tensors = weights.config().isFloat64 ? writeTensors<double>(stored, file, task)
+                                                    : writeTensors<float>(stored, file, task);
+    if (!tensors)
+        return tensors;
+    const std::string config = transformerLensConfig(weights.config());
+    if (const auto done = replaceFile(folder / "config.json", config); !done)
+        return done;
+    return copyTokenizer(original, folder);
+}
+
+/// The new files go over the old ones; an index of shards would send readers to tensors that are no longer meant.
+Result<Done> moveInto(const fs::path& from, const fs::path& folder)
+{
+    std::error_code code;
+    fs::remove(folder / "model.safetensors.index.json", code);
+    for (const auto& entry : fs::directory_iterator(from, code)) {
+        fs::rename(entry.path(), folder / entry.path().filename(), code);
+        if (code)
+            return failed(folder / entry.path().filename(), code);
+    }
+    fs::remove(from, code);
+    return Done{};
+}
+
+Result<Done> checkTarget(const fs::path& original, const fs::path& folder, ExistingFolder existing)
+{
+    std::error_code code;
+    if (!fs::exists(folder, code))
+        return Done{};
+    if (!fs::is_directory(folder, code))
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("'{}' is a file; name a folder.", folder.string())};
+    if (fs::equivalent(folder, original, code))
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("'{}' is the model itself; name another folder.", folder.string())};
+    if (existing == ExistingFolder::Refuse && !fs::is_empty(folder, code))
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format(
+                "The folder '{}' is not empty; name another one, or replace what is in it with --force.",
+                folder.string())};
+    return Done{};
+}
+
+} // namespace
+
+Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights, const fs::path& original,
+                                        const fs::path& folder, ExistingFolder existing, const Task& task)
+{
+    if (const auto checked = checkTarget(original, folder, existing); !checked)
+        return checked;
+    std::error_code code;
+    fs::path target = fs::weakly_canonical(folder, code);
+    if (code || target.filename().empty())
+        target = target.has_parent_path() ? target.parent_path() : folder;
+    const fs::path beside =
+        target.parent_path() / fmt::format(".{}.{}.tmp", target.filename().string(), ::getpid());
+    fs::remove_all(beside, code); // of a killed process that had our number
+    if (!fs::create_directories(beside, code) && code)
+        return failed(folder, code);
+
+    auto done = writeFiles(weights, original, beside, task);
+    if (done) {
+        fs::rename(beside, target, code); // onto nothing or an empty folder
+        if (code)
+            done = fs::is_directory(target) ? moveInto(beside, target) : Result<Done>(failed(folder, code));
+    }
+    if (!done)
+        fs::remove_all(beside, code);
+    return done;
+}
+
+} // namespace headwise

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "core/base/task.h"
+#include "core/model/processing.h"
+
+#include <filesystem>
+#include <string>
+
+namespace headwise {
+
+enum class ExistingFolder {
+    Refuse,  ///< unless it is empty
+    Replace, ///< the files of a model in it; others stay
+};
+
+/// Writes a model as a TransformerLens folder: model.safetensors in its names, config.json with every key of a
+/// HookedTransformerConfig, and the tokenizer's files of the model it came from.
+///
+/// float32, or float64 if the original is. Every bias TransformerLens has a parameter for is written, zeros where the model
+/// has none, so that its strict loading finds them; `mlp.b_gate` and `mlp.b_up` only where they are not zero. Norms that still
+/// have parameters are written all, folded ones as identity; if none has, none. Grouped keys and values have an underscore.
+/// Everything is written beside `folder` and renamed: it appears complete or not at all.
+/// \param original folder of the model's files, for the tokenizer's
+/// Errors: InvalidArgument if `folder` is not empty, no folder, or `original` itself; Io; Cancelled.
+Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights,
+                                        const std::filesystem::path& original,
+                                        const std::filesystem::path& folder, ExistingFolder existing,
+                                        const Task& task);
+
+/// config.json of such a folder, indented.
+std::string transformerLensConfig(const ModelConfig& config);
+
+} // namespace headwise

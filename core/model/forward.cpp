@@ -1,0 +1,298 @@
+#include "core/model/forward.h"
+
+#include "core/base/parallel.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace headwise {
+
+namespace {
+
+constexpr Eigen::Index unembedBlock = 4096; // columns of W_U at a time
+
+template <typename Scalar>
+void normalize(const Norm<Scalar>& norm, Matrix<Scalar>& x)
+{
+    if (norm.kind == NormKind::None)
+        return;
+    for (Eigen::Index row = 0; row < x.rows(); ++row) {
+        RowVector<double> v = x.row(row).template cast<double>();
+        if (norm.kind == NormKind::LayerNorm)
+            v.array() -= v.mean();
+        v /= std::sqrt(v.squaredNorm() / static_cast<double>(v.size()) + norm.eps);
+        x.row(row) = v.cast<Scalar>();
+    }
+    if (norm.w.size() > 0)
+        x.array().rowwise() *= norm.w.array();
+    if (norm.b.size() > 0)
+        x.rowwise() += norm.b;
+}
+
+template <typename Scalar>
+Matrix<Scalar> normalized(const Norm<Scalar>& norm, Matrix<Scalar> x)
+{
+    normalize(norm, x);
+    return x;
+}
+
+/// x ⊙ softmax(x), row by row.
+template <typename Scalar>
+void solu(Matrix<Scalar>& x)
+{
+    for (Eigen::Index row = 0; row < x.rows(); ++row) {
+        RowVector<double> weights = x.row(row).template cast<double>();
+        weights = (weights.array() - weights.maxCoeff()).exp();
+        weights /= weights.sum();
+        x.row(row).array() *= weights.cast<Scalar>().array();
+    }
+}
+
+template <typename Scalar>
+void activate(Activation activation, Matrix<Scalar>& x)
+{
+    const auto each = [&](auto function) { x = x.unaryExpr(function).eval(); };
+    switch (activation) {
+    case Activation::Relu: return each([](Scalar v) { return v > 0 ? v : Scalar(0); });
+    case Activation::Gelu:
+        return each([](Scalar v) { return v / 2 * (1 + std::erf(v / std::numbers::sqrt2_v<Scalar>)); });
+    case Activation::GeluNew: {
+        const Scalar factor = std::sqrt(2 / std::numbers::pi_v<Scalar>);
+        return each([factor](Scalar v) {
+            return v / 2 * (1 + std::tanh(factor * (v + Scalar(0.044715) * v * v * v)));
+        });
+    }
+    case Activation::Silu: return each([](Scalar v) { return v / (1 + std::exp(-v)); });
+    case Activation::SoluLn: return solu(x);
+    }
+}
+
+/// Turns row p of queries or keys by the angles of position p.
+template <typename Scalar>
+void rotate(const Rotary& rotary, Matrix<Scalar>& heads)
+{
+    const int half = rotary.dim / 2;
+    for (Eigen::Index position = 0; position < heads.rows(); ++position) {
+        for (int i = 0; i < half; ++i) {
+            const double angle = static_cast<double>(position) * std::pow(rotary.base, -2.0 * i / rotary.dim);
+            const auto cosine = static_cast<Scalar>(std::cos(angle));
+            const auto sine = static_cast<Scalar>(std::sin(angle));
+            Scalar& a = heads(position, rotary.adjacentPairs ? 2 * i : i);
+            Scalar& b = heads(position, rotary.adjacentPairs ? 2 * i + 1 : i + half);
+            const Scalar turned = a * cosine - b * sine;
+            b = b * cosine + a * sine;
+            a = turned;
+        }
+    }
+}
+
+template <typename Scalar>
+void softCap(double cap, Matrix<Scalar>& x)
+{
+    if (cap > 0)
+        x = (x.array() / static_cast<Scalar>(cap)).tanh() * static_cast<Scalar>(cap);
+}
+
+/// Softmax of row i over the columns 0 … i, the largest score subtracted first; 0 after.
+template <typename Scalar>
+void causalSoftmax(Matrix<Scalar>& scores)
+{
+    for (Eigen::Index query = 0; query < scores.rows(); ++query) {
+        auto seen = scores.row(query).head(query + 1);
+        seen = (seen.array() - seen.maxCoeff()).exp().eval();
+        seen /= seen.sum();
+        scores.row(query).tail(scores.cols() - query - 1).setZero();
+    }
+}
+
+template <typename Scalar>
+struct HeadResult {
+    Matrix<Scalar> pattern; // [n, n]
+    Matrix<Scalar> output;  // [n, d], without b_O
+};
+
+template <typename Scalar>
+HeadResult<Scalar> runHead(const ModelConfig& config, const HeadWeights<Scalar>& head,
+                           const Matrix<Scalar>& x)
+{
+    Matrix<Scalar> q = (x * head.W_Q).rowwise() + head.b_Q;
+    Matrix<Scalar> k = (x * head.W_K).rowwise() + head.b_K;
+    const Matrix<Scalar> v = (x * head.W_V).rowwise() + head.b_V;
+    if (config.positional == Positional::Rotary) {
+        rotate(config.rotary, q);
+        rotate(config.rotary, k);
+    }
+    HeadResult<Scalar> result;
+    result.pattern.noalias() = q * k.transpose();
+    result.pattern *= static_cast<Scalar>(config.attentionScale);
+    softCap(config.attentionSoftCap, result.pattern);
+    causalSoftmax(result.pattern);
+    const Matrix<Scalar> mixed = result.pattern * v;
+    result.output.noalias() = mixed * head.W_O;
+    return result;
+}
+
+template <typename Scalar>
+Matrix<Scalar> runMlp(const ModelConfig& config, const MlpWeights<Scalar>& mlp, const Matrix<Scalar>& x)
+{
+    Matrix<Scalar> hidden = x * mlp.W_in;
+    if (config.gatedMlp) {
+        Matrix<Scalar> gate = (x * mlp.W_gate).rowwise() + mlp.b_gate;
+        activate(config.activation, gate);
+        hidden.rowwise() += mlp.b_up;
+        hidden.array() *= gate.array();
+        hidden.rowwise() += mlp.b_in;
+    } else {
+        hidden.rowwise() += mlp.b_in;
+        activate(config.activation, hidden);
+    }
+    normalize(mlp.ln, hidden);
+    return (hidden * mlp.W_out).rowwise() + mlp.b_out;
+}
+
+template <typename Scalar>
+Matrix<Scalar> embed(const ProcessedWeights& weights, std::span<const int> tokens)
+{
+    const auto n = static_cast<Eigen::Index>(tokens.size());
+    Matrix<Scalar> x(n, weights.config().dModel);
+    for (Eigen::Index i = 0; i < n; ++i)
+        x.row(i) = weights.W_E<Scalar>(tokens[static_cast<std::size_t>(i)], 1);
+    if (weights.config().positional == Positional::Learned)
+        x += weights.W_pos<Scalar>(0, n);
+    return x;
+}
+
+/// Norm, unembedding and soft cap.
+template <typename Scalar>
+Result<Matrix<Scalar>> unembed(const ProcessedWeights& weights, Matrix<Scalar> x, const Task& task)
+{
+    normalize(weights.lnFinal<Scalar>(), x);
+    const Eigen::Index V = weights.config().dVocabOut;
+    Matrix<Scalar> logits(x.rows(), V);
+    for (Eigen::Index first = 0; first < V; first += unembedBlock) {
+        if (task.cancelled())
+            return stopped();
+        const Eigen::Index count = std::min(unembedBlock, V - first);
+        logits.middleCols(first, count).noalias() = x * weights.W_U<Scalar>(first, count);
+        logits.middleCols(first, count).rowwise() += weights.b_U<Scalar>(first, count);
+    }
+    softCap(weights.config().outputSoftCap, logits);
+    return logits;
+}
+
+/// The whole pass but for the logits. The heads of a layer run side by side; their outputs are added in order, so the
+/// number of threads changes nothing.
+template <typename Scalar>
+Result<ForwardResult<Scalar>> runLayers(const ProcessedWeights& weights, std::span<const int> tokens,
+                                        const Task& task)
+{
+    const ModelConfig& config = weights.config();
+    const Task quiet{task.stop, {}, task.threads};
+    ForwardResult<Scalar> result;
+    Matrix<Scalar> x = embed<Scalar>(weights, tokens);
+    result.residuals.push_back(x);
+    for (int layer = 0; layer < config.nLayers; ++layer) {
+        const Matrix<Scalar> normed = normalized(weights.ln1<Scalar>(layer), x);
+        std::vector<HeadResult<Scalar>> heads(static_cast<std::size_t>(config.nHeads));
+        const auto done = parallelFor(config.nHeads, quiet, "heads", [&](int head) -> Result<Done> {
+            heads[static_cast<std::size_t>(head)] =
+                runHead(config, weights.head<Scalar>(HeadId{layer, head}), normed);
+            return Done{};
+        });
+        if (!done)
+            return done.error();
+
+        const Matrix<Scalar> before = x;
+        auto& patterns = result.patterns.emplace_back();
+        auto& norms = result.outputNorms.emplace_back(config.nHeads, x.rows());
+        for (int head = 0; head < config.nHeads; ++head) {
+            HeadResult<Scalar>& one = heads[static_cast<std::size_t>(head)];
+            x += one.output;
+            norms.row(head) = one.output.rowwise().norm().transpose();
+            patterns.push_back(std::move(one.pattern));
+        }
+        x.rowwise() += weights.b_O<Scalar>(layer);
+        if (!config.attentionOnly)
+            x += runMlp(config, weights.mlp<Scalar>(layer),
+                        normalized(weights.ln2<Scalar>(layer), config.parallelBlocks ? before : x));
+        result.residuals.push_back(x);
+        task.report(layer + 1, config.nLayers, "layers");
+    }
+    return result;
+}
+
+Result<Done> checkPrompt(const ModelConfig& config, std::span<const int> tokens, std::size_t length)
+{
+    if (tokens.empty())
+        return Error{ErrorCode::InvalidArgument, "The prompt is empty; at least one token is needed."};
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+        if (tokens[i] < 0 || tokens[i] >= config.dVocab)
+            return Error{
+                ErrorCode::InvalidArgument,
+                fmt::format("Token {} of the prompt has the id {}, but this model's ids are 0 to {}.", i + 1,
+                            tokens[i], config.dVocab - 1)};
+    if (length > static_cast<std::size_t>(config.nCtx))
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format("{} tokens do not fit into this model's context of {}.", length, config.nCtx)};
+    return Done{};
+}
+
+} // namespace
+
+template <typename Scalar>
+Result<ForwardResult<Scalar>> forward(const ProcessedWeights& weights, std::span<const int> tokens,
+                                      const Task& task)
+{
+    if (const auto checked = checkPrompt(weights.config(), tokens, tokens.size()); !checked)
+        return checked.error();
+    auto result = runLayers<Scalar>(weights, tokens, task);
+    if (!result)
+        return result;
+    ForwardResult<Scalar> run = *std::move(result);
+    auto logits = unembed<Scalar>(weights, run.residuals.back(), task);
+    if (!logits)
+        return logits.error();
+    run.logits = *std::move(logits);
+    return run;
+}
+
+template <typename Scalar>
+Result<std::vector<int>> greedyDecode(const ProcessedWeights& weights, std::vector<int> tokens, int count,
+                                      const Task& task)
+{
+    const Task quiet{task.stop, {}, task.threads};
+    const std::size_t length = tokens.size() + static_cast<std::size_t>(std::max(0, count));
+    if (const auto checked = checkPrompt(weights.config(), tokens, length); !checked)
+        return checked.error();
+    for (int done = 0; done < count; ++done) {
+        const auto run = runLayers<Scalar>(weights, tokens, quiet);
+        if (!run)
+            return run.error();
+        const auto logits = unembed<Scalar>(weights, run->residuals.back().bottomRows(1), quiet);
+        if (!logits)
+            return logits.error();
+        Eigen::Index best = 0;
+        logits->row(0).maxCoeff(&best); // The first of equal ones.
+        if (best >= weights.config().dVocab)
+            return Error{
+                ErrorCode::InvalidArgument,
+                fmt::format("The most likely next token is {}, which has no embedding: ids are 0 to {}.",
+                            best, weights.config().dVocab - 1)};
+        tokens.push_back(static_cast<int>(best));
+        task.report(done + 1, count, "tokens");
+    }
+    return tokens;
+}
+
+template Result<ForwardResult<float>> forward(const ProcessedWeights&, std::span<const int>, const Task&);
+template Result<ForwardResult<double>> forward(const ProcessedWeights&, std::span<const int>, const Task&);
+template Result<std::vector<int>> greedyDecode<float>(const ProcessedWeights&, std::vector<int>, int,
+                                                      const Task&);
+template Result<std::vector<int>> greedyDecode<double>(const ProcessedWeights&, std::vector<int>, int,
+                                                       const Task&);
+
+} // namespace headwise

@@ -1,0 +1,162 @@
+#include "core/model/processing_state.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <optional>
+
+namespace headwise {
+
+namespace {
+
+/// Why a step would change this model's function; nothing if it keeps it.
+using Obstacle = std::optional<std::string>;
+
+Norm<double> readNorm(const ModelWeights& weights, NormKind kind, TensorKind w, TensorKind b, int layer)
+{
+    Norm<double> norm{kind, weights.config().normEps, {}, {}};
+    if (kind == NormKind::None)
+        return norm;
+    if (weights.has(w, layer))
+        norm.w = weights.read<double>(w, layer);
+    if (kind == NormKind::Rms && weights.config().rmsUsesOffset && norm.w.size() > 0)
+        norm.w.array() += 1;
+    if (weights.has(b, layer))
+        norm.b = weights.read<double>(b, layer);
+    return norm;
+}
+
+/// The norms that have a bias and a zero in w where the bias is not zero: β/w does not exist there.
+bool losesItsBias(const Norm<double>& norm)
+{
+    if (norm.w.size() == 0 || norm.b.size() == 0)
+        return false;
+    return (norm.w.array() == 0 && norm.b.array() != 0).any();
+}
+
+bool anyLosesItsBias(const OriginalNorms& norms)
+{
+    for (const auto* layers : {&norms.ln1, &norms.ln2, &norms.mlpLn})
+        for (const Norm<double>& norm : *layers)
+            if (losesItsBias(norm))
+                return true;
+    return losesItsBias(norms.lnFinal);
+}
+
+Obstacle foldObstacle(const ModelWeights& weights, bool foldBiases)
+{
+    const ModelConfig& config = weights.config();
+    if (config.norm == NormKind::None && config.finalNorm == NormKind::None
+        && config.activation != Activation::SoluLn)
+        return "the model has no norms";
+    if (!foldBiases && anyLosesItsBias(readNorms(weights)))
+        return "a norm has a bias where its weight is 0, and without folding biases it would be lost";
+    return std::nullopt;
+}
+
+Obstacle centerWritingObstacle(const ModelConfig& config)
+{
+    const auto seesMean = [](std::string_view which, NormKind kind) -> Obstacle {
+        if (kind == NormKind::Rms)
+            return fmt::format("{} an RMSNorm, which sees the mean of the residual stream", which);
+        if (kind == NormKind::None)
+            return fmt::format("{} missing, so the mean of the residual stream reaches what reads it", which);
+        return std::nullopt;
+    };
+    if (const Obstacle obstacle = seesMean("the norm of the layers is", config.norm))
+        return obstacle;
+    return seesMean("the final norm is", config.finalNorm);
+}
+
+Obstacle centerUnembedObstacle(const ModelConfig& config)
+{
+    if (config.outputSoftCap > 0)
+        return fmt::format("the logits go through a soft cap of {}, which a shift of all of them changes",
+                           config.outputSoftCap);
+    return std::nullopt;
+}
+
+Obstacle refactorObstacle(const ModelConfig& config)
+{
+    if (config.positional == Positional::Rotary)
+        return "rotary positions stand between W_Q and W_K, so their product alone does not give the scores";
+    return std::nullopt;
+}
+
+/// Collects the outcomes; the first refusal of a required step stays.
+class Planner {
+public:
+    bool decide(std::string_view name, StepWish wish, const Obstacle& obstacle)
+    {
+        if (wish == StepWish::Off)
+            return false;
+        if (obstacle && wish == StepWish::Required && !m_refusal)
+            m_refusal = Error{ErrorCode::InvalidArgument,
+                              fmt::format("--{} cannot be done on this model: {}.", name, *obstacle)};
+        if (obstacle)
+            plan.warnings.push_back(fmt::format("{} was skipped: {}.", name, *obstacle));
+        plan.steps.push_back({std::string(name), !obstacle, obstacle.value_or("")});
+        return !obstacle;
+    }
+
+    Result<ProcessingPlan> finish() const
+    {
+        if (m_refusal)
+            return *m_refusal;
+        return plan;
+    }
+
+    ProcessingPlan plan;
+
+private:
+    std::optional<Error> m_refusal;
+};
+
+} // namespace
+
+OriginalNorms readNorms(const ModelWeights& weights)
+{
+    using enum TensorKind;
+    const ModelConfig& config = weights.config();
+    OriginalNorms norms;
+    for (int layer = 0; layer < config.nLayers; ++layer) {
+        norms.ln1.push_back(readNorm(weights, config.norm, ln1_w, ln1_b, layer));
+        const bool shared = config.parallelBlocks && !weights.has(ln2_w, layer) && !weights.has(ln2_b, layer);
+        norms.ln2.push_back(shared ? norms.ln1.back() : readNorm(weights, config.norm, ln2_w, ln2_b, layer));
+        const bool solu = config.activation == Activation::SoluLn && !config.attentionOnly;
+        norms.mlpLn.push_back(
+            readNorm(weights, solu ? NormKind::LayerNorm : NormKind::None, mlp_ln_w, mlp_ln_b, layer));
+    }
+    norms.lnFinal = readNorm(weights, config.finalNorm, ln_final_w, ln_final_b, 0);
+    return norms;
+}
+
+Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const ProcessingWish& wish)
+{
+    const ModelConfig& config = weights.config();
+    Planner planner;
+    Processing& applied = planner.plan.applied;
+    applied.foldBiases = wish.foldBiases;
+    applied.centerWeights = wish.centerWeights;
+    applied.foldLayerNorm =
+        planner.decide("fold-layer-norm", wish.foldLayerNorm, foldObstacle(weights, wish.foldBiases));
+    applied.centerWritingWeights =
+        planner.decide("center-writing-weights", wish.centerWritingWeights, centerWritingObstacle(config));
+    applied.centerUnembed =
+        planner.decide("center-unembed", wish.centerUnembed, centerUnembedObstacle(config));
+
+    const Obstacle obstacle = refactorObstacle(config);
+    const bool refactors = wish.refactorAttention != StepWish::Off && !obstacle;
+    const StepWish foldValues = refactors ? StepWish::Required : wish.foldValueBiases;
+    applied.foldValueBiases = planner.decide("fold-value-biases", foldValues, std::nullopt);
+    applied.refactorAttention =
+        planner.decide("refactor-factored-attention", wish.refactorAttention, obstacle);
+
+    if (applied.refactorAttention && config.nKvHeads != config.nHeads)
+        planner.plan.warnings.push_back(fmt::format(
+            "refactor-factored-attention gives each of the {} query heads its own K and V in place of {} "
+            "shared ones.",
+            config.nHeads, config.nKvHeads));
+    return planner.finish();
+}
+
+} // namespace headwise
