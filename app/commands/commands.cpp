@@ -44,7 +44,10 @@ void addGlobalOptions(CLI::App& root, GlobalOptions& options)
 }
 
 /// In the order of `headwise --help`. A command that cannot do its work yet is not in this list.
-void addCommands([[maybe_unused]] CLI::App& root, [[maybe_unused]] CommandContext& context) { }
+void addCommands(CLI::App& root, CommandContext& context)
+{
+    addInfoCommand(root, context);
+}
 
 bool isCommand(const CLI::App& root, std::string_view name)
 {

@@ -12,16 +12,32 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headwise {
+
+/// Which biases a family's models have, for the count of parameters where the weights are not at hand.
+struct BiasPresence {
+    bool attention = false; ///< b_Q, b_K, b_V, b_O
+    bool mlp = false;
+    bool unembed = false;
+};
+
+/// What a config file says.
+struct ModelDescription {
+    ModelConfig config;
+    std::vector<std::string> warnings; ///< Keys that nobody knows, in one sentence.
+    BiasPresence biases;
+};
 
 /// One family's translation into canonical weights: a row of a table, not a class.
 struct Architecture {
     std::string_view name; ///< "gpt2"
     bool (*matches)(const nlohmann::json& config);
     /// Every key and its default. A key whose value changes the function and is not supported is refused, named with its value.
+    /// \param file named in the sentences
     /// Errors: Corrupt (a required key is missing or of the wrong kind), Unsupported.
-    Result<ModelConfig> (*readConfig)(const nlohmann::json& config);
+    Result<ModelDescription> (*readConfig)(const nlohmann::json& config, std::string_view file);
     /// A recipe for every canonical tensor, each shape checked against the config; reads no numbers.
     /// Errors: NotFound (missing tensors), Corrupt (misshapen ones), Unsupported (unexpected ones), all of a kind in one sentence.
     Result<ModelWeights> (*load)(const ModelConfig& config, std::shared_ptr<const WeightMap> file);
@@ -38,7 +54,7 @@ struct ModelSource {
 };
 
 /// The config alone: enough for `info` on a folder without weights.
-Result<ModelConfig> readModelConfig(const ModelSource& source);
+Result<ModelDescription> readModelConfig(const ModelSource& source);
 
 /// Maps the files, finds the family, checks every tensor; reads headers only.
 /// Errors: NotFound, Corrupt, Unsupported, Io, each a sentence that says what to do.

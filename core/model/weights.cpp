@@ -37,6 +37,22 @@ bool ModelWeights::has(TensorKind kind, int layer, int head) const
     return find(kind, layer, head) != nullptr;
 }
 
+ModelWeights ModelWeights::withConfig(ModelConfig config) const
+{
+    ModelWeights weights = *this;
+    weights.m_config = std::move(config);
+    return weights;
+}
+
+std::int64_t ModelWeights::parameterCount() const
+{
+    std::int64_t count = 0;
+    for (const auto& [key, view] : m_views)
+        if (std::get<0>(key) != TensorKind::W_U || !m_config.tiedEmbeddings)
+            count += static_cast<std::int64_t>(view.rows) * view.cols;
+    return count;
+}
+
 template <typename Scalar>
 Matrix<Scalar> ModelWeights::readBlock(TensorView view, Eigen::Index row, Eigen::Index col, Eigen::Index rows,
                                        Eigen::Index cols) const

@@ -4,6 +4,7 @@
 #include "core/io/weight_map.h"
 #include "core/model/config.h"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -64,11 +65,17 @@ public:
     const std::vector<std::string>& warnings() const { return m_warnings; }
     void addWarning(std::string sentence) { m_warnings.push_back(std::move(sentence)); }
 
+    /// The same recipes under a config that the file corrected.
+    ModelWeights withConfig(ModelConfig config) const;
+
     /// \param layer 0 for tensors that exist once per model
     /// \param head  query head for W_Q, b_Q, W_O; key/value head for W_K, W_V, b_K, b_V; 0 otherwise
     void add(TensorKind kind, int layer, int head, const TensorView& view);
 
     bool has(TensorKind kind, int layer = 0, int head = 0) const;
+
+    /// Numbers in all canonical tensors; a tied W_U is not counted again.
+    std::int64_t parameterCount() const;
 
     /// The whole tensor in its canonical shape; [0, 0] if it is absent.
     template <typename Scalar>

@@ -1,0 +1,149 @@
+#include "app/commands/model_arguments.h"
+
+namespace headwise::app {
+namespace {
+
+/// "a=1,b=[2,3],c=\"x,y\"" at the commas outside brackets and quotes.
+std::vector<std::string> splitAssignments(std::string_view text)
+{
+    std::vector<std::string> parts(1);
+    int depth = 0;
+    bool quoted = false;
+    for (const char c : text) {
+        if (c == '"')
+            quoted = !quoted;
+        if (!quoted && (c == '[' || c == '{'))
+            ++depth;
+        if (!quoted && (c == ']' || c == '}'))
+            --depth;
+        if (c == ',' && depth == 0 && !quoted)
+            parts.emplace_back();
+        else
+            parts.back() += c;
+    }
+    return parts;
+}
+
+void addSwitch(CLI::App& command, const std::string& name, ProcessingArguments::Switch& target,
+               const std::string& description)
+{
+    target.option = command.add_flag("--" + name + ",!--no-" + name, target.isOn, description)
+                        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+                        ->group("Processing");
+}
+
+StepWish wishOf(const ProcessingArguments::Switch& given)
+{
+    if (given.option->count() == 0)
+        return StepWish::Default;
+    return given.isOn ? StepWish::Required : StepWish::Off;
+}
+
+} // namespace
+
+Result<ModelSource> ModelArguments::source() const
+{
+    ModelSource source{path, std::nullopt, {}};
+    if (!configFile.empty())
+        source.configFile = configFile;
+    for (const std::string& set : sets) {
+        for (const std::string& assignment : splitAssignments(set)) {
+            const auto equals = assignment.find('=');
+            if (equals == 0 || equals == std::string::npos)
+                return Error{ErrorCode::InvalidArgument,
+                             "'--set " + assignment + "' is not KEY=VALUE, as in --set n_heads=12,eps=1e-5."};
+            source.overrides[assignment.substr(0, equals)] = assignment.substr(equals + 1);
+        }
+    }
+    return source;
+}
+
+std::shared_ptr<ModelArguments> addModelArguments(CLI::App& command)
+{
+    auto arguments = std::make_shared<ModelArguments>();
+    command
+        .add_option("MODEL", arguments->path,
+                    "A folder with config.json and weights, or one weights file with its config beside it")
+        ->required()
+        ->type_name("");
+    command.add_option("--config", arguments->configFile, "The config file, if it is not beside the weights")
+        ->type_name("FILE");
+    command
+        .add_option(
+            "--set", arguments->sets,
+            "Config keys that are missing or wrong in the file, as in n_heads=12,eps=1e-5; may be repeated")
+        ->type_name("KEY=VALUE,…")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    return arguments;
+}
+
+ProcessingWish ProcessingArguments::wish() const
+{
+    ProcessingWish wish;
+    wish.foldLayerNorm = wishOf(foldLayerNorm);
+    wish.centerWritingWeights = wishOf(centerWritingWeights);
+    wish.centerUnembed = wishOf(centerUnembed);
+    wish.foldValueBiases = wishOf(foldValueBiases);
+    wish.refactorAttention = wishOf(refactorAttention);
+    if (wish.refactorAttention == StepWish::Default)
+        wish.refactorAttention = StepWish::Off;
+    return wish;
+}
+
+std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command)
+{
+    auto arguments = std::make_shared<ProcessingArguments>();
+    addSwitch(command, "fold-layer-norm", arguments->foldLayerNorm,
+              "Fold the norms into the weights that read from them; on unless negated");
+    addSwitch(command, "center-writing-weights", arguments->centerWritingWeights,
+              "Subtract the mean over d_model from what writes to the residual; on unless negated");
+    addSwitch(command, "center-unembed", arguments->centerUnembed,
+              "Subtract the mean over the vocabulary from W_U and b_U; on unless negated");
+    addSwitch(command, "fold-value-biases", arguments->foldValueBiases,
+              "Move b_V through W_O into b_O; on unless negated");
+    addSwitch(command, "refactor-factored-attention", arguments->refactorAttention,
+              "Rewrite each head's factors from the SVDs of its circuits; off unless given");
+    return arguments;
+}
+
+std::shared_ptr<Precision> addPrecisionOption(CLI::App& command)
+{
+    auto precision = std::make_shared<Precision>(Precision::Single);
+    command
+        .add_option_function<std::string>(
+            "--precision",
+            [precision](const std::string& name) {
+                *precision = name == "f64" ? Precision::Double : Precision::Single;
+            },
+            "f32 (the default) or f64: what is computed and written")
+        ->check(CLI::IsMember({"f32", "f64"}))
+        ->type_name("f32|f64");
+    return precision;
+}
+
+void addThreadsOption(CLI::App& command, CommandContext& context)
+{
+    command
+        .add_option("--threads", context.threads, "At most this many threads; 0, the default: one per core")
+        ->check(CLI::Range(0, 4096))
+        ->type_name("N");
+}
+
+std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command)
+{
+    auto arguments = std::make_shared<PromptArguments>();
+    CLI::Option* tokens =
+        command.add_option("--tokens", arguments->tokens, "Token ids, as in 1,2,3; nothing is added to them")
+            ->delimiter(',')
+            ->expected(1)
+            ->type_name("IDS");
+    command
+        .add_option("--prompt", arguments->prompt,
+                    "Text for the model's own tokenizer, which decides about special tokens")
+        ->type_name("TEXT")
+        ->excludes(tokens);
+    return arguments;
+}
+
+} // namespace headwise::app

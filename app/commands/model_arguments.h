@@ -1,0 +1,57 @@
+#pragma once
+
+#include "app/commands/command.h"
+#include "core/model/architecture.h"
+#include "core/model/processing.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headwise::app {
+
+/// MODEL, --config and --set, the same for every sub-command that reads a model.
+struct ModelArguments {
+    std::string path;
+    std::string configFile;
+    std::vector<std::string> sets;
+
+    /// Errors: InvalidArgument if a --set is not KEY=VALUE.
+    Result<ModelSource> source() const;
+};
+std::shared_ptr<ModelArguments> addModelArguments(CLI::App& command);
+
+/// The processing switches of DESIGN §3.
+struct ProcessingArguments {
+    /// What was given: a step's positive name requires it, its negation drops it, the later of both counts.
+    ProcessingWish wish() const;
+
+    struct Switch {
+        CLI::Option* option = nullptr;
+        bool isOn = false;
+    };
+    Switch foldLayerNorm;
+    Switch centerWritingWeights;
+    Switch centerUnembed;
+    Switch foldValueBiases;
+    Switch refactorAttention;
+};
+std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command);
+
+enum class Precision { Single, Double };
+
+/// --precision f32|f64
+std::shared_ptr<Precision> addPrecisionOption(CLI::App& command);
+
+/// --threads N, handed to the work's Task.
+void addThreadsOption(CLI::App& command, CommandContext& context);
+
+/// --tokens 1,2,3 or --prompt TEXT; neither is possible where the command allows it.
+struct PromptArguments {
+    std::vector<int> tokens;
+    std::optional<std::string> prompt;
+};
+std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command);
+
+} // namespace headwise::app

@@ -1,0 +1,300 @@
+#include "core/model/architecture.h"
+
+#include "core/base/log.h"
+#include "core/io/json.h"
+#include "core/model/config_reader.h"
+#include "core/model/families.h"
+
+#include <nlohmann/json.hpp>
+#include <spdlog/logger.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace headwise {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// The config as it stands after the user's overrides, and where it came from.
+struct ConfigText {
+    json values;
+    std::string file;
+};
+
+bool isFolder(const fs::path& path)
+{
+    std::error_code code;
+    return fs::is_directory(path, code);
+}
+
+bool isThere(const fs::path& path)
+{
+    std::error_code code;
+    return fs::exists(path, code);
+}
+
+/// "stories260k" of the folder or file, whatever the spelling of the path.
+std::string modelName(const fs::path& path)
+{
+    std::error_code code;
+    fs::path full = fs::weakly_canonical(path, code);
+    if (code)
+        full = path;
+    const bool generic = full.stem() == "model" || full.stem() == "pytorch_model";
+    if (!isFolder(path))
+        return generic ? full.parent_path().filename().string() : full.stem().string();
+    return full.filename().empty() ? full.string() : full.filename().string();
+}
+
+Error notAConfig(const std::string& file, const std::string& what)
+{
+    return {ErrorCode::Corrupt, "File '" + file + "' " + what};
+}
+
+Result<json> readConfigFile(const fs::path& file)
+{
+    const Result<std::string> text = readTextFile(file, 16u << 20);
+    if (!text)
+        return text.error();
+    const std::string name = file.string();
+    const auto first = text->find_first_not_of(" \t\r\n\xef\xbb\xbf");
+    if (text->starts_with("version https://git-lfs"))
+        return notAConfig(name, "is a Git LFS pointer, not the config itself; fetch it with 'git lfs pull'.");
+    if (first == std::string::npos)
+        return notAConfig(name, "is empty, expected the model's config as JSON.");
+    if ((*text)[first] == '<')
+        return notAConfig(name, "is a web page, not the config itself; the download failed, repeat it.");
+    Result<json> config = parseJson(*text, name, {.allowNonFinite = true});
+    if (config && !config->is_object())
+        return notAConfig(name, "holds no JSON object, expected the model's config.");
+    return config;
+}
+
+json overrideValue(const std::string& text)
+{
+    // What is no JSON is a string: act_fn=relu needs no quotes.
+    const Result<json> value = parseJson(text, "--set", {.allowNonFinite = true});
+    return value ? *value : json(text);
+}
+
+Error noConfig(const ModelSource& source, const fs::path& folder)
+{
+    const std::string where = "'" + folder.string() + "'";
+    std::error_code code;
+    if (isFolder(source.path) && fs::is_empty(folder, code))
+        return {ErrorCode::NotFound,
+                "Folder " + where + " is empty; expected config.json beside model.safetensors."};
+    if (isThere(folder / "adapter_config.json"))
+        return {ErrorCode::Unsupported,
+                "Folder " + where
+                    + " holds a LoRA adapter, not a model; merge it into its base model first."};
+    return {ErrorCode::NotFound,
+            "There is no config.json in " + where
+                + "; name one with --config FILE or say what the model is with --set "
+                  "KEY=VALUE,…."};
+}
+
+Result<ConfigText> readConfigText(const ModelSource& source)
+{
+    if (!isThere(source.path))
+        return Error{ErrorCode::NotFound, "'" + source.path.string() + "' does not exist."};
+    if (source.path.extension() == ".h5")
+        return Error{ErrorCode::Unsupported,
+                     "'" + source.path.string() + "' is a session, and this needs a model with its weights."};
+    const fs::path folder = isFolder(source.path) ? source.path
+        : source.path.has_parent_path()           ? source.path.parent_path()
+                                                  : fs::path(".");
+    const fs::path file = source.configFile.value_or(folder / "config.json");
+    ConfigText config{json::object(), file.string()};
+    if (source.configFile || isThere(file)) {
+        Result<json> values = readConfigFile(file);
+        if (!values)
+            return values.error();
+        config.values = *std::move(values);
+    } else if (source.overrides.empty()) {
+        return noConfig(source, folder);
+    } else {
+        config.file = "--set";
+    }
+    for (const auto& [key, value] : source.overrides)
+        config.values[key] = overrideValue(value);
+    return config;
+}
+
+Result<const Architecture*> findArchitecture(const ConfigText& config)
+{
+    for (const Architecture& row : architectures())
+        if (row.matches(config.values))
+            return &row;
+    const std::string family = familyName(config.values);
+    static const std::string supported = "this version reads gpt2, llama and TransformerLens' own configs "
+                                         "(d_model, n_heads, …, no model_type)";
+    if (family.empty())
+        return Error{ErrorCode::Unsupported,
+                     "'" + config.file
+                         + "' names no family of models: it has no 'model_type', and none of "
+                           "TransformerLens' keys; "
+                         + supported + "."};
+    return Error{ErrorCode::Unsupported,
+                 "'" + config.file + "' describes a model of type '" + family + "'; " + supported + "."};
+}
+
+struct Understood {
+    const Architecture* architecture;
+    ModelDescription description;
+};
+
+Result<Understood> understand(const ModelSource& source)
+{
+    const Result<ConfigText> config = readConfigText(source);
+    if (!config)
+        return config.error();
+    const Result<const Architecture*> architecture = findArchitecture(*config);
+    if (!architecture)
+        return architecture.error();
+    Result<ModelDescription> description = (*architecture)->readConfig(config->values, config->file);
+    if (!description)
+        return description.error();
+    Understood understood{*architecture, *std::move(description)};
+    if (understood.description.config.name.empty())
+        understood.description.config.name = modelName(source.path);
+    if (const Result<Done> sizes = checkSizes(understood.description.config, config->file); !sizes)
+        return sizes.error();
+    return understood;
+}
+
+} // namespace
+
+std::string familyName(const json& config)
+{
+    struct Row {
+        std::string_view architecture;
+        std::string_view type;
+    };
+    static constexpr std::array<Row, 4> rows{{{"GPT2LMHeadModel", "gpt2"},
+                                              {"GPT2Model", "gpt2"},
+                                              {"LlamaForCausalLM", "llama"},
+                                              {"LlamaModel", "llama"}}};
+    const auto type = config.find("model_type");
+    const auto names = config.find("architectures");
+    std::string first;
+    if (names != config.end() && names->is_array() && !names->empty() && names->front().is_string())
+        first = names->front().get<std::string>();
+    for (const Row& row : rows)
+        if (row.architecture == first)
+            return std::string(row.type);
+    return type != config.end() && type->is_string() ? type->get<std::string>() : first;
+}
+
+std::span<const std::string_view> huggingFaceKeys()
+{
+    static constexpr std::string_view keys[] = {"model_type",
+                                                "architectures",
+                                                "_name_or_path",
+                                                "transformers_version",
+                                                "torch_dtype",
+                                                "dtype",
+                                                "auto_map",
+                                                "use_cache",
+                                                "initializer_range",
+                                                "pad_token_id",
+                                                "eos_token_id",
+                                                "sep_token_id",
+                                                "unk_token_id",
+                                                "decoder_start_token_id",
+                                                "tokenizer_class",
+                                                "task_specific_params",
+                                                "gradient_checkpointing",
+                                                "id2label",
+                                                "label2id",
+                                                "num_labels",
+                                                "problem_type",
+                                                "finetuning_task",
+                                                "output_attentions",
+                                                "output_hidden_states",
+                                                "output_scores",
+                                                "return_dict",
+                                                "return_dict_in_generate",
+                                                "torchscript",
+                                                "use_bfloat16",
+                                                "is_decoder",
+                                                "_attn_implementation",
+                                                "attn_implementation",
+                                                "_attn_implementation_autoset",
+                                                "_commit_hash",
+                                                "chunk_size_feed_forward",
+                                                "tf_legacy_loss",
+                                                "tie_encoder_decoder",
+                                                "cross_attention_hidden_size",
+                                                "prefix",
+                                                "bad_words_ids",
+                                                "begin_suppress_tokens",
+                                                "suppress_tokens",
+                                                "diversity_penalty",
+                                                "do_sample",
+                                                "early_stopping",
+                                                "encoder_no_repeat_ngram_size",
+                                                "exponential_decay_length_penalty",
+                                                "forced_bos_token_id",
+                                                "forced_eos_token_id",
+                                                "length_penalty",
+                                                "max_length",
+                                                "max_new_tokens",
+                                                "min_length",
+                                                "min_new_tokens",
+                                                "no_repeat_ngram_size",
+                                                "num_beam_groups",
+                                                "num_beams",
+                                                "num_return_sequences",
+                                                "remove_invalid_values",
+                                                "repetition_penalty",
+                                                "temperature",
+                                                "top_k",
+                                                "top_p",
+                                                "typical_p",
+                                                "transformers.js_config",
+                                                "name",
+                                                "model_name"};
+    return keys;
+}
+
+std::span<const Architecture> architectures()
+{
+    static const std::array<Architecture, 3> rows{gpt2(), llama(), transformerLens()};
+    return rows;
+}
+
+Result<ModelDescription> readModelConfig(const ModelSource& source)
+{
+    Result<Understood> understood = understand(source);
+    if (!understood)
+        return understood.error();
+    return std::move((*std::move(understood)).description);
+}
+
+Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source, const Task& task)
+{
+    if (task.cancelled())
+        return stopped();
+    const Result<Understood> understood = understand(source);
+    if (!understood)
+        return understood.error();
+    Result<WeightMap> file = WeightMap::open(source.path);
+    if (!file)
+        return file.error();
+    const ModelConfig& config = understood->description.config;
+    Result<ModelWeights> loaded =
+        understood->architecture->load(config, std::make_shared<const WeightMap>(*std::move(file)));
+    if (!loaded)
+        return loaded.error();
+    auto weights = std::make_shared<ModelWeights>(*std::move(loaded));
+    for (const std::string& warning : understood->description.warnings)
+        weights->addWarning(warning);
+    logger().info("opened {} ({}, {} layers)", config.name, config.architecture, config.nLayers);
+    return std::shared_ptr<const ModelWeights>(std::move(weights));
+}
+
+} // namespace headwise

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "core/base/result.h"
+#include "core/model/config.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headwise {
+
+/// Reads the keys of one config file, remembers every fault, and at the end knows which keys nobody asked for.
+///
+/// A key that is absent or null has its default. Numbers may be written as strings, whole numbers as floats. Where a
+/// key has several spellings the first that is given counts.
+class ConfigReader {
+public:
+    using Names = std::initializer_list<std::string_view>;
+
+    ConfigReader(const nlohmann::json& config, std::string_view file);
+
+    bool isGiven(std::string_view name) const; ///< Present and not null.
+    /// A number from 1 on; without a default a missing key is a fault.
+    int size(Names names, std::optional<int> standard = std::nullopt);
+    std::optional<int> optionalSize(Names names); ///< A number from 1 on, or nothing: absent, null, 0 and −1.
+    std::optional<int> optionalId(Names names);   ///< A token id; of a list the first; −1 is nothing.
+    double number(Names names, std::optional<double> standard);
+    bool flag(Names names, bool standard);
+    std::string text(Names names, std::string_view standard);
+
+    /// The key must be absent, null or have one of these values (JSON texts: "false", "1.0"); anything else
+    /// changes the function and is refused, named with its value.
+    void onlySupports(std::string_view name, std::initializer_list<std::string_view> values);
+    void refuse(std::string_view name, std::string_view explanation);
+    void contradiction(std::string sentence);             ///< A fault in the values themselves.
+    void ignore(std::span<const std::string_view> names); ///< Keys that cannot change the function.
+
+    /// The model's activation by its name in Hugging Face's and TransformerLens' tables.
+    Activation activation(Names names, std::string_view standard);
+
+    /// \returns a warning if there are keys that nobody read or ignored.
+    /// Errors: Corrupt for contradictions and missing keys (all listed), Unsupported for refusals (all listed).
+    Result<std::vector<std::string>> finish() const;
+
+private:
+    const nlohmann::json* find(Names names, std::string_view& used);
+    void wrongKind(std::string_view name, const nlohmann::json& value, std::string_view expected);
+
+    const nlohmann::json& m_config;
+    std::string m_file;
+    std::set<std::string, std::less<>> m_known;
+    std::vector<std::string> m_missing;
+    std::vector<std::string> m_contradictions;
+    std::vector<std::string> m_refusals;
+};
+
+/// "'a', 'b', 'c'", the first six and how many more there are.
+std::string listed(const std::vector<std::string>& names, std::string_view separator = ", ");
+
+/// Sizes that fit each other and any file that could exist; checked before anything is computed from them.
+/// Errors: Corrupt, naming the sizes.
+Result<Done> checkSizes(const ModelConfig& config, std::string_view file);
+
+} // namespace headwise

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/model/architecture.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace headwise {
+
+// The rows of the table of architectures, one file each; only architecture.cpp uses them.
+const Architecture& gpt2();
+const Architecture& llama();
+const Architecture& transformerLens();
+
+/// The model_type a Hugging Face config means: of `architectures[0]` if we know it, else the key itself; "" if neither.
+std::string familyName(const nlohmann::json& config);
+
+/// Keys of every Hugging Face config that say nothing about the function: training, generation, bookkeeping.
+std::span<const std::string_view> huggingFaceKeys();
+
+} // namespace headwise

@@ -1,0 +1,153 @@
+#include "core/model/config_reader.h"
+#include "core/model/families.h"
+#include "core/model/recipes.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace headwise {
+namespace {
+
+using nlohmann::json;
+
+Result<ModelDescription> readConfig(const json& config, std::string_view file)
+{
+    ConfigReader reader(config, file);
+    ModelConfig c;
+    c.architecture = "gpt2";
+    c.nLayers = reader.size({"n_layer", "num_hidden_layers"}, 12);
+    c.nHeads = reader.size({"n_head", "num_attention_heads"}, 12);
+    c.nKvHeads = c.nHeads;
+    c.dModel = reader.size({"n_embd", "hidden_size"}, 768);
+    if (c.dModel % c.nHeads != 0)
+        reader.contradiction(std::to_string(c.dModel) + " residual dimensions do not split into "
+                             + std::to_string(c.nHeads) + " heads");
+    c.dHead = c.dModel / c.nHeads;
+    c.dMlp = reader.optionalSize({"n_inner", "intermediate_size"}).value_or(0);
+    if (c.dMlp == 0)
+        c.dMlp = c.dModel < (1 << 28) ? 4 * c.dModel : c.dModel;
+    c.dVocab = c.dVocabOut = reader.size({"vocab_size"}, 50257);
+    c.nCtx = reader.size({"n_positions", "n_ctx", "max_position_embeddings"}, 1024);
+    c.normEps = reader.number({"layer_norm_epsilon", "layer_norm_eps"}, 1e-5);
+    c.activation = reader.activation({"activation_function", "hidden_act"}, "gelu_new");
+    c.attentionScale = reader.flag({"scale_attn_weights"}, true) ? 1 / std::sqrt(c.dHead) : 1;
+    c.tiedEmbeddings = reader.flag({"tie_word_embeddings"}, true);
+    c.bosTokenId = reader.optionalId({"bos_token_id"});
+    if (c.activation == Activation::SoluLn)
+        reader.refuse("activation_function", "a GPT-2 has no norm inside its MLP");
+
+    reader.onlySupports("scale_attn_by_inverse_layer_idx", {"false"});
+    reader.onlySupports("add_cross_attention", {"false"});
+    reader.onlySupports("is_encoder_decoder", {"false"});
+    reader.onlySupports("pruned_heads", {"{}"});
+    reader.onlySupports("quantization_config", {});
+    reader.ignore(huggingFaceKeys());
+    static constexpr std::string_view harmless[] = {"reorder_and_upcast_attn", // changes the rounding alone
+                                                    "resid_pdrop",
+                                                    "embd_pdrop",
+                                                    "attn_pdrop",
+                                                    "summary_type",
+                                                    "summary_use_proj",
+                                                    "summary_activation",
+                                                    "summary_proj_to_labels",
+                                                    "summary_first_dropout",
+                                                    "predict_special_tokens",
+                                                    "n_special"};
+    reader.ignore(harmless);
+
+    Result<std::vector<std::string>> warnings = reader.finish();
+    if (!warnings)
+        return warnings.error();
+    return ModelDescription{std::move(c), *std::move(warnings), {.attention = true, .mlp = true}};
+}
+
+bool isBuffer(std::string_view name, std::size_t rank)
+{
+    // A causal mask [1, 1, n, n] has the name of a bias; only its rank tells.
+    return (name.ends_with(".attn.bias") && rank > 1) || name.ends_with(".attn.masked_bias")
+        || name == "score.weight";
+}
+
+void addAttention(RecipeBook& book, const std::string& block, int layer)
+{
+    const ModelConfig& c = book.config();
+    const Eigen::Index m = c.dModel, h = c.dHead;
+    const std::string fused = block + "attn.c_attn.weight", fusedBias = block + "attn.c_attn.bias";
+    const std::string output = block + "attn.c_proj.weight";
+    const TensorKind weights[] = {TensorKind::W_Q, TensorKind::W_K, TensorKind::W_V};
+    const TensorKind biases[] = {TensorKind::b_Q, TensorKind::b_K, TensorKind::b_V};
+    const bool hasFused = book.require(fused, {m, 3 * m});
+    const bool hasFusedBias = book.accept(fusedBias, {3 * m});
+    const bool hasOutput = book.require(output, {m, m});
+    for (int head = 0; head < c.nHeads && (hasFused || hasFusedBias || hasOutput); ++head) {
+        for (int part = 0; part < 3; ++part) {
+            const Eigen::Index first = part * m + head * h;
+            if (hasFused)
+                book.add(weights[part], layer, head, fused, {first, m, h, 3 * m, 1});
+            if (hasFusedBias)
+                book.add(biases[part], layer, head, fusedBias, layout::part(first, h));
+        }
+        if (hasOutput)
+            book.add(TensorKind::W_O, layer, head, output, layout::stacked(head, h, m));
+    }
+    book.acceptVector(TensorKind::b_O, layer, block + "attn.c_proj.bias", m);
+}
+
+void addLayer(RecipeBook& book, const std::string& block, int layer)
+{
+    const ModelConfig& c = book.config();
+    const Eigen::Index m = c.dModel, f = c.dMlp;
+    book.requireVector(TensorKind::ln1_w, layer, block + "ln_1.weight", m);
+    book.acceptVector(TensorKind::ln1_b, layer, block + "ln_1.bias", m);
+    addAttention(book, block, layer);
+    book.requireVector(TensorKind::ln2_w, layer, block + "ln_2.weight", m);
+    book.acceptVector(TensorKind::ln2_b, layer, block + "ln_2.bias", m);
+    const std::string in = block + "mlp.c_fc.weight", out = block + "mlp.c_proj.weight";
+    if (book.require(in, {m, f}))
+        book.add(TensorKind::W_in, layer, 0, in, layout::plain(m, f));
+    if (book.require(out, {f, m}))
+        book.add(TensorKind::W_out, layer, 0, out, layout::plain(f, m));
+    book.acceptVector(TensorKind::b_in, layer, block + "mlp.c_fc.bias", f);
+    book.acceptVector(TensorKind::b_out, layer, block + "mlp.c_proj.bias", m);
+}
+
+Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+{
+    RecipeBook book(config, std::move(file));
+    const std::string prefix =
+        book.isStored("wte.weight") || book.isStored("h.0.ln_1.weight") ? "" : "transformer.";
+    const Eigen::Index m = config.dModel;
+    // nanoGPT uses the same names for nn.Linear weights, which are the transposes: only c_attn is not square.
+    const auto fused = book.shapeOf(prefix + "h.0.attn.c_attn.weight");
+    if (fused == std::vector<Eigen::Index>{3 * m, m})
+        return Error{
+            ErrorCode::Unsupported,
+            "Tensor '" + prefix
+                + "h.0.attn.c_attn.weight' is stored as [3·d_model, d_model], as nanoGPT "
+                  "does; this version reads GPT-2 in Hugging Face's layout [d_model, 3·d_model] only."};
+    book.addTiedEmbeddings(prefix + "wte.weight", "lm_head.weight");
+    const std::string positions = prefix + "wpe.weight";
+    const auto table = book.shapeOf(positions);
+    // A longer table is cut to the context the config speaks of.
+    const Eigen::Index rows = table.size() == 2 ? std::max<Eigen::Index>(table[0], config.nCtx) : config.nCtx;
+    if (book.require(positions, {rows, m}))
+        book.add(TensorKind::W_pos, 0, 0, positions, layout::plain(config.nCtx, m));
+    for (int layer = 0; layer < config.nLayers; ++layer)
+        addLayer(book, prefix + "h." + std::to_string(layer) + ".", layer);
+    book.requireVector(TensorKind::ln_final_w, 0, prefix + "ln_f.weight", m);
+    book.acceptVector(TensorKind::ln_final_b, 0, prefix + "ln_f.bias", m);
+    book.ignore(isBuffer);
+    return book.finish();
+}
+
+} // namespace
+
+const Architecture& gpt2()
+{
+    static constexpr Architecture row{"gpt2", [](const json& config) { return familyName(config) == "gpt2"; },
+                                      readConfig, load};
+    return row;
+}
+
+} // namespace headwise

@@ -1,0 +1,230 @@
+#include "core/model/merges.h"
+
+#include "core/base/parallel.h"
+
+#include <Eigen/LU>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <vector>
+
+namespace headwise {
+namespace {
+
+constexpr double worstCondition = 1e7;
+
+/// The dominant singular value of the map x → apply(x) with its adjoint, by power iteration from a fixed start.
+/// The result is a lower bound, and within a few per cent even where the largest singular values are close.
+template <typename Apply, typename Adjoint>
+double largestSingularValue(Eigen::Index size, Apply apply, Adjoint adjoint)
+{
+    Eigen::VectorXd x(size);
+    for (Eigen::Index i = 0; i < size; ++i)
+        x[i] = 1 + 0.5 * std::sin(static_cast<double>(3 * i + 1)); // along no axis and no obvious symmetry
+    x.normalize();
+    double previous = 0;
+    for (int step = 0; step < 100; ++step) {
+        const Eigen::VectorXd y = apply(x);
+        const double length = y.norm();
+        if (!std::isfinite(length) || length == 0)
+            return length;
+        x = adjoint(y);
+        x.normalize();
+        if (std::abs(length - previous) <= 1e-4 * length)
+            return length;
+        previous = length;
+    }
+    return previous;
+}
+
+std::string thousands(double condition)
+{
+    const int exponent = static_cast<int>(std::floor(std::log10(condition)));
+    return "10^" + std::to_string(exponent);
+}
+
+struct Removed {
+    TensorKind inverted;
+    std::string_view letter;
+    int heads;
+};
+
+Removed removedBy(MergePair pair, const ModelConfig& c)
+{
+    switch (pair) {
+    case MergePair::QP: return {TensorKind::W_Q, "Q", c.nHeads};
+    case MergePair::KP: return {TensorKind::W_K, "K", c.nKvHeads};
+    case MergePair::VP: return {TensorKind::W_V, "V", c.nKvHeads};
+    }
+    return {TensorKind::W_Q, "Q", c.nHeads};
+}
+
+std::string ownSkipsAndNorms(const ModelConfig& c)
+{
+    return c.norm == NormKind::None
+        ? "this model has skip connections, so the merge is about its skipless counterpart"
+        : "this model has skip connections and normalisation, so the merge is about its "
+          "counterpart without them";
+}
+
+/// Why the counterpart without a pair would compute something else; "" where it would not.
+std::string lossOfFunction(const ModelConfig& c)
+{
+    if (c.parallelBlocks)
+        return "parallel blocks can lose one of Q, K, V or P without changing the function, not a pair";
+    if (c.attentionOnly)
+        return "without MLPs a layer's P meets the next layer's Q, K and V directly, and only one of the "
+               "four can go "
+               "without changing the function";
+    return "";
+}
+
+Matrix<double> concatenated(const ModelWeights& weights, TensorKind kind, int layer, int heads)
+{
+    const ModelConfig& c = weights.config();
+    Matrix<double> all(c.dModel, static_cast<Eigen::Index>(heads) * c.dHead);
+    for (int head = 0; head < heads; ++head)
+        all.middleCols(static_cast<Eigen::Index>(head) * c.dHead, c.dHead) =
+            weights.read<double>(kind, layer, head);
+    return all;
+}
+
+void setObstacle(Merge& merge, const ModelConfig& c, const std::string& obstacle)
+{
+    merge.obstacle = obstacle;
+    merge.reason = obstacle.empty() ? ownSkipsAndNorms(c) : obstacle + "; " + ownSkipsAndNorms(c);
+}
+
+void makeImpossible(Merge& merge, const ModelConfig& c, const std::string& why)
+{
+    merge.possible = false;
+    merge.weightsRemoved = 0;
+    merge.saving = 0;
+    merge.speedup = 1;
+    setObstacle(merge, c, why);
+}
+
+} // namespace
+
+std::string_view mergeName(MergePair pair)
+{
+    switch (pair) {
+    case MergePair::QP: return "qp";
+    case MergePair::KP: return "kp";
+    case MergePair::VP: return "vp";
+    }
+    return "qp";
+}
+
+double conditionNumber(const Matrix<double>& square)
+{
+    if (!square.allFinite())
+        return std::numeric_limits<double>::quiet_NaN();
+    const Eigen::PartialPivLU<Matrix<double>> lu(square);
+    if (lu.matrixLU().diagonal().cwiseAbs().minCoeff() == 0)
+        return std::numeric_limits<double>::infinity();
+    const auto times = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd { return square * x; };
+    const auto timesTransposed = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
+        return square.transpose() * x;
+    };
+    const auto divided = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd { return lu.solve(x); };
+    const auto dividedTransposed = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
+        return lu.transpose().solve(x);
+    };
+    return largestSingularValue(square.rows(), times, timesTransposed)
+        * largestSingularValue(square.rows(), divided, dividedTransposed);
+}
+
+WeightCount countWeights(const ModelConfig& c)
+{
+    const auto product = [](int a, int b) { return static_cast<std::int64_t>(a) * b; };
+    const std::int64_t width = c.dModel;
+    WeightCount count;
+    count.embedding = width * c.dVocab + (c.tiedEmbeddings ? 0 : width * c.dVocabOut);
+    count.qpPerLayer = 2 * width * product(c.nHeads, c.dHead);
+    count.kvPerLayer = 2 * width * product(c.nKvHeads, c.dHead);
+    count.mlpPerLayer = c.attentionOnly ? 0 : (c.gatedMlp ? 3 : 2) * width * c.dMlp;
+    count.total = count.embedding + c.nLayers * (count.qpPerLayer + count.kvPerLayer + count.mlpPerLayer);
+    return count;
+}
+
+std::array<Merge, 3> mergesOf(const ModelConfig& c)
+{
+    const WeightCount count = countWeights(c);
+    std::array<Merge, 3> merges;
+    for (std::size_t i = 0; i < merges.size(); ++i) {
+        Merge& merge = merges[i];
+        merge.pair = static_cast<MergePair>(i);
+        const Removed removed = removedBy(merge.pair, c);
+        merge.possible = true;
+        merge.equivalent = !c.parallelBlocks && !c.attentionOnly;
+        setObstacle(merge, c, lossOfFunction(c));
+        merge.weightsTotal = count.total;
+        const std::int64_t perHead = static_cast<std::int64_t>(c.dModel) * c.dHead;
+        merge.weightsRemoved = c.nLayers * perHead * (removed.heads + c.nHeads);
+        const auto total = static_cast<double>(count.total);
+        const auto gone = static_cast<double>(merge.weightsRemoved);
+        merge.saving = gone / total;
+        merge.speedup = total / (total - gone);
+        if (static_cast<std::int64_t>(removed.heads) * c.dHead != c.dModel)
+            makeImpossible(merge, c,
+                           std::string(removed.letter) + " is not square: " + std::to_string(removed.heads)
+                               + (merge.pair == MergePair::QP ? " heads" : " key/value heads") + " of "
+                               + std::to_string(c.dHead) + " dimensions are not the "
+                               + std::to_string(c.dModel) + " of the residual stream");
+    }
+    return merges;
+}
+
+Result<std::array<Merge, 3>> mergesOf(const ModelWeights& weights, const Task& task)
+{
+    const ModelConfig& c = weights.config();
+    std::array<Merge, 3> merges = mergesOf(c);
+    std::vector<std::pair<std::size_t, int>> questions; // (merge, layer)
+    for (std::size_t i = 0; i < merges.size(); ++i)
+        for (int layer = 0; layer < c.nLayers && merges[i].possible; ++layer)
+            questions.emplace_back(i, layer);
+    std::vector<double> conditions(questions.size());
+    const Result<Done> done = parallelFor(
+        static_cast<int>(questions.size()), task, "condition numbers", [&](int q) -> Result<Done> {
+            const auto [i, layer] = questions[static_cast<std::size_t>(q)];
+            const Removed removed = removedBy(merges[i].pair, c);
+            conditions[static_cast<std::size_t>(q)] =
+                conditionNumber(concatenated(weights, removed.inverted, layer, removed.heads));
+            return Done{};
+        });
+    if (!done)
+        return done.error();
+    for (std::size_t q = 0; q < questions.size(); ++q) {
+        Merge& merge = merges[questions[q].first];
+        if (conditions[q] < worstCondition || !merge.possible)
+            continue;
+        const std::string matrix =
+            std::string(removedBy(merge.pair, c).letter) + " of layer " + std::to_string(questions[q].second);
+        makeImpossible(merge, c,
+                       std::isfinite(conditions[q])
+                           ? matrix + " has a condition number of about " + thousands(conditions[q])
+                               + ", and from 10^7 on an inverse is not worth having"
+                           : matrix + " has no inverse");
+    }
+    return merges;
+}
+
+Flops countFlops(const ModelConfig& c)
+{
+    const WeightCount count = countWeights(c);
+    const double unembedding = static_cast<double>(c.dModel) * c.dVocabOut;
+    const double layers = c.nLayers;
+    const double matrices = layers
+            * (static_cast<double>(count.qpPerLayer) + static_cast<double>(count.kvPerLayer)
+               + static_cast<double>(count.mlpPerLayer))
+        + unembedding;
+    const double tokens = c.nCtx;
+    const double width = static_cast<double>(c.nHeads) * c.dHead;
+    return {.perToken = 2 * matrices + 4 * layers * tokens * width,
+            .perSequence = 2 * tokens * matrices + 2 * layers * tokens * (tokens + 1) * width};
+}
+
+} // namespace headwise

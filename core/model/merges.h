@@ -1,0 +1,68 @@
+#pragma once
+
+#include "core/base/task.h"
+#include "core/model/weights.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace headwise {
+
+/// The pairs of matrices that a transformer without skip connections and normalisation can do without.
+/// P is the output projection W_O.
+enum class MergePair { QP, KP, VP };
+
+std::string_view mergeName(MergePair pair); ///< "qp", "kp", "vp"
+
+/// Matrix weights by part: no vectors, no positions.
+/// Source: Graef, "Transformer tricks: Removing weights for skipless transformers", table 1.
+struct WeightCount {
+    std::int64_t embedding = 0;   ///< W_E and W_U, once if they are tied
+    std::int64_t qpPerLayer = 0;  ///< W_Q and W_O
+    std::int64_t kvPerLayer = 0;  ///< W_K and W_V
+    std::int64_t mlpPerLayer = 0; ///< W_in, W_out and, if gated, W_gate
+    std::int64_t total = 0;       ///< embedding + layers · (qp + kv + mlp)
+};
+
+WeightCount countWeights(const ModelConfig& config);
+
+/// σ_max / σ_min of a square matrix, from below, to a few per cent; infinite if it is singular, NaN if it holds one.
+/// Cost: an LU decomposition and some tens of solves: 5 ms for 768 × 768, where all singular values take 0.3 s.
+double conditionNumber(const Matrix<double>& square);
+
+/// What removing one pair would save on the skipless counterpart of a model.
+struct Merge {
+    MergePair pair = MergePair::QP;
+    bool possible =
+        false; ///< The matrix that is inverted is square and, with weights at hand, well conditioned.
+    bool equivalent = false; ///< The counterpart without the pair computes the same function.
+    std::string obstacle;    ///< Why it is not possible, or gives another function; else empty.
+    std::string reason;      ///< The obstacle, and what the model itself has that its counterpart has not.
+    std::int64_t weightsTotal = 0;
+    std::int64_t weightsRemoved = 0; ///< 0 if it is not possible
+    double saving = 0;               ///< removed / total
+    double speedup = 1; ///< total / (total − removed): one token at a time, bound by memory bandwidth
+};
+
+/// From the sizes alone; qp, kp, vp in this order.
+std::array<Merge, 3> mergesOf(const ModelConfig& config);
+
+/// The same, with the condition numbers of every layer's W_Q, W_K and W_V, each [d_model, heads · d_head] in double;
+/// from 10⁷ on an inverse is not worth having.
+/// Errors: Cancelled.
+/// Cost: three LU decompositions of a d_model² matrix per layer.
+Result<std::array<Merge, 3>> mergesOf(const ModelWeights& weights, const Task& task);
+
+/// Floating-point operations of the forward pass, a multiplication and an addition counted as two.
+struct Flops {
+    /// Of the last token of a full context: 2 · (matrix weights but W_E) + 4 · layers · n_ctx · heads · d_head.
+    double perToken = 0;
+    /// Of n_ctx tokens under the causal mask: 2 · n_ctx · (…) + 2 · layers · n_ctx · (n_ctx + 1) · heads · d_head.
+    double perSequence = 0;
+};
+
+Flops countFlops(const ModelConfig& config);
+
+} // namespace headwise

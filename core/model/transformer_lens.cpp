@@ -1,0 +1,298 @@
+#include "core/model/config_reader.h"
+#include "core/model/families.h"
+#include "core/model/recipes.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise {
+namespace {
+
+using nlohmann::json;
+
+void readSizes(ModelConfig& c, ConfigReader& reader)
+{
+    c.nLayers = reader.size({"n_layers"});
+    c.dModel = reader.size({"d_model"});
+    c.nCtx = reader.size({"n_ctx"});
+    c.dVocab = reader.size({"d_vocab"});
+    const std::optional<int> heads = reader.optionalSize({"n_heads"});
+    const std::optional<int> headSize = reader.optionalSize({"d_head"});
+    if (!heads && !headSize)
+        reader.size({"n_heads"}); // notes that it is missing
+    // One of the two follows from the other: the heads share the residual dimensions evenly.
+    c.nHeads = std::max(1, heads.value_or(c.dModel / headSize.value_or(c.dModel)));
+    c.dHead = std::max(1, headSize.value_or(c.dModel / c.nHeads));
+    c.nKvHeads = reader.optionalSize({"n_key_value_heads"}).value_or(c.nHeads);
+    c.dVocabOut = reader.optionalSize({"d_vocab_out"}).value_or(c.dVocab);
+    c.attentionOnly = reader.flag({"attn_only"}, false);
+    const int standard = c.dModel < (1 << 28) ? 4 * c.dModel : c.dModel;
+    const int mlp = reader.optionalSize({"d_mlp"}).value_or(standard);
+    c.dMlp = c.attentionOnly ? 0 : mlp;
+}
+
+void readNorms(ModelConfig& c, const json& config, ConfigReader& reader)
+{
+    // null is a value of its own here: no norms at all. Old files call the key "normalization".
+    std::string_view key = "normalization_type";
+    if (!config.contains(key) && config.contains("normalization"))
+        key = "normalization";
+    const bool isNull = config.contains(key) && !reader.isGiven(key);
+    const std::string type = reader.text({key}, isNull ? "none" : "LN");
+    static constexpr std::string_view names[] = {"normalization_type", "normalization"};
+    reader.ignore(names);
+    c.normHasParameters = type == "LN" || type == "RMS";
+    if (type == "LN" || type == "LNPre")
+        c.norm = NormKind::LayerNorm;
+    else if (type == "RMS" || type == "RMSPre")
+        c.norm = NormKind::Rms;
+    else if (isNull)
+        c.norm = NormKind::None;
+    else
+        reader.refuse(key, "LN, LNPre, RMS, RMSPre or null");
+    const bool finalRms = reader.flag({"final_rms"}, false);
+    c.finalNorm = finalRms && c.norm != NormKind::None ? NormKind::Rms : c.norm;
+    c.rmsUsesOffset = reader.flag({"rmsnorm_uses_offset"}, false);
+    c.normEps = reader.number({"eps"}, 1e-5);
+}
+
+void readPositions(ModelConfig& c, ConfigReader& reader)
+{
+    const std::string type = reader.text({"positional_embedding_type"}, "standard");
+    if (type == "standard")
+        c.positional = Positional::Learned;
+    else if (type == "rotary")
+        c.positional = Positional::Rotary;
+    else if (type == "none")
+        c.positional = Positional::None;
+    else
+        reader.refuse("positional_embedding_type", "standard, rotary or none");
+    c.rotary.dim = reader.optionalSize({"rotary_dim"}).value_or(c.dHead);
+    c.rotary.base = reader.number({"rotary_base"}, 10000);
+    c.rotary.adjacentPairs = reader.flag({"rotary_adjacent_pairs"}, false);
+    if (c.positional != Positional::Rotary)
+        c.rotary = {};
+}
+
+void readScores(ModelConfig& c, ConfigReader& reader)
+{
+    const double divisor = reader.number({"attn_scale"}, -1);
+    if (divisor <= 0 && divisor != -1)
+        reader.contradiction("'attn_scale' must be positive, or -1 for the root of d_head");
+    c.attentionScale = divisor > 0 ? 1 / divisor : 1 / std::sqrt(c.dHead);
+    if (!reader.flag({"use_attn_scale"}, true))
+        c.attentionScale = 1;
+    c.attentionSoftCap = std::max(0.0, reader.number({"attn_scores_soft_cap"}, 0));
+    c.outputSoftCap = std::max(0.0, reader.number({"output_logits_soft_cap"}, 0));
+}
+
+void readMlp(ModelConfig& c, ConfigReader& reader)
+{
+    const bool gated = reader.flag({"gated_mlp"}, false),
+               parallel = reader.flag({"parallel_attn_mlp"}, false);
+    c.gatedMlp = gated && !c.attentionOnly;
+    c.parallelBlocks = parallel && !c.attentionOnly;
+    static constexpr std::string_view activation[] = {"act_fn"};
+    if (c.attentionOnly)
+        reader.ignore(activation);
+    else
+        c.activation = reader.activation({"act_fn"}, "relu");
+    if (c.activation == Activation::SoluLn && c.gatedMlp)
+        reader.refuse("act_fn", "not in a gated MLP");
+}
+
+/// Every other key of a HookedTransformerConfig: those that change the function must be as if they were absent.
+void readTheRest(const json& config, ConfigReader& reader)
+{
+    for (const std::string_view off :
+         {"use_local_attn", "scale_attn_by_inverse_layer_idx", "use_qk_norm",
+          "use_normalization_before_and_after", "post_embedding_ln", "use_NTK_by_parts_rope", "use_yarn_rope",
+          "load_in_4bit", "load_in_8bit", "shortformer_pos", "skipless"})
+        reader.onlySupports(off, {"false"});
+    reader.onlySupports("attention_dir", {"\"causal\""});
+    reader.onlySupports("num_experts", {"0"});
+    reader.onlySupports("rotary_base_local", {});
+    reader.onlySupports("rotary_scaling_factor", {"1"});
+    reader.onlySupports("clip_qkv", {});
+    reader.onlySupports("merged", {});
+    const std::string original = reader.text({"original_architecture"}, "");
+    if (original.starts_with("Olmo2") || original.starts_with("Olmo3"))
+        reader.refuse("original_architecture", "TransformerLens puts this family's norms behind its blocks");
+    if (config.value("use_local_attn", json(false)) != json(true)) {
+        static constexpr std::string_view windows[] = {"window_size", "attn_types"};
+        reader.ignore(windows);
+    }
+    static constexpr std::string_view harmless[] = {
+        // names, origin and training
+        "architecture", "from_checkpoint", "checkpoint_index", "checkpoint_label_type", "checkpoint_value",
+        "tokenizer_name", "init_mode", "init_weights", "initializer_range", "seed", "device", "n_devices",
+        "dtype", "n_params", "trust_remote_code", "default_prepend_bos", "tokenizer_prepends_bos",
+        "eos_token_id", "pad_token_id", "attn_implementation", "attention_implementation",
+        "output_attentions", "processing", "headwise_version", "weight_init_mode", "n_batches", "batch_size",
+        "max_tokens", "lr", "weight_decay",
+        // hooks and the order of the same sums
+        "use_attn_result", "use_split_qkv_input", "use_hook_mlp_in", "use_attn_in", "use_hook_tokens",
+        "ungroup_grouped_query_attention", "layer_norm_folding", "model_type",
+        // parameters of what is refused above when it is switched on
+        "experts_per_token", "relative_attention_max_distance", "relative_attention_num_buckets",
+        "decoder_start_token_id", "NTK_by_parts_low_freq_factor", "NTK_by_parts_high_freq_factor",
+        "NTK_by_parts_factor", "NTK_original_ctx_len", "yarn_factor", "yarn_attention_factor",
+        "yarn_beta_fast", "yarn_beta_slow", "yarn_original_max_position_embeddings"};
+    reader.ignore(harmless);
+}
+
+Result<ModelDescription> readConfig(const json& config, std::string_view file)
+{
+    ConfigReader reader(config, file);
+    ModelConfig c;
+    c.architecture = "transformer-lens";
+    c.name = reader.text({"model_name"}, "");
+    readSizes(c, reader);
+    readNorms(c, config, reader);
+    readPositions(c, reader);
+    readScores(c, reader);
+    readMlp(c, reader);
+    c.tiedEmbeddings = reader.flag({"tie_word_embeddings"}, false);
+    c.bosTokenId = reader.optionalId({"bos_token_id"});
+    readTheRest(config, reader);
+    Result<std::vector<std::string>> warnings = reader.finish();
+    if (!warnings)
+        return warnings.error();
+    return ModelDescription{std::move(c), *std::move(warnings), {true, true, true}};
+}
+
+bool isBuffer(std::string_view name, std::size_t /*rank*/)
+{
+    return name.ends_with(".attn.mask") || name.ends_with(".attn.IGNORE") || name.ends_with(".rotary_sin")
+        || name.ends_with(".rotary_cos");
+}
+
+void addNorm(RecipeBook& book, const std::string& name, int layer, NormKind kind, TensorKind w, TensorKind b)
+{
+    if (kind == NormKind::None || !book.config().normHasParameters)
+        return;
+    book.requireVector(w, layer, name + ".w", book.config().dModel);
+    if (kind == NormKind::LayerNorm)
+        book.requireVector(b, layer, name + ".b", book.config().dModel);
+}
+
+/// W_X [heads, rows, cols] and b_X [heads, cols] with all their heads.
+void addHeads(RecipeBook& book, const std::string& name, int layer, int heads, TensorKind kind,
+              Eigen::Index rows, Eigen::Index cols)
+{
+    if (book.require(name, {heads, rows, cols}))
+        for (int head = 0; head < heads; ++head)
+            book.add(kind, layer, head, name, layout::stacked(head, rows, cols));
+}
+
+void addHeadBiases(RecipeBook& book, const std::string& name, int layer, int heads, TensorKind kind)
+{
+    const Eigen::Index h = book.config().dHead;
+    if (book.accept(name, {heads, h}))
+        for (int head = 0; head < heads; ++head)
+            book.add(kind, layer, head, name, layout::part(head * h, h));
+}
+
+void addAttention(RecipeBook& book, const std::string& attention, int layer)
+{
+    const ModelConfig& c = book.config();
+    const Eigen::Index m = c.dModel, h = c.dHead;
+    // Grouped keys and values carry an underscore; which of the two it is, the file says.
+    const auto grouped = [&](const std::string& name) {
+        return attention + (book.isStored(attention + "_" + name) ? "_" : "") + name;
+    };
+    addHeads(book, attention + "W_Q", layer, c.nHeads, TensorKind::W_Q, m, h);
+    addHeads(book, grouped("W_K"), layer, c.nKvHeads, TensorKind::W_K, m, h);
+    addHeads(book, grouped("W_V"), layer, c.nKvHeads, TensorKind::W_V, m, h);
+    addHeads(book, attention + "W_O", layer, c.nHeads, TensorKind::W_O, h, m);
+    addHeadBiases(book, attention + "b_Q", layer, c.nHeads, TensorKind::b_Q);
+    addHeadBiases(book, grouped("b_K"), layer, c.nKvHeads, TensorKind::b_K);
+    addHeadBiases(book, grouped("b_V"), layer, c.nKvHeads, TensorKind::b_V);
+    book.acceptVector(TensorKind::b_O, layer, attention + "b_O", m);
+}
+
+void addMatrix(RecipeBook& book, const std::string& name, int layer, TensorKind kind, Eigen::Index rows,
+               Eigen::Index cols)
+{
+    if (book.require(name, {rows, cols}))
+        book.add(kind, layer, 0, name, layout::plain(rows, cols));
+}
+
+void addMlp(RecipeBook& book, const std::string& mlp, int layer)
+{
+    const ModelConfig& c = book.config();
+    const Eigen::Index m = c.dModel, f = c.dMlp;
+    addMatrix(book, mlp + "W_in", layer, TensorKind::W_in, m, f);
+    addMatrix(book, mlp + "W_out", layer, TensorKind::W_out, f, m);
+    book.acceptVector(TensorKind::b_in, layer, mlp + "b_in", f);
+    book.acceptVector(TensorKind::b_out, layer, mlp + "b_out", m);
+    if (c.gatedMlp) {
+        addMatrix(book, mlp + "W_gate", layer, TensorKind::W_gate, m, f);
+        book.acceptVector(TensorKind::b_gate, layer, mlp + "b_gate", f);
+        book.acceptVector(TensorKind::b_up, layer, mlp + "b_up", f);
+    }
+    if (c.activation == Activation::SoluLn) {
+        // Only "LN" gives this norm parameters; a file may keep them when its other norms were folded.
+        if (c.normHasParameters && c.norm == NormKind::LayerNorm) {
+            book.requireVector(TensorKind::mlp_ln_w, layer, mlp + "ln.w", f);
+            book.requireVector(TensorKind::mlp_ln_b, layer, mlp + "ln.b", f);
+        } else {
+            book.acceptVector(TensorKind::mlp_ln_w, layer, mlp + "ln.w", f);
+            book.acceptVector(TensorKind::mlp_ln_b, layer, mlp + "ln.b", f);
+        }
+    }
+}
+
+void addLayer(RecipeBook& book, const std::string& block, int layer)
+{
+    const ModelConfig& c = book.config();
+    addNorm(book, block + "ln1", layer, c.norm, TensorKind::ln1_w, TensorKind::ln1_b);
+    addAttention(book, block + "attn.", layer);
+    if (c.attentionOnly)
+        return;
+    // A parallel block may have one norm for both its halves.
+    if (!c.parallelBlocks || book.isStored(block + "ln2.w"))
+        addNorm(book, block + "ln2", layer, c.norm, TensorKind::ln2_w, TensorKind::ln2_b);
+    addMlp(book, block + "mlp.", layer);
+}
+
+Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+{
+    RecipeBook book(config, std::move(file));
+    const Eigen::Index m = config.dModel;
+    addMatrix(book, "embed.W_E", 0, TensorKind::W_E, config.dVocab, m);
+    if (config.positional == Positional::Learned)
+        addMatrix(book, "pos_embed.W_pos", 0, TensorKind::W_pos, config.nCtx, m);
+    for (int layer = 0; layer < config.nLayers; ++layer)
+        addLayer(book, "blocks." + std::to_string(layer) + ".", layer);
+    addNorm(book, "ln_final", 0, config.finalNorm, TensorKind::ln_final_w, TensorKind::ln_final_b);
+    // TransformerLens writes W_U even where it equals W_Eᵀ; only a file without it relies on the tie.
+    const bool relies = config.tiedEmbeddings && !book.isStored("unembed.W_U");
+    book.config().tiedEmbeddings = relies;
+    if (!relies)
+        addMatrix(book, "unembed.W_U", 0, TensorKind::W_U, m, config.dVocabOut);
+    else if (book.accept("embed.W_E", {config.dVocabOut, m}))
+        book.add(TensorKind::W_U, 0, 0, "embed.W_E", layout::transposed(m, config.dVocabOut));
+    book.acceptVector(TensorKind::b_U, 0, "unembed.b_U", config.dVocabOut);
+    book.ignore(isBuffer);
+    return book.finish();
+}
+
+bool matches(const json& config)
+{
+    const auto has = [&](const char* key) { return config.contains(key); };
+    return familyName(config).empty() && has("d_model")
+        && (has("n_layers") || has("n_heads") || has("d_head") || has("normalization_type"));
+}
+
+} // namespace
+
+const Architecture& transformerLens()
+{
+    static constexpr Architecture row{"transformer-lens", matches, readConfig, load};
+    return row;
+}
+
+} // namespace headwise
