@@ -25,8 +25,9 @@ ModelCard modelCard(const ModelWeights& weights);
 
 /// Everything we save, a plain value. Its layout on disk: FORMAT.md beside this file.
 struct Session {
-    std::string headwiseVersion, created, modified; ///< ISO 8601, UTC; filled on writing where empty.
-    int formatVersion = 1;                          ///< Above 1: read-only, some of it may be missing here.
+    std::string headwiseVersion, created; ///< ISO 8601, UTC; filled on writing where empty.
+    std::string modified;                 ///< ISO 8601, UTC; the time of every writing.
+    int formatVersion = 1;                ///< Above 1: read-only, some of it may be missing here.
     ModelCard model;
     Processing processing = Processing::none(); ///< What was applied.
     std::string embedding = "raw";

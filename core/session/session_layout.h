@@ -1,0 +1,62 @@
+#pragma once
+
+// Private to session_*.cpp: the names of the format, once for writing and reading. What they mean: FORMAT.md.
+
+#include "core/session/session.h"
+
+#include <array>
+#include <string_view>
+
+namespace headwise::layout {
+
+inline constexpr const char* format = "headwise-session";
+
+/// Where results live; anything else in the root group is not ours.
+inline constexpr std::array<std::string_view, 10> resultRoots = {
+    "spectra",  "eigenvalues", "scores",    "composition", "tables",
+    "analyses", "factors",     "embedding", "unembedding", "comparison"};
+
+struct TextField {
+    const char* name;
+    std::string ModelCard::*member;
+};
+inline constexpr std::array<TextField, 6> modelTexts = {{{"name", &ModelCard::name},
+                                                         {"architecture", &ModelCard::architecture},
+                                                         {"positional", &ModelCard::positional},
+                                                         {"normalization", &ModelCard::normalization},
+                                                         {"source", &ModelCard::source},
+                                                         {"sha256", &ModelCard::sha256}}};
+
+struct NumberField {
+    const char* name;
+    int ModelCard::*member;
+    int least;
+};
+inline constexpr std::array<NumberField, 8> modelNumbers = {{{"n_layers", &ModelCard::nLayers, 1},
+                                                             {"n_heads", &ModelCard::nHeads, 1},
+                                                             {"n_kv_heads", &ModelCard::nKvHeads, 1},
+                                                             {"d_model", &ModelCard::dModel, 1},
+                                                             {"d_head", &ModelCard::dHead, 1},
+                                                             {"d_mlp", &ModelCard::dMlp, 0},
+                                                             {"d_vocab", &ModelCard::dVocab, 1},
+                                                             {"n_ctx", &ModelCard::nCtx, 0}}};
+
+struct SwitchField {
+    const char* name;
+    bool Processing::*member;
+};
+inline constexpr std::array<SwitchField, 5> switches = {
+    {{"fold_layer_norm", &Processing::foldLayerNorm},
+     {"center_writing_weights", &Processing::centerWritingWeights},
+     {"center_unembed", &Processing::centerUnembed},
+     {"fold_value_biases", &Processing::foldValueBiases},
+     {"refactor_factored_attention", &Processing::refactorAttention}}};
+/// Options of folding, written only where they are not as usual.
+inline constexpr std::array<SwitchField, 2> foldOptions = {
+    {{"fold_biases", &Processing::foldBiases}, {"center_weights", &Processing::centerWeights}}};
+
+/// Attributes of an array that have a member of their own.
+inline constexpr std::array<std::string_view, 8> arrayAttributes = {
+    "axes", "definition", "title", "unit", "null_mean", "null_deviation", "range_low", "range_high"};
+
+} // namespace headwise::layout

@@ -1,0 +1,402 @@
+#include "core/io/hdf5.h"
+#include "core/session/session_file.h"
+#include "core/session/session_layout.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace headwise {
+namespace {
+
+constexpr int maxDepth = 4;
+constexpr std::size_t maxArrays = 10'000;
+
+/// One file being read and what is known of it.
+struct Reading {
+    const Hdf5Reader& file;
+    const Task& task;
+    Session session;
+
+    Error corrupt(const std::string& what, const std::string& why) const
+    {
+        return {ErrorCode::Corrupt,
+                "'" + what + "' of the session '" + file.path().string() + "' " + why + "."};
+    }
+};
+
+template <typename T>
+const T* get(const Hdf5Attributes& attributes, std::string_view name)
+{
+    const auto found = attributes.find(std::string(name));
+    return found == attributes.end() ? nullptr : std::get_if<T>(&found->second);
+}
+
+std::string textOf(const Hdf5Attributes& attributes, std::string_view name)
+{
+    const auto* text = get<std::string>(attributes, name);
+    return text ? *text : std::string();
+}
+
+std::vector<std::string> textsOf(const Hdf5Attributes& attributes, std::string_view name)
+{
+    const auto* texts = get<std::vector<std::string>>(attributes, name);
+    return texts ? *texts : std::vector<std::string>();
+}
+
+std::optional<double> numberOf(const Hdf5Attributes& attributes, std::string_view name)
+{
+    if (const auto* number = get<double>(attributes, name))
+        return *number;
+    if (const auto* integer = get<std::int64_t>(attributes, name))
+        return static_cast<double>(*integer);
+    return std::nullopt;
+}
+
+/// Whole numbers become doubles: an AttributeValue knows no others.
+AttributeValue attributeValue(const Hdf5Attribute& value)
+{
+    if (const auto* integer = std::get_if<std::int64_t>(&value))
+        return static_cast<double>(*integer);
+    if (const auto* number = std::get_if<double>(&value))
+        return *number;
+    if (const auto* flag = std::get_if<bool>(&value))
+        return *flag;
+    if (const auto* text = std::get_if<std::string>(&value))
+        return *text;
+    return std::get<std::vector<std::string>>(value);
+}
+
+Result<Done> readRoot(Reading& reading)
+{
+    const Result<Hdf5Attributes> attributes = reading.file.attributes("");
+    if (!attributes)
+        return attributes.error();
+    if (textOf(*attributes, "format") != layout::format)
+        return Error{ErrorCode::Unsupported,
+                     "'" + reading.file.path().string()
+                         + "' is an HDF5 file but not a session: its attribute 'format' is not '"
+                         + layout::format + "'."};
+    const auto* version = get<std::int64_t>(*attributes, "format_version");
+    if (!version || *version < 1 || *version > std::numeric_limits<int>::max())
+        return reading.corrupt("format_version", "is not a version number");
+    reading.session.formatVersion = static_cast<int>(*version);
+    reading.session.headwiseVersion = textOf(*attributes, "headwise_version");
+    reading.session.created = textOf(*attributes, "created");
+    reading.session.modified = textOf(*attributes, "modified");
+    return Done{};
+}
+
+Result<Done> readModel(Reading& reading)
+{
+    const Result<Hdf5Attributes> attributes = reading.file.attributes("model");
+    if (!attributes)
+        return attributes.error();
+    ModelCard& model = reading.session.model;
+    for (const layout::TextField& field : layout::modelTexts)
+        model.*field.member = textOf(*attributes, field.name);
+    for (const layout::NumberField& field : layout::modelNumbers) {
+        const auto* number = get<std::int64_t>(*attributes, field.name);
+        if (!number || *number < field.least || *number > std::numeric_limits<int>::max())
+            return reading.corrupt(std::string("model, attribute ") + field.name,
+                                   "is missing or not a whole number from " + std::to_string(field.least));
+        model.*field.member = static_cast<int>(*number);
+    }
+    return Done{};
+}
+
+Result<Done> readProcessing(Reading& reading)
+{
+    if (!reading.file.has("processing"))
+        return Done{};
+    const Result<Hdf5Attributes> attributes = reading.file.attributes("processing");
+    if (!attributes)
+        return attributes.error();
+    const auto readSwitch = [&](const layout::SwitchField& field) {
+        if (const auto* flag = get<bool>(*attributes, field.name))
+            reading.session.processing.*field.member = *flag;
+    };
+    std::for_each(layout::switches.begin(), layout::switches.end(), readSwitch);
+    std::for_each(layout::foldOptions.begin(), layout::foldOptions.end(), readSwitch);
+    if (const auto* embedding = get<std::string>(*attributes, "embedding"))
+        reading.session.embedding = *embedding;
+    reading.session.warnings = textsOf(*attributes, "warnings");
+    return Done{};
+}
+
+Result<Done> readVocabulary(Reading& reading)
+{
+    if (!reading.file.has("vocabulary/tokens"))
+        return Done{};
+    Result<std::vector<std::string>> tokens = reading.file.readTexts("vocabulary/tokens");
+    if (!tokens)
+        return tokens.error();
+    if (tokens->size() != static_cast<std::size_t>(reading.session.model.dVocab))
+        return reading.corrupt("vocabulary/tokens",
+                               "has " + std::to_string(tokens->size()) + " entries, expected d_vocab = "
+                                   + std::to_string(reading.session.model.dVocab));
+    reading.session.tokens = std::move(tokens).value();
+    if (!reading.file.has("vocabulary/bytes"))
+        return Done{};
+    Result<std::vector<std::string>> bytes = reading.file.readBytes("vocabulary/bytes");
+    if (!bytes)
+        return bytes.error();
+    if (bytes->size() != reading.session.tokens.size())
+        return reading.corrupt("vocabulary/bytes",
+                               "has " + std::to_string(bytes->size()) + " entries, expected "
+                                   + std::to_string(reading.session.tokens.size()));
+    reading.session.tokenBytes = std::move(bytes).value();
+    return Done{};
+}
+
+std::optional<HeadId> headOf(const ModelCard& model, std::string_view dotted)
+{
+    const std::optional<HeadId> head = parseHeadId(dotted);
+    const bool inside =
+        head && dottedHead(*head) == dotted && head->layer < model.nLayers && head->head < model.nHeads;
+    return inside ? head : std::nullopt;
+}
+
+/// What people wrote; a note on a head the model does not have is not ours.
+Result<Done> readTexts(Reading& reading)
+{
+    Session& session = reading.session;
+    if (reading.file.has("notes")) {
+        const Result<std::vector<Hdf5Entry>> entries = reading.file.entries("notes");
+        if (!entries)
+            return entries.error();
+        for (const Hdf5Entry& entry : *entries) {
+            if (entry.kind != Hdf5Kind::Texts || !headOf(session.model, entry.name))
+                continue;
+            const Result<std::vector<std::string>> note = reading.file.readTexts("notes/" + entry.name);
+            if (!note)
+                return note.error();
+            if (note->size() == 1)
+                session.notes[entry.name] = note->front();
+        }
+    }
+    if (reading.file.has("bookmarks")) {
+        const Result<std::vector<std::string>> bookmarks = reading.file.readTexts("bookmarks");
+        if (!bookmarks)
+            return bookmarks.error();
+        for (const std::string& bookmark : *bookmarks)
+            if (headOf(session.model, bookmark))
+                session.bookmarks.push_back(bookmark);
+    }
+    if (reading.file.has("view")) {
+        const Result<std::vector<std::string>> view = reading.file.readTexts("view");
+        if (!view)
+            return view.error();
+        if (view->size() == 1)
+            session.view = view->front();
+    }
+    return Done{};
+}
+
+/// The shape DESIGN §4 gives this path; −1: any size; nothing: the axes decide.
+std::optional<std::vector<int>> namedShape(std::string_view path, const ModelCard& m)
+{
+    const std::string_view root = path.substr(0, path.find('/'));
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    const int L = m.nLayers;
+    const int H = m.nHeads;
+    if (root == "spectra")
+        return name == "singular_values" ? std::vector<int>{L, H, m.dHead} : std::vector<int>{L, H};
+    if (root == "eigenvalues")
+        return std::vector<int>{L, H, m.dHead};
+    if (root == "scores")
+        return std::vector<int>{L, H};
+    if (root == "composition")
+        return std::vector<int>{L, H, L, H};
+    if (root == "tables")
+        return std::vector<int>{-1, -1, -1};
+    if (root == "factors")
+        return name == "a" ? std::vector<int>{L, H, m.dModel, m.dHead}
+                           : std::vector<int>{L, H, m.dHead, m.dModel};
+    if (root == "embedding")
+        return std::vector<int>{m.dVocab, m.dModel};
+    if (root == "unembedding")
+        return std::vector<int>{m.dModel, -1};
+    return std::nullopt;
+}
+
+Result<Done> checkShape(const Reading& reading, const ResultArray& array)
+{
+    const ModelCard& model = reading.session.model;
+    const auto wrong = [&] {
+        std::string shape;
+        for (const std::size_t size : array.shape)
+            shape += (shape.empty() ? "" : ", ") + std::to_string(size);
+        return reading.corrupt(array.path,
+                               "has shape [" + shape + "], which does not fit its axes or the model");
+    };
+    if (array.axes.size() != array.shape.size())
+        return wrong();
+    for (std::size_t i = 0; i < array.shape.size(); ++i) {
+        const int fixed = array.axes[i] == "layer" ? model.nLayers
+            : array.axes[i] == "head"              ? model.nHeads
+                                                   : -1;
+        const bool ofTable = array.path.starts_with("tables/");
+        if (fixed >= 0 && !ofTable && array.shape[i] != static_cast<std::size_t>(fixed))
+            return wrong();
+    }
+    const auto named = namedShape(array.path, model);
+    if (!named)
+        return Done{};
+    if (named->size() != array.shape.size())
+        return wrong();
+    for (std::size_t i = 0; i < named->size(); ++i)
+        if ((*named)[i] >= 0 && array.shape[i] != static_cast<std::size_t>((*named)[i]))
+            return wrong();
+    return Done{};
+}
+
+Result<ResultArray> readArray(const Reading& reading, const std::string& path)
+{
+    Result<Hdf5Array> stored = reading.file.readArray(path);
+    if (!stored)
+        return stored.error();
+    const Result<Hdf5Attributes> attributes = reading.file.attributes(path);
+    if (!attributes)
+        return attributes.error();
+    ResultArray array;
+    array.path = path;
+    Hdf5Array numbers = std::move(stored).value();
+    array.shape = std::move(numbers.shape);
+    array.values = std::move(numbers.values);
+    array.axes = textsOf(*attributes, "axes");
+    array.definition = textOf(*attributes, "definition");
+    array.title = textOf(*attributes, "title");
+    array.unit = textOf(*attributes, "unit");
+    array.nullMean = numberOf(*attributes, "null_mean");
+    array.nullDeviation = numberOf(*attributes, "null_deviation");
+    const auto low = numberOf(*attributes, "range_low");
+    const auto high = numberOf(*attributes, "range_high");
+    if (low && high)
+        array.range = {*low, *high};
+    for (const auto& [name, value] : *attributes)
+        if (std::find(layout::arrayAttributes.begin(), layout::arrayAttributes.end(), name)
+            == layout::arrayAttributes.end())
+            array.attributes.emplace(name, attributeValue(value));
+    if (array.axes.empty()) // an array somebody else added
+        for (std::size_t i = 0; i < array.shape.size(); ++i)
+            array.axes.push_back("axis " + std::to_string(i));
+    if (const Result<Done> fits = checkShape(reading, array); !fits)
+        return fits.error();
+    return array;
+}
+
+Result<Done> readGroup(Reading& reading, const std::string& path, int depth)
+{
+    if (depth > maxDepth)
+        return Done{};
+    const Result<Hdf5Attributes> attributes = reading.file.attributes(path);
+    if (!attributes)
+        return attributes.error();
+    for (const auto& [name, value] : *attributes)
+        reading.session.results.groupAttributes[path].emplace(name, attributeValue(value));
+    const Result<std::vector<Hdf5Entry>> entries = reading.file.entries(path);
+    if (!entries)
+        return entries.error();
+    for (const Hdf5Entry& entry : *entries) {
+        if (reading.task.cancelled())
+            return stopped();
+        const std::string child = path + "/" + entry.name;
+        if (entry.kind == Hdf5Kind::Group) {
+            if (const Result<Done> read = readGroup(reading, child, depth + 1); !read)
+                return read;
+        } else if (entry.kind == Hdf5Kind::Numbers) {
+            if (reading.session.results.arrays.size() == maxArrays)
+                return reading.corrupt(path, "holds more than " + std::to_string(maxArrays) + " arrays");
+            Result<ResultArray> array = readArray(reading, child);
+            if (!array)
+                return array.error();
+            reading.session.results.arrays.push_back(std::move(array).value());
+        }
+    }
+    return Done{};
+}
+
+Result<Done> readResults(Reading& reading)
+{
+    const Result<std::vector<Hdf5Entry>> entries = reading.file.entries("");
+    if (!entries)
+        return entries.error();
+    int done = 0;
+    for (const Hdf5Entry& entry : *entries) {
+        reading.task.report(done++, static_cast<int>(entries->size()), "groups");
+        if (std::find(layout::resultRoots.begin(), layout::resultRoots.end(), entry.name)
+            == layout::resultRoots.end())
+            continue;
+        if (entry.kind == Hdf5Kind::Group) {
+            if (const Result<Done> read = readGroup(reading, entry.name, 1); !read)
+                return read;
+        } else if (entry.kind == Hdf5Kind::Numbers) {
+            Result<ResultArray> array = readArray(reading, entry.name);
+            if (!array)
+                return array.error();
+            reading.session.results.arrays.push_back(std::move(array).value());
+        }
+    }
+    reading.task.report(done, done, "groups");
+    return Done{};
+}
+
+/// The heads of each table are of this model, one per row, and its ids are tokens.
+Result<Done> checkTables(const Reading& reading)
+{
+    const ResultSet& results = reading.session.results;
+    for (const ResultArray& array : results.arrays) {
+        if (!array.path.starts_with("tables/"))
+            continue;
+        const std::string group = array.path.substr(0, array.path.rfind('/'));
+        const auto attributes = results.groupAttributes.find(group);
+        const auto heads = attributes == results.groupAttributes.end() ? std::vector<std::string>()
+            : attributes->second.contains("heads") && attributes->second.at("heads").index() == 3
+            ? std::get<std::vector<std::string>>(attributes->second.at("heads"))
+            : std::vector<std::string>();
+        const bool known = std::all_of(heads.begin(), heads.end(), [&](const std::string& head) {
+            return headOf(reading.session.model, head).has_value();
+        });
+        if (heads.size() != array.shape[0] || !known)
+            return reading.corrupt(group, "does not name the head of each of its rows in 'heads'");
+        const ResultArray* columns = results.find(group + "/column_ids");
+        const auto limit = std::max(static_cast<std::size_t>(reading.session.model.dVocab),
+                                    columns ? columns->shape[1] : std::size_t(0));
+        if (const auto* ids = std::get_if<std::vector<std::int32_t>>(&array.values))
+            if (std::any_of(ids->begin(), ids->end(), [&](std::int32_t id) {
+                    return id < -1 || (id >= 0 && std::size_t(id) >= limit);
+                }))
+                return reading.corrupt(array.path, "holds token ids outside the vocabulary");
+    }
+    return Done{};
+}
+
+} // namespace
+
+Result<Session> readSession(const std::filesystem::path& path, const Task& task)
+{
+    const Result<Hdf5Reader> file = Hdf5Reader::open(path);
+    if (!file)
+        return file.error();
+    Reading reading{*file, task, {}};
+    for (const auto step : {readRoot, readModel, readProcessing, readVocabulary, readTexts, readResults}) {
+        if (task.cancelled())
+            return stopped();
+        if (const Result<Done> done = step(reading); !done)
+            return done.error();
+    }
+    if (const Result<Done> checked = checkTables(reading); !checked)
+        return checked.error();
+    return std::move(reading.session);
+}
+
+bool isSessionFile(const std::filesystem::path& path)
+{
+    if (!isHdf5(path))
+        return false;
+    const Result<Hdf5Reader> file = Hdf5Reader::open(path);
+    const Result<Hdf5Attributes> attributes = file ? file->attributes("") : file.error();
+    return attributes && textOf(*attributes, "format") == layout::format;
+}
+
+} // namespace headwise

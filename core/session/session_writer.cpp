@@ -1,0 +1,165 @@
+#include "core/base/log.h"
+#include "core/io/hdf5.h"
+#include "core/session/session_file.h"
+#include "core/session/session_layout.h"
+
+#include <algorithm>
+#include <ctime>
+
+namespace headwise {
+namespace {
+
+std::string utcNow()
+{
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    char text[32];
+    return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+Hdf5Attribute attribute(const AttributeValue& value)
+{
+    return std::visit([](const auto& held) { return Hdf5Attribute(held); }, value);
+}
+
+Result<Done> setAttributes(Hdf5Writer& file, const std::string& path, const Hdf5Attributes& attributes)
+{
+    for (const auto& [name, value] : attributes)
+        if (const Result<Done> set = file.setAttribute(path, name, value); !set)
+            return set;
+    return Done{};
+}
+
+Result<Done> writeRoot(Hdf5Writer& file, const Session& session)
+{
+    const std::string now = utcNow();
+    return setAttributes(
+        file, "",
+        {{"format", std::string(layout::format)},
+         {"format_version", std::int64_t(sessionFormatVersion)},
+         {"headwise_version",
+          session.headwiseVersion.empty() ? std::string(versionText()) : session.headwiseVersion},
+         {"created", session.created.empty() ? now : session.created},
+         {"modified", now}});
+}
+
+Result<Done> writeModel(Hdf5Writer& file, const ModelCard& model)
+{
+    Hdf5Attributes attributes;
+    for (const layout::TextField& field : layout::modelTexts)
+        attributes[field.name] = model.*field.member;
+    for (const layout::NumberField& field : layout::modelNumbers)
+        attributes[field.name] = std::int64_t(model.*field.member);
+    if (const Result<Done> made = file.createGroup("model"); !made)
+        return made;
+    return setAttributes(file, "model", attributes);
+}
+
+Result<Done> writeProcessing(Hdf5Writer& file, const Session& session)
+{
+    Hdf5Attributes attributes{{"embedding", session.embedding}, {"warnings", session.warnings}};
+    for (const layout::SwitchField& field : layout::switches)
+        attributes[field.name] = session.processing.*field.member;
+    for (const layout::SwitchField& field : layout::foldOptions)
+        if (!(session.processing.*field.member))
+            attributes[field.name] = false;
+    if (const Result<Done> made = file.createGroup("processing"); !made)
+        return made;
+    return setAttributes(file, "processing", attributes);
+}
+
+Hdf5Attributes attributesOf(const ResultArray& array)
+{
+    Hdf5Attributes attributes{{"axes", array.axes}, {"definition", array.definition}};
+    if (!array.title.empty())
+        attributes["title"] = array.title;
+    if (!array.unit.empty())
+        attributes["unit"] = array.unit;
+    if (array.nullMean)
+        attributes["null_mean"] = *array.nullMean;
+    if (array.nullDeviation)
+        attributes["null_deviation"] = *array.nullDeviation;
+    if (array.range) {
+        attributes["range_low"] = array.range->first;
+        attributes["range_high"] = array.range->second;
+    }
+    for (const auto& [name, value] : array.attributes)
+        attributes.emplace(name, attribute(value));
+    return attributes;
+}
+
+Result<Done> writeResults(Hdf5Writer& file, const ResultSet& results, const Task& task)
+{
+    const int count = static_cast<int>(results.arrays.size());
+    for (int i = 0; i < count; ++i) {
+        task.report(i, count, "arrays");
+        const ResultArray& array = results.arrays[static_cast<std::size_t>(i)];
+        if (const Result<Done> written = file.writeArray(array.path, array.shape, array.values, task);
+            !written)
+            return written;
+        if (const Result<Done> set = setAttributes(file, array.path, attributesOf(array)); !set)
+            return set;
+    }
+    for (const auto& [group, values] : results.groupAttributes) {
+        Hdf5Attributes attributes;
+        for (const auto& [name, value] : values)
+            attributes.emplace(name, attribute(value));
+        if (const Result<Done> made = file.createGroup(group); !made)
+            return made;
+        if (const Result<Done> set = setAttributes(file, group, attributes); !set)
+            return set;
+    }
+    task.report(count, count, "arrays");
+    return Done{};
+}
+
+Result<Done> writeTexts(Hdf5Writer& file, const Session& session)
+{
+    if (!session.tokens.empty()) {
+        if (const Result<Done> written = file.writeTexts("vocabulary/tokens", session.tokens); !written)
+            return written;
+        if (const Result<Done> written = file.writeBytes("vocabulary/bytes", session.tokenBytes); !written)
+            return written;
+    }
+    for (const auto& [head, note] : session.notes)
+        if (const Result<Done> written = file.writeText("notes/" + head, note); !written)
+            return written;
+    if (!session.bookmarks.empty())
+        if (const Result<Done> written = file.writeTexts("bookmarks", session.bookmarks); !written)
+            return written;
+    if (!session.view.empty())
+        return file.writeText("view", session.view);
+    return Done{};
+}
+
+} // namespace
+
+Result<Done> writeSession(const std::filesystem::path& path, const Session& session, const Task& task)
+{
+    if (session.formatVersion > sessionFormatVersion)
+        return Error{ErrorCode::InvalidArgument,
+                     "This session has format version " + std::to_string(session.formatVersion)
+                         + " and is open for reading only, because saving it with format version "
+                         + std::to_string(sessionFormatVersion)
+                         + " would drop what this program does not know."};
+    Result<Hdf5Writer> created = Hdf5Writer::create(path);
+    if (!created)
+        return created.error();
+    Hdf5Writer file = std::move(created).value();
+    const auto steps = {
+        +[](Hdf5Writer& f, const Session& s, const Task&) { return writeRoot(f, s); },
+        +[](Hdf5Writer& f, const Session& s, const Task&) { return writeModel(f, s.model); },
+        +[](Hdf5Writer& f, const Session& s, const Task&) { return writeProcessing(f, s); },
+        +[](Hdf5Writer& f, const Session& s, const Task&) { return writeTexts(f, s); },
+        +[](Hdf5Writer& f, const Session& s, const Task& t) { return writeResults(f, s.results, t); }};
+    for (const auto step : steps) {
+        if (task.cancelled())
+            return stopped();
+        if (const Result<Done> done = step(file, session, task); !done)
+            return done;
+    }
+    return file.close();
+}
+
+} // namespace headwise

@@ -1,0 +1,366 @@
+#include "core/io/hdf5.h"
+#include "core/session/session_file.h"
+#include "tests/support/matchers.h"
+
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <numeric>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace headwise;
+using namespace headwise::test;
+
+namespace {
+
+template <typename T>
+ResultArray array(std::string path, std::vector<std::size_t> shape, std::vector<std::string> axes)
+{
+    ResultArray result;
+    result.path = std::move(path);
+    result.shape = std::move(shape);
+    result.axes = std::move(axes);
+    std::vector<T> values(
+        std::accumulate(result.shape.begin(), result.shape.end(), std::size_t(1), std::multiplies<>()));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = T(static_cast<short>(i));
+    result.values = std::move(values);
+    result.definition = "the definition of " + result.path;
+    return result;
+}
+
+/// Every field set, to something that is not its default. 2 layers, 3 heads, d_head 5, d_model 7, 11 tokens.
+Session fullSession()
+{
+    Session session;
+    session.headwiseVersion = "0.0.9";
+    session.created = "2025-01-02T03:04:05Z";
+    session.model = {"toy", "gpt2", 2,  3,         3,       7,          5,
+                     28,    11,     13, "learned", "LNPre", "a/folder", std::string(64, 'a')};
+    session.processing = {true, false, true, true, false, false, false};
+    session.embedding = "effective";
+    session.warnings = {"one", "zwei, drei"};
+    for (int i = 0; i < 11; ++i) {
+        session.tokens.push_back("␣t" + std::to_string(i));
+        session.tokenBytes.push_back(std::string(1, char(i)) + "t");
+    }
+    ResultArray scores = array<float>("scores/copying", {2, 3}, {"layer", "head"});
+    scores.title = "Copying";
+    scores.unit = "nats";
+    scores.nullMean = 0.25;
+    scores.nullDeviation = 0.125;
+    scores.range = {-1.0, 1.0};
+    scores.attributes = {{"embedding", std::string("raw")},
+                         {"baseline", 0.1},
+                         {"scaled", true},
+                         {"list", std::vector<std::string>{"a", "b"}}};
+    auto& arrays = session.results.arrays;
+    arrays.push_back(
+        array<double>("spectra/qk/singular_values", {2, 3, 5}, {"layer", "head", "singular value"}));
+    arrays.push_back(array<float>("spectra/qk/frobenius_norm", {2, 3}, {"layer", "head"}));
+    arrays.push_back(
+        array<std::complex<float>>("eigenvalues/ov", {2, 3, 5}, {"layer", "head", "eigenvalue"}));
+    arrays.push_back(
+        array<std::complex<double>>("eigenvalues/qk", {2, 3, 5}, {"layer", "head", "eigenvalue"}));
+    arrays.push_back(scores);
+    arrays.push_back(array<float>("composition/q", {2, 3, 2, 3}, {"l1", "h1", "l2", "h2"}));
+    arrays.push_back(array<float>("tables/full_ov/values", {2, 11, 1}, {"head", "token", "rank"}));
+    arrays.push_back(array<std::int32_t>("analyses/x/y", {0, 4}, {"row", "column"}));
+    arrays.push_back(array<float>("factors/qk/a", {2, 3, 7, 5}, {"layer", "head", "residual", "factor"}));
+    arrays.push_back(array<float>("embedding", {11, 7}, {"token", "residual"}));
+    arrays.push_back(array<float>("unembedding", {7, 11}, {"residual", "token"}));
+    session.results.groupAttributes["tables/full_ov"]["heads"] = std::vector<std::string>{"0.1", "1.2"};
+    session.notes = {{"0.1", "first\nsecond"}, {"1.2", ""}};
+    session.bookmarks = {"1.2", "0.0"};
+    session.view = "{\"head\": \"0.1\"}";
+    return session;
+}
+
+std::string contents(const std::filesystem::path& path)
+{
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+} // namespace
+
+class SessionFileTest : public QObject {
+    Q_OBJECT
+
+private:
+    QTemporaryDir m_folder;
+    std::filesystem::path file(const std::string& name) const
+    {
+        return std::filesystem::path(m_folder.path().toStdString()) / name;
+    }
+    std::size_t fileCount() const
+    {
+        const std::filesystem::directory_iterator files(m_folder.path().toStdString());
+        return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+    }
+
+    /// A good session with one thing made wrong by `damage`.
+    std::filesystem::path damaged(const std::function<void(Session&)>& damage)
+    {
+        Session session = fullSession();
+        damage(session);
+        const auto path = file("damaged.h5");
+        return isOk(writeSession(path, session, Task{})) ? path : std::filesystem::path();
+    }
+
+private slots:
+    void aFullSessionComesBackEqual()
+    {
+        Session session = fullSession();
+        QVERIFY(isOk(writeSession(file("full.h5"), session, Task{})));
+        const Result<Session> read = readSession(file("full.h5"), Task{});
+        QVERIFY(isOk(read));
+        QVERIFY(read->modified > session.created && read->modified.size() == 20
+                && read->modified.back() == 'Z');
+        session.modified = read->modified;
+        QCOMPARE(read->results.arrays.size(), session.results.arrays.size());
+        for (std::size_t i = 0; i < session.results.arrays.size(); ++i)
+            QVERIFY2(read->results.arrays[i] == session.results.arrays[i],
+                     session.results.arrays[i].path.c_str());
+        QVERIFY(read->results == session.results);
+        QVERIFY(*read == session);
+    }
+
+    void anAlmostEmptySessionComesBackEqual()
+    {
+        Session session;
+        session.model = fullSession().model;
+        QVERIFY(isOk(writeSession(file("empty.h5"), session, Task{})));
+        const Result<Session> read = readSession(file("empty.h5"), Task{});
+        QVERIFY(isOk(read));
+        QVERIFY(!read->headwiseVersion.empty());
+        QCOMPARE(read->created, read->modified);
+        session.headwiseVersion = read->headwiseVersion;
+        session.created = session.modified = read->created;
+        QVERIFY(*read == session);
+        const auto layout = Hdf5Reader::open(file("empty.h5"));
+        for (const char* absent : {"vocabulary", "notes", "bookmarks", "view"})
+            QVERIFY2(!layout->has(absent), absent);
+    }
+
+    void notANumberComesBack()
+    {
+        Session session = fullSession();
+        std::get<std::vector<float>>(session.results.arrays[1].values)[4] = std::nanf("");
+        QVERIFY(isOk(writeSession(file("nan.h5"), session, Task{})));
+        const Result<Session> read = readSession(file("nan.h5"), Task{});
+        QVERIFY(isOk(read));
+        const auto& values =
+            std::get<std::vector<float>>(read->results.find("spectra/qk/frobenius_norm")->values);
+        QVERIFY(std::isnan(values[4]) && values[5] == 5);
+    }
+
+    /// The fixture was written by h5py from the format's description, not by us.
+    void aFileOfVersion1IsRead()
+    {
+        const Result<Session> read = readSession(testData("session-v1.h5"), Task{});
+        QVERIFY(isOk(read));
+        QCOMPARE(read->formatVersion, 1);
+        QCOMPARE(read->modified, std::string("2026-11-21T01:02:03Z"));
+        QVERIFY((read->model
+                 == ModelCard{"toy", "gpt2", 2, 3, 3, 7, 5, 0, 11, 13, "learned", "LN", "models/toy",
+                              std::string(64, '0')}));
+        QVERIFY((read->processing == Processing{true, true, true, false, false, true, true}));
+        QCOMPARE(read->warnings, std::vector<std::string>{"Value biases were not folded."});
+        QCOMPARE(read->tokens[2], std::string("<0xFF>"));
+        QCOMPARE(read->tokenBytes[2], std::string("\xff"));
+        const ResultArray* copying = read->results.find("scores/copying");
+        QVERIFY(copying);
+        QCOMPARE(std::get<std::vector<float>>(copying->values)[1], -1.0f);
+        QVERIFY(copying->range == std::optional(std::pair(-1.0, 1.0)) && copying->nullMean == 0.0
+                && !copying->nullDeviation && copying->title == "Copying");
+        const auto& eigenvalues =
+            std::get<std::vector<std::complex<float>>>(read->results.find("eigenvalues/full_ov")->values);
+        QCOMPARE(eigenvalues[0], std::complex<float>(29, 14));
+        const ResultArray* composition = read->results.find("composition/q");
+        QCOMPARE(std::get<std::vector<double>>(composition->values)[3 + 2], 0.25); // [0, 0, 1, 2]
+        QCOMPARE(std::get<double>(composition->attributes.at("baseline")), 1 / std::sqrt(7.0));
+        QCOMPARE(std::get<std::vector<std::int32_t>>(read->results.find("tables/full_ov/ids")->values)[11],
+                 0);
+        QCOMPARE(std::get<std::vector<std::string>>(
+                     read->results.groupAttributes.at("tables/full_ov").at("heads")),
+                 std::vector<std::string>{"1.2"});
+        QVERIFY(read->results.find("analyses/later/thing"));
+        QVERIFY(!read->results.find("elsewhere/x") && !read->results.find("scores/made_by_hand"));
+        QCOMPARE(read->notes.at("1.2"), std::string("copies names\nand éclairs"));
+        QCOMPARE(read->bookmarks, (std::vector<std::string>{"1.2", "0.1"}));
+        QCOMPARE(read->view, std::string("{\"head\": \"1.2\"}"));
+    }
+
+    void aLaterVersionIsReadButNotWritten()
+    {
+        auto made = Hdf5Writer::create(file("later.h5"));
+        QVERIFY(isOk(made));
+        Hdf5Writer writer = std::move(made).value();
+        QVERIFY(isOk(writer.setAttribute("", "format", std::string("headwise-session"))));
+        QVERIFY(isOk(writer.setAttribute("", "format_version", std::int64_t(2))));
+        QVERIFY(isOk(writer.createGroup("model")));
+        for (const char* name :
+             {"n_layers", "n_heads", "n_kv_heads", "d_model", "d_head", "d_mlp", "d_vocab", "n_ctx"})
+            QVERIFY(isOk(writer.setAttribute("model", name, std::int64_t(1))));
+        QVERIFY(isOk(writer.writeTexts("future", std::vector<std::string>{"x"})));
+        QVERIFY(isOk(writer.close()));
+        const Result<Session> read = readSession(file("later.h5"), Task{});
+        QVERIFY(isOk(read));
+        QCOMPARE(read->formatVersion, 2);
+        QVERIFY(failsWith(writeSession(file("again.h5"), *read, Task{}), ErrorCode::InvalidArgument,
+                          "version 2"));
+        QVERIFY(!std::filesystem::exists(file("again.h5")));
+    }
+
+    void refusesAnHdf5FileThatIsNoSession()
+    {
+        auto made = Hdf5Writer::create(file("other.h5"));
+        Hdf5Writer writer = std::move(made).value();
+        QVERIFY(isOk(writer.setAttribute("", "format", std::string("something-else")))
+                && isOk(writer.close()));
+        QVERIFY(failsWith(readSession(file("other.h5"), Task{}), ErrorCode::Unsupported, "not a session"));
+        QVERIFY(!isSessionFile(file("other.h5")) && isSessionFile(testData("session-v1.h5")));
+        std::ofstream(file("text.h5")) << "text";
+        QVERIFY(failsWith(readSession(file("text.h5"), Task{}), ErrorCode::Corrupt, "not an HDF5 file"));
+        QVERIFY(!isSessionFile(file("text.h5")) && !isSessionFile(file("absent.h5")));
+        QVERIFY(failsWith(readSession(file("absent.h5"), Task{}), ErrorCode::NotFound, "absent.h5"));
+    }
+
+    void refusesShapesThatContradictTheModel()
+    {
+        const auto replace = [](Session& s, const char* path, std::vector<std::size_t> shape) {
+            for (ResultArray& a : s.results.arrays)
+                if (a.path == path) {
+                    const std::string group = path;
+                    a = array<float>(group, shape, a.axes);
+                }
+        };
+        QVERIFY(failsWith(readSession(damaged([&](Session& s) {
+                                          replace(s, "scores/copying", {3, 2});
+                                      }),
+                                      Task{}),
+                          ErrorCode::Corrupt, "scores/copying"));
+        QVERIFY(failsWith(readSession(damaged([&](Session& s) {
+                                          replace(s, "spectra/qk/singular_values", {2, 3, 4});
+                                      }),
+                                      Task{}),
+                          ErrorCode::Corrupt, "singular_values"));
+        QVERIFY(failsWith(
+            readSession(damaged([](Session& s) { s.tokens.pop_back(), s.tokenBytes.pop_back(); }), Task{}),
+            ErrorCode::Corrupt, "d_vocab = 11"));
+        QVERIFY(failsWith(readSession(damaged([](Session& s) { s.results.groupAttributes.clear(); }), Task{}),
+                          ErrorCode::Corrupt, "heads"));
+        QVERIFY(failsWith(readSession(damaged([](Session& s) {
+                                          s.results.groupAttributes["tables/full_ov"]["heads"] =
+                                              std::vector<std::string>{"0.1", "2.0"};
+                                      }),
+                                      Task{}),
+                          ErrorCode::Corrupt, "heads"));
+        QVERIFY(failsWith(readSession(damaged([](Session& s) {
+                                          s.results.arrays.push_back(array<std::int32_t>(
+                                              "tables/full_ov/ids", {2, 11, 1}, {"head", "token", "rank"}));
+                                      }),
+                                      Task{}),
+                          ErrorCode::Corrupt, "outside the vocabulary"));
+        QVERIFY(failsWith(readSession(damaged([](Session& s) { s.model.nHeads = 0; }), Task{}),
+                          ErrorCode::Corrupt, "n_heads"));
+    }
+
+    void notesOnHeadsTheModelDoesNotHaveAreLeftOut()
+    {
+        const auto path = damaged([](Session& s) { s.notes["7.0"] = "lost", s.bookmarks.push_back("x"); });
+        const Result<Session> read = readSession(path, Task{});
+        QVERIFY(isOk(read));
+        QVERIFY(read->notes == fullSession().notes && read->bookmarks == fullSession().bookmarks);
+    }
+
+    void everyTruncationIsRefused()
+    {
+        QVERIFY(isOk(writeSession(file("whole.h5"), fullSession(), Task{})));
+        const std::string whole = contents(file("whole.h5"));
+        for (std::size_t size = 0; size < whole.size(); size += 997) {
+            std::ofstream(file("cut.h5"), std::ios::binary) << whole.substr(0, size);
+            const Result<Session> read = readSession(file("cut.h5"), Task{});
+            QVERIFY(!read);
+            QCOMPARE(errorName(read.error().code), errorName(ErrorCode::Corrupt));
+        }
+    }
+
+    void namesAPathItCannotWrite()
+    {
+        QVERIFY(failsWith(writeSession(file("missing") / "x.h5", fullSession(), Task{}), ErrorCode::Io,
+                          "missing/x.h5"));
+        QVERIFY(failsWith(writeSession(file(""), fullSession(), Task{}), ErrorCode::Io, "directory"));
+        if (geteuid() == 0)
+            return; // root may write anywhere
+        std::filesystem::create_directory(file("locked"));
+        std::filesystem::permissions(file("locked"), std::filesystem::perms::owner_read);
+        QVERIFY(
+            failsWith(writeSession(file("locked") / "x.h5", fullSession(), Task{}), ErrorCode::Io, "denied"));
+    }
+
+    void cancellingLeavesTheOldFile()
+    {
+        QVERIFY(isOk(writeSession(file("kept.h5"), fullSession(), Task{})));
+        const std::string before = contents(file("kept.h5"));
+        std::stop_source source;
+        source.request_stop();
+        const Task cancelled{source.get_token(), {}, 0};
+        QVERIFY(failsWith(writeSession(file("kept.h5"), fullSession(), cancelled), ErrorCode::Cancelled, ""));
+        QVERIFY(failsWith(readSession(file("kept.h5"), cancelled), ErrorCode::Cancelled, ""));
+        QVERIFY(contents(file("kept.h5")) == before);
+    }
+
+    /// A limit on the size of files looks to the program like a disk that is full.
+    void aFullDiskLeavesTheOldFileAndNothingElse()
+    {
+        QVERIFY(isOk(writeSession(file("disk.h5"), fullSession(), Task{})));
+        const std::string before = contents(file("disk.h5"));
+        const std::size_t files = fileCount();
+        const pid_t child = fork();
+        if (child == 0) {
+            signal(SIGXFSZ, SIG_IGN);
+            const rlimit size{4096, 4096};
+            setrlimit(RLIMIT_FSIZE, &size);
+            Session session = fullSession();
+            session.view = "{}";
+            const Result<Done> written = writeSession(file("disk.h5"), session, Task{});
+            const bool right = !written && written.error().code == ErrorCode::Io
+                && written.error().message.find("disk.h5") != std::string::npos
+                && written.error().message.find("File too large") != std::string::npos;
+            exit(right ? 42 : 1); // through the library's own handlers
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        QVERIFY(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+        QVERIFY(contents(file("disk.h5")) == before);
+        QCOMPARE(fileCount(), files);
+    }
+
+    /// Killed at many moments of endless saving, the file is always a whole session.
+    void killingLeavesAWholeFile()
+    {
+        const auto path = file("killed.h5");
+        QVERIFY(isOk(writeSession(path, fullSession(), Task{})));
+        for (int wait = 1; wait <= 20; ++wait) {
+            const pid_t child = fork();
+            if (child == 0)
+                for (;;)
+                    static_cast<void>(!writeSession(path, fullSession(), Task{}));
+            usleep(static_cast<useconds_t>(3000 + 1700 * wait));
+            kill(child, SIGKILL);
+            waitpid(child, nullptr, 0);
+            const Result<Session> read = readSession(path, Task{});
+            QVERIFY(isOk(read) && read->results == fullSession().results);
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(SessionFileTest)
+#include "session_file_test.moc"
