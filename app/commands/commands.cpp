@@ -47,6 +47,7 @@ void addGlobalOptions(CLI::App& root, GlobalOptions& options)
 void addCommands(CLI::App& root, CommandContext& context)
 {
     addInfoCommand(root, context);
+    addExportCommand(root, context);
 }
 
 bool isCommand(const CLI::App& root, std::string_view name)

@@ -1,11 +1,13 @@
 #pragma once
 
 #include "core/analysis/result_set.h"
+#include "core/io/tokenizer.h"
 #include "core/model/processing.h"
 
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headwise {
@@ -41,5 +43,10 @@ struct Session {
 
     bool operator==(const Session&) const = default;
 };
+
+/// What `analyze` saves: the model's card and tokens, the processing that was applied, every warning, the results.
+/// \param tokenizer null for a model without one
+Session makeSession(const ProcessedWeights& weights, std::string_view embedding, const Tokenizer* tokenizer,
+                    ResultSet results);
 
 } // namespace headwise

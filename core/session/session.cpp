@@ -1,0 +1,51 @@
+#include "core/session/session.h"
+
+#include "core/base/log.h"
+#include "core/session/fingerprint.h"
+
+namespace headwise {
+
+ModelCard modelCard(const ModelWeights& weights)
+{
+    const ModelConfig& config = weights.config();
+    ModelCard card;
+    card.name = config.name;
+    card.architecture = config.architecture;
+    card.nLayers = config.nLayers;
+    card.nHeads = config.nHeads;
+    card.nKvHeads = config.nKvHeads;
+    card.dModel = config.dModel;
+    card.dHead = config.dHead;
+    card.dMlp = config.dMlp;
+    card.dVocab = config.dVocab;
+    card.nCtx = config.nCtx;
+    card.positional = positionalName(config.positional);
+    card.normalization = normalizationName(config);
+    card.source = weights.file().source().string();
+    const Result<std::string> sha256 = modelFingerprint(weights.file().source());
+    card.sha256 = sha256 ? *sha256 : std::string(); // the files went away after they were opened
+    return card;
+}
+
+Session makeSession(const ProcessedWeights& weights, std::string_view embedding, const Tokenizer* tokenizer,
+                    ResultSet results)
+{
+    Session session;
+    session.headwiseVersion = versionText();
+    session.model = modelCard(weights.original());
+    session.processing = weights.plan().applied;
+    session.embedding = embedding;
+    for (const auto* sentences :
+         {&weights.original().warnings(), &weights.plan().warnings, &results.warnings})
+        session.warnings.insert(session.warnings.end(), sentences->begin(), sentences->end());
+    if (tokenizer)
+        for (int id = 0; id < session.model.dVocab; ++id) {
+            session.tokens.push_back(tokenizer->shown(id));
+            session.tokenBytes.push_back(tokenizer->bytes(id));
+        }
+    results.warnings.clear();
+    session.results = std::move(results);
+    return session;
+}
+
+} // namespace headwise

@@ -1,0 +1,276 @@
+#include "core/session/table_file.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+namespace headwise {
+namespace {
+
+template <typename T>
+std::string shortest(T value)
+{
+    if (std::isnan(value))
+        return "nan"; // never "-nan"
+    char text[32];
+    const auto end = std::to_chars(text, text + sizeof text, value);
+    return {text, end.ptr};
+}
+
+void appendField(std::string& text, const std::string& field, char delimiter)
+{
+    const char special[] = {delimiter, '"', '\r', '\n', '\0'};
+    if (field.find_first_of(special) == std::string::npos) {
+        text += field;
+        return;
+    }
+    text += '"';
+    for (const char c : field)
+        text.append(c == '"' ? 2 : 1, c);
+    text += '"';
+}
+
+void appendRow(std::string& text, const std::vector<std::string>& row, Delimiter delimiter)
+{
+    const char separator = delimiter == Delimiter::Comma ? ',' : '\t';
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        if (i > 0)
+            text += separator;
+        appendField(text, row[i], separator);
+    }
+    if (row.size() == 1 && row[0].empty())
+        text += "\"\""; // an empty line is not a row
+    text += delimiter == Delimiter::Comma ? "\r\n" : "\n";
+}
+
+/// The reader's place in the text.
+struct Cursor {
+    std::string_view text;
+    char delimiter;
+    std::size_t at = 0;
+    int line = 1;
+
+    bool atEnd() const { return at == text.size(); }
+    bool take(char c)
+    {
+        if (atEnd() || text[at] != c)
+            return false;
+        ++at;
+        line += c == '\n';
+        return true;
+    }
+};
+
+std::optional<std::string> quotedField(Cursor& cursor)
+{
+    std::string field;
+    for (;;) {
+        if (cursor.atEnd())
+            return std::nullopt;
+        const char c = cursor.text[cursor.at];
+        cursor.take(c);
+        if (c == '"' && !cursor.take('"'))
+            return field;
+        field += c;
+    }
+}
+
+Result<std::vector<std::string>> row(Cursor& cursor)
+{
+    std::vector<std::string> fields;
+    for (;;) {
+        if (cursor.take('"')) {
+            const int line = cursor.line;
+            auto field = quotedField(cursor);
+            if (!field)
+                return Error{ErrorCode::Corrupt,
+                             "The quote in line " + std::to_string(line) + " does not end."};
+            fields.push_back(std::move(*field));
+        } else {
+            const char stops[] = {cursor.delimiter, '\r', '\n', '\0'};
+            const std::size_t end = std::min(cursor.text.find_first_of(stops, cursor.at), cursor.text.size());
+            fields.emplace_back(cursor.text.substr(cursor.at, end - cursor.at));
+            cursor.at = end;
+        }
+        if (cursor.take(cursor.delimiter))
+            continue;
+        cursor.take('\r');
+        if (!cursor.take('\n') && !cursor.atEnd())
+            return Error{ErrorCode::Corrupt,
+                         "Line " + std::to_string(cursor.line) + " has text behind the end of a field."};
+        return fields;
+    }
+}
+
+template <typename T>
+std::optional<T> parsed(const std::string& text)
+{
+    T value{};
+    const char* end = text.data() + text.size();
+    const auto result = std::from_chars(text.data(), end, value);
+    return result.ec == std::errc() && result.ptr == end ? std::optional(value) : std::nullopt;
+}
+
+template <typename T>
+constexpr std::string_view npyType()
+{
+    if constexpr (std::is_same_v<T, float>)
+        return "<f4";
+    else if constexpr (std::is_same_v<T, double>)
+        return "<f8";
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+        return "<i4";
+    else
+        return std::is_same_v<T, std::complex<float>> ? "<c8" : "<c16";
+}
+
+template <typename T>
+void appendValue(std::vector<std::string>& row, T value)
+{
+    row.push_back(shortestText(value));
+}
+void appendValue(std::vector<std::string>& row, std::int32_t value)
+{
+    row.push_back(std::to_string(value));
+}
+template <typename T>
+void appendValue(std::vector<std::string>& row, std::complex<T> value)
+{
+    row.push_back(shortestText(value.real()));
+    row.push_back(shortestText(value.imag()));
+}
+
+} // namespace
+
+std::string shortestText(float value)
+{
+    return shortest(value);
+}
+
+std::string shortestText(double value)
+{
+    return shortest(value);
+}
+
+std::string delimitedText(const Table& table, Delimiter delimiter)
+{
+    std::string text;
+    appendRow(text, table.columns, delimiter);
+    for (const std::vector<std::string>& row : table.rows)
+        appendRow(text, row, delimiter);
+    return text;
+}
+
+Result<Table> parseDelimited(std::string_view text, Delimiter delimiter)
+{
+    if (text.empty())
+        return Error{ErrorCode::Corrupt, "The table has no header line."};
+    Cursor cursor{text, delimiter == Delimiter::Comma ? ',' : '\t'};
+    Table table;
+    while (!cursor.atEnd()) {
+        const int line = cursor.line;
+        Result<std::vector<std::string>> fields = row(cursor);
+        if (!fields)
+            return fields.error();
+        if (table.columns.empty())
+            table.columns = std::move(fields).value();
+        else if (fields->size() != table.columns.size())
+            return Error{ErrorCode::Corrupt,
+                         "Line " + std::to_string(line) + " has " + std::to_string(fields->size())
+                             + " fields, expected " + std::to_string(table.columns.size()) + "."};
+        else
+            table.rows.push_back(std::move(fields).value());
+    }
+    return table;
+}
+
+Table tableOf(const ResultArray& array)
+{
+    Table table;
+    table.columns = array.axes;
+    const bool isComplex = array.values.index() >= 3;
+    if (isComplex)
+        table.columns.insert(table.columns.end(), {"real", "imaginary"});
+    else
+        table.columns.push_back("value");
+    std::vector<std::size_t> index(array.shape.size(), 0);
+    std::visit(
+        [&](const auto& values) {
+            for (const auto value : values) {
+                std::vector<std::string>& row = table.rows.emplace_back();
+                for (const std::size_t i : index)
+                    row.push_back(std::to_string(i));
+                appendValue(row, value);
+                for (std::size_t axis = index.size(); axis-- > 0 && ++index[axis] == array.shape[axis];)
+                    index[axis] = 0;
+            }
+        },
+        array.values);
+    return table;
+}
+
+Result<ResultArray> arrayOf(const Table& table)
+{
+    const bool isComplex = table.columns.size() >= 2 && table.columns.back() == "imaginary";
+    const std::size_t rank = table.columns.size() - (isComplex ? 2 : 1);
+    const auto wrong = [](std::size_t row, const char* why) {
+        return Error{ErrorCode::Corrupt, "Line " + std::to_string(row + 2) + " " + why + "."};
+    };
+    ResultArray array;
+    array.axes.assign(table.columns.begin(), table.columns.begin() + static_cast<std::ptrdiff_t>(rank));
+    array.shape.assign(rank, 0);
+    for (std::size_t r = 0; r < table.rows.size(); ++r)
+        for (std::size_t axis = 0; axis < rank; ++axis) {
+            const auto index = parsed<std::size_t>(table.rows[r][axis]);
+            if (!index || *index > r)
+                return wrong(r, "has no index where one is expected");
+            array.shape[axis] = std::max(array.shape[axis], *index + 1);
+        }
+    std::vector<double> reals;
+    std::vector<std::complex<double>> complexes;
+    for (std::size_t r = 0; r < table.rows.size(); ++r) {
+        std::size_t place = 0;
+        for (std::size_t axis = 0; axis < rank; ++axis)
+            place = place * array.shape[axis] + *parsed<std::size_t>(table.rows[r][axis]);
+        const auto first = parsed<double>(table.rows[r][rank]);
+        const auto second = parsed<double>(table.rows[r].back());
+        if (place != r)
+            return wrong(r, "is out of order");
+        if (!first || !second)
+            return wrong(r, "has no number where one is expected");
+        reals.push_back(*first);
+        complexes.emplace_back(*first, *second);
+    }
+    if (isComplex)
+        array.values = std::move(complexes);
+    else
+        array.values = std::move(reals);
+    return array;
+}
+
+std::string npyBytes(const std::vector<std::size_t>& shape, const ResultArray::Values& values)
+{
+    static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
+    return std::visit(
+        [&]<typename T>(const std::vector<T>& numbers) {
+            std::string sizes;
+            for (const std::size_t size : shape)
+                sizes += std::to_string(size) + ", ";
+            std::string header = "{'descr': '" + std::string(npyType<T>())
+                + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
+            // magic (6), version (2) and length (2) precede; the numbers begin at a multiple of 64
+            header.append(63 - (10 + header.size()) % 64, ' ');
+            header += '\n';
+            std::string bytes = "\x93NUMPY";
+            bytes +=
+                {'\1', '\0', static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
+            bytes += header;
+            bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T));
+            return bytes;
+        },
+        values);
+}
+
+} // namespace headwise
