@@ -1,7 +1,8 @@
 #include "core/session/session.h"
 
 #include "core/base/log.h"
-#include "core/session/fingerprint.h"
+
+#include <utility>
 
 namespace headwise {
 
@@ -21,9 +22,8 @@ ModelCard modelCard(const ModelWeights& weights)
     card.nCtx = config.nCtx;
     card.positional = positionalName(config.positional);
     card.normalization = normalizationName(config);
-    card.source = weights.file().source().string();
-    const Result<std::string> sha256 = modelFingerprint(weights.file().source());
-    card.sha256 = sha256 ? *sha256 : std::string(); // the files went away after they were opened
+    card.source = weights.file().path().string();
+    card.sha256 = weights.file().sha256();
     return card;
 }
 
@@ -35,8 +35,8 @@ Session makeSession(const ProcessedWeights& weights, std::string_view embedding,
     session.model = modelCard(weights.original());
     session.processing = weights.plan().applied;
     session.embedding = embedding;
-    for (const auto* sentences :
-         {&weights.original().warnings(), &weights.plan().warnings, &results.warnings})
+    for (const std::vector<std::string>* sentences :
+         {&weights.original().warnings(), &weights.plan().warnings, &std::as_const(results).warnings})
         session.warnings.insert(session.warnings.end(), sentences->begin(), sentences->end());
     if (tokenizer)
         for (int id = 0; id < session.model.dVocab; ++id) {
