@@ -10,7 +10,9 @@ namespace headwise {
 
 /// A regular file as read-only bytes, mapped: nothing is read from disk before it is touched.
 ///
-/// The mapping lives as long as the object and survives that the file is replaced by renaming or removed.
+/// The mapping lives as long as the object and survives that the file is replaced by renaming or removed. If another
+/// program shortens the file in place, or the disk fails, the bytes that are gone read as 0 and isIntact() turns false:
+/// without that the first touch would end the program (SIGBUS).
 /// Threads: reading the bytes from several threads is fine.
 class MappedFile {
 public:
@@ -26,11 +28,15 @@ public:
     const std::filesystem::path& path() const { return m_path; }
     std::span<const std::byte> bytes() const { return m_bytes; }
 
+    /// Whether every byte touched so far was there.
+    bool isIntact() const;
+
 private:
-    MappedFile(std::filesystem::path path, std::span<const std::byte> bytes);
+    MappedFile(std::filesystem::path path, std::span<const std::byte> bytes, int guard);
 
     std::filesystem::path m_path;
     std::span<const std::byte> m_bytes;
+    int m_guard = -1; ///< Its entry in the table of the signal handler; -1 if that is full.
 };
 
 } // namespace headwise

@@ -1,14 +1,17 @@
 #include "core/io/weight_map.h"
 
+#include "core/base/log.h"
 #include "core/io/json.h"
 #include "core/io/number_formats.h"
 #include "core/io/weight_folder.h"
 
 #include <openssl/evp.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <system_error>
 #include <tuple>
@@ -140,6 +143,9 @@ Result<WeightMap> WeightMap::open(const fs::path& path)
         Result<SafetensorsHeader> header = readSafetensorsHeader(mapped->bytes(), file.string());
         if (!header)
             return header.error();
+        if (!mapped->isIntact())
+            return Error{ErrorCode::Io,
+                         "File '" + file.string() + "' was shortened while it was read; open it again."};
         headerBytes.push_back(header->headerBytes);
         for (StoredTensor tensor : header->tensors) {
             tensor.shard = static_cast<int>(map.m_files.size());
@@ -225,6 +231,13 @@ void WeightMap::read(const TensorView& view, Matrix<Scalar>& out) const
     const std::byte* begin = bytes(view.tensor).data() + view.offset * (dtypeBits(dtype) / 8);
     readRectangle(StoredRectangle{dtype, begin, view.rowStride, view.colStride, view.rows, view.cols},
                   out.data());
+    const MappedFile& file = m_files[m_tensors[view.tensor].shard];
+    if (file.isIntact())
+        return;
+    // Zeros in place of what is gone would pass for weights; nobody computes with NaN unnoticed.
+    out.setConstant(std::numeric_limits<Scalar>::quiet_NaN());
+    logger().warn("File '{}' was shortened or became unreadable while it was open; tensor '{}' reads as NaN.",
+                  file.path().string(), m_tensors[view.tensor].name);
 }
 
 template void WeightMap::read(const TensorView&, Matrix<float>&) const;

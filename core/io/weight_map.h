@@ -74,6 +74,7 @@ public:
     Result<Done> checkView(const TensorView& view) const;
 
     /// Decodes the rectangle into `out`, resized to [rows, cols]. The view must have passed checkView().
+    /// All NaN, and a line in the log, once another program shortened the file.
     /// Cost: as fast as memory for either stride; touches only the rectangle's pages.
     template <typename Scalar>
     void read(const TensorView& view, Matrix<Scalar>& out) const;

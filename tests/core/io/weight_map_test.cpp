@@ -344,6 +344,23 @@ private slots:
         QVERIFY(WeightMap::open(m_folder)->nonFinite(0) == NonFinite{});
     }
 
+    void aFileShortenedWhileOpenReadsAsNan()
+    {
+        write("model.safetensors",
+              safetensors("{\"w\":{\"dtype\":\"F32\",\"shape\":[40000],\"data_offsets\":[0,160000]}}",
+                          std::string(160'000, 0)));
+        const auto map = WeightMap::open(m_folder);
+        QVERIFY(test::isOk(map));
+        Eigen::MatrixXf numbers;
+        const TensorView all{
+            .tensor = 0, .offset = 0, .rowStride = 1, .colStride = 0, .rows = 40'000, .cols = 1};
+        map->read(all, numbers);
+        QVERIFY(numbers.isZero(0));
+        fs::resize_file(m_folder / "model.safetensors", 100);
+        map->read(all, numbers);
+        QVERIFY(numbers.array().isNaN().all());
+    }
+
     /// 500 MB with a hole for data: neither opening nor reading one row may bring more of it into memory than it needs.
     void openingALargeFileTouchesOnlyItsHeader()
     {
