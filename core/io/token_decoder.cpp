@@ -197,9 +197,9 @@ void decodeSuffix(Tokens& tokens, const DecoderStep& step)
 
 bool usesByteLevel(const TokenizerFile& file)
 {
-    return std::any_of(file.preTokenizers.begin(), file.preTokenizers.end(),
+    return std::any_of(file.stages.preTokenizers.begin(), file.stages.preTokenizers.end(),
                        [](const auto& step) { return step.kind == PreTokenizerStep::Kind::ByteLevel; })
-        || std::any_of(file.normalizers.begin(), file.normalizers.end(),
+        || std::any_of(file.stages.normalizers.begin(), file.stages.normalizers.end(),
                        [](const auto& step) { return step.kind == NormalizerStep::Kind::ByteLevel; });
 }
 
@@ -222,7 +222,7 @@ std::string byteLevelText(std::string_view bytes)
 
 Result<TokenDecoder> TokenDecoder::create(const TokenizerFile& file)
 {
-    std::vector<DecoderStep> steps = file.decoders;
+    std::vector<DecoderStep> steps = file.stages.decoders;
     if (steps.empty() && usesByteLevel(file))
         steps.emplace_back(); // A file without a decoder still spells its tokens in the alphabet.
     TokenDecoder decoder;

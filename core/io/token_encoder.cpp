@@ -24,10 +24,10 @@ TokenEncoder::TokenEncoder(const TokenizerFile& file, Bpe bpe, TokenNormalizer n
 
 Result<TokenEncoder> TokenEncoder::create(const TokenizerFile& file, Bpe bpe)
 {
-    Result<TokenNormalizer> normalizer = TokenNormalizer::create(file.normalizers);
+    Result<TokenNormalizer> normalizer = TokenNormalizer::create(file.stages.normalizers);
     if (!normalizer)
         return inFile(file.path.string(), normalizer.error());
-    Result<PreTokenizer> preTokenizer = PreTokenizer::create(file.preTokenizers);
+    Result<PreTokenizer> preTokenizer = PreTokenizer::create(file.stages.preTokenizers);
     if (!preTokenizer)
         return inFile(file.path.string(), preTokenizer.error());
     TokenEncoder encoder(file, std::move(bpe), std::move(normalizer).value(),

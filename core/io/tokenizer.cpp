@@ -125,8 +125,8 @@ void Tokenizer::Tables::putAll(const TokenizerFile& file, const TokenDecoder& sp
         std::string shown = added.special ? shownSpecialToken(text) : shownToken(text);
         put(added.id, {text, text, std::move(shown), added.special, true});
     }
-    idsBefore = file.idsBefore;
-    idsAfter = file.idsAfter;
+    idsBefore = file.stages.idsBefore;
+    idsAfter = file.stages.idsAfter;
     buildIndexes();
 }
 

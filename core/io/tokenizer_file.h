@@ -9,6 +9,9 @@
 
 namespace headwise {
 
+/// Ids are below it: more than ten times the largest vocabulary known, and tables of that size still fit.
+constexpr int tokenIdLimit = 10'000'000;
+
 /// What a step of a tokenizer looks for: a literal text or a regular expression (Oniguruma's syntax).
 struct TokenPatternText {
     bool isRegex = false;
@@ -68,6 +71,17 @@ struct Merge {
     std::string right;
 };
 
+/// What surrounds the model: the steps before and behind it, sequences flattened.
+struct TokenizerStages {
+    std::vector<NormalizerStep> normalizers;
+    std::vector<PreTokenizerStep> preTokenizers;
+    std::vector<DecoderStep> decoders;
+    std::vector<int> idsBefore; ///< What the post_processor puts before the text,
+    std::vector<int> idsAfter;  ///< and after it.
+    /// The first step this version does not have: "the normalizer 'Precompiled'". Empty if it has all of them.
+    std::string unknownStep;
+};
+
 /// The content of a tokenizer.json, checked and flattened; what it means is up to the readers of this.
 struct TokenizerFile {
     enum class Model { Bpe, WordPiece, Unigram, WordLevel };
@@ -87,11 +101,7 @@ struct TokenizerFile {
     bool ignoreMerges = false; ///< A piece that is a token as a whole is that token (Llama-3).
     std::string continuingPrefix;
     std::string endOfWordSuffix;
-    std::vector<NormalizerStep> normalizers;
-    std::vector<PreTokenizerStep> preTokenizers;
-    std::vector<DecoderStep> decoders;
-    std::vector<int> idsBefore; ///< What the post_processor puts before the text,
-    std::vector<int> idsAfter;  ///< and after it.
+    TokenizerStages stages;
     /// Why encode() cannot be offered, one sentence; empty if it can.
     std::string cannotEncode;
 };
