@@ -1,0 +1,225 @@
+#include "core/session/session_file.h"
+#include "core/session/views.h"
+#include "tests/support/command.h"
+#include "tests/support/matchers.h"
+
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <cmath>
+#include <cstring>
+
+using namespace headwise;
+using namespace headwise::test;
+
+namespace {
+
+/// The fixture with everything a view may need: 2 layers, 3 heads, d_head 5, 11 tokens, tables of L1H2.
+Session richSession()
+{
+    Session session = readSession(testData("session-v1.h5"), Task{}).value();
+    ResultSet& results = session.results;
+    const auto copyOf = [&](const char* from, const std::string& to) {
+        ResultArray array = *results.find(from);
+        array.path = to;
+        ResultSet one;
+        one.arrays.push_back(std::move(array));
+        results.merge(std::move(one));
+    };
+    for (const char* circuit : {"qk", "ov", "full_qk", "full_ov"}) {
+        copyOf("spectra/qk/singular_values", std::string("spectra/") + circuit + "/singular_values");
+        copyOf("scores/copying", std::string("spectra/") + circuit + "/frobenius_norm");
+        copyOf("eigenvalues/full_ov", std::string("eigenvalues/") + circuit);
+    }
+    for (const char* score : {"scores/matching", "scores/previous_token"})
+        copyOf("scores/copying", score);
+    for (const char* kind : {"composition/k", "composition/v"})
+        copyOf("composition/q", kind);
+    for (const char* name : {"ids", "values"})
+        copyOf((std::string("tables/full_ov/") + name).c_str(), std::string("tables/full_qk/") + name);
+    results.groupAttributes["tables/full_qk"] = results.groupAttributes["tables/full_ov"];
+    return session;
+}
+
+QByteArray contents(const QString& path)
+{
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+quint32 bigEndian(const QByteArray& bytes, qsizetype at)
+{
+    quint32 value = 0;
+    for (qsizetype i = 0; i < 4; ++i)
+        value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+    return value;
+}
+
+/// What a table's cells should be: the label, then the numbers of the row, two for a complex one.
+std::vector<double> numbersOf(const ViewData& view)
+{
+    std::vector<double> numbers;
+    std::visit(
+        [&]<typename T>(const std::vector<T>& values) {
+            for (const T value : values)
+                if constexpr (std::is_arithmetic_v<T>)
+                    numbers.push_back(static_cast<double>(value));
+                else
+                    numbers.insert(numbers.end(),
+                                   {static_cast<double>(value.real()), static_cast<double>(value.imag())});
+        },
+        view.values);
+    return numbers;
+}
+
+bool isSame(double a, double b)
+{
+    return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+} // namespace
+
+class ExportTest : public QObject {
+    Q_OBJECT
+
+private:
+    QTemporaryDir m_folder;
+    Session m_session;
+
+    QString path(const QString& name) const { return m_folder.filePath(name); }
+    CommandRun exported(const QString& view, const QString& file, const QStringList& more = {}) const
+    {
+        return runHeadwise(QStringList{"export", path("s.h5"), "--view", view, "-o", path(file)} + more,
+                           m_folder.path());
+    }
+    static void allViews()
+    {
+        QTest::addColumn<QString>("view");
+        QTest::addColumn<bool>("ofHead");
+        for (const ViewDescription& view : views())
+            QTest::newRow(view.name.c_str()) << QString::fromStdString(view.name) << view.ofHead;
+    }
+    static QStringList headOption(bool ofHead)
+    {
+        return ofHead ? QStringList{"--head", "1.2"} : QStringList{};
+    }
+
+private slots:
+    void initTestCase()
+    {
+        m_session = richSession();
+        QVERIFY(isOk(writeSession(path("s.h5").toStdString(), m_session, Task{})));
+    }
+
+    void tablesHoldTheSessionsNumbers_data() { allViews(); }
+    void tablesHoldTheSessionsNumbers()
+    {
+        QFETCH(const QString, view);
+        QFETCH(const bool, ofHead);
+        const auto head = ofHead ? std::optional(HeadId{1, 2}) : std::nullopt;
+        const Result<ViewData> data = viewData(m_session, view.toStdString(), head);
+        QVERIFY(isOk(data));
+        for (const QString ending : {"csv", "tsv"}) {
+            const CommandRun run = exported(view, "t." + ending, headOption(ofHead));
+            QVERIFY2(run.exitCode == 0, run.err.constData());
+            const Result<Table> table = parseDelimited(contents(path("t." + ending)).toStdString(),
+                                                       ending == "csv" ? Delimiter::Comma : Delimiter::Tab);
+            QVERIFY(isOk(table));
+            std::vector<double> cells;
+            for (const std::vector<std::string>& row : table->rows)
+                for (std::size_t i = data->kind == ViewKind::TokenTable ? row.size() - 1 : 1; i < row.size();
+                     ++i)
+                    cells.push_back(QString::fromStdString(row[i]).toDouble());
+            const std::vector<double> expected = numbersOf(*data);
+            QCOMPARE(cells.size(), expected.size());
+            for (std::size_t i = 0; i < cells.size(); ++i)
+                QVERIFY2(isSame(static_cast<float>(cells[i]), static_cast<float>(expected[i])),
+                         qPrintable(ending));
+        }
+        QCOMPARE(exported(view, "t.npy", headOption(ofHead)).exitCode, 0);
+        QVERIFY(contents(path("t.npy")).toStdString() == npyBytes(data->shape, data->values));
+    }
+
+    void picturesHaveTheSizeThatWasAskedFor_data() { allViews(); }
+    void picturesHaveTheSizeThatWasAskedFor()
+    {
+        QFETCH(const QString, view);
+        QFETCH(const bool, ofHead);
+        const QStringList options = headOption(ofHead) + QStringList{"--size", "100x50mm", "--dpi", "200"};
+        const CommandRun run = exported(view, "p.png", options);
+        if (run.exitCode == 2 && run.err.contains("without the window"))
+            QSKIP("built without the window");
+        QVERIFY2(run.exitCode == 0, run.err.constData());
+        const QByteArray png = contents(path("p.png"));
+        QVERIFY(png.startsWith("\x89PNG") && png.size() > 1000);
+        QVERIFY(std::abs(double(bigEndian(png, 16)) - 100 / 25.4 * 200) <= 1); // IHDR
+        QVERIFY(std::abs(double(bigEndian(png, 20)) - 50 / 25.4 * 200) <= 1);
+        const qsizetype physical = png.indexOf("pHYs") + 4;
+        QVERIFY(physical > 4 && std::abs(double(bigEndian(png, physical)) - 200 / 0.0254) <= 1); // per metre
+
+        QCOMPARE(exported(view, "p.svg", options).exitCode, 0);
+        const QByteArray svg = contents(path("p.svg"));
+        QVERIFY(svg.contains("<svg") && svg.contains("viewBox=\"0 0 ") && svg.trimmed().endsWith("</svg>"));
+        QCOMPARE(exported(view, "p.pdf", options).exitCode, 0);
+        const QByteArray pdf = contents(path("p.pdf"));
+        QVERIFY(pdf.startsWith("%PDF-") && pdf.trimmed().endsWith("%%EOF"));
+    }
+
+    void theViewsAreListedWithWhatTheyNeed()
+    {
+        const CommandRun all = runHeadwise({"export", "--list"}, m_folder.path());
+        QCOMPARE(all.exitCode, 0);
+        for (const ViewDescription& view : views())
+            QVERIFY2(all.out.contains((view.name + "\t" + view.title + "\t" + view.needs).c_str()),
+                     view.name.c_str());
+        const CommandRun own = runHeadwise({"export", path("s.h5"), "--list"}, m_folder.path());
+        QCOMPARE(own.exitCode, 0);
+        QVERIFY(own.out.contains("analyses/later/thing\t"));
+    }
+
+    void refusesInOneSentence_data()
+    {
+        QTest::addColumn<QString>("view");
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<QStringList>("more");
+        QTest::addColumn<int>("code");
+        QTest::addColumn<QByteArray>("part");
+        const auto row = [](const char* name, const char* view, const char* file, const QStringList& more,
+                            int code, const char* part) {
+            QTest::newRow(name) << QString(view) << QString(file) << more << code << QByteArray(part);
+        };
+        row("ending", "copying", "x.gif", {}, 2, ".npy");
+        row("view", "colour", "x.csv", {}, 2, "--list");
+        row("no head", "spectrum", "x.csv", {}, 2, "--head");
+        row("head", "spectrum", "x.csv", {"--head", "9.9"}, 2, "no head 9.9");
+        row("words", "spectrum", "x.csv", {"--head", "first"}, 2, "'first'");
+        row("size", "copying", "x.png", {"--size", "3 inches"}, 2, "120x80mm");
+        row("dots", "copying", "x.png", {"--dpi", "1"}, 2, "--dpi");
+        row("absent", "tokens-ov", "x.csv", {"--head", "0.0"}, 3, "headwise analyze");
+        row("folder", "copying", "missing/x.csv", {}, 4, "missing/x.csv");
+    }
+    void refusesInOneSentence()
+    {
+        QFETCH(const QString, view);
+        QFETCH(const QString, file);
+        QFETCH(const QStringList, more);
+        QFETCH(const int, code);
+        QFETCH(const QByteArray, part);
+        const CommandRun run = exported(view, file, more);
+        QCOMPARE(run.exitCode, code);
+        QVERIFY2(run.err.contains(part) && run.err.count('\n') == 1, run.err.constData());
+        QVERIFY(!QFile::exists(path(file)));
+    }
+
+    void refusesWhatIsNoSession()
+    {
+        const CommandRun absent =
+            runHeadwise({"export", path("no.h5"), "--view", "copying", "-o", path("x.csv")}, m_folder.path());
+        QCOMPARE(absent.exitCode, 3);
+        QCOMPARE(runHeadwise({"export"}, m_folder.path()).exitCode, 2);
+    }
+};
+
+QTEST_GUILESS_MAIN(ExportTest)
+#include "export_test.moc"
