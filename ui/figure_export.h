@@ -20,9 +20,9 @@ using Provenance = QList<std::pair<QString, QString>>;
 
 /// How a figure on paper differs from the same view in the window.
 struct FigureStyle {
-    QString fontFamily;   ///< Empty: the program's.
-    double fontSize = 8;  // points
-    double lineWidth = 1; // points, of curves
+    QString fontFamily = {}; ///< Empty: the program's.
+    double fontSize = 8;     // points
+    double lineWidth = 1;    // points, of curves
     bool title = true;
     bool colorBar = true;
 
@@ -59,7 +59,7 @@ struct FigureSettings {
     int dpi = 300;                 ///< Of PNG.
     bool dataBeside = false;       ///< Also the numbers, as NAME.csv.
     bool provenanceInData = false; ///< Lines starting with "# " before the header; RFC 4180 has no comments.
-    FigureStyle style;
+    FigureStyle style = {};
 
     bool operator==(const FigureSettings&) const = default;
 };
@@ -69,6 +69,7 @@ QString text(const FigureSettings& settings);
 /// What is not understood keeps its default: a figure's settings are a convenience.
 FigureSettings parseFigureSettings(const QString& line);
 
+QString suffixOf(FigureFormat format); ///< "png", …
 /// The format that the name's ending asks for. Errors: InvalidArgument, listing the endings we write.
 Result<FigureFormat> figureFormatOf(const QString& fileName);
 

@@ -1,0 +1,190 @@
+#include "ui/views/spectrum_chart.h"
+
+#include "ui/theme.h"
+#include "ui/views/chart_painter.h"
+
+#include <QApplication>
+#include <QChartView>
+#include <QLineSeries>
+#include <QSignalSpy>
+#include <QTest>
+#include <QWheelEvent>
+
+#include <cmath>
+#include <limits>
+
+using namespace headwise;
+using namespace headwise::ui;
+
+namespace {
+
+const ChartLook logLook{.xTitle = QStringLiteral("index"),
+                        .yTitle = QStringLiteral("singular value"),
+                        .yScale = ChartLook::Scale::Log};
+
+ChartSeries line(const QString& name, const QVector<QPointF>& points)
+{
+    return {name, points, SeriesStyle::Line};
+}
+
+void prepare(LineChart& chart)
+{
+    chart.resize(400, 300);
+    chart.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&chart));
+}
+
+QWidget* canvasOf(LineChart& chart)
+{
+    return chart.findChild<QChartView*>()->viewport();
+}
+
+void turnWheel(LineChart& chart, QPointF at, Qt::KeyboardModifiers modifiers = {})
+{
+    QWheelEvent event(at, at, {}, {0, 120}, Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(canvasOf(chart), &event);
+}
+
+bool isNear(const QColor& a, const QColor& b)
+{
+    return std::abs(a.red() - b.red()) + std::abs(a.green() - b.green()) + std::abs(a.blue() - b.blue()) < 60;
+}
+
+} // namespace
+
+class SpectrumChartTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { applyTheme(*qApp, ThemeMode::Light); }
+
+    void drawsTheLineWhereItSaysThePointIs()
+    {
+        LineChart chart;
+        prepare(chart);
+        chart.setSeries({line(QStringLiteral("QK"), {{0, 1}, {10, 1}, {20, 3}})});
+        const QImage image = chart.grab().toImage();
+        const QPointF at = chart.positionOf({5, 1}); // On the flat part.
+        bool found = false;
+        for (int dy = -2; dy <= 2; ++dy)
+            found = found
+                || isNear(image.pixelColor(at.toPoint() + QPoint(0, dy)), seriesColor(0, lightColors()));
+        QVERIFY(found);
+    }
+
+    void aLogAxisLeavesOutWhatItCannotShowAndCountsIt()
+    {
+        LineChart chart;
+        prepare(chart);
+        const double nan = std::numeric_limits<double>::quiet_NaN();
+        const std::vector<ChartSeries> series{
+            line(QStringLiteral("QK"), {{0, 100}, {1, 0}, {2, -5}, {3, 1}, {4, nan}})};
+        chart.setSeries(series);
+        QCOMPARE(chart.omittedCount(), 1); // Only the one that is not finite.
+        chart.setLook(logLook);
+        QCOMPARE(chart.omittedCount(), 3);
+        const auto* drawn =
+            dynamic_cast<QLineSeries*>(chart.findChild<QChartView*>()->chart()->series().value(0));
+        QVERIFY(drawn);
+        QCOMPARE(drawn->points(), (QList<QPointF>{{0, 2}, {3, 0}}));
+    }
+
+    void theWheelZoomsXAndWithShiftY()
+    {
+        LineChart chart;
+        prepare(chart);
+        chart.setSeries({line(QStringLiteral("QK"), {{0, 0}, {100, 10}})});
+        const QRectF full = chart.range();
+        const QPointF at = chart.positionOf({25, 5});
+        turnWheel(chart, at);
+        QCOMPARE(chart.range().width(), full.width() / 1.25);
+        QCOMPARE(chart.range().height(), full.height());
+        QVERIFY((chart.positionOf({25, 5}) - at).manhattanLength()
+                < 1e-6); // What is under the mouse stays there.
+        turnWheel(chart, at, Qt::ShiftModifier);
+        QCOMPARE(chart.range().height(), full.height() / 1.25);
+        QTest::mouseDClick(canvasOf(chart), Qt::LeftButton, {}, at.toPoint());
+        QTest::mouseRelease(canvasOf(chart), Qt::LeftButton, {},
+                            at.toPoint()); // Qt 6.4 leaves the button down.
+        QCOMPARE(chart.range(), full);
+    }
+
+    void readsTheNearestPoint()
+    {
+        LineChart chart;
+        prepare(chart);
+        chart.setLook(logLook);
+        chart.setSeries({line(QStringLiteral("QK"), {{0, 0}, {1, 100}, {2, 1}}),
+                         line(QStringLiteral("OV"), {{0, 3}, {2, 50}})});
+        QSignalSpy hovered(&chart, &LineChart::pointHovered);
+        QSignalSpy clicked(&chart, &LineChart::pointClicked);
+        const QPoint at = chart.positionOf({2, 50}).toPoint() + QPoint(-3, 2);
+        QTest::mouseMove(canvasOf(chart), at);
+        QTRY_COMPARE(hovered.count(), 1);
+        QCOMPARE(hovered[0], (QList<QVariant>{QStringLiteral("OV"), 1, QPointF(2, 50)}));
+        QTest::mouseClick(canvasOf(chart), Qt::LeftButton, {}, chart.positionOf({2, 1}).toPoint());
+        // The index is that of the given points, the one left out included.
+        QCOMPARE(clicked.value(0), (QList<QVariant>{QStringLiteral("QK"), 2}));
+    }
+
+    void unitsOfTheComplexPlaneAreEqual()
+    {
+        LineChart chart;
+        prepare(chart);
+        chart.setLook({.xTitle = {}, .yTitle = {}, .plane = ChartLook::Plane::Complex});
+        chart.setSeries({{QStringLiteral("OV"), {{0.1, 3}}, SeriesStyle::Points}});
+        const QPointF unit = chart.positionOf({1, 1}) - chart.positionOf({0, 0});
+        QVERIFY(std::abs(unit.x() + unit.y()) < 1e-9); // y grows downwards.
+        QVERIFY(unit.x() > 0);
+    }
+
+    void survivesWhateverItIsGiven()
+    {
+        const double nan = std::numeric_limits<double>::quiet_NaN();
+        for (const QVector<QPointF>& points :
+             {QVector<QPointF>{}, QVector<QPointF>{{0, 0}}, QVector<QPointF>{{nan, nan}},
+              QVector<QPointF>{{1, 5}, {2, 5}}, QVector<QPointF>{{0, 1e300}, {1, -1e300}}})
+            for (const ChartLook::Scale scale : {ChartLook::Scale::Linear, ChartLook::Scale::Log}) {
+                LineChart chart;
+                chart.setLook({.xTitle = {}, .yTitle = {}, .yScale = scale});
+                chart.setSeries({line(QStringLiteral("a"), points)});
+                chart.resize(200, 150);
+                QVERIFY(!chart.grab().isNull());
+                QVERIFY(chart.range().width() > 0 && chart.range().height() > 0);
+            }
+    }
+
+    void theFigureClipsLinesToThePlot()
+    {
+        QImage image(200, 100, QImage::Format_RGB32);
+        image.fill(Qt::white);
+        QPainter painter(&image);
+        const ChartFrame frame{.plot = QRectF(50, 20, 100, 60),
+                               .range = QRectF(0, 0, 10, 10),
+                               .look = {},
+                               .font = {},
+                               .colors = lightColors()};
+        paintChartSeries(painter, frame, line({}, {{-100, 5}, {100, 5}}), Qt::red, 0, 3);
+        paintChartSeries(painter, frame, line({}, {{5, -100}, {5, 100}}), Qt::red, 0, 3);
+        painter.end();
+        QCOMPARE(image.pixelColor(100, 30), QColor(Qt::red));
+        QCOMPARE(image.pixelColor(60, 50), QColor(Qt::red));
+        for (const QPoint outside : {QPoint(40, 50), QPoint(160, 50), QPoint(100, 10), QPoint(100, 90)})
+            QCOMPARE(image.pixelColor(outside), QColor(Qt::white));
+    }
+
+    void theDataAreTheGivenPoints()
+    {
+        LineChart chart;
+        chart.setLook(logLook);
+        chart.setSeries({line(QStringLiteral("QK"), {{0, 0.1}, {1, -2}})});
+        QStringList rows;
+        chart.forEachDataRow([&rows](const QStringList& row) { rows << row.join(u','); });
+        QCOMPARE(rows,
+                 (QStringList{QStringLiteral("series,index,singular value"), QStringLiteral("QK,0,0.1"),
+                              QStringLiteral("QK,1,-2")}));
+    }
+};
+
+QTEST_MAIN(SpectrumChartTest)
+#include "spectrum_chart_test.moc"

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "ui/theme.h"
+#include "ui/views/spectrum_chart.h"
+
+#include <QFont>
+#include <QRectF>
+
+class QPainter;
+
+namespace headwise::ui {
+
+/// One pair of axes on some device: where it is and which part of the data it shows.
+struct ChartFrame {
+    QRectF plot;  ///< Device units.
+    QRectF range; ///< Data units; y logarithmic on a log axis, top() the lowest.
+    ChartLook look;
+    QFont font; ///< Of labels.
+    const ThemeColors& colors;
+    double hairline = 1; ///< Width of grid and axes, device units.
+
+    QPointF map(const QPointF& point) const;
+    QPointF unmap(const QPointF& position) const;
+};
+
+/// The room that titles and labels take around the plot.
+QMarginsF chartMargins(const ChartLook& look, const QFont& font, const QPaintDevice* device);
+
+/// The range of `frame`, in the complex plane widened so that a unit is equally long on both axes.
+QRectF equalUnits(const ChartFrame& frame);
+
+/// A point as the axes show it; NaN where they cannot.
+QPointF shownPoint(const QPointF& point, const ChartLook& look);
+QColor seriesColor(int index, const ThemeColors& colors);
+
+void paintChartAxes(QPainter& painter, const ChartFrame& frame);
+void paintChartBaselines(QPainter& painter, const ChartFrame& frame,
+                         const std::vector<ChartBaseline>& baselines);
+void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
+                      const QColor& color, int shape, double lineWidth);
+/// Names in the colour of their line, top right inside the plot.
+void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
+void paintChartNote(QPainter& painter, const ChartFrame& frame, const QString& note);
+/// Classes differ also in shape: disc, square, diamond, triangle, in this order.
+void paintMarker(QPainter& painter, const QPointF& at, int shape, double size);
+
+} // namespace headwise::ui
