@@ -26,6 +26,24 @@ constexpr std::string_view description =
     "Exit codes: 0 good, 1 the answer is \"no\" (verify), 2 wrong usage or a refused request, 3 bad input,\n"
     "4 the system (input/output, memory, no display), 130 cancelled.";
 
+/// Shows a switch as "--[no-]name" and an option without what CLI11 adds to its type.
+class HelpFormat : public CLI::Formatter {
+public:
+    std::string make_option_name(const CLI::Option* option, bool isPositional) const override
+    {
+        const auto& names = option->get_lnames();
+        if (names.size() == 2 && names[1] == "no-" + names[0])
+            return "--[no-]" + names[0];
+        return CLI::Formatter::make_option_name(option, isPositional);
+    }
+    std::string make_option_opts(const CLI::Option* option) const override
+    {
+        return option->get_type_size() == 0 || option->get_type_name().empty()
+            ? ""
+            : " " + option->get_type_name();
+    }
+};
+
 struct GlobalOptions {
     std::string logLevel;
     bool progress = false;
@@ -33,6 +51,7 @@ struct GlobalOptions {
 
 void addGlobalOptions(CLI::App& root, GlobalOptions& options)
 {
+    root.formatter(std::make_shared<HelpFormat>());
     root.set_help_flag("-h,--help", "Says what a command does and ends");
     root.set_version_flag("--version", "headwise " + std::string(versionText()),
                           "Prints the version and ends");

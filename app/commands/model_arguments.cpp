@@ -1,5 +1,9 @@
 #include "app/commands/model_arguments.h"
 
+#include "core/io/tokenizer.h"
+
+#include <charconv>
+
 namespace headwise::app {
 namespace {
 
@@ -22,6 +26,24 @@ std::vector<std::string> splitAssignments(std::string_view text)
             parts.back() += c;
     }
     return parts;
+}
+
+/// "1,2, 3"
+std::vector<int> parseIds(const std::string& text)
+{
+    std::vector<int> ids;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (true) {
+        while (at != end && *at == ' ')
+            ++at;
+        const auto [next, code] = std::from_chars(at, end, ids.emplace_back());
+        if (code != std::errc() || (next != end && *next != ','))
+            throw CLI::ValidationError("--tokens", "'" + text + "' is no list of token ids as in 1,2,3");
+        if (next == end)
+            return ids;
+        at = next + 1;
+    }
 }
 
 void addSwitch(CLI::App& command, const std::string& name, ProcessingArguments::Switch& target,
@@ -72,7 +94,7 @@ std::shared_ptr<ModelArguments> addModelArguments(CLI::App& command)
         .add_option(
             "--set", arguments->sets,
             "Config keys that are missing or wrong in the file, as in n_heads=12,eps=1e-5; may be repeated")
-        ->type_name("KEY=VALUE,…")
+        ->type_name("KEY=VALUE,...")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     return arguments;
@@ -117,7 +139,7 @@ std::shared_ptr<Precision> addPrecisionOption(CLI::App& command)
                 *precision = name == "f64" ? Precision::Double : Precision::Single;
             },
             "f32 (the default) or f64: what is computed and written")
-        ->check(CLI::IsMember({"f32", "f64"}))
+        ->check(CLI::IsMember({"f32", "f64"}).description(""))
         ->type_name("f32|f64");
     return precision;
 }
@@ -126,7 +148,7 @@ void addThreadsOption(CLI::App& command, CommandContext& context)
 {
     command
         .add_option("--threads", context.threads, "At most this many threads; 0, the default: one per core")
-        ->check(CLI::Range(0, 4096))
+        ->check(CLI::Range(0, 4096).description(""))
         ->type_name("N");
 }
 
@@ -134,9 +156,10 @@ std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command)
 {
     auto arguments = std::make_shared<PromptArguments>();
     CLI::Option* tokens =
-        command.add_option("--tokens", arguments->tokens, "Token ids, as in 1,2,3; nothing is added to them")
-            ->delimiter(',')
-            ->expected(1)
+        command
+            .add_option_function<std::string>(
+                "--tokens", [arguments](const std::string& text) { arguments->tokens = parseIds(text); },
+                "Token ids, as in 1,2,3; nothing is added to them")
             ->type_name("IDS");
     command
         .add_option("--prompt", arguments->prompt,
@@ -144,6 +167,21 @@ std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command)
         ->type_name("TEXT")
         ->excludes(tokens);
     return arguments;
+}
+
+Result<std::vector<int>> promptIds(const PromptArguments& arguments, const ModelWeights& weights)
+{
+    if (!arguments.prompt)
+        return arguments.tokens;
+    const Result<Tokenizer> tokenizer = Tokenizer::open(weights.file().folder());
+    if (!tokenizer) {
+        if (tokenizer.error().code != ErrorCode::NotFound)
+            return tokenizer.error();
+        return Error{ErrorCode::NotFound,
+                     "There is no tokenizer.json in '" + weights.file().folder().string()
+                         + "', so --prompt cannot be encoded; give the ids with --tokens 1,2,3."};
+    }
+    return tokenizer->encode(*arguments.prompt);
 }
 
 } // namespace headwise::app

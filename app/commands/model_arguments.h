@@ -54,4 +54,8 @@ struct PromptArguments {
 };
 std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command);
 
+/// The ids of --tokens as they are, or of --prompt by the tokenizer beside the model; empty if neither was given.
+/// Errors: NotFound without a tokenizer; Unsupported, Corrupt, InvalidArgument as Tokenizer::encode.
+Result<std::vector<int>> promptIds(const PromptArguments& arguments, const ModelWeights& weights);
+
 } // namespace headwise::app

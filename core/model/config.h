@@ -68,6 +68,9 @@ struct ModelConfig {
         false; ///< x + attention(ln1 x) + mlp(ln2 x); ln1 serves both where the layer has no ln2.
     Activation activation = Activation::GeluNew;
 
+    /// What the config says of the biases b_Q, b_K, b_V, b_O and of those of the MLP; nothing: the file decides.
+    std::optional<bool> attentionBiases, mlpBiases;
+
     bool tiedEmbeddings = false; ///< W_U is W_Eᵀ in the file.
     bool isFloat64 = false;      ///< The file's matrices are float64, and so is what `process` writes.
     std::optional<int> bosTokenId;

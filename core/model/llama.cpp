@@ -65,8 +65,13 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     c.bosTokenId = reader.optionalId({"bos_token_id"});
     if (c.activation == Activation::SoluLn)
         reader.refuse("hidden_act", "a Llama has no norm inside its MLP");
-    const BiasPresence biases{reader.flag({"attention_bias"}, false), reader.flag({"mlp_bias"}, false),
-                              false};
+    const auto biasFlag = [&](const char* key) -> std::optional<bool> {
+        const bool value = reader.flag({key}, false);
+        return reader.isGiven(key) ? std::optional<bool>(value) : std::nullopt;
+    };
+    c.attentionBiases = biasFlag("attention_bias");
+    c.mlpBiases = biasFlag("mlp_bias");
+    const BiasPresence biases{c.attentionBiases.value_or(false), c.mlpBiases.value_or(false), false};
 
     reader.onlySupports("partial_rotary_factor", {"1"});
     reader.onlySupports("rope_interleaved", {"false"});
@@ -92,6 +97,20 @@ bool isBuffer(std::string_view name, std::size_t /*rank*/)
         || name.ends_with(".sin_cached") || name == "score.weight";
 }
 
+/// A bias is there if the config says so, and if it says nothing, if the file has it: some families' configs have no
+/// key for it. A bias that the config denies is left over, which the book refuses.
+bool hasBias(RecipeBook& book, const std::string& name, Eigen::Index size, std::optional<bool> announced)
+{
+    return announced ? *announced && book.require(name, {size}) : book.accept(name, {size});
+}
+
+void addBias(RecipeBook& book, const std::string& name, int layer, TensorKind kind, Eigen::Index size,
+             std::optional<bool> announced)
+{
+    if (hasBias(book, name, size, announced))
+        book.add(kind, layer, 0, name, layout::part(0, size));
+}
+
 /// One of q_proj, k_proj and v_proj: nn.Linear [heads·h, d].
 void addProjection(RecipeBook& book, const std::string& name, int layer, int heads, TensorKind weight,
                    TensorKind bias)
@@ -100,7 +119,7 @@ void addProjection(RecipeBook& book, const std::string& name, int layer, int hea
     if (book.require(name + ".weight", {heads * h, m}))
         for (int head = 0; head < heads; ++head)
             book.add(weight, layer, head, name + ".weight", {head * h * m, m, h, 1, m});
-    if (book.accept(name + ".bias", {heads * h}))
+    if (hasBias(book, name + ".bias", heads * h, book.config().attentionBiases))
         for (int head = 0; head < heads; ++head)
             book.add(bias, layer, head, name + ".bias", layout::part(head * h, h));
 }
@@ -126,14 +145,14 @@ void addLayer(RecipeBook& book, const std::string& block, int layer)
     if (book.require(output + ".weight", {m, width}))
         for (int head = 0; head < c.nHeads; ++head)
             book.add(TensorKind::W_O, layer, head, output + ".weight", {head * h, h, m, 1, width});
-    book.acceptVector(TensorKind::b_O, layer, output + ".bias", m);
+    addBias(book, output + ".bias", layer, TensorKind::b_O, m, c.attentionBiases);
     addLinear(book, block + "mlp.gate_proj", layer, m, f, TensorKind::W_gate);
     addLinear(book, block + "mlp.up_proj", layer, m, f, TensorKind::W_in);
     addLinear(book, block + "mlp.down_proj", layer, f, m, TensorKind::W_out);
-    book.acceptVector(TensorKind::b_gate, layer, block + "mlp.gate_proj.bias", f);
+    addBias(book, block + "mlp.gate_proj.bias", layer, TensorKind::b_gate, f, c.mlpBiases);
     // Inside the product: another place than the b_in of TransformerLens.
-    book.acceptVector(TensorKind::b_up, layer, block + "mlp.up_proj.bias", f);
-    book.acceptVector(TensorKind::b_out, layer, block + "mlp.down_proj.bias", m);
+    addBias(book, block + "mlp.up_proj.bias", layer, TensorKind::b_up, f, c.mlpBiases);
+    addBias(book, block + "mlp.down_proj.bias", layer, TensorKind::b_out, m, c.mlpBiases);
 }
 
 Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)

@@ -3,8 +3,12 @@
 #include "tests/support/matchers.h"
 #include "tests/support/toy_model.h"
 
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QTemporaryDir>
 
+#include <cstring>
 #include <fstream>
 
 using namespace headwise;
@@ -295,6 +299,62 @@ private slots:
         toy.tensors["transformer.h.0.attn.c_attn.weight"].shape = {45, 15};
         rewrite(toy);
         QVERIFY(test::failsWith(load(), ErrorCode::Unsupported, "nanoGPT"));
+    }
+
+    void opensAModelWithoutReadingItsNumbers()
+    {
+        // 64 GB of holes: reading any noticeable part of it would take minutes.
+        test::ToyOptions options = test::gpt2Options();
+        options.tied = true;
+        write(options);
+        const auto weights = load({{"n_embd", "15"}});
+        QVERIFY(test::isOk(weights));
+        const std::int64_t rows = std::int64_t{1} << 30, bytes = rows * 60;
+        std::ifstream small(folder() / "model.safetensors", std::ios::binary);
+        std::string text((std::istreambuf_iterator<char>(small)), {});
+        std::uint64_t length = 0;
+        std::memcpy(&length, text.data(), 8);
+        QByteArray header = QByteArray::fromStdString(text.substr(8, length)).trimmed();
+        QJsonObject json = QJsonDocument::fromJson(header).object();
+        qint64 end = 0;
+        for (const QString& name : json.keys()) {
+            QJsonObject tensor = json[name].toObject();
+            const QJsonArray offsets = tensor["data_offsets"].toArray();
+            qint64 size = offsets[1].toInteger() - offsets[0].toInteger();
+            if (name == "transformer.wte.weight") {
+                size = bytes;
+                tensor["shape"] = QJsonArray{qint64{rows}, 15};
+            }
+            tensor["data_offsets"] = QJsonArray{end, end + size};
+            end += size;
+            json[name] = tensor;
+        }
+        header = QJsonDocument(json).toJson(QJsonDocument::Compact);
+        length = static_cast<std::uint64_t>(header.size());
+        std::ofstream large(folder() / "model.safetensors", std::ios::binary);
+        large.write(reinterpret_cast<const char*>(&length), 8);
+        large.write(header.data(), header.size());
+        large.close();
+        std::filesystem::resize_file(folder() / "model.safetensors",
+                                     8 + length + static_cast<std::uint64_t>(end));
+        const auto huge = load({{"vocab_size", std::to_string(rows)}});
+        QVERIFY(test::isOk(huge));
+        QCOMPARE((*huge)->config().dVocab, static_cast<int>(rows));
+        QCOMPARE((*huge)->readRows<float>(Kind::W_E, rows - 1, 1).cols(), Eigen::Index{15});
+    }
+
+    void holdsTheFileAgainstWhatTheConfigSaysOfBiases()
+    {
+        test::ToyOptions options = test::llamaOptions();
+        options.qkvBias = true;
+        test::ToyModel toy = write(options);
+        const auto denied = load({{"attention_bias", "false"}});
+        QVERIFY(test::failsWith(denied, ErrorCode::Unsupported, "'model.layers.0.self_attn.q_proj.bias'"));
+        QVERIFY(test::isOk(load({{"attention_bias", "null"}}))); // says nothing: the file decides
+        for (int layer = 0; layer < options.nLayers; ++layer)
+            toy.tensors.erase("model.layers." + std::to_string(layer) + ".self_attn.k_proj.bias");
+        rewrite(toy);
+        QVERIFY(test::failsWith(load(), ErrorCode::NotFound, "'model.layers.1.self_attn.k_proj.bias'"));
     }
 
     void readsTheRealModels_data()
