@@ -1,5 +1,7 @@
 #include "ui/theme.h"
 
+#include "ui/icons.h"
+
 #include <QApplication>
 #include <QFontDatabase>
 #include <QGuiApplication>
@@ -49,6 +51,10 @@ QHeaderView::section { background: @base; color: @muted; border: none; border-bo
 QTableView, QListView, QTreeView { border: 1px solid @border; border-radius: 4px; background: @base; gridline-color: transparent; }
 QTableView::item { padding: 2px 8px; }
 QTableView:focus, QListView:focus, QTreeView:focus { border: 1px solid @accent; }
+QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid @muted; border-radius: 3px; background: @base; }
+QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
+QCheckBox::indicator:disabled { border-color: @border; }
+QCheckBox::indicator:focus { border: 2px solid @accent; }
 QFrame[card="true"] { background: @base; border: 1px solid @border; border-radius: 4px; }
 QLabel[role="heading"] { font-size: 12pt; font-weight: 600; }
 QLabel[role="secondary"] { color: @muted; font-size: 9pt; }
@@ -61,6 +67,8 @@ QLabel[role="error"] { color: @bad; }
     filled.replace(QStringLiteral("@window"), c.window.name());
     filled.replace(QStringLiteral("@muted"), c.muted.name());
     filled.replace(QStringLiteral("@accent"), c.accent.name());
+    filled.replace(QStringLiteral("@check"),
+                   c.dark ? QStringLiteral(":/check-dark.svg") : QStringLiteral(":/check-light.svg"));
     return filled.replace(QStringLiteral("@bad"), c.bad.name());
 }
 
@@ -169,6 +177,7 @@ void applyTheme(QApplication& application, ThemeMode mode)
     QFont font = QFontDatabase::systemFont(QFontDatabase::GeneralFont);
     font.setPointSize(10);
     QApplication::setFont(font);
+    QApplication::setWindowIcon(applicationIcon()); // Also loads the pictures the style sheet names.
     application.setStyleSheet(styleSheet(colors));
 }
 

@@ -73,7 +73,7 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
     }
     const double barWidth = colorBarExtent(m_scene.scale, Qt::Vertical, fonts.text, painter.device());
     if (style.colorBar)
-        area.setRight(area.right() - barWidth - gap);
+        area.setRight(area.right() - barWidth - gap - 3);
     const HeatmapRoom room = heatmapRoom(m_scene, area.size(), fonts, painter.device());
     QRectF cells = area.marginsRemoved(room.margins());
     if (m_shape == CellShape::Square)

@@ -115,9 +115,9 @@ void paintColumnLabels(QPainter& painter, const QRectF& cells, const HeatmapRoom
             continue;
         if (flat) {
             const QString shown = labels.at(column);
-            painter.drawText(
-                QPointF(x - metrics.horizontalAdvance(shown) / 2, cells.top() - gap - metrics.descent()),
-                shown);
+            const double width = metrics.horizontalAdvance(shown);
+            const double left = std::min(x - width / 2, std::max(cells.left(), cells.right() - width));
+            painter.drawText(QPointF(left, cells.top() - gap - metrics.descent()), shown);
             continue;
         }
         painter.save();
