@@ -1,17 +1,34 @@
 #include "core/io/hdf5_handle.h"
 
+#include "core/io/hdf5_heap.h"
+
 namespace headwise::hdf5 {
 
-std::unique_lock<std::mutex> lock()
+namespace {
+
+constexpr const char* referenceTag = "headwise: reference into the global heap";
+
+/// A conversion that HDF5 calls for variable length → our opaque type: the bytes stay what they are.
+herr_t keepReference(hid_t from, hid_t into, H5T_cdata_t* conversion, std::size_t /*count*/,
+                     std::size_t /*stride*/, std::size_t /*backgroundStride*/, void* /*values*/,
+                     void* /*background*/, hid_t /*transfer*/)
 {
-    static std::mutex mutex;
-    std::unique_lock<std::mutex> held(mutex);
-    static const herr_t silenced = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-    static_cast<void>(silenced);
-    return held;
+    if (conversion->command != H5T_CONV_INIT)
+        return 0;
+    conversion->need_bkg = H5T_BKG_NO;
+    char* tag = H5Tget_tag(into);
+    const bool isOurs = tag && std::string_view(tag) == referenceTag && H5Tget_size(from) == referenceBytes;
+    H5free_memory(tag);
+    return isOurs ? 0 : -1;
 }
 
-namespace {
+bool prepare()
+{
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    const Handle text = textType();
+    const Handle reference = referenceType();
+    return H5Tregister(H5T_PERS_SOFT, "headwise reference", text.get(), reference.get(), keepReference) >= 0;
+}
 
 herr_t takeInnermost(unsigned /*level*/, const H5E_error2_t* error, void* text)
 {
@@ -20,6 +37,15 @@ herr_t takeInnermost(unsigned /*level*/, const H5E_error2_t* error, void* text)
 }
 
 } // namespace
+
+std::unique_lock<std::mutex> lock()
+{
+    static std::mutex mutex;
+    std::unique_lock<std::mutex> held(mutex);
+    static const bool prepared = prepare();
+    static_cast<void>(prepared); // without it reading text fails, in a sentence
+    return held;
+}
 
 std::string lastError()
 {
@@ -74,6 +100,14 @@ Handle fileAccess()
         H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
     }
     return access;
+}
+
+Handle referenceType()
+{
+    Handle type(H5Tcreate(H5T_OPAQUE, referenceBytes), H5Tclose);
+    if (type)
+        H5Tset_tag(type.get(), referenceTag);
+    return type;
 }
 
 std::string_view trimmed(std::string_view path)

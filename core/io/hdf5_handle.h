@@ -62,11 +62,13 @@ private:
     Close m_close = nullptr;
 };
 
-Handle textType();                               ///< Variable-length UTF-8.
-Handle bytesType();                              ///< Variable-length u8.
-Handle boolType();                               ///< As h5py: enumeration FALSE = 0, TRUE = 1 of i8.
-Handle complexType(hid_t scalar);                ///< Compound (r, i).
-Handle fileAccess();                             ///< No locking; closing the file closes what is open in it.
+Handle textType();                ///< Variable-length UTF-8.
+Handle bytesType();               ///< Variable-length u8.
+Handle boolType();                ///< As h5py: enumeration FALSE = 0, TRUE = 1 of i8.
+Handle complexType(hid_t scalar); ///< Compound (r, i).
+Handle fileAccess();              ///< No locking; closing the file closes what is open in it.
+/// What stands in the file for a value of variable length, 16 bytes, read as they are: GlobalHeap knows what is behind them.
+Handle referenceType();
 std::string_view trimmed(std::string_view path); ///< Without slashes at its ends.
 
 /// The type of T in memory and, little-endian, in the file.

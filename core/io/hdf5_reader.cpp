@@ -1,8 +1,9 @@
 #include "core/io/hdf5.h"
 #include "core/io/hdf5_handle.h"
+#include "core/io/hdf5_heap.h"
+#include "core/io/mapped_file.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <new>
 #include <optional>
@@ -18,25 +19,6 @@ constexpr std::size_t maxEntries = 1'000'000; // of one group
 constexpr std::size_t maxChunkBytes = std::size_t(256) << 20;
 constexpr std::size_t deflateRatio = 1032;            // the most a deflated byte can become
 constexpr std::size_t attributeTextBytes = 16u << 20; // of one attribute
-
-/// What HDF5 may allocate for text of variable length; beyond it the library gets no memory and fails.
-struct TextBudget {
-    std::size_t left;
-};
-
-void* allocateText(std::size_t size, void* budget)
-{
-    auto& room = *static_cast<TextBudget*>(budget);
-    if (size > room.left)
-        return nullptr;
-    room.left -= size;
-    return std::malloc(std::max<std::size_t>(size, 1));
-}
-
-void freeText(void* block, void* /*budget*/)
-{
-    std::free(block);
-}
 
 herr_t collectName(hid_t /*group*/, const char* name, const H5L_info_t* info, void* names)
 {
@@ -136,6 +118,8 @@ std::string printed(const std::vector<std::size_t>& shape)
 struct Hdf5Reader::File {
     std::filesystem::path path;
     std::size_t bytes = 0;
+    std::optional<MappedFile> mapped;
+    std::unique_ptr<hdf5::GlobalHeap> heap; // of `mapped`
     Handle id;
 
     struct Dataset {
@@ -160,6 +144,10 @@ struct Hdf5Reader::File {
     Result<Dataset> openDataset(std::string_view name) const;
     Result<Done> checkLayout(std::string_view name, const Dataset& dataset) const;
     Result<std::vector<std::string>> readVariable(std::string_view name, Hdf5Kind wanted) const;
+    std::optional<std::vector<std::string>> behind(std::span<const std::byte> references,
+                                                   Hdf5Kind wanted) const;
+    std::optional<Hdf5Attribute> readAttribute(hid_t object, const std::string& name) const;
+    std::optional<Hdf5Attribute> readTextAttribute(hid_t attribute, std::size_t count, bool isScalar) const;
 };
 
 Hdf5Reader::Hdf5Reader(std::shared_ptr<File> file)
@@ -186,7 +174,11 @@ Result<Hdf5Reader> Hdf5Reader::open(const std::filesystem::path& path)
         return Error{ErrorCode::Corrupt, "'" + path.string() + "' is not a file."};
     auto file = std::make_shared<File>();
     file->path = path;
-    file->bytes = std::filesystem::file_size(path, error);
+    Result<MappedFile> mapped = MappedFile::open(path);
+    if (!mapped)
+        return mapped.error();
+    file->mapped = std::move(mapped).value();
+    file->bytes = file->mapped->bytes().size();
 
     const auto held = hdf5::lock();
     const htri_t recognised = H5Fis_hdf5(path.c_str());
@@ -200,6 +192,17 @@ Result<Hdf5Reader> Hdf5Reader::open(const std::filesystem::path& path)
         return Error{ErrorCode::Corrupt,
                      "'" + path.string() + "' is damaged or was not written to its end: " + hdf5::lastError()
                          + "."};
+    const Handle creation(H5Fget_create_plist(id.get()), H5Pclose);
+    hsize_t userBlock = 0;
+    std::size_t addressSize = 0;
+    std::size_t lengthSize = 0;
+    H5Pget_userblock(creation.get(), &userBlock);
+    H5Pget_sizes(creation.get(), &addressSize, &lengthSize);
+    if (userBlock != 0 || addressSize != 8 || lengthSize != 8)
+        return Error{ErrorCode::Unsupported,
+                     "'" + path.string()
+                         + "' is an HDF5 file with a user block or with addresses other than 64 bits."};
+    file->heap = std::make_unique<hdf5::GlobalHeap>(file->mapped->bytes());
     file->id = std::move(id);
     return Hdf5Reader(std::move(file));
 }
@@ -372,39 +375,32 @@ Result<std::vector<std::string>> Hdf5Reader::File::readVariable(std::string_view
                                                : "is not bytes of variable length");
     if (const Result<Done> checked = checkLayout(name, *dataset); !checked)
         return checked.error();
-    std::vector<std::string> rows;
     if (dataset->count == 0)
-        return rows;
-
-    // Every row is stored once, so together they cannot be longer than the file (and a NUL each).
-    TextBudget budget{bytes + dataset->count};
-    const Handle transfer(H5Pcreate(H5P_DATASET_XFER), H5Pclose);
-    H5Pset_vlen_mem_manager(transfer.get(), allocateText, &budget, freeText, &budget);
-    const Handle space(H5Dget_space(dataset->id.get()), H5Sclose);
-    const auto fetch = [&](hid_t type, void* buffer) {
-        return H5Dread(dataset->id.get(), type, H5S_ALL, H5S_ALL, transfer.get(), buffer) >= 0;
-    };
-    const auto unreadable = [&] {
+        return std::vector<std::string>();
+    const Handle type = hdf5::referenceType();
+    std::vector<std::byte> references(dataset->count * hdf5::referenceBytes);
+    if (H5Dread(dataset->id.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, references.data()) < 0)
         return fails(ErrorCode::Corrupt, name, "cannot be read: " + hdf5::lastError());
-    };
-    rows.reserve(dataset->count);
-    if (wanted == Hdf5Kind::Texts) {
-        const Handle type = hdf5::textType();
-        H5Tset_cset(type.get(), H5Tget_cset(dataset->type.get()));
-        std::vector<char*> pointers(dataset->count, nullptr);
-        if (!fetch(type.get(), pointers.data()))
-            return unreadable();
-        for (const char* pointer : pointers)
-            rows.emplace_back(pointer ? pointer : "");
-        H5Dvlen_reclaim(type.get(), space.get(), transfer.get(), pointers.data());
-    } else {
-        const Handle type = hdf5::bytesType();
-        std::vector<hvl_t> pointers(dataset->count, hvl_t{0, nullptr});
-        if (!fetch(type.get(), pointers.data()))
-            return unreadable();
-        for (const hvl_t& pointer : pointers)
-            rows.emplace_back(static_cast<const char*>(pointer.p), pointer.p ? pointer.len : 0);
-        H5Dvlen_reclaim(type.get(), space.get(), transfer.get(), pointers.data());
+    std::optional<std::vector<std::string>> rows = behind(references, wanted);
+    if (!rows)
+        return fails(ErrorCode::Corrupt, name, "points to text that is not in the file");
+    return std::move(*rows);
+}
+
+/// The rows that references point to; text ends at a NUL, if it has one.
+std::optional<std::vector<std::string>> Hdf5Reader::File::behind(std::span<const std::byte> references,
+                                                                 Hdf5Kind wanted) const
+{
+    std::vector<std::string> rows;
+    rows.reserve(references.size() / hdf5::referenceBytes);
+    heap->restart();
+    for (; !references.empty(); references = references.subspan(hdf5::referenceBytes)) {
+        std::optional<std::string> row = heap->at(references.data());
+        if (!row)
+            return std::nullopt;
+        if (wanted == Hdf5Kind::Texts)
+            row->resize(std::min(row->size(), row->find('\0')));
+        rows.push_back(std::move(*row));
     }
     return rows;
 }
@@ -423,25 +419,6 @@ Result<std::vector<std::string>> Hdf5Reader::readBytes(std::string_view path) co
 
 namespace {
 
-std::optional<Hdf5Attribute> readTextAttribute(hid_t attribute, hid_t type, std::size_t count, bool isScalar)
-{
-    if (count > attributeTextBytes / sizeof(char*) || H5Aget_storage_size(attribute) < count)
-        return std::nullopt;
-    std::vector<char*> pointers(count, nullptr);
-    std::vector<std::string> texts;
-    const Handle memory = hdf5::textType();
-    H5Tset_cset(memory.get(), H5Tget_cset(type));
-    if (count > 0 && H5Aread(attribute, memory.get(), pointers.data()) < 0)
-        return std::nullopt;
-    for (char* pointer : pointers) {
-        texts.emplace_back(pointer ? pointer : "");
-        H5free_memory(pointer);
-    }
-    if (isScalar)
-        return Hdf5Attribute(std::move(texts.front()));
-    return Hdf5Attribute(std::move(texts));
-}
-
 template <typename T>
 std::optional<Hdf5Attribute> readNumberAttribute(hid_t attribute)
 {
@@ -452,7 +429,26 @@ std::optional<Hdf5Attribute> readNumberAttribute(hid_t attribute)
     return Hdf5Attribute(value);
 }
 
-std::optional<Hdf5Attribute> readAttribute(hid_t object, const std::string& name)
+} // namespace
+
+std::optional<Hdf5Attribute> Hdf5Reader::File::readTextAttribute(hid_t attribute, std::size_t count,
+                                                                 bool isScalar) const
+{
+    if (count > attributeTextBytes / hdf5::referenceBytes)
+        return std::nullopt;
+    std::vector<std::byte> references(count * hdf5::referenceBytes);
+    const Handle type = hdf5::referenceType();
+    if (count > 0 && H5Aread(attribute, type.get(), references.data()) < 0)
+        return std::nullopt;
+    auto texts = behind(references, Hdf5Kind::Texts);
+    if (!texts)
+        return std::nullopt;
+    if (isScalar)
+        return Hdf5Attribute(std::move(texts->front()));
+    return Hdf5Attribute(std::move(*texts));
+}
+
+std::optional<Hdf5Attribute> Hdf5Reader::File::readAttribute(hid_t object, const std::string& name) const
 {
     const Handle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose);
     const Handle type(attribute ? H5Aget_type(attribute.get()) : H5I_INVALID_HID, H5Tclose);
@@ -464,7 +460,7 @@ std::optional<Hdf5Attribute> readAttribute(hid_t object, const std::string& name
     if (!count)
         return std::nullopt;
     if (H5Tis_variable_str(type.get()) > 0 && shape->size() <= 1)
-        return readTextAttribute(attribute.get(), type.get(), *count, shape->empty());
+        return readTextAttribute(attribute.get(), *count, shape->empty());
     if (*count != 1)
         return std::nullopt;
     if (isBool(type.get())) {
@@ -480,8 +476,6 @@ std::optional<Hdf5Attribute> readAttribute(hid_t object, const std::string& name
     }
 }
 
-} // namespace
-
 Result<Hdf5Attributes> Hdf5Reader::attributes(std::string_view path) const
 {
     const auto held = hdf5::lock();
@@ -494,7 +488,7 @@ Result<Hdf5Attributes> Hdf5Reader::attributes(std::string_view path) const
                              "has attributes that cannot be listed: " + hdf5::lastError());
     Hdf5Attributes attributes;
     for (const std::string& name : names)
-        if (auto value = readAttribute(object->get(), name))
+        if (auto value = m_file->readAttribute(object->get(), name))
             attributes.emplace(name, std::move(*value));
     return attributes;
 }
