@@ -1,0 +1,210 @@
+#include "app/commands/export_figure.h"
+
+#include "ui/figure_export.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/heatmap_view.h"
+#include "ui/views/spectrum_chart.h"
+
+#include <QApplication>
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <map>
+
+namespace headwise::app {
+namespace {
+
+using ui::text;
+
+QStringList texts(const std::vector<std::string>& list)
+{
+    QStringList result;
+    for (const std::string& item : list)
+        result.append(text(item));
+    return result;
+}
+
+/// The tokens with the strongest entries, each with its k strongest partners: as many rows as the page has.
+class TokenTableFigure : public ui::FigureSource {
+public:
+    explicit TokenTableFigure(const ViewData& view)
+        : m_view(view)
+    {
+        for (const std::vector<std::string>& row : view.table.rows)
+            if (row[directionColumn] == "row" && row[endColumn] == "top")
+                m_rows[row[ofIdColumn]].push_back(&row);
+        for (const auto& [id, cells] : m_rows)
+            m_order.push_back(&cells);
+        std::stable_sort(m_order.begin(), m_order.end(),
+                         [](const Cells* a, const Cells* b) { return strength(*a) > strength(*b); });
+    }
+
+    void paintFigure(QPainter& painter, const QSizeF& size, const ui::FigureStyle& style) const override
+    {
+        QFont font = ui::tokenFont();
+        font.setPointSizeF(style.fontSize);
+        painter.setFont(font);
+        const double lineHeight = QFontMetricsF(font, painter.device()).height() * 1.2;
+        double y = 0;
+        if (style.title) {
+            painter.setPen(ui::lightColors().text);
+            painter.drawText(QRectF(0, y, size.width(), lineHeight), Qt::AlignVCenter, figureTitle());
+            y += lineHeight * 1.3;
+        }
+        for (const Cells* cells : m_order) {
+            if (y + lineHeight > size.height())
+                break;
+            paintRow(painter, QRectF(0, y, size.width(), lineHeight), *cells);
+            y += lineHeight;
+        }
+    }
+
+    void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override
+    {
+        writeRow(texts(m_view.table.columns));
+        for (const std::vector<std::string>& row : m_view.table.rows)
+            writeRow(texts(row));
+    }
+
+private:
+    using Cells = std::vector<const std::vector<std::string>*>;
+    static constexpr std::size_t directionColumn = 0, ofIdColumn = 1, ofTokenColumn = 2, endColumn = 3,
+                                 tokenColumn = 6, valueColumn = 7;
+
+    static double strength(const Cells& cells) { return text(cells.front()->at(valueColumn)).toDouble(); }
+
+    void paintRow(QPainter& painter, const QRectF& area, const Cells& cells) const
+    {
+        const QFontMetricsF metrics(painter.font(), painter.device());
+        const double gap = metrics.horizontalAdvance(QLatin1Char(' '));
+        const double width = area.width() / static_cast<double>(cells.size() + 1);
+        const auto cell = [&](std::size_t column) {
+            return QRectF(area.left() + static_cast<double>(column) * width, area.top(), width - gap,
+                          area.height());
+        };
+        painter.setPen(ui::lightColors().text);
+        painter.drawText(
+            cell(0), Qt::AlignVCenter,
+            metrics.elidedText(text(cells.front()->at(ofTokenColumn)), Qt::ElideRight, width - gap));
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            const QString value = ui::number(text(cells[i]->at(valueColumn)).toDouble());
+            const double room = width - 2 * gap - metrics.horizontalAdvance(value);
+            painter.setPen(ui::lightColors().text);
+            painter.drawText(cell(i + 1), Qt::AlignVCenter,
+                             metrics.elidedText(text(cells[i]->at(tokenColumn)), Qt::ElideRight, room));
+            painter.setPen(ui::lightColors().muted);
+            painter.drawText(cell(i + 1), Qt::AlignVCenter | Qt::AlignRight, value);
+        }
+    }
+
+    const ViewData& m_view;
+    std::map<std::string, Cells> m_rows; // by the id of the token they belong to
+    std::vector<const Cells*> m_order;   // strongest first
+};
+
+Result<Done> write(ui::FigureSource& source, const ViewData& view, const std::filesystem::path& file,
+                   const FigureSize& size)
+{
+    const QString name = text(file.string());
+    const Result<ui::FigureFormat> format = ui::figureFormatOf(name);
+    if (!format)
+        return format.error();
+    ui::Provenance provenance;
+    for (const auto& [key, value] : view.provenance)
+        provenance.append({text(key), text(value)});
+    source.setFigureTitle(text(view.title));
+    source.setProvenance(provenance);
+    ui::FigureSettings settings;
+    settings.format = *format;
+    settings.width = size.width;
+    settings.height = size.height;
+    settings.dpi = size.dpi;
+    return ui::exportFigure(source, name, settings);
+}
+
+Result<Done> writeHeatmap(const ViewData& view, const std::filesystem::path& file, const FigureSize& size)
+{
+    const auto rows = static_cast<Eigen::Index>(view.shape[0]);
+    const auto columns = static_cast<Eigen::Index>(view.shape[1]);
+    auto matrix = std::make_shared<Eigen::MatrixXf>(rows, columns);
+    std::visit(
+        [&]<typename T>(const std::vector<T>& values) {
+            if constexpr (std::is_arithmetic_v<T>)
+                for (Eigen::Index r = 0; r < rows; ++r)
+                    for (Eigen::Index c = 0; c < columns; ++c)
+                        (*matrix)(r, c) =
+                            static_cast<float>(values[static_cast<std::size_t>(r * columns + c)]);
+        },
+        view.values);
+    const bool isNegative = (matrix->array() < 0).any() || (view.range && view.range->first < 0);
+    const ColorMap map = isNegative ? ColorMap::Signed : ColorMap::Viridis;
+    ui::HeatmapView heatmap;
+    heatmap.setMatrix(matrix);
+    heatmap.setRowAxis(ui::labelledAxis(text(view.rowAxis), texts(view.rowLabels)));
+    heatmap.setColumnAxis(ui::labelledAxis(text(view.columnAxis), texts(view.columnLabels)));
+    heatmap.setColorScale(fitted(map, *matrix));
+    return write(heatmap, view, file, size);
+}
+
+/// One series per column; complex values in their plane.
+Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file, const FigureSize& size)
+{
+    const std::size_t columns = view.shape[1];
+    std::vector<ui::ChartSeries> series(columns);
+    std::visit(
+        [&]<typename T>(const std::vector<T>& values) {
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                QVector<QPointF>& points = series[i % columns].points;
+                if constexpr (std::is_arithmetic_v<T>)
+                    points.append({static_cast<double>(i / columns), static_cast<double>(values[i])});
+                else
+                    points.append(
+                        {static_cast<double>(values[i].real()), static_cast<double>(values[i].imag())});
+            }
+        },
+        view.values);
+    const bool isPlane = view.kind == ViewKind::Points;
+    for (std::size_t c = 0; c < columns; ++c) {
+        series[c].name = columns == 1 ? QString() : text(view.columnLabels[c]);
+        series[c].style = isPlane ? ui::SeriesStyle::Points : ui::SeriesStyle::Line;
+    }
+    ui::ChartLook look;
+    look.xTitle = isPlane ? QStringLiteral("real part") : text(view.rowAxis);
+    look.yTitle = isPlane ? QStringLiteral("imaginary part") : text(view.valueName);
+    look.plane = isPlane ? ui::ChartLook::Plane::Complex : ui::ChartLook::Plane::Free;
+    // The circuits of one head differ by orders of magnitude.
+    look.yScale = view.name == "spectrum" ? ui::ChartLook::Scale::Log : ui::ChartLook::Scale::Linear;
+    ui::LineChart chart;
+    chart.setLook(look);
+    chart.setSeries(series);
+    return write(chart, view, file, size);
+}
+
+} // namespace
+
+Result<Done> exportFigure(const ViewData& view, const std::filesystem::path& file, const FigureSize& size)
+{
+    if (view.kind == ViewKind::Numbers)
+        return Error{
+            ErrorCode::InvalidArgument,
+            "'" + view.name + "' has " + std::to_string(view.shape.size())
+                + " dimensions and no picture; write it as .csv, .tsv or .npy, or name a head with --head."};
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    char program[] = "headwise";
+    char* arguments[] = {program, nullptr};
+    int count = 1;
+    QApplication application(count, arguments);
+    ui::applyTheme(application, ui::ThemeMode::Light);
+    switch (view.kind) {
+    case ViewKind::Heatmap: return writeHeatmap(view, file, size);
+    case ViewKind::TokenTable: {
+        TokenTableFigure table(view);
+        return write(table, view, file, size);
+    }
+    default: return writeChart(view, file, size);
+    }
+}
+
+} // namespace headwise::app
