@@ -1,0 +1,169 @@
+#include "core/circuits/circuits.h"
+
+#include "core/model/forward.h"
+#include "tests/support/analysed.h"
+
+using namespace headwise;
+using test::ToyOptions;
+
+class CircuitsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void factorsMultiplyToTheirDefinitions()
+    {
+        for (const ToyOptions& options : {ToyOptions(), test::gpt2Options(), test::llamaOptions()}) {
+            const Circuits circuits = test::toyCircuits(options);
+            const auto tokens = test::tokensOf(circuits);
+            const auto exact = test::tokensOf(circuits, Embedding::Raw, Precision::F64);
+            for (const HeadId head : {HeadId{0, 0}, HeadId{1, circuits.config().nHeads - 1}}) {
+                for (const CircuitKind kind : circuitKinds) {
+                    const Matrix<double> dense = test::denseCircuit(circuits, kind, head);
+                    QVERIFY(test::isClose(circuits.circuit<float>(kind, head, tokens.get()).dense(), dense,
+                                          1e-5));
+                    QVERIFY(test::isClose(circuits.circuit<double>(kind, head, tokens.get()).dense(), dense,
+                                          1e-6));
+                    QVERIFY(test::isClose(circuits.circuit<double>(kind, head, exact.get()).dense(), dense,
+                                          1e-12));
+                }
+            }
+        }
+    }
+
+    void aGroupedHeadReadsTheKeysOfItsGroup()
+    {
+        const Circuits circuits =
+            test::toyCircuits(test::llamaOptions(), test::noProcessing()); // 6 heads over 2 key/value heads
+        const auto& file = circuits.weights().original();
+        for (int head = 0; head < 6; ++head) {
+            const Matrix<double> W_K = file.read<double>(TensorKind::W_K, 1, head / 3);
+            const Matrix<double> W_Q = file.read<double>(TensorKind::W_Q, 1, head);
+            QVERIFY(test::isClose(circuits.qk({1, head}).dense(), W_Q * W_K.transpose(), 1e-12));
+        }
+    }
+
+    void gramProductsAreThoseOfTheWholeMatrices()
+    {
+        const Circuits circuits = test::circuitsOf(test::testData("models/stories260k"));
+        const auto tokens = test::tokensOf(circuits);
+        const Matrix<double> E = tokens->E.cast<double>();
+        const Matrix<double> W_U = tokens->W_U.cast<double>();
+        QVERIFY(test::isClose(tokens->EtE, E.transpose() * E, 1e-13));
+        QVERIFY(test::isClose(tokens->UUt, W_U * W_U.transpose(), 1e-13));
+        QVERIFY(test::isClose(tokens->UE, W_U * E, 1e-13));
+        QVERIFY(test::isClose(E, circuits.weights().W_E<double>(0, 512), 1e-7));
+    }
+
+    // Without positions, a prompt of one token is exactly "attention locked to self": the forward pass is the oracle.
+    void theEffectiveEmbeddingIsTheResidualAfterLayer0OfAOneTokenPrompt_data()
+    {
+        QTest::addColumn<ToyOptions>("options");
+        ToyOptions plain;
+        plain.positional = "none";
+        QTest::newRow("serial, LayerNorm, biases") << plain;
+        ToyOptions parallel = plain;
+        parallel.parallel = true;
+        QTest::newRow("parallel") << parallel;
+        ToyOptions shared = parallel;
+        shared.sharedNorm = true;
+        QTest::newRow("parallel, one norm") << shared;
+        ToyOptions attention = plain;
+        attention.attnOnly = true;
+        QTest::newRow("attention only") << attention;
+        for (const char* activation : {"relu", "gelu", "silu", "solu_ln"}) {
+            ToyOptions other = plain;
+            other.activation = activation;
+            QTest::newRow(activation) << other;
+        }
+        ToyOptions gated = plain;
+        gated.gatedMlp = true;
+        gated.gateBias = true;
+        gated.normalization = "RMS";
+        gated.activation = "silu";
+        QTest::newRow("gated, RMS") << gated;
+        QTest::newRow("llama, rotary, grouped") << test::llamaOptions();
+    }
+    void theEffectiveEmbeddingIsTheResidualAfterLayer0OfAOneTokenPrompt()
+    {
+        QFETCH(ToyOptions, options);
+        for (const ProcessingWish& wish : {ProcessingWish(), test::noProcessing()}) {
+            const Circuits circuits = test::toyCircuits(options, wish);
+            const auto tokens = test::tokensOf(circuits, Embedding::Effective);
+            const int V = circuits.config().dVocab;
+            Matrix<double> expected(V, circuits.config().dModel);
+            Matrix<double> raw(V, circuits.config().dModel);
+            for (int token = 0; token < V; ++token) {
+                const std::vector<int> prompt{token};
+                const auto run = forward<double>(circuits.weights(), prompt, Task{});
+                QVERIFY(test::isOk(run));
+                expected.row(token) = run->residuals[1].row(0);
+                raw.row(token) = run->residuals[0].row(0);
+            }
+            QVERIFY(test::isClose(tokens->E, expected, 1e-5));
+            QVERIFY(test::isClose(tokens->embeddingOf(0), raw, 1e-6)); // layer 0 always uses raw
+            QVERIFY(test::isClose(tokens->embeddingOf(1), expected, 1e-5));
+            QVERIFY(test::isClose(tokens->layer0EtE, raw.transpose() * raw, 1e-6));
+        }
+    }
+
+    void mlp0IsWhatTheMlpAddsAndUnembedIsTheTransposedUnembedding()
+    {
+        ToyOptions options;
+        options.positional = "none";
+        options.parallel = true; // so that the MLP reads the embedding itself and the parts add up
+        const Circuits circuits = test::toyCircuits(options);
+        const auto all = test::tokensOf(circuits, Embedding::Effective);
+        const auto mlp = test::tokensOf(circuits, Embedding::Mlp0);
+        const auto& weights = circuits.weights();
+        Matrix<double> attention = Matrix<double>::Zero(11, 7);
+        Matrix<double> x = weights.W_E<double>(0, 11);
+        const auto norm = weights.ln1<double>(0);
+        for (Eigen::Index t = 0; t < 11; ++t) { // by hand: LayerNorm without parameters after folding
+            RowVector<double> row = x.row(t).array() - x.row(t).mean();
+            row /= std::sqrt(row.squaredNorm() / 7 + norm.eps);
+            attention.row(t) = weights.b_O<double>(0);
+            for (int h = 0; h < 3; ++h) {
+                const auto w = weights.head<double>({0, h});
+                attention.row(t) += (row * w.W_V + w.b_V) * w.W_O;
+            }
+        }
+        QVERIFY(test::isClose(mlp->E, all->E.cast<double>() - x - attention, 1e-5));
+        QCOMPARE(mlp->layer0E.size(), Eigen::Index(0));
+        const auto unembed = test::tokensOf(circuits, Embedding::Unembed);
+        QVERIFY(test::isClose(unembed->E, weights.W_U<double>(0, 11).transpose(), 1e-6));
+    }
+
+    void refusesAnMlpEmbeddingWithoutAnMlp()
+    {
+        ToyOptions options;
+        options.attnOnly = true;
+        const Circuits circuits = test::toyCircuits(options);
+        QVERIFY(test::failsWith(tokenSide(circuits, Embedding::Mlp0, Task{}), ErrorCode::InvalidArgument,
+                                "mlp0"));
+    }
+
+    void namesEmbeddingsAndCircuitsAsTheCommandLineDoes()
+    {
+        for (const Embedding embedding :
+             {Embedding::Raw, Embedding::Effective, Embedding::Mlp0, Embedding::Unembed})
+            QVERIFY(parseEmbedding(embeddingName(embedding)) == embedding);
+        QVERIFY(!parseEmbedding("Raw"));
+        QVERIFY(embeddingName(Embedding::Mlp0) == "mlp0" && circuitName(CircuitKind::FullOv) == "full_ov");
+    }
+
+    void theTokenSideStopsWhenAsked()
+    {
+        const Circuits circuits = test::toyCircuits({});
+        std::stop_source stop;
+        stop.request_stop();
+        Task task;
+        task.stop = stop.get_token();
+        QVERIFY(
+            test::failsWith(tokenSide(circuits, Embedding::Raw, task), ErrorCode::Cancelled, "cancelled"));
+    }
+};
+
+Q_DECLARE_METATYPE(headwise::test::ToyOptions)
+
+QTEST_APPLESS_MAIN(CircuitsTest)
+#include "circuits_test.moc"
