@@ -26,7 +26,7 @@ QStringList texts(const std::vector<std::string>& list)
     return result;
 }
 
-/// The tokens with the strongest entries, each with its k strongest partners: as many rows as the page has.
+/// The tokens with the strongest entries, each with its five strongest partners: as many rows as the page has.
 class TokenTableFigure : public ui::FigureSource {
 public:
     explicit TokenTableFigure(const ViewData& view)
@@ -73,13 +73,16 @@ private:
     static constexpr std::size_t directionColumn = 0, ofIdColumn = 1, ofTokenColumn = 2, endColumn = 3,
                                  tokenColumn = 6, valueColumn = 7;
 
+    static constexpr std::size_t mostColumns = 5; // beside the token itself: more cannot be read
+
     static double strength(const Cells& cells) { return text(cells.front()->at(valueColumn)).toDouble(); }
 
     void paintRow(QPainter& painter, const QRectF& area, const Cells& cells) const
     {
         const QFontMetricsF metrics(painter.font(), painter.device());
         const double gap = metrics.horizontalAdvance(QLatin1Char(' '));
-        const double width = area.width() / static_cast<double>(cells.size() + 1);
+        const std::size_t shown = std::min(cells.size(), mostColumns);
+        const double width = area.width() / static_cast<double>(shown + 1);
         const auto cell = [&](std::size_t column) {
             return QRectF(area.left() + static_cast<double>(column) * width, area.top(), width - gap,
                           area.height());
@@ -88,7 +91,7 @@ private:
         painter.drawText(
             cell(0), Qt::AlignVCenter,
             metrics.elidedText(text(cells.front()->at(ofTokenColumn)), Qt::ElideRight, width - gap));
-        for (std::size_t i = 0; i < cells.size(); ++i) {
+        for (std::size_t i = 0; i < shown; ++i) {
             const QString value = ui::number(text(cells[i]->at(valueColumn)).toDouble());
             const double room = width - 2 * gap - metrics.horizontalAdvance(value);
             painter.setPen(ui::lightColors().text);
@@ -114,7 +117,7 @@ Result<Done> write(ui::FigureSource& source, const ViewData& view, const std::fi
     ui::Provenance provenance;
     for (const auto& [key, value] : view.provenance)
         provenance.append({text(key), text(value)});
-    source.setFigureTitle(text(view.title));
+    source.setFigureTitle(text(view.title + " (" + view.subtitle + ")"));
     source.setProvenance(provenance);
     ui::FigureSettings settings;
     settings.format = *format;

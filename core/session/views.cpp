@@ -89,12 +89,21 @@ Error missing(std::string_view path, std::string_view analyses)
                 + std::string(analyses) + " makes it."};
 }
 
+void noteEmbedding(ViewData& view, const ResultArray& array)
+{
+    const auto embedding = array.attributes.find("embedding");
+    if (embedding != array.attributes.end())
+        if (const auto* name = std::get_if<std::string>(&embedding->second))
+            view.embedding = *name;
+}
+
 void describe(ViewData& view, const ResultArray& array)
 {
     view.valueName = array.title.empty() ? array.path : array.title;
     view.unit = array.unit;
     view.definition = array.definition;
     view.range = array.range;
+    noteEmbedding(view, array);
 }
 
 /// The part of an array [layer, head, …] that belongs to one head.
@@ -175,6 +184,7 @@ Result<ViewData> circuitsView(const Session& session, HeadId head, std::string_v
         if (!array || (!columns.empty() && array->values.index() != columns[0]->values.index()))
             continue;
         columns.push_back(array);
+        noteEmbedding(view, *array);
         view.columnLabels.emplace_back(circuit);
         view.definition +=
             (view.definition.empty() ? "" : "; ") + std::string(circuit) + ": " + array->definition;
@@ -304,11 +314,14 @@ void addProvenance(ViewData& view, const Session& session, std::optional<HeadId>
                        {"source", session.model.source},
                        {"sha256", session.model.sha256},
                        {"weights", steps.empty() ? "raw" : "processed: " + steps},
-                       {"embedding", session.embedding},
+                       {"embedding", view.embedding},
                        {"view", view.name},
                        {"definition", view.definition},
                        {"headwise", session.headwiseVersion},
                        {"session", session.modified}};
+    view.subtitle = session.model.name + ", " + (steps.empty() ? "raw" : "processed") + " weights"
+        + (view.embedding.empty() ? "" : ", " + view.embedding + " embedding");
+    std::erase_if(view.provenance, [](const auto& entry) { return entry.second.empty(); });
     if (head)
         view.provenance.insert(view.provenance.end() - 3, {"head", headLabel(*head)});
 }
@@ -320,6 +333,8 @@ std::string arrayOfView(const std::string& name)
         return "spectra/" + name.substr(5) + "/frobenius_norm";
     if (name.starts_with("composition_"))
         return "composition/" + name.substr(12);
+    if (name == "position")
+        return "analyses/position_kernel/mean_score";
     return name.find('/') == std::string::npos ? "scores/" + name : name;
 }
 
@@ -356,6 +371,7 @@ Result<ViewData> namedView(const Session& session, const std::string& name, std:
         return missing("/" + path,
                        name.starts_with("norm_")              ? "spectra"
                            : name.starts_with("composition_") ? "composition"
+                           : name == "position"               ? "position_kernel"
                                                               : "all");
     return arrayView(session, *array, head);
 }
@@ -377,6 +393,7 @@ const std::vector<ViewDescription>& views()
         {"composition-v", "V-composition of every pair of heads", "/composition/v", false},
         {"spectrum", "Singular values of a head's circuits", "/spectra", true},
         {"eigenvalues", "Eigenvalues of a head's circuits", "/eigenvalues", true},
+        {"position", "Mean score of a head by offset", "/analyses/position_kernel/mean_score", true},
         {"tokens-qk", "Which tokens attend to which", "/tables/full_qk", true},
         {"tokens-ov", "Which tokens raise which", "/tables/full_ov", true},
     };

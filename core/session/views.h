@@ -22,6 +22,8 @@ enum class ViewKind {
 /// One thing of a session as it can be exported: what a picture draws and what a table lists.
 struct ViewData {
     std::string name, title; ///< "spectrum", "L1H5 singular values"
+    std::string subtitle;    ///< What it is of: "demo, processed weights, raw embedding".
+    std::string embedding;   ///< Of full circuits; empty where no token side is involved.
     ViewKind kind = ViewKind::Numbers;
     std::string rowAxis, columnAxis; ///< "layer", "head"
     std::vector<std::string> rowLabels, columnLabels;

@@ -36,6 +36,7 @@ Session richSession()
         copyOf("scores/copying", score);
     for (const char* kind : {"composition/k", "composition/v"})
         copyOf("composition/q", kind);
+    copyOf("spectra/qk/singular_values", "analyses/position_kernel/mean_score");
     for (const char* name : {"ids", "values"})
         copyOf((std::string("tables/full_ov/") + name).c_str(), std::string("tables/full_qk/") + name);
     results.groupAttributes["tables/full_qk"] = results.groupAttributes["tables/full_ov"];

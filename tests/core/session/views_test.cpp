@@ -105,7 +105,7 @@ private slots:
 
     void provenanceSaysWhatWasDoneToTheWeights()
     {
-        const auto provenance = viewData(m_session, "spectrum", HeadId{1, 0})->provenance;
+        const auto provenance = viewData(m_session, "eigenvalues", HeadId{1, 0})->provenance;
         const auto value = [&](const std::string& key) {
             for (const auto& [name, text] : provenance)
                 if (name == key)
@@ -117,6 +117,10 @@ private slots:
         QCOMPARE(value("embedding"), std::string("raw"));
         QCOMPARE(value("head"), std::string("L1H0"));
         QCOMPARE(value("model"), std::string("toy"));
+        QCOMPARE(viewData(m_session, "eigenvalues", HeadId{1, 0})->subtitle,
+                 std::string("toy, processed weights, raw embedding"));
+        QCOMPARE(viewData(m_session, "spectrum", HeadId{1, 0})->subtitle,
+                 std::string("toy, processed weights"));
     }
 
     void refusesWhatIsNotThere()
