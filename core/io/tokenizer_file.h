@@ -66,7 +66,7 @@ struct AddedToken {
     bool normalized = true; ///< Matched in the normalized text.
 };
 
-struct Merge {
+struct BpeMerge {
     std::string left;
     std::string right;
 };
@@ -93,7 +93,7 @@ struct TokenizerFile {
     std::filesystem::path path;
     Model model = Model::Bpe;
     std::vector<Entry> vocabulary; // in no order; ids in [0, 10 million), with gaps
-    std::vector<Merge> merges;     // by rank
+    std::vector<BpeMerge> merges;  // by rank
     std::vector<AddedToken> addedTokens;
     std::optional<std::string> unknownToken;
     bool fuseUnknown = false;
