@@ -134,7 +134,8 @@ void readTheRest(const json& config, ConfigReader& reader)
         "max_tokens", "lr", "weight_decay",
         // hooks and the order of the same sums
         "use_attn_result", "use_split_qkv_input", "use_hook_mlp_in", "use_attn_in", "use_hook_tokens",
-        "ungroup_grouped_query_attention", "layer_norm_folding", "model_type",
+        "ungroup_grouped_query_attention", "layer_norm_folding", "uses_rms_norm", "norm_topk_prob",
+        "model_type",
         // parameters of what is refused above when it is switched on
         "experts_per_token", "relative_attention_max_distance", "relative_attention_num_buckets",
         "decoder_start_token_id", "NTK_by_parts_low_freq_factor", "NTK_by_parts_high_freq_factor",
