@@ -66,6 +66,9 @@ void addGlobalOptions(CLI::App& root, GlobalOptions& options)
 void addCommands(CLI::App& root, CommandContext& context)
 {
     addInfoCommand(root, context);
+    addProcessCommand(root, context);
+    addVerifyCommand(root, context);
+    addRunCommand(root, context);
     addExportCommand(root, context);
 }
 

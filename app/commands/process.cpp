@@ -1,0 +1,73 @@
+#include "app/commands/model_arguments.h"
+#include "app/commands/support.h"
+#include "core/model/checkpoint_writer.h"
+
+#include <iostream>
+
+namespace headwise::app {
+
+namespace {
+
+struct Options {
+    std::shared_ptr<ModelArguments> model;
+    std::shared_ptr<ProcessingArguments> processing;
+    std::string folder;
+    bool force = false;
+};
+
+Result<int> processModel(const Options& options, const Task& task)
+{
+    const auto source = options.model->source();
+    if (!source)
+        return source.error();
+    const auto model = loadModel(*source, task);
+    if (!model)
+        return model.error();
+    printWarnings((*model)->warnings());
+    auto plan = planProcessing(**model, options.processing->wish());
+    if (!plan)
+        return plan.error();
+    printWarnings(plan->warnings);
+    const auto weights = process(*model, *std::move(plan), task);
+    if (!weights)
+        return weights.error();
+    const auto written =
+        writeTransformerLensFolder(**weights, (*model)->file().folder(), options.folder,
+                                   options.force ? ExistingFolder::Replace : ExistingFolder::Refuse, task);
+    if (!written)
+        return written.error();
+    for (const StepOutcome& step : (*weights)->plan().steps)
+        std::cout << step.name << ": " << (step.applied ? "applied" : "skipped (" + step.reason + ")")
+                  << '\n';
+    std::cout << "Wrote " << options.folder << ".\n";
+    return 0;
+}
+
+} // namespace
+
+void addProcessCommand(CLI::App& root, CommandContext& context)
+{
+    CLI::App* command =
+        root.add_subcommand("process", "Writes the processed weights as a TransformerLens folder");
+    command->footer("Steps that would change this model's function are skipped with a warning, or refused if "
+                    "they were asked\n"
+                    "for by name. With all four defaults negated the weights are written as they are.\n"
+                    "The folder appears complete or not at all. float32, or float64 if the model is.");
+    auto options = std::make_shared<Options>();
+    options->model = addModelArguments(*command);
+    command->add_option("-o,--output", options->folder, "The folder to write; it must be new or empty")
+        ->required()
+        ->type_name("FOLDER");
+    command->add_flag("--force", options->force,
+                      "Replaces the files of a model in a folder that is not empty");
+    command->add_option("--names", "Names and layout of the tensors: transformer-lens")
+        ->check(CLI::IsMember({"transformer-lens"}))
+        ->type_name("NAMES");
+    options->processing = addProcessingArguments(*command);
+    addThreadsOption(*command, context);
+    command->callback([options, &context] {
+        context.work = [options](const Task& task) { return processModel(*options, task); };
+    });
+}
+
+} // namespace headwise::app

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace headwise::app {
+
+/// "1,2,3", what --tokens takes.
+inline std::string tokenList(const std::vector<int>& tokens)
+{
+    std::string text;
+    for (const int token : tokens)
+        text += (text.empty() ? "" : ",") + std::to_string(token);
+    return text;
+}
+
+} // namespace headwise::app
