@@ -4,7 +4,7 @@
 
 namespace headwise {
 
-// What processing.cpp, processing_plan.cpp and refactoring.cpp share; nobody else includes it.
+// What processing.cpp, processed_weights.cpp, processing_plan.cpp and refactoring.cpp share; nobody else includes it.
 
 /// The norms of a model as they are in the file, w being the effective factor (1 + w where there is an offset).
 struct OriginalNorms {
@@ -15,6 +15,57 @@ struct OriginalNorms {
 };
 
 OriginalNorms readNorms(const ModelWeights& weights);
+
+/// A matrix that reads a normalised activation and the bias beside it.
+struct ReadingMatrix {
+    Matrix<double> W;    // [input, columns]
+    RowVector<double> b; // [columns]
+};
+
+/// As in the file; zeros for a bias that is absent.
+ReadingMatrix readReading(const ModelWeights& weights, TensorKind W, TensorKind b, int layer, int head);
+/// [size], zeros if it is absent.
+RowVector<double> readRow(const ModelWeights& weights, TensorKind kind, int layer, int head,
+                          Eigen::Index size);
+
+/// (x̂ ⊙ w + b) W = x̂ (diag(w) W) + b W. The output x̂ of a LayerNorm has mean 0, so what W does to the mean is free.
+void foldNorm(const Norm<double>& norm, const Processing& processing, ReadingMatrix& reading);
+
+/// What is left of a norm: nothing but its kind, or β/w where biases stay.
+Norm<double> remainingNorm(const Norm<double>& norm, const Processing& processing);
+
+void centerRows(Matrix<double>& m);
+
+/// What `process` computed beside the plan.
+struct ProcessedWeights::State {
+    std::shared_ptr<const ModelWeights> weights;
+    ProcessingPlan plan;
+    ModelConfig config;
+    OriginalNorms norms;
+    std::vector<RowVector<double>> b_O; ///< [n_layers] of [d], as processed
+    RowVector<double> unembedMean;      ///< [d], mean of the columns of the folded W_U; empty unless centred
+    RowVector<double> b_U;              ///< [V], as processed
+    std::shared_ptr<const std::vector<HeadWeights<double>>> refactored; ///< null unless refactored
+    bool rounded = false; ///< to float32, as `process` writes them
+
+    const Processing& applied() const { return plan.applied; }
+
+    template <typename Scalar, typename Derived>
+    auto finish(const Eigen::MatrixBase<Derived>& m) const
+    {
+        using Result = Eigen::Matrix<Scalar, Derived::RowsAtCompileTime, Derived::ColsAtCompileTime>;
+        if (rounded)
+            return Result(m.template cast<float>().template cast<Scalar>());
+        return Result(m.template cast<Scalar>());
+    }
+    template <typename Scalar>
+    Norm<Scalar> finishNorm(const Norm<double>& original) const;
+
+    HeadWeights<double> foldedHead(HeadId id) const;
+    RowVector<double> foldedAttentionBias(int layer) const;
+    Result<Done> prepareAttentionBiases(const Task& task);
+    Result<Done> prepareUnembedding(const Task& task);
+};
 
 /// The heads of the whole model after `refactor-factored-attention`, [n_layers · n_heads].
 ///
