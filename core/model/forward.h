@@ -28,7 +28,7 @@ Result<ForwardResult<Scalar>> forward(const ProcessedWeights& weights, std::span
                                       const Task& task);
 
 /// The prompt and `count` more tokens, each the one with the largest logit (ties to the lower id).
-/// Errors: as `forward`, for the whole length.
+/// Errors: as `forward`, for the whole length; InvalidArgument if a decoded id has no row in W_E.
 template <typename Scalar>
 Result<std::vector<int>> greedyDecode(const ProcessedWeights& weights, std::vector<int> tokens, int count,
                                       const Task& task);

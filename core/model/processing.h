@@ -90,8 +90,9 @@ struct MlpWeights {
 /// Canonical weights after processing. Another type than ModelWeights, so that raw weights cannot be analysed by
 /// mistake; a plan without steps gives the raw ones.
 ///
-/// Holds only vectors (γ, β, means, bias sums); each read applies them, in double whatever the Scalar. A cheap handle;
-/// may be read from any thread.
+/// Holds only vectors (γ, β, means, bias sums); each read applies them, in double whatever the Scalar. Refactored heads
+/// alone are kept as matrices, in double: their decomposition can fail, a read cannot. A cheap handle; may be read from
+/// any thread.
 class ProcessedWeights {
 public:
     /// Of the processed model: folded norms have no parameters, refactoring ungroups K and V.
@@ -135,7 +136,8 @@ private:
 };
 
 /// Computes the vectors the plan needs (one pass over W_U for its means).
-/// Errors: Cancelled.
+/// Errors: Cancelled; Corrupt if a head to be refactored holds numbers that are not finite.
+/// Memory: with refactoring, the attention matrices in double.
 Result<std::shared_ptr<const ProcessedWeights>> process(std::shared_ptr<const ModelWeights> weights,
                                                         ProcessingPlan plan, const Task& task);
 
