@@ -69,6 +69,9 @@ void addCommands(CLI::App& root, CommandContext& context)
     addProcessCommand(root, context);
     addVerifyCommand(root, context);
     addRunCommand(root, context);
+    addAnalyzeCommand(root, context);
+    addListAnalysesCommand(root, context);
+    addTokensCommand(root, context);
     addExportCommand(root, context);
 }
 

@@ -28,6 +28,15 @@ std::string wrongRequest(const ModelConfig& config, const AnalysisOptions& optio
     return {};
 }
 
+/// Every array about full circuits says which E stood on their token sides (DESIGN §2).
+void markEmbedding(ResultSet& results, Embedding embedding)
+{
+    for (ResultArray& array : results.arrays) {
+        if (array.definition.find("E W_") != std::string::npos)
+            array.attributes["embedding"] = std::string(embeddingName(embedding));
+    }
+}
+
 } // namespace
 
 std::span<const Analysis> catalogue()
@@ -76,7 +85,9 @@ Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis
             Result<ResultSet> part = analysis->run(context, task);
             if (!part)
                 return part.error();
-            results.merge(std::move(part).value());
+            ResultSet found = std::move(part).value();
+            markEmbedding(found, options.embedding);
+            results.merge(std::move(found));
         }
     } catch (const std::bad_alloc&) {
         return Error{ErrorCode::OutOfMemory,

@@ -1,0 +1,180 @@
+#include "app/commands/head_arguments.h"
+#include "app/commands/model_arguments.h"
+#include "app/commands/support.h"
+#include "core/analysis/self_contained.h"
+#include "core/session/session_file.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <iostream>
+#include <sstream>
+
+namespace headwise::app {
+namespace {
+
+constexpr std::string_view footer =
+    "Without --analyses: spectra, eigenvalues, copying, matching, previous_token and composition, and tables "
+    "where\n"
+    "heads * d_vocab^2 * d_head is at most 2e11. An analysis that does not apply to the model is left out "
+    "with a\n"
+    "warning. Heads that were not asked for are NaN. The file is described in core/session/FORMAT.md.\n"
+    "\n"
+    "Exit codes: 0 good, 2 wrong usage, 3 bad model, 4 input/output or memory, 130 cancelled.";
+
+struct Options {
+    std::shared_ptr<ModelArguments> model;
+    std::shared_ptr<ProcessingArguments> processing;
+    std::shared_ptr<app::Precision> precision;
+    std::string output, analyses, heads;
+    std::string embedding = "raw";
+    int tableSize = 10;
+    bool selfContained = false;
+};
+
+Result<std::vector<const Analysis*>> chosenAnalyses(const std::string& names, const ModelConfig& config,
+                                                    const AnalysisOptions& options)
+{
+    if (names.empty())
+        return defaultAnalyses(config, options);
+    std::vector<const Analysis*> chosen;
+    std::istringstream parts(names);
+    for (std::string name; std::getline(parts, name, ',');) {
+        if (name == "all") {
+            for (const Analysis& analysis : catalogue())
+                chosen.push_back(&analysis);
+            continue;
+        }
+        const Analysis* analysis = findAnalysis(name);
+        if (!analysis) {
+            return Error{ErrorCode::InvalidArgument,
+                         "There is no analysis '" + name + "'; headwise list-analyses names them."};
+        }
+        chosen.push_back(analysis);
+    }
+    std::sort(chosen.begin(), chosen.end()); // rows of one table: the order of the catalogue
+    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    return chosen;
+}
+
+/// Before minutes of work: is there a folder to write into?
+Result<Done> checkOutput(const std::filesystem::path& path)
+{
+    std::error_code code;
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+    if (!std::filesystem::is_directory(folder, code))
+        return Error{ErrorCode::Io,
+                     "There is no folder '" + folder.string()
+                         + "' to write the session into; make it first."};
+    if (std::filesystem::is_directory(path, code))
+        return Error{ErrorCode::Io,
+                     "'" + path.string() + "' is a folder; name the session file to write, as in demo.h5."};
+    return Done{};
+}
+
+Result<std::shared_ptr<const ProcessedWeights>> processedModel(const Options& options, const Task& task)
+{
+    const Result<ModelSource> source = options.model->source();
+    if (!source)
+        return source.error();
+    const auto model = loadModel(*source, task);
+    if (!model)
+        return model.error();
+    printWarnings((*model)->warnings());
+    auto plan = planProcessing(**model, options.processing->wish());
+    if (!plan)
+        return plan.error();
+    printWarnings(plan->warnings);
+    return process(*model, *std::move(plan), task);
+}
+
+Result<ResultSet> computed(const Circuits& circuits, const Options& options,
+                           const AnalysisOptions& analysisOptions, const Task& task)
+{
+    const auto chosen = chosenAnalyses(options.analyses, circuits.config(), analysisOptions);
+    if (!chosen)
+        return chosen.error();
+    auto results = runAnalyses(circuits, *chosen, analysisOptions, task);
+    if (!results || !options.selfContained)
+        return results;
+    auto copies = selfContained(circuits, analysisOptions.precision, task);
+    if (!copies)
+        return copies.error();
+    ResultSet all = std::move(results).value();
+    all.merge(std::move(copies).value());
+    return all;
+}
+
+Result<int> analyze(const Options& options, const Task& task)
+{
+    if (const auto writable = checkOutput(options.output); !writable)
+        return writable.error();
+    const auto weights = processedModel(options, task);
+    if (!weights)
+        return weights.error();
+    const Circuits circuits(*weights);
+    const auto tokenizer = tokenizerOf((*weights)->original());
+    if (!tokenizer)
+        return tokenizer.error();
+    AnalysisOptions analysisOptions;
+    analysisOptions.embedding = *parseEmbedding(options.embedding);
+    analysisOptions.precision =
+        *options.precision == app::Precision::Double ? headwise::Precision::F64 : headwise::Precision::F32;
+    analysisOptions.tableSize = options.tableSize;
+    analysisOptions.unusedTokens = unusedTokens(*tokenizer, circuits.config().dVocab);
+    if (!options.heads.empty()) {
+        const auto heads = parseHeads(options.heads, circuits.config().nLayers, circuits.config().nHeads);
+        if (!heads)
+            return heads.error();
+        analysisOptions.heads = *heads;
+    }
+    auto results = computed(circuits, options, analysisOptions, task);
+    if (!results)
+        return results.error();
+    printWarnings(results->warnings);
+    const std::size_t arrays = results->arrays.size();
+    const Session session = makeSession(**weights, options.embedding, *tokenizer ? &**tokenizer : nullptr,
+                                        std::move(results).value());
+    if (const auto written = writeSession(options.output, session, task); !written)
+        return written.error();
+    std::cout << "Wrote " << options.output << " with " << arrays << " arrays about " << session.model.name
+              << ".\n";
+    return 0;
+}
+
+} // namespace
+
+void addAnalyzeCommand(CLI::App& root, CommandContext& context)
+{
+    auto options = std::make_shared<Options>();
+    CLI::App* command =
+        root.add_subcommand("analyze", "Compute analyses of a model and save them as a session");
+    command->footer(std::string(footer));
+    options->model = addModelArguments(*command);
+    command->add_option("-o,--output", options->output, "The session file to write (HDF5)")
+        ->required()
+        ->type_name("SESSION.h5");
+    options->processing = addProcessingArguments(*command);
+    command
+        ->add_option("--analyses", options->analyses, "Which, as headwise list-analyses names them, or all")
+        ->type_name("a,b,...|all");
+    command->add_option("--heads", options->heads, "Which heads, as in 0.1,2.*; without it all")
+        ->type_name("L.H,...");
+    command
+        ->add_option("--embedding", options->embedding,
+                     "The token vectors E of full circuits: raw (the default), effective, mlp0 or unembed")
+        ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
+        ->type_name("raw|effective|mlp0|unembed");
+    options->precision = addPrecisionOption(*command);
+    addThreadsOption(*command, context);
+    command->add_option("-k", options->tableSize, "Entries per row of the token tables (10)")
+        ->check(CLI::Range(1, 1000000).description(""))
+        ->type_name("N");
+    command->add_flag(
+        "--self-contained", options->selfContained,
+        "Also save the factors of every head, W_E and W_U, so that the session answers for any token");
+    command->callback([options, &context] {
+        context.work = [options](const Task& task) { return analyze(*options, task); };
+    });
+}
+
+} // namespace headwise::app

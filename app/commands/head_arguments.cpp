@@ -1,0 +1,108 @@
+#include "app/commands/head_arguments.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+namespace headwise::app {
+namespace {
+
+/// One side of "L.H": a number below `count`, or a star for all.
+std::optional<std::vector<int>> range(std::string_view text, int count)
+{
+    std::vector<int> all;
+    if (text == "*") {
+        for (int i = 0; i < count; ++i)
+            all.push_back(i);
+        return all;
+    }
+    int value = -1;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (end.ec != std::errc() || end.ptr != text.data() + text.size() || value < 0)
+        return std::nullopt;
+    return std::vector<int>{value};
+}
+
+std::optional<std::vector<HeadId>> headsOf(const std::string& part, int nLayers, int nHeads)
+{
+    if (const auto head = parseHeadId(part))
+        return std::vector<HeadId>{*head};
+    const auto dot = part.find('.');
+    if (dot == std::string::npos)
+        return std::nullopt;
+    const auto layers = range(std::string_view(part).substr(0, dot), nLayers);
+    const auto heads = range(std::string_view(part).substr(dot + 1), nHeads);
+    if (!layers || !heads)
+        return std::nullopt;
+    std::vector<HeadId> out;
+    for (const int layer : *layers) {
+        for (const int head : *heads)
+            out.push_back({layer, head});
+    }
+    return out;
+}
+
+} // namespace
+
+Result<std::vector<HeadId>> parseHeads(const std::string& text, int nLayers, int nHeads)
+{
+    std::vector<HeadId> heads;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+        const auto found = headsOf(part, nLayers, nHeads);
+        if (!found) {
+            return Error{
+                ErrorCode::InvalidArgument,
+                fmt::format("'{}' is no head; write LAYER.HEAD, as in 0.1,2.* (a star stands for all).",
+                            part)};
+        }
+        for (const HeadId head : *found) {
+            if (head.layer >= nLayers || head.head >= nHeads) {
+                return Error{
+                    ErrorCode::InvalidArgument,
+                    fmt::format("There is no head {}: this model has layers 0 to {} with heads 0 to {}.",
+                                dottedHead(head), nLayers - 1, nHeads - 1)};
+            }
+            heads.push_back(head);
+        }
+    }
+    if (heads.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "No head is named; write LAYER.HEAD, as in 0.1,2.* (a star stands for all)."};
+    std::sort(heads.begin(), heads.end());
+    heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
+    return heads;
+}
+
+std::optional<CircuitKind> parseFullCircuit(const std::string& name)
+{
+    if (name == "full-ov")
+        return CircuitKind::FullOv;
+    if (name == "full-qk")
+        return CircuitKind::FullQk;
+    return std::nullopt;
+}
+
+Result<std::optional<Tokenizer>> tokenizerOf(const ModelWeights& weights)
+{
+    const Result<Tokenizer> tokenizer = Tokenizer::open(weights.file().folder());
+    if (tokenizer)
+        return std::optional(*tokenizer);
+    if (tokenizer.error().code == ErrorCode::NotFound)
+        return std::optional<Tokenizer>();
+    return tokenizer.error();
+}
+
+std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dVocab)
+{
+    std::vector<bool> unused;
+    if (!tokenizer)
+        return unused;
+    for (int id = 0; id < dVocab; ++id)
+        unused.push_back(!tokenizer->hasToken(id));
+    return unused;
+}
+
+} // namespace headwise::app

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "core/analysis/catalogue.h"
+#include "core/io/tokenizer.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headwise::app {
+
+/// The heads that "0.1,2.*,L3H4" names in a model, in order, each once; a star stands for every layer or head.
+/// Errors: InvalidArgument naming the part that is no head, or the head this model does not have.
+Result<std::vector<HeadId>> parseHeads(const std::string& text, int nLayers, int nHeads);
+
+/// "full-ov" or "full-qk".
+std::optional<CircuitKind> parseFullCircuit(const std::string& name);
+
+/// The tokenizer beside a model; none if there is no tokenizer.
+/// Errors: those of Tokenizer::open but NotFound.
+Result<std::optional<Tokenizer>> tokenizerOf(const ModelWeights& weights);
+
+/// true: an id without a token; empty without a tokenizer.
+std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dVocab);
+
+} // namespace headwise::app

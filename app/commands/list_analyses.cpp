@@ -1,0 +1,124 @@
+#include "app/commands/model_arguments.h"
+#include "app/commands/support.h"
+#include "core/analysis/catalogue.h"
+
+#include <nlohmann/json.hpp>
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+
+namespace headwise::app {
+namespace {
+
+struct Options {
+    std::shared_ptr<ModelArguments> model;
+    bool json = false;
+};
+
+/// "3.2 G": three digits and a power of a thousand.
+std::string scaled(double value)
+{
+    static constexpr std::array<const char*, 7> units{"", "k", "M", "G", "T", "P", "E"};
+    std::size_t unit = 0;
+    while (value >= 999.5 && unit + 1 < units.size()) {
+        value /= 1000;
+        ++unit;
+    }
+    return fmt::format("{:.3g} {}", value, units[unit]);
+}
+
+std::string needsOf(const Analysis& analysis)
+{
+    return analysis.needsTokens ? "embedding and unembedding" : "attention weights";
+}
+
+/// What `analyze` without --analyses computes on this model; without a model, what it may compute.
+bool isDefault(const Analysis& analysis, const ModelConfig* config)
+{
+    if (!config)
+        return analysis.isDefault;
+    const auto chosen = defaultAnalyses(*config, {});
+    return std::find(chosen.begin(), chosen.end(), &analysis) != chosen.end();
+}
+
+void printText(const ModelConfig* config)
+{
+    for (const Analysis& analysis : catalogue()) {
+        std::cout << fmt::format("{:<16} {:<7} {}{}\n", analysis.id, analysis.number, analysis.title,
+                                 isDefault(analysis, config) ? " (default)" : "");
+        std::cout << fmt::format("{:<16} {}\n", "", analysis.formula);
+        std::cout << fmt::format("{:<16} needs: {}; source: {}\n", "", needsOf(analysis), analysis.citation);
+        if (!config)
+            continue;
+        if (const std::string reason = analysis.whyNot(*config, {}); !reason.empty()) {
+            std::cout << fmt::format("{:<16} not on this model: {}\n", "", reason);
+            continue;
+        }
+        const AnalysisCost cost = analysis.cost(*config, {});
+        std::cout << fmt::format("{:<16} on this model: {}flop, {}B\n", "", scaled(cost.flops),
+                                 scaled(cost.bytes));
+    }
+}
+
+void printAsJson(const ModelConfig* config)
+{
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Analysis& analysis : catalogue()) {
+        nlohmann::ordered_json row{{"name", analysis.id},
+                                   {"number", analysis.number},
+                                   {"title", analysis.title},
+                                   {"formula", analysis.formula},
+                                   {"citation", analysis.citation},
+                                   {"needs", needsOf(analysis)},
+                                   {"default", isDefault(analysis, config)}};
+        if (config) {
+            const std::string reason = analysis.whyNot(*config, {});
+            const AnalysisCost cost = analysis.cost(*config, {});
+            row["applies"] = reason.empty();
+            row["reason"] = reason;
+            row["flops"] = cost.flops;
+            row["bytes"] = cost.bytes;
+        }
+        list.push_back(std::move(row));
+    }
+    printJson(list);
+}
+
+Result<int> listAnalyses(const Options& options)
+{
+    const ModelConfig* config = nullptr;
+    std::optional<ModelDescription> description;
+    if (!options.model->path.empty()) {
+        const auto source = options.model->source();
+        if (!source)
+            return source.error();
+        const auto read = readModelConfig(*source);
+        if (!read)
+            return read.error();
+        description = *read;
+        config = &description->config;
+    }
+    if (options.json)
+        printAsJson(config);
+    else
+        printText(config);
+    return 0;
+}
+
+} // namespace
+
+void addListAnalysesCommand(CLI::App& root, CommandContext& context)
+{
+    auto options = std::make_shared<Options>();
+    CLI::App* command = root.add_subcommand(
+        "list-analyses", "Name the analyses, what they need and, given a model, what they cost on it");
+    options->model = addModelArguments(*command);
+    command->get_option("MODEL")->required(false);
+    command->add_flag("--json", options->json, "For programs");
+    command->callback(
+        [options, &context] { context.work = [options](const Task&) { return listAnalyses(*options); }; });
+}
+
+} // namespace headwise::app

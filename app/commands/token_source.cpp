@@ -1,0 +1,215 @@
+#include "app/commands/token_source.h"
+
+#include "app/commands/head_arguments.h"
+#include "app/commands/support.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::app {
+namespace {
+
+double numberAt(const ResultArray& array, std::size_t index)
+{
+    return std::visit(
+        [index](const auto& values) -> double {
+            using T = typename std::decay_t<decltype(values)>::value_type;
+            if constexpr (std::is_arithmetic_v<T>)
+                return static_cast<double>(values[index]);
+            else
+                return std::nan("");
+        },
+        array.values);
+}
+
+/// Rows [first, first + rows) of an array whose last dimension has `cols`, as a matrix.
+Matrix<double> rowsOf(const ResultArray& array, std::size_t first, std::size_t rows, std::size_t cols)
+{
+    Matrix<double> out(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(cols));
+    for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t j = 0; j < cols; ++j)
+            out(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
+                numberAt(array, (first + i) * cols + j);
+    }
+    return out;
+}
+
+std::string flagName(CircuitKind kind)
+{
+    return kind == CircuitKind::FullOv ? "full-ov" : "full-qk";
+}
+
+class SessionAnswers {
+public:
+    SessionAnswers(std::shared_ptr<const Session> session, std::string path, std::vector<bool> unused)
+        : m_session(std::move(session))
+        , m_path(std::move(path))
+        , m_unused(std::move(unused))
+    {
+    }
+
+    Result<TokenEnds> ask(const TokenQuery& query) const
+    {
+        if (query.token && (*query.token < 0 || *query.token >= m_session->model.dVocab)) {
+            return Error{ErrorCode::InvalidArgument,
+                         fmt::format("There is no token {}: the ids of this model are 0 to {}.", *query.token,
+                                     m_session->model.dVocab - 1)};
+        }
+        if (hasFactors())
+            return fromFactors(query);
+        if (query.token) {
+            if (const auto ends = fromTables(query))
+                return *ends;
+        }
+        return Error{
+            ErrorCode::NotFound,
+            fmt::format("The session '{}' does not hold {}; make one that does with: headwise analyze {} -o "
+                        "SESSION.h5 --analyses tables --heads {} -k {}{}",
+                        m_path, missing(query), m_session->model.source, dottedHead(query.head), query.k,
+                        query.token ? "" : " --self-contained")};
+    }
+
+private:
+    static std::string missing(const TokenQuery& query)
+    {
+        if (!query.token)
+            return fmt::format("the factors of {} of head {}", flagName(query.kind), dottedHead(query.head));
+        return fmt::format("the {} strongest entries of {} of head {}", query.k, flagName(query.kind),
+                           dottedHead(query.head));
+    }
+
+    /// The saved embedding is W_E: it answers only for what was asked of W_E.
+    bool hasFactors() const
+    {
+        return m_session->embedding == "raw" && m_session->results.find("embedding")
+            && m_session->results.find("unembedding") && m_session->results.find("factors/qk/a")
+            && m_session->results.find("factors/ov/a");
+    }
+
+    Matrix<double> factor(const std::string& path, HeadId head, std::size_t rows, std::size_t cols) const
+    {
+        const auto index = static_cast<std::size_t>(head.layer * m_session->model.nHeads + head.head);
+        return rowsOf(*m_session->results.find(path), index * rows, rows, cols);
+    }
+
+    Result<TokenEnds> fromFactors(const TokenQuery& query) const
+    {
+        const std::size_t d = m_session->model.dModel;
+        const std::size_t r = m_session->model.dHead;
+        const std::string folder = query.kind == CircuitKind::FullOv ? "factors/ov/" : "factors/qk/";
+        const ResultArray& embedding = *m_session->results.find("embedding");
+        const ResultArray& unembedding = *m_session->results.find("unembedding");
+        const Matrix<double> E = rowsOf(embedding, 0, embedding.shape[0], d);
+        Matrix<double> left = E * factor(folder + "a", query.head, d, r);
+        const Matrix<double> b = factor(folder + "b", query.head, r, d);
+        Matrix<double> right = query.kind == CircuitKind::FullOv
+            ? Matrix<double>(b * rowsOf(unembedding, 0, d, unembedding.shape[1]))
+            : Matrix<double>(b * E.transpose());
+        const auto circuit = FactoredMatrix<double>::create(std::move(left), std::move(right));
+        if (!circuit)
+            return circuit.error();
+        if (!query.token)
+            return ends(lineNorms(*circuit, query.side), query.k, m_unused);
+        return ends(query.side == TableSide::Row ? circuit->row(*query.token) : circuit->column(*query.token),
+                    query.k, m_unused);
+    }
+
+    /// None if the head is not in the tables or they are shorter than k.
+    std::optional<TokenEnds> fromTables(const TokenQuery& query) const
+    {
+        const std::string group = "tables/" + std::string(circuitName(query.kind));
+        const auto attributes = m_session->results.groupAttributes.find(group);
+        if (attributes == m_session->results.groupAttributes.end() || !attributes->second.contains("heads"))
+            return std::nullopt;
+        const auto* heads = std::get_if<std::vector<std::string>>(&attributes->second.at("heads"));
+        if (!heads)
+            return std::nullopt;
+        const auto place = std::find(heads->begin(), heads->end(), dottedHead(query.head));
+        if (place == heads->end())
+            return std::nullopt;
+        const auto index = static_cast<std::size_t>(place - heads->begin());
+        const bool isRow = query.side == TableSide::Row;
+        TokenEnds found;
+        const auto top = entries(group + (isRow ? "/ids" : "/column_ids"),
+                                 group + (isRow ? "/values" : "/column_values"), index, query);
+        if (!top)
+            return std::nullopt;
+        found.top = *top;
+        if (isRow) {
+            const auto bottom = entries(group + "/lowest_ids", group + "/lowest_values", index, query);
+            if (!bottom)
+                return std::nullopt;
+            found.bottom = *bottom;
+        } else {
+            printWarnings({"The tables of a session hold no smallest entries of columns; analyze "
+                           "--self-contained keeps what "
+                           "finds them."});
+        }
+        return found;
+    }
+
+    std::optional<std::vector<TokenEntry>> entries(const std::string& idsPath, const std::string& valuesPath,
+                                                   std::size_t head, const TokenQuery& query) const
+    {
+        const ResultArray* ids = m_session->results.find(idsPath);
+        const ResultArray* values = m_session->results.find(valuesPath);
+        if (!ids || !values || ids->shape.size() != 3 || values->shape != ids->shape || head >= ids->shape[0])
+            return std::nullopt;
+        const std::size_t tokens = ids->shape[1];
+        const std::size_t k = ids->shape[2];
+        const auto token = static_cast<std::size_t>(*query.token);
+        if (token >= tokens || std::min<std::size_t>(static_cast<std::size_t>(query.k), tokens) > k)
+            return std::nullopt;
+        std::vector<TokenEntry> out;
+        for (std::size_t i = 0; i < std::min<std::size_t>(k, static_cast<std::size_t>(query.k)); ++i) {
+            const std::size_t at = (head * tokens + token) * k + i;
+            const int id = static_cast<int>(numberAt(*ids, at));
+            if (id >= 0)
+                out.push_back({id, numberAt(*values, at)});
+        }
+        return out;
+    }
+
+    std::shared_ptr<const Session> m_session;
+    std::string m_path;
+    std::vector<bool> m_unused;
+};
+
+} // namespace
+
+TokenSource modelTokens(Circuits circuits, std::optional<Tokenizer> tokenizer, Embedding embedding,
+                        const Task& task)
+{
+    const ModelConfig& config = circuits.config();
+    const std::vector<bool> unused = unusedTokens(tokenizer, std::max(config.dVocab, config.dVocabOut));
+    return {config.nLayers, config.nHeads, std::move(tokenizer),
+            [circuits, unused, embedding, task](const TokenQuery& query) -> Result<TokenEnds> {
+                const auto tokens =
+                    tokenSide(circuits, embedding, task, headwise::Precision::F32, TokenParts::MatricesAlone);
+                if (!tokens)
+                    return tokens.error();
+                if (!query.token) {
+                    const auto circuit = circuits.circuit<double>(query.kind, query.head, tokens->get());
+                    return ends(lineNorms(circuit, query.side), query.k, unused);
+                }
+                const auto line =
+                    tokenLine(circuits, **tokens, query.kind, query.head, query.side, *query.token);
+                if (!line)
+                    return line.error();
+                return ends(*line, query.k, unused);
+            }};
+}
+
+TokenSource sessionTokens(std::shared_ptr<const Session> session, std::string path)
+{
+    std::optional<Tokenizer> tokenizer;
+    if (!session->tokens.empty())
+        tokenizer = Tokenizer::fromVocabulary(session->tokens, session->tokenBytes);
+    const SessionAnswers answers(session, std::move(path), unusedTokens(tokenizer, session->model.dVocab));
+    return {session->model.nLayers, session->model.nHeads, std::move(tokenizer),
+            [answers](const TokenQuery& query) { return answers.ask(query); }};
+}
+
+} // namespace headwise::app

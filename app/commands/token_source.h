@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/analysis/token_table.h"
+#include "core/io/tokenizer.h"
+#include "core/session/session.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace headwise::app {
+
+struct TokenQuery {
+    CircuitKind kind = CircuitKind::FullOv;
+    HeadId head;
+    TableSide side = TableSide::Row;
+    std::optional<int> token; ///< None: every token by the length of its row or column.
+    int k = 10;
+};
+
+/// What answers `tokens`: a model or a session.
+struct TokenSource {
+    int nLayers = 0, nHeads = 0;
+    std::optional<Tokenizer> tokenizer;
+    /// Errors: InvalidArgument for a token outside the model; NotFound if a session does not hold the answer, naming the
+    /// command that makes one that does.
+    std::function<Result<TokenEnds>(const TokenQuery& query)> ask;
+};
+
+TokenSource modelTokens(Circuits circuits, std::optional<Tokenizer> tokenizer, Embedding embedding,
+                        const Task& task);
+TokenSource sessionTokens(std::shared_ptr<const Session> session, std::string path);
+
+} // namespace headwise::app

@@ -1,0 +1,166 @@
+#include "app/commands/head_arguments.h"
+#include "app/commands/model_arguments.h"
+#include "app/commands/support.h"
+#include "app/commands/token_source.h"
+#include "core/session/session_file.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <iostream>
+
+namespace headwise::app {
+namespace {
+
+constexpr std::string_view footer =
+    "Rows of full-ov: what a source token raises and lowers; columns: which sources raise an output token.\n"
+    "Rows of full-qk: the keys of a query token; columns: the queries of a key token. Values are without "
+    "scale and bias.\n"
+    "Without --token: the tokens whose whole row (or column) is longest and shortest, the value being its "
+    "length.\n"
+    "A session answers from its token tables, or for any token if it was made with analyze --self-contained; "
+    "its tables\n"
+    "hold no smallest entries of columns, so --direction column then prints the top alone.\n"
+    "\n"
+    "Exit codes: 0 good, 2 wrong usage, 3 bad input or a session without what is asked.";
+
+struct Options {
+    std::shared_ptr<ModelArguments> model;
+    std::shared_ptr<ProcessingArguments> processing;
+    std::string circuit, head, token;
+    std::string direction = "row";
+    std::string embedding = "raw";
+    int k = 10;
+    bool csv = false;
+};
+
+std::string shownToken(const std::optional<Tokenizer>& tokenizer, int id)
+{
+    return tokenizer ? tokenizer->shown(id) : "#" + std::to_string(id);
+}
+
+void print(const TokenEnds& ends, const std::optional<Tokenizer>& tokenizer, bool csv)
+{
+    std::cout << (csv ? "end,rank,id,token,value\r\n"
+                      : fmt::format("{:<7} {:>4} {:>7}  {:>13}  {}\n", "end", "rank", "id", "value",
+                                    "token"));
+    const auto list = [&](const char* end, const std::vector<TokenEntry>& entries) {
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+            const std::string token = shownToken(tokenizer, entries[i].id);
+            const std::string value = shortest(static_cast<float>(entries[i].value));
+            if (csv)
+                std::cout << end << ',' << i + 1 << ',' << entries[i].id << ',' << csvField(token) << ','
+                          << value << "\r\n";
+            else
+                std::cout << fmt::format("{:<7} {:>4} {:>7}  {:>13}  {}\n", end, i + 1, entries[i].id, value,
+                                         token);
+        }
+    };
+    list("top", ends.top);
+    list("bottom", ends.bottom);
+}
+
+/// The id that --token names: #id whatever the model has, else what the tokenizer finds.
+Result<std::optional<int>> tokenId(const std::string& text, const std::optional<Tokenizer>& tokenizer)
+{
+    if (text.empty())
+        return std::optional<int>();
+    if (tokenizer) {
+        const Result<int> id = tokenizer->find(text);
+        return id ? Result(std::optional<int>(*id)) : id.error();
+    }
+    int id = -1;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data() + (text.front() == '#' ? 1 : 0), end, id);
+    if (parsed.ec == std::errc() && parsed.ptr == end && text.front() == '#')
+        return std::optional<int>(id);
+    return Error{ErrorCode::NotFound,
+                 "There is no tokenizer beside this model, so '" + text
+                     + "' cannot be looked up; name the token by its id, as in #42."};
+}
+
+Result<int> answer(const TokenSource& source, const Options& options)
+{
+    const auto heads = parseHeads(options.head, source.nLayers, source.nHeads);
+    if (!heads)
+        return heads.error();
+    if (heads->size() != 1)
+        return Error{ErrorCode::InvalidArgument,
+                     "'" + options.head + "' is more than one head; tokens answers for one."};
+    const auto token = tokenId(options.token, source.tokenizer);
+    if (!token)
+        return token.error();
+    const TokenQuery query{*parseFullCircuit(options.circuit), heads->front(),
+                           options.direction == "column" ? TableSide::Column : TableSide::Row, *token,
+                           options.k};
+    const auto ends = source.ask(query);
+    if (!ends)
+        return ends.error();
+    print(*ends, source.tokenizer, options.csv);
+    return 0;
+}
+
+Result<int> tokens(const Options& options, const Task& task)
+{
+    if (isSessionFile(options.model->path)) {
+        const auto session = readSession(options.model->path, task);
+        if (!session)
+            return session.error();
+        return answer(sessionTokens(std::make_shared<const Session>(*session), options.model->path), options);
+    }
+    const Result<ModelSource> source = options.model->source();
+    if (!source)
+        return source.error();
+    const auto model = loadModel(*source, task);
+    if (!model)
+        return model.error();
+    printWarnings((*model)->warnings());
+    auto plan = planProcessing(**model, options.processing->wish());
+    if (!plan)
+        return plan.error();
+    printWarnings(plan->warnings);
+    const auto weights = process(*model, *std::move(plan), task);
+    if (!weights)
+        return weights.error();
+    const auto tokenizer = tokenizerOf(**model);
+    if (!tokenizer)
+        return tokenizer.error();
+    return answer(modelTokens(Circuits(*weights), *tokenizer, *parseEmbedding(options.embedding), task),
+                  options);
+}
+
+} // namespace
+
+void addTokensCommand(CLI::App& root, CommandContext& context)
+{
+    auto options = std::make_shared<Options>();
+    CLI::App* command =
+        root.add_subcommand("tokens", "The strongest entries of one row or column of a head's full circuit");
+    command->footer(std::string(footer));
+    options->model = addModelArguments(*command);
+    command->get_option("MODEL")->description("A model, or a session (.h5) written by analyze");
+    command->add_option("--circuit", options->circuit, "full-ov or full-qk")
+        ->required()
+        ->check(CLI::IsMember({"full-ov", "full-qk"}).description(""))
+        ->type_name("full-ov|full-qk");
+    command->add_option("--head", options->head, "The head, as in 1.5")->required()->type_name("L.H");
+    command->add_option("--token", options->token, "The token as shown, as raw text, or by id as in #42")
+        ->type_name("TEXT|#ID");
+    command->add_option("--direction", options->direction, "row (the default) or column")
+        ->check(CLI::IsMember({"row", "column"}).description(""))
+        ->type_name("row|column");
+    command->add_option("-k", options->k, "How many from each end (10)")
+        ->check(CLI::Range(1, 100000000).description(""))
+        ->type_name("N");
+    command->add_flag("--csv", options->csv, "RFC 4180 with the header end,rank,id,token,value");
+    command
+        ->add_option("--embedding", options->embedding,
+                     "The token vectors E of a model: raw (the default), effective, mlp0 or unembed")
+        ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
+        ->type_name("raw|effective|mlp0|unembed");
+    options->processing = addProcessingArguments(*command);
+    command->callback([options, &context] {
+        context.work = [options](const Task& task) { return tokens(*options, task); };
+    });
+}
+
+} // namespace headwise::app
