@@ -13,7 +13,7 @@ namespace headwise {
 
 namespace {
 
-std::size_t product(const std::vector<std::size_t>& shape)
+[[maybe_unused]] std::size_t product(const std::vector<std::size_t>& shape) // in assertions alone
 {
     std::size_t size = 1;
     for (const std::size_t dimension : shape)

@@ -1,0 +1,169 @@
+#include "tests/bench/figures.h"
+
+#include "core/analysis/block.h"
+#include "core/analysis/catalogue.h"
+#include "core/analysis/spectrum.h"
+#include "core/analysis/token_scan.h"
+#include "core/analysis/token_table.h"
+#include "core/base/parallel.h"
+#include "core/model/architecture.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+
+namespace headwise::bench {
+namespace {
+
+template <typename T>
+void must(const Result<T>& result)
+{
+    if (result)
+        return;
+    std::fprintf(stderr, "A benchmark failed: %s\n", result.error().message.c_str());
+    std::exit(4);
+}
+
+void overHeads(const Circuits& circuits, const std::function<Result<Done>(HeadId)>& body)
+{
+    const ModelConfig& config = circuits.config();
+    must(parallelFor(config.nLayers * config.nHeads, Task{}, "heads", [&](int i) {
+        return body({i / config.nHeads, i % config.nHeads});
+    }));
+}
+
+std::vector<int> firstTokens(int count)
+{
+    std::vector<int> ids(static_cast<std::size_t>(count));
+    std::iota(ids.begin(), ids.end(), 0);
+    return ids;
+}
+
+/// U, S, V of QK and OV of every head.
+void allSpectra(const Circuits& circuits)
+{
+    overHeads(circuits, [&](HeadId head) -> Result<Done> {
+        for (const auto& svd : {circuits.qk(head).svd(), circuits.ov(head).svd()}) {
+            if (!svd)
+                return svd.error();
+        }
+        return Done{};
+    });
+}
+
+void allSingularValues(const Circuits& circuits)
+{
+    overHeads(circuits, [&](HeadId head) -> Result<Done> {
+        const auto weights = circuits.weights().head<double>(head);
+        for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
+            const auto sigma = circuitSingularValues(circuits, weights, kind, head, nullptr);
+            if (!sigma)
+                return sigma.error();
+        }
+        return Done{};
+    });
+}
+
+/// The four pictures of a newly selected head, nothing of it computed before.
+void switchHead(const Circuits& circuits, const TokenSide& tokens)
+{
+    const HeadId head{7, 3};
+    const std::vector<int> ids = firstTokens(64);
+    must(parallelFor(8, Task{}, "pictures", [&](int i) -> Result<Done> {
+        const CircuitKind kind = circuitKinds[static_cast<std::size_t>(i % 4)];
+        if (i >= 4) {
+            const auto sigma =
+                circuitSingularValues(circuits, circuits.weights().head<double>(head), kind, head, &tokens);
+            return sigma ? Result<Done>(Done{}) : sigma.error();
+        }
+        const auto picture = isFull(kind) ? circuitBlock(circuits, &tokens, kind, head, ids, ids)
+                                          : wholeCircuit(circuits, kind, head);
+        return picture ? Result<Done>(Done{}) : picture.error();
+    }));
+}
+
+std::shared_ptr<const ProcessedWeights> opened(const std::filesystem::path& folder)
+{
+    const auto model = loadModel({folder, std::nullopt, {}}, Task{});
+    must(model);
+    auto plan = planProcessing(**model, {});
+    must(plan);
+    const auto weights = process(*model, *std::move(plan), Task{});
+    must(weights);
+    return *weights;
+}
+
+/// The two scans of one head of full OV on every eighth row: the same work per row, an eighth of the time.
+struct ScanSample {
+    Matrix<float> rows, cols;
+    std::vector<bool> none;
+
+    explicit ScanSample(const FactoredMatrix<float>& circuit)
+        : rows(circuit.left().topRows(circuit.rows() / 8).transpose())
+        , cols(circuit.right())
+    {
+    }
+
+    double flops() const
+    {
+        return 2.0 * static_cast<double>(rows.cols()) * static_cast<double>(cols.cols())
+            * static_cast<double>(rows.rows());
+    }
+    void run() const
+    {
+        must(scanRows({rows, cols,
+                       [this](Eigen::Index i, Eigen::Index j) {
+                           return rows.col(i).cast<double>().dot(cols.col(j).cast<double>());
+                       },
+                       none, none, 10, ScanEnds::Both},
+                      Task{}));
+    }
+};
+
+} // namespace
+
+std::vector<Figure> figures(const Subject& subject, const Limits& limits)
+{
+    const Circuits circuits(subject.weights);
+    const auto tokens = subject.tokens;
+    const auto folder = subject.folder;
+    const double V = 50257, d = 768, r = 64, heads = 144;
+    const auto sample = std::make_shared<const ScanSample>(circuits.fullOv<float>({0, 0}, *tokens));
+    const auto cached =
+        std::make_shared<const FactoredMatrix<float>>(circuits.fullOv<float>({0, 0}, *tokens));
+    const double pairs = heads * heads * 11 / 24;
+    return {
+        {"all heads: U, S, V of QK and OV", "288 (16 d r² + 30 r³) flop / dgemm",
+         288 * (16 * d * r * r + 30 * r * r * r) / limits.dgemm, 8, 1, [=] { allSpectra(circuits); }},
+        {"all heads: singular values of QK and OV", "288 (4 d r² + 7 r³) flop / dgemm",
+         288 * (4 * d * r * r + 7 * r * r * r) / limits.dgemm, 12, 1, [=] { allSingularValues(circuits); }},
+        {"token side with Gram products", "4 V d² flop / dgemm", 4 * V * d * d / limits.dgemm, 2.5, 0,
+         [=] { must(tokenSide(circuits, Embedding::Raw, Task{})); }},
+        {"table scan, an eighth of a head", "2 V²/8 r flop / sgemm", sample->flops() / limits.sgemm, 2.2, 0,
+         [=] { sample->run(); }},
+        {"one token's row, factors at hand", "V r 4 bytes / bandwidth", V * r * 4 / limits.bandwidth, 12,
+         0.05, [=] { (void)ends(cached->row(42).cast<double>(), 10, {}); }},
+        {"one token's row, nothing at hand", "V d 4 bytes / bandwidth", V * d * 4 / limits.bandwidth, 12,
+         0.15,
+         [=] {
+             must(tokenLine(circuits, *tokens, CircuitKind::FullOv, {3, 1}, TableSide::Row, 42));
+         }},
+        {"head switch: four pictures and spectra", "2 · 2 d² r + 12 d² r flop / dgemm",
+         16 * d * d * r / limits.dgemm, 12, 0.1, [=] { switchHead(circuits, *tokens); }},
+        {"open and prepare a 498 MB checkpoint", "V d 4 bytes / bandwidth (one pass over W_U)",
+         V * d * 4 / limits.bandwidth, 25, 0.5, [=] { (void)opened(folder); }},
+        {"open to the first heatmap", "V d 4 bytes / bandwidth (one pass over W_U)",
+         V * d * 4 / limits.bandwidth, 26, 1,
+         [=] {
+             must(wholeCircuit(Circuits(opened(folder)), CircuitKind::Qk, {0, 0}));
+         }},
+        {"Q-, K- and V-composition of all pairs", "3 · 2 r² d flop a pair / sgemm",
+         pairs * 6 * r * r * d / limits.sgemm, 2.5, 0,
+         [=] {
+             must(runAnalyses(circuits, std::vector<const Analysis*>{findAnalysis("composition")}, {},
+                              Task{}));
+         }},
+    };
+}
+
+} // namespace headwise::bench

@@ -1,0 +1,133 @@
+#include "tests/bench/make_gpt2_small.h"
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <stdlib.h>
+
+namespace headwise::bench {
+namespace {
+
+struct Tensor {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    float mean;
+    float spread;
+
+    std::int64_t size() const
+    {
+        std::int64_t product = 1;
+        for (const std::int64_t dimension : shape)
+            product *= dimension;
+        return product;
+    }
+};
+
+std::vector<Tensor> tensors()
+{
+    std::vector<Tensor> list{{"wte.weight", {50257, 768}, 0, 0.14F}, {"wpe.weight", {1024, 768}, 0, 0.1F}};
+    const auto norm = [&](const std::string& name) {
+        list.push_back({name + ".weight", {768}, 1, 0.1F});
+        list.push_back({name + ".bias", {768}, 0, 0.1F});
+    };
+    const auto linear = [&](const std::string& name, std::int64_t in, std::int64_t out) {
+        list.push_back({name + ".weight", {in, out}, 0, 0.1F});
+        list.push_back({name + ".bias", {out}, 0, 0.1F});
+    };
+    for (int layer = 0; layer < 12; ++layer) {
+        const std::string block = "h." + std::to_string(layer) + ".";
+        norm(block + "ln_1");
+        linear(block + "attn.c_attn", 768, 2304);
+        linear(block + "attn.c_proj", 768, 768);
+        norm(block + "ln_2");
+        linear(block + "mlp.c_fc", 768, 3072);
+        linear(block + "mlp.c_proj", 3072, 768);
+    }
+    norm("ln_f");
+    return list;
+}
+
+std::string header(const std::vector<Tensor>& list)
+{
+    std::string text = "{";
+    std::int64_t offset = 0;
+    for (const Tensor& tensor : list) {
+        std::string shape;
+        for (const std::int64_t dimension : tensor.shape)
+            shape += (shape.empty() ? "" : ",") + std::to_string(dimension);
+        const std::int64_t end = offset + 4 * tensor.size();
+        text += (text.size() > 1 ? ",\"" : "\"") + tensor.name + R"(":{"dtype":"F32","shape":[)" + shape
+            + R"(],"data_offsets":[)" + std::to_string(offset) + "," + std::to_string(end) + "]}";
+        offset = end;
+    }
+    text += "}";
+    text.append((8 - text.size() % 8) % 8, ' ');
+    return text;
+}
+
+/// Sums of two uniform numbers from xorshift64*: quick, and the same everywhere.
+class Random {
+public:
+    float next()
+    {
+        m_state ^= m_state >> 12;
+        m_state ^= m_state << 25;
+        m_state ^= m_state >> 27;
+        const std::uint64_t bits = m_state * 2685821657736338717ULL;
+        const auto low = static_cast<float>(bits >> 40);
+        const auto high = static_cast<float>((bits >> 16) & 0xffffff);
+        return (low + high) * 0x1p-24F - 1; // [−1, 1), a triangle
+    }
+
+private:
+    std::uint64_t m_state = 88172645463325252ULL;
+};
+
+} // namespace
+
+bool makeGpt2Small(const std::filesystem::path& folder)
+{
+    std::ofstream config(folder / "config.json");
+    config
+        << R"({"model_type":"gpt2","architectures":["GPT2LMHeadModel"],"n_layer":12,"n_head":12,"n_embd":768,"n_positions":1024,)"
+        << R"("n_ctx":1024,"vocab_size":50257,"activation_function":"gelu_new","layer_norm_epsilon":1e-5})"
+        << '\n';
+    const std::vector<Tensor> list = tensors();
+    const std::string text = header(list);
+    std::ofstream file(folder / "model.safetensors", std::ios::binary);
+    const std::uint64_t length = text.size(); // little-endian, as every machine we build on
+    file.write(reinterpret_cast<const char*>(&length), sizeof(length));
+    file.write(text.data(), static_cast<std::streamsize>(text.size()));
+    Random random;
+    std::vector<float> values;
+    for (const Tensor& tensor : list) {
+        values.resize(static_cast<std::size_t>(tensor.size()));
+        for (float& value : values)
+            value = tensor.mean + tensor.spread * random.next();
+        file.write(reinterpret_cast<const char*>(values.data()),
+                   static_cast<std::streamsize>(4 * values.size()));
+    }
+    config.flush();
+    file.flush();
+    return config.good() && file.good();
+}
+
+Gpt2Small::Gpt2Small()
+{
+    std::string name = (std::filesystem::temp_directory_path() / "headwise-bench-XXXXXX").string();
+    if (!mkdtemp(name.data()))
+        return;
+    m_folder = name;
+    m_isThere = makeGpt2Small(m_folder);
+}
+
+Gpt2Small::~Gpt2Small()
+{
+    std::error_code ignored;
+    if (!m_folder.empty())
+        std::filesystem::remove_all(m_folder, ignored);
+}
+
+} // namespace headwise::bench
