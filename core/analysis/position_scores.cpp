@@ -30,16 +30,21 @@ RowVector<double> rotated(const RowVector<double>& q, double offset, const Rotar
     return out;
 }
 
-Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, Eigen::Index n)
+Matrix<double> positionVectors(const ProcessedWeights& weights, int layer, Eigen::Index n)
+{
+    return normalized(weights.ln1<double>(layer), weights.W_pos<double>(0, n));
+}
+
+Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, const Matrix<double>& x)
 {
     const HeadWeights<double> h = weights.head<double>(head);
-    const Matrix<double> x = normalized(weights.ln1<double>(head.layer), weights.W_pos<double>(0, n));
     Matrix<double> q = x * h.W_Q;
     Matrix<double> k = x * h.W_K;
     q.rowwise() += h.b_Q;
     k.rowwise() += h.b_K;
+    q *= weights.config().attentionScale;
     const double cap = weights.config().attentionSoftCap;
-    Matrix<double> scores = q * k.transpose() * weights.config().attentionScale;
+    Matrix<double> scores = k * q.transpose();
     if (cap > 0)
         scores = scores.unaryExpr([cap](double score) { return capped(score, cap); }).eval();
     return scores;
@@ -67,10 +72,9 @@ double previousTokenScore(const Matrix<double>& scores)
     const Eigen::Index n = scores.rows();
     if (n < 2)
         return std::numeric_limits<double>::quiet_NaN();
-    const Matrix<double> byKey = scores.transpose(); // a query's scores in a row of memory
     double sum = 0;
     for (Eigen::Index i = 1; i < n; ++i) {
-        const auto row = byKey.col(i).head(i + 1).array();
+        const auto row = scores.col(i).head(i + 1).array();
         const double largest = row.maxCoeff();
         sum += std::exp(row(i - 1) - largest) / (row - largest).exp().sum();
     }

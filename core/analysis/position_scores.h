@@ -4,12 +4,17 @@
 
 namespace headwise {
 
-/// Scores of positions alone: query i, key j ≤ i, [n, n], row = query; entries above the diagonal mean nothing.
+/// LN(p_i), i = 0 … n − 1, [n, d]: what a layer's heads read of positions alone. The same for every layer once norms are folded.
+Matrix<double> positionVectors(const ProcessedWeights& weights, int layer, Eigen::Index n);
+
+/// Scores of positions alone, [n, n]: column = query i, row = key j ≤ i, so that a query's scores lie together; entries below
+/// the diagonal mean nothing.
 ///
 /// s_ij = (LN p_i W_Q + b_Q)(LN p_j W_K + b_K)ᵀ · scale, p = W_pos, LN = the layer's norm (with folded weights the bare
 /// division by σ(p)), soft cap applied. Learned positions only. True of layer 0 only: later layers read moved positions.
+/// \param x `positionVectors` of the head's layer
 /// Source: DESIGN §2, ANALYSES C1, C2.
-Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, Eigen::Index n);
+Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, const Matrix<double>& x);
 
 /// The same for rotary positions, where the score of one vector with itself depends on the offset alone: s(Δ), Δ = 0 … n − 1.
 /// \param mean x̄ [d], the mean token vector, in place of p
@@ -17,7 +22,8 @@ Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, Eige
 RowVector<double> offsetScores(const ProcessedWeights& weights, HeadId head, const RowVector<double>& mean,
                                Eigen::Index n);
 
-/// mean over i = 1 … n−1 of softmax_{j ≤ i}(s_ij) at j = i−1; NaN for n < 2.
+/// \param scores as `positionScores` gives them
+/// \returns mean over i = 1 … n−1 of softmax_{j ≤ i}(s_ij) at j = i−1; NaN for n < 2.
 double previousTokenScore(const Matrix<double>& scores);
 double previousTokenScore(const RowVector<double>& offsetScores);
 

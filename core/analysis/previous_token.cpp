@@ -17,6 +17,33 @@ Eigen::Index contextLength(const ModelConfig& config)
     return std::min<Eigen::Index>(config.nCtx, longestContext);
 }
 
+/// `positionVectors` of every layer: computed once where no layer's norm has parameters of its own.
+class PositionVectors {
+public:
+    PositionVectors(const ProcessedWeights& weights, Eigen::Index n)
+        : m_weights(weights)
+        , m_n(n)
+    {
+        bool isShared = true;
+        for (int layer = 0; layer < weights.config().nLayers; ++layer) {
+            const Norm<double> norm = weights.ln1<double>(layer);
+            isShared = isShared && norm.w.size() == 0 && norm.b.size() == 0;
+        }
+        if (isShared)
+            m_shared = positionVectors(weights, 0, n);
+    }
+
+    Matrix<double> of(int layer) const
+    {
+        return m_shared.size() > 0 ? m_shared : positionVectors(m_weights, layer, m_n);
+    }
+
+private:
+    const ProcessedWeights& m_weights;
+    Eigen::Index m_n;
+    Matrix<double> m_shared;
+};
+
 /// x̄, the mean row of E: [0] for layer ≥ 1, [1] for layer 0 where that differs.
 Result<std::pair<RowVector<double>, RowVector<double>>> meanTokens(const AnalysisContext& context,
                                                                    const Task& task)
@@ -58,10 +85,11 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
     std::string formula = std::string(previousTokenFormula) + ", n = min(n_ctx, 1024), ";
     std::string assumption = "raw positions";
     if (config.positional == Positional::Learned) {
+        const PositionVectors vectors(weights, n);
         formula += "s_ij = (p_i/σ(p_i) W_Q + b_Q)(p_j/σ(p_j) W_K + b_K)ᵀ · scale, p = W_pos";
         const auto done =
             forEachHead(context, task, "previous-token scores", [&](HeadId head) -> Result<Done> {
-                scores.set(head, previousTokenScore(positionScores(weights, head, n)));
+                scores.set(head, previousTokenScore(positionScores(weights, head, vectors.of(head.layer))));
                 return Done{};
             });
         if (!done)
@@ -104,12 +132,12 @@ Kernel kernelOf(const Matrix<double>& scores)
     Kernel kernel{std::vector<double>(static_cast<std::size_t>(n)),
                   std::vector<double>(static_cast<std::size_t>(n))};
     for (Eigen::Index i = 0; i < n; ++i) {
-        const double rowMean = scores.row(i).head(i + 1).mean();
+        const double rowMean = scores.col(i).head(i + 1).mean();
         for (Eigen::Index offset = 0; offset <= i; ++offset) {
             const auto index = static_cast<std::size_t>(offset);
             const double count = static_cast<double>(n - offset);
-            kernel.mean[index] += scores(i, i - offset) / count;
-            kernel.centred[index] += (scores(i, i - offset) - rowMean) / count;
+            kernel.mean[index] += scores(i - offset, i) / count;
+            kernel.centred[index] += (scores(i - offset, i) - rowMean) / count;
         }
     }
     return kernel;
@@ -126,8 +154,10 @@ Result<ResultSet> runPositionKernel(const AnalysisContext& context, const Task& 
     const Eigen::Index n = contextLength(config);
     PerHead mean(config, static_cast<int>(n));
     PerHead centred(config, static_cast<int>(n));
+    const PositionVectors vectors(context.circuits.weights(), n);
     const auto done = forEachHead(context, task, "position kernels", [&](HeadId head) -> Result<Done> {
-        const Kernel kernel = kernelOf(positionScores(context.circuits.weights(), head, n));
+        const Kernel kernel =
+            kernelOf(positionScores(context.circuits.weights(), head, vectors.of(head.layer)));
         mean.set(head, std::span<const double>(kernel.mean));
         centred.set(head, std::span<const double>(kernel.centred));
         return Done{};

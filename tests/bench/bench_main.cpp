@@ -74,6 +74,8 @@ std::shared_ptr<const ProcessedWeights> processed(const std::filesystem::path& f
 
 int main(int argc, char** argv)
 {
+    if (argc == 3 && std::strcmp(argv[1], "--make") == 0) // the checkpoint alone, into an existing folder
+        return bench::makeGpt2Small(argv[2]) ? 0 : 4;
     bool check = false;
     for (int i = 1; i < argc; ++i) {
         if (std::strcmp(argv[i], "--check") == 0) {

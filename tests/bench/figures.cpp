@@ -134,26 +134,25 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
     const double pairs = heads * heads * 11 / 24;
     return {
         {"all heads: U, S, V of QK and OV", "288 (16 d r² + 30 r³) flop / dgemm",
-         288 * (16 * d * r * r + 30 * r * r * r) / limits.dgemm, 8, 1, [=] { allSpectra(circuits); }},
+         288 * (16 * d * r * r + 30 * r * r * r) / limits.dgemm, 5, 1, [=] { allSpectra(circuits); }},
         {"all heads: singular values of QK and OV", "288 (4 d r² + 7 r³) flop / dgemm",
-         288 * (4 * d * r * r + 7 * r * r * r) / limits.dgemm, 12, 1, [=] { allSingularValues(circuits); }},
-        {"token side with Gram products", "4 V d² flop / dgemm", 4 * V * d * d / limits.dgemm, 2.5, 0,
+         288 * (4 * d * r * r + 7 * r * r * r) / limits.dgemm, 5, 1, [=] { allSingularValues(circuits); }},
+        {"token side with Gram products", "4 V d² flop / dgemm", 4 * V * d * d / limits.dgemm, 3, 0,
          [=] { must(tokenSide(circuits, Embedding::Raw, Task{})); }},
-        {"table scan, an eighth of a head", "2 V²/8 r flop / sgemm", sample->flops() / limits.sgemm, 2.2, 0,
+        {"table scan, an eighth of a head", "2 V²/8 r flop / sgemm", sample->flops() / limits.sgemm, 2, 0,
          [=] { sample->run(); }},
-        {"one token's row, factors at hand", "V r 4 bytes / bandwidth", V * r * 4 / limits.bandwidth, 12,
-         0.05, [=] { (void)ends(cached->row(42).cast<double>(), 10, {}); }},
-        {"one token's row, nothing at hand", "V d 4 bytes / bandwidth", V * d * 4 / limits.bandwidth, 12,
-         0.15,
+        {"one token's row, factors at hand", "V r 4 bytes / bandwidth", V * r * 4 / limits.bandwidth, 6, 0.05,
+         [=] { (void)ends(cached->row(42).cast<double>(), 10, {}); }},
+        {"one token's row, nothing at hand", "V d 4 bytes / bandwidth", V * d * 4 / limits.bandwidth, 8, 0.15,
          [=] {
              must(tokenLine(circuits, *tokens, CircuitKind::FullOv, {3, 1}, TableSide::Row, 42));
          }},
         {"head switch: four pictures and spectra", "2 · 2 d² r + 12 d² r flop / dgemm",
-         16 * d * d * r / limits.dgemm, 12, 0.1, [=] { switchHead(circuits, *tokens); }},
+         16 * d * d * r / limits.dgemm, 5, 0.1, [=] { switchHead(circuits, *tokens); }},
         {"open and prepare a 498 MB checkpoint", "V d 4 bytes / bandwidth (one pass over W_U)",
-         V * d * 4 / limits.bandwidth, 25, 0.5, [=] { (void)opened(folder); }},
+         V * d * 4 / limits.bandwidth, 40, 0.5, [=] { (void)opened(folder); }},
         {"open to the first heatmap", "V d 4 bytes / bandwidth (one pass over W_U)",
-         V * d * 4 / limits.bandwidth, 26, 1,
+         V * d * 4 / limits.bandwidth, 40, 1,
          [=] {
              must(wholeCircuit(Circuits(opened(folder)), CircuitKind::Qk, {0, 0}));
          }},

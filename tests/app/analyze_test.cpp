@@ -1,0 +1,143 @@
+#include "tests/support/command.h"
+#include "tests/support/matchers.h"
+
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+
+using namespace headwise;
+
+/// `analyze`, `list-analyses` and `tokens` as a user runs them.
+class AnalyzeTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void tokensOfAModelASessionAndItsTablesAreTheSame()
+    {
+        const QStringList question{"--circuit", "full-ov", "--head", "1.5",  "--token",
+                                   "#300",      "-k",      "7",      "--csv"};
+        const auto model = run(QStringList{"tokens", m_demo} + question);
+        QCOMPARE(model.exitCode, 0);
+        QVERIFY(model.out.startsWith("end,rank,id,token,value\r\ntop,1,"));
+        QCOMPARE(model.out.count("\r\n"), 15);
+        QCOMPARE(run({"analyze", m_demo, "-o", m_folder.filePath("tables.h5"), "--analyses", "tables",
+                      "--heads", "1.5"})
+                     .exitCode,
+                 0);
+        QCOMPARE(run(QStringList{"tokens", m_folder.filePath("tables.h5")} + question).out, model.out);
+        QCOMPARE(run({"analyze", m_demo, "-o", m_folder.filePath("self.h5"), "--analyses", "copying",
+                      "--self-contained"})
+                     .exitCode,
+                 0);
+        const auto self = run(QStringList{"tokens", m_folder.filePath("self.h5")} + question);
+        QCOMPARE(ids(self.out), ids(model.out));
+        const QStringList column{"--circuit", "full-qk",     "--head", "0.1",  "--token",
+                                 "#5",        "--direction", "column", "--csv"};
+        QCOMPARE(ids(run(QStringList{"tokens", m_folder.filePath("self.h5")} + column).out),
+                 ids(run(QStringList{"tokens", m_demo} + column).out));
+        const QStringList longest{"--circuit", "full-ov", "--head", "0.4", "-k", "3", "--csv"};
+        QCOMPARE(ids(run(QStringList{"tokens", m_folder.filePath("self.h5")} + longest).out),
+                 ids(run(QStringList{"tokens", m_demo} + longest).out));
+    }
+
+    void aTokenIsNamedAsShownAsTextOrById()
+    {
+        const QStringList question{"tokens", m_demo, "--circuit", "full-ov",
+                                   "--head", "1.5",  "--csv",     "--token"};
+        const auto shown = run(question + QStringList{QString::fromUtf8("␣the")});
+        QCOMPARE(shown.exitCode, 0);
+        QCOMPARE(run(question + QStringList{" the"}).out, shown.out);
+        QCOMPARE(run(question + QStringList{"no such token"}).exitCode, 3);
+        QCOMPARE(run(question + QStringList{"#99999"}).exitCode, 3);
+    }
+
+    void aSessionWithoutTheAnswerNamesTheCommandThatMakesIt()
+    {
+        const QString session = m_folder.filePath("scores.h5");
+        QCOMPARE(run({"analyze", m_demo, "-o", session, "--analyses", "copying"}).exitCode, 0);
+        const auto asked = run({"tokens", session, "--circuit", "full-qk", "--head", "0.1", "--token", "#1"});
+        QCOMPARE(asked.exitCode, 3);
+        QVERIFY(asked.err.contains("headwise analyze ")
+                && asked.err.contains("--analyses tables --heads 0.1"));
+        QCOMPARE(asked.err.count('\n'), 1);
+    }
+
+    void wrongRequestsAreRefusedWithTheCulprit_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<int>("code");
+        QTest::addColumn<QString>("part");
+        const QString out = m_folder.filePath("wrong.h5");
+        QTest::newRow("analysis") << QStringList{"analyze", m_demo,       "-o",
+                                                 out,       "--analyses", "copying,astrology"}
+                                  << 2 << "astrology";
+        QTest::newRow("head") << QStringList{"analyze", m_demo, "-o", out, "--heads", "2.*"} << 2 << "2.0";
+        QTest::newRow("no head") << QStringList{"analyze", m_demo, "-o", out, "--heads", "first"} << 2
+                                 << "first";
+        QTest::newRow("embedding") << QStringList{"analyze", m_demo, "-o", out, "--embedding", "mlp0"} << 2
+                                   << "mlp0";
+        QTest::newRow("k") << QStringList{"analyze", m_demo, "-o", out, "-k", "0"} << 2 << "-k";
+        QTest::newRow("folder") << QStringList{"analyze", m_demo, "-o", m_folder.filePath("absent/x.h5")} << 4
+                                << "absent";
+        QTest::newRow("model") << QStringList{"analyze", m_folder.filePath("no-model"), "-o", out} << 3
+                               << "no-model";
+        QTest::newRow("circuit") << QStringList{"tokens", m_demo, "--circuit", "ov", "--head", "0.0"} << 2
+                                 << "circuit";
+        QTest::newRow("two heads") << QStringList{"tokens", m_demo, "--circuit", "full-ov", "--head", "0.*"}
+                                   << 2 << "more than one";
+    }
+    void wrongRequestsAreRefusedWithTheCulprit()
+    {
+        QFETCH(QStringList, arguments);
+        QFETCH(int, code);
+        QFETCH(QString, part);
+        const auto refused = run(arguments);
+        QCOMPARE(refused.exitCode, code);
+        QVERIFY2(QString::fromUtf8(refused.err).contains(part), refused.err.constData());
+        QVERIFY(!QFile::exists(m_folder.filePath("wrong.h5")));
+    }
+
+    void whatDoesNotApplyIsLeftOutWithAWarning()
+    {
+        const auto done =
+            run({"analyze", QString::fromStdString(test::testData("models/stories260k").string()), "-o",
+                 m_folder.filePath("stories.h5"), "--analyses", "position_kernel,copying", "--heads", "0.0"});
+        QCOMPARE(done.exitCode, 0);
+        QVERIFY(done.err.contains("learned positions"));
+    }
+
+    void listsEveryAnalysisWithItsCost()
+    {
+        const auto listed = run({"list-analyses", m_demo, "--json"});
+        QCOMPARE(listed.exitCode, 0);
+        const QJsonArray rows = QJsonDocument::fromJson(listed.out).array();
+        QVERIFY(rows.size() >= 10);
+        QCOMPARE(rows[0].toObject()["name"].toString(), QString("spectra"));
+        for (const QJsonValue row : rows)
+            QVERIFY(row.toObject()["flops"].toDouble() > 0);
+        QVERIFY(run({"list-analyses"}).out.contains("previous_token"));
+    }
+
+private:
+    test::CommandRun run(const QStringList& arguments) const
+    {
+        return test::runHeadwise(arguments, m_folder.path());
+    }
+
+    /// "top 1 300" of every line: the numbers of float32 tables and of double factors differ in their last digit.
+    static QByteArrayList ids(const QByteArray& csv)
+    {
+        QByteArrayList out;
+        for (const QByteArray& line : csv.split('\n'))
+            out += line.split(',').mid(0, 3).join(' ');
+        return out;
+    }
+
+    QTemporaryDir m_folder;
+    const QString m_demo = HEADWISE_DEMO_MODEL;
+};
+
+QTEST_GUILESS_MAIN(AnalyzeTest)
+#include "analyze_test.moc"
