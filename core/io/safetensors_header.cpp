@@ -268,20 +268,24 @@ Result<Done> checkBeginning(std::span<const std::byte> file, std::string_view fi
 Result<std::vector<StoredTensor>> placedTensors(std::vector<Entry>& entries, std::size_t dataBegin,
                                                 std::size_t fileSize, std::string_view fileName)
 {
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-        return std::tie(*a.offsets, a.name) < std::tie(*b.offsets, b.name);
+    std::vector<Entry*> placed;
+    placed.reserve(entries.size());
+    for (Entry& entry : entries)
+        placed.push_back(&entry);
+    std::sort(placed.begin(), placed.end(), [](const Entry* a, const Entry* b) {
+        return std::tie(*a->offsets, a->name) < std::tie(*b->offsets, b->name);
     });
     std::uint64_t end = 0;
-    for (const Entry& entry : entries) {
-        if (const auto reason = misplaced(entry, end))
+    for (const Entry* entry : placed) {
+        if (const auto reason = misplaced(*entry, end))
             return damaged(fileName, *reason);
-        end = (*entry.offsets)[1];
-        const Result<std::uint64_t> needed = neededBytes(entry);
+        end = (*entry->offsets)[1];
+        const Result<std::uint64_t> needed = neededBytes(*entry);
         if (!needed)
             return damaged(fileName, needed.error().message);
-        if (*needed != end - (*entry.offsets)[0])
+        if (*needed != end - (*entry->offsets)[0])
             return damaged(fileName,
-                           "tensor '" + entry.name + "' has " + std::to_string(end - (*entry.offsets)[0])
+                           "tensor '" + entry->name + "' has " + std::to_string(end - (*entry->offsets)[0])
                                + " bytes of data where its dtype and shape need " + std::to_string(*needed));
     }
     const std::uint64_t present = fileSize - dataBegin;
@@ -292,12 +296,12 @@ Result<std::vector<StoredTensor>> placedTensors(std::vector<Entry>& entries, std
         return damaged(fileName, std::to_string(present - end) + " bytes follow behind the last tensor");
     std::vector<StoredTensor> tensors;
     tensors.reserve(entries.size());
-    for (Entry& entry : entries)
-        tensors.push_back({.name = std::move(entry.name),
-                           .dtype = *entry.dtype,
-                           .shape = {entry.shape->begin(), entry.shape->end()},
-                           .begin = dataBegin + static_cast<std::size_t>((*entry.offsets)[0]),
-                           .byteCount = static_cast<std::size_t>((*entry.offsets)[1] - (*entry.offsets)[0]),
+    for (Entry* entry : placed)
+        tensors.push_back({.name = std::move(entry->name),
+                           .dtype = *entry->dtype,
+                           .shape = {entry->shape->begin(), entry->shape->end()},
+                           .begin = dataBegin + static_cast<std::size_t>((*entry->offsets)[0]),
+                           .byteCount = static_cast<std::size_t>((*entry->offsets)[1] - (*entry->offsets)[0]),
                            .shard = 0});
     return tensors;
 }

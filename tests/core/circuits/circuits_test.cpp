@@ -163,7 +163,6 @@ private slots:
     }
 };
 
-Q_DECLARE_METATYPE(headwise::test::ToyOptions)
 
 QTEST_APPLESS_MAIN(CircuitsTest)
 #include "circuits_test.moc"
