@@ -1,10 +1,13 @@
 #include "app/commands/commands.h"
 #include "app/window.h"
 
+#include <csignal>
 #include <iostream>
 
 int main(int argc, char** argv)
 {
+    std::signal(SIGXFSZ,
+                SIG_IGN); // past a quota of file sizes, writing fails and says so instead of ending here
     const auto toOpen = headwise::app::windowRequest(argc, argv);
     if (!toOpen)
         return headwise::app::runCommandLine(argc, argv);

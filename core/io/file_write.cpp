@@ -15,10 +15,21 @@ namespace {
 
 constexpr std::size_t blockBytes = std::size_t(16) << 20;
 
-Error failed(const std::filesystem::path& path, int number)
+/// What a person can do about an errno.
+std::string_view remedy(int number)
 {
-    return {ErrorCode::Io,
-            "Cannot write '" + path.string() + "': " + std::generic_category().message(number) + "."};
+    switch (number) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return "; make room or name another place. What was there before is unchanged";
+    case EACCES:
+    case EPERM:
+    case EROFS: return "; name another place, or change its permissions";
+    case ENOENT:
+    case ENOTDIR: return "; make its folder first";
+    case EISDIR: return "; name a file";
+    default: return "";
+    }
 }
 
 std::filesystem::path behindLink(const std::filesystem::path& path)
@@ -54,12 +65,12 @@ Result<Done> writeFile(const std::filesystem::path& path, int file, mode_t mode,
                        const std::function<Result<Done>(FileWriter&)>& content)
 {
     if (mode != 0 && ::fchmod(file, mode) != 0)
-        return failed(path, errno);
+        return cannotWrite(path, errno);
     FileWriter writer(path, file);
     if (Result<Done> written = content(writer); !written)
         return written;
     if (::fsync(file) != 0)
-        return failed(path, errno);
+        return cannotWrite(path, errno);
     return Done{};
 }
 
@@ -74,11 +85,11 @@ Result<Done> syncContent(const std::filesystem::path& path, const std::filesyste
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error))
         if (const int number = sync(entry.path()); number != 0)
-            return failed(path, number);
+            return cannotWrite(path, number);
     if (error)
-        return failed(path, error.value());
+        return cannotWrite(path, error.value());
     if (const int number = sync(folder); number != 0)
-        return failed(path, number);
+        return cannotWrite(path, number);
     return Done{};
 }
 
@@ -107,19 +118,30 @@ int exchange(const std::filesystem::path& complete, const std::filesystem::path&
 
 } // namespace
 
+Error cannotWrite(const std::filesystem::path& path, int number)
+{
+    return {ErrorCode::Io,
+            "Cannot write '" + path.string() + "': " + std::generic_category().message(number)
+                + std::string(remedy(number)) + "."};
+}
+
 Result<Done> canReplaceFile(const std::filesystem::path& path)
 {
     const std::filesystem::path target = behindLink(path);
     struct stat old { };
     if (::stat(target.c_str(), &old) == 0) {
         if (S_ISDIR(old.st_mode))
-            return failed(path, EISDIR);
+            return cannotWrite(path, EISDIR);
+        // Renaming over it would take, say, /dev/null away from the whole machine.
+        if (!S_ISREG(old.st_mode))
+            return Error{ErrorCode::Io,
+                         "'" + path.string() + "' is a device, a pipe or a socket; name a file to write."};
         if (::access(target.c_str(), W_OK) != 0)
-            return failed(path, errno);
+            return cannotWrite(path, errno);
     }
     const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
     if (::access(folder.c_str(), W_OK | X_OK) != 0)
-        return failed(path, errno);
+        return cannotWrite(path, errno);
     return Done{};
 }
 
@@ -128,7 +150,7 @@ Result<Done> FileWriter::write(std::span<const std::byte> bytes)
     while (!bytes.empty()) {
         const ssize_t count = ::write(m_file, bytes.data(), std::min(bytes.size(), blockBytes));
         if (count < 0 && errno != EINTR)
-            return failed(m_path, errno);
+            return cannotWrite(m_path, errno);
         if (count > 0)
             bytes = bytes.subspan(static_cast<std::size_t>(count));
     }
@@ -152,12 +174,12 @@ Result<Done> replaceFile(const std::filesystem::path& path,
     ::unlink(temporary.c_str()); // of a killed process that had our number
     const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0)
-        return failed(path, errno);
+        return cannotWrite(path, errno);
     Result<Done> result = writeFile(path, file, exists ? old.st_mode & 07777 : 0, content);
     if (::close(file) != 0 && result)
-        result = failed(path, errno);
+        result = cannotWrite(path, errno);
     if (result && ::rename(temporary.c_str(), target.c_str()) != 0)
-        result = failed(path, errno);
+        result = cannotWrite(path, errno);
     if (!result) {
         ::unlink(temporary.c_str());
         return result;
@@ -187,13 +209,13 @@ Result<Done> canReplaceFolder(const std::filesystem::path& path, Existing existi
                                  + "', which replacing would delete; name another one."};
         }
         if (error)
-            return failed(path, error.value());
+            return cannotWrite(path, error.value());
     } else if (!std::filesystem::is_directory(parent, error)) {
         return Error{ErrorCode::Io,
                      "Cannot write '" + path.string() + "': there is no folder '" + parent.string() + "'."};
     }
     if (::access(parent.c_str(), W_OK | X_OK) != 0)
-        return failed(path, errno);
+        return cannotWrite(path, errno);
     return Done{};
 }
 
@@ -207,7 +229,7 @@ Result<Done> replaceFolder(const std::filesystem::path& path, Existing existing,
     std::error_code ignored;
     std::filesystem::remove_all(temporary, ignored); // of a killed process that had our number
     if (::mkdir(temporary.c_str(), 0777) != 0)
-        return failed(path, errno);
+        return cannotWrite(path, errno);
     Result<Done> result = content(temporary);
     if (result)
         result = syncContent(path, temporary);
@@ -215,7 +237,7 @@ Result<Done> replaceFolder(const std::filesystem::path& path, Existing existing,
         result = canReplaceFolder(path, existing); // somebody may have put files there meanwhile
     if (result)
         if (const int number = exchange(temporary, target); number != 0)
-            result = failed(path, number);
+            result = cannotWrite(path, number);
     std::filesystem::remove_all(temporary, ignored); // the unfinished folder, or the one that was replaced
     sync(target.parent_path());
     return result;

@@ -9,6 +9,10 @@
 
 namespace headwise {
 
+/// "Cannot write 'x.h5': No space left on device; …", with what to do about it where there is something.
+/// \param number an errno
+Error cannotWrite(const std::filesystem::path& path, int number);
+
 /// Appends to a file that replaceFile() is writing.
 class FileWriter {
 public:
@@ -28,7 +32,7 @@ private:
 
 /// Puts what `content` writes in place of what `path` holds, so that a crash, a kill or a full disk leaves the old file
 /// or the complete new one: written beside it, forced to disk, renamed, the folder forced to disk. A symlink keeps
-/// pointing where it did.
+/// pointing where it did. A device, a pipe or a socket is never replaced.
 /// Errors: Io, naming the path; what `content` returns. Nothing is left beside it then.
 Result<Done> replaceFile(const std::filesystem::path& path,
                          const std::function<Result<Done>(FileWriter&)>& content);

@@ -1,5 +1,7 @@
 #include "core/io/safetensors_writer.h"
 
+#include "core/io/file_write.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -16,12 +18,6 @@ namespace headwise {
 namespace {
 
 constexpr std::size_t blockBytes = std::size_t{16} << 20;
-
-Error failed(const std::filesystem::path& path, int number)
-{
-    return {ErrorCode::Io,
-            "Cannot write '" + path.string() + "': " + std::generic_category().message(number) + "."};
-}
 
 /// 0, or the errno of what went wrong.
 int writeAt(int file, std::span<const char> bytes, std::int64_t offset)
@@ -94,13 +90,13 @@ Result<SafetensorsWriter> SafetensorsWriter::create(const std::filesystem::path&
 
     const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0)
-        return failed(path, errno);
+        return cannotWrite(path, errno);
     SafetensorsWriter writer(path, file, dtype);
     writer.m_begins = std::move(begins);
     if (::ftruncate(file, static_cast<off_t>(text.size()) + at) != 0)
-        return failed(path, errno);
+        return cannotWrite(path, errno);
     if (const int number = writeAt(file, text, 0); number != 0)
-        return failed(path, number);
+        return cannotWrite(path, number);
     return writer;
 }
 
@@ -112,7 +108,7 @@ Result<Done> SafetensorsWriter::writeNumbers(std::size_t entry, std::int64_t fir
     const auto bytesPerNumber = static_cast<std::int64_t>(sizeof(Scalar));
     const std::span<const char> bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
     if (const int number = writeAt(m_file, bytes, m_begins[entry] + first * bytesPerNumber); number != 0)
-        return failed(m_path, number);
+        return cannotWrite(m_path, number);
     return Done{};
 }
 
@@ -131,7 +127,7 @@ Result<Done> SafetensorsWriter::close()
     const int synced = ::fsync(m_file) == 0 ? 0 : errno;
     const int closed = ::close(std::exchange(m_file, -1)) == 0 ? 0 : errno;
     if (synced != 0 || closed != 0)
-        return failed(m_path, synced != 0 ? synced : closed);
+        return cannotWrite(m_path, synced != 0 ? synced : closed);
     return Done{};
 }
 

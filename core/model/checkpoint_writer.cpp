@@ -272,11 +272,6 @@ Result<Done> writeTensors(const ProcessedWeights& weights, const fs::path& file,
     return open.close();
 }
 
-Error failed(const fs::path& path, const std::error_code& code)
-{
-    return {ErrorCode::Io, fmt::format("Cannot write '{}': {}.", path.string(), code.message())};
-}
-
 constexpr std::array tokenizerFiles = {
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",  "vocab.json",
     "merges.txt",     "tokenizer.model",       "generation_config.json",  "chat_template.jinja"};
@@ -289,7 +284,7 @@ Result<Done> copyTokenizer(const fs::path& from, const fs::path& to)
             continue;
         fs::copy_file(from / name, to / name, code);
         if (code)
-            return failed(to / name, code);
+            return cannotWrite(to / name, code.value());
     }
     return Done{};
 }
@@ -317,7 +312,7 @@ Result<Done> moveInto(const fs::path& from, const fs::path& folder)
     for (const auto& entry : fs::directory_iterator(from, code)) {
         fs::rename(entry.path(), folder / entry.path().filename(), code);
         if (code)
-            return failed(folder / entry.path().filename(), code);
+            return cannotWrite(folder / entry.path().filename(), code.value());
     }
     fs::remove(from, code);
     return Done{};
@@ -343,6 +338,15 @@ Result<Done> checkTarget(const fs::path& original, const fs::path& folder, Exist
     return Done{};
 }
 
+/// The error in the words of who asked: about the folder that was named, not the one beside it.
+Error aboutFolder(Error error, const fs::path& beside, const fs::path& folder)
+{
+    const std::string unknown = beside.string();
+    if (const auto at = error.message.find(unknown); at != std::string::npos)
+        error.message.replace(at, unknown.size(), folder.string());
+    return error;
+}
+
 } // namespace
 
 Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights, const fs::path& original,
@@ -358,17 +362,19 @@ Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights, const f
         target.parent_path() / fmt::format(".{}.{}.tmp", target.filename().string(), ::getpid());
     fs::remove_all(beside, code); // of a killed process that had our number
     if (!fs::create_directories(beside, code) && code)
-        return failed(folder, code);
+        return cannotWrite(folder, code.value());
 
     auto done = writeFiles(weights, original, beside, task);
     if (done) {
         fs::rename(beside, target, code); // onto nothing or an empty folder
         if (code)
-            done = fs::is_directory(target) ? moveInto(beside, target) : Result<Done>(failed(folder, code));
+            done = fs::is_directory(target) ? moveInto(beside, target)
+                                            : Result<Done>(cannotWrite(folder, code.value()));
     }
-    if (!done)
-        fs::remove_all(beside, code);
-    return done;
+    if (done)
+        return done;
+    fs::remove_all(beside, code);
+    return aboutFolder(done.error(), beside, folder);
 }
 
 } // namespace headwise

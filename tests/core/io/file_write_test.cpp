@@ -147,6 +147,19 @@ private slots:
                                 ErrorCode::InvalidArgument, "is a file"));
     }
 
+    void aDeviceOrAPipeIsNeverReplaced()
+    {
+        const fs::path pipe = m_root / "pipe";
+        QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
+        fs::create_symlink("pipe", m_root / "link");
+        for (const char* name : {"pipe", "link"}) {
+            QVERIFY(test::failsWith(replaceFile(m_root / name, std::string("x")), ErrorCode::Io, name));
+            QVERIFY(test::failsWith(canReplaceFile(m_root / name), ErrorCode::Io, "a pipe"));
+        }
+        QVERIFY(fs::is_fifo(pipe) && fs::is_symlink(m_root / "link"));
+        QCOMPARE(names(m_root), (std::set<std::string>{"link", "pipe"}));
+    }
+
     void writesAFolderThatIsNotThereOrEmpty()
     {
         QVERIFY(test::isOk(replaceFolder(m_root / "out", Existing::Refuse, writeTwo)));
