@@ -2,6 +2,8 @@
 
 #include "core/base/log.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace headwise {
@@ -22,7 +24,9 @@ ModelCard modelCard(const ModelWeights& weights)
     card.nCtx = config.nCtx;
     card.positional = positionalName(config.positional);
     card.normalization = normalizationName(config);
-    card.source = weights.file().path().string();
+    std::error_code code;
+    const std::filesystem::path path = std::filesystem::absolute(weights.file().path(), code);
+    card.source = (code ? weights.file().path() : path).lexically_normal().string();
     card.sha256 = weights.file().sha256();
     return card;
 }

@@ -17,7 +17,7 @@ struct ModelCard {
     std::string name, architecture;
     int nLayers = 0, nHeads = 0, nKvHeads = 0, dModel = 0, dHead = 0, dMlp = 0, dVocab = 0, nCtx = 0;
     std::string positional, normalization;
-    std::string source; ///< The path it was opened from.
+    std::string source; ///< The whole path it was opened from.
     std::string sha256;
 
     bool operator==(const ModelCard&) const = default;

@@ -15,7 +15,10 @@ constexpr std::size_t maxArrays = 10'000;
 struct Reading {
     const Hdf5Reader& file;
     const Task& task;
-    Session session;
+    Session& session;
+
+    /// Of a format version that this reader does not know.
+    bool isNewer() const { return session.formatVersion > sessionFormatVersion; }
 
     Error corrupt(const std::string& what, const std::string& why) const
     {
@@ -106,8 +109,12 @@ Result<Done> readModel(Reading& reading)
 
 Result<Done> readProcessing(Reading& reading)
 {
-    if (!reading.file.has("processing"))
+    if (!reading.file.has("processing")) {
+        // Without it nobody can tell raw weights from processed ones.
+        if (!reading.isNewer())
+            return reading.corrupt("processing", "is missing");
         return Done{};
+    }
     const Result<Hdf5Attributes> attributes = reading.file.attributes("processing");
     if (!attributes)
         return attributes.error();
@@ -250,7 +257,8 @@ Result<Done> checkShape(const Reading& reading, const ResultArray& array)
     return Done{};
 }
 
-Result<ResultArray> readArray(const Reading& reading, const std::string& path)
+/// Nothing if a later version gives this path another shape than ours: a reader ignores what it does not know.
+Result<std::optional<ResultArray>> readArray(const Reading& reading, const std::string& path)
 {
     Result<Hdf5Array> stored = reading.file.readArray(path);
     if (!stored)
@@ -280,9 +288,22 @@ Result<ResultArray> readArray(const Reading& reading, const std::string& path)
     if (array.axes.empty()) // an array somebody else added
         for (std::size_t i = 0; i < array.shape.size(); ++i)
             array.axes.push_back("axis " + std::to_string(i));
-    if (const Result<Done> fits = checkShape(reading, array); !fits)
+    if (const Result<Done> fits = checkShape(reading, array); !fits) {
+        if (reading.isNewer())
+            return std::optional<ResultArray>();
         return fits.error();
-    return array;
+    }
+    return std::optional(std::move(array));
+}
+
+Result<Done> addArray(Reading& reading, const std::string& path)
+{
+    Result<std::optional<ResultArray>> array = readArray(reading, path);
+    if (!array)
+        return array.error();
+    if (*array)
+        reading.session.results.arrays.push_back(std::move(**array));
+    return Done{};
 }
 
 Result<Done> readGroup(Reading& reading, const std::string& path, int depth)
@@ -307,10 +328,8 @@ Result<Done> readGroup(Reading& reading, const std::string& path, int depth)
         } else if (entry.kind == Hdf5Kind::Numbers) {
             if (reading.session.results.arrays.size() == maxArrays)
                 return reading.corrupt(path, "holds more than " + std::to_string(maxArrays) + " arrays");
-            Result<ResultArray> array = readArray(reading, child);
-            if (!array)
-                return array.error();
-            reading.session.results.arrays.push_back(std::move(array).value());
+            if (const Result<Done> read = addArray(reading, child); !read)
+                return read;
         }
     }
     return Done{};
@@ -331,10 +350,8 @@ Result<Done> readResults(Reading& reading)
             if (const Result<Done> read = readGroup(reading, entry.name, 1); !read)
                 return read;
         } else if (entry.kind == Hdf5Kind::Numbers) {
-            Result<ResultArray> array = readArray(reading, entry.name);
-            if (!array)
-                return array.error();
-            reading.session.results.arrays.push_back(std::move(array).value());
+            if (const Result<Done> read = addArray(reading, entry.name); !read)
+                return read;
         }
     }
     reading.task.report(done, done, "groups");
@@ -342,7 +359,7 @@ Result<Done> readResults(Reading& reading)
 }
 
 /// The heads of each table are of this model, one per row, and its ids are tokens.
-Result<Done> checkTables(const Reading& reading)
+Result<Done> tablesFit(const Reading& reading)
 {
     const ResultSet& results = reading.session.results;
     for (const ResultArray& array : results.arrays) {
@@ -371,6 +388,17 @@ Result<Done> checkTables(const Reading& reading)
     return Done{};
 }
 
+/// A later version may keep its tables differently; ours are right or the file is damaged.
+Result<Done> checkTables(Reading& reading)
+{
+    const Result<Done> fit = tablesFit(reading);
+    if (fit || !reading.isNewer())
+        return fit;
+    std::erase_if(reading.session.results.arrays,
+                  [](const ResultArray& array) { return array.path.starts_with("tables/"); });
+    return Done{};
+}
+
 } // namespace
 
 Result<Session> readSession(const std::filesystem::path& path, const Task& task)
@@ -378,16 +406,16 @@ Result<Session> readSession(const std::filesystem::path& path, const Task& task)
     const Result<Hdf5Reader> file = Hdf5Reader::open(path);
     if (!file)
         return file.error();
-    Reading reading{*file, task, {}};
-    for (const auto step : {readRoot, readModel, readProcessing, readVocabulary, readTexts, readResults}) {
+    Session session;
+    Reading reading{*file, task, session};
+    for (const auto step :
+         {readRoot, readModel, readProcessing, readVocabulary, readTexts, readResults, checkTables}) {
         if (task.cancelled())
             return stopped();
         if (const Result<Done> done = step(reading); !done)
             return done.error();
     }
-    if (const Result<Done> checked = checkTables(reading); !checked)
-        return checked.error();
-    return std::move(reading.session);
+    return session;
 }
 
 bool isSessionFile(const std::filesystem::path& path)

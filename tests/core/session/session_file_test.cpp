@@ -209,13 +209,35 @@ private slots:
              {"n_layers", "n_heads", "n_kv_heads", "d_model", "d_head", "d_mlp", "d_vocab", "n_ctx"})
             QVERIFY(isOk(writer.setAttribute("model", name, std::int64_t(1))));
         QVERIFY(isOk(writer.writeTexts("future", std::vector<std::string>{"x"})));
+        // Arrays where ours are, in shapes that ours never have.
+        QVERIFY(isOk(writer.writeArray("scores/copying", {1, 1}, std::vector<float>{0.5F}, Task{})));
+        QVERIFY(isOk(writer.writeArray("scores/per_token", {5}, std::vector<float>(5), Task{})));
+        QVERIFY(
+            isOk(writer.writeArray("tables/full_ov/ids", {1, 1, 1}, std::vector<std::int32_t>{9}, Task{})));
         QVERIFY(isOk(writer.close()));
         const Result<Session> read = readSession(file("later.h5"), Task{});
         QVERIFY(isOk(read));
         QCOMPARE(read->formatVersion, 2);
+        QCOMPARE(read->results.arrays.size(), std::size_t{1});
+        QCOMPARE(read->results.arrays.front().path, std::string("scores/copying"));
         QVERIFY(failsWith(writeSession(file("again.h5"), *read, Task{}), ErrorCode::InvalidArgument,
                           "version 2"));
         QVERIFY(!std::filesystem::exists(file("again.h5")));
+    }
+
+    void refusesASessionThatDoesNotSayHowItsWeightsWereProcessed()
+    {
+        auto made = Hdf5Writer::create(file("half.h5"));
+        QVERIFY(isOk(made));
+        Hdf5Writer writer = std::move(made).value();
+        QVERIFY(isOk(writer.setAttribute("", "format", std::string("headwise-session"))));
+        QVERIFY(isOk(writer.setAttribute("", "format_version", std::int64_t(1))));
+        QVERIFY(isOk(writer.createGroup("model")));
+        for (const char* name :
+             {"n_layers", "n_heads", "n_kv_heads", "d_model", "d_head", "d_mlp", "d_vocab", "n_ctx"})
+            QVERIFY(isOk(writer.setAttribute("model", name, std::int64_t(1))));
+        QVERIFY(isOk(writer.close()));
+        QVERIFY(failsWith(readSession(file("half.h5"), Task{}), ErrorCode::Corrupt, "'processing'"));
     }
 
     void refusesAnHdf5FileThatIsNoSession()
