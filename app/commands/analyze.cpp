@@ -2,6 +2,7 @@
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "core/analysis/self_contained.h"
+#include "core/io/file_write.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -25,19 +26,20 @@ struct Options {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::shared_ptr<app::Precision> precision;
-    std::string output, analyses, heads;
+    std::string output;
+    std::optional<std::string> analyses, heads; ///< Not given: the default ones, all.
     std::string embedding = "raw";
     int tableSize = 10;
     bool selfContained = false;
 };
 
-Result<std::vector<const Analysis*>> chosenAnalyses(const std::string& names, const ModelConfig& config,
-                                                    const AnalysisOptions& options)
+Result<std::vector<const Analysis*>> chosenAnalyses(const std::optional<std::string>& names,
+                                                    const ModelConfig& config, const AnalysisOptions& options)
 {
-    if (names.empty())
+    if (!names)
         return defaultAnalyses(config, options);
     std::vector<const Analysis*> chosen;
-    std::istringstream parts(names);
+    std::istringstream parts(*names);
     for (std::string name; std::getline(parts, name, ',');) {
         if (name == "all") {
             for (const Analysis& analysis : catalogue())
@@ -51,6 +53,9 @@ Result<std::vector<const Analysis*>> chosenAnalyses(const std::string& names, co
         }
         chosen.push_back(analysis);
     }
+    if (chosen.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "--analyses names none; headwise list-analyses names them, and all means all."};
     std::sort(chosen.begin(), chosen.end()); // rows of one table: the order of the catalogue
     chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
     return chosen;
@@ -68,7 +73,7 @@ Result<Done> checkOutput(const std::filesystem::path& path)
     if (std::filesystem::is_directory(path, code))
         return Error{ErrorCode::Io,
                      "'" + path.string() + "' is a folder; name the session file to write, as in demo.h5."};
-    return Done{};
+    return canReplaceFile(path);
 }
 
 Result<std::shared_ptr<const ProcessedWeights>> processedModel(const Options& options, const Task& task)
@@ -121,8 +126,8 @@ Result<int> analyze(const Options& options, const Task& task)
         *options.precision == app::Precision::Double ? headwise::Precision::F64 : headwise::Precision::F32;
     analysisOptions.tableSize = options.tableSize;
     analysisOptions.unusedTokens = unusedTokens(*tokenizer, circuits.config().dVocab);
-    if (!options.heads.empty()) {
-        const auto heads = parseHeads(options.heads, circuits.config().nLayers, circuits.config().nHeads);
+    if (options.heads) {
+        const auto heads = parseHeads(*options.heads, circuits.config().nLayers, circuits.config().nHeads);
         if (!heads)
             return heads.error();
         analysisOptions.heads = *heads;

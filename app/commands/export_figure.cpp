@@ -1,5 +1,6 @@
 #include "app/commands/export_figure.h"
 
+#include "core/base/log.h"
 #include "ui/figure_export.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -9,6 +10,8 @@
 #include <QApplication>
 #include <QFontMetricsF>
 #include <QPainter>
+
+#include <spdlog/logger.h>
 
 #include <algorithm>
 #include <map>
@@ -185,6 +188,13 @@ Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file,
     return write(chart, view, file, size);
 }
 
+/// Errors are one line on stderr: what Qt has to say about the machine goes into the log.
+void logQtMessage(QtMsgType type, const QMessageLogContext&, const QString& message)
+{
+    const bool isFault = type == QtWarningMsg || type == QtCriticalMsg || type == QtFatalMsg;
+    logger().log(isFault ? spdlog::level::warn : spdlog::level::debug, "Qt: {}", message.toStdString());
+}
+
 } // namespace
 
 Result<Done> exportFigure(const ViewData& view, const std::filesystem::path& file, const FigureSize& size)
@@ -194,6 +204,7 @@ Result<Done> exportFigure(const ViewData& view, const std::filesystem::path& fil
             ErrorCode::InvalidArgument,
             "'" + view.name + "' has " + std::to_string(view.shape.size())
                 + " dimensions and no picture; write it as .csv, .tsv or .npy, or name a head with --head."};
+    qInstallMessageHandler(logQtMessage);
     qputenv("QT_QPA_PLATFORM", "offscreen");
     char program[] = "headwise";
     char* arguments[] = {program, nullptr};

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <iostream>
+#include <limits>
 
 namespace headwise::app {
 
@@ -190,7 +191,7 @@ void addRunCommand(CLI::App& root, CommandContext& context)
         ->required()
         ->type_name("OUT.h5");
     command->add_option("--greedy", options->greedy, "Decodes so many more tokens, each the most likely one")
-        ->check(CLI::NonNegativeNumber)
+        ->check(CLI::Range(0, std::numeric_limits<int>::max()).description(""))
         ->type_name("N");
     command->add_flag("--process", options->process, "Runs the processed model");
     options->precision = addPrecisionOption(*command);

@@ -6,6 +6,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 namespace headwise::app {
@@ -66,12 +67,42 @@ public:
         return Error{
             ErrorCode::NotFound,
             fmt::format("The session '{}' does not hold {}; make one that does with: headwise analyze {} -o "
-                        "SESSION.h5 --analyses tables --heads {} -k {}{}",
-                        m_path, missing(query), m_session->model.source, dottedHead(query.head), query.k,
-                        query.token ? "" : " --self-contained")};
+                        "SESSION.h5 --analyses tables --heads {} -k {}{}{}",
+                        m_path, missing(query), quoted(m_session->model.source), dottedHead(query.head),
+                        query.k, query.token ? "" : " --self-contained", asBefore())};
     }
 
 private:
+    /// For a shell, where a path holds more than letters.
+    static std::string quoted(const std::string& path)
+    {
+        const bool isPlain = std::all_of(path.begin(), path.end(), [](unsigned char c) {
+            return std::isalnum(c) || c >= 0x80
+                || std::string_view("/._-+@:").find(static_cast<char>(c)) != std::string_view::npos;
+        });
+        return isPlain ? path : "'" + path + "'";
+    }
+
+    /// What this session was made with, where it is not the default.
+    std::string asBefore() const
+    {
+        const Processing& applied = m_session->processing;
+        std::string switches;
+        if (m_session->embedding != "raw")
+            switches += " --embedding " + m_session->embedding;
+        if (!applied.foldLayerNorm)
+            switches += " --no-fold-layer-norm";
+        if (!applied.centerWritingWeights)
+            switches += " --no-center-writing-weights";
+        if (!applied.centerUnembed)
+            switches += " --no-center-unembed";
+        if (!applied.foldValueBiases)
+            switches += " --no-fold-value-biases";
+        if (applied.refactorAttention)
+            switches += " --refactor-factored-attention";
+        return switches;
+    }
+
     static std::string missing(const TokenQuery& query)
     {
         if (!query.token)

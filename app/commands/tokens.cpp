@@ -2,6 +2,7 @@
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "app/commands/token_source.h"
+#include "core/io/hdf5.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -26,7 +27,8 @@ constexpr std::string_view footer =
 struct Options {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
-    std::string circuit, head, token;
+    std::string circuit, head;
+    std::optional<std::string> token;
     std::string direction = "row";
     std::string embedding = "raw";
     int k = 10;
@@ -60,10 +62,14 @@ void print(const TokenEnds& ends, const std::optional<Tokenizer>& tokenizer, boo
 }
 
 /// The id that --token names: #id whatever the model has, else what the tokenizer finds.
-Result<std::optional<int>> tokenId(const std::string& text, const std::optional<Tokenizer>& tokenizer)
+Result<std::optional<int>> tokenId(const std::optional<std::string>& given,
+                                   const std::optional<Tokenizer>& tokenizer)
 {
-    if (text.empty())
+    if (!given)
         return std::optional<int>();
+    const std::string& text = *given;
+    if (text.empty())
+        return Error{ErrorCode::InvalidArgument, "--token is empty; give a token's text, or its id as #ID."};
     if (tokenizer) {
         const Result<int> id = tokenizer->find(text);
         return id ? Result(std::optional<int>(*id)) : id.error();
@@ -101,7 +107,9 @@ Result<int> answer(const TokenSource& source, const Options& options)
 
 Result<int> tokens(const Options& options, const Task& task)
 {
-    if (isSessionFile(options.model->path)) {
+    const std::filesystem::path path = options.model->path;
+    std::error_code code;
+    if (isHdf5(path) || (path.extension() == ".h5" && std::filesystem::is_regular_file(path, code))) {
         const auto session = readSession(options.model->path, task);
         if (!session)
             return session.error();

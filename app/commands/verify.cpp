@@ -187,7 +187,14 @@ void addVerifyCommand(CLI::App& root, CommandContext& context)
     command
         ->add_option("--tolerance", options->tolerance,
                      "The largest difference that is good; 1e-4 by default")
-        ->check(CLI::NonNegativeNumber)
+        ->check(CLI::Validator(
+            [](const std::string& text) {
+                double value = 0;
+                return CLI::detail::lexical_cast(text, value) && value >= 0
+                    ? std::string()
+                    : "'" + text + "' is no number from 0 on";
+            },
+            ""))
         ->type_name("NATS");
     command->add_flag("--json", options->json, "Prints steps, tolerance, tokens and ok as JSON");
     options->processing = addProcessingArguments(*command);

@@ -21,6 +21,10 @@ Result<json> readJson(const std::filesystem::path& path)
     const Result<std::string> text = readTextFile(path);
     if (!text)
         return text.error();
+    if (text->starts_with("version https://git-lfs"))
+        return Error{ErrorCode::Corrupt,
+                     "File '" + path.string()
+                         + "' is a Git LFS pointer, not the tokenizer itself; fetch it with 'git lfs pull'."};
     return parseJson(*text, path.string());
 }
 

@@ -1,7 +1,9 @@
 #include "core/model/architecture.h"
 
 #include "core/base/log.h"
+#include "core/io/file_kind.h"
 #include "core/io/json.h"
+#include "core/io/mapped_file.h"
 #include "core/model/config_reader.h"
 #include "core/model/families.h"
 
@@ -97,13 +99,35 @@ Error noConfig(const ModelSource& source, const fs::path& folder)
                   "KEY=VALUE,…."};
 }
 
+/// What a single file is said to hold is looked at before its config: the better answer to a file that is no model.
+Result<Done> checkWeightFile(const fs::path& path)
+{
+    const Result<MappedFile> file = MappedFile::open(path);
+    if (!file)
+        return file.error();
+    const FileKind kind = fileKind(file->bytes());
+    if (kind == FileKind::Hdf5)
+        return Error{ErrorCode::Unsupported,
+                     "'" + path.string()
+                         + "' is an HDF5 file, as sessions are, and this needs a model with its weights."};
+    if (auto other = notSafetensors(kind, path.string()))
+        return *std::move(other);
+    const bool isNamedSo = path.extension() == ".safetensors" || path.string().ends_with(".index.json");
+    if (kind == FileKind::Unknown && !isNamedSo)
+        return Error{ErrorCode::Unsupported,
+                     "'" + path.string()
+                         + "' is not a model: it does not begin like a file of weights. Name a folder with "
+                           "config.json and model.safetensors, or a .safetensors file."};
+    return Done{};
+}
+
 Result<ConfigText> readConfigText(const ModelSource& source)
 {
     if (!isThere(source.path))
         return Error{ErrorCode::NotFound, "'" + source.path.string() + "' does not exist."};
-    if (source.path.extension() == ".h5")
-        return Error{ErrorCode::Unsupported,
-                     "'" + source.path.string() + "' is a session, and this needs a model with its weights."};
+    if (!isFolder(source.path))
+        if (const Result<Done> looked = checkWeightFile(source.path); !looked)
+            return looked.error();
     const fs::path folder = isFolder(source.path) ? source.path
         : source.path.has_parent_path()           ? source.path.parent_path()
                                                   : fs::path(".");
@@ -136,7 +160,7 @@ Result<const Architecture*> findArchitecture(const ConfigText& config)
         return Error{ErrorCode::Unsupported,
                      "'" + config.file
                          + "' names no family of models: it has no 'model_type', and none of "
-                           "TransformerLens' keys; "
+                           "TransformerLens' own keys; "
                          + supported + "."};
     return Error{ErrorCode::Unsupported,
                  "'" + config.file + "' describes a model of type '" + family + "'; " + supported + "."};

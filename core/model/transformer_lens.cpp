@@ -283,9 +283,11 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 bool matches(const json& config)
 {
-    const auto has = [&](const char* key) { return config.contains(key); };
-    return familyName(config).empty() && has("d_model")
-        && (has("n_layers") || has("n_heads") || has("d_head") || has("normalization_type"));
+    // One is enough: reading then lists those that are missing.
+    static constexpr std::array keys{"d_model",  "n_heads", "d_head",
+                                     "n_layers", "d_vocab", "normalization_type"};
+    return familyName(config).empty()
+        && std::any_of(keys.begin(), keys.end(), [&](const char* key) { return config.contains(key); });
 }
 
 } // namespace

@@ -4,6 +4,8 @@
 #include <QProcessEnvironment>
 #include <QStringList>
 
+#include <functional>
+
 namespace headwise::test {
 
 struct CommandRun {
@@ -12,16 +14,28 @@ struct CommandRun {
     QByteArray err;
 };
 
-/// Runs the built `headwise` as a user without a display would, its log kept away from the user's own.
-inline CommandRun runHeadwise(const QStringList& arguments, const QString& stateFolder)
+/// Of a user without a display, whose log is kept in a folder of its own.
+inline QProcessEnvironment quietEnvironment(const QString& stateFolder)
 {
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
         environment.remove(QLatin1String(name));
     environment.insert("XDG_STATE_HOME", stateFolder);
     environment.insert("XDG_CONFIG_HOME", stateFolder);
+    return environment;
+}
+
+/// Runs the built `headwise` as a user without a display would.
+/// \param folder  where; "": here
+/// \param inChild what the new process does before it becomes headwise, such as setting limits
+inline CommandRun runHeadwise(const QStringList& arguments, const QString& stateFolder,
+                              const QString& folder = {}, const std::function<void()>& inChild = {})
+{
     QProcess process;
-    process.setProcessEnvironment(environment);
+    process.setProcessEnvironment(quietEnvironment(stateFolder));
+    process.setWorkingDirectory(folder);
+    if (inChild)
+        process.setChildProcessModifier(inChild);
     process.start(HEADWISE_BINARY, arguments);
     CommandRun run;
     if (process.waitForFinished(120'000) && process.exitStatus() == QProcess::NormalExit)

@@ -475,8 +475,7 @@ void TokenizerTest::damagedFilesAreRefusedBySentence_data()
     };
     row("empty", "", "not the JSON it should be");
     row("no JSON", "<html></html>", "not the JSON it should be");
-    row("LFS pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n",
-        "not the JSON it should be");
+    row("LFS pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "git lfs pull");
     row("not UTF-8", "{\"a\xFF\": 1}", "not the JSON it should be");
     row("lone surrogate", R"({"model": {"vocab": {"\ud800": 0}}})", "not the JSON it should be");
     row("an array", "[]", "not an object");
