@@ -1,6 +1,6 @@
 #include "core/analysis/position_scores.h"
 
-#include "core/circuits/layer_zero.h"
+#include "core/model/layer_parts.h"
 
 #include <cmath>
 #include <limits>

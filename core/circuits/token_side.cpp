@@ -1,6 +1,6 @@
 #include "core/base/parallel.h"
 #include "core/circuits/circuits.h"
-#include "core/circuits/layer_zero.h"
+#include "core/model/layer_parts.h"
 
 #include <algorithm>
 #include <new>

@@ -1,74 +1,18 @@
 #include "core/model/forward.h"
 
 #include "core/base/parallel.h"
+#include "core/model/layer_parts.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 namespace headwise {
 
 namespace {
 
 constexpr Eigen::Index unembedBlock = 4096; // columns of W_U at a time
-
-template <typename Scalar>
-void normalize(const Norm<Scalar>& norm, Matrix<Scalar>& x)
-{
-    if (norm.kind == NormKind::None)
-        return;
-    for (Eigen::Index row = 0; row < x.rows(); ++row) {
-        RowVector<double> v = x.row(row).template cast<double>();
-        if (norm.kind == NormKind::LayerNorm)
-            v.array() -= v.mean();
-        v /= std::sqrt(v.squaredNorm() / static_cast<double>(v.size()) + norm.eps);
-        x.row(row) = v.cast<Scalar>();
-    }
-    if (norm.w.size() > 0)
-        x.array().rowwise() *= norm.w.array();
-    if (norm.b.size() > 0)
-        x.rowwise() += norm.b;
-}
-
-template <typename Scalar>
-Matrix<Scalar> normalized(const Norm<Scalar>& norm, Matrix<Scalar> x)
-{
-    normalize(norm, x);
-    return x;
-}
-
-/// x ⊙ softmax(x), row by row.
-template <typename Scalar>
-void solu(Matrix<Scalar>& x)
-{
-    for (Eigen::Index row = 0; row < x.rows(); ++row) {
-        RowVector<double> weights = x.row(row).template cast<double>();
-        weights = (weights.array() - weights.maxCoeff()).exp();
-        weights /= weights.sum();
-        x.row(row).array() *= weights.cast<Scalar>().array();
-    }
-}
-
-template <typename Scalar>
-void activate(Activation activation, Matrix<Scalar>& x)
-{
-    const auto each = [&](auto function) { x = x.unaryExpr(function).eval(); };
-    switch (activation) {
-    case Activation::Relu: return each([](Scalar v) { return v > 0 ? v : Scalar(0); });
-    case Activation::Gelu:
-        return each([](Scalar v) { return v / 2 * (1 + std::erf(v / std::numbers::sqrt2_v<Scalar>)); });
-    case Activation::GeluNew: {
-        const Scalar factor = std::sqrt(2 / std::numbers::pi_v<Scalar>);
-        return each([factor](Scalar v) {
-            return v / 2 * (1 + std::tanh(factor * (v + Scalar(0.044715) * v * v * v)));
-        });
-    }
-    case Activation::Silu: return each([](Scalar v) { return v / (1 + std::exp(-v)); });
-    case Activation::SoluLn: return solu(x);
-    }
-}
 
 /// Turns row p of queries or keys by the angles of position p.
 template <typename Scalar>
@@ -136,24 +80,6 @@ HeadResult<Scalar> runHead(const ModelConfig& config, const HeadWeights<Scalar>&
 }
 
 template <typename Scalar>
-Matrix<Scalar> runMlp(const ModelConfig& config, const MlpWeights<Scalar>& mlp, const Matrix<Scalar>& x)
-{
-    Matrix<Scalar> hidden = x * mlp.W_in;
-    if (config.gatedMlp) {
-        Matrix<Scalar> gate = (x * mlp.W_gate).rowwise() + mlp.b_gate;
-        activate(config.activation, gate);
-        hidden.rowwise() += mlp.b_up;
-        hidden.array() *= gate.array();
-        hidden.rowwise() += mlp.b_in;
-    } else {
-        hidden.rowwise() += mlp.b_in;
-        activate(config.activation, hidden);
-    }
-    normalize(mlp.ln, hidden);
-    return (hidden * mlp.W_out).rowwise() + mlp.b_out;
-}
-
-template <typename Scalar>
 Matrix<Scalar> embed(const ProcessedWeights& weights, std::span<const int> tokens)
 {
     const auto n = static_cast<Eigen::Index>(tokens.size());
@@ -167,9 +93,10 @@ Matrix<Scalar> embed(const ProcessedWeights& weights, std::span<const int> token
 
 /// Norm, unembedding and soft cap.
 template <typename Scalar>
-Result<Matrix<Scalar>> unembed(const ProcessedWeights& weights, Matrix<Scalar> x, const Task& task)
+Result<Matrix<Scalar>> unembed(const ProcessedWeights& weights, const Matrix<Scalar>& residual,
+                               const Task& task)
 {
-    normalize(weights.lnFinal<Scalar>(), x);
+    const Matrix<Scalar> x = normalized(weights.lnFinal<Scalar>(), residual);
     const Eigen::Index V = weights.config().dVocabOut;
     Matrix<Scalar> logits(x.rows(), V);
     for (Eigen::Index first = 0; first < V; first += unembedBlock) {
@@ -216,8 +143,8 @@ Result<ForwardResult<Scalar>> runLayers(const ProcessedWeights& weights, std::sp
         }
         x.rowwise() += weights.b_O<Scalar>(layer);
         if (!config.attentionOnly)
-            x += runMlp(config, weights.mlp<Scalar>(layer),
-                        normalized(weights.ln2<Scalar>(layer), config.parallelBlocks ? before : x));
+            x += mlpOutput(weights.mlp<Scalar>(layer), config,
+                           normalized(weights.ln2<Scalar>(layer), config.parallelBlocks ? before : x));
         result.residuals.push_back(x);
         task.report(layer + 1, config.nLayers, "layers");
     }

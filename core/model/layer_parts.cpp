@@ -1,4 +1,4 @@
-#include "core/circuits/layer_zero.h"
+#include "core/model/layer_parts.h"
 
 #include <cmath>
 #include <numbers>
@@ -29,6 +29,16 @@ void solu(Matrix<Scalar>& x)
         const RowVector<double> shifted = (values.array() - values.maxCoeff()).exp();
         x.row(row) = (values.array() * shifted.array() / shifted.sum()).template cast<Scalar>();
     }
+}
+
+template <typename Scalar>
+void activate(Activation activation, Matrix<Scalar>& x)
+{
+    if (activation == Activation::SoluLn)
+        return solu(x);
+    x = x.unaryExpr([activation](Scalar value) {
+             return static_cast<Scalar>(activated(activation, static_cast<double>(value)));
+         }).eval();
 }
 
 template <typename Scalar>
@@ -64,25 +74,19 @@ template <typename Scalar>
 Matrix<Scalar> mlpOutput(const MlpWeights<Scalar>& weights, const ModelConfig& config,
                          const Matrix<Scalar>& x)
 {
-    const auto activate = [&](Scalar value) {
-        return static_cast<Scalar>(activated(config.activation, static_cast<double>(value)));
-    };
     Matrix<Scalar> inside = x * weights.W_in; // [n, f]
     if (config.gatedMlp) {
         addRow(inside, weights.b_up);
         Matrix<Scalar> gate = x * weights.W_gate;
         addRow(gate, weights.b_gate);
-        inside = inside.cwiseProduct(gate.unaryExpr(activate)).eval();
+        activate(config.activation, gate);
+        inside.array() *= gate.array();
         addRow(inside, weights.b_in);
     } else {
         addRow(inside, weights.b_in);
-        if (config.activation == Activation::SoluLn) {
-            solu(inside);
-            inside = normalized(weights.ln, inside);
-        } else {
-            inside = inside.unaryExpr(activate).eval();
-        }
+        activate(config.activation, inside);
     }
+    inside = normalized(weights.ln, inside);
     Matrix<Scalar> out = inside * weights.W_out;
     addRow(out, weights.b_out);
     return out;

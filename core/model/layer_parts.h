@@ -4,7 +4,8 @@
 
 namespace headwise {
 
-// Pieces of a layer applied to token vectors, a row each: what makes the effective and mlp0 embeddings (DESIGN §2, E).
+// Pieces of a layer applied to rows of the residual stream: of a prompt in the forward pass, of the vocabulary in the
+// effective and mlp0 embeddings. Absent weights are empty.
 
 /// LN(x) with what is left of the norm's parameters, row by row; sums in double.
 template <typename Scalar>
