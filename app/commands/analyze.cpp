@@ -25,7 +25,7 @@ constexpr std::string_view footer =
 struct Options {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
-    std::shared_ptr<app::Precision> precision;
+    std::shared_ptr<Precision> precision;
     std::string output;
     std::optional<std::string> analyses, heads; ///< Not given: the default ones, all.
     std::string embedding = "raw";
@@ -122,8 +122,7 @@ Result<int> analyze(const Options& options, const Task& task)
         return tokenizer.error();
     AnalysisOptions analysisOptions;
     analysisOptions.embedding = *parseEmbedding(options.embedding);
-    analysisOptions.precision =
-        *options.precision == app::Precision::Double ? headwise::Precision::F64 : headwise::Precision::F32;
+    analysisOptions.precision = *options.precision;
     analysisOptions.tableSize = options.tableSize;
     analysisOptions.unusedTokens = unusedTokens(*tokenizer, circuits.config().dVocab);
     if (options.heads) {

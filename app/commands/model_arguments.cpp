@@ -131,12 +131,12 @@ std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command)
 
 std::shared_ptr<Precision> addPrecisionOption(CLI::App& command)
 {
-    auto precision = std::make_shared<Precision>(Precision::Single);
+    auto precision = std::make_shared<Precision>(Precision::F32);
     command
         .add_option_function<std::string>(
             "--precision",
             [precision](const std::string& name) {
-                *precision = name == "f64" ? Precision::Double : Precision::Single;
+                *precision = name == "f64" ? Precision::F64 : Precision::F32;
             },
             "f32 (the default) or f64: what is computed and written")
         ->check(CLI::IsMember({"f32", "f64"}).description(""))

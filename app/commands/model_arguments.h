@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/commands/command.h"
+#include "core/circuits/circuits.h"
 #include "core/model/architecture.h"
 #include "core/model/processing.h"
 
@@ -38,8 +39,6 @@ struct ProcessingArguments {
     Switch refactorAttention;
 };
 std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command);
-
-enum class Precision { Single, Double };
 
 /// --precision f32|f64
 std::shared_ptr<Precision> addPrecisionOption(CLI::App& command);

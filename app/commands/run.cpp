@@ -168,7 +168,7 @@ Result<int> runPrompt(const Options& options, const Task& task)
     const auto weights = process(*model, *std::move(plan), task);
     if (!weights)
         return weights.error();
-    if (*options.precision == Precision::Double)
+    if (*options.precision == Precision::F64)
         return runAs<double>(options, **weights, *prompt, std::move(writer).value(), task);
     return runAs<float>(options, **weights, *prompt, std::move(writer).value(), task);
 }

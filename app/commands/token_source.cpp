@@ -218,7 +218,7 @@ TokenSource modelTokens(Circuits circuits, std::optional<Tokenizer> tokenizer, E
     return {config.nLayers, config.nHeads, std::move(tokenizer),
             [circuits, unused, embedding, task](const TokenQuery& query) -> Result<TokenEnds> {
                 const auto tokens =
-                    tokenSide(circuits, embedding, task, headwise::Precision::F32, TokenParts::MatricesAlone);
+                    tokenSide(circuits, embedding, task, Precision::F32, TokenParts::MatricesAlone);
                 if (!tokens)
                     return tokens.error();
                 if (!query.token) {
