@@ -10,6 +10,7 @@
 #include <random>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 using namespace headwise;
@@ -378,6 +379,21 @@ private slots:
                  QStringList{"config.json"});
         QCOMPARE(contentOf(file("demo.h5")), session);
         QCOMPARE(contentOf(file("a.csv")), QByteArray("old"));
+    }
+
+    void closedStandardStreamsAreNotMixedUpWithFiles()
+    {
+        const QStringList analyzed{"analyze", "model", "-o", "out.h5", "--analyses", "copying"};
+        QCOMPARE(run(analyzed,
+                     [] {
+                         ::close(1);
+                         ::close(2);
+                     })
+                     .exitCode,
+                 0);
+        QCOMPARE(run({"export", "out.h5", "--view", "copying", "-o", "a.csv"}).exitCode, 0);
+        // The log is the file that is open the longest.
+        QVERIFY(!contentOf(m_state.filePath("headwise/headwise.log")).contains("Wrote out.h5"));
     }
 
     void interruptingAnAnalysisLeavesTheOldSession()
