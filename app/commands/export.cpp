@@ -81,6 +81,8 @@ Result<Done> writeFigure(const ViewData& view, const ExportOptions& options)
 
 Result<Done> writeView(const ViewData& view, const ExportOptions& options, const std::string& ending)
 {
+    if (const Result<Done> writable = canReplaceFile(options.file); !writable)
+        return writable;
     if (ending == ".csv" || ending == ".tsv")
         return replaceFile(options.file,
                            delimitedText(view.table, ending == ".csv" ? Delimiter::Comma : Delimiter::Tab));

@@ -250,7 +250,10 @@ std::vector<Case> targets()
     const auto to = [](const char* path) {
         return QStringList{"analyze", "model", "--analyses", "copying", "-o", path};
     };
-    const auto pipe = [](const QDir& model) { ::mkfifo(qPrintable(model.filePath("../pipe")), 0600); };
+    const auto pipe = [](const QDir& model) {
+        ::mkfifo(qPrintable(model.filePath("../pipe")), 0600);
+        ::mkfifo(qPrintable(model.filePath("../pipe.png")), 0600);
+    };
     return {
         {"missing folder", nothing, to("absent/out.h5"), 4, "There is no folder 'absent'"},
         {"folder", nothing, to("model"), 4, "'model' is a folder"},
@@ -258,6 +261,11 @@ std::vector<Case> targets()
         {"pipe", pipe, to("pipe"), 4, "'pipe' is a device, a pipe or a socket"},
         {"run: pipe", pipe, {"run", "model", "--tokens", "1", "-o", "pipe"}, 4, "'pipe' is a device"},
         {"run: folder", nothing, {"run", "model", "--tokens", "1", "-o", "model"}, 4, "'model'"},
+        {"export: pipe",
+         pipe,
+         {"export", "demo.h5", "--view", "copying", "-o", "pipe.png"},
+         4,
+         "'pipe.png' is a device"},
         {"process: file", nothing, {"process", "model", "-o", "demo.h5"}, 2, "'demo.h5' is a file"},
         {"process: itself", nothing, {"process", "model", "-o", "model", "--force"}, 2, "the model itself"},
         {"process: full folder", content("../full/a", "a"), {"process", "model", "-o", "full"}, 2, "--force"},
