@@ -153,7 +153,7 @@ private slots:
             QVERIFY(run.exitCode == 2 && run.err.contains("without the window"));
             return;
         }
-        QVERIFY2(run.exitCode == 0, run.err.constData());
+        QVERIFY2(run.exitCode == 0 && run.err.isEmpty(), run.err.constData());
         const QByteArray png = contents(path("p.png"));
         QVERIFY(png.startsWith("\x89PNG") && png.size() > 1000);
         QVERIFY(std::abs(double(bigEndian(png, 16)) - 100 / 25.4 * 200) <= 1); // IHDR

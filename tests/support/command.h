@@ -18,7 +18,7 @@ struct CommandRun {
 inline QProcessEnvironment quietEnvironment(const QString& stateFolder)
 {
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "XDG_RUNTIME_DIR"})
         environment.remove(QLatin1String(name));
     environment.insert("XDG_STATE_HOME", stateFolder);
     environment.insert("XDG_CONFIG_HOME", stateFolder);
