@@ -163,6 +163,5 @@ private slots:
     }
 };
 
-
 QTEST_APPLESS_MAIN(CircuitsTest)
 #include "circuits_test.moc"
