@@ -162,9 +162,10 @@ Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file,
     std::visit(
         [&]<typename T>(const std::vector<T>& values) {
             for (std::size_t i = 0; i < values.size(); ++i) {
+                const std::size_t row = i / columns;
                 QVector<QPointF>& points = series[i % columns].points;
                 if constexpr (std::is_arithmetic_v<T>)
-                    points.append({static_cast<double>(i / columns), static_cast<double>(values[i])});
+                    points.append({static_cast<double>(row), static_cast<double>(values[i])});
                 else
                     points.append(
                         {static_cast<double>(values[i].real()), static_cast<double>(values[i].imag())});
