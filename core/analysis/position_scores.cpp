@@ -67,6 +67,40 @@ RowVector<double> offsetScores(const ProcessedWeights& weights, HeadId head, con
     return scores;
 }
 
+RowVector<double> meanToken(const Matrix<float>& E)
+{
+    return E.cast<double>().colwise().sum() / static_cast<double>(E.rows());
+}
+
+PositionKernel positionKernel(const Matrix<double>& scores)
+{
+    const Eigen::Index n = scores.rows();
+    PositionKernel kernel{std::vector<double>(static_cast<std::size_t>(n)),
+                          std::vector<double>(static_cast<std::size_t>(n))};
+    for (Eigen::Index i = 0; i < n; ++i) {
+        const double rowMean = scores.col(i).head(i + 1).mean();
+        for (Eigen::Index offset = 0; offset <= i; ++offset) {
+            const auto index = static_cast<std::size_t>(offset);
+            const double count = static_cast<double>(n - offset);
+            kernel.mean[index] += scores(i - offset, i) / count;
+            kernel.centred[index] += (scores(i - offset, i) - rowMean) / count;
+        }
+    }
+    return kernel;
+}
+
+Matrix<float> positionPattern(const Matrix<double>& scores)
+{
+    const Eigen::Index n = scores.rows();
+    Matrix<float> pattern = Matrix<float>::Zero(n, n);
+    for (Eigen::Index i = 0; i < n; ++i) {
+        const Eigen::ArrayXd row = scores.col(i).head(i + 1).array();
+        const Eigen::ArrayXd weights = (row - row.maxCoeff()).exp();
+        pattern.row(i).head(i + 1) = (weights / weights.sum()).matrix().transpose().cast<float>();
+    }
+    return pattern;
+}
+
 double previousTokenScore(const Matrix<double>& scores)
 {
     const Eigen::Index n = scores.rows();

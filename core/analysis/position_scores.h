@@ -2,6 +2,8 @@
 
 #include "core/circuits/circuits.h"
 
+#include <vector>
+
 namespace headwise {
 
 /// LN(p_i), i = 0 … n − 1, [n, d]: what a layer's heads read of positions alone. The same for every layer once norms are folded.
@@ -21,6 +23,24 @@ Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, cons
 /// Source: DESIGN §2, ANALYSES C8.
 RowVector<double> offsetScores(const ProcessedWeights& weights, HeadId head, const RowVector<double>& mean,
                                Eigen::Index n);
+
+/// x̄, the mean row of an embedding [V, d].
+RowVector<double> meanToken(const Matrix<float>& E);
+
+/// k(Δ), Δ = 0 … n − 1: the mean of the scores along each diagonal, plain, and after every query's mean over j ≤ i was
+/// taken off.
+struct PositionKernel {
+    std::vector<double> mean, centred;
+};
+
+/// \param scores as `positionScores` gives them
+/// Source: ANALYSES C2.
+PositionKernel positionKernel(const Matrix<double>& scores);
+
+/// softmax over j ≤ i of the scores, [n, n], row = query i, column = key j, for a picture; 0 where j > i.
+/// \param scores as `positionScores` gives them
+/// Source: ANALYSES C1.
+Matrix<float> positionPattern(const Matrix<double>& scores);
 
 /// \param scores as `positionScores` gives them
 /// \returns mean over i = 1 … n−1 of softmax_{j ≤ i}(s_ij) at j = i−1; NaN for n < 2.

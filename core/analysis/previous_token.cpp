@@ -69,10 +69,7 @@ Result<std::pair<RowVector<double>, RowVector<double>>> meanTokens(const Analysi
             return made.error();
         tokens = *made;
     }
-    const auto mean = [](const Matrix<float>& E) {
-        return RowVector<double>(E.cast<double>().colwise().sum() / static_cast<double>(E.rows()));
-    };
-    return std::pair(mean(tokens->E), mean(tokens->embeddingOf(0)));
+    return std::pair(meanToken(tokens->E), meanToken(tokens->embeddingOf(0)));
 }
 
 Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& task)
@@ -121,28 +118,6 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
     return results;
 }
 
-/// k(Δ) of one head: the mean along each diagonal, plain and after every row's mean over j ≤ i was taken off.
-struct Kernel {
-    std::vector<double> mean, centred;
-};
-
-Kernel kernelOf(const Matrix<double>& scores)
-{
-    const Eigen::Index n = scores.rows();
-    Kernel kernel{std::vector<double>(static_cast<std::size_t>(n)),
-                  std::vector<double>(static_cast<std::size_t>(n))};
-    for (Eigen::Index i = 0; i < n; ++i) {
-        const double rowMean = scores.col(i).head(i + 1).mean();
-        for (Eigen::Index offset = 0; offset <= i; ++offset) {
-            const auto index = static_cast<std::size_t>(offset);
-            const double count = static_cast<double>(n - offset);
-            kernel.mean[index] += scores(i - offset, i) / count;
-            kernel.centred[index] += (scores(i - offset, i) - rowMean) / count;
-        }
-    }
-    return kernel;
-}
-
 std::string onlyLearned(const ModelConfig& config, const AnalysisOptions&)
 {
     return config.positional == Positional::Learned ? "" : "The position kernel needs learned positions.";
@@ -156,8 +131,8 @@ Result<ResultSet> runPositionKernel(const AnalysisContext& context, const Task& 
     PerHead centred(config, static_cast<int>(n));
     const PositionVectors vectors(context.circuits.weights(), n);
     const auto done = forEachHead(context, task, "position kernels", [&](HeadId head) -> Result<Done> {
-        const Kernel kernel =
-            kernelOf(positionScores(context.circuits.weights(), head, vectors.of(head.layer)));
+        const PositionKernel kernel =
+            positionKernel(positionScores(context.circuits.weights(), head, vectors.of(head.layer)));
         mean.set(head, std::span<const double>(kernel.mean));
         centred.set(head, std::span<const double>(kernel.centred));
         return Done{};
