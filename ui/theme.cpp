@@ -41,16 +41,16 @@ QDockWidget::title { background: @window; padding: 6px 8px; border-bottom: 1px s
 QToolBar { background: @window; border: none; border-bottom: 1px solid @border; spacing: 4px; padding: 4px 8px; }
 QStatusBar { background: @window; border-top: 1px solid @border; }
 QStatusBar::item { border: none; }
-QTabWidget::pane { border: none; border-top: 1px solid @border; }
+QTabWidget::pane { border: none; }
 QTabBar { background: transparent; }
 QTabBar::tab { padding: 6px 12px; color: @muted; background: transparent; border: none; border-bottom: 2px solid transparent; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
 QTabBar::tab:hover { color: @text; }
 QTabBar::tab:focus { color: @accent; }
 QHeaderView::section { background: @base; color: @muted; border: none; border-bottom: 1px solid @border; padding: 4px 8px; }
-QTableView, QListView, QTreeView { border: 1px solid @border; border-radius: 4px; background: @base; gridline-color: transparent; }
+QTableView, QListView, QTreeView, QPlainTextEdit { border: 1px solid @border; border-radius: 4px; background: @base; gridline-color: transparent; }
 QTableView::item { padding: 2px 8px; }
-QTableView:focus, QListView:focus, QTreeView:focus { border: 1px solid @accent; }
+QTableView:focus, QListView:focus, QTreeView:focus, QPlainTextEdit:focus { border: 1px solid @accent; }
 QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid @muted; border-radius: 3px; background: @base; }
 QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
 QCheckBox::indicator:disabled { border-color: @border; }

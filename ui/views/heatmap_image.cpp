@@ -89,12 +89,11 @@ float strongestOfFour(const Eigen::MatrixXf& below, Eigen::Index row, Eigen::Ind
 }
 
 // In blocks: the values lie by columns, the picture by rows.
-void colorInto(QImage& image, const Eigen::MatrixXf& values, const Colorizer& color,
+void colorInto(QImage& image, const Eigen::MatrixXf& values, const Colorizer& color, QRgb hatch,
                const ThemeColors& colors)
 {
     constexpr int block = 32;
     const QRgb ground = colors.base.rgb();
-    const QRgb hatch = colors.muted.rgb();
     for (int left = 0; left < image.width(); left += block) {
         const int right = std::min(left + block, image.width());
         for (int y = 0; y < image.height(); ++y) {
@@ -142,7 +141,8 @@ QImage heatmapImage(const HeatmapScene& scene, StrongestPyramid& pyramid, const 
     const Spans rows = spansOf(scene.visible.top(), downPixel, size.height(), cellsPerEntry, level.rows());
 
     QImage image(size, QImage::Format_RGB32);
-    colorInto(image, strongestUnder(level, rows, columns), Colorizer(scene.scale), colors);
+    colorInto(image, strongestUnder(level, rows, columns), Colorizer(scene.scale),
+              (scene.nanIsAbsent ? colors.base : colors.muted).rgb(), colors);
     return image;
 }
 

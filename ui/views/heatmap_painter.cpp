@@ -265,7 +265,7 @@ void paintHeatmapCells(QPainter& painter, const QRectF& cells, const HeatmapScen
             painter.setPen(Qt::NoPen);
             painter.setBrush(std::isfinite(value) ? QColor::fromRgb(color(value)) : colors.base);
             painter.drawRect(cell);
-            if (std::isfinite(value))
+            if (std::isfinite(value) || scene.nanIsAbsent)
                 continue;
             painter.setPen(QPen(colors.muted, 0.4));
             paintHatch(painter, cell, std::min(3.0, cell.width()));

@@ -40,6 +40,8 @@ struct HeatmapScene {
     HeatmapAxis rows;
     HeatmapAxis columns;
     QRectF visible; ///< In cells: x counts columns, y rows.
+    bool nanIsAbsent =
+        false; ///< A cell that is not finite is left empty, not marked: there is nothing to know there.
 };
 
 /// The matrix at half, quarter, … resolution. An entry is the strongest of the cells under it (largest magnitude),

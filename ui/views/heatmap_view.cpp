@@ -76,6 +76,12 @@ void HeatmapView::setColumnAxis(const HeatmapAxis& axis)
     updateVisible();
 }
 
+void HeatmapView::setNanIsAbsent(bool absent)
+{
+    m_scene.nanIsAbsent = absent;
+    updateVisible();
+}
+
 void HeatmapView::setCellShape(CellShape shape)
 {
     m_shape = shape;
@@ -315,7 +321,7 @@ QString HeatmapView::cornerText() const
         parts << tr("a pixel shows the strongest of %1 × %2 cells")
                      .arg(std::max(1, qRound(std::ceil(down))))
                      .arg(std::max(1, qRound(std::ceil(across))));
-    if (m_notFinite > 0)
+    if (m_notFinite > 0 && !m_scene.nanIsAbsent)
         parts << (m_notFinite == 1 ? tr("1 value is not finite")
                                    : tr("%1 values are not finite").arg(ui::count(m_notFinite)));
     return parts.join(QStringLiteral(" · "));

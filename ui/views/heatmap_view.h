@@ -45,6 +45,8 @@ public:
     void setRowAxis(const HeatmapAxis& axis);
     void setColumnAxis(const HeatmapAxis& axis);
     void setCellShape(CellShape shape);
+    void setNanIsAbsent(
+        bool absent); ///< Cells that are not finite are nothing rather than a finding: no hatch, no count.
 
     void setColorScale(const ColorScale& scale); ///< Fits it to the matrix unless it is fixed.
     const ColorScale& colorScale() const { return m_scene.scale; }

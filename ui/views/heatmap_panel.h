@@ -1,0 +1,30 @@
+#pragma once
+
+#include "ui/views/heatmap_view.h"
+
+#include <QJsonObject>
+#include <QWidget>
+
+namespace headwise::ui {
+
+class ColorBar;
+
+/// A heatmap and its colour bar, which keep each other's scale.
+class HeatmapPanel : public QWidget {
+    Q_OBJECT
+
+public:
+    /// \param bar vertical beside the cells, horizontal below them
+    explicit HeatmapPanel(QWidget* parent = nullptr, Qt::Orientation bar = Qt::Vertical);
+
+    HeatmapView* view() const { return m_view; }
+
+    QJsonObject viewState() const; ///< Zoom, current cell, colours.
+    void setViewState(const QJsonObject& state);
+
+private:
+    HeatmapView* m_view;
+    ColorBar* m_bar;
+};
+
+} // namespace headwise::ui
