@@ -1,0 +1,180 @@
+#include "ui/workspace.h"
+
+#include "core/base/log.h"
+#include "ui/text.h"
+
+#include <algorithm>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr std::size_t historyLength = 100;
+
+} // namespace
+
+Workspace::Workspace(QObject* parent)
+    : QObject(parent)
+{
+}
+
+Workspace::~Workspace() = default;
+
+QStringList Workspace::warnings() const
+{
+    QStringList sentences;
+    if (m_weights)
+        for (const std::string& sentence : m_weights->warnings())
+            sentences << text(sentence);
+    if (m_processed) {
+        for (const std::string& sentence : m_processed->plan().warnings)
+            sentences << text(sentence);
+    } else if (m_session) {
+        for (const std::string& sentence : m_session->warnings)
+            sentences << text(sentence);
+    }
+    for (const std::string& sentence : m_results->warnings)
+        sentences << text(sentence);
+    return sentences;
+}
+
+Processing Workspace::processing() const
+{
+    return m_processed ? m_processed->plan().applied : m_session ? m_session->processing : Processing::none();
+}
+
+QString Workspace::processingText() const
+{
+    const Processing applied = processing();
+    QStringList steps;
+    if (applied.foldLayerNorm)
+        steps << tr("norms folded");
+    if (applied.centerWritingWeights)
+        steps << tr("writing weights centred");
+    if (applied.centerUnembed)
+        steps << tr("unembedding centred");
+    if (applied.foldValueBiases)
+        steps << tr("value biases folded");
+    if (applied.refactorAttention)
+        steps << tr("attention refactored");
+    return steps.isEmpty() ? tr("raw weights") : steps.join(QStringLiteral(", "));
+}
+
+Provenance Workspace::provenance() const
+{
+    if (!m_card)
+        return {};
+    return {{QStringLiteral("model"), text(m_card->name)},
+            {QStringLiteral("sha256"), text(m_card->sha256)},
+            {QStringLiteral("head"), text(m_head)},
+            {QStringLiteral("processing"), processingText()},
+            {QStringLiteral("embedding"), text(embeddingName(m_embedding))},
+            {QStringLiteral("software"), QStringLiteral("headwise ") + text(versionText())}};
+}
+
+void Workspace::setHead(HeadId head)
+{
+    if (!m_card || head == m_head || head.layer < 0 || head.layer >= m_card->nLayers || head.head < 0
+        || head.head >= m_card->nHeads)
+        return;
+    m_back.push_back(m_head);
+    if (m_back.size() > historyLength)
+        m_back.pop_front();
+    m_forward.clear();
+    m_head = head;
+    emit headChanged(head);
+}
+
+void Workspace::goBack()
+{
+    if (m_back.empty())
+        return;
+    m_forward.push_back(m_head);
+    m_head = m_back.back();
+    m_back.pop_back();
+    emit headChanged(m_head);
+}
+
+void Workspace::goForward()
+{
+    if (m_forward.empty())
+        return;
+    m_back.push_back(m_head);
+    m_head = m_forward.back();
+    m_forward.pop_back();
+    emit headChanged(m_head);
+}
+
+void Workspace::setToken(int token)
+{
+    if (!m_card || token == m_token || token < 0 || token >= m_card->dVocab)
+        return;
+    m_token = token;
+    emit tokenChanged(token);
+}
+
+void Workspace::updateBanner()
+{
+    if (m_readOnly)
+        emit bannerChanged(
+            tr("This session was written by a newer Headwise. It is open read-only; what this version does "
+               "not know is not shown."));
+    else if (m_session && !m_circuits)
+        emit bannerChanged(tr("The model's files are not here. What the session holds is shown; use Locate "
+                              "model… for the rest."));
+    else
+        emit bannerChanged({});
+}
+
+QString Workspace::note(HeadId head) const
+{
+    const auto found = m_notes.find(dottedHead(head));
+    return found == m_notes.end() ? QString() : text(found->second);
+}
+
+void Workspace::setNote(HeadId head, const QString& noteText)
+{
+    if (noteText == note(head))
+        return;
+    if (noteText.isEmpty())
+        m_notes.erase(dottedHead(head));
+    else
+        m_notes[dottedHead(head)] = noteText.toStdString();
+    m_modified = true;
+    emit notesChanged(head);
+}
+
+bool Workspace::isBookmarked(HeadId head) const
+{
+    return std::find(m_bookmarks.begin(), m_bookmarks.end(), dottedHead(head)) != m_bookmarks.end();
+}
+
+void Workspace::setBookmarked(HeadId head, bool on)
+{
+    if (on == isBookmarked(head))
+        return;
+    if (on)
+        m_bookmarks.push_back(dottedHead(head));
+    else
+        std::erase(m_bookmarks, dottedHead(head));
+    m_modified = true;
+    emit notesChanged(head);
+}
+
+QList<HeadId> Workspace::bookmarks() const
+{
+    QList<HeadId> heads;
+    for (const std::string& dotted : m_bookmarks)
+        if (const auto head = parseHeadId(dotted))
+            heads << *head;
+    return heads;
+}
+
+QString Workspace::tokenText(int token) const
+{
+    if (!m_tokenizer)
+        return QStringLiteral("#%1").arg(token);
+    return text(m_tokenizer->shown(token));
+}
+
+} // namespace headwise::ui

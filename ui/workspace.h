@@ -1,0 +1,157 @@
+#pragma once
+
+#include "core/analysis/catalogue.h"
+#include "core/io/tokenizer.h"
+#include "core/model/architecture.h"
+#include "core/session/session.h"
+#include "ui/figure_export.h"
+#include "ui/job.h"
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+namespace headwise::ui {
+
+/// What is open, what is selected, and what has been computed of it; every page reads it and only it.
+///
+/// A model, a session, or both: a session opened without its model's files still has its results, notes and view.
+/// Results are immutable and shared by pointer; a change of processing or embedding replaces them.
+class Workspace : public QObject {
+    Q_OBJECT
+
+public:
+    explicit Workspace(QObject* parent = nullptr);
+    ~Workspace() override;
+
+    void openModel(const ModelSource& source);
+    void openSession(const std::filesystem::path& file);
+    /// Looks for the open session's model at `path`; refused where its fingerprint differs.
+    void locateModel(const std::filesystem::path& path);
+    void close();
+    /// Writes beside and renames; `view` is the window's state as one JSON string.
+    void saveSession(const std::filesystem::path& file, const QString& view);
+
+    bool isOpen() const { return m_card.has_value(); }
+    bool hasModel() const { return m_circuits != nullptr; }
+    bool isReadOnly() const { return m_readOnly; } ///< A session of a newer format.
+    bool isModified() const { return m_modified; } ///< Notes or bookmarks not saved.
+
+    const ModelCard& card() const { return *m_card; } ///< Only while something is open.
+    const std::filesystem::path& sessionFile() const { return m_sessionFile; }
+    const ModelSource& modelSource() const { return m_source; }
+    std::shared_ptr<const Circuits> circuits() const
+    {
+        return m_circuits;
+    }                                                                    ///< Null without the model's files.
+    std::shared_ptr<const TokenSide> tokens() const { return m_tokens; } ///< Null until computed.
+    std::shared_ptr<const Tokenizer> tokenizer() const { return m_tokenizer; } ///< Null without one.
+    std::shared_ptr<const ResultSet> results() const { return m_results; }     ///< Never null.
+    QString sessionView() const { return m_sessionView; } ///< The saved window state, empty if none.
+    QStringList warnings() const;
+    Provenance provenance() const;  ///< Of every figure and table: model, processing, embedding, version.
+    QString processingText() const; ///< "norms folded, writing weights centred, …" or "raw weights".
+
+    HeadId head() const { return m_head; }
+    int token() const { return m_token; }
+    Embedding embedding() const { return m_embedding; }
+    const ProcessingWish& processingWish() const { return m_wish; }
+    Processing processing() const; ///< What was applied to the weights in use.
+    bool isProcessed() const { return processing() != Processing::none(); }
+    const std::vector<bool>& unusedTokens() const { return m_unused; }
+
+    void setHead(HeadId head); ///< Ignored where the model has no such head.
+    void setToken(int token);  ///< Ignored outside the vocabulary.
+    void goBack();
+    void goForward();
+    void setEmbedding(Embedding embedding);
+    void setProcessingWish(const ProcessingWish& wish);
+    void runAnalysis(std::string_view id); ///< One of the catalogue, after those under way.
+
+    QString note(HeadId head) const;
+    void setNote(HeadId head, const QString& text);
+    bool isBookmarked(HeadId head) const;
+    void setBookmarked(HeadId head, bool on);
+    QList<HeadId> bookmarks() const;
+
+    /// The token as shown, "#17" without a tokenizer.
+    QString tokenText(int token) const;
+
+    Job* openJob() { return &m_openJob; }
+    Job* tokensJob() { return &m_tokensJob; }
+    Job* analysisJob() { return &m_analysisJob; }
+
+signals:
+    void opened(); ///< Another model or session; everything else may have changed.
+    void closed(); ///< Nothing is open any more.
+    void openFailed(const QString& message);
+    void circuitsChanged(); ///< Other weights or another processing.
+    void tokensChanged();   ///< The token side is there, or gone.
+    void resultsChanged();
+    void headChanged(HeadId head);
+    void tokenChanged(int token);
+    void embeddingChanged();
+    void notesChanged(HeadId head);
+    void sessionSaved(const QString& file);
+    void failed(
+        const QString& message); ///< Of something that has no page of its own: saving, a background analysis.
+    void bannerChanged(
+        const QString&
+            text); ///< What stands over the pages: "The model's files are not here…"; empty: nothing.
+
+private:
+    struct Opened; // what a job of opening brings back
+    static Result<std::shared_ptr<const Opened>> read(const ModelSource& source, const ProcessingWish& wish,
+                                                      const Task& task);
+    static Result<std::shared_ptr<const ProcessedWeights>>
+    processedWeights(std::shared_ptr<const ModelWeights> weights, const ProcessingWish& wish,
+                     const Task& task);
+    void applyModel(std::shared_ptr<const Opened> opened);
+    void applySession(std::shared_ptr<const Session> session, const std::filesystem::path& file);
+    void stopComputing();
+    int firstWord() const; ///< A token worth looking at first; 0 where there is no tokenizer.
+    void computeAgain();   ///< Token side and the default analyses, from nothing.
+    void startTokens();
+    void readTokens(TokenParts parts);
+    void queueDefaultAnalyses();
+    void runNext();
+    void mergeResults(ResultSet results);
+    void setResults(ResultSet results);
+    void updateBanner();
+    AnalysisOptions analysisOptions() const;
+
+    std::optional<ModelCard> m_card;
+    ModelSource m_source;
+    std::filesystem::path m_sessionFile;
+    std::shared_ptr<const ModelWeights> m_weights;
+    std::shared_ptr<const ProcessedWeights> m_processed;
+    std::shared_ptr<const Circuits> m_circuits;
+    std::shared_ptr<const TokenSide> m_tokens;
+    bool m_tokensHaveGrams = false;
+    std::shared_ptr<const Tokenizer> m_tokenizer;
+    std::shared_ptr<const ResultSet> m_results = std::make_shared<ResultSet>();
+    std::shared_ptr<const Session> m_session; // as it was read; null for a fresh model
+    QString m_sessionView;
+    std::map<std::string, std::string> m_notes;
+    std::vector<std::string> m_bookmarks;
+    std::vector<bool> m_unused; // ids without a token
+    std::string m_sessionEmbedding;
+
+    HeadId m_head;
+    int m_token = 0;
+    std::deque<HeadId> m_back, m_forward;
+    Embedding m_embedding = Embedding::Raw;
+    ProcessingWish m_wish;
+    bool m_readOnly = false;
+    bool m_modified = false;
+
+    std::deque<const Analysis*> m_queue;
+    Job m_openJob, m_processJob, m_tokensJob, m_analysisJob, m_saveJob;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,163 @@
+#include "ui/text.h"
+#include "ui/workspace.h"
+
+// What is computed of the open model without being asked: processing, token side, the analyses of all heads.
+
+namespace headwise::ui {
+
+Result<std::shared_ptr<const ProcessedWeights>>
+Workspace::processedWeights(std::shared_ptr<const ModelWeights> weights, const ProcessingWish& wish,
+                            const Task& task)
+{
+    Result<ProcessingPlan> plan = planProcessing(*weights, wish);
+    if (!plan)
+        return plan.error();
+    return process(std::move(weights), std::move(plan).value(), task);
+}
+
+void Workspace::setEmbedding(Embedding embedding)
+{
+    if (embedding == m_embedding || !m_circuits)
+        return;
+    if (const std::string reason = whyNotEmbedding(m_circuits->config(), embedding); !reason.empty()) {
+        emit embeddingChanged(); // back to what it is
+        return emit failed(text(reason));
+    }
+    stopComputing();
+    m_embedding = embedding;
+    emit embeddingChanged();
+    computeAgain();
+}
+
+void Workspace::setProcessingWish(const ProcessingWish& wish)
+{
+    if (wish == m_wish || !m_weights)
+        return;
+    m_processJob.start(
+        tr("Processing the weights"),
+        [weights = m_weights, wish](const Task& task) { return processedWeights(weights, wish, task); },
+        [this, wish](Result<std::shared_ptr<const ProcessedWeights>> result) {
+            if (!result)
+                return emit failed(text(result.error()));
+            stopComputing();
+            m_wish = wish;
+            m_processed = *result;
+            m_circuits = std::make_shared<const Circuits>(m_processed);
+            emit circuitsChanged();
+            computeAgain();
+        });
+}
+
+void Workspace::stopComputing()
+{
+    m_queue.clear();
+    m_analysisJob.cancel();
+    m_tokensJob.cancel();
+    m_tokens.reset();
+    m_tokensHaveGrams = false;
+}
+
+void Workspace::computeAgain()
+{
+    emit tokensChanged();
+    setResults({});
+    startTokens();
+    queueDefaultAnalyses();
+}
+
+void Workspace::startTokens()
+{
+    // Rows, tables and pictures need the matrices alone, which are there long before their Gram products.
+    readTokens(TokenParts::MatricesAlone);
+}
+
+void Workspace::readTokens(TokenParts parts)
+{
+    m_tokensJob.start(
+        parts == TokenParts::MatricesAlone ? tr("Reading the embeddings") : tr("Multiplying the embeddings"),
+        [circuits = m_circuits, embedding = m_embedding, parts](const Task& task) {
+            return tokenSide(*circuits, embedding, task, Precision::F32, parts);
+        },
+        [this, parts](Result<std::shared_ptr<const TokenSide>> result) {
+            if (!result)
+                return emit failed(text(result.error()));
+            m_tokens = *result;
+            m_tokensHaveGrams = parts == TokenParts::WithGrams;
+            if (m_tokensHaveGrams)
+                return runNext();
+            emit tokensChanged();
+            readTokens(TokenParts::WithGrams);
+        });
+}
+
+AnalysisOptions Workspace::analysisOptions() const
+{
+    AnalysisOptions options;
+    options.embedding = m_embedding;
+    options.unusedTokens = m_unused;
+    return options;
+}
+
+void Workspace::queueDefaultAnalyses()
+{
+    m_queue.clear();
+    const bool sameQuestion = m_session && m_processed && m_session->processing == m_processed->plan().applied
+        && m_session->embedding == embeddingName(m_embedding);
+    if (sameQuestion && !m_session->results.arrays.empty() && m_results->arrays.empty())
+        setResults(m_session->results);
+    if (!m_results->arrays.empty())
+        return; // a session brought them along
+    for (const Analysis* analysis : defaultAnalyses(m_circuits->config(), analysisOptions()))
+        if (analysis->id != "tables") // The window asks for rows when it shows them.
+            m_queue.push_back(analysis);
+    runNext();
+}
+
+void Workspace::runAnalysis(std::string_view id)
+{
+    const Analysis* analysis = findAnalysis(id);
+    if (!analysis || !m_circuits)
+        return;
+    m_queue.push_back(analysis);
+    runNext();
+}
+
+void Workspace::runNext()
+{
+    if (m_analysisJob.isRunning() || m_queue.empty() || !m_circuits)
+        return;
+    const Analysis* analysis = m_queue.front();
+    if (analysis->needsTokens && !m_tokensHaveGrams)
+        return; // readTokens() comes back here
+    m_queue.pop_front();
+    const AnalysisOptions options = analysisOptions();
+    if (!analysis->whyNot(m_circuits->config(), options).empty())
+        return runNext();
+    m_analysisJob.start(
+        text(analysis->title),
+        [analysis, context = AnalysisContext{*m_circuits, m_tokens, options}](const Task& task) {
+            return analysis->run(context, task);
+        },
+        [this](Result<ResultSet> result) {
+            if (result)
+                mergeResults(std::move(result).value());
+            else
+                emit failed(text(result.error()));
+            runNext();
+        });
+}
+
+void Workspace::mergeResults(ResultSet results)
+{
+    ResultSet all = *m_results;
+    all.merge(std::move(results));
+    setResults(std::move(all));
+}
+
+void Workspace::setResults(ResultSet results)
+{
+    m_results = std::make_shared<const ResultSet>(std::move(results));
+    emit resultsChanged();
+}
+
+} // namespace headwise::ui

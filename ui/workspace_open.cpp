@@ -1,0 +1,247 @@
+#include "core/base/log.h"
+#include "core/io/token_search.h"
+#include "core/session/session_file.h"
+#include "ui/text.h"
+#include "ui/workspace.h"
+
+// Models and sessions: opened, closed, saved.
+
+namespace headwise::ui {
+
+struct Workspace::Opened {
+    ModelSource source;
+    std::shared_ptr<const ModelWeights> weights;
+    std::shared_ptr<const ProcessedWeights> processed;
+    std::shared_ptr<const Tokenizer> tokenizer; // null where the folder has none
+    QString tokenizerProblem;
+};
+
+namespace {
+
+/// The wish that makes `applied` again.
+ProcessingWish wishOf(const Processing& applied)
+{
+    const auto wish = [](bool on) { return on ? StepWish::Default : StepWish::Off; };
+    return {wish(applied.foldLayerNorm), wish(applied.centerWritingWeights), wish(applied.centerUnembed),
+            wish(applied.foldValueBiases), applied.refactorAttention ? StepWish::Required : StepWish::Off};
+}
+
+std::vector<bool> unusedIds(const Tokenizer& tokenizer, int count)
+{
+    std::vector<bool> unused(static_cast<std::size_t>(count));
+    for (int id = 0; id < count; ++id)
+        unused[static_cast<std::size_t>(id)] = !tokenizer.hasToken(id);
+    return unused;
+}
+
+} // namespace
+
+Result<std::shared_ptr<const Workspace::Opened>> Workspace::read(const ModelSource& source,
+                                                                 const ProcessingWish& wish, const Task& task)
+{
+    auto opened = std::make_shared<Opened>();
+    opened->source = source;
+    auto weights = loadModel(source, task);
+    if (!weights)
+        return weights.error();
+    opened->weights = *weights;
+    auto result = processedWeights(*weights, wish, task);
+    if (!result)
+        return result.error();
+    opened->processed = *result;
+    auto tokenizer = Tokenizer::open(opened->weights->file().folder() / "tokenizer.json");
+    if (tokenizer)
+        opened->tokenizer = std::make_shared<const Tokenizer>(std::move(tokenizer).value());
+    else if (tokenizer.error().code != ErrorCode::NotFound)
+        opened->tokenizerProblem = text(tokenizer.error());
+    return std::shared_ptr<const Opened>(std::move(opened));
+}
+
+void Workspace::openModel(const ModelSource& source)
+{
+    using Answer = std::shared_ptr<const Opened>;
+    m_openJob.start(
+        tr("Opening %1").arg(text(source.path.filename().string())),
+        [source](const Task& task) -> Result<Answer> { return read(source, {}, task); },
+        [this](Result<Answer> result) {
+            if (!result)
+                return emit openFailed(text(result.error()));
+            m_session.reset();
+            m_sessionFile.clear();
+            m_sessionView.clear();
+            m_notes.clear();
+            m_bookmarks.clear();
+            m_modified = false;
+            m_readOnly = false;
+            m_processJob.cancel();
+            m_results = std::make_shared<ResultSet>();
+            m_wish = {};
+            m_embedding = Embedding::Raw;
+            applyModel(*result);
+            emit opened();
+            emit headChanged(m_head);
+        });
+}
+
+void Workspace::applyModel(std::shared_ptr<const Opened> opened)
+{
+    stopComputing();
+    m_source = opened->source;
+    m_weights = opened->weights;
+    m_processed = opened->processed;
+    m_circuits = std::make_shared<const Circuits>(m_processed);
+    m_tokenizer = opened->tokenizer;
+    m_card = modelCard(*m_weights);
+    m_unused = m_tokenizer ? unusedIds(*m_tokenizer, m_card->dVocab) : std::vector<bool>();
+    if (!m_session) {
+        m_head = {};
+        m_token = firstWord();
+        m_back.clear();
+        m_forward.clear();
+    }
+    emit circuitsChanged();
+    if (!opened->tokenizerProblem.isEmpty())
+        emit failed(opened->tokenizerProblem);
+    updateBanner();
+    startTokens();
+    queueDefaultAnalyses();
+}
+
+int Workspace::firstWord() const
+{
+    const std::vector<int> words = m_tokenizer ? sampleOfWords(*m_tokenizer, 1) : std::vector<int>();
+    return words.empty() || words.front() >= m_card->dVocab ? 0 : words.front();
+}
+
+void Workspace::openSession(const std::filesystem::path& file)
+{
+    using Answer = std::shared_ptr<const Session>;
+    m_openJob.start(
+        tr("Opening %1").arg(text(file.filename().string())),
+        [file](const Task& task) -> Result<Answer> {
+            auto session = readSession(file, task);
+            if (!session)
+                return session.error();
+            return std::make_shared<const Session>(std::move(session).value());
+        },
+        [this, file](Result<Answer> result) {
+            if (!result)
+                return emit openFailed(text(result.error()));
+            applySession(*result, file);
+        });
+}
+
+void Workspace::applySession(std::shared_ptr<const Session> session, const std::filesystem::path& file)
+{
+    stopComputing();
+    m_processJob.cancel();
+    m_weights.reset();
+    m_processed.reset();
+    m_circuits.reset();
+    m_tokenizer.reset();
+    m_session = std::move(session);
+    m_sessionFile = file;
+    m_sessionView = text(m_session->view);
+    m_card = m_session->model;
+    m_notes = m_session->notes;
+    m_bookmarks = m_session->bookmarks;
+    m_readOnly = m_session->formatVersion > 1;
+    m_modified = false;
+    m_wish = wishOf(m_session->processing);
+    m_embedding = parseEmbedding(m_session->embedding).value_or(Embedding::Raw);
+    m_results = std::make_shared<const ResultSet>(m_session->results);
+    m_unused.clear();
+    if (!m_session->tokens.empty()) {
+        m_tokenizer = std::make_shared<const Tokenizer>(
+            Tokenizer::fromVocabulary(m_session->tokens, m_session->tokenBytes));
+        m_unused = unusedIds(*m_tokenizer, m_card->dVocab);
+    }
+    m_head = {};
+    m_token = firstWord();
+    m_back.clear();
+    m_forward.clear();
+    updateBanner();
+    emit circuitsChanged();
+    emit opened();
+    emit resultsChanged();
+    emit headChanged(m_head);
+    std::error_code code;
+    if (!m_session->model.source.empty() && std::filesystem::exists(m_session->model.source, code))
+        locateModel(m_session->model.source);
+}
+
+void Workspace::locateModel(const std::filesystem::path& path)
+{
+    using Answer = std::shared_ptr<const Opened>;
+    if (!m_session)
+        return;
+    m_openJob.start(
+        tr("Looking for the session's model"),
+        [path, wish = m_wish, expected = m_session->model.sha256](const Task& task) -> Result<Answer> {
+            auto opened = read({path, {}, {}}, wish, task);
+            if (opened && (*opened)->weights->file().sha256() != expected)
+                return Error{ErrorCode::InvalidArgument,
+                             "'" + path.string()
+                                 + "' is not the model this session was made from; open it on its own."};
+            return opened;
+        },
+        [this](Result<Answer> result) {
+            if (!result)
+                return emit failed(text(result.error()));
+            const auto ofSession = m_tokenizer;
+            applyModel(*result);
+            if (!m_tokenizer)
+                m_tokenizer = ofSession;
+        });
+}
+
+void Workspace::close()
+{
+    m_openJob.cancel();
+    m_processJob.cancel();
+    stopComputing();
+    m_card.reset();
+    m_weights.reset();
+    m_processed.reset();
+    m_circuits.reset();
+    m_tokenizer.reset();
+    m_session.reset();
+    m_results = std::make_shared<ResultSet>();
+    m_sessionFile.clear();
+    m_modified = false;
+    emit bannerChanged({});
+    emit closed();
+}
+
+void Workspace::saveSession(const std::filesystem::path& file, const QString& view)
+{
+    if (!isOpen())
+        return;
+    if (m_readOnly)
+        return emit failed(
+            tr("This session was written by a newer Headwise and is open read-only; nothing was saved."));
+    Session session = m_processed
+        ? makeSession(*m_processed, std::string(embeddingName(m_embedding)), m_tokenizer.get(), *m_results)
+        : *m_session;
+    session.results = *m_results;
+    session.created = m_session ? m_session->created : std::string();
+    session.notes = m_notes;
+    session.bookmarks = m_bookmarks;
+    session.view = view.toStdString();
+    if (session.model.source.empty())
+        session.model.source = m_source.path.string();
+    m_saveJob.start(
+        tr("Saving %1").arg(text(file.filename().string())),
+        [file, session = std::make_shared<const Session>(std::move(session))](const Task& task) {
+            return writeSession(file, *session, task);
+        },
+        [this, file](const Result<Done>& result) {
+            if (!result)
+                return emit failed(text(result.error()));
+            m_sessionFile = file;
+            m_modified = false;
+            emit sessionSaved(text(file.string()));
+        });
+}
+
+} // namespace headwise::ui
