@@ -1,0 +1,95 @@
+#include "ui/pages/head_header.h"
+
+#include "ui/head_metrics.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+
+#include <array>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+
+struct Shown {
+    const char* path;
+    const char* name;
+    bool isSigned;
+};
+
+constexpr std::array<Shown, 6> shownScores{{{"scores/copying", "copying", true},
+                                            {"scores/matching", "matching", true},
+                                            {"scores/previous_token", "previous token", false},
+                                            {"spectra/ov/frobenius_norm", "‖OV‖", false},
+                                            {"spectra/qk/frobenius_norm", "‖QK‖", false},
+                                            {"spectra/ov/effective_rank", "eff. rank OV", false}}};
+
+QString entry(const ResultArray& metric, const Shown& shown, double value, const QColor& muted)
+{
+    QString line = QStringLiteral("<span style='color:%1'>%2</span>&nbsp;<b>%3</b>")
+                       .arg(muted.name(), QString::fromUtf8(shown.name),
+                            shown.isSigned ? signedNumber(value) : number(value));
+    const double z = zScore(metric, value);
+    if (std::isfinite(z))
+        line += QStringLiteral("&nbsp;<span style='color:%1'>(z&nbsp;%2)</span>")
+                    .arg(muted.name(), signedNumber(z));
+    return line;
+}
+
+} // namespace
+
+HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_head(new QLabel(this))
+    , m_scores(new QLabel(this))
+    , m_state(new QLabel(this))
+{
+    makeHeading(m_head);
+    m_scores->setTextFormat(Qt::RichText);
+    makeSecondary(m_state);
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(4, 0, 4, 0);
+    layout->setSpacing(24);
+    layout->addWidget(m_head);
+    layout->addWidget(m_scores);
+    layout->addStretch();
+    layout->addWidget(m_state);
+    m_scores->setMinimumWidth(0);
+    m_scores->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    layout->setStretchFactor(m_scores, 1);
+    connect(workspace, &Workspace::opened, this, &HeadHeader::refresh);
+    connect(workspace, &Workspace::headChanged, this, &HeadHeader::refresh);
+    connect(workspace, &Workspace::resultsChanged, this, &HeadHeader::refresh);
+    connect(workspace, &Workspace::circuitsChanged, this, &HeadHeader::refresh);
+}
+
+void HeadHeader::refresh()
+{
+    if (!workspace()->isOpen())
+        return;
+    const HeadId head = workspace()->head();
+    m_head->setText(text(head));
+    const QColor muted = themeColors(palette()).muted;
+    QStringList entries;
+    for (const Shown& shown : shownScores) {
+        const ResultArray* metric = workspace()->results()->find(shown.path);
+        const double value = metric ? metricAt(*metric, head) : std::nan("");
+        if (std::isfinite(value))
+            entries << entry(*metric, shown, value, muted);
+    }
+    m_scores->setText(entries.join(QStringLiteral("&nbsp;&nbsp;&nbsp; ")));
+    const ModelCard& card = workspace()->card();
+    QStringList badges;
+    badges << (workspace()->isProcessed() ? tr("processed") : tr("raw weights"));
+    badges << tr("E: %1").arg(text(embeddingName(workspace()->embedding())));
+    if (card.positional == "rotary")
+        badges << tr("rotary: QK at Δ = 0");
+    if (card.nKvHeads != card.nHeads)
+        badges << tr("KV head %1").arg(head.head / (card.nHeads / card.nKvHeads));
+    m_state->setText(badges.join(QStringLiteral(" · ")));
+}
+
+} // namespace headwise::ui

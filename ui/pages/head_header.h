@@ -1,0 +1,24 @@
+#pragma once
+
+#include "ui/pages/page.h"
+
+class QLabel;
+
+namespace headwise::ui {
+
+/// The line over the pages: the selected head and its scores, each with its distance from chance.
+class HeadHeader : public Page {
+    Q_OBJECT
+
+public:
+    explicit HeadHeader(Workspace* workspace, QWidget* parent = nullptr);
+
+private:
+    void refresh();
+
+    QLabel* m_head;
+    QLabel* m_scores;
+    QLabel* m_state;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "ui/pages/page.h"
+
+class QComboBox;
+class QLabel;
+class QTableView;
+class QSortFilterProxyModel;
+
+namespace headwise::ui {
+
+class HeadTableModel;
+class HeatmapPanel;
+
+/// The map that never leaves the screen: every head, coloured by a score, and the heads ranked by it.
+class HeadsPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit HeadsPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    void fitGrid(); ///< As high as its layers need.
+    void createLayout();
+    void connectSignals();
+    void refreshMetrics();
+    void showMetric();
+    void markHead();
+    const ResultArray* metric() const;
+
+    QComboBox* m_metric;
+    QLabel* m_definition;
+    HeatmapPanel* m_panel;
+    HeadTableModel* m_model;
+    QSortFilterProxyModel* m_sorted;
+    QTableView* m_table;
+    QString m_wanted =
+        QStringLiteral("scores/copying"); ///< The metric the user chose, also while it is not computed.
+};
+
+} // namespace headwise::ui

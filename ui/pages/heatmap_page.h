@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/analysis/block.h"
+#include "ui/pages/page.h"
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+
+namespace headwise::ui {
+
+class HeatmapPanel;
+class JobBar;
+
+/// The circuit of the selected head as a matrix: residual × residual, or token × token for the tokens of a text.
+class HeatmapPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit HeatmapPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+private:
+    void createLayout();
+    void connectSignals();
+    void refresh();
+    void chooseTokens(); ///< From the text, or a sample of whole words.
+    void showBlock(const Matrix<float>& block);
+    CircuitKind kind() const;
+    bool isTokenCircuit() const;
+    QString entryName(int index) const;
+
+    QComboBox* m_circuit;
+    QLineEdit* m_text;
+    QLabel* m_state;
+    HeatmapPanel* m_panel;
+    std::vector<int> m_tokens; // of the text, each once
+    Job m_job;
+};
+
+} // namespace headwise::ui

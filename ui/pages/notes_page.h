@@ -1,0 +1,29 @@
+#pragma once
+
+#include "ui/pages/page.h"
+
+class QLabel;
+class QListWidget;
+class QPlainTextEdit;
+class QToolButton;
+
+namespace headwise::ui {
+
+/// The selected head's note and star, and the list of starred heads.
+class NotesPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit NotesPage(Workspace* workspace, QWidget* parent = nullptr);
+
+private:
+    void refresh();
+    void refreshBookmarks();
+
+    QLabel* m_head;
+    QToolButton* m_star;
+    QPlainTextEdit* m_note;
+    QListWidget* m_bookmarks;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,81 @@
+#include "ui/pages/overview_page.h"
+
+#include "ui/pages/eigenvalue_panel.h"
+#include "ui/pages/spectrum_panel.h"
+#include "ui/pages/tokens_panel.h"
+#include "ui/theme.h"
+
+#include <QEvent>
+#include <QFrame>
+#include <QGridLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+
+namespace headwise::ui {
+
+OverviewPage::OverviewPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+{
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(12, 12, 12, 12);
+    grid->setSpacing(8);
+    auto* reads = new TokensPanel(workspace, CircuitKind::FullQk, this);
+    auto* writes = new TokensPanel(workspace, CircuitKind::FullOv, this);
+    addPanel(grid, 0, 0, reads, {}, QStringLiteral("tokens"));
+    addPanel(grid, 0, 1, writes, {}, QStringLiteral("tokens"));
+    addPanel(grid, 1, 0, new SpectrumPanel(workspace, this), tr("Singular values of QK and OV"),
+             QStringLiteral("spectrum"));
+    addPanel(grid, 1, 1, new EigenvaluePanel(workspace, this), tr("Eigenvalues of full OV"),
+             QStringLiteral("spectrum"));
+    for (TokensPanel* panel : {reads, writes}) {
+        panel->setCompact(true);
+        connect(panel, &TokensPanel::tokenActivated, workspace, &Workspace::setToken);
+    }
+    for (int i = 0; i < 2; ++i) {
+        grid->setRowStretch(i, 1);
+        grid->setColumnStretch(i, 1);
+    }
+}
+
+void OverviewPage::addPanel(QGridLayout* grid, int row, int column, Page* panel, const QString& title,
+                            const QString& pageName)
+{
+    auto* card = new QFrame(this);
+    card->setProperty("card", true);
+    card->setProperty("pageName", pageName);
+    card->setToolTip(tr("Double-click the frame to open this on its own page"));
+    card->installEventFilter(this);
+    auto* layout = new QVBoxLayout(card);
+    layout->setContentsMargins(12, 8, 12, 12);
+    layout->setSpacing(4);
+    if (!title.isEmpty()) {
+        auto* heading = new QLabel(title, card);
+        makeHeading(heading);
+        layout->addWidget(heading);
+    }
+    panel->setParent(card);
+    layout->addWidget(panel, 1);
+    grid->addWidget(card, row, column);
+    m_panels << panel;
+    connect(panel, &Page::readOutChanged, this, &Page::readOutChanged);
+}
+
+bool OverviewPage::eventFilter(QObject* watched, QEvent* event)
+{
+    // A double click that a table or a chart has its own use for does not come this far.
+    if (event->type() == QEvent::MouseButtonDblClick) {
+        emit pageRequested(watched->property("pageName").toString());
+        return true;
+    }
+    return Page::eventFilter(watched, event);
+}
+
+QList<FigureSource*> OverviewPage::figures()
+{
+    QList<FigureSource*> all;
+    for (Page* panel : m_panels)
+        all << panel->figures();
+    return all;
+}
+
+} // namespace headwise::ui

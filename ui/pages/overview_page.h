@@ -1,0 +1,32 @@
+#pragma once
+
+#include "ui/pages/page.h"
+
+class QGridLayout;
+
+namespace headwise::ui {
+
+/// What the selected head does, at a glance: what it attends to, what it writes, its spectra and eigenvalues.
+class OverviewPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit OverviewPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QList<FigureSource*> figures() override;
+
+signals:
+    void
+    pageRequested(const QString& name); ///< A panel was double-clicked: its full page, "tokens", "spectrum".
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    void addPanel(QGridLayout* grid, int row, int column, Page* panel, const QString& title,
+                  const QString& pageName);
+
+    QList<Page*> m_panels;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "ui/figure_export.h"
+#include "ui/workspace.h"
+
+#include <QJsonObject>
+#include <QWidget>
+
+namespace headwise::ui {
+
+/// One question about the selected head, with its own job, model and view.
+///
+/// It gets the workspace and nothing else, and never meets another page: it says what the user wants (setHead) and is
+/// told what is the case (headChanged).
+class Page : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit Page(Workspace* workspace, QWidget* parent = nullptr)
+        : QWidget(parent)
+        , m_workspace(workspace)
+    {
+    }
+
+    /// What a session keeps of how this page looks.
+    virtual QJsonObject viewState() const { return {}; }
+    virtual void setViewState(const QJsonObject& /*state*/) { }
+
+    /// The pictures of this page that can be exported now, titled; the most important first.
+    virtual QList<FigureSource*> figures() { return {}; }
+
+signals:
+    void readOutChanged(const QString& text); ///< What is under the mouse; empty when nothing is.
+
+protected:
+    Workspace* workspace() const { return m_workspace; }
+
+    /// Gives a figure its title ("L1H5 full OV · demo, processed") and where it came from.
+    void describe(FigureSource* figure, const QString& what) const
+    {
+        figure->setFigureTitle(what);
+        figure->setProvenance(m_workspace->provenance());
+    }
+
+private:
+    Workspace* m_workspace;
+};
+
+} // namespace headwise::ui

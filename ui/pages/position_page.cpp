@@ -1,0 +1,188 @@
+#include "ui/pages/position_page.h"
+
+#include "core/analysis/position_scores.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/heatmap_panel.h"
+#include "ui/views/spectrum_chart.h"
+
+#include <QLabel>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr int longestPicture = 256; // positions
+
+bool hasLearnedPositions(const ModelConfig& config)
+{
+    return config.positional == Positional::Learned;
+}
+
+} // namespace
+
+struct PositionPage::Answer {
+    std::vector<double> byOffset;
+    std::shared_ptr<const Eigen::MatrixXf> pattern; // null for rotary positions
+};
+
+PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_explanation(new QLabel(this))
+    , m_chart(new LineChart(this))
+    , m_panel(new HeatmapPanel(this))
+{
+    makeSecondary(m_explanation);
+    m_explanation->setWordWrap(true);
+    auto* splitter = new QSplitter(this);
+    splitter->setChildrenCollapsible(false);
+    splitter->setHandleWidth(16);
+    splitter->addWidget(m_panel);
+    splitter->addWidget(m_chart);
+    splitter->setSizes({500, 500});
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setSpacing(8);
+    layout->addWidget(splitter, 1);
+    layout->addWidget(m_explanation);
+    HeatmapView* view = m_panel->view();
+    view->setCellShape(HeatmapView::CellShape::Square);
+    view->setRowAxis({tr("query position"), {}});
+    view->setColumnAxis({tr("key position"), {}});
+    ColorScale scale;
+    scale.map = ColorMap::Attention;
+    scale.low = 0;
+    scale.high = 1;
+    scale.fit = ColorFit::Fixed;
+    view->setColorScale(scale);
+    ChartLook look;
+    look.xTitle = tr("offset Δ = query − key position");
+    look.yTitle = tr("mean score (logits)");
+    m_chart->setLook(look);
+    connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
+        emit readOutChanged(
+            column <= row ? tr("query %1 → key %2   attention %3").arg(row).arg(column).arg(number(value))
+                          : tr("query %1 → key %2   not visible to it").arg(row).arg(column));
+    });
+    connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(m_chart, &LineChart::pointHovered, this, [this](const QString&, int, QPointF point) {
+        emit readOutChanged(tr("Δ = %1   %2").arg(point.x()).arg(signedNumber(point.y())));
+    });
+    connect(workspace, &Workspace::headChanged, this, &PositionPage::refresh);
+    connect(workspace, &Workspace::circuitsChanged, this, &PositionPage::refresh);
+    connect(workspace, &Workspace::tokensChanged, this, &PositionPage::refresh);
+    connect(workspace, &Workspace::closed, this, &PositionPage::refresh);
+    refresh();
+}
+
+void PositionPage::showEvent(QShowEvent* event)
+{
+    Page::showEvent(event);
+    refresh();
+}
+
+void PositionPage::clear(const QString& message)
+{
+    m_job.cancel();
+    m_chart->setSeries({});
+    m_chart->setMessage(message);
+    m_panel->view()->setMatrix(nullptr);
+    m_panel->hide();
+    m_explanation->clear();
+}
+
+void PositionPage::refresh()
+{
+    if (!isVisible())
+        return; // Up to n² d work a head: done when it is looked at.
+    if (!workspace()->isOpen())
+        return clear({});
+    const auto circuits = workspace()->circuits();
+    if (!circuits)
+        return clear(tr("Scores by position need the model's files; use File → Locate model…"));
+    const ModelConfig& config = circuits->config();
+    const bool isLearned = hasLearnedPositions(config);
+    if (!isLearned && config.positional != Positional::Rotary)
+        return clear(
+            tr("This model has neither learned nor rotary positions: no score depends on position alone."));
+    const auto tokens = workspace()->tokens();
+    if (!isLearned && !tokens)
+        return clear(tr("Reading the embeddings…"));
+    const Eigen::Index n = std::min(config.nCtx, longestPicture);
+    m_panel->view()->setPending(true);
+    m_job.start(
+        tr("Positions of %1").arg(text(workspace()->head())),
+        [circuits, tokens, isLearned, head = workspace()->head(), n](const Task&) -> Result<Answer> {
+            Answer answer;
+            if (isLearned) {
+                const Matrix<double> scores = positionScores(
+                    circuits->weights(), head, positionVectors(circuits->weights(), head.layer, n));
+                answer.byOffset = positionKernel(scores).centred;
+                answer.byOffset.resize((answer.byOffset.size() + 1)
+                                       / 2); // Large offsets have few pairs to average.
+                answer.pattern = std::make_shared<Eigen::MatrixXf>(positionPattern(scores));
+            } else {
+                const RowVector<double> scores =
+                    offsetScores(circuits->weights(), head, meanToken(tokens->embeddingOf(head.layer)), n);
+                answer.byOffset.assign(scores.begin(), scores.end());
+            }
+            return answer;
+        },
+        [this](const Result<Answer>& answer) {
+            if (answer)
+                show(*answer);
+            else
+                clear(text(answer.error()));
+        });
+}
+
+void PositionPage::show(const Answer& answer)
+{
+    m_panel->view()->setPending(false);
+    m_panel->setVisible(answer.pattern != nullptr);
+    m_panel->view()->setMatrix(answer.pattern);
+    ChartSeries series{text(workspace()->head()), {}, SeriesStyle::Line};
+    for (std::size_t i = 0; i < answer.byOffset.size(); ++i)
+        series.points << QPointF(static_cast<double>(i), answer.byOffset[i]);
+    m_chart->setSeries({series});
+    QString words = answer.pattern ? tr("Attention of LN(W_pos) alone over %1 positions, and the mean over "
+                                        "queries of the score at each offset "
+                                        "up to half of them, every query's mean taken off.")
+                                         .arg(answer.pattern->rows())
+                                   : tr("Score of the mean token with itself, rotated by the offset Δ.");
+    if (workspace()->head().layer > 0)
+        words +=
+            tr(" Layers above 0 read positions that earlier layers have changed: an approximation here.");
+    m_explanation->setText(words);
+}
+
+QJsonObject PositionPage::viewState() const
+{
+    return {{QStringLiteral("heatmap"), m_panel->viewState()}};
+}
+
+void PositionPage::setViewState(const QJsonObject& state)
+{
+    m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
+}
+
+QList<FigureSource*> PositionPage::figures()
+{
+    if (m_explanation->text().isEmpty())
+        return {};
+    const QString of = tr("%1, %2").arg(text(workspace()->head()), text(workspace()->card().name));
+    QList<FigureSource*> all{m_chart};
+    describe(m_chart, tr("Score by offset, %1").arg(of));
+    if (m_panel->view()->matrix()) {
+        describe(m_panel->view(), tr("Positional attention, %1").arg(of));
+        all.prepend(m_panel->view());
+    }
+    return all;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/base/matrix.h"
+#include "ui/pages/page.h"
+
+class QLabel;
+
+namespace headwise::ui {
+
+class HeatmapPanel;
+class LineChart;
+
+/// What the selected head attends to by position alone: the score for every offset, and for learned positions the whole
+/// table of query and key positions.
+class PositionPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit PositionPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+protected:
+    void showEvent(QShowEvent* event) override;
+
+private:
+    struct Answer;
+    void refresh();
+    void show(const Answer& answer);
+    void clear(const QString& message);
+
+    QLabel* m_explanation;
+    LineChart* m_chart;
+    HeatmapPanel* m_panel;
+    Job m_job;
+};
+
+} // namespace headwise::ui

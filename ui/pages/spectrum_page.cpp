@@ -1,0 +1,103 @@
+#include "ui/pages/spectrum_page.h"
+
+#include "ui/pages/eigenvalue_panel.h"
+#include "ui/pages/spectrum_panel.h"
+#include "ui/theme.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+namespace headwise::ui {
+
+SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_circuits(new QComboBox(this))
+    , m_log(new QCheckBox(tr("Log scale"), this))
+    , m_normalized(new QCheckBox(tr("Divide by σ₁"), this))
+    , m_eigenKind(new QComboBox(this))
+    , m_spectrum(new SpectrumPanel(workspace, this))
+    , m_eigenvalues(new EigenvaluePanel(workspace, this))
+{
+    m_circuits->addItem(tr("QK and OV"));
+    m_circuits->addItem(tr("full QK and full OV"));
+    m_circuits->addItem(tr("all four"));
+    m_circuits->setAccessibleName(tr("Circuits whose singular values are shown"));
+    for (const CircuitKind kind :
+         {CircuitKind::FullOv, CircuitKind::FullQk, CircuitKind::Ov, CircuitKind::Qk})
+        m_eigenKind->addItem(circuitTitle(kind), static_cast<int>(kind));
+    m_eigenKind->setAccessibleName(tr("Circuit whose eigenvalues are shown"));
+    const auto column = [this](std::initializer_list<QWidget*> controls, const QString& title, Page* panel) {
+        auto* box = new QWidget(this);
+        auto* heading = new QLabel(title, box);
+        makeHeading(heading);
+        auto* row = new QHBoxLayout;
+        row->setSpacing(8);
+        row->addWidget(heading);
+        row->addStretch();
+        for (QWidget* control : controls)
+            row->addWidget(control);
+        auto* layout = new QVBoxLayout(box);
+        layout->setContentsMargins(0, 0, 0, 0);
+        layout->setSpacing(8);
+        layout->addLayout(row);
+        layout->addWidget(panel, 1);
+        connect(panel, &Page::readOutChanged, this, &Page::readOutChanged);
+        return box;
+    };
+    auto* splitter = new QSplitter(this);
+    splitter->setChildrenCollapsible(false);
+    splitter->setHandleWidth(16);
+    splitter->addWidget(column({m_circuits, m_normalized, m_log}, tr("Singular values"), m_spectrum));
+    splitter->addWidget(column({m_eigenKind}, tr("Eigenvalues"), m_eigenvalues));
+    splitter->setSizes({560, 480});
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->addWidget(splitter);
+    connect(m_circuits, &QComboBox::currentIndexChanged, this, &SpectrumPage::applyChoice);
+    connect(m_log, &QCheckBox::toggled, this, &SpectrumPage::applyChoice);
+    connect(m_normalized, &QCheckBox::toggled, this, &SpectrumPage::applyChoice);
+    connect(m_eigenKind, &QComboBox::currentIndexChanged, this, &SpectrumPage::applyChoice);
+}
+
+void SpectrumPage::applyChoice()
+{
+    static const std::vector<CircuitKind> choices[]{
+        {CircuitKind::Qk, CircuitKind::Ov},
+        {CircuitKind::FullQk, CircuitKind::FullOv},
+        {CircuitKind::Qk, CircuitKind::Ov, CircuitKind::FullQk, CircuitKind::FullOv}};
+    m_spectrum->setScale(m_log->isChecked() ? ChartLook::Scale::Log : ChartLook::Scale::Linear);
+    m_spectrum->setNormalized(m_normalized->isChecked());
+    m_spectrum->setCircuits(choices[m_circuits->currentIndex()]);
+    m_eigenvalues->setKind(static_cast<CircuitKind>(m_eigenKind->currentData().toInt()));
+}
+
+QJsonObject SpectrumPage::viewState() const
+{
+    return {{QStringLiteral("circuits"), m_circuits->currentIndex()},
+            {QStringLiteral("log"), m_log->isChecked()},
+            {QStringLiteral("normalized"), m_normalized->isChecked()},
+            {QStringLiteral("eigenvalues"), m_eigenKind->currentIndex()}};
+}
+
+void SpectrumPage::setViewState(const QJsonObject& state)
+{
+    const auto index = [](const QComboBox* box, const QJsonValue& value) {
+        const int wanted = value.toInt();
+        return wanted >= 0 && wanted < box->count() ? wanted : 0;
+    };
+    m_circuits->setCurrentIndex(index(m_circuits, state[QStringLiteral("circuits")]));
+    m_log->setChecked(state[QStringLiteral("log")].toBool());
+    m_normalized->setChecked(state[QStringLiteral("normalized")].toBool());
+    m_eigenKind->setCurrentIndex(index(m_eigenKind, state[QStringLiteral("eigenvalues")]));
+}
+
+QList<FigureSource*> SpectrumPage::figures()
+{
+    return m_spectrum->figures() + m_eigenvalues->figures();
+}
+
+} // namespace headwise::ui

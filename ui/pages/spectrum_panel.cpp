@@ -1,0 +1,152 @@
+#include "ui/pages/spectrum_panel.h"
+
+#include "core/analysis/spectrum.h"
+#include "ui/head_metrics.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::ui {
+
+QString circuitTitle(CircuitKind kind)
+{
+    switch (kind) {
+    case CircuitKind::Qk: return QStringLiteral("QK");
+    case CircuitKind::Ov: return QStringLiteral("OV");
+    case CircuitKind::FullQk: return QStringLiteral("full QK");
+    case CircuitKind::FullOv: return QStringLiteral("full OV");
+    }
+    return {};
+}
+
+SpectrumPanel::SpectrumPanel(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_chart(new LineChart(this))
+    , m_measures(new QLabel(this))
+{
+    makeSecondary(m_measures);
+    m_measures->setWordWrap(true);
+    m_measures->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(4);
+    layout->addWidget(m_chart, 1);
+    layout->addWidget(m_measures);
+    m_look.xTitle = tr("index");
+    connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(m_chart, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
+        emit readOutChanged(tr("%1   σ%2 = %3").arg(series).arg(index + 1).arg(exactNumber(point.y())));
+    });
+    connect(workspace, &Workspace::headChanged, this, &SpectrumPanel::refresh);
+    connect(workspace, &Workspace::resultsChanged, this, &SpectrumPanel::refresh);
+    connect(workspace, &Workspace::circuitsChanged, this, &SpectrumPanel::refresh);
+    connect(workspace, &Workspace::closed, this, &SpectrumPanel::refresh);
+    refresh();
+}
+
+void SpectrumPanel::setCircuits(const std::vector<CircuitKind>& kinds)
+{
+    m_kinds = kinds;
+    refresh();
+}
+
+void SpectrumPanel::setScale(ChartLook::Scale scale)
+{
+    m_look.yScale = scale;
+    refresh();
+}
+
+void SpectrumPanel::setNormalized(bool on)
+{
+    m_normalized = on;
+    refresh();
+}
+
+void SpectrumPanel::refresh()
+{
+    m_job.cancel();
+    if (!workspace()->isOpen()) {
+        m_measures->clear();
+        return m_chart->setSeries({});
+    }
+    std::map<CircuitKind, std::vector<double>> sigma;
+    std::vector<CircuitKind> missing;
+    for (const CircuitKind kind : m_kinds) {
+        const std::string path = "spectra/" + std::string(circuitName(kind)) + "/singular_values";
+        std::vector<double> values = headSeries(workspace()->results()->find(path), workspace()->head());
+        if (!values.empty() && std::isfinite(values.front()))
+            sigma[kind] = std::move(values);
+        else if (!isFull(kind) && workspace()->circuits())
+            missing.push_back(kind);
+    }
+    if (missing.empty())
+        show(sigma);
+    else
+        compute(missing);
+}
+
+void SpectrumPanel::compute(const std::vector<CircuitKind>& missing)
+{
+    using Answer = std::map<CircuitKind, std::vector<double>>;
+    m_job.start(
+        tr("Singular values of %1").arg(text(workspace()->head())),
+        [circuits = workspace()->circuits(), head = workspace()->head(),
+         missing](const Task&) -> Result<Answer> {
+            Answer sigma;
+            const HeadWeights<double> weights = circuits->weights().head<double>(head);
+            for (const CircuitKind kind : missing) {
+                auto values = circuitSingularValues(*circuits, weights, kind, head, nullptr);
+                if (!values)
+                    return values.error();
+                sigma[kind] = std::move(values).value();
+            }
+            return sigma;
+        },
+        [this](const Result<Answer>& sigma) {
+            if (sigma)
+                return show(*sigma);
+            m_chart->setSeries({});
+            m_chart->setMessage(text(sigma.error()));
+        });
+}
+
+void SpectrumPanel::show(const std::map<CircuitKind, std::vector<double>>& sigma)
+{
+    std::vector<ChartSeries> series;
+    QStringList measures;
+    for (const auto& [kind, values] : sigma) {
+        ChartSeries one{circuitTitle(kind), {}, SeriesStyle::Line};
+        const double unit = m_normalized && values.front() > 0 ? values.front() : 1;
+        for (std::size_t i = 0; i < values.size(); ++i)
+            one.points << QPointF(static_cast<double>(i + 1), values[i] / unit);
+        series.push_back(std::move(one));
+        const RankMeasures ranks = rankMeasures(values);
+        measures << tr("%1: ‖·‖ %2, effective rank %3, stable rank %4, 90 % in %5")
+                        .arg(circuitTitle(kind), number(ranks.frobeniusNorm), number(ranks.effectiveRank),
+                             number(ranks.stableRank))
+                        .arg(ranks.k90);
+    }
+    m_look.yTitle = m_normalized ? tr("σ / σ₁") : tr("singular value σ");
+    m_chart->setLook(m_look);
+    m_chart->setMessage(workspace()->circuits()
+                            ? tr("The singular values are being computed.")
+                            : tr("This session has no singular values of these circuits."));
+    m_chart->setSeries(series);
+    m_measures->setText(measures.join(QStringLiteral("\n")));
+}
+
+QList<FigureSource*> SpectrumPanel::figures()
+{
+    if (!workspace()->isOpen() || m_measures->text().isEmpty())
+        return {};
+    describe(m_chart,
+             tr("%1 singular values, %2").arg(text(workspace()->head()), text(workspace()->card().name)));
+    return {m_chart};
+}
+
+} // namespace headwise::ui

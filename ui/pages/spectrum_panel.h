@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/circuits/circuits.h"
+#include "ui/pages/page.h"
+#include "ui/views/spectrum_chart.h"
+
+#include <map>
+#include <vector>
+
+class QLabel;
+
+namespace headwise::ui {
+
+/// The singular values of the selected head's circuits in one chart, QK and OV together.
+///
+/// From the results where they hold them, else computed for this head alone (QK and OV; the full circuits come with the
+/// analysis of all heads).
+class SpectrumPanel : public Page {
+    Q_OBJECT
+
+public:
+    explicit SpectrumPanel(Workspace* workspace, QWidget* parent = nullptr);
+
+    void setCircuits(const std::vector<CircuitKind>& kinds);
+    void setScale(ChartLook::Scale scale);
+    void setNormalized(bool on); ///< Divided by σ₁, so that circuits of different strength can be compared.
+
+    QList<FigureSource*> figures() override;
+
+private:
+    void refresh();
+    void compute(const std::vector<CircuitKind>& missing);
+    void show(const std::map<CircuitKind, std::vector<double>>& sigma);
+
+    std::vector<CircuitKind> m_kinds{CircuitKind::Qk, CircuitKind::Ov};
+    bool m_normalized = false;
+    ChartLook m_look;
+    LineChart* m_chart;
+    QLabel* m_measures;
+    Job m_job;
+};
+
+/// "QK", "full OV": as people write it.
+QString circuitTitle(CircuitKind kind);
+
+} // namespace headwise::ui

@@ -1,0 +1,159 @@
+#include "ui/pages/start_page.h"
+
+#include "ui/icons.h"
+#include "ui/theme.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QDir>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr int columnWidth = 560;
+constexpr int dropHeight = 200;
+
+QPushButton* bigButton(const QString& text, const char* iconName, QWidget* parent)
+{
+    auto* button = new QPushButton(icon(iconName), text, parent);
+    button->setMinimumHeight(36);
+    return button;
+}
+
+} // namespace
+
+StartPage::StartPage(QWidget* parent)
+    : QWidget(parent)
+    , m_recent(new QVBoxLayout)
+    , m_recentHeading(new QLabel(tr("Recent"), this))
+    , m_error(new QLabel(this))
+    , m_errorBox(new QWidget(this))
+    , m_dropZone(new QWidget(this))
+{
+    auto* heading = new QLabel(tr("Circuits from weights"), this);
+    makeHeading(heading);
+    auto* explanation = new QLabel(tr("Open a transformer checkpoint. Headwise folds its weights, turns "
+                                      "every attention head into its QK and OV "
+                                      "circuits, and shows what each head reads and writes."),
+                                   this);
+    explanation->setWordWrap(true);
+    makeSecondary(explanation);
+
+    auto* folder = bigButton(tr("Open a model folder…"), "open", m_dropZone);
+    auto* file = bigButton(tr("Open a file or session…"), "table", m_dropZone);
+    auto* demo = bigButton(tr("Open demo"), "play", m_dropZone);
+    m_demoButton = demo;
+    auto* hint = new QLabel(tr("Drop a model folder, a .safetensors file or a session here"), m_dropZone);
+    hint->setAlignment(Qt::AlignCenter);
+    makeSecondary(hint);
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(8);
+    buttons->addStretch();
+    buttons->addWidget(folder);
+    buttons->addWidget(file);
+    buttons->addWidget(demo);
+    buttons->addStretch();
+    auto* zone = new QVBoxLayout(m_dropZone);
+    zone->addStretch();
+    zone->addWidget(hint);
+    zone->addSpacing(16);
+    zone->addLayout(buttons);
+    zone->addStretch();
+    m_dropZone->setFixedHeight(dropHeight);
+
+    m_error->setWordWrap(true);
+    m_error->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    auto* copy = new QToolButton(m_errorBox);
+    copy->setText(tr("Copy"));
+    connect(copy, &QToolButton::clicked, this,
+            [this] { QApplication::clipboard()->setText(m_error->text()); });
+    auto* errorRow = new QHBoxLayout(m_errorBox);
+    errorRow->setContentsMargins(0, 0, 0, 0);
+    errorRow->addWidget(m_error, 1);
+    errorRow->addWidget(copy, 0, Qt::AlignTop);
+    m_errorBox->hide();
+
+    m_recent->setSpacing(4);
+    makeHeading(m_recentHeading);
+    auto* column = new QVBoxLayout;
+    column->setSpacing(12);
+    column->addStretch(2);
+    column->addWidget(heading);
+    column->addWidget(explanation);
+    column->addWidget(m_dropZone);
+    column->addWidget(m_errorBox);
+    column->addSpacing(8);
+    column->addWidget(m_recentHeading);
+    column->addLayout(m_recent);
+    column->addStretch(3);
+    auto* centred = new QHBoxLayout(this);
+    centred->addStretch();
+    auto* box = new QWidget(this);
+    box->setLayout(column);
+    box->setFixedWidth(columnWidth);
+    centred->addWidget(box);
+    centred->addStretch();
+
+    connect(folder, &QPushButton::clicked, this, &StartPage::openFolderRequested);
+    connect(file, &QPushButton::clicked, this, &StartPage::openFileRequested);
+    connect(demo, &QPushButton::clicked, this, &StartPage::openDemoRequested);
+    setRecentFiles({});
+}
+
+void StartPage::setRecentFiles(const QStringList& files)
+{
+    while (QLayoutItem* item = m_recent->takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+    for (const QString& path : files) {
+        const QFileInfo info(path);
+        auto* button = new QToolButton(this);
+        button->setText(
+            QStringLiteral("%1     %2").arg(info.fileName(), QDir::toNativeSeparators(info.path())));
+        button->setIcon(icon(info.isDir() ? "open" : "table"));
+        button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+        button->setAutoRaise(true);
+        button->setToolTip(path);
+        button->setMaximumWidth(columnWidth);
+        button->setEnabled(info.exists());
+        connect(button, &QToolButton::clicked, this, [this, path] { emit openRecentRequested(path); });
+        m_recent->addWidget(button);
+    }
+    m_recentHeading->setVisible(!files.isEmpty());
+}
+
+void StartPage::setError(const QString& message)
+{
+    m_error->setText(message);
+    QPalette warning = palette();
+    warning.setColor(QPalette::WindowText, themeColors(palette()).bad);
+    m_error->setPalette(warning);
+    m_errorBox->setVisible(!message.isEmpty());
+}
+
+void StartPage::setDemoAvailable(bool available)
+{
+    m_demoButton->setVisible(available);
+}
+
+void StartPage::paintEvent(QPaintEvent* /*event*/)
+{
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const ThemeColors& colors = themeColors(palette());
+    const QRectF zone(m_dropZone->mapTo(this, QPoint(0, 0)), QSizeF(m_dropZone->size()));
+    painter.setBrush(colors.base);
+    painter.setPen(QPen(colors.border, 1.5, Qt::DashLine));
+    painter.drawRoundedRect(zone.adjusted(1, 1, -1, -1), 6, 6);
+}
+
+} // namespace headwise::ui

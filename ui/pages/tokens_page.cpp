@@ -1,0 +1,95 @@
+#include "ui/pages/tokens_page.h"
+
+#include "ui/pages/tokens_panel.h"
+#include "ui/theme.h"
+#include "ui/views/token_edit.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QVBoxLayout>
+
+#include <chrono>
+
+namespace headwise::ui {
+
+TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_circuit(new QComboBox(this))
+    , m_side(new QComboBox(this))
+    , m_edit(new TokenEdit(this))
+    , m_filter(new QLineEdit(this))
+    , m_problem(new QLabel(this))
+    , m_panel(new TokensPanel(workspace, CircuitKind::FullOv, this))
+{
+    m_circuit->addItem(tr("full OV: what it writes"), static_cast<int>(CircuitKind::FullOv));
+    m_circuit->addItem(tr("full QK: where it looks"), static_cast<int>(CircuitKind::FullQk));
+    m_side->addItem(tr("row of the token"), static_cast<int>(TableSide::Row));
+    m_side->addItem(tr("column of the token"), static_cast<int>(TableSide::Column));
+    makeSecondary(m_problem);
+    m_panel->setLength(100);
+    m_filter->setPlaceholderText(tr("Filter the tables"));
+    m_filter->setToolTip(tr("Shows where tokens that contain this text stand in the whole row"));
+    m_filter->setClearButtonEnabled(true);
+    m_filter->setFont(tokenFont());
+    m_filter->setTextMargins(4, 0, 4, 0);
+    m_filterPause.setSingleShot(true);
+    m_filterPause.setInterval(std::chrono::milliseconds(150));
+    connect(m_filter, &QLineEdit::textChanged, &m_filterPause, qOverload<>(&QTimer::start));
+    connect(&m_filterPause, &QTimer::timeout, this, [this] { m_panel->setFilter(m_filter->text()); });
+    auto* controls = new QHBoxLayout;
+    controls->setSpacing(8);
+    controls->addWidget(m_circuit);
+    controls->addWidget(m_side);
+    controls->addWidget(m_edit, 2);
+    controls->addWidget(m_filter, 1);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setSpacing(8);
+    layout->addLayout(controls);
+    layout->addWidget(m_problem);
+    layout->addWidget(m_panel, 1);
+    m_problem->hide();
+    connect(m_circuit, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
+    connect(m_side, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
+    connect(m_edit, &TokenEdit::tokenChosen, this, [this](int token) {
+        m_problem->hide();
+        this->workspace()->setToken(token);
+    });
+    connect(m_edit, &TokenEdit::notFound, this, [this](const QString& message) {
+        m_problem->setText(message);
+        m_problem->show();
+    });
+    connect(m_panel, &TokensPanel::tokenActivated, workspace, &Workspace::setToken);
+    connect(m_panel, &Page::readOutChanged, this, &Page::readOutChanged);
+    connect(workspace, &Workspace::opened, this, [this] {
+        m_edit->setTokenizer(this->workspace()->tokenizer());
+        m_edit->setVocabularySize(this->workspace()->card().dVocab);
+    });
+}
+
+void TokensPage::applyChoice()
+{
+    m_panel->setKind(static_cast<CircuitKind>(m_circuit->currentData().toInt()));
+    m_panel->setSide(static_cast<TableSide>(m_side->currentData().toInt()));
+}
+
+QJsonObject TokensPage::viewState() const
+{
+    return {{QStringLiteral("circuit"), m_circuit->currentIndex()},
+            {QStringLiteral("side"), m_side->currentIndex()}};
+}
+
+void TokensPage::setViewState(const QJsonObject& state)
+{
+    m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
+    m_side->setCurrentIndex(state[QStringLiteral("side")].toInt());
+}
+
+QList<FigureSource*> TokensPage::figures()
+{
+    return m_panel->figures();
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "ui/pages/page.h"
+
+#include <QTimer>
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+
+namespace headwise::ui {
+
+class TokenEdit;
+class TokensPanel;
+
+/// The tables of one token: what the selected head reads and writes for it.
+class TokensPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit TokensPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+private:
+    void applyChoice();
+
+    QComboBox* m_circuit;
+    QComboBox* m_side;
+    TokenEdit* m_edit;
+    QLineEdit* m_filter;
+    QTimer m_filterPause;
+    QLabel* m_problem;
+    TokensPanel* m_panel;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,288 @@
+#include "ui/pages/tokens_panel.h"
+
+#include "core/analysis/stored_table.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/token_delegate.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPainter>
+#include <QSortFilterProxyModel>
+#include <QTableView>
+#include <QVBoxLayout>
+
+namespace headwise::ui {
+
+TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent)
+    : Page(workspace, parent)
+    , m_kind(kind)
+    , m_heading(new QLabel(this))
+    , m_message(new QLabel(this))
+    , m_top(new TokenTableModel(this))
+    , m_bottom(new TokenTableModel(this))
+    , m_topTable(makeTable(m_top))
+    , m_bottomTable(makeTable(m_bottom))
+{
+    m_heading->setFont(headingFont());
+    makeSecondary(m_message);
+    m_message->setAlignment(Qt::AlignCenter);
+    m_message->setWordWrap(true);
+    auto* tables = new QHBoxLayout;
+    tables->setSpacing(8);
+    tables->addWidget(captioned(tr("largest"), m_topTable));
+    tables->addWidget(captioned(tr("smallest"), m_bottomTable));
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(8);
+    layout->addWidget(m_heading);
+    layout->addWidget(m_message);
+    layout->addLayout(tables, 1);
+    connect(workspace, &Workspace::headChanged, this, &TokensPanel::refresh);
+    connect(workspace, &Workspace::tokenChanged, this, &TokensPanel::refresh);
+    connect(workspace, &Workspace::tokensChanged, this, &TokensPanel::refresh);
+    connect(workspace, &Workspace::circuitsChanged, this, &TokensPanel::refresh);
+    refresh();
+}
+
+QTableView* TokensPanel::makeTable(TokenTableModel* model)
+{
+    auto* table = new QTableView(this);
+    auto* filtered = new QSortFilterProxyModel(table);
+    filtered->setSourceModel(model);
+    filtered->setFilterKeyColumn(TokenTableModel::TokenColumn);
+    filtered->setFilterCaseSensitivity(Qt::CaseInsensitive);
+    table->setModel(filtered);
+    table->setItemDelegate(new TokenDelegate(table));
+    table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table->setSelectionMode(QAbstractItemView::SingleSelection);
+    table->verticalHeader()->hide();
+    table->verticalHeader()->setDefaultSectionSize(24);
+    table->setShowGrid(false);
+    table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    table->setWordWrap(false);
+    QHeaderView* header = table->horizontalHeader();
+    header->setMinimumSectionSize(24);
+    header->setResizeContentsPrecision(50);
+    header->setSectionResizeMode(QHeaderView::ResizeToContents);
+    header->setSectionResizeMode(TokenTableModel::TokenColumn, QHeaderView::Stretch);
+    connect(table, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
+        emit tokenActivated(index.data(TokenTableModel::IdRole).toInt());
+    });
+    table->setMouseTracking(true);
+    connect(table, &QTableView::entered, this, [this, model, filtered](const QModelIndex& index) {
+        const TokenRow& row = (*model->rows())[static_cast<std::size_t>(filtered->mapToSource(index).row())];
+        emit readOutChanged(tr("%1 → %2 #%3   %4")
+                                .arg(workspace()->tokenText(workspace()->token()), row.shown)
+                                .arg(row.token)
+                                .arg(exactNumber(row.value)));
+    });
+    return table;
+}
+
+void TokensPanel::setKind(CircuitKind kind)
+{
+    m_kind = kind;
+    refresh();
+}
+
+void TokensPanel::setSide(TableSide side)
+{
+    m_side = side;
+    refresh();
+}
+
+QWidget* TokensPanel::captioned(const QString& caption, QTableView* table)
+{
+    auto* box = new QWidget(this);
+    auto* label = new QLabel(caption, box);
+    makeSecondary(label);
+    auto* layout = new QVBoxLayout(box);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(4);
+    layout->addWidget(label);
+    layout->addWidget(table, 1);
+    return box;
+}
+
+void TokensPanel::setCompact(bool on)
+{
+    for (QTableView* table : {m_topTable, m_bottomTable}) {
+        table->setColumnHidden(TokenTableModel::RankColumn, on);
+        table->setColumnHidden(TokenTableModel::IdColumn, on);
+        table->horizontalHeader()->setVisible(!on);
+    }
+}
+
+void TokensPanel::setFilter(const QString& filter)
+{
+    m_filter = filter;
+    for (QTableView* table : {m_topTable, m_bottomTable})
+        static_cast<QSortFilterProxyModel*>(table->model())->setFilterFixedString(filter);
+    refresh();
+}
+
+void TokensPanel::setLength(int rows)
+{
+    m_length = rows;
+    refresh();
+}
+
+QString TokensPanel::heading() const
+{
+    const QString token = workspace()->tokenText(workspace()->token());
+    if (m_kind == CircuitKind::FullQk)
+        return m_side == TableSide::Row ? tr("reads: query %1 → key tokens").arg(token)
+                                        : tr("is read: key %1 ← query tokens").arg(token);
+    return m_side == TableSide::Row ? tr("writes: source %1 → output tokens").arg(token)
+                                    : tr("is written: output %1 ← source tokens").arg(token);
+}
+
+void TokensPanel::clear(const QString& message)
+{
+    m_job.cancel();
+    m_top->setRows(nullptr);
+    m_bottom->setRows(nullptr);
+    m_message->setText(message);
+    m_message->setVisible(!message.isEmpty());
+}
+
+void TokensPanel::refresh()
+{
+    if (!workspace()->isOpen()) {
+        m_heading->clear();
+        return clear({});
+    }
+    m_heading->setText(heading());
+    const HeadId head = workspace()->head();
+    const int token = workspace()->token();
+    if (!workspace()->circuits()) {
+        const auto stored = storedEnds(*workspace()->results(), m_kind, head, m_side, token);
+        return stored
+            ? show(*stored)
+            : clear(
+                tr("This session has no table of %1; locate its model to see any token.").arg(text(head)));
+    }
+    if (!workspace()->tokens())
+        return clear(tr("Reading the embeddings…"));
+    m_job.start(
+        heading(),
+        [circuits = workspace()->circuits(), tokens = workspace()->tokens(),
+         unused = workspace()->unusedTokens(), kind = m_kind, side = m_side,
+         length = m_filter.isEmpty() ? m_length : workspace()->card().dVocab, head,
+         token](const Task&) -> Result<TokenEnds> {
+            const auto line = tokenLine(*circuits, *tokens, kind, head, side, token);
+            if (!line)
+                return line.error();
+            return ends(*line, length, unused);
+        },
+        [this](const Result<TokenEnds>& result) {
+            if (result)
+                show(*result);
+            else
+                clear(text(result.error()));
+        });
+}
+
+void TokensPanel::show(const TokenEnds& ends)
+{
+    const auto rows = [this](const std::vector<TokenEntry>& entries) {
+        auto made = std::make_shared<std::vector<TokenRow>>();
+        const auto tokenizer = workspace()->tokenizer();
+        for (const TokenEntry& entry : entries)
+            made->push_back({entry.id, workspace()->tokenText(entry.id), entry.value,
+                             tokenizer && tokenizer->isSpecial(entry.id), entry.id == workspace()->token()});
+        return made;
+    };
+    m_message->hide();
+    m_top->setRows(rows(ends.top));
+    m_bottom->setRows(rows(ends.bottom));
+}
+
+QList<FigureSource*> TokensPanel::figures()
+{
+    if (!m_top->rows())
+        return {};
+    describe(this, tr("%1 %2").arg(text(workspace()->head()), heading()));
+    return {this};
+}
+
+namespace {
+
+struct TableFonts {
+    QFont text, tokens;
+};
+
+void paintRows(QPainter& painter, const QRectF& area, const std::vector<TokenRow>& rows,
+               const TableFonts& fonts, const QString& title)
+{
+    const ThemeColors& colors = lightColors();
+    const double step = QFontMetricsF(fonts.text, painter.device()).height() * 1.25;
+    painter.setFont(fonts.text);
+    painter.setPen(colors.muted);
+    painter.drawText(QRectF(area.left(), area.top(), area.width(), step), Qt::AlignLeft | Qt::AlignVCenter,
+                     title);
+    double y = area.top() + step;
+    for (const TokenRow& row : rows) {
+        if (y + step > area.bottom())
+            break;
+        const QRectF line(area.left(), y, area.width(), step);
+        QFont tokenLook = fonts.tokens;
+        tokenLook.setBold(row.isSource);
+        painter.setFont(tokenLook);
+        painter.setPen(colors.text);
+        const double valueRoom = area.width() * 0.35;
+        const QFontMetricsF metrics(tokenLook, painter.device());
+        painter.drawText(line.adjusted(0, 0, -valueRoom, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                         metrics.elidedText(row.shown, Qt::ElideRight, area.width() - valueRoom));
+        painter.setFont(fonts.text);
+        painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, signedNumber(row.value));
+        y += step;
+    }
+}
+
+} // namespace
+
+void TokensPanel::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+{
+    TableFonts fonts{font(), tokenFont()};
+    if (!style.fontFamily.isEmpty())
+        fonts.text.setFamily(style.fontFamily);
+    // One unit is one point: pixel sizes are points here.
+    fonts.text.setPixelSize(std::max(1, qRound(style.fontSize)));
+    fonts.tokens.setPixelSize(std::max(1, qRound(style.fontSize)));
+    double top = 0;
+    if (style.title) {
+        QFont titleFont = fonts.text;
+        titleFont.setBold(true);
+        painter.setFont(titleFont);
+        painter.setPen(lightColors().text);
+        top = style.fontSize * 2;
+        painter.drawText(QRectF(0, 0, size.width(), top), Qt::AlignLeft | Qt::AlignVCenter, figureTitle());
+    }
+    const double half = (size.width() - style.fontSize * 2) / 2;
+    if (m_top->rows())
+        paintRows(painter, {0, top, half, size.height() - top}, *m_top->rows(), fonts, tr("largest"));
+    if (m_bottom->rows())
+        paintRows(painter, {size.width() - half, top, half, size.height() - top}, *m_bottom->rows(), fonts,
+                  tr("smallest"));
+}
+
+void TokensPanel::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
+{
+    writeRow({QStringLiteral("end"), QStringLiteral("rank"), QStringLiteral("id"), QStringLiteral("token"),
+              QStringLiteral("value")});
+    const auto write = [&writeRow](const TokenTableModel* model, const QString& end) {
+        if (!model->rows())
+            return;
+        int rank = 0;
+        for (const TokenRow& row : *model->rows())
+            writeRow({end, QString::number(++rank), QString::number(row.token), row.shown,
+                      exactNumber(row.value)});
+    };
+    write(m_top, QStringLiteral("top"));
+    write(m_bottom, QStringLiteral("bottom"));
+}
+
+} // namespace headwise::ui

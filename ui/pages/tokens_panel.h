@@ -1,0 +1,56 @@
+#pragma once
+
+#include "core/analysis/token_table.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/page.h"
+
+class QLabel;
+class QTableView;
+
+namespace headwise::ui {
+
+class TokenDelegate;
+
+/// The strongest entries of one token's row or column of a full circuit: what it makes the head attend to or write.
+class TokensPanel : public Page, public FigureSource {
+    Q_OBJECT
+
+public:
+    TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent = nullptr);
+
+    void setKind(CircuitKind kind);
+    void setSide(TableSide side);
+    void setLength(int rows); ///< How many of each end are asked for.
+    void setCompact(bool on); ///< Tokens and values only.
+    /// Shows the entries whose token contains `text`, of the whole row, with their ranks; empty: the ends.
+    void setFilter(const QString& text);
+
+    QList<FigureSource*> figures() override;
+    void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
+
+signals:
+    void tokenActivated(int token); ///< A row was double-clicked.
+
+private:
+    QTableView* makeTable(TokenTableModel* model);
+    QWidget* captioned(const QString& caption, QTableView* table);
+    void refresh();
+    void show(const TokenEnds& ends);
+    void clear(const QString& message);
+    QString heading() const; ///< "writes: ␣the → output tokens"
+
+    CircuitKind m_kind;
+    TableSide m_side = TableSide::Row;
+    int m_length = 30;
+    QString m_filter;
+    QLabel* m_heading;
+    QLabel* m_message;
+    TokenTableModel* m_top;
+    TokenTableModel* m_bottom;
+    QTableView* m_topTable;
+    QTableView* m_bottomTable;
+    Job m_job;
+};
+
+} // namespace headwise::ui
