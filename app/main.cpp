@@ -1,4 +1,5 @@
 #include "app/commands/commands.h"
+#include "app/commands/support.h"
 #include "app/window.h"
 
 #include <csignal>
@@ -22,15 +23,20 @@ void occupyStandardStreams()
 
 int main(int argc, char** argv)
 {
+    using namespace headwise::app;
     occupyStandardStreams();
     std::signal(SIGXFSZ,
                 SIG_IGN); // past a quota of file sizes, writing fails and says so instead of ending here
-    const auto toOpen = headwise::app::windowRequest(argc, argv);
-    if (!toOpen)
-        return headwise::app::runCommandLine(argc, argv);
-    if (!headwise::app::hasDisplay()) {
+    const auto request = windowRequest(argc, argv);
+    if (!request)
+        return runCommandLine(argc, argv);
+    if (!hasDisplay()) {
         std::cerr << "headwise: no display; see headwise --help\n";
         return 4;
     }
-    return headwise::app::runWindow(argc, argv, *toOpen);
+    if (const auto log = startLog(request->logLevel); !log) {
+        printError(log.error().message);
+        return exitCode(log.error().code);
+    }
+    return runWindow(argc, argv, request->toOpen);
 }

@@ -82,17 +82,6 @@ bool isCommand(const CLI::App& root, std::string_view name)
                        [&](const CLI::App* c) { return c->get_name() == name; });
 }
 
-Result<Done> startLog(const std::string& level)
-{
-    // A log that cannot be written is no reason to refuse an answer, unless somebody asked for it.
-    const Result<Done> opened = logToFile(stateFolder() / "headwise.log");
-    if (level.empty())
-        return Done{};
-    if (!opened)
-        return opened;
-    return setLogLevel(level);
-}
-
 std::string sentenceOf(const CLI::ParseError& error, const CLI::App& root)
 {
     std::string command = "headwise";
@@ -156,21 +145,28 @@ int runCommandLine(int argc, char** argv)
     return exitCode(code.error().code);
 }
 
-std::optional<std::filesystem::path> windowRequest(int argc, char** argv)
+std::optional<WindowRequest> windowRequest(int argc, char** argv)
 {
-    if (argc < 2)
-        return std::filesystem::path();
-    const std::string_view first = argv[1];
     CLI::App root;
+    GlobalOptions options;
+    std::string path;
+    addGlobalOptions(root, options);
+    root.add_option("path", path);
+    try {
+        root.parse(argc, argv);
+    } catch (const CLI::Error&) {
+        return std::nullopt; // --help, --version, a sub-command with arguments of its own, a mistake
+    }
+    CLI::App commands;
     CommandContext context;
-    addCommands(root, context);
-    if (first.empty() || first.front() == '-' || isCommand(root, first))
+    addCommands(commands, context);
+    if (isCommand(commands, path))
         return std::nullopt;
     std::error_code code;
-    if (first.find('/') == std::string_view::npos && !first.ends_with(".h5")
-        && !std::filesystem::exists(first, code))
+    if (!path.empty() && path.find('/') == std::string::npos && !path.ends_with(".h5")
+        && !std::filesystem::exists(path, code))
         return std::nullopt;
-    return std::filesystem::path(first);
+    return WindowRequest{path, options.logLevel};
 }
 
 bool hasDisplay()

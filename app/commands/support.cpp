@@ -1,5 +1,7 @@
 #include "app/commands/support.h"
 
+#include "core/base/log.h"
+
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -63,6 +65,16 @@ void printWarnings(const std::vector<std::string>& sentences)
 {
     for (const std::string& sentence : sentences)
         std::cerr << "headwise: warning: " + oneLine(sentence) + "\n" << std::flush;
+}
+
+Result<Done> startLog(const std::string& level)
+{
+    const Result<Done> opened = logToFile(stateFolder() / "headwise.log");
+    if (level.empty())
+        return Done{};
+    if (!opened)
+        return opened;
+    return setLogLevel(level);
 }
 
 void printJson(const nlohmann::ordered_json& value)

@@ -17,6 +17,11 @@ int exitCode(ErrorCode code);
 void printError(std::string_view sentence);
 void printWarnings(const std::vector<std::string>& sentences);
 
+/// Opens the log file of the state folder and sets its level; a log that cannot be written is an error only where a level
+/// was asked for.
+/// \param level empty: the usual one
+Result<Done> startLog(const std::string& level);
+
 /// Prints a value on stdout, indented, keys in the order they were added; NaN and infinities become null.
 void printJson(const nlohmann::ordered_json& value);
 

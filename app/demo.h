@@ -1,0 +1,10 @@
+#pragma once
+
+#include <QString>
+
+namespace headwise::app {
+
+/// The demo model's folder: installed beside the program, or in the source tree it was built from; empty if neither exists.
+QString demoModelFolder();
+
+} // namespace headwise::app

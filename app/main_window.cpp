@@ -1,0 +1,303 @@
+#include "app/main_window.h"
+
+#include "app/demo.h"
+#include "core/session/session_file.h"
+#include "ui/icons.h"
+#include "ui/pages/export_dialog.h"
+#include "ui/pages/head_header.h"
+#include "ui/pages/heads_page.h"
+#include "ui/pages/start_page.h"
+#include "ui/text.h"
+#include "ui/views/token_edit.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QCloseEvent>
+#include <QComboBox>
+#include <QCursor>
+#include <QDir>
+#include <QDockWidget>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QRegularExpression>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QTabBar>
+#include <QTabWidget>
+#include <QVBoxLayout>
+
+#include <utility>
+
+namespace headwise::app {
+
+using namespace headwise::ui;
+
+MainWindow::MainWindow(QWidget* parent)
+    : QMainWindow(parent)
+    , m_settings(readSettings())
+    , m_workspace(new Workspace(this))
+    , m_stack(new QStackedWidget(this))
+    , m_start(new StartPage(this))
+    , m_center(new QWidget(this))
+    , m_banner(new QLabel(this))
+    , m_header(new HeadHeader(m_workspace, this))
+    , m_tabs(new QTabWidget(this))
+    , m_heads(new HeadsPage(m_workspace, this))
+{
+    setAcceptDrops(true);
+    setWindowIcon(applicationIcon());
+    resize(1360, 860);
+    m_banner->setWordWrap(true);
+    m_banner->setObjectName(QStringLiteral("banner"));
+    m_banner->setContentsMargins(12, 8, 12, 8);
+    m_banner->hide();
+    m_tabs->setDocumentMode(true);
+    m_tabs->tabBar()->setDrawBase(false);
+    auto* layout = new QVBoxLayout(m_center);
+    layout->setContentsMargins(8, 8, 8, 0);
+    layout->setSpacing(8);
+    layout->addWidget(m_banner);
+    layout->addWidget(m_header);
+    layout->addWidget(m_tabs, 1);
+    m_stack->addWidget(m_start);
+    m_stack->addWidget(m_center);
+    setCentralWidget(m_stack);
+
+    createPages();
+    createDocks();
+    createActions();
+    createToolBar();
+    createStatusBar();
+    connectSignals();
+    m_start->setDemoAvailable(!demoModelFolder().isEmpty());
+    restoreGeometry(m_settings.geometry);
+    showDocks(false);
+    updateRecent();
+    updateState();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::connectSignals()
+{
+    connect(m_workspace, &Workspace::opened, this, [this] {
+        const QString file = text(m_workspace->sessionFile().string());
+        m_settings.addRecent(file.isEmpty() ? text(m_workspace->modelSource().path.string()) : file);
+        updateRecent();
+        m_start->setError({});
+        m_search->setVocabularySize(m_workspace->card().dVocab);
+        showDocks(true);
+        restoreViewState(m_workspace->sessionView());
+        updateState();
+    });
+    connect(m_workspace, &Workspace::closed, this, [this] {
+        showDocks(false);
+        updateState();
+    });
+    connect(m_workspace, &Workspace::circuitsChanged, this, &MainWindow::updateState);
+    connect(m_workspace, &Workspace::headChanged, this, &MainWindow::updateState);
+    connect(m_workspace, &Workspace::notesChanged, this, &MainWindow::updateState);
+    connect(m_workspace, &Workspace::embeddingChanged, this, &MainWindow::updateState);
+    connect(m_workspace, &Workspace::sessionSaved, this, [this](const QString& file) {
+        m_settings.addRecent(file);
+        updateRecent();
+        updateState();
+        showMessage(tr("Saved %1").arg(file));
+        if (const auto next = std::exchange(m_afterSave, {}))
+            next();
+    });
+    connect(m_workspace, &Workspace::openFailed, this, [this](const QString& message) {
+        if (m_workspace->isOpen())
+            QMessageBox::warning(this, tr("Cannot open"), message);
+        else
+            m_start->setError(message);
+    });
+    connect(m_workspace, &Workspace::failed, this, [this](const QString& message) {
+        m_afterSave = {};
+        QMessageBox::warning(this, tr("Headwise"), message);
+    });
+    connect(m_workspace, &Workspace::bannerChanged, this, [this](const QString& message) {
+        m_banner->setText(message);
+        m_banner->setVisible(!message.isEmpty());
+    });
+    connect(m_start, &StartPage::openFolderRequested, this, &MainWindow::chooseFolder);
+    connect(m_start, &StartPage::openFileRequested, this, &MainWindow::chooseFile);
+    connect(m_start, &StartPage::openDemoRequested, this, &MainWindow::openDemo);
+    connect(m_start, &StartPage::openRecentRequested, this, &MainWindow::openPath);
+    connect(m_search, &TokenEdit::tokenChosen, this, [this](int token) {
+        m_workspace->setToken(token);
+        showPage(QStringLiteral("tokens"));
+    });
+    connect(m_search, &TokenEdit::notFound, this, [this](const QString& message) {
+        // The box also takes heads: "10.7" names no token in most vocabularies.
+        if (const auto head = parseHeadId(m_search->text().toStdString()))
+            m_workspace->setHead(*head);
+        else
+            showMessage(message);
+    });
+}
+
+QString MainWindow::viewState() const
+{
+    QJsonObject pages;
+    for (int i = 0; i < m_tabs->count(); ++i)
+        pages[m_pageNames[i]] = static_cast<Page*>(m_tabs->widget(i))->viewState();
+    pages[QStringLiteral("heads")] = m_heads->viewState();
+    QJsonObject state;
+    state[QStringLiteral("head")] = text(dottedHead(m_workspace->head()));
+    state[QStringLiteral("token")] = m_workspace->token();
+    state[QStringLiteral("page")] = m_pageNames.value(m_tabs->currentIndex());
+    state[QStringLiteral("pages")] = pages;
+    state[QStringLiteral("layout")] = QString::fromLatin1(saveState().toBase64());
+    return QString::fromUtf8(QJsonDocument(state).toJson(QJsonDocument::Compact));
+}
+
+void MainWindow::restoreViewState(const QString& json)
+{
+    const QJsonObject state = QJsonDocument::fromJson(json.toUtf8()).object();
+    if (state.isEmpty())
+        return;
+    restoreState(QByteArray::fromBase64(state[QStringLiteral("layout")].toString().toLatin1()));
+    const QJsonObject pages = state[QStringLiteral("pages")].toObject();
+    for (int i = 0; i < m_tabs->count(); ++i)
+        static_cast<Page*>(m_tabs->widget(i))->setViewState(pages[m_pageNames[i]].toObject());
+    m_heads->setViewState(pages[QStringLiteral("heads")].toObject());
+    if (const auto head = parseHeadId(state[QStringLiteral("head")].toString().toStdString()))
+        m_workspace->setHead(*head);
+    m_workspace->setToken(state[QStringLiteral("token")].toInt());
+    showPage(state[QStringLiteral("page")].toString());
+}
+
+void MainWindow::showPage(const QString& name)
+{
+    if (const auto index = m_pageNames.indexOf(name); index >= 0)
+        m_tabs->setCurrentIndex(static_cast<int>(index));
+}
+
+QList<FigureSource*> MainWindow::figures() const
+{
+    auto* page = static_cast<Page*>(m_tabs->currentWidget());
+    return m_workspace->isOpen() ? page->figures() + m_heads->figures() : QList<FigureSource*>();
+}
+
+void MainWindow::exportFigure()
+{
+    const QList<FigureSource*> sources = figures();
+    if (sources.isEmpty())
+        return showMessage(tr("There is no picture to export yet."));
+    if (sources.size() == 1)
+        return exportFigureOf(sources.first());
+    QMenu menu(this);
+    for (FigureSource* source : sources)
+        menu.addAction(source->figureTitle(), this, [this, source] { exportFigureOf(source); });
+    menu.exec(QCursor::pos());
+}
+
+void MainWindow::exportFigureOf(FigureSource* source)
+{
+    QString name = source->figureTitle();
+    name.replace(QRegularExpression(QStringLiteral("[^\\w.]+")), QStringLiteral("-"));
+    const QString folder = m_settings.lastFolder.isEmpty() ? QDir::homePath() : m_settings.lastFolder;
+    ExportDialog dialog(source, parseFigureSettings(m_settings.figure), folder + u'/' + name, this);
+    connect(&dialog, &ExportDialog::exported, this, [this](const QString& file) {
+        m_settings.lastFolder = QFileInfo(file).path();
+        showMessage(tr("Exported %1").arg(file));
+    });
+    dialog.exec();
+    m_settings.figure = ui::text(dialog.settings());
+}
+
+void MainWindow::showFigureMenu(QWidget* view, const QPoint& position)
+{
+    auto* source = dynamic_cast<FigureSource*>(view);
+    if (!figures().contains(source))
+        return; // nothing in it yet
+    QMenu menu(this);
+    menu.addAction(icon("export"), tr("Export figure…"), this, [this, source] { exportFigureOf(source); });
+    menu.addAction(icon("copy"), tr("Copy figure"), this, [this, source] {
+        ui::copyFigure(*source, parseFigureSettings(m_settings.figure));
+        showMessage(tr("Copied %1").arg(source->figureTitle()));
+    });
+    menu.addAction(tr("Copy data"), this, [this, source] {
+        QString rows;
+        source->forEachDataRow([&rows](const QStringList& row) { rows += row.join(u'\t') + u'\n'; });
+        QGuiApplication::clipboard()->setText(rows);
+        showMessage(tr("Copied the numbers of %1").arg(source->figureTitle()));
+    });
+    menu.exec(view->mapToGlobal(position));
+}
+
+void MainWindow::showDocks(bool open)
+{
+    if (!open && m_docksShown)
+        m_settings.layout = saveState();
+    for (QDockWidget* dock : m_docks)
+        dock->setVisible(open && dock->objectName() != QLatin1String("log"));
+    if (open)
+        restoreState(m_settings.layout);
+    m_docksShown = open;
+}
+
+void MainWindow::updateState()
+{
+    const bool open = m_workspace->isOpen();
+    m_stack->setCurrentWidget(open ? m_center : static_cast<QWidget*>(m_start));
+    for (QAction* item : m_whenOpen)
+        item->setEnabled(open);
+    m_headEdit->setEnabled(open);
+    m_search->setEnabled(open);
+    m_embedding->setEnabled(open && m_workspace->hasModel());
+    m_processing->setEnabled(open && m_workspace->hasModel());
+    if (!open) {
+        setWindowTitle(QStringLiteral("Headwise"));
+        return;
+    }
+    m_headEdit->setText(text(dottedHead(m_workspace->head())));
+    const QSignalBlocker quietProcessing(m_processing);
+    m_processing->setCurrentIndex(m_workspace->isProcessed() ? 0 : 1);
+    const QSignalBlocker quietEmbedding(m_embedding);
+    m_embedding->setCurrentIndex(m_embedding->findData(static_cast<int>(m_workspace->embedding())));
+    const QString file = text(m_workspace->sessionFile().filename().string());
+    setWindowModified(m_workspace->isModified());
+    setWindowTitle(
+        tr("%1%2[*] — Headwise")
+            .arg(text(m_workspace->card().name), file.isEmpty() ? QString() : QStringLiteral(" · ") + file));
+}
+
+void MainWindow::updateRecent()
+{
+    m_start->setRecentFiles(m_settings.recentFiles);
+    if (!m_recentMenu)
+        return;
+    m_recentMenu->clear();
+    for (const QString& path : m_settings.recentFiles)
+        m_recentMenu->addAction(path, this, [this, path] { openPath(path); });
+    m_recentMenu->setEnabled(!m_settings.recentFiles.isEmpty());
+}
+
+void MainWindow::setTheme(ThemeMode mode)
+{
+    m_settings.theme = mode;
+    applyTheme(*qApp, mode);
+}
+
+void MainWindow::showMessage(const QString& message)
+{
+    statusBar()->showMessage(message, 6000);
+}
+
+void MainWindow::changeEvent(QEvent* event)
+{
+    QMainWindow::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange)
+        update();
+}
+
+} // namespace headwise::app

@@ -1,0 +1,112 @@
+#pragma once
+
+#include "app/settings.h"
+#include "ui/workspace.h"
+
+#include <QMainWindow>
+
+#include <functional>
+#include <vector>
+
+class QComboBox;
+class QDockWidget;
+class QLabel;
+class QLineEdit;
+class QMenu;
+class QStackedWidget;
+class QTabWidget;
+class QToolButton;
+
+namespace headwise::ui {
+class HeadHeader;
+class HeadsPage;
+class Page;
+class StartPage;
+class TokenEdit;
+} // namespace headwise::ui
+
+namespace headwise::app {
+
+/// The window: it makes the workspace and the pages, introduces them to each other and keeps files, docks and menus.
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+
+public:
+    explicit MainWindow(QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    ui::Workspace* workspace() { return m_workspace; }
+
+    void openPath(const QString& path); ///< A model folder or file, or a session; its content decides.
+    void openDemo();
+    void saveTo(const QString& file);
+    /// Everything about how the window looks that a session keeps, one JSON string.
+    QString viewState() const;
+    void restoreViewState(const QString& json);
+    void showPage(const QString& name); ///< "overview", "tokens", …; unknown names are ignored.
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
+    void createPages();
+    void createDocks();
+    void createActions();
+    void createMenus();
+    void createToolBar();
+    void createStatusBar();
+    void connectSignals();
+    QAction* action(const QString& text, const char* iconName, const QKeySequence& key,
+                    void (MainWindow::*slot)());
+    void addPage(ui::Page* page, const QString& name, const QString& title);
+    void connectPage(ui::Page* page);
+
+    void chooseFolder();
+    void chooseFile();
+    void save();
+    void saveAs();
+    void exportFigure(); ///< Of the current page and the head grid; asks which if there are several.
+    void exportFigureOf(ui::FigureSource* source);
+    void showFigureMenu(QWidget* view, const QPoint& position);
+    QList<ui::FigureSource*> figures() const;
+    void closeModel();
+    void locateModel();
+    void showHelp();
+    void showAbout();
+    void moveHead(int layers, int heads);
+    void toggleBookmark();
+    void goToHead();
+    /// Calls `next` at once, or once the notes are saved or given up; not at all if the user cancels.
+    void whenNotesAreSafe(const std::function<void()>& next);
+    void showDocks(bool open);
+    void updateState(); ///< Titles, enabled actions, which of start page and pages is shown.
+    void updateRecent();
+    void setTheme(ui::ThemeMode mode);
+    void showMessage(const QString& text);
+
+    Settings m_settings;
+    ui::Workspace* m_workspace;
+    QStackedWidget* m_stack;
+    ui::StartPage* m_start;
+    QWidget* m_center;
+    QLabel* m_banner;
+    ui::HeadHeader* m_header;
+    QTabWidget* m_tabs;
+    QStringList m_pageNames; // in the order of the tabs
+    ui::HeadsPage* m_heads;
+    std::vector<QDockWidget*> m_docks;
+    bool m_docksShown = false;
+    std::function<void()> m_afterSave;
+    std::vector<QAction*> m_whenOpen; // actions that need a model or session
+    QMenu* m_recentMenu = nullptr;
+    QLineEdit* m_headEdit = nullptr;
+    ui::TokenEdit* m_search = nullptr;
+    QComboBox* m_embedding = nullptr;
+    QComboBox* m_processing = nullptr;
+    QLabel* m_readOut = nullptr;
+};
+
+} // namespace headwise::app

@@ -1,0 +1,140 @@
+#include "app/demo.h"
+#include "app/main_window.h"
+#include "core/session/session_file.h"
+#include "ui/text.h"
+
+#include <QCloseEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QMimeData>
+
+// Opening, saving and closing, and what is asked before something is lost.
+
+namespace headwise::app {
+
+using namespace headwise::ui;
+
+void MainWindow::openPath(const QString& path)
+{
+    whenNotesAreSafe([this, path] {
+        const std::filesystem::path file(path.toStdString());
+        if (isSessionFile(file))
+            m_workspace->openSession(file);
+        else
+            m_workspace->openModel({file, {}, {}});
+    });
+}
+
+void MainWindow::openDemo()
+{
+    openPath(demoModelFolder());
+}
+
+void MainWindow::chooseFolder()
+{
+    const QString folder =
+        QFileDialog::getExistingDirectory(this, tr("Open a model folder"), m_settings.lastFolder);
+    if (folder.isEmpty())
+        return;
+    m_settings.lastFolder = QFileInfo(folder).path();
+    openPath(folder);
+}
+
+void MainWindow::chooseFile()
+{
+    const QString file = QFileDialog::getOpenFileName(
+        this, tr("Open a model file or session"), m_settings.lastFolder,
+        tr("Models and sessions (*.safetensors *.h5);;Sessions (*.h5);;All files (*)"));
+    if (file.isEmpty())
+        return;
+    m_settings.lastFolder = QFileInfo(file).path();
+    openPath(file);
+}
+
+void MainWindow::saveTo(const QString& file)
+{
+    m_workspace->saveSession(std::filesystem::path(file.toStdString()), viewState());
+}
+
+void MainWindow::save()
+{
+    if (m_workspace->sessionFile().empty())
+        return saveAs();
+    saveTo(text(m_workspace->sessionFile().string()));
+}
+
+void MainWindow::saveAs()
+{
+    const QString name = text(m_workspace->card().name) + QStringLiteral(".h5");
+    QString file = QFileDialog::getSaveFileName(this, tr("Save session"), m_settings.lastFolder + u'/' + name,
+                                                tr("Headwise sessions (*.h5)"));
+    if (file.isEmpty())
+        return;
+    if (QFileInfo(file).suffix().isEmpty())
+        file += QStringLiteral(".h5");
+    m_settings.lastFolder = QFileInfo(file).path();
+    saveTo(file);
+}
+
+void MainWindow::closeModel()
+{
+    whenNotesAreSafe([this] { m_workspace->close(); });
+}
+
+void MainWindow::locateModel()
+{
+    const QString folder =
+        QFileDialog::getExistingDirectory(this, tr("Where is this session's model?"), m_settings.lastFolder);
+    if (!folder.isEmpty())
+        m_workspace->locateModel(std::filesystem::path(folder.toStdString()));
+}
+
+void MainWindow::whenNotesAreSafe(const std::function<void()>& next)
+{
+    if (!m_workspace->isOpen() || !m_workspace->isModified() || m_workspace->isReadOnly())
+        return next();
+    QMessageBox box(QMessageBox::Question, tr("Notes not saved"),
+                    tr("The notes on %1 are not saved.").arg(text(m_workspace->card().name)),
+                    QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    const int answer = box.exec();
+    if (answer == QMessageBox::Discard)
+        return next();
+    if (answer == QMessageBox::Save) {
+        m_afterSave = next; // Saving is a job; it goes on from there, or stays here if it fails.
+        save();
+    }
+}
+
+void MainWindow::closeEvent(QCloseEvent* event)
+{
+    event->ignore();
+    const auto asking = std::make_shared<bool>(true);
+    whenNotesAreSafe([this, event, asking] {
+        if (!*asking) { // The notes were saved first; `event` is long gone.
+            close();
+            return;
+        }
+        if (m_docksShown)
+            m_settings.layout = saveState();
+        m_settings.geometry = saveGeometry();
+        writeSettings(m_settings);
+        m_workspace->close(); // asks the jobs to stop; nothing waits for them
+        event->accept();
+    });
+    *asking = false;
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (event->mimeData()->hasUrls() && event->mimeData()->urls().first().isLocalFile())
+        event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    event->acceptProposedAction();
+    openPath(event->mimeData()->urls().first().toLocalFile());
+}
+
+} // namespace headwise::app

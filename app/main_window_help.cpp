@@ -1,0 +1,96 @@
+#include "app/main_window.h"
+
+#include "core/analysis/catalogue.h"
+#include "core/base/log.h"
+#include "ui/icons.h"
+#include "ui/text.h"
+
+#include <QDialog>
+#include <QDialogButtonBox>
+#include <QMessageBox>
+#include <QTextBrowser>
+#include <QVBoxLayout>
+
+// What the window says of itself.
+
+namespace headwise::app {
+
+using namespace headwise::ui;
+
+namespace {
+
+QString keysText()
+{
+    return MainWindow::tr(
+        "<h3>Keys</h3><table cellspacing='6'>"
+        "<tr><td>Ctrl+O, Ctrl+Shift+O</td><td>open a model folder; a file or session</td></tr>"
+        "<tr><td>Ctrl+S</td><td>save the session</td></tr>"
+        "<tr><td>Ctrl+E</td><td>export a picture and its numbers; a right click on any picture does the "
+        "same</td></tr>"
+        "<tr><td>Ctrl+L, Ctrl+F</td><td>go to a head; find a token</td></tr>"
+        "<tr><td>Ctrl+arrows</td><td>next and previous head and layer; plain arrows in the grid</td></tr>"
+        "<tr><td>Alt+Left, Alt+Right</td><td>back and forward through the heads</td></tr>"
+        "<tr><td>Alt+1 … Alt+8</td><td>the pages</td></tr>"
+        "<tr><td>Ctrl+D</td><td>bookmark this head</td></tr>"
+        "<tr><td>wheel, drag, double click</td><td>zoom, move, show everything; Ctrl+wheel columns, "
+        "Shift+wheel "
+        "rows; + − 0 by keyboard</td></tr></table>");
+}
+
+QString conventionsText()
+{
+    return MainWindow::tr("<h3>What is shown</h3>"
+                          "<p>QK = W_Q W_Kᵀ: rows are queries, columns keys. OV = W_V W_O: rows are the "
+                          "source, columns the output. "
+                          "The full circuits stand between tokens: E W_Q W_Kᵀ Eᵀ and E W_V W_O W_U. Neither "
+                          "the attention scale nor "
+                          "a bias is in them. With rotary positions QK is the one of offset Δ = 0.</p>"
+                          "<p>Processed weights have norms and value biases folded and writing weights and "
+                          "unembedding centred, as far "
+                          "as the model's function stays the same; raw weights are as the file has them. E "
+                          "is what stands on the "
+                          "token side: the embedding, the embedding after layer 0's MLP, that MLP alone, or "
+                          "the unembedding.</p>");
+}
+
+QString analysesText()
+{
+    QString lines = MainWindow::tr("<h3>Scores and analyses</h3>");
+    for (const Analysis& analysis : catalogue())
+        lines += QStringLiteral("<p><b>%1</b> (%2)<br>%3<br><i>%4</i></p>")
+                     .arg(text(analysis.title).toHtmlEscaped(), text(analysis.number).toHtmlEscaped(),
+                          text(analysis.formula).toHtmlEscaped(), text(analysis.citation).toHtmlEscaped());
+    return lines;
+}
+
+} // namespace
+
+void MainWindow::showHelp()
+{
+    QDialog dialog(this);
+    dialog.setWindowTitle(tr("Keys and views"));
+    auto* browser = new QTextBrowser(&dialog);
+    browser->setFrameShape(QFrame::NoFrame);
+    browser->setHtml(keysText() + conventionsText() + analysesText());
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, &dialog);
+    connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
+    auto* layout = new QVBoxLayout(&dialog);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->addWidget(browser);
+    layout->addWidget(buttons);
+    dialog.resize(680, 620);
+    dialog.exec();
+}
+
+void MainWindow::showAbout()
+{
+    QMessageBox box(this);
+    box.setWindowTitle(tr("About Headwise"));
+    box.setIconPixmap(applicationIcon().pixmap(64));
+    box.setText(tr("<h3>Headwise %1</h3><p>The attention heads of a transformer, read from its weights.</p>"
+                   "<p>Free software, GPL-3.0-or-later. With Qt %2, Eigen, OpenBLAS, HDF5 and spdlog.</p>")
+                    .arg(text(versionText()), QLatin1String(qVersion())));
+    box.exec();
+}
+
+} // namespace headwise::app

@@ -1,0 +1,249 @@
+#include "app/main_window.h"
+#include "core/session/session_file.h"
+#include "tests/support/matchers.h"
+#include "ui/figure_export.h"
+#include "ui/models/head_table_model.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/page.h"
+#include "ui/pages/start_page.h"
+#include "ui/views/heatmap_view.h"
+
+#include <QAbstractButton>
+#include <QAction>
+#include <QApplication>
+#include <QDir>
+#include <QDockWidget>
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QStackedWidget>
+#include <QTabWidget>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <cmath>
+
+using namespace headwise;
+using namespace headwise::ui;
+using headwise::app::MainWindow;
+
+namespace {
+
+constexpr int patience = 20000; // ms, under a loaded machine
+
+/// The window in use, found as a user finds it: by what is shown.
+class Driver {
+public:
+    MainWindow window;
+
+    Driver()
+    {
+        window.resize(1360, 860);
+        window.show();
+    }
+
+    Workspace& workspace() { return *window.workspace(); }
+    QTabWidget* tabs() { return window.findChild<QTabWidget*>(); }
+    Page* page() { return static_cast<Page*>(tabs()->currentWidget()); }
+
+    bool isComplete()
+    {
+        const ResultSet& results = *workspace().results();
+        return results.find("scores/copying") && results.find("composition/k")
+            && results.find("scores/matching") && results.find("eigenvalues/full_ov")
+            && !workspace().analysisJob()->isRunning();
+    }
+
+    void openDemo()
+    {
+        window.openDemo();
+        QTRY_VERIFY_WITH_TIMEOUT(workspace().isOpen(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(isComplete(), patience);
+    }
+
+    void trigger(const QString& text)
+    {
+        for (QAction* action : window.findChildren<QAction*>())
+            if (QString(action->text()).remove(u'&') == text)
+                return action->trigger();
+        QFAIL(qPrintable(QStringLiteral("no action ") + text));
+    }
+
+    QStringList tokens(QTableView* table)
+    {
+        QStringList shown;
+        for (int row = 0; row < table->model()->rowCount(); ++row)
+            shown << table->model()->index(row, TokenTableModel::TokenColumn).data().toString();
+        return shown;
+    }
+};
+
+} // namespace
+
+class MainWindowTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase()
+    {
+        QVERIFY(m_folder.isValid());
+        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, m_folder.path());
+        QCoreApplication::setOrganizationName(QStringLiteral("headwise-test"));
+        applyTheme(*qApp, ThemeMode::Light);
+    }
+
+    void anEmptyWindowInvites()
+    {
+        Driver driver;
+        QVERIFY(driver.window.findChild<StartPage*>()->isVisible());
+        for (QDockWidget* dock : driver.window.findChildren<QDockWidget*>())
+            QVERIFY(!dock->isVisible());
+    }
+
+    void theDemoShowsItsStory()
+    {
+        Driver driver;
+        driver.openDemo();
+        auto* ranking =
+            driver.window.findChild<QDockWidget*>(QStringLiteral("heads"))->findChild<QTableView*>();
+        QCOMPARE(ranking->model()->rowCount(), 16);
+        // truth.json: 0.1 looks one token back; 1.5, 1.0 and 1.7 continue what they found.
+        const ResultArray* previous = driver.workspace().results()->find("scores/previous_token");
+        QVERIFY(previous);
+        const auto& scores = std::get<std::vector<float>>(previous->values);
+        QCOMPARE(std::max_element(scores.begin(), scores.begin() + 8) - scores.begin(), 1);
+    }
+
+    void arrowKeysMoveThroughTheGridAndEveryViewFollows()
+    {
+        Driver driver;
+        driver.openDemo();
+        auto* grid =
+            driver.window.findChild<QDockWidget*>(QStringLiteral("heads"))->findChild<HeatmapView*>();
+        grid->setFocus();
+        QTest::keyClick(grid, Qt::Key_Down);
+        QTest::keyClick(grid, Qt::Key_Right);
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 1}));
+        QVERIFY(driver.window.findChild<QLabel*>()->window());
+        driver.trigger(QStringLiteral("Back"));
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 0}));
+    }
+
+    void everyPageHasPicturesThatExport()
+    {
+        Driver driver;
+        driver.openDemo();
+        driver.workspace().setHead({1, 5});
+        for (int i = 0; i < driver.tabs()->count(); ++i) {
+            driver.tabs()->setCurrentIndex(i);
+            const QString name = driver.tabs()->tabText(i);
+            if (name == QLatin1String("Model"))
+                continue; // words, no picture
+            if (name == QLatin1String("Prompt"))
+                driver.page()->findChild<QAbstractButton*>()->click();
+            QTRY_VERIFY2_WITH_TIMEOUT(!driver.page()->figures().isEmpty(), qPrintable(name), patience);
+            for (FigureSource* source : driver.page()->figures()) {
+                QVERIFY(!source->figureTitle().isEmpty());
+                QVERIFY(!source->provenance().isEmpty());
+                for (const char* type : {"png", "svg", "pdf", "csv"}) {
+                    const QString file = m_folder.filePath(QStringLiteral("figure.") + QLatin1String(type));
+                    FigureSettings settings;
+                    settings.format = *figureFormatOf(file);
+                    const auto exported = exportFigure(*source, file, settings);
+                    QVERIFY2(exported, exported ? "" : exported.error().message.c_str());
+                    QVERIFY(QFileInfo(file).size() > 200);
+                }
+            }
+        }
+    }
+
+    void aSessionKeepsHeadTokenPageNotesAndIsReadWithoutItsModel()
+    {
+        const QString model = m_folder.filePath(QStringLiteral("model"));
+        QVERIFY(QDir().mkpath(model));
+        for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
+            QVERIFY(QFile::copy(QStringLiteral(HEADWISE_DEMO_MODEL "/") + QLatin1String(name),
+                                model + u'/' + QLatin1String(name)));
+        const QString file = m_folder.filePath(QStringLiteral("session.h5"));
+        int token = 0;
+        {
+            Driver driver;
+            driver.window.openPath(model);
+            QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen() && driver.isComplete(), patience);
+            driver.workspace().setHead({1, 5});
+            token = driver.workspace().token() + 3;
+            driver.workspace().setToken(token);
+            driver.workspace().setNote({1, 5}, QStringLiteral("induction"));
+            driver.window.showPage(QStringLiteral("spectrum"));
+            QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+            driver.window.saveTo(file);
+            QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+            QVERIFY(!driver.workspace().isModified());
+            driver.window.close();
+        }
+        QVERIFY(QFile::rename(model, model + QStringLiteral("-away")));
+        Driver driver;
+        driver.window.openPath(file);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
+        QCOMPARE(driver.workspace().token(), token);
+        QCOMPARE(driver.workspace().note({1, 5}), QStringLiteral("induction"));
+        QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Spectrum"));
+        QVERIFY(!driver.workspace().hasModel());
+        QVERIFY(driver.workspace().results()->find("composition/k"));
+        QVERIFY(!driver.page()->figures().isEmpty());
+        QVERIFY(driver.window.findChild<QLabel*>(QStringLiteral("banner"))->isVisible());
+    }
+
+    void whatIsNoModelIsSaidOnTheStartPage()
+    {
+        QFile file(m_folder.filePath(QStringLiteral("notes.txt")));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("not a model\n");
+        file.close();
+        Driver driver;
+        driver.window.openPath(file.fileName());
+        const auto said = [&driver] {
+            for (QLabel* label : driver.window.findChild<StartPage*>()->findChildren<QLabel*>())
+                if (label->isVisible() && label->text().contains(QLatin1String("config.json")))
+                    return true;
+            return false;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(said(), patience);
+        QVERIFY(!driver.workspace().isOpen());
+    }
+
+    /// Pictures of every page for a person to look at, where HEADWISE_SCREENSHOTS names a folder.
+    void everyPageCanBeLookedAt()
+    {
+        const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS");
+        if (folder.isEmpty())
+            QSKIP("HEADWISE_SCREENSHOTS names no folder");
+        for (const ThemeMode mode : {ThemeMode::Light, ThemeMode::Dark}) {
+            const QString suffix =
+                mode == ThemeMode::Light ? QStringLiteral("light") : QStringLiteral("dark");
+            applyTheme(*qApp, mode);
+            Driver driver;
+            driver.window.grab().save(folder + QStringLiteral("/start-%1.png").arg(suffix));
+            driver.openDemo();
+            driver.workspace().setHead({1, 5});
+            for (int i = 0; i < driver.tabs()->count(); ++i) {
+                driver.tabs()->setCurrentIndex(i);
+                const QString name = driver.tabs()->tabText(i).toLower();
+                if (name == QLatin1String("prompt"))
+                    driver.page()->findChild<QAbstractButton*>()->click();
+                QTest::qWait(700);
+                driver.window.grab().save(folder + QStringLiteral("/%1-%2.png").arg(name, suffix));
+            }
+        }
+        applyTheme(*qApp, ThemeMode::Light);
+    }
+
+private:
+    QTemporaryDir m_folder;
+};
+
+QTEST_MAIN(MainWindowTest)
+#include "main_window_test.moc"
