@@ -203,7 +203,9 @@ QByteArray bytesOf(const FigureSource& source, const FigureSettings& settings)
 Result<Done> write(const QString& fileName, const QByteArray& bytes)
 {
     QSaveFile file(fileName);
-    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
+    // commit() alone does not notice that the last, buffered bytes found no room.
+    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.flush()
+        || !file.commit())
         return Error{ErrorCode::Io,
                      QStringLiteral("The figure '%1' could not be written: %2.")
                          .arg(fileName, file.errorString())
