@@ -66,7 +66,6 @@ EigenvaluePanel::EigenvaluePanel(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::resultsChanged, this, &EigenvaluePanel::refresh);
     connect(workspace, &Workspace::circuitsChanged, this, &EigenvaluePanel::refresh);
     connect(workspace, &Workspace::closed, this, &EigenvaluePanel::refresh);
-    refresh();
 }
 
 void EigenvaluePanel::setKind(CircuitKind kind)
@@ -75,7 +74,7 @@ void EigenvaluePanel::setKind(CircuitKind kind)
     refresh();
 }
 
-void EigenvaluePanel::refresh()
+void EigenvaluePanel::recompute()
 {
     m_score->clear();
     if (!workspace()->isOpen())

@@ -20,7 +20,7 @@ public:
     QList<FigureSource*> figures() override;
 
 private:
-    void refresh();
+    void recompute() override;
 
     CircuitKind m_kind = CircuitKind::FullOv;
     LineChart* m_chart;

@@ -128,7 +128,7 @@ void HeatmapPage::chooseTokens()
     std::erase_if(m_tokens, [this](int id) { return id >= workspace()->card().dVocab; });
 }
 
-void HeatmapPage::refresh()
+void HeatmapPage::recompute()
 {
     m_text->setEnabled(isTokenCircuit());
     HeatmapView* view = m_panel->view();

@@ -26,7 +26,7 @@ public:
 private:
     void createLayout();
     void connectSignals();
-    void refresh();
+    void recompute() override;
     void chooseTokens(); ///< From the text, or a sample of whole words.
     void showBlock(const Matrix<float>& block);
     CircuitKind kind() const;

@@ -33,6 +33,22 @@ signals:
     void readOutChanged(const QString& text); ///< What is under the mouse; empty when nothing is.
 
 protected:
+    /// Shows what is the case now; at once if the page is on screen, else when it next is.
+    void refresh()
+    {
+        m_isStale = !isVisible();
+        if (!m_isStale)
+            recompute();
+    }
+    virtual void recompute() { }
+
+    void showEvent(QShowEvent* event) override
+    {
+        QWidget::showEvent(event);
+        if (m_isStale)
+            refresh();
+    }
+
     Workspace* workspace() const { return m_workspace; }
 
     /// Gives a figure its title ("L1H5 full OV · demo, processed") and where it came from.
@@ -44,6 +60,7 @@ protected:
 
 private:
     Workspace* m_workspace;
+    bool m_isStale = true;
 };
 
 } // namespace headwise::ui

@@ -77,13 +77,6 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::circuitsChanged, this, &PositionPage::refresh);
     connect(workspace, &Workspace::tokensChanged, this, &PositionPage::refresh);
     connect(workspace, &Workspace::closed, this, &PositionPage::refresh);
-    refresh();
-}
-
-void PositionPage::showEvent(QShowEvent* event)
-{
-    Page::showEvent(event);
-    refresh();
 }
 
 void PositionPage::clear(const QString& message)
@@ -96,10 +89,8 @@ void PositionPage::clear(const QString& message)
     m_explanation->clear();
 }
 
-void PositionPage::refresh()
+void PositionPage::recompute()
 {
-    if (!isVisible())
-        return; // Up to n² d work a head: done when it is looked at.
     if (!workspace()->isOpen())
         return clear({});
     const auto circuits = workspace()->circuits();

@@ -22,12 +22,9 @@ public:
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;
 
-protected:
-    void showEvent(QShowEvent* event) override;
-
 private:
     struct Answer;
-    void refresh();
+    void recompute() override;
     void show(const Answer& answer);
     void clear(const QString& message);
 

@@ -46,7 +46,6 @@ SpectrumPanel::SpectrumPanel(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::resultsChanged, this, &SpectrumPanel::refresh);
     connect(workspace, &Workspace::circuitsChanged, this, &SpectrumPanel::refresh);
     connect(workspace, &Workspace::closed, this, &SpectrumPanel::refresh);
-    refresh();
 }
 
 void SpectrumPanel::setCircuits(const std::vector<CircuitKind>& kinds)
@@ -67,7 +66,7 @@ void SpectrumPanel::setNormalized(bool on)
     refresh();
 }
 
-void SpectrumPanel::refresh()
+void SpectrumPanel::recompute()
 {
     m_job.cancel();
     if (!workspace()->isOpen()) {

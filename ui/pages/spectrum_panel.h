@@ -28,7 +28,7 @@ public:
     QList<FigureSource*> figures() override;
 
 private:
-    void refresh();
+    void recompute() override;
     void compute(const std::vector<CircuitKind>& missing);
     void show(const std::map<CircuitKind, std::vector<double>>& sigma);
 

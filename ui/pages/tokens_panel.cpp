@@ -43,7 +43,6 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     connect(workspace, &Workspace::tokenChanged, this, &TokensPanel::refresh);
     connect(workspace, &Workspace::tokensChanged, this, &TokensPanel::refresh);
     connect(workspace, &Workspace::circuitsChanged, this, &TokensPanel::refresh);
-    refresh();
 }
 
 QTableView* TokensPanel::makeTable(TokenTableModel* model)
@@ -148,7 +147,7 @@ void TokensPanel::clear(const QString& message)
     m_message->setVisible(!message.isEmpty());
 }
 
-void TokensPanel::refresh()
+void TokensPanel::recompute()
 {
     if (!workspace()->isOpen()) {
         m_heading->clear();

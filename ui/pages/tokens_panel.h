@@ -35,7 +35,7 @@ signals:
 private:
     QTableView* makeTable(TokenTableModel* model);
     QWidget* captioned(const QString& caption, QTableView* table);
-    void refresh();
+    void recompute() override;
     void show(const TokenEnds& ends);
     void clear(const QString& message);
     QString heading() const; ///< "writes: ␣the → output tokens"
