@@ -1,5 +1,6 @@
 #include "tests/bench/figures.h"
 #include "tests/bench/make_gpt2_small.h"
+#include "tests/bench/window_figures.h"
 
 #include "core/model/architecture.h"
 
@@ -8,6 +9,11 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <string>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace headwise;
 
@@ -70,12 +76,43 @@ std::shared_ptr<const ProcessedWeights> processed(const std::filesystem::path& f
     return *weights;
 }
 
+constexpr double mib = 1024.0 * 1024.0;
+
+/// Peak memory of a window on the model, in a process of its own: within the file's size and 700 MB more.
+/// \returns whether it is above that, or the window failed
+bool windowTakesTooMuch(const char* program, const std::filesystem::path& folder)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        execl(program, program, "--window", folder.c_str(), nullptr);
+        _exit(127);
+    }
+    int status = 0;
+    rusage usage{};
+    if (child < 0 || wait4(child, &status, 0, &usage) != child || !WIFEXITED(status)
+        || WEXITSTATUS(status) != 0) {
+        std::printf("the window could not be measured\n");
+        return true;
+    }
+    const double peak = static_cast<double>(usage.ru_maxrss) * 1024;
+    const double bound =
+        static_cast<double>(std::filesystem::file_size(folder / "model.safetensors")) + 700e6;
+    const bool isTooMuch = peak > bound;
+    std::printf("\npeak memory of the window, every analysis and every page: %.0f MiB, bound %.0f MiB (file "
+                "+ 700 MB)%s\n",
+                peak / mib, bound / mib, isTooMuch ? "  TOO MUCH" : "");
+    return isTooMuch;
+}
+
 } // namespace
 
 int main(int argc, char** argv)
 {
     if (argc == 3 && std::strcmp(argv[1], "--make") == 0) // the checkpoint alone, into an existing folder
         return bench::makeGpt2Small(argv[2]) ? 0 : 4;
+    if (argc == 3 && std::strcmp(argv[1], "--window") == 0) // an open window, for its memory
+        return bench::useWindow(argv[2]);
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe");
     bool check = false;
     for (int i = 1; i < argc; ++i) {
         if (std::strcmp(argv[i], "--check") == 0) {
@@ -102,7 +139,11 @@ int main(int argc, char** argv)
     const bench::Limits limits = bench::measureLimits();
     std::printf("limits: sgemm %.1f GFLOP/s, dgemm %.1f GFLOP/s, memory %.1f GB/s\n", limits.sgemm * 1e-9,
                 limits.dgemm * 1e-9, limits.bandwidth * 1e-9);
-    const std::vector<bench::Figure> figures = bench::figures({model.folder(), weights, *tokens}, limits);
+    const bench::Subject subject{model.folder(), weights, *tokens};
+    std::vector<bench::Figure> figures = bench::figures(subject, limits);
+    std::vector<bench::Figure> ofWindow = bench::windowFigures(subject, limits);
+    const bool hasWindow = !ofWindow.empty();
+    std::move(ofWindow.begin(), ofWindow.end(), std::back_inserter(figures));
     for (const bench::Figure& figure : figures) {
         benchmark::RegisterBenchmark(figure.name.c_str(),
                                      [&figure](benchmark::State& state) {
@@ -118,6 +159,7 @@ int main(int argc, char** argv)
     std::map<std::string, double> best;
     KeepingReporter reporter(best);
     benchmark::RunSpecifiedBenchmarks(&reporter);
-    const int slow = summary(figures, best);
-    return check && slow > 0 ? 1 : 0;
+    const bool isSlow = summary(figures, best) > 0;
+    const bool isLarge = hasWindow && windowTakesTooMuch(program.c_str(), model.folder());
+    return check && (isSlow || isLarge) ? 1 : 0;
 }

@@ -1,0 +1,168 @@
+#include "tests/bench/window_figures.h"
+
+#include "app/main_window.h"
+#include "ui/job.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/page.h"
+#include "ui/views/heatmap_view.h"
+
+#include <QApplication>
+#include <QStandardPaths>
+#include <QTabWidget>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace headwise::bench {
+
+namespace {
+
+using ui::HeatmapView;
+
+/// One for the process, on no screen.
+void startQt()
+{
+    static int argc = 1;
+    static char name[] = "headwise_bench";
+    static char* argv[] = {name, nullptr};
+    if (QCoreApplication::instance())
+        return;
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    QStandardPaths::setTestModeEnabled(true);
+    QCoreApplication::setOrganizationName(QStringLiteral("headwise-bench"));
+    new QApplication(argc, argv); // Lives as long as the process.
+    ui::applyTheme(*qApp, ui::ThemeMode::Light);
+}
+
+template <typename Condition>
+void waitFor(Condition holds)
+{
+    while (!holds())
+        QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 5);
+}
+
+class Window {
+public:
+    app::MainWindow window;
+
+    Window()
+    {
+        window.resize(1280, 800);
+        window.showPage(QStringLiteral("matrix"));
+        window.show();
+    }
+    ~Window()
+    {
+        window.close();
+        ui::waitForJobs(std::chrono::minutes(1));
+    }
+
+    ui::Workspace& workspace() { return *window.workspace(); }
+    QWidget* page() { return window.findChild<QTabWidget*>()->currentWidget(); }
+    HeatmapView* heatmap() { return page()->findChild<HeatmapView*>(); }
+
+    void openToFirstHeatmap(const std::filesystem::path& folder)
+    {
+        window.openPath(QString::fromStdString(folder.string()));
+        waitFor([&] { return workspace().isOpen() && heatmap()->matrix(); });
+        (void)heatmap()->grab();
+    }
+
+    void waitForAnalyses()
+    {
+        waitFor([&] {
+            return workspace().results()->find("composition/k") && !workspace().analysisJob()->isRunning()
+                && !workspace().tokensJob()->isRunning();
+        });
+    }
+
+    /// Another head, until the matrix of it is painted.
+    void switchOnMatrix()
+    {
+        const HeatmapView::Matrix before = heatmap()->matrix();
+        nextHead();
+        waitFor([&] { return heatmap()->matrix() != before; });
+        (void)window.grab();
+    }
+
+    /// Another head, until all tables, the spectrum and the eigenvalues of it are painted.
+    void switchOnOverview()
+    {
+        const auto models = page()->findChildren<ui::TokenTableModel*>();
+        qsizetype renewed = 0;
+        QObject guard;
+        for (const ui::TokenTableModel* model : models)
+            QObject::connect(model, &QAbstractItemModel::modelReset, &guard, [&renewed] { ++renewed; });
+        nextHead();
+        waitFor([&] { return renewed >= models.size(); });
+        (void)window.grab();
+    }
+
+private:
+    void nextHead()
+    {
+        const HeadId head = workspace().head();
+        workspace().setHead({(head.layer + 5) % 12, (head.head + 1) % 12});
+    }
+};
+
+Window& openWindow(const std::filesystem::path& folder)
+{
+    static Window* window = [&] {
+        auto* made = new Window;
+        made->openToFirstHeatmap(folder);
+        made->waitForAnalyses();
+        return made;
+    }();
+    return *window;
+}
+
+} // namespace
+
+std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits)
+{
+    startQt();
+    const auto folder = subject.folder;
+    const double V = 50257, d = 768, r = 64;
+    return {
+        {"window: open to the first heatmap", "V d 4 bytes / bandwidth (one pass over W_U)",
+         V * d * 4 / limits.bandwidth, 60, 1,
+         [=] {
+             Window window;
+             window.openToFirstHeatmap(folder);
+         }},
+        {"window: head switch on the matrix", "2 d² r flop / dgemm", 2 * d * d * r / limits.dgemm, 80, 0.1,
+         [=] {
+             Window& window = openWindow(folder);
+             window.window.showPage(QStringLiteral("matrix"));
+             window.switchOnMatrix();
+         }},
+        {"window: head switch on the overview", "2 · 2 V d 4 bytes / bandwidth (a row of QK and of OV)",
+         4 * V * d * 4 / limits.bandwidth, 10, 0.1,
+         [=] {
+             Window& window = openWindow(folder);
+             window.window.showPage(QStringLiteral("overview"));
+             window.switchOnOverview();
+         }},
+    };
+}
+
+int useWindow(const std::filesystem::path& folder)
+{
+    startQt();
+    Window window;
+    window.openToFirstHeatmap(folder);
+    window.waitForAnalyses();
+    auto* tabs = window.window.findChild<QTabWidget*>();
+    for (int i = 0; i < tabs->count(); ++i) {
+        tabs->setCurrentIndex(i);
+        for (int head = 0; head < 3; ++head) {
+            window.workspace().setHead({head * 4, head});
+            QCoreApplication::processEvents(QEventLoop::AllEvents, 200);
+            (void)window.window.grab();
+        }
+    }
+    return 0;
+}
+
+} // namespace headwise::bench

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "tests/bench/figures.h"
+
+namespace headwise::bench {
+
+/// The same for the window; none where it is not built.
+std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits);
+
+/// Opens the model in a window, waits for the analyses of all heads, visits a few heads on every page and closes.
+/// For a process of its own, whose peak memory is the figure. \returns the exit code
+int useWindow(const std::filesystem::path& folder);
+
+} // namespace headwise::bench

@@ -1,0 +1,15 @@
+#include "tests/bench/window_figures.h"
+
+namespace headwise::bench {
+
+std::vector<Figure> windowFigures(const Subject& /*subject*/, const Limits& /*limits*/)
+{
+    return {};
+}
+
+int useWindow(const std::filesystem::path& /*folder*/)
+{
+    return 4;
+}
+
+} // namespace headwise::bench
