@@ -30,7 +30,7 @@ int main(int argc, char** argv)
     const auto request = windowRequest(argc, argv);
     if (!request)
         return runCommandLine(argc, argv);
-    if (!hasDisplay()) {
+    if (HEADWISE_GUI && !hasDisplay()) {
         std::cerr << "headwise: no display; see headwise --help\n";
         return 4;
     }
