@@ -106,6 +106,18 @@ void makeImpossible(Merge& merge, const ModelConfig& c, const std::string& why)
     setObstacle(merge, c, why);
 }
 
+/// Above this many d_model³, about half a minute of factorising, the sizes alone decide.
+constexpr double maxConditionCost = 1e12;
+
+void leaveConditionsOpen(std::array<Merge, 3>& merges, const ModelConfig& c)
+{
+    for (Merge& merge : merges)
+        if (merge.possible)
+            merge.reason = "by its sizes alone: the condition numbers of " + std::to_string(c.nLayers)
+                + " matrices of " + std::to_string(c.dModel)
+                + " dimensions are not computed for a model this large; " + ownSkipsAndNorms(c);
+}
+
 } // namespace
 
 std::string_view mergeName(MergePair pair)
@@ -186,6 +198,10 @@ Result<std::array<Merge, 3>> mergesOf(const ModelWeights& weights, const Task& t
     for (std::size_t i = 0; i < merges.size(); ++i)
         for (int layer = 0; layer < c.nLayers && merges[i].possible; ++layer)
             questions.emplace_back(i, layer);
+    if (static_cast<double>(questions.size()) * std::pow(c.dModel, 3) > maxConditionCost) {
+        leaveConditionsOpen(merges, c);
+        return merges;
+    }
     std::vector<double> conditions(questions.size());
     const Result<Done> done = parallelFor(
         static_cast<int>(questions.size()), task, "condition numbers", [&](int q) -> Result<Done> {

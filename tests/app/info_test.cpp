@@ -8,10 +8,71 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <sys/resource.h>
+
+#include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <map>
+#include <vector>
 
 using namespace headwise;
 using nlohmann::json;
+
+namespace {
+
+/// Shapes of Llama 3 8B, by name, in Hugging Face's layout.
+std::map<std::string, std::vector<std::int64_t>> largeLlama()
+{
+    std::map<std::string, std::vector<std::int64_t>> shapes{{"model.embed_tokens.weight", {128256, 4096}},
+                                                            {"lm_head.weight", {128256, 4096}},
+                                                            {"model.norm.weight", {4096}}};
+    for (int layer = 0; layer < 32; ++layer) {
+        const std::string block = "model.layers." + std::to_string(layer) + ".";
+        shapes[block + "input_layernorm.weight"] = {4096};
+        shapes[block + "post_attention_layernorm.weight"] = {4096};
+        shapes[block + "self_attn.q_proj.weight"] = {4096, 4096};
+        shapes[block + "self_attn.k_proj.weight"] = {1024, 4096};
+        shapes[block + "self_attn.v_proj.weight"] = {1024, 4096};
+        shapes[block + "self_attn.o_proj.weight"] = {4096, 4096};
+        shapes[block + "mlp.gate_proj.weight"] = {14336, 4096};
+        shapes[block + "mlp.up_proj.weight"] = {14336, 4096};
+        shapes[block + "mlp.down_proj.weight"] = {4096, 14336};
+    }
+    return shapes;
+}
+
+/// Headers and shapes are real, the data are holes: 16 GB that take no disk.
+void writeLargeLlama(const std::filesystem::path& folder)
+{
+    std::ofstream(folder / "config.json")
+        << R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
+               "num_key_value_heads": 8, "num_hidden_layers": 32, "vocab_size": 128256, "max_position_embeddings": 8192,
+               "rms_norm_eps": 1e-5, "rope_theta": 500000.0, "hidden_act": "silu", "tie_word_embeddings": false})";
+    json index, headers[4];
+    std::int64_t ends[4]{};
+    int next = 0;
+    for (const auto& [name, shape] : largeLlama()) {
+        const int shard = next++ % 4;
+        const std::int64_t bytes = 2 * shape[0] * (shape.size() > 1 ? shape[1] : 1);
+        headers[shard][name] = {
+            {"dtype", "BF16"}, {"shape", shape}, {"data_offsets", {ends[shard], ends[shard] + bytes}}};
+        ends[shard] += bytes;
+        index["weight_map"][name] = "model-0000" + std::to_string(shard + 1) + "-of-00004.safetensors";
+    }
+    std::ofstream(folder / "model.safetensors.index.json") << index.dump();
+    for (int shard = 0; shard < 4; ++shard) {
+        const std::filesystem::path file =
+            folder / ("model-0000" + std::to_string(shard + 1) + "-of-00004.safetensors");
+        const std::string header = headers[shard].dump();
+        const std::uint64_t length = header.size();
+        std::ofstream(file, std::ios::binary)
+            << std::string(reinterpret_cast<const char*>(&length), 8) << header;
+        std::filesystem::resize_file(file, 8 + length + static_cast<std::uint64_t>(ends[shard]));
+    }
+}
+
+} // namespace
 
 class InfoTest : public QObject {
     Q_OBJECT
@@ -56,6 +117,24 @@ private slots:
         whole.erase("name");
         sharded.erase("name");
         QCOMPARE(QByteArray::fromStdString(sharded.dump()), QByteArray::fromStdString(whole.dump()));
+    }
+
+    void opensEightBillionParametersWithoutReadingThem()
+    {
+        const QTemporaryDir folder;
+        writeLargeLlama(folder.path().toStdString());
+        const auto start = std::chrono::steady_clock::now();
+        const json info = infoOf(folder.path());
+        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+        rusage usage{};
+        QCOMPARE(getrusage(RUSAGE_CHILDREN, &usage), 0);
+        qInfo("%.2f s, %ld MB", seconds.count(), usage.ru_maxrss / 1024);
+        QVERIFY(info.is_object());
+        QCOMPARE(info["parameters"]["total"].get<std::int64_t>(), std::int64_t{8030261248});
+        QVERIFY(info["merges"][0]["possible"] == json(true));
+        QVERIFY(info["merges"][0]["reason"].get<std::string>().find("by its sizes alone") == 0);
+        QVERIFY(usage.ru_maxrss < 300 * 1024); // of the largest child so far, in kB
+        QVERIFY(seconds.count() < 1);
     }
 
     void readsAFolderWithTheConfigAlone_data()
