@@ -1,6 +1,7 @@
 #include "app/main_window.h"
 
 #include "app/demo.h"
+#include "core/base/log.h"
 #include "core/session/session_file.h"
 #include "ui/icons.h"
 #include "ui/pages/export_dialog.h"
@@ -26,12 +27,15 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPushButton>
 #include <QRegularExpression>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QTabBar>
 #include <QTabWidget>
 #include <QVBoxLayout>
+
+#include <spdlog/logger.h>
 
 #include <utility>
 
@@ -109,19 +113,22 @@ void MainWindow::connectSignals()
         m_settings.addRecent(file);
         updateRecent();
         updateState();
+        logger().info("saved {}", file.toStdString());
         showMessage(tr("Saved %1").arg(file));
         if (const auto next = std::exchange(m_afterSave, {}))
             next();
     });
     connect(m_workspace, &Workspace::openFailed, this, [this](const QString& message) {
+        logger().warn("{}", message.toStdString());
         if (m_workspace->isOpen())
-            QMessageBox::warning(this, tr("Cannot open"), message);
+            showError(tr("Cannot open"), message);
         else
             m_start->setError(message);
     });
     connect(m_workspace, &Workspace::failed, this, [this](const QString& message) {
         m_afterSave = {};
-        QMessageBox::warning(this, tr("Headwise"), message);
+        logger().warn("{}", message.toStdString());
+        showError(tr("Headwise"), message);
     });
     connect(m_workspace, &Workspace::bannerChanged, this, [this](const QString& message) {
         m_banner->setText(message);
@@ -286,6 +293,18 @@ void MainWindow::setTheme(ThemeMode mode)
 {
     m_settings.theme = mode;
     applyTheme(*qApp, mode);
+}
+
+void MainWindow::showError(const QString& title, const QString& message)
+{
+    auto* box = new QMessageBox(QMessageBox::Warning, title, message, QMessageBox::Close, this);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    QPushButton* copy = box->addButton(tr("Copy"), QMessageBox::ActionRole);
+    QObject::disconnect(copy, nullptr, box, nullptr); // copying does not close it
+    connect(copy, &QAbstractButton::clicked, box,
+            [message] { QGuiApplication::clipboard()->setText(message); });
+    box->open();
 }
 
 void MainWindow::showMessage(const QString& message)

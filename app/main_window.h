@@ -56,6 +56,9 @@ private:
     void createDocks();
     void createActions();
     void createMenus();
+    void createViewMenu();
+    void createAnalysesMenu();
+    void addThemes(QMenu* menu);
     void createToolBar();
     void createStatusBar();
     void connectSignals();
@@ -85,7 +88,8 @@ private:
     void updateState(); ///< Titles, enabled actions, which of start page and pages is shown.
     void updateRecent();
     void setTheme(ui::ThemeMode mode);
-    void showMessage(const QString& text);
+    void showMessage(const QString& text); ///< A moment in the status bar.
+    void showError(const QString& title, const QString& message);
 
     Settings m_settings;
     ui::Workspace* m_workspace;

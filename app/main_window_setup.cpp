@@ -159,6 +159,15 @@ void MainWindow::createMenus()
         action(tr("Book&mark this head"), "bookmark", tr("Ctrl+D"), &MainWindow::toggleBookmark));
     go->addAction(m_whenOpen.back());
 
+    createViewMenu();
+    createAnalysesMenu();
+    QMenu* help = menuBar()->addMenu(tr("&Help"));
+    help->addAction(action(tr("&Keys and views"), "help", QKeySequence::HelpContents, &MainWindow::showHelp));
+    help->addAction(action(tr("&About Headwise"), nullptr, {}, &MainWindow::showAbout));
+}
+
+void MainWindow::createViewMenu()
+{
     QMenu* view = menuBar()->addMenu(tr("&View"));
     for (int i = 0; i < m_tabs->count(); ++i)
         m_whenOpen.push_back(view->addAction(m_tabs->tabText(i), QKeySequence(Qt::ALT | (Qt::Key_1 + i)),
@@ -167,22 +176,29 @@ void MainWindow::createMenus()
     for (QDockWidget* dock : m_docks)
         view->addAction(dock->toggleViewAction());
     view->addSeparator();
+    addThemes(view);
+}
+
+void MainWindow::addThemes(QMenu* menu)
+{
     auto* themes = new QActionGroup(this);
     const std::array<std::pair<ThemeMode, QString>, 3> modes{
         {{ThemeMode::System, tr("Colours of the &system")},
          {ThemeMode::Light, tr("&Light")},
          {ThemeMode::Dark, tr("&Dark")}}};
     for (const auto& [mode, name] : modes) {
-        QAction* choice = view->addAction(name, this, [this, chosen = mode] { setTheme(chosen); });
+        QAction* choice = menu->addAction(name, this, [this, chosen = mode] { setTheme(chosen); });
         choice->setCheckable(true);
         choice->setChecked(mode == m_settings.theme);
         themes->addAction(choice);
     }
+}
+
+void MainWindow::createAnalysesMenu()
+{
     QMenu* analyses = menuBar()->addMenu(tr("&Analyses"));
     analyses->setToolTipsVisible(true);
     for (const Analysis& analysis : catalogue()) {
-        if (analysis.isDefault)
-            continue; // on their own, as soon as a model is open
         QAction* run = analyses->addAction(text(analysis.title), this, [this, id = analysis.id] {
             m_workspace->runAnalysis(id);
             showMessage(
@@ -192,9 +208,6 @@ void MainWindow::createMenus()
         run->setToolTip(text(analysis.formula));
         m_whenOpen.push_back(run);
     }
-    QMenu* help = menuBar()->addMenu(tr("&Help"));
-    help->addAction(action(tr("&Keys and views"), "help", QKeySequence::HelpContents, &MainWindow::showHelp));
-    help->addAction(action(tr("&About Headwise"), nullptr, {}, &MainWindow::showAbout));
 }
 
 void MainWindow::createToolBar()

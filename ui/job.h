@@ -71,14 +71,14 @@ QString stepText(int done, int total, std::string_view step);
 
 /// A task whose progress goes to `promise`, in thousandths.
 template <typename Answer>
-Task taskFor(QPromise<Answer>& promise, std::stop_token stop, int threads)
+Task taskFor(QPromise<Answer>& promise, const std::stop_token& stop, int threads)
 {
     promise.setProgressRange(0, 1000);
     const auto report = [&promise](int done, int total, std::string_view step) {
         const int permille = total > 0 ? static_cast<int>(1000LL * done / total) : 0;
         promise.setProgressValueAndText(permille, stepText(done, total, step));
     };
-    return {.stop = std::move(stop), .onProgress = report, .threads = threads};
+    return {.stop = stop, .onProgress = report, .threads = threads};
 }
 
 /// Core does not throw; whatever arrives here all the same must not vanish with the thread.
@@ -124,7 +124,7 @@ void Job::start(const QString& title, Work work, DoneFn done)
                                          [work = std::move(work), stop = m_stop.get_token(),
                                           threads = m_threads](QPromise<Answer>& promise) mutable {
                                              promise.addResult(detail::runGuarded(
-                                                 work, detail::taskFor(promise, std::move(stop), threads)));
+                                                 work, detail::taskFor(promise, stop, threads)));
                                          }));
 }
 

@@ -119,6 +119,8 @@ void Workspace::runAnalysis(std::string_view id)
     if (!analysis || !m_circuits)
         return;
     m_queue.push_back(analysis);
+    if (analysis->needsTokens && !m_tokensHaveGrams && !m_tokensJob.isRunning())
+        startTokens(); // It had been cancelled.
     runNext();
 }
 

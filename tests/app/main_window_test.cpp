@@ -14,6 +14,7 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QLabel>
+#include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QSettings>
 #include <QSignalSpy>
@@ -22,6 +23,7 @@
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
 
 #include <cmath>
 
@@ -69,6 +71,17 @@ public:
             if (QString(action->text()).remove(u'&') == text)
                 return action->trigger();
         QFAIL(qPrintable(QStringLiteral("no action ") + text));
+    }
+
+    /// Answers the question that closing with unsaved notes asks.
+    void discardNotes()
+    {
+        QTimer::singleShot(0, &window, [this] {
+            for (QMessageBox* box : window.findChildren<QMessageBox*>())
+                if (QAbstractButton* discard = box->button(QMessageBox::Discard))
+                    discard->click();
+        });
+        window.close();
     }
 
     QStringList tokens(QTableView* table)
@@ -197,22 +210,121 @@ private slots:
         QVERIFY(driver.window.findChild<QLabel*>(QStringLiteral("banner"))->isVisible());
     }
 
-    void whatIsNoModelIsSaidOnTheStartPage()
+    void whatCannotBeOpenedIsSaidOnTheStartPage_data()
     {
-        QFile file(m_folder.filePath(QStringLiteral("notes.txt")));
-        QVERIFY(file.open(QIODevice::WriteOnly));
-        file.write("not a model\n");
-        file.close();
+        QTest::addColumn<QString>("path");
+        QTest::addColumn<QString>("said");
+        const auto folder = [this](const char* name, std::initializer_list<const char*> copied) {
+            const QString made = m_folder.filePath(QLatin1String(name));
+            QDir().mkpath(made);
+            for (const char* file : copied)
+                QFile::copy(QStringLiteral(HEADWISE_DEMO_MODEL "/") + QLatin1String(file),
+                            made + u'/' + QLatin1String(file));
+            return made;
+        };
+        const auto write = [](const QString& path, const QByteArray& bytes) {
+            QFile file(path);
+            return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() ? path : QString();
+        };
+        QTest::newRow("nothing there")
+            << m_folder.filePath(QStringLiteral("nowhere")) << QStringLiteral("nowhere");
+        QTest::newRow("not a model") << write(m_folder.filePath(QStringLiteral("notes.txt")), "not a model\n")
+                                     << QStringLiteral("notes.txt");
+        QTest::newRow("empty folder") << folder("empty", {}) << QStringLiteral("empty");
+        QTest::newRow("no weights") << folder("bare", {"config.json"}) << QStringLiteral("bare");
+        const QString cut = folder("cut", {"config.json", "model.safetensors"});
+        QFile::resize(cut + QStringLiteral("/model.safetensors"), 1000000);
+        QTest::newRow("truncated") << cut << QStringLiteral("model.safetensors");
+        const QString pointer = folder("pointer", {"config.json"});
+        write(pointer + QStringLiteral("/model.safetensors"),
+              "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 7\n");
+        QTest::newRow("LFS pointer") << pointer << QStringLiteral("git lfs pull");
+        const QString session = m_folder.filePath(QStringLiteral("broken.h5"));
+        QTest::newRow("broken session")
+            << write(session, "\x89HDF\r\n\x1a\nbroken") << QStringLiteral("broken.h5");
+    }
+    void whatCannotBeOpenedIsSaidOnTheStartPage()
+    {
+        QFETCH(QString, path);
+        QFETCH(QString, said);
         Driver driver;
-        driver.window.openPath(file.fileName());
-        const auto said = [&driver] {
+        driver.window.openPath(path);
+        const auto isSaid = [&] {
             for (QLabel* label : driver.window.findChild<StartPage*>()->findChildren<QLabel*>())
-                if (label->isVisible() && label->text().contains(QLatin1String("config.json")))
+                if (label->isVisible() && label->text().contains(said))
                     return true;
             return false;
         };
-        QTRY_VERIFY_WITH_TIMEOUT(said(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(isSaid(), patience);
         QVERIFY(!driver.workspace().isOpen());
+    }
+
+    void withoutATokenizerIdsStandForTokens()
+    {
+        const QString model = m_folder.filePath(QStringLiteral("wordless"));
+        QVERIFY(QDir().mkpath(model));
+        for (const char* name : {"config.json", "model.safetensors"})
+            QVERIFY(QFile::copy(QStringLiteral(HEADWISE_DEMO_MODEL "/") + QLatin1String(name),
+                                model + u'/' + QLatin1String(name)));
+        Driver driver;
+        driver.window.openPath(model);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen() && driver.isComplete(), patience);
+        driver.window.showPage(QStringLiteral("tokens"));
+        const auto tables = driver.page()->findChildren<QTableView*>();
+        QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
+        QVERIFY(driver.tokens(tables.first()).first().startsWith(u'#'));
+    }
+
+    void anotherModelThatFailsLeavesTheOpenOne()
+    {
+        Driver driver;
+        driver.openDemo();
+        driver.window.openPath(m_folder.filePath(QStringLiteral("nowhere")));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QMessageBox*>(), patience);
+        QVERIFY(driver.window.findChild<QMessageBox*>()->text().contains(QLatin1String("nowhere")));
+        QVERIFY(driver.workspace().isOpen());
+        driver.window.findChild<QMessageBox*>()->close();
+    }
+
+    void aSessionThatCannotBeSavedIsSaidAndTheNotesStayUnsaved()
+    {
+        Driver driver;
+        driver.openDemo();
+        driver.workspace().setNote({0, 1}, QStringLiteral("previous token"));
+        QSignalSpy failed(&driver.workspace(), &Workspace::failed);
+        driver.window.saveTo(m_folder.filePath(QStringLiteral("no/such/folder/session.h5")));
+        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
+        QVERIFY(failed.first().first().toString().contains(QLatin1String("no/such/folder")));
+        QVERIFY(driver.workspace().isModified());
+        QTRY_VERIFY(driver.window.findChild<QMessageBox*>());
+        driver.window.findChild<QMessageBox*>()->close();
+        driver.workspace().setNote({0, 1}, {});
+        driver.discardNotes();
+    }
+
+    void rawWeightsAndOtherEmbeddingsAreComputedAnew()
+    {
+        Driver driver;
+        driver.openDemo();
+        const auto copying = [&driver] {
+            return std::get<std::vector<float>>(driver.workspace().results()->find("scores/copying")->values);
+        };
+        const std::vector<float> processed = copying();
+        QVERIFY(driver.workspace().isProcessed());
+        driver.workspace().setProcessingWish(
+            {StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off});
+        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().isProcessed() && driver.isComplete(), patience);
+        QVERIFY(copying() != processed);
+        driver.workspace().setProcessingWish({});
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isProcessed() && driver.isComplete(), patience);
+        QCOMPARE(copying(), processed);
+        driver.workspace().setEmbedding(Embedding::Unembed);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete() && copying() != processed, patience);
+        // The demo has no MLP: that embedding does not exist, and the one in use stays.
+        driver.workspace().setEmbedding(Embedding::Mlp0);
+        QCOMPARE(driver.workspace().embedding(), Embedding::Unembed);
+        QTRY_VERIFY(driver.window.findChild<QMessageBox*>());
+        driver.window.findChild<QMessageBox*>()->close();
     }
 
     /// Pictures of every page for a person to look at, where HEADWISE_SCREENSHOTS names a folder.

@@ -73,13 +73,17 @@ void HeadHeader::refresh()
     const HeadId head = workspace()->head();
     m_head->setText(text(head));
     const QColor muted = themeColors(palette()).muted;
-    QStringList entries;
+    QStringList entries, definitions;
     for (const Shown& shown : shownScores) {
         const ResultArray* metric = workspace()->results()->find(shown.path);
         const double value = metric ? metricAt(*metric, head) : std::nan("");
         if (std::isfinite(value))
             entries << entry(*metric, shown, value, muted);
+        if (metric)
+            definitions << QStringLiteral("<b>%1</b>: %2")
+                               .arg(QString::fromUtf8(shown.name), text(metric->definition).toHtmlEscaped());
     }
+    m_scores->setToolTip(QStringLiteral("<qt>%1</qt>").arg(definitions.join(QStringLiteral("<br>"))));
     m_scores->setText(entries.join(QStringLiteral("&nbsp;&nbsp;&nbsp; ")));
     const ModelCard& card = workspace()->card();
     QStringList badges;
