@@ -81,12 +81,10 @@ void MainWindow::createDocks()
         m_docks.push_back(dock);
         return dock;
     };
-    QDockWidget* heads = add(m_heads, QStringLiteral("heads"), tr("Heads"), Qt::LeftDockWidgetArea);
-    QDockWidget* notes =
-        add(new NotesPage(m_workspace, this), QStringLiteral("notes"), tr("Notes"), Qt::RightDockWidgetArea);
+    add(m_heads, QStringLiteral("heads"), tr("Heads"), Qt::LeftDockWidgetArea);
+    add(new NotesPage(m_workspace, this), QStringLiteral("notes"), tr("Notes"), Qt::RightDockWidgetArea);
     QDockWidget* log = add(new LogView(this), QStringLiteral("log"), tr("Log"), Qt::BottomDockWidgetArea);
     log->hide();
-    resizeDocks({heads, notes}, {300, 220}, Qt::Horizontal);
 }
 
 QAction* MainWindow::action(const QString& text, const char* iconName, const QKeySequence& key,
@@ -182,12 +180,15 @@ void MainWindow::createViewMenu()
 void MainWindow::addThemes(QMenu* menu)
 {
     auto* themes = new QActionGroup(this);
+    connect(themes, &QActionGroup::triggered, this,
+            [this](const QAction* choice) { setTheme(static_cast<ThemeMode>(choice->data().toInt())); });
     const std::array<std::pair<ThemeMode, QString>, 3> modes{
         {{ThemeMode::System, tr("Colours of the &system")},
          {ThemeMode::Light, tr("&Light")},
          {ThemeMode::Dark, tr("&Dark")}}};
     for (const auto& [mode, name] : modes) {
-        QAction* choice = menu->addAction(name, this, [this, chosen = mode] { setTheme(chosen); });
+        QAction* choice = menu->addAction(name);
+        choice->setData(static_cast<int>(mode));
         choice->setCheckable(true);
         choice->setChecked(mode == m_settings.theme);
         themes->addAction(choice);

@@ -81,9 +81,9 @@ std::int64_t parameterCount(const ModelDescription& description)
     if (biases.attention)
         perLayer += static_cast<std::int64_t>(c.nHeads + 2 * c.nKvHeads) * c.dHead + width;
     if (biases.mlp && !c.attentionOnly)
-        perLayer += width + c.dMlp * (c.gatedMlp && c.architecture == "llama" ? 2 : 1);
+        perLayer += width + std::int64_t(c.dMlp) * (c.gatedMlp && c.architecture == "llama" ? 2 : 1);
     if (c.activation == Activation::SoluLn && !c.attentionOnly && norm(c.norm) > 0)
-        perLayer += 2 * c.dMlp;
+        perLayer += std::int64_t(2) * c.dMlp;
     return countWeights(c).total + c.nLayers * perLayer + norm(c.finalNorm)
         + (c.positional == Positional::Learned ? width * c.nCtx : 0) + (biases.unembed ? c.dVocabOut : 0);
 }

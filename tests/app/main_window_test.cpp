@@ -4,6 +4,7 @@
 #include "ui/figure_export.h"
 #include "ui/models/head_table_model.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/export_dialog.h"
 #include "ui/pages/page.h"
 #include "ui/pages/start_page.h"
 #include "ui/views/heatmap_view.h"
@@ -11,6 +12,7 @@
 #include <QAbstractButton>
 #include <QAction>
 #include <QApplication>
+#include <QComboBox>
 #include <QDir>
 #include <QDockWidget>
 #include <QLabel>
@@ -348,6 +350,16 @@ private slots:
                     driver.page()->findChild<QAbstractButton*>()->click();
                 QTest::qWait(700);
                 driver.window.grab().save(folder + QStringLiteral("/%1-%2.png").arg(name, suffix));
+                if (name == QLatin1String("matrix")) {
+                    driver.page()->findChild<QComboBox*>()->setCurrentIndex(2);
+                    QTest::qWait(700);
+                    driver.window.grab().save(folder + QStringLiteral("/block-%1.png").arg(suffix));
+                    ExportDialog dialog(driver.page()->figures().first(), {},
+                                        folder + QStringLiteral("/figure"), &driver.window);
+                    dialog.show();
+                    QTest::qWait(700);
+                    dialog.grab().save(folder + QStringLiteral("/export-%1.png").arg(suffix));
+                }
             }
         }
         applyTheme(*qApp, ThemeMode::Light);
