@@ -247,8 +247,8 @@ void MainWindow::showDocks(bool open)
         m_settings.layout = saveState();
     for (QDockWidget* dock : m_docks)
         dock->setVisible(open && dock->objectName() != QLatin1String("log"));
-    if (open && !restoreState(m_settings.layout))
-        resizeDocks({m_docks[0], m_docks[1]}, {300, 220}, Qt::Horizontal);
+    if (open)
+        restoreState(m_settings.layout);
     m_docksShown = open;
 }
 

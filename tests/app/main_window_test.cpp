@@ -1,4 +1,5 @@
 #include "app/main_window.h"
+#include "core/analysis/token_table.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 #include "ui/figure_export.h"
@@ -8,6 +9,7 @@
 #include "ui/pages/page.h"
 #include "ui/pages/start_page.h"
 #include "ui/views/heatmap_view.h"
+#include "ui/views/token_edit.h"
 
 #include <QAbstractButton>
 #include <QAction>
@@ -15,8 +17,10 @@
 #include <QComboBox>
 #include <QDir>
 #include <QDockWidget>
+#include <QDropEvent>
 #include <QLabel>
 #include <QMessageBox>
+#include <QMimeData>
 #include <QPlainTextEdit>
 #include <QSettings>
 #include <QSignalSpy>
@@ -26,6 +30,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
+#include <QToolBar>
 
 #include <cmath>
 
@@ -144,6 +149,51 @@ private slots:
         QVERIFY(driver.window.findChild<QLabel*>()->window());
         driver.trigger(QStringLiteral("Back"));
         QCOMPARE(driver.workspace().head(), (HeadId{1, 0}));
+    }
+
+    void aClickOnTheGridChoosesThatHead()
+    {
+        Driver driver;
+        driver.openDemo();
+        auto* grid =
+            driver.window.findChild<QDockWidget*>(QStringLiteral("heads"))->findChild<HeatmapView*>();
+        QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier, grid->cellRect(1, 3).center().toPoint());
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 3}));
+    }
+
+    void aDroppedFolderIsOpened()
+    {
+        Driver driver;
+        QMimeData dropped;
+        dropped.setUrls({QUrl::fromLocalFile(QStringLiteral(HEADWISE_DEMO_MODEL))});
+        QDragEnterEvent enter({10, 10}, Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&driver.window, &enter);
+        QVERIFY(enter.isAccepted());
+        QDropEvent drop({10, 10}, Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&driver.window, &drop);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
+    }
+
+    void aTokenIsFoundByItsTextAndItsTablesAreShown()
+    {
+        Driver driver;
+        driver.openDemo();
+        auto* search = driver.window.findChild<QToolBar*>()->findChild<TokenEdit*>();
+        search->setFocus();
+        QTest::keyClicks(search, QStringLiteral(" king"));
+        QTest::keyClick(search, Qt::Key_Return);
+        QCOMPARE(driver.workspace().tokenText(driver.workspace().token()), QStringLiteral("␣king"));
+        const auto tables = driver.page()->findChildren<QTableView*>();
+        QCOMPARE(tables.size(), 2);
+        QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
+        // The first row on the screen is core's first.
+        const auto line =
+            tokenLine(*driver.workspace().circuits(), *driver.workspace().tokens(), CircuitKind::FullOv,
+                      driver.workspace().head(), TableSide::Row, driver.workspace().token());
+        QVERIFY(line);
+        const TokenEntry best = ends(*line, 1, {}).top.front();
+        QCOMPARE(tables.first()->model()->index(0, TokenTableModel::IdColumn).data().toString(),
+                 QString::number(best.id));
     }
 
     void everyPageHasPicturesThatExport()

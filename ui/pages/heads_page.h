@@ -23,6 +23,9 @@ public:
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;
 
+    QSize sizeHint() const override { return {300, 640}; }
+    QSize minimumSizeHint() const override { return {260, 320}; }
+
 protected:
     void resizeEvent(QResizeEvent* event) override;
 

@@ -16,6 +16,8 @@ class NotesPage : public Page {
 public:
     explicit NotesPage(Workspace* workspace, QWidget* parent = nullptr);
 
+    QSize sizeHint() const override { return {220, 640}; }
+
 private:
     void refresh();
     void refreshBookmarks();
