@@ -76,22 +76,6 @@ Result<Done> checkOutput(const std::filesystem::path& path)
     return canReplaceFile(path);
 }
 
-Result<std::shared_ptr<const ProcessedWeights>> processedModel(const Options& options, const Task& task)
-{
-    const Result<ModelSource> source = options.model->source();
-    if (!source)
-        return source.error();
-    const auto model = loadModel(*source, task);
-    if (!model)
-        return model.error();
-    printWarnings((*model)->warnings());
-    auto plan = planProcessing(**model, options.processing->wish());
-    if (!plan)
-        return plan.error();
-    printWarnings(plan->warnings);
-    return process(*model, *std::move(plan), task);
-}
-
 Result<ResultSet> computed(const Circuits& circuits, const Options& options,
                            const AnalysisOptions& analysisOptions, const Task& task)
 {
@@ -113,7 +97,7 @@ Result<int> analyze(const Options& options, const Task& task)
 {
     if (const auto writable = checkOutput(options.output); !writable)
         return writable.error();
-    const auto weights = processedModel(options, task);
+    const auto weights = openProcessed(*options.model, *options.processing, task);
     if (!weights)
         return weights.error();
     const Circuits circuits(*weights);

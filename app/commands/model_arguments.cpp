@@ -1,5 +1,6 @@
 #include "app/commands/model_arguments.h"
 
+#include "app/commands/support.h"
 #include "core/io/tokenizer.h"
 
 #include <charconv>
@@ -167,6 +168,30 @@ std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command)
         ->type_name("TEXT")
         ->excludes(tokens);
     return arguments;
+}
+
+Result<std::shared_ptr<const ModelWeights>> openModel(const ModelArguments& arguments, const Task& task)
+{
+    const auto source = arguments.source();
+    if (!source)
+        return source.error();
+    auto model = loadModel(*source, task);
+    if (model)
+        printWarnings((*model)->warnings());
+    return model;
+}
+
+Result<std::shared_ptr<const ProcessedWeights>>
+openProcessed(const ModelArguments& arguments, const ProcessingArguments& switches, const Task& task)
+{
+    const auto model = openModel(arguments, task);
+    if (!model)
+        return model.error();
+    auto plan = planProcessing(**model, switches.wish());
+    if (!plan)
+        return plan.error();
+    printWarnings(plan->warnings);
+    return process(*model, *std::move(plan), task);
 }
 
 Result<std::vector<int>> promptIds(const PromptArguments& arguments, const ModelWeights& weights)

@@ -40,6 +40,14 @@ struct ProcessingArguments {
 };
 std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command);
 
+/// The model that the arguments name; its warnings are printed.
+/// Errors: those of ModelArguments::source and loadModel.
+Result<std::shared_ptr<const ModelWeights>> openModel(const ModelArguments& arguments, const Task& task);
+/// The same, processed as the switches wish; the plan's warnings are printed too.
+/// Errors: also those of planProcessing and process.
+Result<std::shared_ptr<const ProcessedWeights>>
+openProcessed(const ModelArguments& arguments, const ProcessingArguments& switches, const Task& task);
+
 /// --precision f32|f64
 std::shared_ptr<Precision> addPrecisionOption(CLI::App& command);
 

@@ -17,22 +17,11 @@ struct Options {
 
 Result<int> processModel(const Options& options, const Task& task)
 {
-    const auto source = options.model->source();
-    if (!source)
-        return source.error();
-    const auto model = loadModel(*source, task);
-    if (!model)
-        return model.error();
-    printWarnings((*model)->warnings());
-    auto plan = planProcessing(**model, options.processing->wish());
-    if (!plan)
-        return plan.error();
-    printWarnings(plan->warnings);
-    const auto weights = process(*model, *std::move(plan), task);
+    const auto weights = openProcessed(*options.model, *options.processing, task);
     if (!weights)
         return weights.error();
     const auto written =
-        writeTransformerLensFolder(**weights, (*model)->file().folder(), options.folder,
+        writeTransformerLensFolder(**weights, (*weights)->original().file().folder(), options.folder,
                                    options.force ? ExistingFolder::Replace : ExistingFolder::Refuse, task);
     if (!written)
         return written.error();

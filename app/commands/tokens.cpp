@@ -115,21 +115,10 @@ Result<int> tokens(const Options& options, const Task& task)
             return session.error();
         return answer(sessionTokens(std::make_shared<const Session>(*session), options.model->path), options);
     }
-    const Result<ModelSource> source = options.model->source();
-    if (!source)
-        return source.error();
-    const auto model = loadModel(*source, task);
-    if (!model)
-        return model.error();
-    printWarnings((*model)->warnings());
-    auto plan = planProcessing(**model, options.processing->wish());
-    if (!plan)
-        return plan.error();
-    printWarnings(plan->warnings);
-    const auto weights = process(*model, *std::move(plan), task);
+    const auto weights = openProcessed(*options.model, *options.processing, task);
     if (!weights)
         return weights.error();
-    const auto tokenizer = tokenizerOf(**model);
+    const auto tokenizer = tokenizerOf((*weights)->original());
     if (!tokenizer)
         return tokenizer.error();
     return answer(modelTokens(Circuits(*weights), *tokenizer, *parseEmbedding(options.embedding), task),

@@ -138,13 +138,9 @@ void printAsJson(const std::vector<VerifiedStep>& steps, const Options& options,
 
 Result<int> verifyModel(const Options& options, const Task& task)
 {
-    const auto source = options.model->source();
-    if (!source)
-        return source.error();
-    const auto model = loadModel(*source, task);
+    const auto model = openModel(*options.model, task);
     if (!model)
         return model.error();
-    printWarnings((*model)->warnings());
     const auto tokens = promptIds(*options.prompt, **model);
     if (!tokens)
         return tokens.error();
