@@ -17,6 +17,7 @@ namespace {
 constexpr double most = 10'000;  // cells drawn as rectangles; beyond, as one lossless picture
 constexpr int mostPixels = 2048; // of that picture, each way
 constexpr double gap = 6;        // points
+constexpr double smallest = 4;   // points, of names that have little room
 
 HeatmapFonts paperFonts(const FigureStyle& style, const QFont& base)
 {
@@ -28,6 +29,24 @@ HeatmapFonts paperFonts(const FigureStyle& style, const QFont& base)
         font->setHintingPreference(QFont::PreferNoHinting);
     }
     return fonts;
+}
+
+/// Makes the names of rows and columns small enough for their cells; where even the smallest find no room, indices stand
+/// there and the cells get the room.
+void fitNames(HeatmapScene& scene, HeatmapFonts& fonts, const QSizeF& size, const QPaintDevice* device)
+{
+    if (!scene.rows.label && !scene.columns.label)
+        return;
+    const QSizeF cells =
+        QRectF(QPointF(), size).marginsRemoved(heatmapRoom(scene, size, fonts, device).margins()).size();
+    const double cell =
+        std::min(cells.width() / scene.visible.width(), cells.height() / scene.visible.height());
+    const double line = 0.85 * QFontMetricsF(fonts.labels, device).height();
+    const double fitting = fonts.labels.pointSizeF() * std::min(1.0, cell / line);
+    if (fitting >= smallest)
+        return fonts.labels.setPointSizeF(fitting);
+    scene.rows.label = nullptr;
+    scene.columns.label = nullptr;
 }
 
 QRectF squared(const QRectF& area, const QRectF& visible)
@@ -57,7 +76,8 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
 {
     if (isEmpty())
         return;
-    const HeatmapFonts fonts = paperFonts(style, font());
+    HeatmapFonts fonts = paperFonts(style, font());
+    HeatmapScene scene = m_scene;
     const ThemeColors& colors = lightColors();
     const QFontMetricsF metrics(fonts.text, painter.device());
     QRectF area(QPointF(), size);
@@ -74,25 +94,26 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
     const double barWidth = colorBarExtent(m_scene.scale, Qt::Vertical, fonts.text, painter.device());
     if (style.colorBar)
         area.setRight(area.right() - barWidth - gap - 3);
-    const HeatmapRoom room = heatmapRoom(m_scene, area.size(), fonts, painter.device());
+    fitNames(scene, fonts, area.size(), painter.device());
+    const HeatmapRoom room = heatmapRoom(scene, area.size(), fonts, painter.device());
     QRectF cells = area.marginsRemoved(room.margins());
     if (m_shape == CellShape::Square)
-        cells = squared(cells, m_scene.visible);
+        cells = squared(cells, scene.visible);
     if (cells.width() <= 0 || cells.height() <= 0)
         return;
-    paintCells(painter, cells, m_scene, *m_pyramid);
-    const double cellWidth = cells.width() / m_scene.visible.width();
-    const double cellHeight = cells.height() / m_scene.visible.height();
+    paintCells(painter, cells, scene, *m_pyramid);
+    const double cellWidth = cells.width() / scene.visible.width();
+    const double cellHeight = cells.height() / scene.visible.height();
     if (cellWidth >= metrics.horizontalAdvance(QStringLiteral("−0.000")) + 4
         && cellHeight >= metrics.height())
-        paintHeatmapValues(painter, cells, m_scene, fonts.text);
+        paintHeatmapValues(painter, cells, scene, fonts.text);
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(colors.muted, 0.5));
     painter.drawRect(cells);
-    paintHeatmapAxes(painter, cells, room, m_scene, fonts, colors);
+    paintHeatmapAxes(painter, cells, room, scene, fonts, colors);
     if (style.colorBar)
         paintColorBar(painter, QRectF(cells.right() + gap + 2, cells.top(), barWidth, cells.height()),
-                      m_scene.scale, Qt::Vertical, fonts.text, colors);
+                      scene.scale, Qt::Vertical, fonts.text, colors);
 }
 
 // The visible part, as the picture has it.

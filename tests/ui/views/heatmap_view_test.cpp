@@ -4,7 +4,9 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QFile>
 #include <QSignalSpy>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QWheelEvent>
 
@@ -356,6 +358,47 @@ private slots:
         QCOMPARE(rows.size(), 3);
         QCOMPARE(rows[0].join(u'|'), QStringLiteral("source|0|1|2"));
         QCOMPARE(rows[2].join(u'|'), QStringLiteral("b|0.5|0|-0.5"));
+    }
+
+    void aFigureNamesItsRowsWhereNamesCanBeRead()
+    {
+        QStringList names;
+        for (int i = 0; i < 30; ++i)
+            names << QStringLiteral("name%1").arg(i);
+        HeatmapView view;
+        view.setRowAxis(labelledAxis(QStringLiteral("source"), names));
+        view.setColumnAxis(labelledAxis(QStringLiteral("output"), names));
+        prepare(view, zeros(30, 30));
+        QTemporaryDir folder;
+        const auto drawn = [&](double millimetres) {
+            FigureSettings settings;
+            settings.format = FigureFormat::Svg;
+            settings.width = millimetres;
+            settings.height = millimetres;
+            const QString path = folder.filePath(QStringLiteral("figure.svg"));
+            if (!exportFigure(view, path, settings))
+                return QByteArray();
+            QFile file(path);
+            return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+        };
+        QVERIFY(drawn(160).contains("name17"));
+        const QByteArray small = drawn(50); // 2 points a cell
+        QVERIFY(!small.isEmpty());
+        QVERIFY(!small.contains("name17"));
+    }
+
+    void absentCellsAreNeitherHatchedNorCounted()
+    {
+        HeatmapView view;
+        auto matrix = std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Zero(2, 2));
+        (*matrix)(0, 1) = std::numeric_limits<float>::quiet_NaN();
+        view.setNanIsAbsent(true);
+        prepare(view, matrix);
+        const QRect cell = view.cellRect(0, 1).toAlignedRect().adjusted(2, 2, -2, -2);
+        const QImage image = view.grab().toImage();
+        for (int y = cell.top(); y < cell.bottom(); ++y)
+            for (int x = cell.left(); x < cell.right(); ++x)
+                QCOMPARE(image.pixel(x, y), image.pixel(cell.topLeft()));
     }
 };
 
