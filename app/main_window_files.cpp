@@ -18,7 +18,7 @@ using namespace headwise::ui;
 void MainWindow::openPath(const QString& path)
 {
     whenNotesAreSafe([this, path] {
-        const std::filesystem::path file(path.toStdString());
+        const std::filesystem::path file(QFileInfo(path).absoluteFilePath().toStdString());
         if (isSessionFile(file))
             m_workspace->openSession(file);
         else
