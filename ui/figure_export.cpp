@@ -105,7 +105,7 @@ QByteArray pngOf(const FigureSource& source, const FigureSettings& settings)
 }
 
 // QSvgGenerator rounds the page to whole points and knows neither pixelated pictures nor metadata.
-QByteArray mended(QByteArray svg, const FigureSource& source, const FigureSettings& settings)
+QByteArray mended(const QByteArray& svg, const FigureSource& source, const FigureSettings& settings)
 {
     QString text = QString::fromUtf8(svg);
     const QSizeF points = sizeInPoints(settings);

@@ -111,7 +111,7 @@ private:
     static Result<std::shared_ptr<const ProcessedWeights>>
     processedWeights(std::shared_ptr<const ModelWeights> weights, const ProcessingWish& wish,
                      const Task& task);
-    void applyModel(std::shared_ptr<const Opened> opened);
+    void applyModel(const std::shared_ptr<const Opened>& opened);
     void applySession(std::shared_ptr<const Session> session, const std::filesystem::path& file);
     void stopComputing();
     int firstWord() const; ///< A token worth looking at first; 0 where there is no tokenizer.

@@ -36,7 +36,7 @@ void Workspace::setProcessingWish(const ProcessingWish& wish)
     m_processJob.start(
         tr("Processing the weights"),
         [weights = m_weights, wish](const Task& task) { return processedWeights(weights, wish, task); },
-        [this, wish](Result<std::shared_ptr<const ProcessedWeights>> result) {
+        [this, wish](const Result<std::shared_ptr<const ProcessedWeights>>& result) {
             if (!result)
                 return emit failed(text(result.error()));
             stopComputing();
@@ -78,7 +78,7 @@ void Workspace::readTokens(TokenParts parts)
         [circuits = m_circuits, embedding = m_embedding, parts](const Task& task) {
             return tokenSide(*circuits, embedding, task, Precision::F32, parts);
         },
-        [this, parts](Result<std::shared_ptr<const TokenSide>> result) {
+        [this, parts](const Result<std::shared_ptr<const TokenSide>>& result) {
             if (!result)
                 return emit failed(text(result.error()));
             m_tokens = *result;

@@ -63,7 +63,7 @@ void Workspace::openModel(const ModelSource& source)
     m_openJob.start(
         tr("Opening %1").arg(text(source.path.filename().string())),
         [source](const Task& task) -> Result<Answer> { return read(source, {}, task); },
-        [this](Result<Answer> result) {
+        [this](const Result<Answer>& result) {
             if (!result)
                 return emit openFailed(text(result.error()));
             m_session.reset();
@@ -83,7 +83,7 @@ void Workspace::openModel(const ModelSource& source)
         });
 }
 
-void Workspace::applyModel(std::shared_ptr<const Opened> opened)
+void Workspace::applyModel(const std::shared_ptr<const Opened>& opened)
 {
     stopComputing();
     m_source = opened->source;
@@ -124,7 +124,7 @@ void Workspace::openSession(const std::filesystem::path& file)
                 return session.error();
             return std::make_shared<const Session>(std::move(session).value());
         },
-        [this, file](Result<Answer> result) {
+        [this, file](const Result<Answer>& result) {
             if (!result)
                 return emit openFailed(text(result.error()));
             applySession(*result, file);
@@ -185,7 +185,7 @@ void Workspace::locateModel(const std::filesystem::path& path)
                                  + "' is not the model this session was made from; open it on its own."};
             return opened;
         },
-        [this](Result<Answer> result) {
+        [this](const Result<Answer>& result) {
             if (!result)
                 return emit failed(text(result.error()));
             const auto ofSession = m_tokenizer;

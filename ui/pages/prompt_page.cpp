@@ -127,7 +127,7 @@ void PromptPage::run()
             answer->likeliestNext = static_cast<int>(best);
             return Found(std::move(answer));
         },
-        [this](Result<Found> result) {
+        [this](const Result<Found>& result) {
             m_panel->view()->setPending(false);
             if (!result) {
                 m_answer.reset();
