@@ -73,6 +73,11 @@ FileKind fileKind(std::span<const std::byte> file)
     return FileKind::Unknown;
 }
 
+std::optional<Error> notWeights(FileKind kind, std::string_view fileName)
+{
+    return kind == FileKind::Zip || kind == FileKind::Gguf ? std::nullopt : notSafetensors(kind, fileName);
+}
+
 std::optional<Error> notSafetensors(FileKind kind, std::string_view fileName)
 {
     const std::string file = "File '" + std::string(fileName) + "' is ";
@@ -88,7 +93,12 @@ std::optional<Error> notSafetensors(FileKind kind, std::string_view fileName)
     case FileKind::Gguf: return otherFormat("a GGUF file");
     case FileKind::Npy: return otherFormat("a NumPy array");
     case FileKind::Hdf5: return otherFormat("an HDF5 file");
-    case FileKind::TorchPickle: return otherFormat("a PyTorch checkpoint in the format before version 1.6");
+    case FileKind::TorchPickle:
+        return Error{
+            ErrorCode::Unsupported,
+            file
+                + "a PyTorch checkpoint in the format before version 1.6; load it in PyTorch and save it "
+                  "again with torch.save."};
     case FileKind::Llama2c: return otherFormat("a llama2.c checkpoint");
     case FileKind::LfsPointer:
         return Error{ErrorCode::Corrupt,

@@ -30,4 +30,7 @@ FileKind fileKind(std::span<const std::byte> file);
 /// Why a file of this kind is not the safetensors file it should be, and what to do; nothing for Safetensors and Unknown.
 std::optional<Error> notSafetensors(FileKind kind, std::string_view fileName);
 
+/// The same for any file of weights that we read.
+std::optional<Error> notWeights(FileKind kind, std::string_view fileName);
+
 } // namespace headwise

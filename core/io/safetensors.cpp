@@ -43,6 +43,10 @@ constexpr std::array dtypes = {
     DTypeRow{DType::U64, "U64", 64},
     DTypeRow{DType::F64, "F64", 64},
     DTypeRow{DType::C64, "C64", 64},
+    DTypeRow{DType::Q4_0, "Q4_0", 0},
+    DTypeRow{DType::Q8_0, "Q8_0", 0},
+    DTypeRow{DType::Q4_K, "Q4_K", 0},
+    DTypeRow{DType::Q6_K, "Q6_K", 0},
 };
 
 const DTypeRow& row(DType dtype)
@@ -105,8 +109,8 @@ std::string_view dtypeName(DType dtype)
 
 std::optional<DType> dtypeNamed(std::string_view name)
 {
-    const auto found =
-        std::find_if(dtypes.begin(), dtypes.end(), [&](const DTypeRow& r) { return r.name == name; });
+    const auto found = std::find_if(dtypes.begin(), dtypes.end(),
+                                    [&](const DTypeRow& r) { return r.bits > 0 && r.name == name; });
     return found == dtypes.end() ? std::nullopt : std::optional(found->dtype);
 }
 
@@ -117,8 +121,7 @@ int dtypeBits(DType dtype)
 
 std::int64_t elementCount(const StoredTensor& tensor)
 {
-    return static_cast<std::int64_t>(tensor.byteCount * 8
-                                     / static_cast<std::size_t>(dtypeBits(tensor.dtype)));
+    return std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::int64_t{1}, std::multiplies());
 }
 
 std::string shapeText(std::span<const std::int64_t> shape)

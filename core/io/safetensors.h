@@ -16,7 +16,7 @@
 
 namespace headwise {
 
-/// How one number is stored; the names of the safetensors format. C64 is two F32.
+/// How numbers are stored: one by one, by the names of the safetensors format (C64 is two F32), or in blocks, by ggml's.
 enum class DType {
     Bool,
     F4,
@@ -40,25 +40,38 @@ enum class DType {
     U64,
     F64,
     C64,
+    Q4_0,
+    Q8_0,
+    Q4_K,
+    Q6_K,
 };
 
-std::string_view dtypeName(DType dtype); ///< As in the file: "BF16".
-std::optional<DType> dtypeNamed(std::string_view name);
-int dtypeBits(DType dtype); ///< 4, 6, 8, 16, 32 or 64.
+std::string_view dtypeName(DType dtype);                ///< As in the file: "BF16".
+std::optional<DType> dtypeNamed(std::string_view name); ///< None of those in blocks.
+int dtypeBits(DType dtype);                             ///< 4, 6, 8, 16, 32 or 64; 0 for those in blocks.
 
-/// A tensor as its file describes it: row-major, packed, little endian.
+/// A run of indices and how far apart in its file two neighbours are, in elements.
+struct StoredAxis {
+    std::int64_t size = 0, stride = 0;
+
+    bool operator==(const StoredAxis&) const = default;
+};
+
+/// A tensor as its file describes it: row-major, little endian, and packed but where `axes` say otherwise.
 struct StoredTensor {
     std::string name;
     DType dtype = DType::F32;
-    std::vector<std::int64_t> shape; ///< Empty for a single number.
-    std::size_t begin = 0;           ///< Byte offset in its file.
+    std::vector<std::int64_t> shape = {}; ///< Empty for a single number.
+    std::size_t begin = 0;                ///< Byte offset in its file.
     std::size_t byteCount = 0;
     int shard = 0; ///< Which file, for a checkpoint of several.
+    /// Where the numbers lie if not one after another, slowest axis first; their sizes multiply to those of `shape`.
+    std::vector<StoredAxis> axes = {};
 
     bool operator==(const StoredTensor&) const = default;
 };
 
-std::int64_t elementCount(const StoredTensor& tensor);
+std::int64_t elementCount(const StoredTensor& tensor);      ///< The product of the shape.
 std::string shapeText(std::span<const std::int64_t> shape); ///< "[768, 2304]"
 
 struct SafetensorsHeader {

@@ -19,6 +19,22 @@ namespace fs = std::filesystem;
 constexpr std::string_view indexName = "model.safetensors.index.json";
 constexpr std::string_view singleName = "model.safetensors";
 
+/// What a folder may hold its weights as, the format that opens fastest first.
+struct Naming {
+    std::string_view index, single;
+    std::vector<std::string_view> endings;
+};
+
+const std::vector<Naming>& namings()
+{
+    static const std::vector<Naming> all{
+        {indexName, singleName, {".safetensors"}},
+        {"pytorch_model.bin.index.json", "pytorch_model.bin", {".bin", ".pt", ".pth"}},
+        {{}, {}, {".gguf"}},
+    };
+    return all;
+}
+
 /// Half-precision copies, the original distribution, adapters and what training leaves behind.
 bool isIgnored(std::string_view name)
 {
@@ -31,8 +47,7 @@ bool isIgnored(std::string_view name)
 
 bool isOtherFormat(std::string_view name)
 {
-    static constexpr std::array endings = {
-        ".bin", ".pt", ".pth", ".gguf", ".npz", ".bin.index.json", "tf_model.h5", "flax_model.msgpack"};
+    static constexpr std::array endings = {".gguf", ".npz", "tf_model.h5", "flax_model.msgpack", ".onnx"};
     return std::any_of(endings.begin(), endings.end(), [&](const char* e) { return name.ends_with(e); });
 }
 
@@ -82,7 +97,7 @@ Error noWeights(const fs::path& folder, const std::vector<std::string>& names)
                     + "', a format this version does not read; convert them to safetensors."};
     return {ErrorCode::NotFound,
             start + "holds no weights: looked for " + std::string(indexName) + ", " + std::string(singleName)
-                + " or another .safetensors file, found " + listed(names) + "."};
+                + " or another file of weights, found " + listed(names) + "."};
 }
 
 /// The index is text by whoever made the checkpoint; only a plain name keeps the reader in the folder.
@@ -114,6 +129,16 @@ Result<WeightFiles> withShardsPresent(const fs::path& index, WeightFiles found,
                          + "' lists, " + std::to_string(missing.size()) + " are missing: " + listed(missing)
                          + ". Download them into the same folder."};
     return found;
+}
+
+Error severalFiles(const fs::path& folder, const std::vector<std::string>& names, std::string_view index)
+{
+    const std::string start =
+        "Folder '" + folder.string() + "' holds several weight files (" + listed(names) + ")";
+    return {ErrorCode::NotFound,
+            index.empty() ? start + "; open one of them."
+                          : start + " and no " + std::string(index)
+                    + " that says which belong together; add it or open one of them."};
 }
 
 } // namespace
@@ -161,21 +186,23 @@ Result<WeightFiles> weightFilesIn(const fs::path& folder)
     const auto has = [&](std::string_view name) {
         return std::find(names->begin(), names->end(), name) != names->end();
     };
-    if (has(indexName))
-        return weightFilesOfIndex(folder / indexName);
-    if (has(singleName))
-        return WeightFiles{{folder / singleName}, {}};
-    std::vector<std::string> candidates;
-    std::copy_if(names->begin(), names->end(), std::back_inserter(candidates),
-                 [](const std::string& name) { return name.ends_with(".safetensors") && !isIgnored(name); });
-    if (candidates.empty())
-        return noWeights(folder, *names);
-    if (candidates.size() > 1)
-        return Error{ErrorCode::NotFound,
-                     "Folder '" + folder.string() + "' holds several weight files (" + listed(candidates)
-                         + ") and no " + std::string(indexName)
-                         + " that says which belong together; add it or open one of them."};
-    return WeightFiles{{folder / candidates[0]}, {}};
+    for (const Naming& naming : namings()) {
+        if (has(naming.index))
+            return weightFilesOfIndex(folder / naming.index);
+        if (has(naming.single))
+            return WeightFiles{{folder / naming.single}, {}};
+        std::vector<std::string> candidates;
+        for (const std::string& name : *names)
+            if (!isIgnored(name)
+                && std::any_of(naming.endings.begin(), naming.endings.end(),
+                               [&](std::string_view ending) { return name.ends_with(ending); }))
+                candidates.push_back(name);
+        if (candidates.size() > 1)
+            return severalFiles(folder, candidates, naming.index);
+        if (candidates.size() == 1)
+            return WeightFiles{{folder / candidates[0]}, {}};
+    }
+    return noWeights(folder, *names);
 }
 
 } // namespace headwise

@@ -1,8 +1,11 @@
 #include "core/io/weight_map.h"
 
 #include "core/base/log.h"
+#include "core/io/block_formats.h"
 #include "core/io/json.h"
 #include "core/io/number_formats.h"
+#include "core/io/scattered.h"
+#include "core/io/weight_file.h"
 #include "core/io/weight_folder.h"
 
 #include <openssl/evp.h>
@@ -22,6 +25,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t maxConfigBytes = std::size_t(16) << 20;
+
+bool isReadable(DType dtype)
+{
+    return isReadableFloat(dtype) || blockSize(dtype).numbers > 0;
+}
 
 class Sha256 {
 public:
@@ -62,7 +70,7 @@ Result<WeightFiles> filesOf(const fs::path& path)
         return Error{ErrorCode::Io, "Cannot look at '" + path.string() + "': " + error.message() + "."};
     if (fs::is_directory(status))
         return weightFilesIn(path);
-    if (path.filename().string().ends_with(".safetensors.index.json"))
+    if (path.filename().string().ends_with(".index.json"))
         return weightFilesOfIndex(path);
     return WeightFiles{{path}, {}};
 }
@@ -103,7 +111,7 @@ Result<std::vector<std::string>> unlisted(const std::vector<StoredTensor>& tenso
 }
 
 Result<std::string> digest(const fs::path& folder, const std::vector<MappedFile>& files,
-                           const std::vector<std::size_t>& headerBytes)
+                           const std::vector<std::span<const std::byte>>& identities)
 {
     const fs::path config = folder / "config.json";
     Result<std::string> text = readTextFile(config, maxConfigBytes);
@@ -117,7 +125,7 @@ Result<std::string> digest(const fs::path& folder, const std::vector<MappedFile>
             configIsDue = false;
         }
         if (i < files.size())
-            sha.add(files[i].bytes().subspan(8, headerBytes[i] - 8));
+            sha.add(identities[i]);
     }
     return sha.hex();
 }
@@ -135,19 +143,20 @@ Result<WeightMap> WeightMap::open(const fs::path& path)
     map.m_folder = fs::is_directory(path, error) ? path
         : path.has_parent_path()                 ? path.parent_path()
                                                  : fs::path(".");
-    std::vector<std::size_t> headerBytes;
+    std::vector<std::span<const std::byte>> identities;
     for (const fs::path& file : files->files) {
         Result<MappedFile> mapped = MappedFile::open(file);
         if (!mapped)
             return mapped.error();
-        Result<SafetensorsHeader> header = readSafetensorsHeader(mapped->bytes(), file.string());
-        if (!header)
-            return header.error();
+        Result<WeightFile> content = readWeightFile(*mapped);
+        if (!content)
+            return content.error();
         if (!mapped->isIntact())
             return Error{ErrorCode::Io,
                          "File '" + file.string() + "' was shortened while it was read; open it again."};
-        headerBytes.push_back(header->headerBytes);
-        for (StoredTensor tensor : header->tensors) {
+        identities.push_back(content->identity);
+        map.m_warnings.insert(map.m_warnings.end(), content->warnings.begin(), content->warnings.end());
+        for (StoredTensor tensor : content->tensors) {
             tensor.shard = static_cast<int>(map.m_files.size());
             map.m_tensors.push_back(std::move(tensor));
         }
@@ -163,7 +172,7 @@ Result<WeightMap> WeightMap::open(const fs::path& path)
         for (const std::string& name : *extra)
             map.m_warnings.push_back("Tensor '" + name + "' is in its file, but not in the index.");
     }
-    Result<std::string> sha = digest(map.m_folder, map.m_files, headerBytes);
+    Result<std::string> sha = digest(map.m_folder, map.m_files, identities);
     if (!sha)
         return sha.error();
     map.m_sha256 = std::move(sha).value();
@@ -202,10 +211,11 @@ Result<Done> WeightMap::checkView(const TensorView& view) const
     assert(view.tensor >= 0 && view.tensor < static_cast<int>(m_tensors.size()));
     const StoredTensor& tensor = m_tensors[view.tensor];
     const std::string which = "Tensor '" + tensor.name + "' in '" + fileOf(view.tensor).string() + "' ";
-    if (!isReadableFloat(tensor.dtype))
-        return Error{ErrorCode::Unsupported,
-                     which + "is stored as " + std::string(dtypeName(tensor.dtype))
-                         + "; weights are read from F64, F32, F16, BF16, F8_E4M3 and F8_E5M2."};
+    if (!isReadable(tensor.dtype))
+        return Error{
+            ErrorCode::Unsupported,
+            which + "is stored as " + std::string(dtypeName(tensor.dtype))
+                + "; weights are read from F64, F32, F16, BF16, F8_E4M3, F8_E5M2 and some of ggml's blocks."};
     if (view.rows == 0 || view.cols == 0)
         return Done{};
     std::int64_t down = 0, across = 0, last = 0;
@@ -222,22 +232,53 @@ Result<Done> WeightMap::checkView(const TensorView& view) const
     return Done{};
 }
 
+namespace {
+
+/// Line by line along whichever stride is 1; number by number where neither is.
+template <typename Scalar>
+void readScatteredView(const StoredTensor& tensor, const std::byte* data, const TensorView& view,
+                       Matrix<Scalar>& out)
+{
+    if (view.rowStride == 1) {
+        for (Eigen::Index c = 0; c < view.cols; ++c)
+            readScattered(tensor, data, view.offset + c * view.colStride, view.rows, out.col(c).data());
+        return;
+    }
+    const bool isLine = view.colStride == 1;
+    RowVector<Scalar> row(view.cols);
+    for (Eigen::Index r = 0; r < view.rows; ++r) {
+        const std::int64_t first = view.offset + r * view.rowStride;
+        if (isLine)
+            readScattered(tensor, data, first, view.cols, row.data());
+        for (Eigen::Index c = 0; c < view.cols && !isLine; ++c)
+            readScattered(tensor, data, first + c * view.colStride, 1, row.data() + c);
+        out.row(r) = row;
+    }
+}
+
+} // namespace
+
 template <typename Scalar>
 void WeightMap::read(const TensorView& view, Matrix<Scalar>& out) const
 {
     assert(checkView(view));
     out.resize(view.rows, view.cols);
-    const DType dtype = m_tensors[view.tensor].dtype;
-    const std::byte* begin = bytes(view.tensor).data() + view.offset * (dtypeBits(dtype) / 8);
-    readRectangle(StoredRectangle{dtype, begin, view.rowStride, view.colStride, view.rows, view.cols},
-                  out.data());
+    const StoredTensor& tensor = m_tensors[view.tensor];
+    if (tensor.axes.empty() && blockSize(tensor.dtype).numbers == 0) {
+        const std::byte* begin = bytes(view.tensor).data() + view.offset * (dtypeBits(tensor.dtype) / 8);
+        readRectangle(
+            StoredRectangle{tensor.dtype, begin, view.rowStride, view.colStride, view.rows, view.cols},
+            out.data());
+    } else {
+        readScatteredView(tensor, bytes(view.tensor).data(), view, out);
+    }
     const MappedFile& file = m_files[m_tensors[view.tensor].shard];
     if (file.isIntact())
         return;
     // Zeros in place of what is gone would pass for weights; nobody computes with NaN unnoticed.
     out.setConstant(std::numeric_limits<Scalar>::quiet_NaN());
     logger().warn("File '{}' was shortened or became unreadable while it was open; tensor '{}' reads as NaN.",
-                  file.path().string(), m_tensors[view.tensor].name);
+                  file.path().string(), tensor.name);
 }
 
 template void WeightMap::read(const TensorView&, Matrix<float>&) const;
@@ -247,7 +288,7 @@ NonFinite WeightMap::nonFinite(int tensor) const
 {
     constexpr std::int64_t block = 1 << 14;
     NonFinite found;
-    const std::int64_t count = isReadableFloat(m_tensors[tensor].dtype) ? elementCount(m_tensors[tensor]) : 0;
+    const std::int64_t count = isReadable(m_tensors[tensor].dtype) ? elementCount(m_tensors[tensor]) : 0;
     Matrix<double> numbers;
     for (std::int64_t begin = 0; begin < count; begin += block) {
         read({.tensor = tensor,

@@ -4,6 +4,7 @@
 #include "core/io/file_kind.h"
 #include "core/io/json.h"
 #include "core/io/mapped_file.h"
+#include "core/io/weight_file.h"
 #include "core/model/config_reader.h"
 #include "core/model/families.h"
 
@@ -110,7 +111,7 @@ Result<Done> checkWeightFile(const fs::path& path)
         return Error{ErrorCode::Unsupported,
                      "'" + path.string()
                          + "' is an HDF5 file, as sessions are, and this needs a model with its weights."};
-    if (auto other = notSafetensors(kind, path.string()))
+    if (auto other = notWeights(kind, path.string()))
         return *std::move(other);
     const bool isNamedSo = path.extension() == ".safetensors" || path.string().ends_with(".index.json");
     if (kind == FileKind::Unknown && !isNamedSo)
@@ -119,6 +120,23 @@ Result<Done> checkWeightFile(const fs::path& path)
                          + "' is not a model: it does not begin like a file of weights. Name a folder with "
                            "config.json and model.safetensors, or a .safetensors file."};
     return Done{};
+}
+
+/// Where there is no config.json: what the weights say themselves, or the overrides alone.
+Result<ConfigText> configOfWeights(const ModelSource& source, const fs::path& folder)
+{
+    const Result<OwnConfig> own = ownConfig(source.path);
+    if (!own)
+        return own.error();
+    if (!own->text.empty()) {
+        Result<json> values = parseJson(own->text, own->file);
+        if (!values)
+            return values.error();
+        return ConfigText{*std::move(values), own->file};
+    }
+    if (source.overrides.empty())
+        return noConfig(source, folder);
+    return ConfigText{json::object(), "--set"};
 }
 
 Result<ConfigText> readConfigText(const ModelSource& source)
@@ -138,10 +156,11 @@ Result<ConfigText> readConfigText(const ModelSource& source)
         if (!values)
             return values.error();
         config.values = *std::move(values);
-    } else if (source.overrides.empty()) {
-        return noConfig(source, folder);
     } else {
-        config.file = "--set";
+        Result<ConfigText> own = configOfWeights(source, folder);
+        if (!own)
+            return own.error();
+        config = *std::move(own);
     }
     for (const auto& [key, value] : source.overrides)
         config.values[key] = overrideValue(value);

@@ -216,10 +216,10 @@ private slots:
             "found 'README.md', 'config.json'");
         row("LoRA", {"adapter_config.json", "adapter_model.safetensors"}, ErrorCode::Unsupported,
             "LoRA adapter");
-        row("PyTorch", {"config.json", "pytorch_model.bin", "training_args.bin"}, ErrorCode::Unsupported,
-            "'pytorch_model.bin'");
-        row("PyTorch, old", {"model.pt", "optimizer.pt"}, ErrorCode::Unsupported, "'model.pt'");
-        row("GGUF", {"m.gguf"}, ErrorCode::Unsupported, "'m.gguf'");
+        row("several PyTorch", {"a.bin", "b.pt", "optimizer.pt"}, ErrorCode::NotFound,
+            "several weight files ('a.bin', 'b.pt')");
+        row("several GGUF", {"m.gguf", "n.gguf"}, ErrorCode::NotFound,
+            "('m.gguf', 'n.gguf'); open one of them");
         row("NumPy", {"m.npz"}, ErrorCode::Unsupported, "convert them to safetensors");
         row("training leftovers", {"optimizer.pt", "rng_state_0.pth"}, ErrorCode::NotFound,
             "holds no weights");
@@ -250,6 +250,11 @@ private slots:
         QCOMPARE(map->find("w"), 0);
         write("model.safetensors", oneTensor("v"));
         QCOMPARE(WeightMap::open(m_folder)->find("v"), 0);
+        // What is inside decides, not the name.
+        fs::remove(m_folder / "model.safetensors");
+        fs::remove(m_folder / "mine.safetensors");
+        write("pytorch_model.bin", oneTensor("u"));
+        QCOMPARE(WeightMap::open(m_folder)->find("u"), 0);
     }
 
     void refusesWhatIsNoFile()

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "core/base/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headwise {
+
+/// A value of a pickle; other values are named by their index in Pickle::values.
+struct PickleValue {
+    enum class Kind {
+        None,
+        Flag,
+        Integer,
+        Real,
+        Text,
+        Bytes,
+        Tuple,
+        List,
+        Set,
+        Dict,
+        Global,
+        Storage,
+        Tensor
+    };
+
+    Kind kind = Kind::None;
+    std::int64_t integer = 0; ///< of a Flag too
+    double real = 0;
+    std::string text = {};       ///< of Text and Bytes; "module name" of a Global
+    std::vector<int> items = {}; ///< of Tuple, List, Set; key, value, key, value, … of a Dict
+};
+
+/// What the arguments of a Storage and a Tensor are, as their items.
+///
+/// Storage: (type: Global, key: Text, place: Text, count: Integer), a persistent id of torch.save without its first word.
+/// Tensor: (Storage, offset: Integer, sizes: Tuple, strides: Tuple), in elements.
+struct Pickle {
+    std::vector<PickleValue> values;
+    int top = 0; ///< The index of the whole.
+
+    const PickleValue& operator[](int index) const { return values[static_cast<std::size_t>(index)]; }
+};
+
+/// Reads a pickle of torch.save by a machine that can build containers and tensors' descriptions and nothing else.
+///
+/// A pickle is a program; here no name in it is ever looked up, imported or called. A name is a label, and those that
+/// may be applied are a closed list of builders of our own; any other name is refused.
+/// Errors: Corrupt (breaks off, wrong operand, too deep or too large); Unsupported naming the opcode or the class.
+/// Source: CPython `Lib/pickletools.py`; PyTorch `torch/_weights_only_unpickler.py`.
+Result<Pickle> readPickle(std::span<const std::byte> bytes, std::string_view fileName);
+
+} // namespace headwise

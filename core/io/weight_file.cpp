@@ -1,0 +1,92 @@
+#include "core/io/weight_file.h"
+
+#include "core/io/block_formats.h"
+#include "core/io/file_kind.h"
+#include "core/io/gguf.h"
+#include "core/io/pytorch_zip.h"
+#include "core/io/weight_folder.h"
+#include "core/io/zip_directory.h"
+
+#include <algorithm>
+
+namespace headwise {
+namespace {
+
+std::span<const std::byte> firstMebibyte(std::span<const std::byte> bytes)
+{
+    return bytes.first(std::min<std::size_t>(bytes.size(), 1 << 20));
+}
+
+Result<WeightFile> readSafetensors(const MappedFile& file)
+{
+    Result<SafetensorsHeader> header = readSafetensorsHeader(file.bytes(), file.path().string());
+    if (!header)
+        return header.error();
+    const std::size_t length = header->headerBytes - 8;
+    return WeightFile{.tensors = std::move(header).value().tensors,
+                      .identity = file.bytes().subspan(8, length)};
+}
+
+Result<WeightFile> readZip(const MappedFile& file)
+{
+    const std::string name = file.path().string();
+    const Result<std::vector<ZipEntry>> entries = readZipDirectory(file.bytes(), name);
+    if (!entries)
+        return entries.error();
+    Result<std::vector<StoredTensor>> tensors = readPytorchZip(file.bytes(), *entries, name);
+    if (!tensors)
+        return tensors.error();
+    return WeightFile{.tensors = std::move(tensors).value(), .identity = firstMebibyte(file.bytes())};
+}
+
+Result<WeightFile> readGguf(const MappedFile& file)
+{
+    const std::string name = file.path().string();
+    const Result<GgufHeader> header = readGgufHeader(file.bytes(), name);
+    if (!header)
+        return header.error();
+    Result<GgufModel> model = huggingFaceModel(*header, name);
+    if (!model)
+        return model.error();
+    WeightFile content{.identity = firstMebibyte(file.bytes())};
+    GgufModel found = std::move(model).value();
+    for (const StoredTensor& tensor : found.tensors)
+        if (blockSize(tensor.dtype).numbers > 0 && content.warnings.empty())
+            content.warnings.push_back("The weights are quantised (" + std::string(dtypeName(tensor.dtype))
+                                       + " and others): every number is that of the quantised model.");
+    content.tensors = std::move(found.tensors);
+    content.config = std::move(found.config);
+    return content;
+}
+
+} // namespace
+
+Result<OwnConfig> ownConfig(const std::filesystem::path& path)
+{
+    std::error_code error;
+    std::filesystem::path file = path;
+    if (std::filesystem::is_directory(path, error)) {
+        const Result<WeightFiles> files = weightFilesIn(path);
+        if (!files || files->files.size() != 1)
+            return OwnConfig{};
+        file = files->files[0];
+    }
+    const Result<MappedFile> mapped = MappedFile::open(file);
+    if (!mapped || fileKind(mapped->bytes()) != FileKind::Gguf)
+        return OwnConfig{};
+    const Result<WeightFile> content = readWeightFile(*mapped);
+    if (!content)
+        return content.error();
+    return OwnConfig{content->config, file.string()};
+}
+
+Result<WeightFile> readWeightFile(const MappedFile& file)
+{
+    switch (fileKind(file.bytes())) {
+    case FileKind::Zip: return readZip(file);
+    case FileKind::Gguf: return readGguf(file);
+    default: return readSafetensors(file); // which says what else it is
+    }
+}
+
+} // namespace headwise

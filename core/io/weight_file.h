@@ -1,0 +1,36 @@
+#pragma once
+
+#include "core/io/mapped_file.h"
+#include "core/io/safetensors.h"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headwise {
+
+/// What one file of weights says about itself, whatever its format.
+struct WeightFile {
+    std::vector<StoredTensor> tensors =
+        {}; ///< Each inside the file: no number is read from outside its bytes.
+    std::span<const std::byte>
+        identity;            ///< What the checkpoint's digest is made of: a header, or the first MiB.
+    std::string config = {}; ///< The text of a config.json, where the file brings its own (GGUF).
+    std::vector<std::string> warnings = {};
+};
+
+/// Reads the directory of a file, whose format its first bytes decide and not its name; touches no weight.
+///
+/// Errors: Corrupt; Unsupported with what to do (a format we do not read).
+Result<WeightFile> readWeightFile(const MappedFile& file);
+
+/// The config that the weights at a path bring with them, and the file it stands in; empty if they bring none.
+struct OwnConfig {
+    std::string text, file;
+};
+
+/// Errors: those of readWeightFile for a file that has a config of its own; any other trouble is left to WeightMap::open.
+Result<OwnConfig> ownConfig(const std::filesystem::path& path);
+
+} // namespace headwise

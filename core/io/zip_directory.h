@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/base/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headwise {
+
+/// A member of a zip archive, inside the file by all its bytes.
+struct ZipEntry {
+    std::string name = {};
+    std::uint64_t begin = 0;      ///< Of its data in the file.
+    std::uint64_t storedSize = 0; ///< In the file.
+    std::uint64_t size = 0;       ///< Unpacked, as the archive claims.
+    bool isDeflated = false;
+};
+
+/// The members of a zip archive, by its central directory, ZIP64 included.
+///
+/// libzip would read them too, but not say where a member's bytes begin, which is what mapping needs.
+/// Errors: Corrupt (no directory, members outside the file, a name twice or differing between the two headers);
+/// Unsupported (encrypted, split over volumes, packed otherwise than stored or deflated).
+/// Source: PKWARE APPNOTE 6.3.10, §4.3–4.5.
+Result<std::vector<ZipEntry>> readZipDirectory(std::span<const std::byte> file, std::string_view fileName);
+
+} // namespace headwise
