@@ -1,5 +1,6 @@
 #include "core/io/file_kind.h"
 
+#include "core/io/llama2c.h"
 #include "core/io/safetensors.h"
 
 #include <algorithm>
@@ -70,12 +71,17 @@ FileKind fileKind(std::span<const std::byte> file)
         return FileKind::Html;
     if (startsWithWord(text, "{") && startsWithWord(withoutLeadingWhiteSpace(text.substr(1)), "\"error\""))
         return FileKind::JsonError;
-    return FileKind::Unknown;
+    return isLlama2cVersion0(file) ? FileKind::Llama2c : FileKind::Unknown;
 }
 
 std::optional<Error> notWeights(FileKind kind, std::string_view fileName)
 {
-    return kind == FileKind::Zip || kind == FileKind::Gguf ? std::nullopt : notSafetensors(kind, fileName);
+    switch (kind) {
+    case FileKind::Zip:
+    case FileKind::Gguf:
+    case FileKind::Llama2c: return std::nullopt;
+    default: return notSafetensors(kind, fileName);
+    }
 }
 
 std::optional<Error> notSafetensors(FileKind kind, std::string_view fileName)

@@ -17,7 +17,7 @@ enum class FileKind {
     Npy,
     Hdf5,
     TorchPickle, ///< PyTorch before 1.6, not zipped.
-    Llama2c,     ///< Version 1 or 2; version 0 has no mark.
+    Llama2c,     ///< Version 0 has no mark, but a size that its header fixes.
     LfsPointer,  ///< Git LFS's stand-in for a file that was not downloaded.
     Html,        ///< A web page saved in place of the file.
     JsonError,   ///< What a server answered in place of the file.

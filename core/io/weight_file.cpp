@@ -3,6 +3,8 @@
 #include "core/io/block_formats.h"
 #include "core/io/file_kind.h"
 #include "core/io/gguf.h"
+#include "core/io/llama2c.h"
+#include "core/io/npz.h"
 #include "core/io/pytorch_zip.h"
 #include "core/io/weight_folder.h"
 #include "core/io/zip_directory.h"
@@ -33,7 +35,9 @@ Result<WeightFile> readZip(const MappedFile& file)
     const Result<std::vector<ZipEntry>> entries = readZipDirectory(file.bytes(), name);
     if (!entries)
         return entries.error();
-    Result<std::vector<StoredTensor>> tensors = readPytorchZip(file.bytes(), *entries, name);
+    Result<std::vector<StoredTensor>> tensors = isNpz(*entries)
+        ? readNpz(file.bytes(), *entries, name)
+        : readPytorchZip(file.bytes(), *entries, name);
     if (!tensors)
         return tensors.error();
     return WeightFile{.tensors = std::move(tensors).value(), .identity = firstMebibyte(file.bytes())};
@@ -59,6 +63,17 @@ Result<WeightFile> readGguf(const MappedFile& file)
     return content;
 }
 
+Result<WeightFile> readLlama2cFile(const MappedFile& file)
+{
+    Result<Llama2cModel> model = readLlama2c(file.bytes(), file.path().string());
+    if (!model)
+        return model.error();
+    Llama2cModel found = std::move(model).value();
+    return WeightFile{.tensors = std::move(found.tensors),
+                      .identity = firstMebibyte(file.bytes()),
+                      .config = std::move(found.config)};
+}
+
 } // namespace
 
 Result<OwnConfig> ownConfig(const std::filesystem::path& path)
@@ -72,7 +87,8 @@ Result<OwnConfig> ownConfig(const std::filesystem::path& path)
         file = files->files[0];
     }
     const Result<MappedFile> mapped = MappedFile::open(file);
-    if (!mapped || fileKind(mapped->bytes()) != FileKind::Gguf)
+    const FileKind kind = mapped ? fileKind(mapped->bytes()) : FileKind::Unknown;
+    if (kind != FileKind::Gguf && kind != FileKind::Llama2c)
         return OwnConfig{};
     const Result<WeightFile> content = readWeightFile(*mapped);
     if (!content)
@@ -85,6 +101,7 @@ Result<WeightFile> readWeightFile(const MappedFile& file)
     switch (fileKind(file.bytes())) {
     case FileKind::Zip: return readZip(file);
     case FileKind::Gguf: return readGguf(file);
+    case FileKind::Llama2c: return readLlama2cFile(file);
     default: return readSafetensors(file); // which says what else it is
     }
 }

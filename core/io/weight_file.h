@@ -16,7 +16,7 @@ struct WeightFile {
         {}; ///< Each inside the file: no number is read from outside its bytes.
     std::span<const std::byte>
         identity;            ///< What the checkpoint's digest is made of: a header, or the first MiB.
-    std::string config = {}; ///< The text of a config.json, where the file brings its own (GGUF).
+    std::string config = {}; ///< The text of a config.json, where the file brings its own (GGUF, llama2.c).
     std::vector<std::string> warnings = {};
 };
 

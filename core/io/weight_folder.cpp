@@ -31,6 +31,7 @@ const std::vector<Naming>& namings()
         {indexName, singleName, {".safetensors"}},
         {"pytorch_model.bin.index.json", "pytorch_model.bin", {".bin", ".pt", ".pth"}},
         {{}, {}, {".gguf"}},
+        {{}, {}, {".npz"}},
     };
     return all;
 }
@@ -47,7 +48,7 @@ bool isIgnored(std::string_view name)
 
 bool isOtherFormat(std::string_view name)
 {
-    static constexpr std::array endings = {".gguf", ".npz", "tf_model.h5", "flax_model.msgpack", ".onnx"};
+    static constexpr std::array endings = {".gguf", "tf_model.h5", "flax_model.msgpack", ".onnx"};
     return std::any_of(endings.begin(), endings.end(), [&](const char* e) { return name.ends_with(e); });
 }
 

@@ -38,11 +38,11 @@ struct NonFinite {
 /// Threads: const functions from several threads at once are fine.
 class WeightMap {
 public:
-    /// Opens a folder or one file: safetensors, a PyTorch checkpoint or GGUF, which its first bytes decide.
+    /// Opens a folder or one file: safetensors, a PyTorch checkpoint, GGUF, llama2.c's or .npz, which its first bytes decide.
     ///
     /// In a folder: model.safetensors.index.json and the shards it names, else model.safetensors, else the only
     /// *.safetensors that is not a copy, an adapter or an original; without any, the same of pytorch_model.bin and
-    /// .bin, .pt and .pth, or a .gguf. Shards are names in the folder itself, never paths;
+    /// .bin, .pt and .pth, or a .gguf or .npz. Shards are names in the folder itself, never paths;
     /// one may be a symlink to a regular file, as the Hugging Face cache stores them.
     /// Errors: NotFound (no such path, no weights, shards missing, several files and no index); Corrupt; Unsupported
     /// (another format, a LoRA adapter); Io.

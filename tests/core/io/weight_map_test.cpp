@@ -220,7 +220,7 @@ private slots:
             "several weight files ('a.bin', 'b.pt')");
         row("several GGUF", {"m.gguf", "n.gguf"}, ErrorCode::NotFound,
             "('m.gguf', 'n.gguf'); open one of them");
-        row("NumPy", {"m.npz"}, ErrorCode::Unsupported, "convert them to safetensors");
+        row("TensorFlow", {"tf_model.h5"}, ErrorCode::Unsupported, "convert them to safetensors");
         row("training leftovers", {"optimizer.pt", "rng_state_0.pth"}, ErrorCode::NotFound,
             "holds no weights");
         row("several", {"a.safetensors", "b.safetensors"}, ErrorCode::NotFound,

@@ -1,0 +1,196 @@
+#include "core/io/npz.h"
+
+#include "core/io/little_endian.h"
+#include "core/io/scattered.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace headwise {
+namespace {
+
+constexpr std::size_t maxHeaderBytes = 1 << 16;
+constexpr std::size_t maxRank = 16;
+
+std::optional<DType> dtypeOf(std::string_view description)
+{
+    // NumPy has no bfloat16 of its own: ml_dtypes' arrives as two untyped bytes.
+    static constexpr std::array<std::pair<std::string_view, DType>, 13> all{{{"<f4", DType::F32},
+                                                                             {"<f2", DType::F16},
+                                                                             {"<f8", DType::F64},
+                                                                             {"|V2", DType::BF16},
+                                                                             {"<V2", DType::BF16},
+                                                                             {"|b1", DType::Bool},
+                                                                             {"<i4", DType::I32},
+                                                                             {"<i8", DType::I64},
+                                                                             {"|u1", DType::U8},
+                                                                             {"|i1", DType::I8},
+                                                                             {"<i2", DType::I16},
+                                                                             {"bfloat16", DType::BF16},
+                                                                             {"<u2", DType::U16}}};
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& row) { return row.first == description; });
+    return found == all.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// The text between what follows `key` and an ending, in a header such as
+/// {'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }.
+std::optional<std::string_view> valueOf(std::string_view header, std::string_view key, char first, char last)
+{
+    const auto at = header.find(key);
+    if (at == std::string_view::npos)
+        return std::nullopt;
+    std::string_view rest = header.substr(at + key.size());
+    const auto begin = rest.find_first_not_of(": ");
+    if (begin == std::string_view::npos || rest[begin] != first)
+        return std::nullopt;
+    rest.remove_prefix(begin + 1);
+    const auto end = rest.find(last);
+    return end == std::string_view::npos ? std::nullopt : std::optional(rest.substr(0, end));
+}
+
+/// The numbers of "2, 3", "3," or "".
+std::optional<std::vector<std::int64_t>> shapeOf(std::string_view text)
+{
+    std::vector<std::int64_t> shape;
+    const char *at = text.data(), *const end = text.data() + text.size();
+    while (at != end) {
+        std::int64_t size = -1;
+        const auto [next, failure] = std::from_chars(at, end, size);
+        if (failure != std::errc() || size < 0 || shape.size() == maxRank)
+            return std::nullopt;
+        shape.push_back(size);
+        at = std::find_if_not(next, end, [](char c) { return c == ',' || c == ' '; });
+        if (at == next && at != end)
+            return std::nullopt;
+    }
+    return shape;
+}
+
+class Member {
+public:
+    Member(std::span<const std::byte> file, const ZipEntry& entry, std::string_view fileName)
+        : m_entry(entry)
+        , m_in(file.subspan(entry.begin, entry.storedSize))
+        , m_name(entry.name.substr(0, entry.name.size() - 4))
+        , m_file(fileName)
+    {
+    }
+
+    Result<StoredTensor> read();
+
+private:
+    Result<std::string_view> header();
+    Result<Done> setSize(StoredTensor& tensor, bool isColumnMajor) const;
+    Error corrupt(const std::string& what) const
+    {
+        return {ErrorCode::Corrupt,
+                "The array '" + m_name + "' of '" + m_file + "' is damaged: " + what + "."};
+    }
+    Error unsupported(const std::string& what) const
+    {
+        return {ErrorCode::Unsupported, "The array '" + m_name + "' of '" + m_file + "' " + what + "."};
+    }
+
+    const ZipEntry& m_entry;
+    LittleEndianReader m_in;
+    std::string m_name, m_file;
+};
+
+Result<std::string_view> Member::header()
+{
+    if (m_in.text(6) != std::string_view("\x93NUMPY"))
+        return corrupt("it does not begin as a NumPy array does");
+    const auto major = m_in.next<std::uint8_t>(), minor = m_in.next<std::uint8_t>();
+    if (!major || !minor || *major < 1 || *major > 3)
+        return corrupt("its version is none of 1 to 3");
+    std::optional<std::uint32_t> length;
+    if (*major == 1)
+        length = m_in.next<std::uint16_t>();
+    else
+        length = m_in.next<std::uint32_t>();
+    const auto text = length && *length <= maxHeaderBytes ? m_in.text(*length) : std::nullopt;
+    if (!text)
+        return corrupt("its header breaks off");
+    return *text;
+}
+
+Result<Done> Member::setSize(StoredTensor& tensor, bool isColumnMajor) const
+{
+    std::int64_t count = 1, bytes = 0;
+    for (const std::int64_t size : tensor.shape)
+        if (__builtin_mul_overflow(count, size, &count))
+            return corrupt("no array has the shape " + shapeText(tensor.shape));
+    if (__builtin_mul_overflow(count, std::int64_t{dtypeBits(tensor.dtype) / 8}, &bytes)
+        || static_cast<std::uint64_t>(bytes) != m_in.remaining())
+        return corrupt("it has " + std::to_string(m_in.remaining()) + " bytes where its shape "
+                       + shapeText(tensor.shape) + " needs another number");
+    tensor.byteCount = static_cast<std::size_t>(bytes);
+    if (!isColumnMajor || count == 0)
+        return Done{};
+    std::int64_t stride = 1;
+    for (const std::int64_t size : tensor.shape) {
+        tensor.axes.push_back({size, stride});
+        stride *= size;
+    }
+    tensor.axes = unlessPacked(std::move(tensor.axes));
+    return Done{};
+}
+
+Result<StoredTensor> Member::read()
+{
+    if (m_entry.isDeflated)
+        return unsupported(
+            "is compressed, which cannot be read in place; save it with numpy.savez instead of "
+            "savez_compressed");
+    const Result<std::string_view> text = header();
+    if (!text)
+        return text.error();
+    const auto description = valueOf(*text, "'descr'", '\'', '\'');
+    const auto shape = valueOf(*text, "'shape'", '(', ')');
+    const auto sizes = shape ? shapeOf(*shape) : std::nullopt;
+    const bool isColumnMajor = valueOf(*text, "'fortran_order'", 'T', 'e').has_value();
+    if (!isColumnMajor && !valueOf(*text, "'fortran_order'", 'F', 'e'))
+        return corrupt("its header does not say in which order its numbers are");
+    if (!sizes)
+        return corrupt("its header has no shape");
+    const std::optional<DType> dtype = description ? dtypeOf(*description) : std::nullopt;
+    if (!dtype)
+        return unsupported(
+            "holds '" + std::string(description.value_or("objects or records"))
+            + "', which this version does not read; save it as little-endian float32, for instance");
+    StoredTensor tensor{
+        .name = m_name, .dtype = *dtype, .shape = *sizes, .begin = m_entry.begin + m_in.position()};
+    if (const Result<Done> size = setSize(tensor, isColumnMajor); !size)
+        return size.error();
+    return tensor;
+}
+
+} // namespace
+
+bool isNpz(std::span<const ZipEntry> entries)
+{
+    return !entries.empty() && std::all_of(entries.begin(), entries.end(), [](const ZipEntry& entry) {
+        return entry.name.ends_with(".npy") || entry.name.ends_with("/");
+    });
+}
+
+Result<std::vector<StoredTensor>> readNpz(std::span<const std::byte> file, std::span<const ZipEntry> entries,
+                                          std::string_view fileName)
+{
+    std::vector<StoredTensor> tensors;
+    for (const ZipEntry& entry : entries) {
+        if (entry.name.ends_with("/"))
+            continue;
+        Result<StoredTensor> tensor = Member(file, entry, fileName).read();
+        if (!tensor)
+            return tensor.error();
+        tensors.push_back(std::move(tensor).value());
+    }
+    return tensors;
+}
+
+} // namespace headwise

@@ -1,0 +1,128 @@
+#include "core/io/weight_map.h"
+
+#include "tests/support/matchers.h"
+#include "tests/support/zip_writer.h"
+
+#include <QTemporaryDir>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace headwise;
+using test::littleEndian;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// As NumPy writes it: the header padded so that the data begin at a multiple of 64.
+std::string npy(std::string header, const std::string& data, int major = 1)
+{
+    const std::size_t start = major == 1 ? 10 : 12;
+    header.resize((start + header.size() + 64) / 64 * 64 - start - 1, ' ');
+    header += '\n';
+    return "\x93NUMPY" + littleEndian(major, 1) + '\0' + littleEndian(header.size(), major == 1 ? 2 : 4)
+        + header + data;
+}
+
+std::string floats(std::initializer_list<float> numbers)
+{
+    return {reinterpret_cast<const char*>(std::data(numbers)), numbers.size() * sizeof(float)};
+}
+
+std::string described(const std::string& dtype, const std::string& shape, const std::string& order = "False")
+{
+    return "{'descr': '" + dtype + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+}
+
+const std::string six = floats({1, 2, 3, 4, 5, 6});
+
+} // namespace
+
+class NpzTest : public QObject {
+    Q_OBJECT
+
+private:
+    QTemporaryDir m_temporary;
+    fs::path m_file;
+
+    Result<WeightMap> opened(const std::vector<test::ZipMember>& members)
+    {
+        std::ofstream(m_file, std::ios::binary) << test::zipArchive(members);
+        return WeightMap::open(m_file);
+    }
+
+    static Matrix<double> matrix(const WeightMap& map, const char* name, Eigen::Index rows, Eigen::Index cols)
+    {
+        const TensorView view{
+            .tensor = map.find(name), .rowStride = cols, .colStride = 1, .rows = rows, .cols = cols};
+        Matrix<double> numbers;
+        if (view.isPresent() && map.checkView(view))
+            map.read(view, numbers);
+        return numbers;
+    }
+
+private slots:
+    void init() { m_file = fs::path(m_temporary.path().toStdString()) / "m.npz"; }
+
+    void readsArraysOfBothOrdersAndEveryVersion()
+    {
+        const auto map =
+            opened({{"blocks.0/a.npy", npy(described("<f4", "(2, 3)"), six)},
+                    {"b.npy", npy(described("<f4", "(2, 3)", "True"), six, 2)},
+                    {"c.npy", npy(described("<f8", "()"), std::string("\0\0\0\0\0\0\xf8\x3f", 8), 3)},
+                    {"d.npy", npy(described("|V2", "(2,)"), std::string("\x00\x3f\x00\xc0", 4))}});
+        QVERIFY(test::isOk(map));
+        const Eigen::MatrixXd rows = (Eigen::MatrixXd(2, 3) << 1, 2, 3, 4, 5, 6).finished();
+        const Eigen::MatrixXd columns = (Eigen::MatrixXd(2, 3) << 1, 3, 5, 2, 4, 6).finished();
+        QVERIFY(matrix(*map, "blocks.0/a", 2, 3) == rows);
+        QVERIFY(matrix(*map, "b", 2, 3) == columns);
+        QCOMPARE(matrix(*map, "c", 1, 1)(0, 0), 1.5);
+        QVERIFY(matrix(*map, "d", 1, 2) == Eigen::RowVector2d(0.5, -2));
+    }
+
+    void refusesDamagedArrays_data()
+    {
+        QTest::addColumn<QByteArray>("array");
+        QTest::addColumn<int>("code");
+        QTest::addColumn<QByteArray>("part");
+        const auto row = [](const char* name, const std::string& bytes, ErrorCode code, const char* part) {
+            QTest::newRow(name) << QByteArray::fromStdString(bytes) << int(code) << QByteArray(part);
+        };
+        const auto refused = ErrorCode::Unsupported, corrupt = ErrorCode::Corrupt;
+        row("empty", "", corrupt, "does not begin");
+        row("no version", "\x93NUMPY", corrupt, "none of 1 to 3");
+        row("version 9", npy(described("<f4", "(6,)"), six, 9), corrupt, "none of 1 to 3");
+        row("header cut", npy(described("<f4", "(6,)"), six).substr(0, 40), corrupt, "breaks off");
+        row("short", npy(described("<f4", "(7,)"), six), corrupt, "has 24 bytes");
+        row("long", npy(described("<f4", "(5,)"), six), corrupt, "has 24 bytes");
+        row("overflow", npy(described("<f4", "(4294967296, 4294967296, 4)"), six), corrupt,
+            "no array has the shape");
+        row("negative", npy(described("<f4", "(-6,)"), six), corrupt, "has no shape");
+        row("no number", npy(described("<f4", "(a,)"), six), corrupt, "has no shape");
+        row("no shape", npy("{'descr': '<f4', 'fortran_order': False}", six), corrupt, "has no shape");
+        row("no order", npy("{'descr': '<f4', 'shape': (6,)}", six), corrupt, "in which order");
+        row("objects", npy(described("|O", "(6,)"), six), refused, "'|O'");
+        row("big endian", npy(described(">f4", "(6,)"), six), refused, "'>f4'");
+        row("records", npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6,)}", six), refused,
+            "objects or records");
+    }
+
+    void refusesDamagedArrays()
+    {
+        QFETCH(QByteArray, array);
+        QFETCH(int, code);
+        QFETCH(QByteArray, part);
+        const auto map =
+            opened({{"a.npy", npy(described("<f4", "(6,)"), six)}, {"w.npy", array.toStdString()}});
+        QVERIFY(test::failsWith(map, static_cast<ErrorCode>(code), part.toStdString()));
+        QVERIFY(test::failsWith(map, static_cast<ErrorCode>(code), "The array 'w' of '" + m_file.string()));
+    }
+
+    void saysHowToSaveWithoutCompression()
+    {
+        QVERIFY(test::failsWith(opened({{"w.npy", "abc", 8}}), ErrorCode::Unsupported, "numpy.savez"));
+    }
+};
+
+QTEST_GUILESS_MAIN(NpzTest)
+#include "npz_test.moc"
