@@ -77,14 +77,21 @@ std::int64_t parameterCount(const ModelDescription& description)
             return 0;
         return kind == NormKind::LayerNorm ? 2 * width : width;
     };
-    std::int64_t perLayer = (c.attentionOnly ? 1 : 2) * norm(c.norm);
+    const int placements = (c.hasPreNorms ? 1 : 0) + (c.hasPostNorms ? 1 : 0);
+    const std::int64_t headWidths = static_cast<std::int64_t>(c.nHeads + c.nKvHeads) * c.dHead;
+    std::int64_t perLayer = (c.attentionOnly || biases.oneNorm ? 1 : 2) * placements * norm(c.norm);
     if (biases.attention)
-        perLayer += static_cast<std::int64_t>(c.nHeads + 2 * c.nKvHeads) * c.dHead + width;
+        perLayer += headWidths + static_cast<std::int64_t>(c.nKvHeads) * c.dHead;
+    if (biases.attentionOutput.value_or(biases.attention))
+        perLayer += width;
+    if (c.qkNorm != NormKind::None)
+        perLayer += c.qkNormOverAllHeads ? headWidths : 2 * c.dHead;
     if (biases.mlp && !c.attentionOnly)
-        perLayer += width + std::int64_t(c.dMlp) * (c.gatedMlp && c.architecture == "llama" ? 2 : 1);
+        perLayer +=
+            width + std::int64_t(c.dMlp) * (c.gatedMlp && c.architecture != "transformer-lens" ? 2 : 1);
     if (c.activation == Activation::SoluLn && !c.attentionOnly && norm(c.norm) > 0)
         perLayer += std::int64_t(2) * c.dMlp;
-    return countWeights(c).total + c.nLayers * perLayer + norm(c.finalNorm)
+    return countWeights(c).total + c.nLayers * perLayer + norm(c.finalNorm) + norm(c.embeddingNorm)
         + (c.positional == Positional::Learned ? width * c.nCtx : 0) + (biases.unembed ? c.dVocabOut : 0);
 }
 

@@ -1,7 +1,9 @@
 #include "core/analysis/position_scores.h"
 
+#include "core/model/attention_parts.h"
 #include "core/model/layer_parts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -14,21 +16,12 @@ double capped(double score, double cap)
     return cap > 0 ? cap * std::tanh(score / cap) : score;
 }
 
-} // namespace
-
-RowVector<double> rotated(const RowVector<double>& q, double offset, const Rotary& rotary)
+Eigen::Index firstSeen(Eigen::Index query, int window)
 {
-    RowVector<double> out = q;
-    const int half = rotary.dim / 2;
-    for (int i = 0; i < half; ++i) {
-        const int a = rotary.adjacentPairs ? 2 * i : i;
-        const int b = rotary.adjacentPairs ? 2 * i + 1 : i + half;
-        const double angle = offset * std::pow(rotary.base, -2.0 * i / rotary.dim);
-        out(a) = q(a) * std::cos(angle) - q(b) * std::sin(angle);
-        out(b) = q(b) * std::cos(angle) + q(a) * std::sin(angle);
-    }
-    return out;
+    return window > 0 ? std::max<Eigen::Index>(0, query + 1 - window) : 0;
 }
+
+} // namespace
 
 Matrix<double> positionVectors(const ProcessedWeights& weights, int layer, Eigen::Index n)
 {
@@ -38,13 +31,10 @@ Matrix<double> positionVectors(const ProcessedWeights& weights, int layer, Eigen
 Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, const Matrix<double>& x)
 {
     const HeadWeights<double> h = weights.head<double>(head);
-    Matrix<double> q = x * h.W_Q;
-    Matrix<double> k = x * h.W_K;
-    q.rowwise() += h.b_Q;
-    k.rowwise() += h.b_K;
-    q *= weights.config().attentionScale;
+    QueriesAndKeys<double> qk = queriesAndKeys(h, sharedQkScale(weights, head.layer, x), x);
+    qk.q *= weights.config().attentionScaleOf(head.layer);
     const double cap = weights.config().attentionSoftCap;
-    Matrix<double> scores = k * q.transpose();
+    Matrix<double> scores = qk.k * qk.q.transpose();
     if (cap > 0)
         scores = scores.unaryExpr([cap](double score) { return capped(score, cap); }).eval();
     return scores;
@@ -55,13 +45,15 @@ RowVector<double> offsetScores(const ProcessedWeights& weights, HeadId head, con
 {
     const HeadWeights<double> h = weights.head<double>(head);
     const ModelConfig& config = weights.config();
-    const RowVector<double> x = normalized<double>(weights.ln1<double>(head.layer), mean);
-    const RowVector<double> q = x * h.W_Q + h.b_Q;
-    const RowVector<double> k = x * h.W_K + h.b_K;
+    const Matrix<double> x = normalized<double>(weights.ln1<double>(head.layer), mean);
+    const QueriesAndKeys<double> qk = queriesAndKeys(h, sharedQkScale(weights, head.layer, x), x);
+    const RowVector<double> q = qk.q.row(0);
+    const RowVector<double> k = qk.k.row(0);
+    const Rotation rotation(config.rotaryOf(head.layer));
     RowVector<double> scores(n);
     for (Eigen::Index offset = 0; offset < n; ++offset) {
         const double score =
-            rotated(q, static_cast<double>(offset), config.rotary).dot(k) * config.attentionScale;
+            rotation.turned(q, static_cast<double>(offset)).dot(k) * config.attentionScaleOf(head.layer);
         scores(offset) = capped(score, config.attentionSoftCap);
     }
     return scores;
@@ -89,42 +81,46 @@ PositionKernel positionKernel(const Matrix<double>& scores)
     return kernel;
 }
 
-Matrix<float> positionPattern(const Matrix<double>& scores)
+Matrix<float> positionPattern(const Matrix<double>& scores, int window)
 {
     const Eigen::Index n = scores.rows();
     Matrix<float> pattern = Matrix<float>::Zero(n, n);
     for (Eigen::Index i = 0; i < n; ++i) {
-        const Eigen::ArrayXd row = scores.col(i).head(i + 1).array();
+        const Eigen::Index first = firstSeen(i, window);
+        const Eigen::ArrayXd row = scores.col(i).segment(first, i + 1 - first).array();
         const Eigen::ArrayXd weights = (row - row.maxCoeff()).exp();
-        pattern.row(i).head(i + 1) = (weights / weights.sum()).matrix().transpose().cast<float>();
+        pattern.row(i).segment(first, i + 1 - first) =
+            (weights / weights.sum()).matrix().transpose().cast<float>();
     }
     return pattern;
 }
 
-double previousTokenScore(const Matrix<double>& scores)
+double previousTokenScore(const Matrix<double>& scores, int window)
 {
     const Eigen::Index n = scores.rows();
-    if (n < 2)
+    if (n < 2 || window == 1)
         return std::numeric_limits<double>::quiet_NaN();
     double sum = 0;
     for (Eigen::Index i = 1; i < n; ++i) {
-        const auto row = scores.col(i).head(i + 1).array();
+        const Eigen::Index first = firstSeen(i, window);
+        const auto row = scores.col(i).segment(first, i + 1 - first).array();
         const double largest = row.maxCoeff();
-        sum += std::exp(row(i - 1) - largest) / (row - largest).exp().sum();
+        sum += std::exp(scores(i - 1, i) - largest) / (row - largest).exp().sum();
     }
     return sum / static_cast<double>(n - 1);
 }
 
-double previousTokenScore(const RowVector<double>& offsetScores)
+double previousTokenScore(const RowVector<double>& offsetScores, int window)
 {
     const Eigen::Index n = offsetScores.size();
-    if (n < 2)
+    if (n < 2 || window == 1)
         return std::numeric_limits<double>::quiet_NaN();
     const RowVector<double> weights = (offsetScores.array() - offsetScores.maxCoeff()).exp();
     double sum = 0;
     double total = weights(0);
     for (Eigen::Index i = 1; i < n; ++i) { // query i sees the offsets 0 … i
-        total += weights(i);
+        if (window == 0 || i < window)
+            total += weights(i);
         sum += weights(1) / total;
     }
     return sum / static_cast<double>(n - 1);

@@ -37,17 +37,15 @@ struct PositionKernel {
 /// Source: ANALYSES C2.
 PositionKernel positionKernel(const Matrix<double>& scores);
 
-/// softmax over j ≤ i of the scores, [n, n], row = query i, column = key j, for a picture; 0 where j > i.
+/// softmax over j ≤ i, and i − j < window if there is one, of the scores, [n, n], row = query i, column = key j, for a picture; 0 elsewhere.
 /// \param scores as `positionScores` gives them
 /// Source: ANALYSES C1.
-Matrix<float> positionPattern(const Matrix<double>& scores);
+Matrix<float> positionPattern(const Matrix<double>& scores, int window = 0);
 
 /// \param scores as `positionScores` gives them
 /// \returns mean over i = 1 … n−1 of softmax_{j ≤ i}(s_ij) at j = i−1; NaN for n < 2.
-double previousTokenScore(const Matrix<double>& scores);
-double previousTokenScore(const RowVector<double>& offsetScores);
-
-/// q R(Δ) on a row vector [r].
-RowVector<double> rotated(const RowVector<double>& q, double offset, const Rotary& rotary);
+/// \param window keys j with i − j < window alone; 0: all
+double previousTokenScore(const Matrix<double>& scores, int window = 0);
+double previousTokenScore(const RowVector<double>& offsetScores, int window = 0);
 
 } // namespace headwise

@@ -86,7 +86,9 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
         formula += "s_ij = (p_i/σ(p_i) W_Q + b_Q)(p_j/σ(p_j) W_K + b_K)ᵀ · scale, p = W_pos";
         const auto done =
             forEachHead(context, task, "previous-token scores", [&](HeadId head) -> Result<Done> {
-                scores.set(head, previousTokenScore(positionScores(weights, head, vectors.of(head.layer))));
+                scores.set(head,
+                           previousTokenScore(positionScores(weights, head, vectors.of(head.layer)),
+                                              config.windowOf(head.layer)));
                 return Done{};
             });
         if (!done)
@@ -101,7 +103,8 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
         const auto done =
             forEachHead(context, task, "previous-token scores", [&](HeadId head) -> Result<Done> {
                 const RowVector<double>& x = head.layer == 0 ? means->second : means->first;
-                scores.set(head, previousTokenScore(offsetScores(weights, head, x, n)));
+                scores.set(
+                    head, previousTokenScore(offsetScores(weights, head, x, n), config.windowOf(head.layer)));
                 return Done{};
             });
         if (!done)

@@ -46,7 +46,7 @@ struct LayerZero {
     const ProcessedWeights& weights;
     Embedding embedding;
     LockedAttention<Scalar> attention; // effective alone
-    Norm<Scalar> ln1, ln2;
+    Norm<Scalar> ln1, ln2, ln1Post, ln2Post;
     MlpWeights<Scalar> mlp;
 
     LayerZero(const ProcessedWeights& source, Embedding kind)
@@ -56,9 +56,11 @@ struct LayerZero {
         if (kind == Embedding::Effective) {
             attention = lockedAttention<Scalar>(source);
             ln1 = source.ln1<Scalar>(0);
+            ln1Post = source.ln1Post<Scalar>(0);
         }
         if ((kind == Embedding::Effective || kind == Embedding::Mlp0) && !source.config().attentionOnly) {
             ln2 = source.ln2<Scalar>(0);
+            ln2Post = source.ln2Post<Scalar>(0);
             mlp = source.mlp<Scalar>(0);
         }
     }
@@ -68,12 +70,13 @@ struct LayerZero {
     {
         const ModelConfig& config = weights.config();
         if (embedding == Embedding::Mlp0)
-            return mlpOutput(mlp, config, normalized(ln2, x));
-        Matrix<Scalar> out = x;
-        out.noalias() += normalized(ln1, x) * attention.map;
-        out.rowwise() += attention.offset;
+            return normalized(ln2Post, mlpOutput(mlp, config, normalized(ln2, x)));
+        Matrix<Scalar> written = normalized(ln1, x) * attention.map;
+        written.rowwise() += attention.offset;
+        Matrix<Scalar> out = x + normalized(ln1Post, written);
         if (!config.attentionOnly)
-            out += mlpOutput(mlp, config, normalized(ln2, config.parallelBlocks ? x : out));
+            out +=
+                normalized(ln2Post, mlpOutput(mlp, config, normalized(ln2, config.parallelBlocks ? x : out)));
         return out;
     }
 };

@@ -169,12 +169,15 @@ Result<ConfigText> readConfigText(const ModelSource& source)
 
 Result<const Architecture*> findArchitecture(const ConfigText& config)
 {
-    for (const Architecture& row : architectures())
-        if (row.matches(config.values))
-            return &row;
     const std::string family = familyName(config.values);
-    static const std::string supported = "this version reads gpt2, llama and TransformerLens' own configs "
-                                         "(d_model, n_heads, …, no model_type)";
+    std::string supported = "this version reads ";
+    for (const Architecture& row : architectures()) {
+        if (row.matches ? row.matches(config.values) : row.name == family)
+            return &row;
+        if (!row.matches)
+            supported += std::string(row.name) + ", ";
+    }
+    supported += "and TransformerLens' own configs (d_model, n_heads, …, no model_type)";
     if (family.empty())
         return Error{ErrorCode::Unsupported,
                      "'" + config.file
@@ -217,10 +220,12 @@ std::string familyName(const json& config)
         std::string_view architecture;
         std::string_view type;
     };
-    static constexpr std::array<Row, 4> rows{{{"GPT2LMHeadModel", "gpt2"},
-                                              {"GPT2Model", "gpt2"},
-                                              {"LlamaForCausalLM", "llama"},
-                                              {"LlamaModel", "llama"}}};
+    static constexpr Row rows[] = {{"GPT2LMHeadModel", "gpt2"},       {"GPT2Model", "gpt2"},
+                                   {"LlamaForCausalLM", "llama"},     {"LlamaModel", "llama"},
+                                   {"MistralForCausalLM", "mistral"}, {"Qwen2ForCausalLM", "qwen2"},
+                                   {"Qwen3ForCausalLM", "qwen3"},     {"GPTNeoXForCausalLM", "gpt_neox"},
+                                   {"GPTNeoForCausalLM", "gpt_neo"},  {"GPTJForCausalLM", "gptj"},
+                                   {"PhiForCausalLM", "phi"}};
     const auto type = config.find("model_type");
     const auto names = config.find("architectures");
     std::string first;
@@ -306,7 +311,8 @@ std::span<const std::string_view> huggingFaceKeys()
 
 std::span<const Architecture> architectures()
 {
-    static const std::array<Architecture, 3> rows{gpt2(), llama(), transformerLens()};
+    static const std::array rows{gpt2(),    llama(),  mistral(), qwen2(), qwen3(),
+                                 gptNeoX(), gptNeo(), gptJ(),    phi(),   transformerLens()};
     return rows;
 }
 

@@ -18,9 +18,11 @@ namespace headwise {
 
 /// Which biases a family's models have, for the count of parameters where the weights are not at hand.
 struct BiasPresence {
-    bool attention = false; ///< b_Q, b_K, b_V, b_O
+    bool attention = false; ///< b_Q, b_K, b_V and, unless told otherwise, b_O
     bool mlp = false;
     bool unembed = false;
+    std::optional<bool> attentionOutput = {}; ///< b_O where it differs from the others.
+    bool oneNorm = false;                     ///< ln1 serves attention and MLP.
 };
 
 /// What a config file says.
@@ -32,7 +34,8 @@ struct ModelDescription {
 
 /// One family's translation into canonical weights: a row of a table, not a class.
 struct Architecture {
-    std::string_view name; ///< "gpt2"
+    std::string_view name; ///< "gpt2", the model_type of Hugging Face's config
+    /// null: the model_type is the name.
     bool (*matches)(const nlohmann::json& config);
     /// Every key and its default. A key whose value changes the function and is not supported is refused, named with its value.
     /// \param file named in the sentences

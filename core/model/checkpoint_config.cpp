@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -90,7 +91,7 @@ void addFunction(ordered_json& json, const ModelConfig& config)
     json["rotary_adjacent_pairs"] = rotary && config.rotary.adjacentPairs;
     json["use_attn_scale"] = true;
     json["attn_scale"] = 1 / config.attentionScale;
-    json["scale_attn_by_inverse_layer_idx"] = false;
+    json["scale_attn_by_inverse_layer_idx"] = config.scaleByInverseLayer;
     json["attn_scores_soft_cap"] = config.attentionSoftCap > 0 ? config.attentionSoftCap : -1.0;
     json["output_logits_soft_cap"] = config.outputSoftCap > 0 ? config.outputSoftCap : -1.0;
     json["tie_word_embeddings"] = false;
@@ -98,21 +99,37 @@ void addFunction(ordered_json& json, const ModelConfig& config)
         json["bos_token_id"] = *config.bosTokenId;
 }
 
+/// Parts that only some architectures have.
+void addOptionalParts(ordered_json& json, const ModelConfig& config)
+{
+    json["use_qk_norm"] = config.qkNorm != NormKind::None;
+    json["use_normalization_before_and_after"] = config.hasPostNorms;
+    json["use_local_attn"] = !config.windows.empty();
+    json["window_size"] = nullptr;
+    json["attn_types"] = nullptr;
+    if (!config.windows.empty()) {
+        json["window_size"] = *std::max_element(config.windows.begin(), config.windows.end());
+        json["attn_types"] = ordered_json::array();
+        for (const int window : config.windows)
+            json["attn_types"].push_back(window > 0 ? "local" : "global");
+    }
+    const RotaryScaling& scaling = config.rotary.scaling;
+    const bool llama3 = scaling.kind == RotaryScaling::Kind::Llama3;
+    json["use_NTK_by_parts_rope"] = llama3;
+    json["NTK_by_parts_low_freq_factor"] = llama3 ? scaling.lowFactor : 1.0;
+    json["NTK_by_parts_high_freq_factor"] = llama3 ? scaling.highFactor : 4.0;
+    json["NTK_by_parts_factor"] = llama3 ? scaling.factor : 8.0;
+    json["NTK_original_ctx_len"] = llama3 ? plainNumber(scaling.originalContext) : ordered_json(8192);
+}
+
 /// Parts of other architectures, switched off.
 void addAbsentParts(ordered_json& json)
 {
-    for (const char* key :
-         {"use_local_attn", "use_qk_norm", "use_normalization_before_and_after", "post_embedding_ln",
-          "use_NTK_by_parts_rope", "use_yarn_rope", "norm_topk_prob", "load_in_4bit"})
+    for (const char* key : {"post_embedding_ln", "use_yarn_rope", "norm_topk_prob", "load_in_4bit"})
         json[key] = false;
-    for (const char* key :
-         {"window_size", "attn_types", "num_experts", "experts_per_token", "relative_attention_max_distance",
-          "relative_attention_num_buckets", "decoder_start_token_id"})
+    for (const char* key : {"num_experts", "experts_per_token", "relative_attention_max_distance",
+                            "relative_attention_num_buckets", "decoder_start_token_id"})
         json[key] = nullptr;
-    json["NTK_by_parts_low_freq_factor"] = 1.0;
-    json["NTK_by_parts_high_freq_factor"] = 4.0;
-    json["NTK_by_parts_factor"] = 8.0;
-    json["NTK_original_ctx_len"] = 8192;
     json["yarn_factor"] = 1.0;
     json["yarn_attention_factor"] = 1.0;
     json["yarn_beta_fast"] = 32.0;
@@ -142,11 +159,37 @@ void addBookkeeping(ordered_json& json, const ModelConfig& config)
 
 } // namespace
 
+std::string whyNotTransformerLens(const ModelConfig& config)
+{
+    using Kind = RotaryScaling::Kind;
+    std::string what;
+    const bool isRotary = config.positional == Positional::Rotary;
+    if (isRotary && config.rotary.scaling.kind != Kind::None && config.rotary.scaling.kind != Kind::Llama3)
+        what = "rotary frequencies that are scaled in another way than llama3's";
+    else if (!config.layerRotary.empty())
+        what = "rotary embeddings that differ from layer to layer";
+    else if (!config.hasPreNorms)
+        what = "norms behind its blocks and none before them";
+    else if (config.qkNorm == NormKind::LayerNorm || config.qkNormOverAllHeads)
+        what = "queries and keys normalised in another way than by an RMSNorm of each head";
+    else if (config.alibiScale != 1)
+        what = "ALiBi slopes with a factor";
+    for (const int window : config.windows)
+        if (what.empty() && window > 0
+            && window != *std::max_element(config.windows.begin(), config.windows.end()))
+            what = "attention windows of several sizes";
+    if (what.empty())
+        return what;
+    return "This " + config.architecture + " model has " + what
+        + ", which TransformerLens' layout has no keys for; analyse it from its own folder.";
+}
+
 std::string transformerLensConfig(const ModelConfig& config)
 {
     ordered_json json;
     json["model_name"] = config.name;
     addFunction(json, config);
+    addOptionalParts(json, config);
     addAbsentParts(json);
     addBookkeeping(json, config);
     return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";

@@ -54,6 +54,8 @@ public:
             const std::string block = fmt::format("blocks.{}.", layer);
             addNorm(block + "ln1", m_config.norm, m_config.dModel,
                     [this, layer] { return m_weights.ln1<double>(layer); });
+            if (m_config.hasPostNorms)
+                addPostNorms(block, layer);
             addAttention(block + "attn.", layer);
             if (m_config.attentionOnly)
                 continue;
@@ -147,6 +149,23 @@ private:
         });
     }
 
+    /// Never folded, so it is written whatever became of the other norms.
+    void addQkNorm(std::string name, std::function<RowVector<double>()> read)
+    {
+        const double offset = m_config.rmsUsesOffset ? 1 : 0;
+        addVector(std::move(name), m_config.dHead, [read = std::move(read), offset]() -> RowVector<Scalar> {
+            return (read().array() - offset).matrix().template cast<Scalar>();
+        });
+    }
+
+    void addPostNorms(const std::string& block, int layer)
+    {
+        addNorm(block + "ln1_post", m_config.norm, m_config.dModel,
+                [this, layer] { return m_weights.ln1Post<double>(layer); });
+        addNorm(block + "ln2_post", m_config.norm, m_config.dModel,
+                [this, layer] { return m_weights.ln2Post<double>(layer); });
+    }
+
     /// A tensor [heads, …] made of one matrix or vector per head. The heads of a layer are read once, for its first tensor,
     /// and forgotten with its last.
     void addHeads(std::string name, int layer, int heads, std::vector<std::int64_t> shape, bool last,
@@ -194,6 +213,10 @@ private:
         addHeads(kv + "b_K", layer, k, {r}, false, [](const Head& h) { return Matrix<Scalar>(h.b_K); });
         addHeads(kv + "b_V", layer, k, {r}, true, [](const Head& h) { return Matrix<Scalar>(h.b_V); });
         addVector(name + "b_O", d, [this, layer] { return m_weights.b_O<Scalar>(layer); });
+        if (m_config.qkNorm == NormKind::None)
+            return;
+        addQkNorm(name + "q_norm.w", [this, layer] { return m_weights.head<double>({layer, 0}).qNorm.w; });
+        addQkNorm(name + "k_norm.w", [this, layer] { return m_weights.head<double>({layer, 0}).kNorm.w; });
     }
 
     void addMlpPart(std::string name, std::vector<std::int64_t> shape, const MlpPointer& mlp, int layer,
@@ -352,6 +375,8 @@ Error aboutFolder(Error error, const fs::path& beside, const fs::path& folder)
 Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights, const fs::path& original,
                                         const fs::path& folder, ExistingFolder existing, const Task& task)
 {
+    if (std::string reason = whyNotTransformerLens(weights.config()); !reason.empty())
+        return Error{ErrorCode::Unsupported, std::move(reason)};
     if (const auto checked = checkTarget(original, folder, existing); !checked)
         return checked;
     std::error_code code;

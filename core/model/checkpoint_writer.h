@@ -21,11 +21,14 @@ enum class ExistingFolder {
 /// have parameters are written all, folded ones as identity; if none has, none. Grouped keys and values have an underscore.
 /// Everything is written beside `folder` and renamed: it appears complete or not at all.
 /// \param original folder of the model's files, for the tokenizer's
-/// Errors: InvalidArgument if `folder` is not empty, no folder, or `original` itself; Io; Cancelled.
+/// Errors: Unsupported if TransformerLens' keys cannot say what the model is (whyNotTransformerLens); InvalidArgument if `folder` is not empty, no folder, or `original` itself; Io; Cancelled.
 Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights,
                                         const std::filesystem::path& original,
                                         const std::filesystem::path& folder, ExistingFolder existing,
                                         const Task& task);
+
+/// Why TransformerLens' keys cannot say what this model does, a sentence; empty if they can.
+std::string whyNotTransformerLens(const ModelConfig& config);
 
 /// config.json of such a folder, indented.
 std::string transformerLensConfig(const ModelConfig& config);

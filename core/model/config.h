@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headwise {
 
@@ -22,15 +23,44 @@ enum class Activation {
     SoluLn, ///< x softmax(x) over d_mlp, then a LayerNorm over d_mlp (mlp.ln)
 };
 
+/// How the rotary frequencies differ from base^(−2i/dim): stretched for contexts longer than those of training.
+struct RotaryScaling {
+    enum class Kind {
+        None,
+        Linear, ///< all divided by `factor`
+        Llama3, ///< those of wavelengths beyond originalContext/lowFactor divided by `factor`, a ramp between
+        Yarn, ///< divided by `factor` from the pair that turns betaSlow times in originalContext, a ramp between
+        Divisors, ///< pair i divided by divisors[i] (longrope)
+    };
+    Kind kind = Kind::None;
+    double factor = 1;
+    double lowFactor = 1, highFactor = 4; ///< Llama3
+    double betaFast = 32, betaSlow = 1;   ///< Yarn
+    double originalContext = 0;           ///< Llama3, Yarn
+    std::vector<double> divisors;         ///< [dim/2]
+    double attentionFactor = 1;           ///< Factor of cosine and sine.
+
+    bool operator==(const RotaryScaling&) const = default;
+};
+
 /// Rotary position embedding of the first `dim` components of queries and keys.
-/// Pair i has angle position · base^(−2i/dim).
+/// Pair i has angle position · base^(−2i/dim), unless it is scaled.
 struct Rotary {
     int dim = 0;
     double base = 10000;
     bool adjacentPairs = false; ///< Pairs (2i, 2i+1); otherwise (i, i + dim/2).
+    RotaryScaling scaling = {};
 
     bool operator==(const Rotary&) const = default;
 };
+
+/// [dim/2], radians per position.
+/// Source: for llama3 and yarn, the functions of these names in Hugging Face's modeling_rope_utils.
+std::vector<double> rotaryFrequencies(const Rotary& rotary);
+
+/// [heads]: what a key's score loses per position between query and key (ALiBi).
+/// Source: Press, Smith, Lewis, "Train short, test long", section 3 and the authors' rule for other head counts.
+std::vector<double> alibiSlopes(int heads);
 
 /// What a model is, in our words: everything the forward pass and the circuits must know beside the weights.
 ///
@@ -55,12 +85,24 @@ struct ModelConfig {
     bool normHasParameters = true;            ///< False for LNPre and RMSPre.
     bool rmsUsesOffset = false;               ///< RMSNorm multiplies by 1 + w (Gemma).
     double normEps = 1e-5;
+    bool hasPreNorms = true;   ///< ln1 and ln2 exist; without, attention and MLP read the residual as it is.
+    bool hasPostNorms = false; ///< x + ln1_post(attention(…)), x + ln2_post(mlp(…)), of the kind `norm`.
+
+    double embeddingScale = 1; ///< Factor of the stored embedding on its way in (Gemma: √d_model).
+    NormKind embeddingNorm = NormKind::None; ///< Norm of the stored embedding (BLOOM).
 
     Positional positional = Positional::Learned;
-    Rotary rotary;               ///< Meaningful when positional is Rotary.
-    double attentionScale = 0;   ///< Factor of the scores, 1/√dHead unless the family says otherwise.
-    double attentionSoftCap = 0; ///< cap · tanh(score/cap) before the mask; 0: none.
-    double outputSoftCap = 0;    ///< The same on the logits; 0: none.
+    Rotary rotary;                   ///< Meaningful when positional is Rotary.
+    std::vector<Rotary> layerRotary; ///< [nLayers] where layers differ, dim 0: none; else empty.
+    double alibiScale = 1;           ///< Factor of the ALiBi slopes.
+    std::vector<int> windows;  ///< [nLayers]: a key is seen while query − key < window; 0 or empty: always.
+    double attentionScale = 0; ///< Factor of the scores, 1/√dHead unless the family says otherwise.
+    bool scaleByInverseLayer = false; ///< Scores of layer l are also divided by l + 1.
+    double attentionSoftCap = 0;      ///< cap · tanh(score/cap) before the mask; 0: none.
+    double outputSoftCap = 0;         ///< The same on the logits; 0: none.
+
+    NormKind qkNorm = NormKind::None; ///< Of queries and keys, before they are rotated; eps is normEps.
+    bool qkNormOverAllHeads = false;  ///< Its mean runs over the heads side by side, not over one.
 
     bool attentionOnly = false;
     bool gatedMlp = false; ///< (act(x W_gate + b_gate) ⊙ (x W_in + b_up) + b_in) W_out + b_out
@@ -75,8 +117,21 @@ struct ModelConfig {
     bool isFloat64 = false;      ///< The file's matrices are float64, and so is what `process` writes.
     std::optional<int> bosTokenId;
 
+    double attentionScaleOf(int layer) const
+    {
+        return attentionScale / (scaleByInverseLayer ? layer + 1 : 1);
+    }
+    int windowOf(int layer) const { return windows.empty() ? 0 : windows[static_cast<std::size_t>(layer)]; }
+    const Rotary& rotaryOf(int layer) const
+    {
+        return layerRotary.empty() ? rotary : layerRotary[static_cast<std::size_t>(layer)];
+    }
+
     bool operator==(const ModelConfig&) const = default;
 };
+
+/// What stands between this model's scores or outputs and its bare matrix products, a sentence each; empty for most.
+std::vector<std::string> circuitNotes(const ModelConfig& config);
 
 std::string_view positionalName(Positional positional); ///< "learned", "rotary", "alibi", "none", "other".
 

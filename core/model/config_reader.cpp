@@ -68,6 +68,17 @@ bool ConfigReader::isGiven(std::string_view name) const
     return found != m_config.end() && !found->is_null();
 }
 
+bool ConfigReader::isAbsent(std::string_view name) const
+{
+    return m_config.find(name) == m_config.end();
+}
+
+std::optional<bool> ConfigReader::optionalFlag(std::string_view name)
+{
+    const bool value = flag({name}, false);
+    return isGiven(name) ? std::optional<bool>(value) : std::nullopt;
+}
+
 const json* ConfigReader::find(Names names, std::string_view& used)
 {
     const json* value = nullptr;
@@ -248,11 +259,11 @@ Result<std::vector<std::string>> ConfigReader::finish() const
     for (const auto& [name, value] : m_config.items())
         if (!value.is_null() && !m_known.contains(name))
             unknown.push_back("'" + name + "'");
-    if (unknown.empty())
-        return std::vector<std::string>();
-    return std::vector<std::string>{"In " + file + (unknown.size() == 1 ? " the key " : " the keys ")
-                                    + listed(unknown) + (unknown.size() == 1 ? " is" : " are")
-                                    + " not known and ignored."};
+    std::vector<std::string> warnings = m_notes;
+    if (!unknown.empty())
+        warnings.push_back("In " + file + (unknown.size() == 1 ? " the key " : " the keys ") + listed(unknown)
+                           + (unknown.size() == 1 ? " is" : " are") + " not known and ignored.");
+    return warnings;
 }
 
 std::string listed(const std::vector<std::string>& names, std::string_view separator)

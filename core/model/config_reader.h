@@ -25,26 +25,29 @@ public:
 
     ConfigReader(const nlohmann::json& config, std::string_view file);
 
-    bool isGiven(std::string_view name) const; ///< Present and not null.
+    bool isGiven(std::string_view name) const;  ///< Present and not null.
+    bool isAbsent(std::string_view name) const; ///< Not even null.
     /// A number from 1 on; without a default a missing key is a fault.
     int size(Names names, std::optional<int> standard = std::nullopt);
     std::optional<int> optionalSize(Names names); ///< A number from 1 on, or nothing: absent, null, 0 and −1.
     std::optional<int> optionalId(Names names);   ///< A token id; of a list the first; −1 is nothing.
     double number(Names names, std::optional<double> standard);
     bool flag(Names names, bool standard);
+    std::optional<bool> optionalFlag(std::string_view name); ///< Nothing: absent or null.
     std::string text(Names names, std::string_view standard);
 
     /// The key must be absent, null or have one of these values (JSON texts: "false", "1.0"); anything else
     /// changes the function and is refused, named with its value.
     void onlySupports(std::string_view name, std::initializer_list<std::string_view> values);
     void refuse(std::string_view name, std::string_view explanation);
-    void contradiction(std::string sentence);             ///< A fault in the values themselves.
+    void contradiction(std::string sentence); ///< A fault in the values themselves.
+    void note(std::string sentence) { m_notes.push_back(std::move(sentence)); } ///< A warning.
     void ignore(std::span<const std::string_view> names); ///< Keys that cannot change the function.
 
     /// The model's activation by its name in Hugging Face's and TransformerLens' tables.
     Activation activation(Names names, std::string_view standard);
 
-    /// \returns a warning if there are keys that nobody read or ignored.
+    /// \returns the notes, and a warning if there are keys that nobody read or ignored.
     /// Errors: Corrupt for contradictions and missing keys (all listed), Unsupported for refusals (all listed).
     Result<std::vector<std::string>> finish() const;
 
@@ -58,6 +61,7 @@ private:
     std::vector<std::string> m_missing;
     std::vector<std::string> m_contradictions;
     std::vector<std::string> m_refusals;
+    std::vector<std::string> m_notes;
 };
 
 /// "'a', 'b', 'c'", the first six and how many more there are.

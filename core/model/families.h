@@ -13,6 +13,13 @@ namespace headwise {
 // The rows of the table of architectures, one file each; only architecture.cpp uses them.
 const Architecture& gpt2();
 const Architecture& llama();
+const Architecture& mistral();
+const Architecture& qwen2();
+const Architecture& qwen3();
+const Architecture& gptNeoX();
+const Architecture& gptNeo();
+const Architecture& gptJ();
+const Architecture& phi();
 const Architecture& transformerLens();
 
 /// The model_type a Hugging Face config means: of `architectures[0]` if we know it, else the key itself; "" if neither.

@@ -1,37 +1,19 @@
 #include "core/model/forward.h"
 
 #include "core/base/parallel.h"
+#include "core/model/attention_parts.h"
 #include "core/model/layer_parts.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 
 namespace headwise {
 
 namespace {
 
 constexpr Eigen::Index unembedBlock = 4096; // columns of W_U at a time
-
-/// Turns row p of queries or keys by the angles of position p.
-template <typename Scalar>
-void rotate(const Rotary& rotary, Matrix<Scalar>& heads)
-{
-    const int half = rotary.dim / 2;
-    for (Eigen::Index position = 0; position < heads.rows(); ++position) {
-        for (int i = 0; i < half; ++i) {
-            const double angle = static_cast<double>(position) * std::pow(rotary.base, -2.0 * i / rotary.dim);
-            const auto cosine = static_cast<Scalar>(std::cos(angle));
-            const auto sine = static_cast<Scalar>(std::sin(angle));
-            Scalar& a = heads(position, rotary.adjacentPairs ? 2 * i : i);
-            Scalar& b = heads(position, rotary.adjacentPairs ? 2 * i + 1 : i + half);
-            const Scalar turned = a * cosine - b * sine;
-            b = b * cosine + a * sine;
-            a = turned;
-        }
-    }
-}
 
 template <typename Scalar>
 void softCap(double cap, Matrix<Scalar>& x)
@@ -40,17 +22,43 @@ void softCap(double cap, Matrix<Scalar>& x)
         x = (x.array() / static_cast<Scalar>(cap)).tanh() * static_cast<Scalar>(cap);
 }
 
-/// Softmax of row i over the columns 0 … i, the largest score subtracted first; 0 after.
+/// Softmax of row i over the columns i − window + 1 … i (0 … i without a window), the largest score subtracted first;
+/// 0 elsewhere.
 template <typename Scalar>
-void causalSoftmax(Matrix<Scalar>& scores)
+void causalSoftmax(int window, Matrix<Scalar>& scores)
 {
     for (Eigen::Index query = 0; query < scores.rows(); ++query) {
-        auto seen = scores.row(query).head(query + 1);
+        const Eigen::Index first = window > 0 ? std::max<Eigen::Index>(0, query + 1 - window) : 0;
+        auto seen = scores.row(query).segment(first, query + 1 - first);
         seen = (seen.array() - seen.maxCoeff()).exp().eval();
         seen /= seen.sum();
+        scores.row(query).head(first).setZero();
         scores.row(query).tail(scores.cols() - query - 1).setZero();
     }
 }
+
+/// What all heads of a layer do alike.
+struct LayerPlan {
+    double scale = 1;
+    double softCap = 0;
+    int window = 0;
+    std::optional<Rotation> rotation;
+    std::vector<double> slopes; // [n_heads], ALiBi
+    SharedQkScale qkScale;
+
+    LayerPlan(const ModelConfig& config, int layer)
+        : scale(config.attentionScaleOf(layer))
+        , softCap(config.attentionSoftCap)
+        , window(config.windowOf(layer))
+    {
+        if (config.positional == Positional::Rotary)
+            rotation.emplace(config.rotaryOf(layer));
+        if (config.positional == Positional::Alibi)
+            slopes = alibiSlopes(config.nHeads);
+        for (double& slope : slopes)
+            slope *= config.alibiScale;
+    }
+};
 
 template <typename Scalar>
 struct HeadResult {
@@ -59,21 +67,30 @@ struct HeadResult {
 };
 
 template <typename Scalar>
-HeadResult<Scalar> runHead(const ModelConfig& config, const HeadWeights<Scalar>& head,
+void addDistances(double slope, Matrix<Scalar>& scores)
+{
+    for (Eigen::Index key = 0; key < scores.cols(); ++key)
+        for (Eigen::Index query = 0; query < scores.rows(); ++query)
+            scores(query, key) -= static_cast<Scalar>(slope * static_cast<double>(query - key));
+}
+
+template <typename Scalar>
+HeadResult<Scalar> runHead(const LayerPlan& plan, int index, const HeadWeights<Scalar>& head,
                            const Matrix<Scalar>& x)
 {
-    Matrix<Scalar> q = (x * head.W_Q).rowwise() + head.b_Q;
-    Matrix<Scalar> k = (x * head.W_K).rowwise() + head.b_K;
+    QueriesAndKeys<Scalar> qk = queriesAndKeys(head, plan.qkScale, x);
     const Matrix<Scalar> v = (x * head.W_V).rowwise() + head.b_V;
-    if (config.positional == Positional::Rotary) {
-        rotate(config.rotary, q);
-        rotate(config.rotary, k);
+    if (plan.rotation) {
+        plan.rotation->apply(qk.q);
+        plan.rotation->apply(qk.k);
     }
     HeadResult<Scalar> result;
-    result.pattern.noalias() = q * k.transpose();
-    result.pattern *= static_cast<Scalar>(config.attentionScale);
-    softCap(config.attentionSoftCap, result.pattern);
-    causalSoftmax(result.pattern);
+    result.pattern.noalias() = qk.q * qk.k.transpose();
+    result.pattern *= static_cast<Scalar>(plan.scale);
+    softCap(plan.softCap, result.pattern);
+    if (!plan.slopes.empty())
+        addDistances(plan.slopes[static_cast<std::size_t>(index)], result.pattern);
+    causalSoftmax(plan.window, result.pattern);
     const Matrix<Scalar> mixed = result.pattern * v;
     result.output.noalias() = mixed * head.W_O;
     return result;
@@ -110,6 +127,20 @@ Result<Matrix<Scalar>> unembed(const ProcessedWeights& weights, const Matrix<Sca
     return logits;
 }
 
+/// The residual stream after a layer. \param attention [n, d], what its heads and b_O give
+template <typename Scalar>
+Matrix<Scalar> nextResidual(const ProcessedWeights& weights, int layer, const Matrix<Scalar>& before,
+                            const Matrix<Scalar>& attention)
+{
+    const ModelConfig& config = weights.config();
+    Matrix<Scalar> x = before + normalized(weights.ln1Post<Scalar>(layer), attention);
+    if (config.attentionOnly)
+        return x;
+    const Matrix<Scalar> read = normalized(weights.ln2<Scalar>(layer), config.parallelBlocks ? before : x);
+    x += normalized(weights.ln2Post<Scalar>(layer), mlpOutput(weights.mlp<Scalar>(layer), config, read));
+    return x;
+}
+
 /// The whole pass but for the logits. The heads of a layer run side by side; their outputs are added in order, so the
 /// number of threads changes nothing.
 template <typename Scalar>
@@ -123,28 +154,28 @@ Result<ForwardResult<Scalar>> runLayers(const ProcessedWeights& weights, std::sp
     result.residuals.push_back(x);
     for (int layer = 0; layer < config.nLayers; ++layer) {
         const Matrix<Scalar> normed = normalized(weights.ln1<Scalar>(layer), x);
+        LayerPlan plan(config, layer);
+        plan.qkScale = sharedQkScale(weights, layer, normed);
         std::vector<HeadResult<Scalar>> heads(static_cast<std::size_t>(config.nHeads));
         const auto done = parallelFor(config.nHeads, quiet, "heads", [&](int head) -> Result<Done> {
             heads[static_cast<std::size_t>(head)] =
-                runHead(config, weights.head<Scalar>(HeadId{layer, head}), normed);
+                runHead(plan, head, weights.head<Scalar>(HeadId{layer, head}), normed);
             return Done{};
         });
         if (!done)
             return done.error();
 
-        const Matrix<Scalar> before = x;
+        Matrix<Scalar> attention = Matrix<Scalar>::Zero(x.rows(), x.cols());
         auto& patterns = result.patterns.emplace_back();
         auto& norms = result.outputNorms.emplace_back(config.nHeads, x.rows());
         for (int head = 0; head < config.nHeads; ++head) {
             HeadResult<Scalar>& one = heads[static_cast<std::size_t>(head)];
-            x += one.output;
+            attention += one.output;
             norms.row(head) = one.output.rowwise().norm().transpose();
             patterns.push_back(std::move(one.pattern));
         }
-        x.rowwise() += weights.b_O<Scalar>(layer);
-        if (!config.attentionOnly)
-            x += mlpOutput(weights.mlp<Scalar>(layer), config,
-                           normalized(weights.ln2<Scalar>(layer), config.parallelBlocks ? before : x));
+        attention.rowwise() += weights.b_O<Scalar>(layer);
+        x = nextResidual(weights, layer, x, attention);
         result.residuals.push_back(x);
         task.report(layer + 1, config.nLayers, "layers");
     }

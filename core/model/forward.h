@@ -14,7 +14,7 @@ struct ForwardResult {
     Matrix<Scalar> logits; ///< [n, d_vocab_out], soft-capped where the model is.
     /// [layer][head]: [n, n], row = query, column = key; 0 above the diagonal.
     std::vector<std::vector<Matrix<Scalar>>> patterns;
-    /// [layer]: [n_heads, n], ‖(Σ_j α_ij v_j) W_O‖₂ with b_V in v, without b_O.
+    /// [layer]: [n_heads, n], ‖(Σ_j α_ij v_j) W_O‖₂ with b_V in v, without b_O, before any post-norm.
     std::vector<Matrix<Scalar>> outputNorms;
     std::vector<Matrix<Scalar>> residuals; ///< [n_layers + 1]: [n, d], before each layer and after the last.
 };

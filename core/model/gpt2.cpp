@@ -37,7 +37,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     if (c.activation == Activation::SoluLn)
         reader.refuse("activation_function", "a GPT-2 has no norm inside its MLP");
 
-    reader.onlySupports("scale_attn_by_inverse_layer_idx", {"false"});
+    c.scaleByInverseLayer = reader.flag({"scale_attn_by_inverse_layer_idx"}, false);
     reader.onlySupports("add_cross_attention", {"false"});
     reader.onlySupports("is_encoder_decoder", {"false"});
     reader.onlySupports("pruned_heads", {"{}"});
@@ -127,12 +127,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
                 + "h.0.attn.c_attn.weight' is stored as [3·d_model, d_model], as nanoGPT "
                   "does; this version reads GPT-2 in Hugging Face's layout [d_model, 3·d_model] only."};
     book.addTiedEmbeddings(prefix + "wte.weight", "lm_head.weight");
-    const std::string positions = prefix + "wpe.weight";
-    const auto table = book.shapeOf(positions);
-    // A longer table is cut to the context the config speaks of.
-    const Eigen::Index rows = table.size() == 2 ? std::max<Eigen::Index>(table[0], config.nCtx) : config.nCtx;
-    if (book.require(positions, {rows, m}))
-        book.add(TensorKind::W_pos, 0, 0, positions, layout::plain(config.nCtx, m));
+    book.addPositions(prefix + "wpe.weight", 0);
     for (int layer = 0; layer < config.nLayers; ++layer)
         addLayer(book, prefix + "h." + std::to_string(layer) + ".", layer);
     book.requireVector(TensorKind::ln_final_w, 0, prefix + "ln_f.weight", m);
@@ -145,8 +140,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& gpt2()
 {
-    static constexpr Architecture row{"gpt2", [](const json& config) { return familyName(config) == "gpt2"; },
-                                      readConfig, load};
+    static constexpr Architecture row{"gpt2", nullptr, readConfig, load};
     return row;
 }
 

@@ -1,3 +1,4 @@
+#include "core/model/layer_parts.h"
 #include "core/model/processing_state.h"
 
 #include <algorithm>
@@ -15,7 +16,12 @@ constexpr Eigen::Index blockSize = 2048; // Tokens at a time: 12 MB in double at
 template <typename Scalar>
 Norm<Scalar> ProcessedWeights::State::finishNorm(const Norm<double>& original) const
 {
-    Norm<double> norm = remainingNorm(original, applied());
+    return finishKeptNorm<Scalar>(remainingNorm(original, applied()));
+}
+
+template <typename Scalar>
+Norm<Scalar> ProcessedWeights::State::finishKeptNorm(Norm<double> norm) const
+{
     const double offset =
         config.rmsUsesOffset && norm.kind == NormKind::Rms ? 1 : 0; // The file has w − offset.
     norm.w = finish<double>((norm.w.array() - offset).matrix()).array() + offset;
@@ -38,12 +44,25 @@ HeadWeights<double> ProcessedWeights::State::foldedHead(HeadId id) const
                              std::move(q.b),
                              std::move(k.b),
                              std::move(v.b),
-                             weights->read<double>(W_O, id.layer, id.head)};
+                             weights->read<double>(W_O, id.layer, id.head),
+                             {},
+                             {}};
+    const NormKind kind = config.qkNorm;
+    head.qNorm = readNorm(*weights, kind, q_norm_w, std::nullopt, id.layer, id.head);
+    head.kNorm = readNorm(*weights, kind, k_norm_w, std::nullopt, id.layer, kv);
     if (applied().foldValueBiases)
         head.b_V.setZero();
     if (applied().centerWritingWeights)
         centerRows(head.W_O);
     return head;
+}
+
+template <typename Scalar>
+HeadWeights<Scalar> ProcessedWeights::State::finishHead(const HeadWeights<double>& h) const
+{
+    return {finish<Scalar>(h.W_Q), finish<Scalar>(h.W_K),           finish<Scalar>(h.W_V),
+            finish<Scalar>(h.b_Q), finish<Scalar>(h.b_K),           finish<Scalar>(h.b_V),
+            finish<Scalar>(h.W_O), finishKeptNorm<Scalar>(h.qNorm), finishKeptNorm<Scalar>(h.kNorm)};
 }
 
 ProcessedWeights::ProcessedWeights(std::shared_ptr<const State> state)
@@ -80,9 +99,7 @@ HeadWeights<Scalar> ProcessedWeights::head(HeadId id) const
     assert(id.layer < s.config.nLayers && id.head < s.config.nHeads);
     const auto index = static_cast<std::size_t>(id.layer) * s.config.nHeads + id.head;
     const HeadWeights<double> h = s.refactored ? (*s.refactored)[index] : s.foldedHead(id);
-    return {s.finish<Scalar>(h.W_Q), s.finish<Scalar>(h.W_K), s.finish<Scalar>(h.W_V),
-            s.finish<Scalar>(h.b_Q), s.finish<Scalar>(h.b_K), s.finish<Scalar>(h.b_V),
-            s.finish<Scalar>(h.W_O)};
+    return s.finishHead<Scalar>(h);
 }
 
 template <typename Scalar>
@@ -140,39 +157,53 @@ Norm<Scalar> ProcessedWeights::ln2(int layer) const
 }
 
 template <typename Scalar>
+Norm<Scalar> ProcessedWeights::ln1Post(int layer) const
+{
+    return m_state->finishKeptNorm<Scalar>(m_state->norms.ln1Post[static_cast<std::size_t>(layer)]);
+}
+
+template <typename Scalar>
+Norm<Scalar> ProcessedWeights::ln2Post(int layer) const
+{
+    return m_state->finishKeptNorm<Scalar>(m_state->norms.ln2Post[static_cast<std::size_t>(layer)]);
+}
+
+template <typename Scalar>
 Norm<Scalar> ProcessedWeights::lnFinal() const
 {
     return m_state->finishNorm<Scalar>(m_state->norms.lnFinal);
 }
 
-namespace {
-
-/// Rows of an embedding, centred in double block by block so that no second whole copy in double stands beside it.
-template <typename Scalar, typename Finish>
-Matrix<Scalar> readCentred(const ModelWeights& weights, TensorKind kind, Eigen::Index first,
-                           Eigen::Index count, const Finish& finish)
+bool ProcessedWeights::State::keepsEmbedding() const
 {
-    Matrix<Scalar> out(count, weights.config().dModel);
-    for (Eigen::Index at = 0; at < count; at += blockSize) {
-        const Eigen::Index rows = std::min(blockSize, count - at);
-        Matrix<double> block = weights.readRows<double>(kind, first + at, rows);
-        centerRows(block);
-        out.middleRows(at, rows) = finish(block);
-    }
-    return out;
+    const ModelConfig& original = weights->config();
+    return !applied().centerWritingWeights && original.embeddingScale == 1
+        && original.embeddingNorm == NormKind::None;
 }
 
-} // namespace
+Matrix<double> ProcessedWeights::State::embeddingRows(Eigen::Index first, Eigen::Index count) const
+{
+    Matrix<double> rows = weights->readRows<double>(TensorKind::W_E, first, count);
+    rows *= weights->config().embeddingScale;
+    rows = normalized(norms.embedding, rows);
+    if (applied().centerWritingWeights)
+        centerRows(rows);
+    return rows;
+}
 
 template <typename Scalar>
 Matrix<Scalar> ProcessedWeights::W_E(Eigen::Index firstToken, Eigen::Index count) const
 {
     const State& s = *m_state;
-    if (!s.applied().centerWritingWeights)
-        return s.rounded ? s.finish<Scalar>(s.weights->readRows<double>(TensorKind::W_E, firstToken, count))
-                         : s.weights->readRows<Scalar>(TensorKind::W_E, firstToken, count);
-    return readCentred<Scalar>(*s.weights, TensorKind::W_E, firstToken, count,
-                               [&](const Matrix<double>& m) { return s.finish<Scalar>(m); });
+    if (s.keepsEmbedding() && !s.rounded)
+        return s.weights->readRows<Scalar>(TensorKind::W_E, firstToken, count);
+    // In double block by block, so that no second whole copy in double stands beside the result.
+    Matrix<Scalar> out(count, s.config.dModel);
+    for (Eigen::Index at = 0; at < count; at += blockSize) {
+        const Eigen::Index rows = std::min(blockSize, count - at);
+        out.middleRows(at, rows) = s.finish<Scalar>(s.embeddingRows(firstToken + at, rows));
+    }
+    return out;
 }
 
 template <typename Scalar>
@@ -181,11 +212,10 @@ Matrix<Scalar> ProcessedWeights::W_pos(Eigen::Index first, Eigen::Index count) c
     const State& s = *m_state;
     if (!s.weights->has(TensorKind::W_pos))
         return Matrix<Scalar>::Zero(count, s.config.dModel);
-    if (!s.applied().centerWritingWeights)
-        return s.rounded ? s.finish<Scalar>(s.weights->readRows<double>(TensorKind::W_pos, first, count))
-                         : s.weights->readRows<Scalar>(TensorKind::W_pos, first, count);
-    return readCentred<Scalar>(*s.weights, TensorKind::W_pos, first, count,
-                               [&](const Matrix<double>& m) { return s.finish<Scalar>(m); });
+    Matrix<double> rows = s.weights->readRows<double>(TensorKind::W_pos, first, count);
+    if (s.applied().centerWritingWeights)
+        centerRows(rows);
+    return s.finish<Scalar>(rows);
 }
 
 template <typename Scalar>
@@ -217,6 +247,8 @@ RowVector<Scalar> ProcessedWeights::b_U(Eigen::Index firstToken, Eigen::Index co
     template MlpWeights<Scalar> ProcessedWeights::mlp(int) const;                                            \
     template Norm<Scalar> ProcessedWeights::ln1(int) const;                                                  \
     template Norm<Scalar> ProcessedWeights::ln2(int) const;                                                  \
+    template Norm<Scalar> ProcessedWeights::ln1Post(int) const;                                              \
+    template Norm<Scalar> ProcessedWeights::ln2Post(int) const;                                              \
     template Norm<Scalar> ProcessedWeights::lnFinal() const;                                                 \
     template Matrix<Scalar> ProcessedWeights::W_E(Eigen::Index, Eigen::Index) const;                         \
     template Matrix<Scalar> ProcessedWeights::W_pos(Eigen::Index, Eigen::Index) const;                       \

@@ -22,10 +22,14 @@ ModelConfig processedConfig(const ModelConfig& original, const Processing& appli
         };
         config.normHasParameters = std::ranges::any_of(norms.ln1, hasBias)
             || std::ranges::any_of(norms.ln2, hasBias) || std::ranges::any_of(norms.mlpLn, hasBias)
-            || hasBias(norms.lnFinal);
+            || hasBias(norms.lnFinal) || original.hasPostNorms;
         config.rmsUsesOffset = false;
     }
-    if (applied.foldLayerNorm || applied.centerWritingWeights || applied.centerUnembed)
+    // ProcessedWeights::W_E gives what enters the residual stream.
+    const bool isRewritten = config.embeddingScale != 1 || config.embeddingNorm != NormKind::None;
+    config.embeddingScale = 1;
+    config.embeddingNorm = NormKind::None;
+    if (applied.foldLayerNorm || applied.centerWritingWeights || applied.centerUnembed || isRewritten)
         config.tiedEmbeddings = false;
     if (applied.refactorAttention)
         config.nKvHeads = config.nHeads;

@@ -73,9 +73,10 @@ struct Norm {
 /// One query head, with K and V of its group.
 template <typename Scalar>
 struct HeadWeights {
-    Matrix<Scalar> W_Q, W_K, W_V;    // [d, r]
-    RowVector<Scalar> b_Q, b_K, b_V; // [r], zeros if absent
-    Matrix<Scalar> W_O;              // [r, d]
+    Matrix<Scalar> W_Q, W_K, W_V;        // [d, r]
+    RowVector<Scalar> b_Q, b_K, b_V;     // [r], zeros if absent
+    Matrix<Scalar> W_O;                  // [r, d]
+    Norm<Scalar> qNorm = {}, kNorm = {}; // over r, or with the mean over all heads (qkNormOverAllHeads)
 };
 
 template <typename Scalar>
@@ -111,10 +112,15 @@ public:
     template <typename Scalar>
     Norm<Scalar> ln2(int layer) const; ///< The layer's ln1 where parallel blocks share it.
     template <typename Scalar>
+    Norm<Scalar> ln1Post(int layer) const; ///< Of kind None where the model has none; never folded.
+    template <typename Scalar>
+    Norm<Scalar> ln2Post(int layer) const;
+    template <typename Scalar>
     Norm<Scalar> lnFinal() const;
 
+    /// [count, d], what enters the residual stream: scaled and normalised where the model does.
     template <typename Scalar>
-    Matrix<Scalar> W_E(Eigen::Index firstToken, Eigen::Index count) const; ///< [count, d]
+    Matrix<Scalar> W_E(Eigen::Index firstToken, Eigen::Index count) const;
     template <typename Scalar>
     Matrix<Scalar> W_pos(Eigen::Index first,
                          Eigen::Index count) const; ///< [count, d]; learned positions only

@@ -11,20 +11,6 @@ namespace {
 /// Why a step would change this model's function; nothing if it keeps it.
 using Obstacle = std::optional<std::string>;
 
-Norm<double> readNorm(const ModelWeights& weights, NormKind kind, TensorKind w, TensorKind b, int layer)
-{
-    Norm<double> norm{kind, weights.config().normEps, {}, {}};
-    if (kind == NormKind::None)
-        return norm;
-    if (weights.has(w, layer))
-        norm.w = weights.read<double>(w, layer);
-    if (kind == NormKind::Rms && weights.config().rmsUsesOffset && norm.w.size() > 0)
-        norm.w.array() += 1;
-    if (weights.has(b, layer))
-        norm.b = weights.read<double>(b, layer);
-    return norm;
-}
-
 /// The norms that have a bias and a zero in w where the bias is not zero: β/w does not exist there.
 bool losesItsBias(const Norm<double>& norm)
 {
@@ -62,8 +48,11 @@ Obstacle centerWritingObstacle(const ModelConfig& config)
             return fmt::format("{} missing, so the mean of the residual stream reaches what reads it", which);
         return std::nullopt;
     };
-    if (const Obstacle obstacle = seesMean("the norm of the layers is", config.norm))
+    const NormKind pre = config.hasPreNorms ? config.norm : NormKind::None;
+    if (const Obstacle obstacle = seesMean("the norm of the layers is", pre))
         return obstacle;
+    if (config.hasPostNorms)
+        return "the norms behind attention and MLP give what is added a mean of their own";
     return seesMean("the final norm is", config.finalNorm);
 }
 
@@ -79,6 +68,9 @@ Obstacle refactorObstacle(const ModelConfig& config)
 {
     if (config.positional == Positional::Rotary)
         return "rotary positions stand between W_Q and W_K, so their product alone does not give the scores";
+    if (config.qkNorm != NormKind::None)
+        return "queries and keys are normalised, so the product of W_Q and W_K alone does not give the "
+               "scores";
     return std::nullopt;
 }
 
@@ -113,20 +105,40 @@ private:
 
 } // namespace
 
+Norm<double> readNorm(const ModelWeights& weights, NormKind kind, TensorKind w, std::optional<TensorKind> b,
+                      int layer, int head)
+{
+    Norm<double> norm{kind, weights.config().normEps, {}, {}};
+    if (kind == NormKind::None)
+        return norm;
+    if (weights.has(w, layer, head))
+        norm.w = weights.read<double>(w, layer, head);
+    if (kind == NormKind::Rms && weights.config().rmsUsesOffset && norm.w.size() > 0)
+        norm.w.array() += 1;
+    if (b && weights.has(*b, layer, head))
+        norm.b = weights.read<double>(*b, layer, head);
+    return norm;
+}
+
 OriginalNorms readNorms(const ModelWeights& weights)
 {
     using enum TensorKind;
     const ModelConfig& config = weights.config();
     OriginalNorms norms;
+    const NormKind pre = config.hasPreNorms ? config.norm : NormKind::None;
+    const NormKind post = config.hasPostNorms ? config.norm : NormKind::None;
     for (int layer = 0; layer < config.nLayers; ++layer) {
-        norms.ln1.push_back(readNorm(weights, config.norm, ln1_w, ln1_b, layer));
+        norms.ln1Post.push_back(readNorm(weights, post, ln1_post_w, ln1_post_b, layer));
+        norms.ln2Post.push_back(readNorm(weights, post, ln2_post_w, ln2_post_b, layer));
+        norms.ln1.push_back(readNorm(weights, pre, ln1_w, ln1_b, layer));
         const bool shared = config.parallelBlocks && !weights.has(ln2_w, layer) && !weights.has(ln2_b, layer);
-        norms.ln2.push_back(shared ? norms.ln1.back() : readNorm(weights, config.norm, ln2_w, ln2_b, layer));
+        norms.ln2.push_back(shared ? norms.ln1.back() : readNorm(weights, pre, ln2_w, ln2_b, layer));
         const bool solu = config.activation == Activation::SoluLn && !config.attentionOnly;
         norms.mlpLn.push_back(
             readNorm(weights, solu ? NormKind::LayerNorm : NormKind::None, mlp_ln_w, mlp_ln_b, layer));
     }
     norms.lnFinal = readNorm(weights, config.finalNorm, ln_final_w, ln_final_b, 0);
+    norms.embedding = readNorm(weights, config.embeddingNorm, ln_embed_w, ln_embed_b, 0);
     return norms;
 }
 

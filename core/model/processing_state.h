@@ -2,17 +2,24 @@
 
 #include "core/model/processing.h"
 
+#include <optional>
+
 namespace headwise {
 
 // What processing.cpp, processed_weights.cpp, processing_plan.cpp and refactoring.cpp share; nobody else includes it.
 
 /// The norms of a model as they are in the file, w being the effective factor (1 + w where there is an offset).
 struct OriginalNorms {
-    std::vector<Norm<double>> ln1;   ///< [n_layers]
-    std::vector<Norm<double>> ln2;   ///< [n_layers], ln1's where parallel blocks share it
-    std::vector<Norm<double>> mlpLn; ///< [n_layers], solu_ln only
-    Norm<double> lnFinal;
+    std::vector<Norm<double>> ln1;              ///< [n_layers]
+    std::vector<Norm<double>> ln2;              ///< [n_layers], ln1's where parallel blocks share it
+    std::vector<Norm<double>> mlpLn;            ///< [n_layers], solu_ln only
+    std::vector<Norm<double>> ln1Post, ln2Post; ///< [n_layers]
+    Norm<double> lnFinal, embedding;
 };
+
+/// The norm as it is in the file; what is absent there is empty.
+Norm<double> readNorm(const ModelWeights& weights, NormKind kind, TensorKind w, std::optional<TensorKind> b,
+                      int layer, int head = 0);
 
 OriginalNorms readNorms(const ModelWeights& weights);
 
@@ -59,7 +66,13 @@ struct ProcessedWeights::State {
         return Result(m.template cast<Scalar>());
     }
     template <typename Scalar>
-    Norm<Scalar> finishNorm(const Norm<double>& original) const;
+    Norm<Scalar> finishNorm(const Norm<double>& original) const; ///< Of one that is folded if norms are.
+    template <typename Scalar>
+    Norm<Scalar> finishKeptNorm(Norm<double> norm) const; ///< Of one that never is.
+    template <typename Scalar>
+    HeadWeights<Scalar> finishHead(const HeadWeights<double>& head) const;
+    bool keepsEmbedding() const; ///< W_E is what the file has.
+    Matrix<double> embeddingRows(Eigen::Index first, Eigen::Index count) const;
 
     HeadWeights<double> foldedHead(HeadId id) const;
     RowVector<double> foldedAttentionBias(int layer) const;

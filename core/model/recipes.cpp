@@ -134,6 +134,15 @@ void RecipeBook::addTiedEmbeddings(const std::string& embedding, const std::stri
         checkTie(embedding, output);
 }
 
+void RecipeBook::addPositions(const std::string& name, Eigen::Index skipped)
+{
+    const Eigen::Index width = m_config.dModel, needed = m_config.nCtx + skipped;
+    const auto table = shapeOf(name);
+    const Eigen::Index rows = table.size() == 2 ? std::max(table[0], needed) : needed;
+    if (require(name, {rows, width}))
+        add(TensorKind::W_pos, 0, 0, name, {skipped * width, m_config.nCtx, width, width, 1});
+}
+
 void RecipeBook::checkTie(const std::string& embedding, const std::string& output)
 {
     // A sample of rows, so that opening a model reads next to nothing. Nothing but a warning and the count of

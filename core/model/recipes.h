@@ -66,6 +66,10 @@ public:
     /// embedding from `output` if it alone is stored.
     void addTiedEmbeddings(const std::string& embedding, const std::string& output);
 
+    /// W_pos [n_ctx, d_model] from a table that begins with `skipped` rows of something else; a longer one is cut to the
+    /// context the config speaks of.
+    void addPositions(const std::string& name, Eigen::Index skipped);
+
     /// Errors: NotFound, Corrupt, Unsupported (tensors nobody asked for), in this order.
     Result<ModelWeights> finish();
 

@@ -67,13 +67,43 @@ void readPositions(ModelConfig& c, ConfigReader& reader)
         c.positional = Positional::Rotary;
     else if (type == "none")
         c.positional = Positional::None;
+    else if (type == "alibi")
+        c.positional = Positional::Alibi;
     else
-        reader.refuse("positional_embedding_type", "standard, rotary or none");
+        reader.refuse("positional_embedding_type", "standard, rotary, alibi or none");
     c.rotary.dim = reader.optionalSize({"rotary_dim"}).value_or(c.dHead);
     c.rotary.base = reader.number({"rotary_base"}, 10000);
     c.rotary.adjacentPairs = reader.flag({"rotary_adjacent_pairs"}, false);
+    const bool isScaled = reader.flag({"use_NTK_by_parts_rope"}, false);
+    const RotaryScaling scaling{.kind = RotaryScaling::Kind::Llama3,
+                                .factor = reader.number({"NTK_by_parts_factor"}, 8),
+                                .lowFactor = reader.number({"NTK_by_parts_low_freq_factor"}, 1),
+                                .highFactor = reader.number({"NTK_by_parts_high_freq_factor"}, 4),
+                                .originalContext = reader.number({"NTK_original_ctx_len"}, 8192),
+                                .divisors = {}};
+    if (isScaled)
+        c.rotary.scaling = scaling;
     if (c.positional != Positional::Rotary)
         c.rotary = {};
+}
+
+/// attn_types names the layers that look back no further than window_size.
+void readWindows(ModelConfig& c, const json& config, ConfigReader& reader)
+{
+    const bool isLocal = reader.flag({"use_local_attn"}, false);
+    const int window = reader.optionalSize({"window_size"}).value_or(0);
+    static constexpr std::string_view names[] = {"attn_types"};
+    reader.ignore(names);
+    if (!isLocal)
+        return;
+    const json types = config.value("attn_types", json());
+    const auto isKnown = [](const json& type) { return type == "local" || type == "global"; };
+    if (window == 0 || !types.is_array() || types.size() != static_cast<std::size_t>(c.nLayers)
+        || !std::all_of(types.begin(), types.end(), isKnown))
+        return reader.refuse("use_local_attn",
+                             "with a window_size, and local or global in attn_types for each layer");
+    for (const json& type : types)
+        c.windows.push_back(type == "local" ? window : 0);
 }
 
 void readScores(ModelConfig& c, ConfigReader& reader)
@@ -84,6 +114,11 @@ void readScores(ModelConfig& c, ConfigReader& reader)
     c.attentionScale = divisor > 0 ? 1 / divisor : 1 / std::sqrt(c.dHead);
     if (!reader.flag({"use_attn_scale"}, true))
         c.attentionScale = 1;
+    c.scaleByInverseLayer = reader.flag({"scale_attn_by_inverse_layer_idx"}, false);
+    c.qkNorm = reader.flag({"use_qk_norm"}, false) ? NormKind::Rms : NormKind::None;
+    c.hasPostNorms = reader.flag({"use_normalization_before_and_after"}, false);
+    if (c.hasPostNorms && c.norm != NormKind::Rms)
+        reader.refuse("use_normalization_before_and_after", "with an RMSNorm that keeps its weights");
     c.attentionSoftCap = std::max(0.0, reader.number({"attn_scores_soft_cap"}, 0));
     c.outputSoftCap = std::max(0.0, reader.number({"output_logits_soft_cap"}, 0));
 }
@@ -104,12 +139,10 @@ void readMlp(ModelConfig& c, ConfigReader& reader)
 }
 
 /// Every other key of a HookedTransformerConfig: those that change the function must be as if they were absent.
-void readTheRest(const json& config, ConfigReader& reader)
+void readTheRest(ConfigReader& reader)
 {
-    for (const std::string_view off :
-         {"use_local_attn", "scale_attn_by_inverse_layer_idx", "use_qk_norm",
-          "use_normalization_before_and_after", "post_embedding_ln", "use_NTK_by_parts_rope", "use_yarn_rope",
-          "load_in_4bit", "load_in_8bit", "shortformer_pos", "skipless"})
+    for (const std::string_view off : {"post_embedding_ln", "use_yarn_rope", "load_in_4bit", "load_in_8bit",
+                                       "shortformer_pos", "skipless"})
         reader.onlySupports(off, {"false"});
     reader.onlySupports("attention_dir", {"\"causal\""});
     reader.onlySupports("num_experts", {"0"});
@@ -120,10 +153,6 @@ void readTheRest(const json& config, ConfigReader& reader)
     const std::string original = reader.text({"original_architecture"}, "");
     if (original.starts_with("Olmo2") || original.starts_with("Olmo3"))
         reader.refuse("original_architecture", "TransformerLens puts this family's norms behind its blocks");
-    if (config.value("use_local_attn", json(false)) != json(true)) {
-        static constexpr std::string_view windows[] = {"window_size", "attn_types"};
-        reader.ignore(windows);
-    }
     static constexpr std::string_view harmless[] = {
         // names, origin and training
         "architecture", "from_checkpoint", "checkpoint_index", "checkpoint_label_type", "checkpoint_value",
@@ -138,9 +167,8 @@ void readTheRest(const json& config, ConfigReader& reader)
         "model_type",
         // parameters of what is refused above when it is switched on
         "experts_per_token", "relative_attention_max_distance", "relative_attention_num_buckets",
-        "decoder_start_token_id", "NTK_by_parts_low_freq_factor", "NTK_by_parts_high_freq_factor",
-        "NTK_by_parts_factor", "NTK_original_ctx_len", "yarn_factor", "yarn_attention_factor",
-        "yarn_beta_fast", "yarn_beta_slow", "yarn_original_max_position_embeddings"};
+        "decoder_start_token_id", "yarn_factor", "yarn_attention_factor", "yarn_beta_fast", "yarn_beta_slow",
+        "yarn_original_max_position_embeddings"};
     reader.ignore(harmless);
 }
 
@@ -157,7 +185,8 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     readMlp(c, reader);
     c.tiedEmbeddings = reader.flag({"tie_word_embeddings"}, false);
     c.bosTokenId = reader.optionalId({"bos_token_id"});
-    readTheRest(config, reader);
+    readWindows(c, config, reader);
+    readTheRest(reader);
     Result<std::vector<std::string>> warnings = reader.finish();
     if (!warnings)
         return warnings.error();
@@ -196,6 +225,15 @@ void addHeadBiases(RecipeBook& book, const std::string& name, int layer, int hea
             book.add(kind, layer, head, name, layout::part(head * h, h));
 }
 
+/// One weight for all heads.
+void addQkNorm(RecipeBook& book, const std::string& name, int layer, int heads, TensorKind kind)
+{
+    const Eigen::Index h = book.config().dHead;
+    if (book.require(name, {h}))
+        for (int head = 0; head < heads; ++head)
+            book.add(kind, layer, head, name, layout::part(0, h));
+}
+
 void addAttention(RecipeBook& book, const std::string& attention, int layer)
 {
     const ModelConfig& c = book.config();
@@ -212,6 +250,10 @@ void addAttention(RecipeBook& book, const std::string& attention, int layer)
     addHeadBiases(book, grouped("b_K"), layer, c.nKvHeads, TensorKind::b_K);
     addHeadBiases(book, grouped("b_V"), layer, c.nKvHeads, TensorKind::b_V);
     book.acceptVector(TensorKind::b_O, layer, attention + "b_O", m);
+    if (c.qkNorm != NormKind::None) {
+        addQkNorm(book, attention + "q_norm.w", layer, c.nHeads, TensorKind::q_norm_w);
+        addQkNorm(book, attention + "k_norm.w", layer, c.nKvHeads, TensorKind::k_norm_w);
+    }
 }
 
 void addMatrix(RecipeBook& book, const std::string& name, int layer, TensorKind kind, Eigen::Index rows,
@@ -251,6 +293,10 @@ void addLayer(RecipeBook& book, const std::string& block, int layer)
     const ModelConfig& c = book.config();
     addNorm(book, block + "ln1", layer, c.norm, TensorKind::ln1_w, TensorKind::ln1_b);
     addAttention(book, block + "attn.", layer);
+    if (c.hasPostNorms) {
+        addNorm(book, block + "ln1_post", layer, c.norm, TensorKind::ln1_post_w, TensorKind::ln1_post_b);
+        addNorm(book, block + "ln2_post", layer, c.norm, TensorKind::ln2_post_w, TensorKind::ln2_post_b);
+    }
     if (c.attentionOnly)
         return;
     // A parallel block may have one norm for both its halves.

@@ -44,6 +44,14 @@ enum class TensorKind {
     mlp_ln_b,   ///< [1, f], solu_ln only
     ln_final_w, ///< [1, d]
     ln_final_b, ///< [1, d]
+    ln1_post_w, ///< [1, d], on what attention writes
+    ln1_post_b, ///< [1, d]
+    ln2_post_w, ///< [1, d], on what the MLP writes
+    ln2_post_b, ///< [1, d]
+    q_norm_w,   ///< [1, r], one per query head
+    k_norm_w,   ///< [1, r], one per key/value head
+    ln_embed_w, ///< [1, d], on the stored embedding
+    ln_embed_b, ///< [1, d]
     W_U,        ///< [d, V]
     b_U,        ///< [1, V]
 };
@@ -69,7 +77,7 @@ public:
     ModelWeights withConfig(ModelConfig config) const;
 
     /// \param layer 0 for tensors that exist once per model
-    /// \param head  query head for W_Q, b_Q, W_O; key/value head for W_K, W_V, b_K, b_V; 0 otherwise
+    /// \param head  query head for W_Q, b_Q, W_O, q_norm_w; key/value head for W_K, W_V, b_K, b_V, k_norm_w; 0 otherwise
     void add(TensorKind kind, int layer, int head, const TensorView& view);
 
     bool has(TensorKind kind, int layer = 0, int head = 0) const;

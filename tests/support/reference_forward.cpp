@@ -1,7 +1,7 @@
 // The reference: everything in one file, plain loops, double, no core, no linear algebra library.
 // Row vectors: y = x W + b.
 
-#include "tests/support/reference_forward.h"
+#include "tests/support/reference_model.h"
 
 #include <QFile>
 #include <QJsonArray>
@@ -18,11 +18,9 @@
 
 namespace headwise::test {
 
-namespace {
+using namespace reference;
 
-using Vector = std::vector<double>;
-using Rows = std::vector<Vector>;
-using Tensors = std::map<std::string, StoredTensor>;
+namespace {
 
 QByteArray readBytes(const std::filesystem::path& path)
 {
@@ -99,81 +97,9 @@ void readFile(const std::filesystem::path& path, Tensors& tensors)
     }
 }
 
-// --- the model, one plain struct ------------------------------------------------------------------------------------
+} // namespace
 
-struct Linear {
-    std::size_t in = 0;
-    std::size_t out = 0;
-    Vector w; // [in, out]
-    Vector b; // [out], or empty
-};
-
-enum class NormKind { None, Layer, Rms };
-
-struct Norm {
-    NormKind kind = NormKind::None;
-    double eps = 1e-5;
-    Vector w;            // empty: ones
-    Vector b;            // empty: zeros
-    bool offset = false; ///< multiply by 1 + w
-};
-
-struct Block {
-    Norm ln1, ln2;
-    Linear q, k, v, o; // heads side by side: [d_model, n·h], [d_model, k·h] twice, [n·h, d_model]
-    double scale = 1;
-    bool hasMlp = true;
-    std::optional<Linear> gate;
-    Linear up, down;     // [d_model, d_mlp], [d_mlp, d_model]
-    Vector afterProduct; // [d_mlp], TransformerLens' b_in of a gated MLP; or empty
-    std::optional<Norm> activationNorm;
-};
-
-struct Model {
-    std::size_t heads = 0, kvHeads = 0, dHead = 0;
-    Rows embedding; // [d_vocab, d_model]
-    Rows positions; // [n_ctx, d_model], or empty
-    std::size_t rotaryDim = 0;
-    double rotaryBase = 10000;
-    bool rotaryAdjacent = false;
-    bool parallel = false;
-    double scoreCap = 0, logitCap = 0; ///< 0: none
-    std::string activation;
-    std::vector<Block> blocks;
-    Norm lnFinal;
-    Linear unembed;
-};
-
-struct Source {
-    QJsonObject config;
-    Tensors tensors;
-
-    bool has(const std::string& name) const { return tensors.contains(name); }
-    const StoredTensor& at(const std::string& name) const
-    {
-        const auto found = tensors.find(name);
-        if (found == tensors.end())
-            qFatal("the reference misses tensor %s", name.c_str());
-        return found->second;
-    }
-    Vector values(const std::string& name) const { return has(name) ? at(name).values : Vector{}; }
-    double number(const char* key, double absent) const
-    {
-        return config[QLatin1String(key)].toDouble(absent);
-    }
-    std::size_t size(const char* key) const
-    {
-        return static_cast<std::size_t>(config[QLatin1String(key)].toInteger());
-    }
-    bool flag(const char* key, bool absent = false) const
-    {
-        return config[QLatin1String(key)].toBool(absent);
-    }
-    std::string text(const char* key, const char* absent = "") const
-    {
-        return config[QLatin1String(key)].toString(QLatin1String(absent)).toStdString();
-    }
-};
+namespace reference {
 
 Rows rowsOf(const StoredTensor& tensor)
 {
@@ -212,6 +138,39 @@ Linear outIn(const StoredTensor& weight, const Vector& bias)
     return linear;
 }
 
+Norm layerNorm(const Source& source, const std::string& name, double eps)
+{
+    return {NormKind::Layer, eps, source.at(name + ".weight").values, source.at(name + ".bias").values};
+}
+
+Vector normalize(const Norm& norm, Vector x)
+{
+    if (norm.kind == NormKind::None)
+        return x;
+    const auto count = static_cast<double>(x.size());
+    double mean = 0;
+    for (const double value : x)
+        mean += value / count;
+    if (norm.kind == NormKind::Layer)
+        for (double& value : x)
+            value -= mean;
+    double square = 0;
+    for (const double value : x)
+        square += value * value / count;
+    for (std::size_t a = 0; a < x.size(); ++a) {
+        x[a] /= std::sqrt(square + norm.eps);
+        if (!norm.w.empty())
+            x[a] *= norm.offset ? 1 + norm.w[a] : norm.w[a];
+        if (!norm.b.empty())
+            x[a] += norm.b[a];
+    }
+    return x;
+}
+
+} // namespace reference
+
+namespace {
+
 /// The heads [n, d_model, d_head] put side by side.
 Linear sideBySide(const StoredTensor& weight, const Vector& bias)
 {
@@ -231,12 +190,7 @@ Linear stacked(const StoredTensor& weight, const Vector& bias)
     return {weight.shape[0] * weight.shape[1], weight.shape[2], weight.values, bias};
 }
 
-// --- the three families ---------------------------------------------------------------------------------------------
-
-Norm layerNorm(const Source& source, const std::string& name, double eps)
-{
-    return {NormKind::Layer, eps, source.at(name + ".weight").values, source.at(name + ".bias").values};
-}
+// --- the first three families ---------------------------------------------------------------------------------------------
 
 Model readGpt2(const Source& source)
 {
@@ -292,6 +246,7 @@ Model readLlama(const Source& source)
     model.embedding = rowsOf(source.at("model.embed_tokens.weight"));
     model.rotaryDim = model.dHead;
     model.rotaryBase = source.number("rope_theta", 10000);
+    model.rope = scaledRope(source, model);
     model.activation = source.text("hidden_act", "silu");
     for (std::size_t layer = 0; layer < source.size("num_hidden_layers"); ++layer) {
         const std::string l = "model.layers." + std::to_string(layer) + ".";
@@ -367,6 +322,24 @@ Block readTransformerLensBlock(const Source& source, const Model& model, std::si
         block.scale /= divisor > 0 ? divisor : std::sqrt(static_cast<double>(model.dHead));
     if (source.flag("scale_attn_by_inverse_layer_idx"))
         block.scale /= static_cast<double>(layer + 1);
+    if (source.flag("use_local_attn")
+        && source.config["attn_types"].toArray()[static_cast<qsizetype>(layer)] == "local")
+        block.window = source.size("window_size");
+    const auto headNorm = [&](const std::string& name) {
+        return Norm{NormKind::Rms,
+                    source.number("eps", 1e-5),
+                    source.at(b + "attn." + name + ".w").values,
+                    {},
+                    source.flag("rmsnorm_uses_offset")};
+    };
+    if (source.flag("use_qk_norm")) {
+        block.qNorm = headNorm("q_norm");
+        block.kNorm = headNorm("k_norm");
+    }
+    if (source.flag("use_normalization_before_and_after")) {
+        block.ln1Post = norm("ln1_post");
+        block.ln2Post = norm("ln2_post");
+    }
     block.hasMlp = !source.flag("attn_only");
     if (block.hasMlp)
         readTransformerLensMlp(source, b + "mlp.", block);
@@ -386,10 +359,17 @@ Model readTransformerLens(const Source& source)
         model.positions = rowsOf(source.at("pos_embed.W_pos"));
     else if (positional == "rotary")
         model.rotaryDim = source.config["rotary_dim"].isDouble() ? source.size("rotary_dim") : model.dHead;
+    else if (positional == "alibi")
+        model.slopes = alibiSlopes(model.heads);
     else if (positional != "none")
         qFatal("the reference does not know positional_embedding_type %s", positional.c_str());
     model.rotaryBase = source.number("rotary_base", 10000);
     model.rotaryAdjacent = source.flag("rotary_adjacent_pairs");
+    if (source.flag("use_NTK_by_parts_rope"))
+        model.rope = llama3Rope(model.rotaryDim, model.rotaryBase, source.number("NTK_by_parts_factor", 8),
+                                source.number("NTK_by_parts_low_freq_factor", 1),
+                                source.number("NTK_by_parts_high_freq_factor", 4),
+                                source.number("NTK_original_ctx_len", 8192));
     model.parallel = source.flag("parallel_attn_mlp");
     model.scoreCap = std::max(0.0, source.number("attn_scores_soft_cap", 0));
     model.logitCap = std::max(0.0, source.number("output_logits_soft_cap", 0));
@@ -415,7 +395,9 @@ void plant(Fault fault, Model& model)
         if (fault == Fault::GateAndUpSwapped && block.gate)
             std::swap(*block.gate, block.up);
         if (fault == Fault::MissingOnePlusW)
-            block.ln1.offset = block.ln2.offset = false;
+            for (Norm* norm :
+                 {&block.ln1, &block.ln2, &block.ln1Post, &block.ln2Post, &block.qNorm, &block.kNorm})
+                norm->offset = false;
         if (fault == Fault::TransposedProjection) {
             const Vector w = block.o.w;
             for (std::size_t a = 0; a < block.o.in; ++a)
@@ -434,30 +416,6 @@ Vector linear(const Linear& linear, const Vector& x)
         for (std::size_t j = 0; j < linear.out; ++j)
             y[j] += x[a] * linear.w[a * linear.out + j];
     return y;
-}
-
-Vector normalize(const Norm& norm, Vector x)
-{
-    if (norm.kind == NormKind::None)
-        return x;
-    const auto count = static_cast<double>(x.size());
-    double mean = 0;
-    for (const double value : x)
-        mean += value / count;
-    if (norm.kind == NormKind::Layer)
-        for (double& value : x)
-            value -= mean;
-    double square = 0;
-    for (const double value : x)
-        square += value * value / count;
-    for (std::size_t a = 0; a < x.size(); ++a) {
-        x[a] /= std::sqrt(square + norm.eps);
-        if (!norm.w.empty())
-            x[a] *= norm.offset ? 1 + norm.w[a] : norm.w[a];
-        if (!norm.b.empty())
-            x[a] += norm.b[a];
-    }
-    return x;
 }
 
 Vector activate(const std::string& name, Vector x)
@@ -486,20 +444,44 @@ Vector activate(const std::string& name, Vector x)
     return x;
 }
 
-void rotate(const Model& model, Vector& heads, std::size_t position)
+Rope plainRope(const Model& model)
 {
-    const std::size_t half = model.rotaryDim / 2;
+    Rope rope;
+    for (std::size_t i = 0; i < model.rotaryDim / 2; ++i)
+        rope.frequencies.push_back(
+            std::pow(model.rotaryBase, -2.0 * static_cast<double>(i) / static_cast<double>(model.rotaryDim)));
+    return rope;
+}
+
+void rotate(const Model& model, const Rope& rope, Vector& heads, std::size_t position)
+{
+    const std::size_t half = rope.frequencies.size();
     for (std::size_t first = 0; first < heads.size(); first += model.dHead)
         for (std::size_t i = 0; i < half; ++i) {
-            const double frequency = std::pow(
-                model.rotaryBase, -2.0 * static_cast<double>(i) / static_cast<double>(model.rotaryDim));
-            const double angle = static_cast<double>(position) * frequency;
+            const double angle = static_cast<double>(position) * rope.frequencies[i];
             double& x = heads[first + (model.rotaryAdjacent ? 2 * i : i)];
             double& y = heads[first + (model.rotaryAdjacent ? 2 * i + 1 : i + half)];
-            const double turned = x * std::cos(angle) - y * std::sin(angle);
-            y = y * std::cos(angle) + x * std::sin(angle);
+            const double turned = rope.length * (x * std::cos(angle) - y * std::sin(angle));
+            y = rope.length * (y * std::cos(angle) + x * std::sin(angle));
             x = turned;
         }
+}
+
+/// Queries or keys normalised per head, or all of them together.
+void normalizeHeads(const Model& model, const Block& block, const Norm& norm, Vector& heads)
+{
+    if (norm.kind == NormKind::None)
+        return;
+    if (block.normsAllHeads) {
+        heads = normalize(norm, heads);
+        return;
+    }
+    for (std::size_t first = 0; first < heads.size(); first += model.dHead) {
+        Vector one(heads.begin() + static_cast<std::ptrdiff_t>(first),
+                   heads.begin() + static_cast<std::ptrdiff_t>(first + model.dHead));
+        one = normalize(norm, one);
+        std::copy(one.begin(), one.end(), heads.begin() + static_cast<std::ptrdiff_t>(first));
+    }
 }
 
 double capped(double value, double cap)
@@ -507,23 +489,26 @@ double capped(double value, double cap)
     return cap > 0 ? cap * std::tanh(value / cap) : value;
 }
 
-/// One row of a pattern: softmax over the keys 0 … query, zero after.
-Vector attentionRow(const Model& model, double scale, const Vector& q, const Rows& k, std::size_t head,
+/// One row of a pattern: softmax over the keys 0 … query that the window shows, zero elsewhere.
+Vector attentionRow(const Model& model, const Block& block, const Vector& q, const Rows& k, std::size_t head,
                     std::size_t kvHead, std::size_t query)
 {
     Vector row(k.size(), 0.0);
     double largest = -std::numeric_limits<double>::infinity();
-    for (std::size_t key = 0; key <= query; ++key) {
+    const std::size_t start = block.window > 0 && query >= block.window ? query + 1 - block.window : 0;
+    for (std::size_t key = start; key <= query; ++key) {
         double dot = 0;
         for (std::size_t j = 0; j < model.dHead; ++j)
             dot += q[head * model.dHead + j] * k[key][kvHead * model.dHead + j];
-        row[key] = capped(dot * scale, model.scoreCap);
+        row[key] = capped(dot * block.scale, model.scoreCap);
+        if (!model.slopes.empty())
+            row[key] += model.slopes[head] * static_cast<double>(key);
         largest = std::max(largest, row[key]);
     }
     double sum = 0;
-    for (std::size_t key = 0; key <= query; ++key)
+    for (std::size_t key = start; key <= query; ++key)
         sum += row[key] = std::exp(row[key] - largest);
-    for (std::size_t key = 0; key <= query; ++key)
+    for (std::size_t key = start; key <= query; ++key)
         row[key] /= sum;
     return row;
 }
@@ -552,7 +537,7 @@ void add(Vector& x, const Vector& y)
 }
 
 /// The heads' mixtures of values side by side, [n, n_heads · d_head]; the patterns go to `run`.
-Rows attend(const Model& model, double scale, const Rows& q, const Rows& k, const Rows& v, Fault fault,
+Rows attend(const Model& model, const Block& block, const Rows& q, const Rows& k, const Rows& v, Fault fault,
             ReferenceRun& run)
 {
     Rows mixed(q.size(), Vector(model.heads * model.dHead, 0.0));
@@ -562,7 +547,7 @@ Rows attend(const Model& model, double scale, const Rows& q, const Rows& k, cons
             fault == Fault::TileInsteadOfRepeat ? head % model.kvHeads : head / (model.heads / model.kvHeads);
         auto& pattern = patterns.emplace_back();
         for (std::size_t query = 0; query < q.size(); ++query) {
-            pattern.push_back(attentionRow(model, scale, q[query], k, head, kvHead, query));
+            pattern.push_back(attentionRow(model, block, q[query], k, head, kvHead, query));
             for (std::size_t key = 0; key <= query; ++key)
                 for (std::size_t j = 0; j < model.dHead; ++j)
                     mixed[query][head * model.dHead + j] +=
@@ -576,6 +561,7 @@ void runBlock(const Model& model, std::size_t layer, Rows& x, Fault fault, Refer
 {
     const Block& block = model.blocks[layer];
     const std::string prefix = std::to_string(layer) + ".";
+    const Rope rope = block.rope ? *block.rope : model.rope ? *model.rope : plainRope(model);
     Rows q;
     Rows k;
     Rows v;
@@ -585,10 +571,12 @@ void runBlock(const Model& model, std::size_t layer, Rows& x, Fault fault, Refer
         q.push_back(linear(block.q, normed));
         k.push_back(linear(block.k, normed));
         v.push_back(linear(block.v, normed));
-        rotate(model, q[p], p);
-        rotate(model, k[p], p);
+        normalizeHeads(model, block, block.qNorm, q[p]);
+        normalizeHeads(model, block, block.kNorm, k[p]);
+        rotate(model, rope, q[p], p);
+        rotate(model, rope, k[p], p);
     }
-    const Rows mixed = attend(model, block.scale, q, k, v, fault, run);
+    const Rows mixed = attend(model, block, q, k, v, fault, run);
     run.steps[prefix + "q"] = q;
     run.steps[prefix + "k"] = k;
     run.steps[prefix + "v"] = v;
@@ -596,13 +584,13 @@ void runBlock(const Model& model, std::size_t layer, Rows& x, Fault fault, Refer
     for (std::size_t p = 0; p < x.size(); ++p) {
         const Vector before = x[p];
         const Vector attention = linear(block.o, mixed[p]);
-        add(x[p], attention);
+        add(x[p], normalize(block.ln1Post, attention));
         run.steps[prefix + "attention_out"].push_back(attention);
         run.steps[prefix + "resid_mid"].push_back(x[p]);
         if (block.hasMlp) {
             const Vector normed = normalize(block.ln2, model.parallel ? before : x[p]);
             const Vector out = mlp(model, block, normed);
-            add(x[p], out);
+            add(x[p], normalize(block.ln2Post, out));
             run.steps[prefix + "ln2"].push_back(normed);
             run.steps[prefix + "mlp_out"].push_back(out);
         }
@@ -640,8 +628,10 @@ Model readModel(const std::filesystem::path& folder)
         return readGpt2(source);
     if (type == "llama")
         return readLlama(source);
-    if (type.empty())
+    if (type.empty() && source.config.contains("d_model"))
         return readTransformerLens(source);
+    if (std::optional<Model> model = readFamily(source))
+        return *std::move(model);
     qFatal("the reference does not know model_type %s", type.c_str());
 }
 
@@ -662,6 +652,27 @@ ReferenceRun referenceForward(const std::filesystem::path& folder, const std::ve
     Model model = readModel(folder);
     plant(fault, model);
     return forward(model, tokens, fault);
+}
+
+ReferenceHead referenceHead(const std::filesystem::path& folder, std::size_t layer, std::size_t head)
+{
+    const Model model = readModel(folder);
+    const Block& block = model.blocks.at(layer);
+    const std::size_t kvHead = head / (model.heads / model.kvHeads);
+    const auto part = [&](const Linear& linear, std::size_t index) {
+        Rows rows(linear.in, Vector(model.dHead));
+        for (std::size_t a = 0; a < linear.in; ++a)
+            for (std::size_t j = 0; j < model.dHead; ++j)
+                rows[a][j] = linear.w[a * linear.out + index * model.dHead + j];
+        return rows;
+    };
+    ReferenceHead out{part(block.q, head), part(block.k, kvHead), part(block.v, kvHead), {}};
+    for (std::size_t j = 0; j < model.dHead; ++j) {
+        const auto row =
+            block.o.w.begin() + static_cast<std::ptrdiff_t>((head * model.dHead + j) * block.o.out);
+        out.W_O.emplace_back(row, row + static_cast<std::ptrdiff_t>(block.o.out));
+    }
+    return out;
 }
 
 std::vector<int> referenceGreedy(const std::filesystem::path& folder, std::vector<int> tokens, int count)

@@ -37,12 +37,19 @@ struct ReferenceRun {
     std::map<std::string, std::vector<std::vector<double>>> steps;
 };
 
-/// The forward pass of a GPT-2, Llama or TransformerLens folder as plain loops in double, for comparison alone.
+/// The forward pass of a Hugging Face or TransformerLens folder as plain loops in double, for comparison alone.
 ///
 /// Shares nothing with core: it reads config.json and the tensors by their stored names itself. Slow and simple.
 /// Stops the test program on a folder it does not understand.
 ReferenceRun referenceForward(const std::filesystem::path& folder, const std::vector<int>& tokens,
                               Fault fault = Fault::None);
+
+/// The matrices of one query head with the keys and values it reads, as stored.
+struct ReferenceHead {
+    std::vector<std::vector<double>> W_Q, W_K, W_V; // [d_model, d_head]
+    std::vector<std::vector<double>> W_O;           // [d_head, d_model]
+};
+ReferenceHead referenceHead(const std::filesystem::path& folder, std::size_t layer, std::size_t head);
 
 /// `tokens` followed by `count` greedily decoded ones, ties to the lower id.
 std::vector<int> referenceGreedy(const std::filesystem::path& folder, std::vector<int> tokens, int count);

@@ -1,20 +1,17 @@
 #include "tests/support/toy_model.h"
 
+#include "tests/support/tensor_writer.h"
+
 #include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 
-#include <cmath>
-#include <numbers>
-#include <random>
 #include <utility>
 
 namespace headwise::test {
 
 namespace {
-
-using Shape = std::vector<std::size_t>;
 
 void writeBytes(const std::filesystem::path& path, const QByteArray& bytes)
 {
@@ -22,53 +19,6 @@ void writeBytes(const std::filesystem::path& path, const QByteArray& bytes)
     if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size())
         qFatal("cannot write %s", path.c_str());
 }
-
-/// Fills tensors in the order they are asked for. std::normal_distribution differs between standard libraries, so
-/// the normal deviates are made here (Box–Muller).
-class Writer {
-public:
-    explicit Writer(const ToyOptions& options)
-        : m_engine(options.seed)
-        , m_float64(options.float64)
-    {
-    }
-
-    void matrix(const std::string& name, const Shape& shape, std::size_t inputs)
-    {
-        fill(name, shape, 0, 1.2 / std::sqrt(static_cast<double>(inputs)));
-    }
-    void embedding(const std::string& name, const Shape& shape) { fill(name, shape, 0, 1); }
-    void bias(const std::string& name, const Shape& shape) { fill(name, shape, 0, 0.5); }
-    void normWeight(const std::string& name, std::size_t size, double mean = 1)
-    {
-        fill(name, {size}, mean, 0.3);
-    }
-
-    std::map<std::string, StoredTensor> tensors;
-
-private:
-    double uniform() { return (static_cast<double>(m_engine() >> 11) + 0.5) * 0x1p-53; }
-    double normal()
-    {
-        const double radius = std::sqrt(-2 * std::log(uniform()));
-        return radius * std::cos(2 * std::numbers::pi * uniform());
-    }
-    void fill(const std::string& name, const Shape& shape, double mean, double spread)
-    {
-        StoredTensor tensor{shape, {}};
-        std::size_t count = 1;
-        for (const std::size_t size : shape)
-            count *= size;
-        for (std::size_t i = 0; i < count; ++i) {
-            const double value = mean + spread * normal();
-            tensor.values.push_back(m_float64 ? value : static_cast<double>(static_cast<float>(value)));
-        }
-        tensors[name] = std::move(tensor);
-    }
-
-    std::mt19937_64 m_engine;
-    bool m_float64;
-};
 
 struct Sizes {
     explicit Sizes(const ToyOptions& o)
@@ -102,7 +52,7 @@ QJsonObject gpt2Config(const ToyOptions& o)
             {"tie_word_embeddings", o.tied}};
 }
 
-void gpt2Tensors(const ToyOptions& o, Writer& write)
+void gpt2Tensors(const ToyOptions& o, TensorWriter& write)
 {
     const Sizes s(o);
     const auto linear = [&](const std::string& name, std::size_t in, std::size_t out) {
@@ -153,7 +103,7 @@ QJsonObject llamaConfig(const ToyOptions& o)
     return config;
 }
 
-void llamaTensors(const ToyOptions& o, Writer& write)
+void llamaTensors(const ToyOptions& o, TensorWriter& write)
 {
     const Sizes s(o);
     const auto linear = [&](const std::string& name, std::size_t in, std::size_t out, bool bias) {
@@ -223,7 +173,7 @@ QJsonObject transformerLensConfig(const ToyOptions& o)
 }
 
 /// Weights and biases of a norm, as far as the normalization stores any.
-void norm(const ToyOptions& o, const std::string& name, std::size_t size, bool rms, Writer& write)
+void norm(const ToyOptions& o, const std::string& name, std::size_t size, bool rms, TensorWriter& write)
 {
     if (!o.normalization || o.normalization->ends_with("Pre"))
         return;
@@ -232,7 +182,7 @@ void norm(const ToyOptions& o, const std::string& name, std::size_t size, bool r
         write.bias(name + ".b", {size});
 }
 
-void transformerLensMlp(const ToyOptions& o, const std::string& name, Writer& write)
+void transformerLensMlp(const ToyOptions& o, const std::string& name, TensorWriter& write)
 {
     const Sizes s(o);
     write.matrix(name + "W_in", {s.m, s.f}, s.m);
@@ -253,7 +203,7 @@ void transformerLensMlp(const ToyOptions& o, const std::string& name, Writer& wr
     }
 }
 
-void transformerLensBlock(const ToyOptions& o, const std::string& b, Writer& write)
+void transformerLensBlock(const ToyOptions& o, const std::string& b, TensorWriter& write)
 {
     const Sizes s(o);
     const std::string grouped = o.nKvHeads > 0 ? "_" : "";
@@ -277,7 +227,7 @@ void transformerLensBlock(const ToyOptions& o, const std::string& b, Writer& wri
     transformerLensMlp(o, b + "mlp.", write);
 }
 
-void transformerLensTensors(const ToyOptions& o, Writer& write)
+void transformerLensTensors(const ToyOptions& o, TensorWriter& write)
 {
     const Sizes s(o);
     write.embedding("embed.W_E", {s.v, s.m});
@@ -318,7 +268,7 @@ ToyOptions llamaOptions()
 ToyModel writeToyModel(const std::filesystem::path& folder, const ToyOptions& options)
 {
     std::filesystem::create_directories(folder);
-    Writer write(options);
+    TensorWriter write(options.seed, options.float64);
     QJsonObject config;
     switch (options.layout) {
     case ToyLayout::Gpt2:

@@ -116,7 +116,8 @@ void PositionPage::recompute()
                 answer.byOffset = positionKernel(scores).centred;
                 answer.byOffset.resize((answer.byOffset.size() + 1)
                                        / 2); // Large offsets have few pairs to average.
-                answer.pattern = std::make_shared<Eigen::MatrixXf>(positionPattern(scores));
+                answer.pattern = std::make_shared<Eigen::MatrixXf>(
+                    positionPattern(scores, circuits->config().windowOf(head.layer)));
             } else {
                 const RowVector<double> scores =
                     offsetScores(circuits->weights(), head, meanToken(tokens->embeddingOf(head.layer)), n);

@@ -106,13 +106,10 @@ private slots:
             QTest::addRow("%s %s", base, key) << QString(base) << QString(key) << QString(value);
         };
         row("tl", "use_local_attn", "true");
-        row("tl", "scale_attn_by_inverse_layer_idx", "true");
-        row("tl", "use_qk_norm", "true");
         row("tl", "use_normalization_before_and_after", "true");
         row("tl", "post_embedding_ln", "true");
         row("tl", "num_experts", "8");
         row("tl", "attention_dir", "\"bidirectional\"");
-        row("tl", "use_NTK_by_parts_rope", "true");
         row("tl", "use_yarn_rope", "true");
         row("tl", "rotary_scaling_factor", "8.0");
         row("tl", "rotary_base_local", "10000");
@@ -122,13 +119,17 @@ private slots:
         row("tl", "skipless", "true");
         row("tl", "merged", "\"qp\"");
         row("tl", "original_architecture", "\"Olmo2ForCausalLM\"");
-        row("gpt2", "scale_attn_by_inverse_layer_idx", "true");
         row("gpt2", "add_cross_attention", "true");
         row("gpt2", "quantization_config", R"({"quant_method":"gptq"})");
         row("gpt2", "activation_function", "\"quick_gelu\"");
-        row("llama", "rope_scaling", R"({"factor":8.0,"rope_type":"llama3"})");
-        row("llama", "rope_parameters", R"({"rope_theta":10000.0,"type":"linear"})");
-        row("llama", "partial_rotary_factor", "0.5");
+        row("llama", "rope_scaling", R"({"factor":8.0,"rope_type":"ntk"})");
+        row("llama", "rope_parameters", R"({"full_attention":{"rope_theta":10000.0},"rope_theta":10000.0})");
+        row("llama", "sliding_window", "4096");
+        row("phi", "qk_layernorm", "true");
+        row("gptj", "rotary_dim", "null");
+        row("gptj", "scale_attn_weights", "false");
+        row("qwen2", "layer_types", R"(["full_attention","chunked_attention"])");
+        row("mistral", "quantization_config", R"({"bits":4})");
         row("llama", "quantization_config", R"({"bits":4})");
         row("llama", "hidden_act", "\"tanh\"");
     }
@@ -259,9 +260,9 @@ private slots:
 
     void refusesOtherFamiliesByName()
     {
-        write(R"({"model_type": "mistral", "architectures": ["MistralForCausalLM"]})");
-        QVERIFY(test::failsWith(read(), ErrorCode::Unsupported, "'mistral'"));
-        QVERIFY(test::failsWith(read(), ErrorCode::Unsupported, "gpt2, llama and TransformerLens"));
+        write(R"({"model_type": "mamba", "architectures": ["MambaForCausalLM"]})");
+        QVERIFY(test::failsWith(read(), ErrorCode::Unsupported, "'mamba'"));
+        QVERIFY(test::failsWith(read(), ErrorCode::Unsupported, "gpt2, llama, mistral"));
         write(R"({"vocab_size": 5})");
         QVERIFY(test::failsWith(read(), ErrorCode::Unsupported, "names no family"));
     }

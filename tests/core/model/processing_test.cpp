@@ -395,12 +395,21 @@ private slots:
         QVERIFY(head.b_Q == stored(toy.toy, "blocks.1.attn.b_Q", 1, 5));
     }
 
-    void quirk15QueryAndKeyNormsAreRefusedByName()
+    void quirk15QueryAndKeyNormsAreNotRefactoredAway()
     {
-        const Toy toy;
+        Toy toy;
         toy.set("use_qk_norm", "true");
-        const auto model = loadModel({toy.toy.folder, std::nullopt, {}}, Task{});
-        QVERIFY(test::failsWith(model, ErrorCode::Unsupported, "use_qk_norm"));
+        QVERIFY(test::failsWith(loadModel({toy.toy.folder, std::nullopt, {}}, Task{}), ErrorCode::NotFound,
+                                "q_norm.w"));
+        for (const char* name : {"blocks.0.attn.q_norm.w", "blocks.0.attn.k_norm.w", "blocks.1.attn.q_norm.w",
+                                 "blocks.1.attn.k_norm.w"})
+            toy.toy.tensors[name] = {{5}, {0.5, 1.5, -1, 2, 0.75}};
+        toy.save();
+        ProcessingWish wish;
+        wish.refactorAttention = StepWish::Required;
+        QVERIFY(test::failsWith(planProcessing(*toy.model(), wish), ErrorCode::InvalidArgument,
+                                "queries and keys are normalised"));
+        QVERIFY(change(toy.toy.folder, test::processed(toy.model())) < 1e-10);
     }
 
     // --- refactoring ------------------------------------------------------------------------------------------------

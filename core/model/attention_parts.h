@@ -1,0 +1,50 @@
+#pragma once
+
+#include "core/model/processing.h"
+
+#include <vector>
+
+namespace headwise {
+
+// Queries, keys and what positions do to them, for the forward pass and the scores by position.
+
+/// A rotary embedding with its angles.
+class Rotation {
+public:
+    explicit Rotation(const Rotary& rotary);
+
+    /// Turns row p by the angles of position p. \param heads [n, r]
+    template <typename Scalar>
+    void apply(Matrix<Scalar>& heads) const;
+
+    /// rot(q, offset) with the factors of both sides: its product with an unturned key is the score at that offset.
+    RowVector<double> turned(const RowVector<double>& q, double offset) const;
+
+private:
+    template <typename Row>
+    void turn(Row&& row, double position, double length) const;
+
+    Rotary m_rotary;
+    std::vector<double> m_frequencies; // [dim/2]
+};
+
+template <typename Scalar>
+struct QueriesAndKeys {
+    Matrix<Scalar> q, k; // [n, r]
+};
+
+/// 1/√(mean of squares + eps) of the queries and of the keys of all heads of a layer side by side.
+struct SharedQkScale {
+    Eigen::VectorXd q, k; // [n]
+};
+
+/// Empty unless the model normalises over all heads. \param x [n, d], what the layer's attention reads
+template <typename Scalar>
+SharedQkScale sharedQkScale(const ProcessedWeights& weights, int layer, const Matrix<Scalar>& x);
+
+/// With biases and, where the model has one, normalised; not yet rotated. \param x [n, d]
+template <typename Scalar>
+QueriesAndKeys<Scalar> queriesAndKeys(const HeadWeights<Scalar>& head, const SharedQkScale& shared,
+                                      const Matrix<Scalar>& x);
+
+} // namespace headwise

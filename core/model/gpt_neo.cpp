@@ -1,0 +1,123 @@
+#include "core/model/families.h"
+#include "core/model/hf_config.h"
+#include "core/model/linear_recipes.h"
+
+#include <nlohmann/json.hpp>
+
+namespace headwise {
+namespace {
+
+using nlohmann::json;
+
+/// `attention_layers` is the list itself; `attention_types` [[[kinds…], times], …] is one that repeats.
+std::vector<std::string> layerKinds(const ModelConfig& c, const json& config, ConfigReader& reader)
+{
+    static constexpr std::string_view names[] = {"attention_layers", "attention_types"};
+    reader.ignore(names);
+    std::vector<std::string> kinds;
+    const auto append = [&](const json& list) {
+        for (const json& kind : list)
+            if (kind.is_string())
+                kinds.push_back(kind.get<std::string>());
+    };
+    const std::size_t layers = believedLayers(c);
+    if (reader.isGiven("attention_layers") && config["attention_layers"].is_array()) {
+        append(config["attention_layers"]);
+    } else if (reader.isGiven("attention_types") && config["attention_types"].is_array()) {
+        for (const json& item : config["attention_types"])
+            if (item.is_array() && item.size() == 2 && item[0].is_array() && item[1].is_number_integer())
+                for (int i = 0; i < item[1].get<int>() && kinds.size() < layers; ++i)
+                    append(item[0]);
+    } else {
+        for (std::size_t layer = 0; layer < layers; ++layer)
+            kinds.emplace_back(layer % 2 == 0 ? "global" : "local");
+    }
+    if (kinds.size() != layers)
+        reader.contradiction("'attention_types' speaks of " + std::to_string(kinds.size())
+                             + " layers, and there are " + std::to_string(c.nLayers));
+    return kinds;
+}
+
+std::vector<int> readWindows(const ModelConfig& c, const json& config, ConfigReader& reader)
+{
+    const int window = reader.size({"window_size"}, 256);
+    std::vector<bool> slides;
+    for (const std::string& kind : layerKinds(c, config, reader)) {
+        if (kind != "global" && kind != "local")
+            reader.contradiction("an attention layer is of kind '" + kind + "', expected global or local");
+        slides.push_back(kind == "local");
+    }
+    return windowsOf(slides, window);
+}
+
+Result<ModelDescription> readConfig(const json& config, std::string_view file)
+{
+    ConfigReader reader(config, file);
+    ModelConfig c;
+    c.architecture = "gpt_neo";
+    c.nLayers = reader.size({"num_layers", "num_hidden_layers"}, 24);
+    c.nHeads = c.nKvHeads = reader.size({"num_heads", "num_attention_heads"}, 16);
+    c.dModel = reader.size({"hidden_size"}, 2048);
+    splitHeads(c, reader);
+    c.dMlp = readMlpWidth(c, reader, {"intermediate_size"});
+    c.dVocab = c.dVocabOut = reader.size({"vocab_size"}, 50257);
+    c.nCtx = reader.size({"max_position_embeddings"}, 2048);
+    c.normEps = reader.number({"layer_norm_epsilon"}, 1e-5);
+    c.attentionScale = 1; // The family does not divide by √d_head.
+    c.windows = readWindows(c, config, reader);
+    c.activation = reader.activation({"activation_function"}, "gelu_new");
+    c.tiedEmbeddings = reader.flag({"tie_word_embeddings"}, true);
+    c.bosTokenId = reader.optionalId({"bos_token_id"});
+    finishHuggingFaceKeys(c, reader);
+    return describe(std::move(c), reader, {.mlp = true, .attentionOutput = true});
+}
+
+bool isBuffer(std::string_view name, std::size_t rank)
+{
+    return (name.ends_with(".attention.bias") && rank > 1) || name.ends_with(".attention.masked_bias")
+        || name == "score.weight";
+}
+
+void addLayer(RecipeBook& book, const std::string& block, int layer)
+{
+    using enum TensorKind;
+    const ModelConfig& c = book.config();
+    const Eigen::Index m = c.dModel, f = c.dMlp;
+    const std::string attention = block + "attn.attention.";
+    const auto heads = [&](const char* name, TensorKind weight, TensorKind bias) {
+        addHeads(book, requireLinear(book, attention + name, m, m, StoredBias::Absent), weight, bias, layer,
+                 c.nHeads);
+    };
+    addNorm(book, block + "ln_1", layer, c.norm, ln1_w, ln1_b);
+    addNorm(book, block + "ln_2", layer, c.norm, ln2_w, ln2_b);
+    heads("q_proj", W_Q, b_Q);
+    heads("k_proj", W_K, b_K);
+    heads("v_proj", W_V, b_V);
+    addOutputHeads(book, attention + "out_proj", layer, StoredBias::Present);
+    // GPT-2's names, but nn.Linear's layout.
+    addLinear(book, block + "mlp.c_fc", layer, f, m, W_in, b_in, StoredBias::Present);
+    addLinear(book, block + "mlp.c_proj", layer, m, f, W_out, b_out, StoredBias::Present);
+}
+
+Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+{
+    RecipeBook book(config, std::move(file));
+    const std::string prefix = book.isStored("wte.weight") ? "" : "transformer.";
+    book.addTiedEmbeddings(prefix + "wte.weight", "lm_head.weight");
+    book.addPositions(prefix + "wpe.weight", 0);
+    for (int layer = 0; layer < config.nLayers; ++layer)
+        addLayer(book, prefix + "h." + std::to_string(layer) + ".", layer);
+    addNorm(book, prefix + "ln_f", 0, config.finalNorm, TensorKind::ln_final_w, TensorKind::ln_final_b);
+    book.ignore(isBuffer);
+    return book.finish();
+}
+
+} // namespace
+
+const Architecture& gptNeo()
+{
+    static constexpr Architecture row{"gpt_neo", nullptr, readConfig, load};
+    return row;
+}
+
+} // namespace headwise

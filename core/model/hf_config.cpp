@@ -1,0 +1,264 @@
+#include "core/model/hf_config.h"
+
+#include "core/model/families.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace headwise {
+namespace {
+
+using nlohmann::json;
+using Kind = RotaryScaling::Kind;
+
+/// The numbers of one rope object; a value of another kind is a fault of the config.
+class RopeObject {
+public:
+    RopeObject(const json& object, std::string_view name, ConfigReader& reader)
+        : m_object(object)
+        , m_name(name)
+        , m_reader(reader)
+    {
+    }
+
+    bool has(const char* key) const { return m_object.contains(key) && !m_object[key].is_null(); }
+
+    double number(const char* key, std::optional<double> standard)
+    {
+        if (!has(key)) {
+            if (!standard)
+                fault("has no '" + std::string(key) + "'");
+            return standard.value_or(1);
+        }
+        const json& value = m_object[key];
+        if (!value.is_number() || !(value.get<double>() > 0)) {
+            fault("has '" + std::string(key) + "' = " + value.dump() + ", expected a positive number");
+            return standard.value_or(1);
+        }
+        return value.get<double>();
+    }
+
+    std::vector<double> numbers(const char* key, int count)
+    {
+        std::vector<double> out;
+        if (has(key) && m_object[key].is_array())
+            for (const json& value : m_object[key])
+                if (value.is_number() && value.get<double>() > 0)
+                    out.push_back(value.get<double>());
+        if (static_cast<int>(out.size()) != count) {
+            fault("needs '" + std::string(key) + "' as a list of " + std::to_string(count)
+                  + " positive numbers");
+            out.assign(static_cast<std::size_t>(count), 1);
+        }
+        return out;
+    }
+
+private:
+    void fault(const std::string& what) { m_reader.contradiction("'" + m_name + "' " + what); }
+
+    const json& m_object;
+    std::string m_name;
+    ConfigReader& m_reader;
+};
+
+RotaryScaling readLongRope(ModelConfig& config, int dim, RopeObject& object,
+                           std::optional<int> topLevelContext, ConfigReader& reader)
+{
+    RotaryScaling scaling{};
+    scaling.kind = Kind::Divisors;
+    const double original =
+        object.number("original_max_position_embeddings",
+                      topLevelContext ? std::optional<double>(*topLevelContext) : std::optional<double>());
+    const double ratio = object.number("factor", config.nCtx / original);
+    const double standard = ratio > 1 ? std::sqrt(1 + std::log(ratio) / std::log(original)) : 1;
+    scaling.attentionFactor = object.number("attention_factor", standard);
+    scaling.divisors = object.numbers("short_factor", dim / 2);
+    if (config.nCtx > original) {
+        reader.note(
+            "A prompt of more than " + std::to_string(static_cast<int>(original)) + " of this model's "
+            + std::to_string(config.nCtx)
+            + " positions changes its rotary frequencies for all tokens; contexts up to that length are "
+              "read.");
+        config.nCtx = static_cast<int>(original);
+    }
+    return scaling;
+}
+
+RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object, const std::string& type,
+                          std::optional<int> topLevelContext, std::string_view name, ConfigReader& reader)
+{
+    RotaryScaling scaling;
+    const std::optional<double> context =
+        topLevelContext ? std::optional<double>(*topLevelContext) : std::optional<double>();
+    if (type == "linear") {
+        scaling.kind = Kind::Linear;
+        scaling.factor = object.number("factor", std::nullopt);
+    } else if (type == "llama3") {
+        scaling.kind = Kind::Llama3;
+        scaling.factor = object.number("factor", std::nullopt);
+        scaling.lowFactor = object.number("low_freq_factor", std::nullopt);
+        scaling.highFactor = object.number("high_freq_factor", std::nullopt);
+        scaling.originalContext = object.number("original_max_position_embeddings", context);
+        if (!(scaling.highFactor > scaling.lowFactor))
+            reader.contradiction("'" + std::string(name)
+                                 + "' has a high_freq_factor no larger than its "
+                                   "low_freq_factor");
+    } else if (type == "yarn") {
+        scaling.kind = Kind::Yarn;
+        scaling.factor = object.number("factor", std::nullopt);
+        scaling.betaFast = object.number("beta_fast", 32);
+        scaling.betaSlow = object.number("beta_slow", 1);
+        scaling.originalContext =
+            object.number("original_max_position_embeddings", context.value_or(config.nCtx));
+        scaling.attentionFactor =
+            object.number("attention_factor", scaling.factor > 1 ? 0.1 * std::log(scaling.factor) + 1 : 1);
+        for (const char* key : {"mscale", "mscale_all_dim", "truncate"})
+            if (object.has(key))
+                reader.refuse(name, "yarn without '" + std::string(key) + "'");
+    } else if (type == "longrope" || type == "su") {
+        scaling = readLongRope(config, dim, object, topLevelContext, reader);
+    } else if (type != "default" && type != "dynamic") {
+        // "dynamic" changes nothing up to n_ctx tokens, and longer prompts are refused.
+        reader.refuse(name, "the scalings are linear, dynamic, llama3, yarn and longrope");
+    }
+    return scaling;
+}
+
+} // namespace
+
+void splitHeads(ModelConfig& config, ConfigReader& reader, std::optional<int> given)
+{
+    if (!given && config.dModel % config.nHeads != 0)
+        reader.contradiction(std::to_string(config.dModel) + " residual dimensions do not split into "
+                             + std::to_string(config.nHeads) + " heads, and there is no 'head_dim'");
+    config.dHead = given.value_or(std::max(1, config.dModel / config.nHeads));
+}
+
+int readMlpWidth(const ModelConfig& config, ConfigReader& reader, ConfigReader::Names names)
+{
+    const int standard = config.dModel < (1 << 28) ? 4 * config.dModel : config.dModel;
+    return reader.optionalSize(names).value_or(standard);
+}
+
+Rotary readRotary(ModelConfig& config, const json& file, ConfigReader& reader, double standardBase,
+                  double standardPart)
+{
+    Rotary rotary;
+    rotary.base = reader.number({"rope_theta", "rotary_emb_base"}, standardBase);
+    double part = reader.number({"partial_rotary_factor", "rotary_pct"}, standardPart);
+    const std::optional<int> context = reader.optionalSize({"original_max_position_embeddings"});
+    static constexpr std::string_view objects[] = {"rope_scaling", "rope_parameters"};
+    reader.ignore(objects);
+    std::string_view scaled;
+    for (const std::string_view name : objects) {
+        if (!reader.isGiven(name))
+            continue;
+        const json& value = *file.find(name);
+        if (!value.is_object()) {
+            reader.contradiction("'" + std::string(name) + "' is not an object");
+            continue;
+        }
+        RopeObject object(value, name, reader);
+        rotary.base = object.number("rope_theta", rotary.base);
+        part = object.number("partial_rotary_factor", part);
+        scaled = name;
+        if (std::any_of(value.begin(), value.end(), [](const json& entry) { return entry.is_object(); }))
+            reader.refuse(name, "one rotary embedding for all layers only");
+    }
+    if (!(part > 0 && part <= 1))
+        reader.contradiction("the rotated part of a head is " + std::to_string(part)
+                             + ", expected more than 0 and at most 1");
+    rotary.dim = static_cast<int>(config.dHead * std::clamp(part, 0.0, 1.0));
+    if (scaled.empty())
+        return rotary;
+    const json& object = *file.find(scaled);
+    const json type = object.value("rope_type", object.value("type", json("default")));
+    RopeObject reading(object, scaled, reader);
+    rotary.scaling =
+        readScaling(config, rotary.dim, reading, type.is_string() ? type.get<std::string>() : "default",
+                    context, scaled, reader);
+    return rotary;
+}
+
+std::size_t believedLayers(const ModelConfig& config)
+{
+    return static_cast<std::size_t>(std::min(config.nLayers, 10000));
+}
+
+std::vector<bool> readSlidingLayers(const ModelConfig& config, const json& file, ConfigReader& reader)
+{
+    static constexpr std::string_view names[] = {"layer_types"};
+    reader.ignore(names);
+    if (!reader.isGiven("layer_types"))
+        return {};
+    const json& types = file["layer_types"];
+    std::vector<bool> slides;
+    if (types.is_array())
+        for (const json& type : types)
+            if (type == "full_attention" || type == "sliding_attention")
+                slides.push_back(type == "sliding_attention");
+    if (static_cast<int>(slides.size()) != config.nLayers)
+        reader.refuse("layer_types", "full_attention or sliding_attention for each of the layers");
+    slides.resize(believedLayers(config));
+    return slides;
+}
+
+std::vector<int> windowsOf(const std::vector<bool>& slides, int window)
+{
+    std::vector<int> windows;
+    for (const bool sliding : slides)
+        windows.push_back(sliding ? window : 0);
+    return std::any_of(windows.begin(), windows.end(), [](int w) { return w > 0; }) ? windows
+                                                                                    : std::vector<int>();
+}
+
+Result<ModelDescription> describe(ModelConfig config, const ConfigReader& reader, const BiasPresence& biases)
+{
+    Result<std::vector<std::string>> warnings = reader.finish();
+    if (!warnings)
+        return warnings.error();
+    return ModelDescription{std::move(config), *std::move(warnings), biases};
+}
+
+void finishHuggingFaceKeys(const ModelConfig& config, ConfigReader& reader)
+{
+    if (config.activation == Activation::SoluLn)
+        reader.contradiction("the activation is solu_ln, whose norm a " + config.architecture
+                             + " model does not store");
+    reader.onlySupports("is_encoder_decoder", {"false"});
+    reader.onlySupports("add_cross_attention", {"false"});
+    reader.onlySupports("pruned_heads", {"{}"});
+    reader.onlySupports("quantization_config", {});
+    reader.ignore(huggingFaceKeys());
+    static constexpr std::string_view harmless[] = {"attention_dropout",
+                                                    "hidden_dropout",
+                                                    "hidden_dropout_prob",
+                                                    "attention_probs_dropout_prob",
+                                                    "mlp_dropout",
+                                                    "attn_pdrop",
+                                                    "embd_pdrop",
+                                                    "resid_pdrop",
+                                                    "classifier_dropout",
+                                                    "dropout",
+                                                    "pretraining_tp",
+                                                    "layerdrop",
+                                                    "activation_dropout",
+                                                    "embed_dropout",
+                                                    "embedding_dropout",
+                                                    "summary_type",
+                                                    "summary_use_proj",
+                                                    "summary_activation",
+                                                    "summary_proj_to_labels",
+                                                    "summary_first_dropout",
+                                                    "unsloth_version",
+                                                    "unsloth_fixed",
+                                                    "is_llama_config",
+                                                    "init_std",
+                                                    "rotary"};
+    reader.ignore(harmless);
+}
+
+} // namespace headwise

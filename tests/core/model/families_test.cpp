@@ -1,0 +1,195 @@
+#include "tests/support/family_model.h"
+
+#include "core/circuits/circuits.h"
+#include "core/model/checkpoint_writer.h"
+#include "tests/support/loaded.h"
+#include "tests/support/toy_model.h"
+
+#include <QTemporaryDir>
+
+using namespace headwise;
+using test::Fault;
+
+namespace {
+
+const std::vector<int> tokens{3, 1, 4, 1, 5, 0, 2, 6, 5};
+
+void addFamilies()
+{
+    QTest::addColumn<QString>("name");
+    for (const std::string& name : test::familyNames())
+        QTest::newRow(name.c_str()) << QString::fromStdString(name);
+}
+
+double difference(const Matrix<double>& a, const Matrix<double>& b)
+{
+    if (a.rows() != b.rows() || a.cols() != b.cols())
+        return INFINITY;
+    const Matrix<double> d = (a - b).cwiseAbs();
+    return d.allFinite() ? d.maxCoeff() : INFINITY;
+}
+
+double logitDifference(const test::ReferenceRun& reference, const ForwardResult<double>& run)
+{
+    return difference(run.logits, test::matrixOf(reference.logits));
+}
+
+/// Logits, patterns and the residual stream after every layer.
+template <typename Scalar>
+double largestDifference(const test::ReferenceRun& reference, const ForwardResult<Scalar>& run)
+{
+    double largest = difference(run.logits.template cast<double>(), test::matrixOf(reference.logits));
+    for (std::size_t layer = 0; layer < run.patterns.size(); ++layer) {
+        for (std::size_t head = 0; head < run.patterns[layer].size(); ++head)
+            largest = std::fmax(largest,
+                                difference(run.patterns[layer][head].template cast<double>(),
+                                           test::matrixOf(reference.patterns[layer][head])));
+        const auto& after = reference.steps.at(std::to_string(layer) + ".resid_post");
+        largest = std::fmax(
+            largest, difference(run.residuals[layer + 1].template cast<double>(), test::matrixOf(after)));
+    }
+    return largest;
+}
+
+bool isUnseen(const std::string& name)
+{
+    return name.ends_with("masked_bias") || name.ends_with("attn.attention.bias");
+}
+
+} // namespace
+
+class FamiliesTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void init() { m_folder = std::make_unique<QTemporaryDir>(); }
+
+    void forwardPassIsTheReferences_data() { addFamilies(); }
+    void forwardPassIsTheReferences()
+    {
+        const auto folder = write(model());
+        const test::ReferenceRun reference = test::referenceForward(folder, tokens);
+        const ProcessedWeights weights = test::raw(test::loaded(folder));
+        const double exact = largestDifference(reference, test::ran<double>(weights, tokens));
+        qInfo("largest difference in double: %.1e", exact);
+        QCOMPARE_LT(exact, 1e-10);
+        QCOMPARE_LT(largestDifference(reference, test::ran<float>(weights, tokens)), 2e-4);
+    }
+
+    /// A tensor that is read from the wrong place, or not at all, cannot follow the reference when it changes.
+    void everyTensorReachesTheOutputAsInTheReference_data() { addFamilies(); }
+    void everyTensorReachesTheOutputAsInTheReference()
+    {
+        const test::FamilyModel original = model();
+        const auto before = test::matrixOf(test::referenceForward(write(original), tokens).logits);
+        for (const auto& [name, tensor] : original.tensors) {
+            test::FamilyModel changed = original;
+            std::vector<double>& values = changed.tensors[name].values;
+            for (std::size_t i = 0; i < values.size(); i += 5)
+                values[i] += 0.5;
+            const auto folder = write(changed);
+            const auto reference = test::referenceForward(folder, tokens);
+            const double moved = difference(test::matrixOf(reference.logits), before);
+            QVERIFY2(isUnseen(name) ? moved == 0 : moved > 1e-3, name.c_str());
+            const auto run = test::ran<double>(test::raw(test::loaded(folder)), tokens);
+            QVERIFY2(logitDifference(reference, run) < 1e-10, name.c_str());
+        }
+    }
+
+    void foldsKeepTheFunction_data() { addFamilies(); }
+    void foldsKeepTheFunction()
+    {
+        const auto folder = write(model());
+        const auto reference = test::matrixOf(test::referenceForward(folder, tokens).logits);
+        const auto loaded = test::loaded(folder);
+        ProcessingWish wish;
+        wish.refactorAttention = StepWish::Default;
+        for (const ProcessingWish& one : {ProcessingWish{}, wish}) {
+            const ProcessedWeights weights = test::processed(loaded, one);
+            for (const StepOutcome& step : weights.plan().steps)
+                qInfo("%s: %s", step.name.c_str(), step.applied ? "applied" : step.reason.c_str());
+            const auto logits = test::ran<double>(weights, tokens).logits;
+            QCOMPARE_LT(difference(test::logSoftmax(logits), test::logSoftmax(reference)), 1e-9);
+        }
+    }
+
+    void plantedFaultsAreNoticed_data() { addFamilies(); }
+    void plantedFaultsAreNoticed()
+    {
+        const auto folder = write(model());
+        const auto loaded = test::loaded(folder);
+        const ModelConfig& config = loaded->config();
+        const auto run = test::ran<double>(test::raw(loaded), tokens);
+        std::vector<Fault> faults{Fault::TransposedProjection};
+        if (config.attentionScale != 1)
+            faults.push_back(Fault::ScaleOne);
+        if (config.nKvHeads != config.nHeads && config.nKvHeads != 1)
+            faults.push_back(Fault::TileInsteadOfRepeat);
+        if (config.positional == Positional::Rotary)
+            faults.push_back(Fault::WrongRotaryPairing);
+        if (config.gatedMlp)
+            faults.push_back(Fault::GateAndUpSwapped);
+        if (config.rmsUsesOffset)
+            faults.push_back(Fault::MissingOnePlusW);
+        for (const Fault fault : faults)
+            QVERIFY2(logitDifference(test::referenceForward(folder, tokens, fault), run) > 1e-3,
+                     std::to_string(static_cast<int>(fault)).c_str());
+    }
+
+    void circuitsAreProductsOfTheStoredMatrices_data() { addFamilies(); }
+    void circuitsAreProductsOfTheStoredMatrices()
+    {
+        const auto folder = write(model());
+        const auto loaded = test::loaded(folder);
+        const Circuits circuits(std::make_shared<const ProcessedWeights>(test::raw(loaded)));
+        for (int layer = 0; layer < loaded->config().nLayers; ++layer)
+            for (int head = 0; head < loaded->config().nHeads; ++head) {
+                const auto stored = test::referenceHead(folder, std::size_t(layer), std::size_t(head));
+                const Matrix<double> qk = test::matrixOf(stored.W_Q) * test::matrixOf(stored.W_K).transpose();
+                const Matrix<double> ov = test::matrixOf(stored.W_V) * test::matrixOf(stored.W_O);
+                QCOMPARE_LT(difference(circuits.qk({layer, head}).dense(), qk), 1e-12);
+                QCOMPARE_LT(difference(circuits.ov({layer, head}).dense(), ov), 1e-12);
+            }
+    }
+
+    /// What cannot be said in TransformerLens' keys is refused; the rest means the same when it is read again.
+    void writtenFoldersKeepTheFunctionOrAreRefused_data() { addFamilies(); }
+    void writtenFoldersKeepTheFunctionOrAreRefused()
+    {
+        const auto folder = write(model());
+        const auto reference = test::matrixOf(test::referenceForward(folder, tokens).logits);
+        const auto loaded = test::loaded(folder);
+        for (const ProcessedWeights& weights : {test::raw(loaded), test::processed(loaded)}) {
+            const auto target = root() / (weights.plan().steps.empty() ? "raw" : "processed");
+            const auto done =
+                writeTransformerLensFolder(weights, folder, target, ExistingFolder::Refuse, Task{});
+            if (const std::string reason = whyNotTransformerLens(weights.config()); !reason.empty()) {
+                qInfo("%s", reason.c_str());
+                QVERIFY(test::failsWith(done, ErrorCode::Unsupported, reason));
+                continue;
+            }
+            QVERIFY(test::isOk(done));
+            const auto again = test::matrixOf(test::referenceForward(target, tokens).logits);
+            QCOMPARE_LT(difference(test::logSoftmax(again), test::logSoftmax(reference)), 1e-9);
+            const auto ours = test::ran<double>(test::raw(test::loaded(target)), tokens).logits;
+            QCOMPARE_LT(difference(ours, again), 1e-10);
+        }
+    }
+
+private:
+    static test::FamilyModel model()
+    {
+        QFETCH(QString, name);
+        return test::familyModel(name.toStdString());
+    }
+    std::filesystem::path root() const { return m_folder->path().toStdString(); }
+    std::filesystem::path write(const test::FamilyModel& model) const
+    {
+        return test::writeFamily(root() / "model", model);
+    }
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+};
+
+QTEST_GUILESS_MAIN(FamiliesTest)
+#include "families_test.moc"

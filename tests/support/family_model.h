@@ -1,0 +1,28 @@
+#pragma once
+
+#include "tests/support/reference_forward.h"
+
+#include <QJsonObject>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace headwise::test {
+
+/// A seeded tiny checkpoint of one family as its documentation lays it out: config.json and tensors under stored names.
+struct FamilyModel {
+    QJsonObject config;
+    std::map<std::string, StoredTensor> tensors;
+};
+
+/// "gpt_neox", "gpt_neox, sequential" and so on: a model_type, and what differs from the family's usual form.
+std::vector<std::string> familyNames();
+
+FamilyModel familyModel(const std::string& name);
+
+/// config.json and model.safetensors in double. \returns `folder`, which is created
+std::filesystem::path writeFamily(const std::filesystem::path& folder, const FamilyModel& model);
+
+} // namespace headwise::test

@@ -1,0 +1,125 @@
+#pragma once
+
+// The parts of the reference that its families share; nobody else includes it.
+
+#include "tests/support/reference_forward.h"
+
+#include <QJsonArray>
+#include <QJsonObject>
+
+#include <optional>
+
+namespace headwise::test::reference {
+
+using Vector = std::vector<double>;
+using Rows = std::vector<Vector>;
+using Tensors = std::map<std::string, StoredTensor>;
+
+// --- the model, one plain struct ------------------------------------------------------------------------------------
+
+struct Linear {
+    std::size_t in = 0;
+    std::size_t out = 0;
+    Vector w; // [in, out]
+    Vector b; // [out], or empty
+};
+
+enum class NormKind { None, Layer, Rms };
+
+struct Norm {
+    NormKind kind = NormKind::None;
+    double eps = 1e-5;
+    Vector w;            // empty: ones
+    Vector b;            // empty: zeros
+    bool offset = false; ///< multiply by 1 + w
+};
+
+/// Angle per position of each pair of a rotary embedding.
+struct Rope {
+    Vector frequencies;
+    double length = 1; ///< factor of cosine and sine
+};
+
+struct Block {
+    Norm ln1, ln2;
+    Norm ln1Post, ln2Post;      ///< on what is added
+    Norm qNorm, kNorm;          ///< before the rotation; of kind None: none
+    bool normsAllHeads = false; ///< their mean runs over the heads side by side
+    std::size_t window = 0;     ///< 0: none
+    std::optional<Rope> rope;   ///< in place of the model's
+
+    Linear q, k, v, o; // heads side by side: [d_model, n·h], [d_model, k·h] twice, [n·h, d_model]
+    double scale = 1;
+    bool hasMlp = true;
+    std::optional<Linear> gate;
+    Linear up, down;     // [d_model, d_mlp], [d_mlp, d_model]
+    Vector afterProduct; // [d_mlp], TransformerLens' b_in of a gated MLP; or empty
+    std::optional<Norm> activationNorm;
+};
+
+struct Model {
+    std::size_t heads = 0, kvHeads = 0, dHead = 0;
+    Rows embedding; // [d_vocab, d_model]
+    Rows positions; // [n_ctx, d_model], or empty
+    std::size_t rotaryDim = 0;
+    Vector slopes;            // [heads], ALiBi, or empty
+    std::optional<Rope> rope; ///< in place of the plain frequencies
+    double rotaryBase = 10000;
+    bool rotaryAdjacent = false;
+    bool parallel = false;
+    double scoreCap = 0, logitCap = 0; ///< 0: none
+    std::string activation;
+    std::vector<Block> blocks;
+    Norm lnFinal;
+    Linear unembed;
+};
+
+struct Source {
+    QJsonObject config;
+    Tensors tensors;
+
+    bool has(const std::string& name) const { return tensors.contains(name); }
+    const StoredTensor& at(const std::string& name) const
+    {
+        const auto found = tensors.find(name);
+        if (found == tensors.end())
+            qFatal("the reference misses tensor %s", name.c_str());
+        return found->second;
+    }
+    Vector values(const std::string& name) const { return has(name) ? at(name).values : Vector{}; }
+    double number(const char* key, double absent) const
+    {
+        return config[QLatin1String(key)].toDouble(absent);
+    }
+    std::size_t size(const char* key) const
+    {
+        return static_cast<std::size_t>(config[QLatin1String(key)].toInteger());
+    }
+    bool flag(const char* key, bool absent = false) const
+    {
+        return config[QLatin1String(key)].toBool(absent);
+    }
+    std::string text(const char* key, const char* absent = "") const
+    {
+        return config[QLatin1String(key)].toString(QLatin1String(absent)).toStdString();
+    }
+};
+
+Rows rowsOf(const StoredTensor& tensor);
+/// Columns [first, first + out) of a matrix stored [in, out].
+Linear columns(const StoredTensor& weight, const Vector& bias, std::size_t first, std::size_t out);
+Linear inOut(const StoredTensor& weight, const Vector& bias);
+/// A matrix stored [out, in].
+Linear outIn(const StoredTensor& weight, const Vector& bias);
+Norm layerNorm(const Source& source, const std::string& name, double eps);
+Vector normalize(const Norm& norm, Vector x);
+
+Vector alibiSlopes(std::size_t heads);
+Rope llama3Rope(std::size_t dim, double base, double factor, double low, double high, double context);
+/// What rope_scaling of a Hugging Face config asks for; nothing if it is absent.
+std::optional<Rope> scaledRope(const Source& source, const Model& model);
+
+/// A folder of one of the families that follow; nothing if it is of none of them.
+std::optional<Model> readFamily(const Source& source);
+
+} // namespace headwise::test::reference
