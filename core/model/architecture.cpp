@@ -223,7 +223,8 @@ std::string familyName(const json& config)
     static constexpr Row rows[] = {{"GPT2LMHeadModel", "gpt2"},       {"GPT2Model", "gpt2"},
                                    {"LlamaForCausalLM", "llama"},     {"LlamaModel", "llama"},
                                    {"MistralForCausalLM", "mistral"}, {"Qwen2ForCausalLM", "qwen2"},
-                                   {"Qwen3ForCausalLM", "qwen3"},     {"GPTNeoXForCausalLM", "gpt_neox"},
+                                   {"Qwen3ForCausalLM", "qwen3"},     {"GemmaForCausalLM", "gemma"},
+                                   {"Gemma2ForCausalLM", "gemma2"},   {"GPTNeoXForCausalLM", "gpt_neox"},
                                    {"GPTNeoForCausalLM", "gpt_neo"},  {"GPTJForCausalLM", "gptj"},
                                    {"PhiForCausalLM", "phi"}};
     const auto type = config.find("model_type");
@@ -311,8 +312,8 @@ std::span<const std::string_view> huggingFaceKeys()
 
 std::span<const Architecture> architectures()
 {
-    static const std::array rows{gpt2(),    llama(),  mistral(), qwen2(), qwen3(),
-                                 gptNeoX(), gptNeo(), gptJ(),    phi(),   transformerLens()};
+    static const std::array rows{gpt2(),  gemma(),   gemma2(), llama(), mistral(), qwen2(),
+                                 qwen3(), gptNeoX(), gptNeo(), gptJ(),  phi(),     transformerLens()};
     return rows;
 }
 

@@ -16,6 +16,8 @@ const Architecture& llama();
 const Architecture& mistral();
 const Architecture& qwen2();
 const Architecture& qwen3();
+const Architecture& gemma();
+const Architecture& gemma2();
 const Architecture& gptNeoX();
 const Architecture& gptNeo();
 const Architecture& gptJ();

@@ -233,6 +233,27 @@ void qwen3(Maker& make)
     make.config["attention_bias"] = false;
 }
 
+void gemma(Maker& make)
+{
+    llamaNamed(make, {.type = "gemma", .architecture = "GemmaForCausalLM", .normMean = 0, .tied = true});
+    make.config["hidden_act"] = "gelu";
+}
+
+void gemma2(Maker& make)
+{
+    llamaNamed(make,
+               {.type = "gemma2",
+                .architecture = "Gemma2ForCausalLM",
+                .postNorms = true,
+                .normMean = 0,
+                .tied = true});
+    make.config["hidden_activation"] = "gelu_pytorch_tanh";
+    make.config["query_pre_attn_scalar"] = 9;
+    make.config["sliding_window"] = 4;
+    make.config["attn_logit_softcapping"] = 2.0;
+    make.config["final_logit_softcapping"] = 3.0;
+}
+
 void llama3(Maker& make)
 {
     llamaNamed(make, {.type = "llama", .architecture = "LlamaForCausalLM", .tied = true});
@@ -260,6 +281,8 @@ constexpr Row rows[] = {
     {"qwen2", qwen2},
     {"qwen2, sliding", qwen2, [](QJsonObject& c) { c["use_sliding_window"] = true; }},
     {"qwen3", qwen3},
+    {"gemma", gemma},
+    {"gemma2", gemma2},
     {"llama, llama3 scaling", llama3},
     {"llama, linear scaling", llama3,
      [](QJsonObject& c) {
