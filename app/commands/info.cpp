@@ -79,13 +79,14 @@ std::int64_t parameterCount(const ModelDescription& description)
     };
     const int placements = (c.hasPreNorms ? 1 : 0) + (c.hasPostNorms ? 1 : 0);
     const std::int64_t headWidths = static_cast<std::int64_t>(c.nHeads + c.nKvHeads) * c.dHead;
-    std::int64_t perLayer = (c.attentionOnly || biases.oneNorm ? 1 : 2) * placements * norm(c.norm);
+    std::int64_t perLayer =
+        std::int64_t(c.attentionOnly || biases.oneNorm ? 1 : 2) * placements * norm(c.norm);
     if (biases.attention)
         perLayer += headWidths + static_cast<std::int64_t>(c.nKvHeads) * c.dHead;
     if (biases.attentionOutput.value_or(biases.attention))
         perLayer += width;
     if (c.qkNorm != NormKind::None)
-        perLayer += c.qkNormOverAllHeads ? headWidths : 2 * c.dHead;
+        perLayer += c.qkNormOverAllHeads ? headWidths : std::int64_t(2) * c.dHead;
     if (biases.mlp && !c.attentionOnly)
         perLayer +=
             width + std::int64_t(c.dMlp) * (c.gatedMlp && c.architecture != "transformer-lens" ? 2 : 1);

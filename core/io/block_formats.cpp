@@ -96,6 +96,9 @@ template <typename Scalar>
 void readBlocks(DType dtype, const std::byte* blocks, std::int64_t first, std::int64_t count, Scalar* out)
 {
     const BlockSize size = blockSize(dtype);
+    assert(size.numbers > 0);
+    if (size.numbers == 0)
+        return;
     Block numbers;
     for (std::int64_t done = 0; done < count;) {
         const std::int64_t within = (first + done) % size.numbers;

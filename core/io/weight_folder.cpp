@@ -4,6 +4,7 @@
 #include "core/io/json.h"
 
 #include <nlohmann/json.hpp>
+#include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <array>
@@ -171,8 +172,9 @@ Result<WeightFiles> weightFilesOfIndex(const fs::path& index)
         if (!isPlainName(name))
             return Error{
                 ErrorCode::Corrupt,
-                "The entry '" + tensor + "' of '" + index.string() + "' names '" + name
-                    + "', which is not the name of a file in the same folder; do not trust this checkpoint."};
+                fmt::format("The entry '{}' of '{}' names '{}', which is not the name of a file in the same "
+                            "folder; do not trust this checkpoint.",
+                            tensor, index.string(), name)};
         found.shardOf.emplace(tensor, name);
         shards.insert(name);
     }

@@ -130,7 +130,7 @@ private:
     }
 
     void addNorm(const std::string& name, NormKind kind, std::int64_t size,
-                 std::function<Norm<double>()> read)
+                 const std::function<Norm<double>()>& read)
     {
         if (kind == NormKind::None || !m_config.normHasParameters)
             return;
@@ -166,14 +166,14 @@ private:
                 [this, layer] { return m_weights.ln2Post<double>(layer); });
     }
 
-    /// A tensor [heads, …] made of one matrix or vector per head. The heads of a layer are read once, for its first tensor,
+    /// A tensor of `shape` [heads, …] made of one matrix or vector per head. The heads of a layer are read once, for its first tensor,
     /// and forgotten with its last.
-    void addHeads(std::string name, int layer, int heads, std::vector<std::int64_t> shape, bool last,
+    void addHeads(std::string name, int layer, std::vector<std::int64_t> shape, bool last,
                   std::function<Matrix<Scalar>(const HeadWeights<Scalar>&)> part)
     {
+        const int heads = static_cast<int>(shape[0]);
         const int perHead = m_config.nHeads / heads;
-        const std::int64_t size = shape.size() == 1 ? shape[0] : shape[0] * shape[1];
-        shape.insert(shape.begin(), heads);
+        const std::int64_t size = shape.size() == 2 ? shape[1] : shape[1] * shape[2];
         add(std::move(name), std::move(shape),
             [this, layer, heads, perHead, size, last,
              part = std::move(part)](const Sink& sink) -> Result<Done> {
@@ -205,13 +205,13 @@ private:
         const int n = m_config.nHeads;
         const int k = m_config.nKvHeads;
         const std::string kv = name + (k == n ? "" : "_");
-        addHeads(name + "W_Q", layer, n, {d, r}, false, [](const Head& h) { return h.W_Q; });
-        addHeads(kv + "W_K", layer, k, {d, r}, false, [](const Head& h) { return h.W_K; });
-        addHeads(kv + "W_V", layer, k, {d, r}, false, [](const Head& h) { return h.W_V; });
-        addHeads(name + "W_O", layer, n, {r, d}, false, [](const Head& h) { return h.W_O; });
-        addHeads(name + "b_Q", layer, n, {r}, false, [](const Head& h) { return Matrix<Scalar>(h.b_Q); });
-        addHeads(kv + "b_K", layer, k, {r}, false, [](const Head& h) { return Matrix<Scalar>(h.b_K); });
-        addHeads(kv + "b_V", layer, k, {r}, true, [](const Head& h) { return Matrix<Scalar>(h.b_V); });
+        addHeads(name + "W_Q", layer, {n, d, r}, false, [](const Head& h) { return h.W_Q; });
+        addHeads(kv + "W_K", layer, {k, d, r}, false, [](const Head& h) { return h.W_K; });
+        addHeads(kv + "W_V", layer, {k, d, r}, false, [](const Head& h) { return h.W_V; });
+        addHeads(name + "W_O", layer, {n, r, d}, false, [](const Head& h) { return h.W_O; });
+        addHeads(name + "b_Q", layer, {n, r}, false, [](const Head& h) { return Matrix<Scalar>(h.b_Q); });
+        addHeads(kv + "b_K", layer, {k, r}, false, [](const Head& h) { return Matrix<Scalar>(h.b_K); });
+        addHeads(kv + "b_V", layer, {k, r}, true, [](const Head& h) { return Matrix<Scalar>(h.b_V); });
         addVector(name + "b_O", d, [this, layer] { return m_weights.b_O<Scalar>(layer); });
         if (m_config.qkNorm == NormKind::None)
             return;

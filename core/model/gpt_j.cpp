@@ -50,16 +50,16 @@ void addLayer(RecipeBook& book, const std::string& block, int layer)
     const ModelConfig& c = book.config();
     const Eigen::Index m = c.dModel, f = c.dMlp;
     const auto heads = [&](const char* name, TensorKind weight, TensorKind bias) {
-        addHeads(book, requireLinear(book, block + name, m, m, StoredBias::Absent), weight, bias, layer,
+        addHeads(book, requireLinear(book, block + name, m, m, StoredBias::Absent), {weight, bias, layer},
                  c.nHeads);
     };
-    addNorm(book, block + "ln_1", layer, c.norm, ln1_w, ln1_b); // of attention and MLP
+    addNorm(book, block + "ln_1", c.norm, {ln1_w, ln1_b, layer}); // of attention and MLP
     heads("attn.q_proj", W_Q, b_Q);
     heads("attn.k_proj", W_K, b_K);
     heads("attn.v_proj", W_V, b_V);
     addOutputHeads(book, block + "attn.out_proj", layer, StoredBias::Absent);
-    addLinear(book, block + "mlp.fc_in", layer, f, m, W_in, b_in, StoredBias::Present);
-    addLinear(book, block + "mlp.fc_out", layer, m, f, W_out, b_out, StoredBias::Present);
+    addLinear(book, block + "mlp.fc_in", {f, m, StoredBias::Present}, {W_in, b_in, layer});
+    addLinear(book, block + "mlp.fc_out", {m, f, StoredBias::Present}, {W_out, b_out, layer});
 }
 
 Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
@@ -70,7 +70,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     book.requireVector(TensorKind::b_U, 0, "lm_head.bias", config.dVocabOut);
     for (int layer = 0; layer < config.nLayers; ++layer)
         addLayer(book, prefix + "h." + std::to_string(layer) + ".", layer);
-    addNorm(book, prefix + "ln_f", 0, config.finalNorm, TensorKind::ln_final_w, TensorKind::ln_final_b);
+    addNorm(book, prefix + "ln_f", config.finalNorm, {TensorKind::ln_final_w, TensorKind::ln_final_b, 0});
     book.ignore(isBuffer);
     return book.finish();
 }

@@ -85,18 +85,18 @@ void addLayer(RecipeBook& book, const std::string& block, int layer)
     const Eigen::Index m = c.dModel, f = c.dMlp;
     const std::string attention = block + "attn.attention.";
     const auto heads = [&](const char* name, TensorKind weight, TensorKind bias) {
-        addHeads(book, requireLinear(book, attention + name, m, m, StoredBias::Absent), weight, bias, layer,
+        addHeads(book, requireLinear(book, attention + name, m, m, StoredBias::Absent), {weight, bias, layer},
                  c.nHeads);
     };
-    addNorm(book, block + "ln_1", layer, c.norm, ln1_w, ln1_b);
-    addNorm(book, block + "ln_2", layer, c.norm, ln2_w, ln2_b);
+    addNorm(book, block + "ln_1", c.norm, {ln1_w, ln1_b, layer});
+    addNorm(book, block + "ln_2", c.norm, {ln2_w, ln2_b, layer});
     heads("q_proj", W_Q, b_Q);
     heads("k_proj", W_K, b_K);
     heads("v_proj", W_V, b_V);
     addOutputHeads(book, attention + "out_proj", layer, StoredBias::Present);
     // GPT-2's names, but nn.Linear's layout.
-    addLinear(book, block + "mlp.c_fc", layer, f, m, W_in, b_in, StoredBias::Present);
-    addLinear(book, block + "mlp.c_proj", layer, m, f, W_out, b_out, StoredBias::Present);
+    addLinear(book, block + "mlp.c_fc", {f, m, StoredBias::Present}, {W_in, b_in, layer});
+    addLinear(book, block + "mlp.c_proj", {m, f, StoredBias::Present}, {W_out, b_out, layer});
 }
 
 Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
@@ -107,7 +107,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     book.addPositions(prefix + "wpe.weight", 0);
     for (int layer = 0; layer < config.nLayers; ++layer)
         addLayer(book, prefix + "h." + std::to_string(layer) + ".", layer);
-    addNorm(book, prefix + "ln_f", 0, config.finalNorm, TensorKind::ln_final_w, TensorKind::ln_final_b);
+    addNorm(book, prefix + "ln_f", config.finalNorm, {TensorKind::ln_final_w, TensorKind::ln_final_b, 0});
     book.ignore(isBuffer);
     return book.finish();
 }

@@ -52,9 +52,10 @@ void addAttention(RecipeBook& book, const std::string& attention, int layer)
     const StoredBias bias = storedBias(c.attentionBiases);
     const StoredLinear fused = requireLinear(book, attention + "query_key_value", 3 * m, m, bias);
     for (int head = 0; head < c.nHeads && (fused.hasWeight || fused.hasBias); ++head) {
-        addHead(book, fused, W_Q, b_Q, layer, head, head * 3 * h);
-        addHead(book, fused, W_K, b_K, layer, head, head * 3 * h + h);
-        addHead(book, fused, W_V, b_V, layer, head, head * 3 * h + 2 * h);
+        const Eigen::Index first = 3 * h * head;
+        addHead(book, fused, {W_Q, b_Q, layer}, head, first);
+        addHead(book, fused, {W_K, b_K, layer}, head, first + h);
+        addHead(book, fused, {W_V, b_V, layer}, head, first + 2 * h);
     }
     addOutputHeads(book, attention + "dense", layer, bias);
 }
@@ -68,13 +69,13 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     book.addTiedEmbeddings(prefix + "embed_in.weight", "embed_out.weight");
     for (int layer = 0; layer < config.nLayers; ++layer) {
         const std::string block = prefix + "layers." + std::to_string(layer) + ".";
-        addNorm(book, block + "input_layernorm", layer, config.norm, ln1_w, ln1_b);
-        addNorm(book, block + "post_attention_layernorm", layer, config.norm, ln2_w, ln2_b);
+        addNorm(book, block + "input_layernorm", config.norm, {ln1_w, ln1_b, layer});
+        addNorm(book, block + "post_attention_layernorm", config.norm, {ln2_w, ln2_b, layer});
         addAttention(book, block + "attention.", layer);
-        addLinear(book, block + "mlp.dense_h_to_4h", layer, f, m, W_in, b_in, StoredBias::Present);
-        addLinear(book, block + "mlp.dense_4h_to_h", layer, m, f, W_out, b_out, StoredBias::Present);
+        addLinear(book, block + "mlp.dense_h_to_4h", {f, m, StoredBias::Present}, {W_in, b_in, layer});
+        addLinear(book, block + "mlp.dense_4h_to_h", {m, f, StoredBias::Present}, {W_out, b_out, layer});
     }
-    addNorm(book, prefix + "final_layer_norm", 0, config.finalNorm, ln_final_w, ln_final_b);
+    addNorm(book, prefix + "final_layer_norm", config.finalNorm, {ln_final_w, ln_final_b, 0});
     book.ignore(isBuffer);
     return book.finish();
 }

@@ -24,6 +24,15 @@ public:
     {
     }
 
+    const std::string& name() const { return m_name; }
+
+    /// "linear", "yarn", …; both keys are in use.
+    std::string type() const
+    {
+        const json type = m_object.value("rope_type", m_object.value("type", json("default")));
+        return type.is_string() ? type.get<std::string>() : "default";
+    }
+
     bool has(const char* key) const { return m_object.contains(key) && !m_object[key].is_null(); }
 
     double number(const char* key, std::optional<double> standard)
@@ -87,9 +96,10 @@ RotaryScaling readLongRope(ModelConfig& config, int dim, RopeObject& object,
     return scaling;
 }
 
-RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object, const std::string& type,
-                          std::optional<int> topLevelContext, std::string_view name, ConfigReader& reader)
+RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object,
+                          std::optional<int> topLevelContext, ConfigReader& reader)
 {
+    const std::string type = object.type();
     RotaryScaling scaling;
     const std::optional<double> context =
         topLevelContext ? std::optional<double>(*topLevelContext) : std::optional<double>();
@@ -103,7 +113,7 @@ RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object, cons
         scaling.highFactor = object.number("high_freq_factor", std::nullopt);
         scaling.originalContext = object.number("original_max_position_embeddings", context);
         if (!(scaling.highFactor > scaling.lowFactor))
-            reader.contradiction("'" + std::string(name)
+            reader.contradiction("'" + object.name()
                                  + "' has a high_freq_factor no larger than its "
                                    "low_freq_factor");
     } else if (type == "yarn") {
@@ -117,12 +127,12 @@ RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object, cons
             object.number("attention_factor", scaling.factor > 1 ? 0.1 * std::log(scaling.factor) + 1 : 1);
         for (const char* key : {"mscale", "mscale_all_dim", "truncate"})
             if (object.has(key))
-                reader.refuse(name, "yarn without '" + std::string(key) + "'");
+                reader.refuse(object.name(), "yarn without '" + std::string(key) + "'");
     } else if (type == "longrope" || type == "su") {
         scaling = readLongRope(config, dim, object, topLevelContext, reader);
     } else if (type != "default" && type != "dynamic") {
         // "dynamic" changes nothing up to n_ctx tokens, and longer prompts are refused.
-        reader.refuse(name, "the scalings are linear, dynamic, llama3, yarn and longrope");
+        reader.refuse(object.name(), "the scalings are linear, dynamic, llama3, yarn and longrope");
     }
     return scaling;
 }
@@ -174,12 +184,8 @@ Rotary readRotary(ModelConfig& config, const json& file, ConfigReader& reader, d
     rotary.dim = static_cast<int>(config.dHead * std::clamp(part, 0.0, 1.0));
     if (scaled.empty())
         return rotary;
-    const json& object = *file.find(scaled);
-    const json type = object.value("rope_type", object.value("type", json("default")));
-    RopeObject reading(object, scaled, reader);
-    rotary.scaling =
-        readScaling(config, rotary.dim, reading, type.is_string() ? type.get<std::string>() : "default",
-                    context, scaled, reader);
+    RopeObject object(*file.find(scaled), scaled, reader);
+    rotary.scaling = readScaling(config, rotary.dim, object, context, reader);
     return rotary;
 }
 
@@ -209,6 +215,7 @@ std::vector<bool> readSlidingLayers(const ModelConfig& config, const json& file,
 std::vector<int> windowsOf(const std::vector<bool>& slides, int window)
 {
     std::vector<int> windows;
+    windows.reserve(slides.size());
     for (const bool sliding : slides)
         windows.push_back(sliding ? window : 0);
     return std::any_of(windows.begin(), windows.end(), [](int w) { return w > 0; }) ? windows

@@ -20,23 +20,24 @@ StoredLinear requireLinear(RecipeBook& book, const std::string& name, Eigen::Ind
     return linear;
 }
 
-void addHead(RecipeBook& book, const StoredLinear& linear, TensorKind weight, TensorKind bias, int layer,
-             int head, Eigen::Index firstRow)
+void addHead(RecipeBook& book, const StoredLinear& linear, LinearTarget target, int head,
+             Eigen::Index firstRow)
 {
     const Eigen::Index m = linear.inputs, h = book.config().dHead;
     if (linear.hasWeight)
-        book.add(weight, layer, head, linear.name + ".weight", {firstRow * m, m, h, 1, m});
+        book.add(target.weight, target.layer, head, linear.name + ".weight", {firstRow * m, m, h, 1, m});
     if (linear.hasBias)
-        book.add(bias, layer, head, linear.name + ".bias", layout::part(firstRow, h));
+        book.add(target.bias, target.layer, head, linear.name + ".bias", layout::part(firstRow, h));
 }
 
-void addHeads(RecipeBook& book, const StoredLinear& linear, TensorKind weight, TensorKind bias, int layer,
-              int heads, Eigen::Index firstRow)
+void addHeads(RecipeBook& book, const StoredLinear& linear, LinearTarget target, int heads,
+              Eigen::Index firstRow)
 {
     if (!linear.hasWeight && !linear.hasBias)
         return;
+    const Eigen::Index h = book.config().dHead;
     for (int head = 0; head < heads; ++head)
-        addHead(book, linear, weight, bias, layer, head, firstRow + head * book.config().dHead);
+        addHead(book, linear, target, head, firstRow + head * h);
 }
 
 void addOutputHeads(RecipeBook& book, const std::string& name, int layer, StoredBias bias)
@@ -50,30 +51,28 @@ void addOutputHeads(RecipeBook& book, const std::string& name, int layer, Stored
         book.add(TensorKind::b_O, layer, 0, name + ".bias", layout::part(0, m));
 }
 
-void addRows(RecipeBook& book, const StoredLinear& linear, TensorKind weight, TensorKind bias, int layer,
-             Eigen::Index firstRow, Eigen::Index size)
+void addRows(RecipeBook& book, const StoredLinear& linear, LinearTarget target, Eigen::Index firstRow,
+             Eigen::Index size)
 {
     const Eigen::Index in = linear.inputs;
     if (linear.hasWeight)
-        book.add(weight, layer, 0, linear.name + ".weight", {firstRow * in, in, size, 1, in});
+        book.add(target.weight, target.layer, 0, linear.name + ".weight", {firstRow * in, in, size, 1, in});
     if (linear.hasBias)
-        book.add(bias, layer, 0, linear.name + ".bias", layout::part(firstRow, size));
+        book.add(target.bias, target.layer, 0, linear.name + ".bias", layout::part(firstRow, size));
 }
 
-void addLinear(RecipeBook& book, const std::string& name, int layer, Eigen::Index outputs,
-               Eigen::Index inputs, TensorKind weight, TensorKind bias, StoredBias presence)
+void addLinear(RecipeBook& book, const std::string& name, const LinearForm& form, LinearTarget target)
 {
-    addRows(book, requireLinear(book, name, outputs, inputs, presence), weight, bias, layer, 0, outputs);
+    addRows(book, requireLinear(book, name, form.outputs, form.inputs, form.bias), target, 0, form.outputs);
 }
 
-void addNorm(RecipeBook& book, const std::string& name, int layer, NormKind kind, TensorKind weight,
-             TensorKind bias)
+void addNorm(RecipeBook& book, const std::string& name, NormKind kind, LinearTarget target)
 {
     if (kind == NormKind::None || !book.config().normHasParameters)
         return;
-    book.requireVector(weight, layer, name + ".weight", book.config().dModel);
+    book.requireVector(target.weight, target.layer, name + ".weight", book.config().dModel);
     if (kind == NormKind::LayerNorm)
-        book.requireVector(bias, layer, name + ".bias", book.config().dModel);
+        book.requireVector(target.bias, target.layer, name + ".bias", book.config().dModel);
 }
 
 } // namespace headwise

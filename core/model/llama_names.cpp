@@ -63,16 +63,16 @@ void addAttention(RecipeBook& book, const std::string& attention, int layer, con
     const Eigen::Index m = c.dModel, h = c.dHead, q = c.nHeads * h, kv = c.nKvHeads * h;
     if (layout.fused) {
         const StoredLinear fused = requireLinear(book, attention + "qkv_proj", q + 2 * kv, m, layout.qkv);
-        addHeads(book, fused, W_Q, b_Q, layer, c.nHeads);
-        addHeads(book, fused, W_K, b_K, layer, c.nKvHeads, q);
-        addHeads(book, fused, W_V, b_V, layer, c.nKvHeads, q + kv);
+        addHeads(book, fused, {W_Q, b_Q, layer}, c.nHeads);
+        addHeads(book, fused, {W_K, b_K, layer}, c.nKvHeads, q);
+        addHeads(book, fused, {W_V, b_V, layer}, c.nKvHeads, q + kv);
     } else {
         const auto linear = [&](const char* name, Eigen::Index rows) {
             return requireLinear(book, attention + name, rows, m, layout.qkv);
         };
-        addHeads(book, linear("q_proj", q), W_Q, b_Q, layer, c.nHeads);
-        addHeads(book, linear("k_proj", kv), W_K, b_K, layer, c.nKvHeads);
-        addHeads(book, linear("v_proj", kv), W_V, b_V, layer, c.nKvHeads);
+        addHeads(book, linear("q_proj", q), {W_Q, b_Q, layer}, c.nHeads);
+        addHeads(book, linear("k_proj", kv), {W_K, b_K, layer}, c.nKvHeads);
+        addHeads(book, linear("v_proj", kv), {W_V, b_V, layer}, c.nKvHeads);
     }
     addOutputHeads(book, attention + "o_proj", layer, layout.output);
     if (c.qkNorm != NormKind::None) {
@@ -88,13 +88,13 @@ void addMlp(RecipeBook& book, const std::string& mlp, int layer, const LlamaLayo
     // b_up stands inside the product: another place than the b_in of TransformerLens.
     if (layout.fused) {
         const StoredLinear fused = requireLinear(book, mlp + "gate_up_proj", 2 * f, m, layout.mlp);
-        addRows(book, fused, W_gate, b_gate, layer, 0, f);
-        addRows(book, fused, W_in, b_up, layer, f, f);
+        addRows(book, fused, {W_gate, b_gate, layer}, 0, f);
+        addRows(book, fused, {W_in, b_up, layer}, f, f);
     } else {
-        addLinear(book, mlp + "gate_proj", layer, f, m, W_gate, b_gate, layout.mlp);
-        addLinear(book, mlp + "up_proj", layer, f, m, W_in, b_up, layout.mlp);
+        addLinear(book, mlp + "gate_proj", {f, m, layout.mlp}, {W_gate, b_gate, layer});
+        addLinear(book, mlp + "up_proj", {f, m, layout.mlp}, {W_in, b_up, layer});
     }
-    addLinear(book, mlp + "down_proj", layer, m, f, W_out, b_out, layout.mlp);
+    addLinear(book, mlp + "down_proj", {m, f, layout.mlp}, {W_out, b_out, layer});
 }
 
 /// The norm called post_attention_layernorm stands before the MLP, unless the family has norms behind its blocks.
@@ -103,14 +103,14 @@ void addNorms(RecipeBook& book, const std::string& block, int layer)
     using enum TensorKind;
     const ModelConfig& c = book.config();
     if (c.hasPreNorms)
-        addNorm(book, block + "input_layernorm", layer, c.norm, ln1_w, ln1_b);
+        addNorm(book, block + "input_layernorm", c.norm, {ln1_w, ln1_b, layer});
     if (c.hasPostNorms) {
-        addNorm(book, block + "post_attention_layernorm", layer, c.norm, ln1_post_w, ln1_post_b);
-        addNorm(book, block + "post_feedforward_layernorm", layer, c.norm, ln2_post_w, ln2_post_b);
+        addNorm(book, block + "post_attention_layernorm", c.norm, {ln1_post_w, ln1_post_b, layer});
+        addNorm(book, block + "post_feedforward_layernorm", c.norm, {ln2_post_w, ln2_post_b, layer});
         if (c.hasPreNorms)
-            addNorm(book, block + "pre_feedforward_layernorm", layer, c.norm, ln2_w, ln2_b);
+            addNorm(book, block + "pre_feedforward_layernorm", c.norm, {ln2_w, ln2_b, layer});
     } else if (!c.parallelBlocks) {
-        addNorm(book, block + "post_attention_layernorm", layer, c.norm, ln2_w, ln2_b);
+        addNorm(book, block + "post_attention_layernorm", c.norm, {ln2_w, ln2_b, layer});
     }
 }
 
@@ -130,7 +130,7 @@ Result<ModelWeights> loadLlamaNames(const ModelConfig& config, std::shared_ptr<c
         addAttention(book, block + "self_attn.", layer, layout);
         addMlp(book, block + "mlp.", layer, layout);
     }
-    addNorm(book, prefix + "norm", 0, config.finalNorm, TensorKind::ln_final_w, TensorKind::ln_final_b);
+    addNorm(book, prefix + "norm", config.finalNorm, {TensorKind::ln_final_w, TensorKind::ln_final_b, 0});
     book.ignore(isBuffer);
     return book.finish();
 }

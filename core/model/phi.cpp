@@ -49,16 +49,16 @@ void addLayer(RecipeBook& book, const std::string& block, int layer)
     const ModelConfig& c = book.config();
     const Eigen::Index m = c.dModel, h = c.dHead, f = c.dMlp;
     const auto heads = [&](const char* name, int count, TensorKind weight, TensorKind bias) {
-        addHeads(book, requireLinear(book, block + name, count * h, m, StoredBias::Present), weight, bias,
-                 layer, count);
+        addHeads(book, requireLinear(book, block + name, count * h, m, StoredBias::Present),
+                 {weight, bias, layer}, count);
     };
-    addNorm(book, block + "input_layernorm", layer, c.norm, ln1_w, ln1_b); // of attention and MLP
+    addNorm(book, block + "input_layernorm", c.norm, {ln1_w, ln1_b, layer}); // of attention and MLP
     heads("self_attn.q_proj", c.nHeads, W_Q, b_Q);
     heads("self_attn.k_proj", c.nKvHeads, W_K, b_K);
     heads("self_attn.v_proj", c.nKvHeads, W_V, b_V);
     addOutputHeads(book, block + "self_attn.dense", layer, StoredBias::Present);
-    addLinear(book, block + "mlp.fc1", layer, f, m, W_in, b_in, StoredBias::Present);
-    addLinear(book, block + "mlp.fc2", layer, m, f, W_out, b_out, StoredBias::Present);
+    addLinear(book, block + "mlp.fc1", {f, m, StoredBias::Present}, {W_in, b_in, layer});
+    addLinear(book, block + "mlp.fc2", {m, f, StoredBias::Present}, {W_out, b_out, layer});
 }
 
 Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
@@ -75,8 +75,8 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     book.requireVector(TensorKind::b_U, 0, "lm_head.bias", config.dVocabOut);
     for (int layer = 0; layer < config.nLayers; ++layer)
         addLayer(book, prefix + "layers." + std::to_string(layer) + ".", layer);
-    addNorm(book, prefix + "final_layernorm", 0, config.finalNorm, TensorKind::ln_final_w,
-            TensorKind::ln_final_b);
+    addNorm(book, prefix + "final_layernorm", config.finalNorm,
+            {TensorKind::ln_final_w, TensorKind::ln_final_b, 0});
     book.ignore(isBuffer);
     return book.finish();
 }

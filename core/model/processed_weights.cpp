@@ -48,8 +48,8 @@ HeadWeights<double> ProcessedWeights::State::foldedHead(HeadId id) const
                              {},
                              {}};
     const NormKind kind = config.qkNorm;
-    head.qNorm = readNorm(*weights, kind, q_norm_w, std::nullopt, id.layer, id.head);
-    head.kNorm = readNorm(*weights, kind, k_norm_w, std::nullopt, id.layer, kv);
+    head.qNorm = readNorm(*weights, kind, {q_norm_w, std::nullopt, id.layer, id.head});
+    head.kNorm = readNorm(*weights, kind, {k_norm_w, std::nullopt, id.layer, kv});
     if (applied().foldValueBiases)
         head.b_V.setZero();
     if (applied().centerWritingWeights)

@@ -105,18 +105,17 @@ private:
 
 } // namespace
 
-Norm<double> readNorm(const ModelWeights& weights, NormKind kind, TensorKind w, std::optional<TensorKind> b,
-                      int layer, int head)
+Norm<double> readNorm(const ModelWeights& weights, NormKind kind, const NormPlace& place)
 {
     Norm<double> norm{kind, weights.config().normEps, {}, {}};
     if (kind == NormKind::None)
         return norm;
-    if (weights.has(w, layer, head))
-        norm.w = weights.read<double>(w, layer, head);
+    if (weights.has(place.w, place.layer, place.head))
+        norm.w = weights.read<double>(place.w, place.layer, place.head);
     if (kind == NormKind::Rms && weights.config().rmsUsesOffset && norm.w.size() > 0)
         norm.w.array() += 1;
-    if (b && weights.has(*b, layer, head))
-        norm.b = weights.read<double>(*b, layer, head);
+    if (place.b && weights.has(*place.b, place.layer, place.head))
+        norm.b = weights.read<double>(*place.b, place.layer, place.head);
     return norm;
 }
 
@@ -128,17 +127,17 @@ OriginalNorms readNorms(const ModelWeights& weights)
     const NormKind pre = config.hasPreNorms ? config.norm : NormKind::None;
     const NormKind post = config.hasPostNorms ? config.norm : NormKind::None;
     for (int layer = 0; layer < config.nLayers; ++layer) {
-        norms.ln1Post.push_back(readNorm(weights, post, ln1_post_w, ln1_post_b, layer));
-        norms.ln2Post.push_back(readNorm(weights, post, ln2_post_w, ln2_post_b, layer));
-        norms.ln1.push_back(readNorm(weights, pre, ln1_w, ln1_b, layer));
+        norms.ln1Post.push_back(readNorm(weights, post, {ln1_post_w, ln1_post_b, layer}));
+        norms.ln2Post.push_back(readNorm(weights, post, {ln2_post_w, ln2_post_b, layer}));
+        norms.ln1.push_back(readNorm(weights, pre, {ln1_w, ln1_b, layer}));
         const bool shared = config.parallelBlocks && !weights.has(ln2_w, layer) && !weights.has(ln2_b, layer);
-        norms.ln2.push_back(shared ? norms.ln1.back() : readNorm(weights, pre, ln2_w, ln2_b, layer));
+        norms.ln2.push_back(shared ? norms.ln1.back() : readNorm(weights, pre, {ln2_w, ln2_b, layer}));
         const bool solu = config.activation == Activation::SoluLn && !config.attentionOnly;
         norms.mlpLn.push_back(
-            readNorm(weights, solu ? NormKind::LayerNorm : NormKind::None, mlp_ln_w, mlp_ln_b, layer));
+            readNorm(weights, solu ? NormKind::LayerNorm : NormKind::None, {mlp_ln_w, mlp_ln_b, layer}));
     }
-    norms.lnFinal = readNorm(weights, config.finalNorm, ln_final_w, ln_final_b, 0);
-    norms.embedding = readNorm(weights, config.embeddingNorm, ln_embed_w, ln_embed_b, 0);
+    norms.lnFinal = readNorm(weights, config.finalNorm, {ln_final_w, ln_final_b, 0});
+    norms.embedding = readNorm(weights, config.embeddingNorm, {ln_embed_w, ln_embed_b, 0});
     return norms;
 }
 

@@ -17,9 +17,15 @@ struct OriginalNorms {
     Norm<double> lnFinal, embedding;
 };
 
+/// The parameters of a norm, of one head where it is a norm of queries or keys.
+struct NormPlace {
+    TensorKind w;
+    std::optional<TensorKind> b;
+    int layer = 0, head = 0;
+};
+
 /// The norm as it is in the file; what is absent there is empty.
-Norm<double> readNorm(const ModelWeights& weights, NormKind kind, TensorKind w, std::optional<TensorKind> b,
-                      int layer, int head = 0);
+Norm<double> readNorm(const ModelWeights& weights, NormKind kind, const NormPlace& place);
 
 OriginalNorms readNorms(const ModelWeights& weights);
 

@@ -199,19 +199,33 @@ bool isBuffer(std::string_view name, std::size_t /*rank*/)
         || name.ends_with(".rotary_cos");
 }
 
-void addNorm(RecipeBook& book, const std::string& name, int layer, NormKind kind, TensorKind w, TensorKind b)
+/// The kinds of a norm's weight and bias.
+struct NormKinds {
+    TensorKind w, b;
+};
+
+void addNorm(RecipeBook& book, const std::string& name, int layer, NormKind kind, NormKinds tensors)
 {
     if (kind == NormKind::None || !book.config().normHasParameters)
         return;
-    book.requireVector(w, layer, name + ".w", book.config().dModel);
+    book.requireVector(tensors.w, layer, name + ".w", book.config().dModel);
     if (kind == NormKind::LayerNorm)
-        book.requireVector(b, layer, name + ".b", book.config().dModel);
+        book.requireVector(tensors.b, layer, name + ".b", book.config().dModel);
 }
 
-/// W_X [heads, rows, cols] and b_X [heads, cols] with all their heads.
-void addHeads(RecipeBook& book, const std::string& name, int layer, int heads, TensorKind kind,
-              Eigen::Index rows, Eigen::Index cols)
+void addMatrix(RecipeBook& book, const std::string& name, TensorKind kind, Eigen::Index rows,
+               Eigen::Index cols)
 {
+    if (book.require(name, {rows, cols}))
+        book.add(kind, 0, 0, name, layout::plain(rows, cols));
+}
+
+/// W_X of a layer's heads: [heads, d_model, d_head], but W_O [heads, d_head, d_model].
+void addHeads(RecipeBook& book, const std::string& name, int layer, int heads, TensorKind kind)
+{
+    Eigen::Index rows = book.config().dModel, cols = book.config().dHead;
+    if (kind == TensorKind::W_O)
+        std::swap(rows, cols);
     if (book.require(name, {heads, rows, cols}))
         for (int head = 0; head < heads; ++head)
             book.add(kind, layer, head, name, layout::stacked(head, rows, cols));
@@ -237,28 +251,30 @@ void addQkNorm(RecipeBook& book, const std::string& name, int layer, int heads, 
 void addAttention(RecipeBook& book, const std::string& attention, int layer)
 {
     const ModelConfig& c = book.config();
-    const Eigen::Index m = c.dModel, h = c.dHead;
     // Grouped keys and values carry an underscore; which of the two it is, the file says.
     const auto grouped = [&](const std::string& name) {
         return attention + (book.isStored(attention + "_" + name) ? "_" : "") + name;
     };
-    addHeads(book, attention + "W_Q", layer, c.nHeads, TensorKind::W_Q, m, h);
-    addHeads(book, grouped("W_K"), layer, c.nKvHeads, TensorKind::W_K, m, h);
-    addHeads(book, grouped("W_V"), layer, c.nKvHeads, TensorKind::W_V, m, h);
-    addHeads(book, attention + "W_O", layer, c.nHeads, TensorKind::W_O, h, m);
+    addHeads(book, attention + "W_Q", layer, c.nHeads, TensorKind::W_Q);
+    addHeads(book, grouped("W_K"), layer, c.nKvHeads, TensorKind::W_K);
+    addHeads(book, grouped("W_V"), layer, c.nKvHeads, TensorKind::W_V);
+    addHeads(book, attention + "W_O", layer, c.nHeads, TensorKind::W_O);
     addHeadBiases(book, attention + "b_Q", layer, c.nHeads, TensorKind::b_Q);
     addHeadBiases(book, grouped("b_K"), layer, c.nKvHeads, TensorKind::b_K);
     addHeadBiases(book, grouped("b_V"), layer, c.nKvHeads, TensorKind::b_V);
-    book.acceptVector(TensorKind::b_O, layer, attention + "b_O", m);
+    book.acceptVector(TensorKind::b_O, layer, attention + "b_O", c.dModel);
     if (c.qkNorm != NormKind::None) {
         addQkNorm(book, attention + "q_norm.w", layer, c.nHeads, TensorKind::q_norm_w);
         addQkNorm(book, attention + "k_norm.w", layer, c.nKvHeads, TensorKind::k_norm_w);
     }
 }
 
-void addMatrix(RecipeBook& book, const std::string& name, int layer, TensorKind kind, Eigen::Index rows,
-               Eigen::Index cols)
+/// [d_model, d_mlp], but W_out [d_mlp, d_model].
+void addMlpMatrix(RecipeBook& book, const std::string& name, int layer, TensorKind kind)
 {
+    Eigen::Index rows = book.config().dModel, cols = book.config().dMlp;
+    if (kind == TensorKind::W_out)
+        std::swap(rows, cols);
     if (book.require(name, {rows, cols}))
         book.add(kind, layer, 0, name, layout::plain(rows, cols));
 }
@@ -267,12 +283,12 @@ void addMlp(RecipeBook& book, const std::string& mlp, int layer)
 {
     const ModelConfig& c = book.config();
     const Eigen::Index m = c.dModel, f = c.dMlp;
-    addMatrix(book, mlp + "W_in", layer, TensorKind::W_in, m, f);
-    addMatrix(book, mlp + "W_out", layer, TensorKind::W_out, f, m);
+    addMlpMatrix(book, mlp + "W_in", layer, TensorKind::W_in);
+    addMlpMatrix(book, mlp + "W_out", layer, TensorKind::W_out);
     book.acceptVector(TensorKind::b_in, layer, mlp + "b_in", f);
     book.acceptVector(TensorKind::b_out, layer, mlp + "b_out", m);
     if (c.gatedMlp) {
-        addMatrix(book, mlp + "W_gate", layer, TensorKind::W_gate, m, f);
+        addMlpMatrix(book, mlp + "W_gate", layer, TensorKind::W_gate);
         book.acceptVector(TensorKind::b_gate, layer, mlp + "b_gate", f);
         book.acceptVector(TensorKind::b_up, layer, mlp + "b_up", f);
     }
@@ -291,17 +307,17 @@ void addMlp(RecipeBook& book, const std::string& mlp, int layer)
 void addLayer(RecipeBook& book, const std::string& block, int layer)
 {
     const ModelConfig& c = book.config();
-    addNorm(book, block + "ln1", layer, c.norm, TensorKind::ln1_w, TensorKind::ln1_b);
+    addNorm(book, block + "ln1", layer, c.norm, {TensorKind::ln1_w, TensorKind::ln1_b});
     addAttention(book, block + "attn.", layer);
     if (c.hasPostNorms) {
-        addNorm(book, block + "ln1_post", layer, c.norm, TensorKind::ln1_post_w, TensorKind::ln1_post_b);
-        addNorm(book, block + "ln2_post", layer, c.norm, TensorKind::ln2_post_w, TensorKind::ln2_post_b);
+        addNorm(book, block + "ln1_post", layer, c.norm, {TensorKind::ln1_post_w, TensorKind::ln1_post_b});
+        addNorm(book, block + "ln2_post", layer, c.norm, {TensorKind::ln2_post_w, TensorKind::ln2_post_b});
     }
     if (c.attentionOnly)
         return;
     // A parallel block may have one norm for both its halves.
     if (!c.parallelBlocks || book.isStored(block + "ln2.w"))
-        addNorm(book, block + "ln2", layer, c.norm, TensorKind::ln2_w, TensorKind::ln2_b);
+        addNorm(book, block + "ln2", layer, c.norm, {TensorKind::ln2_w, TensorKind::ln2_b});
     addMlp(book, block + "mlp.", layer);
 }
 
@@ -309,17 +325,17 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 {
     RecipeBook book(config, std::move(file));
     const Eigen::Index m = config.dModel;
-    addMatrix(book, "embed.W_E", 0, TensorKind::W_E, config.dVocab, m);
+    addMatrix(book, "embed.W_E", TensorKind::W_E, config.dVocab, m);
     if (config.positional == Positional::Learned)
-        addMatrix(book, "pos_embed.W_pos", 0, TensorKind::W_pos, config.nCtx, m);
+        addMatrix(book, "pos_embed.W_pos", TensorKind::W_pos, config.nCtx, m);
     for (int layer = 0; layer < config.nLayers; ++layer)
         addLayer(book, "blocks." + std::to_string(layer) + ".", layer);
-    addNorm(book, "ln_final", 0, config.finalNorm, TensorKind::ln_final_w, TensorKind::ln_final_b);
+    addNorm(book, "ln_final", 0, config.finalNorm, {TensorKind::ln_final_w, TensorKind::ln_final_b});
     // TransformerLens writes W_U even where it equals W_Eᵀ; only a file without it relies on the tie.
     const bool relies = config.tiedEmbeddings && !book.isStored("unembed.W_U");
     book.config().tiedEmbeddings = relies;
     if (!relies)
-        addMatrix(book, "unembed.W_U", 0, TensorKind::W_U, m, config.dVocabOut);
+        addMatrix(book, "unembed.W_U", TensorKind::W_U, m, config.dVocabOut);
     else if (book.accept("embed.W_E", {config.dVocabOut, m}))
         book.add(TensorKind::W_U, 0, 0, "embed.W_E", layout::transposed(m, config.dVocabOut));
     book.acceptVector(TensorKind::b_U, 0, "unembed.b_U", config.dVocabOut);
