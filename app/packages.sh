@@ -14,6 +14,7 @@ windowPackages=(
     fonts-noto-core fonts-noto-cjk
 )
 testPackages=(libbenchmark-dev python3-h5py appstream xvfb xauth)
+fuzzPackages=(clang libclang-rt-dev)
 checkPackages=(git clang-format clang-tidy)
 
 # Compilers' messages and file names in UTF-8 on machines without a locale; one cache for every copy of the source.

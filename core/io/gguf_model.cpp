@@ -189,7 +189,7 @@ Result<Done> Converter::undoPermutation(StoredTensor& tensor) const
                                                                             : count("num_key_value_heads");
     const std::int64_t rows = tensor.shape.empty() ? 0 : tensor.shape[0];
     const std::int64_t width = tensor.shape.size() == 2 ? tensor.shape[1] : 1;
-    if (heads <= 0 || tensor.shape.size() > 2 || rows % (2 * heads) != 0
+    if (heads <= 0 || tensor.shape.size() > 2 || rows <= 0 || rows % 2 != 0 || rows / 2 % heads != 0
         || (blockSize(tensor.dtype).numbers > 0 && tensor.shape.size() != 2))
         return Error{ErrorCode::Corrupt,
                      "Tensor '" + tensor.name + "' of '" + m_file + "' has shape " + shapeText(tensor.shape)

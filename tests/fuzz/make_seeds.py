@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Writes the seed corpora: python3 tests/fuzz/make_seeds.py; the tokenizers' are tests/data/tokenizers/shapes."""
+
+import io
+import json
+import pickle
+import struct
+import sys
+import types
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+
+SEEDS = Path(__file__).parent / "seeds"
+
+
+def save(target, name, data):
+    file = SEEDS / target / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+def safetensors(header, payload):
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + payload
+
+
+def all_safetensors():
+    for dtype, size in [("F32", 4), ("F16", 2), ("BF16", 2), ("F64", 8), ("I64", 8), ("BOOL", 1), ("F8_E4M3", 1)]:
+        header = {"a": {"dtype": dtype, "shape": [2, 3], "data_offsets": [0, 6 * size]},
+                  "b": {"dtype": dtype, "shape": [], "data_offsets": [6 * size, 7 * size]},
+                  "__metadata__": {"format": "pt"}}
+        save("safetensors", dtype.lower(), safetensors(header, bytes(range(7 * size))))
+    save("safetensors", "empty", safetensors({}, b""))
+
+
+def all_indices():
+    index = {"metadata": {"total_size": 16}, "weight_map": {"a": "a.safetensors", "b": "b.safetensors"}}
+    save("shard_index", "two", json.dumps(index))
+    index["weight_map"]["b"] = "../b.safetensors"
+    save("shard_index", "outside", json.dumps(index))
+    save("shard_index", "missing", json.dumps({"weight_map": {"a": "c.safetensors"}}))
+
+
+def all_configs():
+    llama = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "num_key_value_heads": 2,
+             "intermediate_size": 96, "vocab_size": 100, "max_position_embeddings": 128, "rms_norm_eps": 1e-5,
+             "hidden_act": "silu", "rope_theta": 10000.0, "tie_word_embeddings": False}
+    scalings = {"linear": {"factor": 2}, "llama3": {"factor": 8, "low_freq_factor": 1, "high_freq_factor": 4,
+                                                    "original_max_position_embeddings": 64},
+                "yarn": {"factor": 4, "original_max_position_embeddings": 64},
+                "longrope": {"short_factor": [1] * 8, "long_factor": [2] * 8,
+                             "original_max_position_embeddings": 64}}
+    for name, scaling in scalings.items():
+        save("config", "llama-" + name,
+             json.dumps({"model_type": "llama", **llama, "rope_scaling": {"rope_type": name, **scaling}}))
+    for family in ["llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "phi3", "olmo", "olmo2", "stablelm",
+                   "smollm3", "mixtral", "phi"]:
+        extra = {"head_dim": 16, "sliding_window": 32, "attention_bias": True, "query_pre_attn_scalar": 16,
+                 "final_logit_softcapping": 30.0, "layer_types": ["full_attention", "sliding_attention"]}
+        save("config", family, json.dumps({"model_type": family, **llama, **extra}))
+    save("config", "gpt2", json.dumps({"model_type": "gpt2", "n_embd": 48, "n_head": 3, "n_layer": 3, "n_positions": 12,
+                                       "n_ctx": 12, "vocab_size": 7, "activation_function": "gelu_new",
+                                       "layer_norm_epsilon": 1e-5, "scale_attn_weights": True}))
+    neox = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 256,
+            "vocab_size": 100, "max_position_embeddings": 128, "layer_norm_eps": 1e-5, "hidden_act": "gelu"}
+    save("config", "gpt_neox", json.dumps({"model_type": "gpt_neox", **neox, "rotary_pct": 0.25,
+                                           "use_parallel_residual": True}))
+    save("config", "opt", json.dumps({"model_type": "opt", **neox, "ffn_dim": 256, "word_embed_proj_dim": 64}))
+    save("config", "bloom", json.dumps({"model_type": "bloom", **neox, "n_head": 4, "n_layer": 2}))
+    save("config", "falcon", json.dumps({"model_type": "falcon", **neox, "new_decoder_architecture": True, "num_kv_heads": 2}))
+    save("config", "bert", json.dumps({"model_type": "bert", **neox, "type_vocab_size": 2}))
+    save("config", "gpt_neo", json.dumps({"model_type": "gpt_neo", "hidden_size": 64, "num_layers": 2, "num_heads": 4,
+                                          "attention_types": [[["global", "local"], 1]], "window_size": 8,
+                                          "vocab_size": 100, "max_position_embeddings": 128}))
+    save("config", "gptj", json.dumps({"model_type": "gptj", "n_embd": 64, "n_head": 4, "n_layer": 2, "n_positions": 64,
+                                       "rotary_dim": 8, "vocab_size": 100}))
+    save("config", "transformer_lens",
+         json.dumps({"d_model": 64, "n_heads": 4, "d_head": 16, "n_layers": 2, "n_ctx": 32, "d_vocab": 50, "d_mlp": 128,
+                     "act_fn": "gelu", "normalization_type": "LNPre", "positional_embedding_type": "rotary",
+                     "rotary_dim": 16, "attn_scale": 2.0, "n_key_value_heads": 2, "gated_mlp": True}))
+
+
+def all_tokenizers():
+    save("tokenizer", "wordpiece", json.dumps(
+        {"version": "1.0", "added_tokens": [], "normalizer": {"type": "BertNormalizer", "lowercase": True},
+         "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": None,
+         "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+         "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                   "max_input_chars_per_word": 100, "vocab": {"[UNK]": 0, "hel": 1, "##lo": 2, "wor": 3, "##ld": 4}}}))
+    save("tokenizer", "unigram", json.dumps(
+        {"added_tokens": [{"id": 0, "content": "<unk>", "special": True}], "pre_tokenizer": {"type": "Metaspace"},
+         "decoder": {"type": "Metaspace"},
+         "model": {"type": "Unigram", "unk_id": 0, "byte_fallback": False,
+                   "vocab": [["<unk>", 0.0], ["\u2581hel", -1.5], ["lo", -2.0], ["\u2581world", -3.0]]}}))
+    save("tokenizer", "wordlevel", json.dumps(
+        {"pre_tokenizer": {"type": "Whitespace"}, "model": {"type": "WordLevel", "unk_token": "a",
+                                                            "vocab": {"a": 0, "Hello": 1, "world": 2}}}))
+
+
+class Storage:
+    def __init__(self, kind, key, count):
+        self.id = ("storage", kind, key, "cpu", count)
+
+
+def torch_names():
+    """Stand-ins with the names that torch.save writes; what is applied to them is written down, never run."""
+    for name in ["torch", "torch._utils"]:
+        sys.modules[name] = types.ModuleType(name)
+    torch, utils = sys.modules["torch"], sys.modules["torch._utils"]
+    for name in ["FloatStorage", "HalfStorage", "BFloat16Storage", "DoubleStorage", "LongStorage"]:
+        kind = type(name, (), {"__module__": "torch"})
+        setattr(torch, name, kind)
+
+    def _rebuild_tensor_v2(*_):
+        pass
+
+    _rebuild_tensor_v2.__module__ = "torch._utils"
+    _rebuild_tensor_v2.__qualname__ = "_rebuild_tensor_v2"
+    utils._rebuild_tensor_v2 = _rebuild_tensor_v2
+    return torch, utils
+
+
+class Tensor:
+    def __init__(self, storage, offset, sizes, strides):
+        self.arguments = (storage, offset, sizes, strides, False, OrderedDict())
+
+    def __reduce__(self):
+        return sys.modules["torch._utils"]._rebuild_tensor_v2, self.arguments
+
+
+def all_pickles():
+    torch, _ = torch_names()
+
+    class Pickler(pickle._Pickler):
+        def persistent_id(self, value):
+            return value.id if isinstance(value, Storage) else None
+
+    def pickled(value, protocol=2):
+        out = io.BytesIO()
+        Pickler(out, protocol).dump(value)
+        return out.getvalue()
+
+    def states():
+        first = Storage(torch.FloatStorage, "0", 16)
+        yield "plain", OrderedDict(a=Tensor(first, 0, (2, 3), (3, 1)), b=Tensor(Storage(torch.HalfStorage, "1", 4), 0, (4,), (1,)))
+        yield "shared", {"model": {"a": Tensor(first, 0, (3, 2), (1, 3)), "b": Tensor(first, 6, (2, 2, 2), (4, 2, 1))},
+                         "step": 7, "lr": 1e-3, "name": "x", "flags": [True, None, (1, 2)]}
+        yield "double", {"a": Tensor(Storage(torch.DoubleStorage, "0", 8), 0, (), ())}
+        yield "bfloat", {"a": Tensor(Storage(torch.BFloat16Storage, "0", 32), 1, (5, 2), (2, 1))}
+
+    for name, state in states():
+        for protocol in (2, 4):
+            data = pickled(state, protocol)
+            save("pickle", f"{name}-{protocol}", data)
+            out = io.BytesIO()
+            with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+                archive.writestr("m/data.pkl", data)
+                archive.writestr("m/version", b"3\n")
+                archive.writestr("m/data/0", bytes(range(64)))
+                archive.writestr("m/data/1", bytes(8))
+            save("pytorch_zip", f"{name}-{protocol}", out.getvalue())
+
+
+def gguf_string(text):
+    data = text.encode()
+    return struct.pack("<Q", len(data)) + data
+
+
+def gguf(metadata, tensors):
+    out = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata))
+    for key, (kind, value) in metadata.items():
+        out += gguf_string(key) + struct.pack("<I", kind)
+        if kind == 4:
+            out += struct.pack("<I", value)
+        elif kind == 6:
+            out += struct.pack("<f", value)
+        elif kind == 8:
+            out += gguf_string(value)
+        elif kind == 9:
+            inner, items = value
+            out += struct.pack("<IQ", inner, len(items))
+            for item in items:
+                out += gguf_string(item) if inner == 8 else struct.pack("<f" if inner == 6 else "<i", item)
+    offset = 0
+    data = b""
+    for name, shape, kind, size in tensors:
+        out += gguf_string(name) + struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *shape)
+        out += struct.pack("<IQ", kind, offset)
+        data += bytes(i % 251 for i in range(size)) + bytes(-size % 32)
+        offset = len(data)
+    return out + bytes(-len(out) % 32) + data
+
+
+def all_ggufs():
+    base = {"general.architecture": (8, "llama"), "llama.context_length": (4, 64), "llama.embedding_length": (4, 32),
+            "llama.block_count": (4, 1), "llama.feed_forward_length": (4, 64), "llama.attention.head_count": (4, 2),
+            "llama.attention.layer_norm_rms_epsilon": (6, 1e-5), "llama.rope.dimension_count": (4, 16),
+            "llama.attention.head_count_kv": (4, 2)}
+    words = {"tokenizer.ggml.model": (8, "llama"),
+             "tokenizer.ggml.tokens": (9, (8, ["<unk>", "<s>", "</s>", "<0x0A>", "\u2581a", "b"])),
+             "tokenizer.ggml.scores": (9, (6, [0.0, 0.0, 0.0, 0.0, -1.0, -2.0])),
+             "tokenizer.ggml.token_type": (9, (5, [2, 3, 3, 6, 1, 1]))}
+    pairs = {"tokenizer.ggml.model": (8, "gpt2"), "tokenizer.ggml.pre": (8, "llama-bpe"),
+             "tokenizer.ggml.tokens": (9, (8, ["a", "b", "ab"])), "tokenizer.ggml.merges": (9, (8, ["a b"])),
+             "tokenizer.ggml.token_type": (9, (5, [1, 1, 1]))}
+    for name, kind, size in [("f32", 0, 4096), ("f16", 1, 2048), ("bf16", 30, 2048), ("q4_0", 2, 576), ("q8_0", 8, 1088),
+                             ("q4_k", 12, 576), ("q6_k", 14, 840)]:
+        save("gguf", name, gguf({**base, **words}, [("blk.0.attn_q.weight", [32, 32], kind, size)]))
+    save("gguf", "pairs", gguf({**base, **pairs}, [("token_embd.weight", [32, 6], 0, 768)]))
+
+
+def npy(descr, shape, data, fortran=False, version=(1, 0)):
+    header = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    return b"\x93NUMPY" + bytes(version) + struct.pack("<H" if version[0] == 1 else "<I", len(header)) + header + data
+
+
+def all_npz():
+    arrays = {"f4": npy("<f4", "(2, 3)", bytes(24)), "f8": npy("<f8", "(3,)", bytes(24), version=(2, 0)),
+              "f2": npy("<f2", "()", bytes(2)), "i8": npy("<i8", "(1, 1, 2)", bytes(16)),
+              "fortran": npy("<f4", "(2, 3)", bytes(24), fortran=True), "big": npy(">f4", "(2,)", bytes(8))}
+    for method, label in [(zipfile.ZIP_STORED, "stored"), (zipfile.ZIP_DEFLATED, "deflated")]:
+        for names in [[name] for name in arrays] + [["f4", "f8", "f2"]]:
+            out = io.BytesIO()
+            with zipfile.ZipFile(out, "w", method) as archive:
+                for name in names:
+                    archive.writestr(zipfile.ZipInfo(name + ".npy"), arrays[name], compress_type=method)
+            save("npz", label + "-" + "-".join(names), out.getvalue())
+
+
+all_safetensors()
+all_indices()
+all_configs()
+all_tokenizers()
+all_pickles()
+all_ggufs()
+all_npz()

@@ -1,0 +1,8 @@
+#include "tests/fuzz/input_folder.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    static const headwise::fuzz::InputFolder folder;
+    headwise::fuzz::readEverything(folder.write("model.npz", data, size));
+    return 0;
+}
