@@ -61,6 +61,7 @@ MainWindow::MainWindow(QWidget* parent)
     m_banner->setWordWrap(true);
     m_banner->setObjectName(QStringLiteral("banner"));
     m_banner->setContentsMargins(12, 8, 12, 8);
+    connect(m_banner, &QLabel::linkActivated, this, &MainWindow::addTokenizer);
     m_banner->hide();
     m_tabs->setDocumentMode(true);
     m_tabs->tabBar()->setDrawBase(false);

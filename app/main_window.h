@@ -77,6 +77,7 @@ private:
     QList<ui::FigureSource*> figures() const;
     void closeModel();
     void locateModel();
+    void addTokenizer();
     void showHelp();
     void showAbout();
     void moveHead(int layers, int heads);

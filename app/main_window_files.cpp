@@ -43,9 +43,10 @@ void MainWindow::chooseFolder()
 
 void MainWindow::chooseFile()
 {
-    const QString file = QFileDialog::getOpenFileName(
-        this, tr("Open a model file or session"), m_settings.lastFolder,
-        tr("Models and sessions (*.safetensors *.h5);;Sessions (*.h5);;All files (*)"));
+    const QString file =
+        QFileDialog::getOpenFileName(this, tr("Open a model file or session"), m_settings.lastFolder,
+                                     tr("Models and sessions (*.safetensors *.gguf *.bin *.pt *.pth *.npz "
+                                        "*.h5);;Sessions (*.h5);;All files (*)"));
     if (file.isEmpty())
         return;
     m_settings.lastFolder = QFileInfo(file).path();
@@ -80,6 +81,15 @@ void MainWindow::saveAs()
 void MainWindow::closeModel()
 {
     whenNotesAreSafe([this] { m_workspace->close(); });
+}
+
+void MainWindow::addTokenizer()
+{
+    const QString file = QFileDialog::getOpenFileName(
+        this, tr("Add a tokenizer"), m_settings.lastFolder,
+        tr("Tokenizers (*.json *.model *.txt *.gguf *.bin *.tiktoken);;All files (*)"));
+    if (!file.isEmpty())
+        m_workspace->addTokenizer(std::filesystem::path(file.toStdString()));
 }
 
 void MainWindow::locateModel()

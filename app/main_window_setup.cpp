@@ -117,17 +117,18 @@ void MainWindow::createActions()
         action(tr("Save session &as…"), nullptr, tr("Ctrl+Shift+S"), &MainWindow::saveAs);
     QAction* exportAction = action(tr("&Export figure…"), "export", tr("Ctrl+E"), &MainWindow::exportFigure);
     QAction* locate = action(tr("&Locate model…"), "link", {}, &MainWindow::locateModel);
+    QAction* tokenizer = action(tr("Add &tokenizer…"), nullptr, {}, &MainWindow::addTokenizer);
     QAction* closeAction = action(tr("&Close"), nullptr, QKeySequence::Close, &MainWindow::closeModel);
     file->addActions({open, openFile});
     m_recentMenu = file->addMenu(tr("Open &recent"));
     file->addActions({demo, file->addSeparator(), saveSession, saveSessionAs, file->addSeparator(),
-                      exportAction, file->addSeparator(), locate, closeAction});
+                      exportAction, file->addSeparator(), locate, tokenizer, closeAction});
     file->addSeparator();
     auto* quit = file->addAction(tr("&Quit"), this, &QWidget::close);
     quit->setShortcut(QKeySequence::Quit);
     bar->addActions({open, saveSession});
     bar->addSeparator();
-    m_whenOpen = {saveSession, saveSessionAs, exportAction, locate, closeAction};
+    m_whenOpen = {saveSession, saveSessionAs, exportAction, locate, tokenizer, closeAction};
     createMenus();
 }
 

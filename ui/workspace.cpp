@@ -122,6 +122,9 @@ void Workspace::updateBanner()
     else if (m_session && !m_circuits)
         emit bannerChanged(tr("The model's files are not here. What the session holds is shown; use Locate "
                               "model… for the rest."));
+    else if (lacksTokenizer())
+        emit bannerChanged(tr("This model has no tokenizer, so numbers stand for its tokens. "
+                              "<a href=\"add-tokenizer\">Add tokenizer…</a>"));
     else
         emit bannerChanged({});
 }

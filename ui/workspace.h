@@ -33,12 +33,15 @@ public:
     void openSession(const std::filesystem::path& file);
     /// Looks for the open session's model at `path`; refused where its fingerprint differs.
     void locateModel(const std::filesystem::path& path);
+    /// Shows tokens as the tokenizer in `path` (any kind that Tokenizer::open reads) has them, in place of the model's own.
+    void addTokenizer(const std::filesystem::path& path);
     void close();
     /// Writes beside and renames; `view` is the window's state as one JSON string.
     void saveSession(const std::filesystem::path& file, const QString& view);
 
     bool isOpen() const { return m_card.has_value(); }
     bool hasModel() const { return m_circuits != nullptr; }
+    bool lacksTokenizer() const { return isOpen() && !m_tokenizer; }
     bool isReadOnly() const { return m_readOnly; } ///< A session of a newer format.
     bool isModified() const { return m_modified; } ///< Notes or bookmarks not saved.
 
@@ -112,6 +115,7 @@ private:
     processedWeights(std::shared_ptr<const ModelWeights> weights, const ProcessingWish& wish,
                      const Task& task);
     void applyModel(const std::shared_ptr<const Opened>& opened);
+    void applyTokenizer(std::shared_ptr<const Tokenizer> tokenizer);
     void applySession(std::shared_ptr<const Session> session, const std::filesystem::path& file);
     void stopComputing();
     int firstWord() const; ///< A token worth looking at first; 0 where there is no tokenizer.

@@ -1,8 +1,11 @@
 #include "core/base/log.h"
+#include "core/io/model_tokenizer.h"
 #include "core/io/token_search.h"
 #include "core/session/session_file.h"
 #include "ui/text.h"
 #include "ui/workspace.h"
+
+#include <algorithm>
 
 // Models and sessions: opened, closed, saved.
 
@@ -49,7 +52,7 @@ Result<std::shared_ptr<const Workspace::Opened>> Workspace::read(const ModelSour
     if (!result)
         return result.error();
     opened->processed = *result;
-    auto tokenizer = Tokenizer::open(opened->weights->file().folder() / "tokenizer.json");
+    auto tokenizer = openModelTokenizer(opened->weights->file());
     if (tokenizer)
         opened->tokenizer = std::make_shared<const Tokenizer>(std::move(tokenizer).value());
     else if (tokenizer.error().code != ErrorCode::NotFound)
@@ -190,9 +193,52 @@ void Workspace::locateModel(const std::filesystem::path& path)
                 return emit failed(text(result.error()));
             const auto ofSession = m_tokenizer;
             applyModel(*result);
-            if (!m_tokenizer)
-                m_tokenizer = ofSession;
+            if (!m_tokenizer && ofSession)
+                applyTokenizer(ofSession);
         });
+}
+
+void Workspace::addTokenizer(const std::filesystem::path& path)
+{
+    using Answer = std::shared_ptr<const Tokenizer>;
+    if (!isOpen())
+        return;
+    m_openJob.start(
+        tr("Reading %1").arg(text(path.filename().string())),
+        [path](const Task&) -> Result<Answer> {
+            auto tokenizer = Tokenizer::open(path);
+            if (!tokenizer)
+                return tokenizer.error();
+            return std::make_shared<const Tokenizer>(std::move(tokenizer).value());
+        },
+        [this](const Result<Answer>& result) {
+            if (!result)
+                return emit failed(text(result.error()));
+            applyTokenizer(*result);
+            if (m_tokenizer->size() > m_card->dVocab)
+                emit failed(
+                    tr("The tokenizer has ids up to %1, the model up to %2: it may belong to another model.")
+                        .arg(m_tokenizer->size() - 1)
+                        .arg(m_card->dVocab - 1));
+        });
+}
+
+void Workspace::applyTokenizer(std::shared_ptr<const Tokenizer> tokenizer)
+{
+    m_tokenizer = std::move(tokenizer);
+    std::vector<bool> unused = unusedIds(*m_tokenizer, m_card->dVocab);
+    const auto isUnused = [](bool id) { return id; };
+    // Tables leave out ids without a token: only with the same ones are those that are there still right.
+    const bool sameIds =
+        m_unused.empty() ? std::none_of(unused.begin(), unused.end(), isUnused) : unused == m_unused;
+    m_unused = std::move(unused);
+    updateBanner();
+    emit circuitsChanged();
+    emit tokenChanged(m_token);
+    if (sameIds || !m_circuits)
+        return emit tokensChanged();
+    stopComputing();
+    computeAgain();
 }
 
 void Workspace::close()
@@ -223,6 +269,12 @@ void Workspace::saveSession(const std::filesystem::path& file, const QString& vi
     Session session = m_processed
         ? makeSession(*m_processed, std::string(embeddingName(m_embedding)), m_tokenizer.get(), *m_results)
         : *m_session;
+    if (!m_processed && m_tokenizer && session.tokens.empty()) {
+        for (int id = 0; id < session.model.dVocab; ++id) {
+            session.tokens.push_back(m_tokenizer->shown(id));
+            session.tokenBytes.push_back(m_tokenizer->bytes(id));
+        }
+    }
     session.results = *m_results;
     session.created = m_session ? m_session->created : std::string();
     session.notes = m_notes;

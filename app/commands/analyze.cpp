@@ -101,7 +101,7 @@ Result<int> analyze(const Options& options, const Task& task)
     if (!weights)
         return weights.error();
     const Circuits circuits(*weights);
-    const auto tokenizer = tokenizerOf((*weights)->original());
+    const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
     if (!tokenizer)
         return tokenizer.error();
     AnalysisOptions analysisOptions;

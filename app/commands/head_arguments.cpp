@@ -85,12 +85,12 @@ std::optional<CircuitKind> parseFullCircuit(const std::string& name)
     return std::nullopt;
 }
 
-Result<std::optional<Tokenizer>> tokenizerOf(const ModelWeights& weights)
+Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, const ModelWeights& weights)
 {
-    const Result<Tokenizer> tokenizer = Tokenizer::open(weights.file().folder());
+    const Result<Tokenizer> tokenizer = openTokenizer(arguments, weights);
     if (tokenizer)
         return std::optional(*tokenizer);
-    if (tokenizer.error().code == ErrorCode::NotFound)
+    if (tokenizer.error().code == ErrorCode::NotFound && arguments.tokenizerFile.empty())
         return std::optional<Tokenizer>();
     return tokenizer.error();
 }

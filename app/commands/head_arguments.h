@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/commands/model_arguments.h"
 #include "core/analysis/catalogue.h"
 #include "core/io/tokenizer.h"
 
@@ -16,9 +17,9 @@ Result<std::vector<HeadId>> parseHeads(const std::string& text, int nLayers, int
 /// "full-ov" or "full-qk".
 std::optional<CircuitKind> parseFullCircuit(const std::string& name);
 
-/// The tokenizer beside a model; none if there is no tokenizer.
-/// Errors: those of Tokenizer::open but NotFound.
-Result<std::optional<Tokenizer>> tokenizerOf(const ModelWeights& weights);
+/// What openTokenizer() finds; none if the model has no tokenizer and --tokenizer does not name one.
+/// Errors: the others of openTokenizer().
+Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, const ModelWeights& weights);
 
 /// true: an id without a token; empty without a tokenizer.
 std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dVocab);

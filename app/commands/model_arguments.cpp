@@ -1,7 +1,7 @@
 #include "app/commands/model_arguments.h"
 
 #include "app/commands/support.h"
-#include "core/io/tokenizer.h"
+#include "core/io/model_tokenizer.h"
 
 #include <charconv>
 
@@ -90,6 +90,11 @@ std::shared_ptr<ModelArguments> addModelArguments(CLI::App& command)
         ->required()
         ->type_name("");
     command.add_option("--config", arguments->configFile, "The config file, if it is not beside the weights")
+        ->type_name("FILE");
+    command
+        .add_option("--tokenizer", arguments->tokenizerFile,
+                    "The tokenizer's file or folder, if the model brings none: tokenizer.json, vocab.json, "
+                    "tokenizer.model, GGUF, ...")
         ->type_name("FILE");
     command
         .add_option(
@@ -194,17 +199,26 @@ openProcessed(const ModelArguments& arguments, const ProcessingArguments& switch
     return process(*model, *std::move(plan), task);
 }
 
-Result<std::vector<int>> promptIds(const PromptArguments& arguments, const ModelWeights& weights)
+Result<Tokenizer> openTokenizer(const ModelArguments& arguments, const ModelWeights& weights)
+{
+    return arguments.tokenizerFile.empty() ? openModelTokenizer(weights.file())
+                                           : Tokenizer::open(arguments.tokenizerFile);
+}
+
+Result<std::vector<int>> promptIds(const PromptArguments& arguments, const ModelArguments& model,
+                                   const ModelWeights& weights)
 {
     if (!arguments.prompt)
         return arguments.tokens;
-    const Result<Tokenizer> tokenizer = Tokenizer::open(weights.file().folder());
+    const Result<Tokenizer> tokenizer = openTokenizer(model, weights);
     if (!tokenizer) {
         if (tokenizer.error().code != ErrorCode::NotFound)
             return tokenizer.error();
-        return Error{ErrorCode::NotFound,
-                     "There is no tokenizer.json in '" + weights.file().folder().string()
-                         + "', so --prompt cannot be encoded; give the ids with --tokens 1,2,3."};
+        return Error{
+            ErrorCode::NotFound,
+            tokenizer.error().message
+                + " So --prompt cannot be encoded; name a tokenizer with --tokenizer FILE, or give the ids "
+                  "with --tokens 1,2,3."};
     }
     return tokenizer->encode(*arguments.prompt);
 }

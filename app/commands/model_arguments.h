@@ -2,6 +2,7 @@
 
 #include "app/commands/command.h"
 #include "core/circuits/circuits.h"
+#include "core/io/tokenizer.h"
 #include "core/model/architecture.h"
 #include "core/model/processing.h"
 
@@ -12,10 +13,11 @@
 
 namespace headwise::app {
 
-/// MODEL, --config and --set, the same for every sub-command that reads a model.
+/// MODEL, --config, --tokenizer and --set, the same for every sub-command that reads a model.
 struct ModelArguments {
     std::string path;
     std::string configFile;
+    std::string tokenizerFile;
     std::vector<std::string> sets;
 
     /// Errors: InvalidArgument if a --set is not KEY=VALUE.
@@ -48,6 +50,10 @@ Result<std::shared_ptr<const ModelWeights>> openModel(const ModelArguments& argu
 Result<std::shared_ptr<const ProcessedWeights>>
 openProcessed(const ModelArguments& arguments, const ProcessingArguments& switches, const Task& task);
 
+/// What --tokenizer names, else the model's own tokenizer.
+/// Errors: those of Tokenizer::open and openModelTokenizer.
+Result<Tokenizer> openTokenizer(const ModelArguments& arguments, const ModelWeights& weights);
+
 /// --precision f32|f64
 std::shared_ptr<Precision> addPrecisionOption(CLI::App& command);
 
@@ -61,8 +67,9 @@ struct PromptArguments {
 };
 std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command);
 
-/// The ids of --tokens as they are, or of --prompt by the tokenizer beside the model; empty if neither was given.
+/// The ids of --tokens as they are, or of --prompt by the model's tokenizer; empty if neither was given.
 /// Errors: NotFound without a tokenizer; Unsupported, Corrupt, InvalidArgument as Tokenizer::encode.
-Result<std::vector<int>> promptIds(const PromptArguments& arguments, const ModelWeights& weights);
+Result<std::vector<int>> promptIds(const PromptArguments& arguments, const ModelArguments& model,
+                                   const ModelWeights& weights);
 
 } // namespace headwise::app

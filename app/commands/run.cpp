@@ -157,7 +157,7 @@ Result<int> runPrompt(const Options& options, const Task& task)
     const auto model = loadModel(*source, task);
     if (!model)
         return model.error();
-    const auto prompt = promptIds(*options.prompt, **model);
+    const auto prompt = promptIds(*options.prompt, *options.model, **model);
     if (!prompt)
         return prompt.error();
     printWarnings((*model)->warnings());

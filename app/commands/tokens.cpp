@@ -118,7 +118,7 @@ Result<int> tokens(const Options& options, const Task& task)
     const auto weights = openProcessed(*options.model, *options.processing, task);
     if (!weights)
         return weights.error();
-    const auto tokenizer = tokenizerOf((*weights)->original());
+    const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
     if (!tokenizer)
         return tokenizer.error();
     return answer(modelTokens(Circuits(*weights), *tokenizer, *parseEmbedding(options.embedding), task),

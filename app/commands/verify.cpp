@@ -141,7 +141,7 @@ Result<int> verifyModel(const Options& options, const Task& task)
     const auto model = openModel(*options.model, task);
     if (!model)
         return model.error();
-    const auto tokens = promptIds(*options.prompt, **model);
+    const auto tokens = promptIds(*options.prompt, *options.model, **model);
     if (!tokens)
         return tokens.error();
     const auto plan = planProcessing(**model, options.processing->wish());

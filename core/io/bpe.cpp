@@ -1,5 +1,6 @@
 #include "core/io/bpe.h"
 
+#include "core/io/byte_tokens.h"
 #include "core/io/utf8.h"
 
 #include <queue>
@@ -38,12 +39,6 @@ std::uint64_t pairKey(int left, int right)
         | static_cast<std::uint32_t>(right);
 }
 
-std::string byteToken(std::size_t byte)
-{
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    return std::string("<0x") + digits[byte >> 4] + digits[byte & 0xF] + '>';
-}
-
 std::size_t characterCount(std::string_view text)
 {
     std::size_t count = 0;
@@ -78,7 +73,7 @@ Result<Bpe> Bpe::create(const TokenizerFile& file)
     const std::size_t prefixLength = characterCount(file.continuingPrefix);
     bpe.m_merges.reserve(file.merges.size());
     for (std::size_t rank = 0; rank < file.merges.size(); ++rank) {
-        const auto& [left, right] = file.merges[rank];
+        const auto& [left, right, order] = file.merges[rank];
         const std::optional<int> leftId = bpe.idOf(left);
         const std::optional<int> rightId = bpe.idOf(right);
         if (!leftId || !rightId || right.size() < prefixLength)
@@ -86,8 +81,7 @@ Result<Bpe> Bpe::create(const TokenizerFile& file)
         const std::optional<int> id = bpe.idOf(left + right.substr(prefixLength));
         if (!id)
             return corrupt(rank, "makes a token that is not in the vocabulary");
-        bpe.m_merges.insert_or_assign(pairKey(*leftId, *rightId),
-                                      Merged{static_cast<std::uint32_t>(rank), *id});
+        bpe.m_merges.insert_or_assign(pairKey(*leftId, *rightId), Merged{order, *id});
     }
     if (file.unknownToken)
         bpe.m_unknown = bpe.idOf(*file.unknownToken);

@@ -13,16 +13,16 @@ Error inFile(const std::string& fileName, const Error& error)
 
 } // namespace
 
-TokenEncoder::TokenEncoder(const TokenizerFile& file, Bpe bpe, TokenNormalizer normalizer,
+TokenEncoder::TokenEncoder(const TokenizerFile& file, TokenModel model, TokenNormalizer normalizer,
                            PreTokenizer preTokenizer)
     : m_fileName(file.path.string())
-    , m_bpe(std::move(bpe))
+    , m_model(std::move(model))
     , m_normalizer(std::move(normalizer))
     , m_preTokenizer(std::move(preTokenizer))
 {
 }
 
-Result<TokenEncoder> TokenEncoder::create(const TokenizerFile& file, Bpe bpe)
+Result<TokenEncoder> TokenEncoder::create(const TokenizerFile& file, TokenModel model)
 {
     Result<TokenNormalizer> normalizer = TokenNormalizer::create(file.stages.normalizers);
     if (!normalizer)
@@ -30,7 +30,7 @@ Result<TokenEncoder> TokenEncoder::create(const TokenizerFile& file, Bpe bpe)
     Result<PreTokenizer> preTokenizer = PreTokenizer::create(file.stages.preTokenizers);
     if (!preTokenizer)
         return inFile(file.path.string(), preTokenizer.error());
-    TokenEncoder encoder(file, std::move(bpe), std::move(normalizer).value(),
+    TokenEncoder encoder(file, std::move(model), std::move(normalizer).value(),
                          std::move(preTokenizer).value());
     // Special ones first: of two tokens with one text, they have it.
     for (const bool special : {true, false}) {
@@ -47,6 +47,8 @@ Result<TokenEncoder> TokenEncoder::create(const TokenizerFile& file, Bpe bpe)
             encoder.m_normalizedAddedTokens.add(token, *content);
         }
     }
+    for (const TokenizerFile::Entry& piece : file.wholePieces)
+        encoder.m_normalizedAddedTokens.add({.id = piece.id, .content = piece.text}, piece.text);
     return encoder;
 }
 
@@ -90,7 +92,7 @@ Result<Done> TokenEncoder::encodeNormalized(std::string_view text, bool startsTe
     if (!pieces)
         return pieces.error();
     for (const TextPiece& piece : *pieces)
-        m_bpe.encode(piece.text, ids);
+        m_model.encode(piece.text, ids);
     return Done{};
 }
 

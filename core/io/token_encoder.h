@@ -2,8 +2,8 @@
 
 #include "core/base/result.h"
 #include "core/io/added_tokens.h"
-#include "core/io/bpe.h"
 #include "core/io/pre_tokenizer.h"
+#include "core/io/token_model.h"
 #include "core/io/token_normalizer.h"
 #include "core/io/tokenizer_file.h"
 
@@ -19,19 +19,20 @@ namespace headwise {
 class TokenEncoder {
 public:
     /// Errors: Corrupt or Unsupported naming the file if one of its patterns does not compile.
-    static Result<TokenEncoder> create(const TokenizerFile& file, Bpe bpe);
+    static Result<TokenEncoder> create(const TokenizerFile& file, TokenModel model);
 
     /// \param text well-formed UTF-8
     /// Errors: Corrupt if a pattern exceeds its limits on this text; the sentence names the file.
     Result<std::vector<int>> encode(std::string_view text) const;
 
 private:
-    TokenEncoder(const TokenizerFile& file, Bpe bpe, TokenNormalizer normalizer, PreTokenizer preTokenizer);
+    TokenEncoder(const TokenizerFile& file, TokenModel model, TokenNormalizer normalizer,
+                 PreTokenizer preTokenizer);
     Result<Done> encodePlain(std::string_view text, bool startsText, std::vector<int>& ids) const;
     Result<Done> encodeNormalized(std::string_view text, bool startsText, std::vector<int>& ids) const;
 
     std::string m_fileName;
-    Bpe m_bpe;
+    TokenModel m_model;
     TokenNormalizer m_normalizer;
     PreTokenizer m_preTokenizer;
     AddedTokenMatcher m_addedTokens;

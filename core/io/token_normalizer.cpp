@@ -71,6 +71,66 @@ std::string withoutMarks(std::string_view text)
     });
 }
 
+bool isWhiteSpace(utf8proc_category_t category, char32_t c)
+{
+    return (c >= 0x09 && c <= 0x0D) || c == 0x85 || category == UTF8PROC_CATEGORY_ZS
+        || category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
+}
+
+/// Source: BERT's tokenization.py, _clean_text; controls as Hugging Face tokenizers sees them.
+std::string cleanText(std::string_view text)
+{
+    return forEachCodePoint(text, [](std::string& result, char32_t c) {
+        const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+        const bool isControl = c != '\t' && c != '\n' && c != '\r'
+            && (category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF
+                || category == UTF8PROC_CATEGORY_CO || category == UTF8PROC_CATEGORY_CS);
+        if (isControl || c == 0 || c == 0xFFFD)
+            return;
+        appendUtf8(result, isWhiteSpace(category, c) ? U' ' : c);
+    });
+}
+
+/// Source: BERT's tokenization.py, _is_chinese_char.
+bool isIdeograph(char32_t c)
+{
+    return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF)
+        || (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF)
+        || (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
+}
+
+std::string withSpacedIdeographs(std::string_view text)
+{
+    return forEachCodePoint(text, [](std::string& result, char32_t c) {
+        const std::string_view space = isIdeograph(c) ? " " : "";
+        result += space;
+        appendUtf8(result, c);
+        result += space;
+    });
+}
+
+std::string withoutNonSpacingMarks(std::string_view text)
+{
+    return forEachCodePoint(text, [](std::string& result, char32_t c) {
+        if (utf8proc_category(static_cast<utf8proc_int32_t>(c)) != UTF8PROC_CATEGORY_MN)
+            appendUtf8(result, c);
+    });
+}
+
+/// Source: Hugging Face tokenizers, normalizers/unicode.rs, do_nmt.
+std::string nmt(std::string_view text)
+{
+    return forEachCodePoint(text, [](std::string& result, char32_t c) {
+        if ((c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F
+            || c == 0x9F)
+            return;
+        const bool isSpace = c == 0x09 || c == 0x0A || c == 0x0C || c == 0x0D || c == 0x1680
+            || (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xFEFF
+            || c == 0xFFFD;
+        appendUtf8(result, isSpace ? U' ' : c);
+    });
+}
+
 Result<std::string> replaced(const std::string& text, const TokenPattern& pattern, const std::string& by)
 {
     const auto matches = pattern.matches(text);
@@ -97,14 +157,17 @@ Result<TokenNormalizer> TokenNormalizer::create(const std::vector<NormalizerStep
         Result<TokenPattern> compiled = TokenPattern::compile(pattern);
         if (!compiled)
             return compiled.error();
-        normalizer.m_steps.push_back({step, std::move(compiled).value()});
+        Result<CharacterMap> map = CharacterMap::create(step.kind == Kind::Precompiled ? step.content : "");
+        if (!map)
+            return map.error();
+        normalizer.m_steps.push_back({step, std::move(compiled).value(), std::move(map).value()});
     }
     return normalizer;
 }
 
 Result<std::string> TokenNormalizer::normalized(std::string text) const
 {
-    for (const auto& [step, pattern] : m_steps) {
+    for (const auto& [step, pattern, map] : m_steps) {
         Result<std::string> result = std::string();
         switch (step.kind) {
         case Kind::Nfc:
@@ -117,6 +180,13 @@ Result<std::string> TokenNormalizer::normalized(std::string text) const
         case Kind::Strip: result = replaced(text, pattern, ""); break;
         case Kind::StripAccents: result = withoutMarks(text); break;
         case Kind::ByteLevel: result = byteLevelText(text); break;
+        case Kind::Nmt: result = nmt(text); break;
+        case Kind::Precompiled:
+            result = step.byGrapheme ? map.normalizedByGrapheme(text) : map.normalized(text);
+            break;
+        case Kind::CleanText: result = cleanText(text); break;
+        case Kind::SpaceIdeographs: result = withSpacedIdeographs(text); break;
+        case Kind::StripMarks: result = withoutNonSpacingMarks(text); break;
         }
         if (!result)
             return result.error();

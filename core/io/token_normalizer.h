@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/io/character_map.h"
 #include "core/io/token_pattern.h"
 #include "core/io/tokenizer_file.h"
 
@@ -12,7 +13,7 @@ namespace headwise {
 /// What a tokenizer does to text before it splits it: Unicode normalization forms, replacements, prefixes.
 class TokenNormalizer {
 public:
-    /// Errors: Corrupt or Unsupported if a pattern does not compile; the sentence lacks the file.
+    /// Errors: Corrupt or Unsupported if a pattern does not compile or a character map is damaged; the sentence lacks the file.
     static Result<TokenNormalizer> create(const std::vector<NormalizerStep>& steps);
 
     /// \param text well-formed UTF-8
@@ -23,6 +24,7 @@ private:
     struct Step {
         NormalizerStep step;
         TokenPattern pattern;
+        CharacterMap map;
     };
     TokenNormalizer() = default;
 

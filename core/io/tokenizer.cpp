@@ -4,6 +4,7 @@
 #include "core/io/token_encoder.h"
 #include "core/io/token_text.h"
 #include "core/io/tokenizer_file.h"
+#include "core/io/tokenizer_source.h"
 #include "core/io/utf8.h"
 
 #include <algorithm>
@@ -137,10 +138,10 @@ Result<Done> Tokenizer::Tables::makeEncoder(const TokenizerFile& file)
         cannotEncode = {ErrorCode::Unsupported, file.cannotEncode};
         return Done{};
     }
-    Result<Bpe> bpe = Bpe::create(file);
-    if (!bpe)
-        return bpe.error();
-    Result<TokenEncoder> created = TokenEncoder::create(file, std::move(bpe).value());
+    Result<TokenModel> model = TokenModel::create(file);
+    if (!model)
+        return model.error();
+    Result<TokenEncoder> created = TokenEncoder::create(file, std::move(model).value());
     if (created)
         encoder = std::move(created).value();
     else
@@ -199,16 +200,7 @@ Tokenizer::Tokenizer(std::shared_ptr<const Tables> tables)
 
 Result<Tokenizer> Tokenizer::open(const std::filesystem::path& path)
 {
-    std::error_code failure;
-    const std::filesystem::path vocabularyJson =
-        std::filesystem::is_directory(path, failure) ? path / "vocab.json" : path;
-    const std::filesystem::path tokenizerJson =
-        std::filesystem::is_directory(path, failure) ? path / "tokenizer.json" : path;
-    const bool twoFiles = vocabularyJson.filename() == "vocab.json"
-        && (path == vocabularyJson || !std::filesystem::exists(tokenizerJson, failure))
-        && std::filesystem::exists(vocabularyJson, failure);
-    Result<TokenizerFile> file =
-        twoFiles ? readVocabularyAndMerges(vocabularyJson) : readTokenizerFile(tokenizerJson);
+    Result<TokenizerFile> file = readTokenizerSource(path);
     if (!file)
         return file.error();
     Result<TokenDecoder> decoder = TokenDecoder::create(*file);

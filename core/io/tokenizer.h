@@ -23,12 +23,13 @@ public:
         None,
     };
 
-    /// Reads tokenizer.json, or vocab.json with the merges.txt (and added_tokens.json) beside it; of a folder,
-    /// the first of the two that exists.
+    /// Reads a tokenizer from a file, whose kind its content decides, or from a folder, where the first of these counts:
+    /// tokenizer.json; vocab.json with merges.txt (and added_tokens.json); tokenizer.model, then spiece.model (SentencePiece,
+    /// or tiktoken's ranks); vocab.txt (BERT); tokenizer.bin (llama2.c). Of a GGUF file the vocabulary inside it.
     ///
     /// A file whose ids can be shown is opened even if its encoder is one we do not have: encode() then says so.
-    /// Errors: NotFound; Corrupt if it is no JSON or contradicts itself (ids below 0 or from 10 million on, a
-    /// merge of unknown tokens); Unsupported if the model type is unknown; Io.
+    /// Errors: NotFound; Corrupt if it contradicts itself (ids below 0 or from 10 million on, a merge of unknown tokens);
+    /// Unsupported if it is no tokenizer or its model type is unknown; Io.
     /// Cost: once through the file; GPT-2's 50257 tokens take well under half a second.
     static Result<Tokenizer> open(const std::filesystem::path& path);
 

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -28,6 +29,36 @@ Result<json> readJson(const std::filesystem::path& path)
     return parseJson(*text, path.string());
 }
 
+/// A vocab.json: nothing but tokens and their ids.
+bool isVocabulary(const json& root)
+{
+    return root.is_object() && !root.empty()
+        && std::all_of(root.begin(), root.end(), [](const json& value) { return value.is_number(); });
+}
+
+/// The texts that a tokenizer_config.json or special_tokens_map.json names as special.
+std::vector<std::string> specialTexts(const json& names)
+{
+    std::vector<std::string> texts;
+    const auto add = [&texts](const json& token) {
+        const json* text = &token;
+        if (token.is_object() && token.contains("content"))
+            text = &token["content"];
+        if (text->is_string())
+            texts.push_back(text->get<std::string>());
+    };
+    if (!names.is_object())
+        return texts;
+    for (const auto& [name, value] : names.items()) {
+        if (name.ends_with("_token") && name != "add_bos_token" && name != "add_eos_token")
+            add(value);
+        if (name == "additional_special_tokens" && value.is_array())
+            for (const json& token : value)
+                add(token);
+    }
+    return texts;
+}
+
 /// Model, added tokens and legacy choices; the stages around the model are read elsewhere.
 class Reader {
 public:
@@ -39,11 +70,14 @@ public:
 
     /// \param config tokenizer_config.json beside the file; null if there is none
     Result<TokenizerFile> read(const json& root, const json& config);
-    Result<TokenizerFile> readVocabulary(const json& vocabulary, const json& added, std::string_view merges);
+    /// \param specials what is special in the vocabulary, added tokens apart
+    Result<TokenizerFile> readVocabulary(const json& vocabulary, const json& added, std::string_view merges,
+                                         const std::vector<std::string>& specials, const json& config);
 
 private:
     void readModel(const json& model);
     void readModelType(const json& model);
+    void setUnknown(int index);
     void readVocabularyObject(const json& vocabulary);
     void readVocabularyArray(const json& vocabulary);
     void readMerges(const json& merges);
@@ -51,6 +85,7 @@ private:
     void readAddedTokens(const json& tokens);
     void readLegacySpecialTokens(const json& config);
     void sayWhyItCannotEncode();
+    std::uint32_t nextRank() const { return static_cast<std::uint32_t>(m_file.merges.size()); }
     Result<TokenizerFile> result();
 
     TokenizerFields m_fields;
@@ -94,8 +129,23 @@ void Reader::readModel(const json& model)
     m_file.fuseUnknown = m_fields.flag(model, "fuse_unk", false);
     m_file.byteFallback = m_fields.flag(model, "byte_fallback", false);
     m_file.ignoreMerges = m_fields.flag(model, "ignore_merges", false);
-    m_file.continuingPrefix = m_fields.text(model, "continuing_subword_prefix");
+    const bool isWordPiece = m_file.model == TokenizerFile::Model::WordPiece;
+    m_file.continuingPrefix = m_fields.text(model, "continuing_subword_prefix", isWordPiece ? "##" : "");
+    if (const json& unknown = m_fields.member(model, "unk_id"); unknown.is_number_integer())
+        setUnknown(m_fields.id(unknown, "unk_id"));
+    if (isWordPiece && !m_fields.member(model, "max_input_chars_per_word").is_null())
+        m_file.maxWordCharacters = m_fields.smallNumber(model, "max_input_chars_per_word");
     m_file.endOfWordSuffix = m_fields.text(model, "end_of_word_suffix");
+}
+
+/// Unigram's unk_id counts the entries of the vocabulary.
+void Reader::setUnknown(int index)
+{
+    if (static_cast<std::size_t>(index) >= m_file.vocabulary.size())
+        return m_fields.corrupt("Its unk_id is " + std::to_string(index) + ", its vocabulary has "
+                                + std::to_string(m_file.vocabulary.size()) + " tokens.");
+    if (m_file.model == TokenizerFile::Model::Unigram)
+        m_file.unknownToken = m_file.vocabulary[static_cast<std::size_t>(index)].text;
 }
 
 void Reader::readVocabularyObject(const json& vocabulary)
@@ -116,7 +166,9 @@ void Reader::readVocabularyArray(const json& vocabulary)
         if (!entry.is_array() || entry.empty() || !entry[0].is_string())
             return m_fields.corrupt("Entry " + std::to_string(next)
                                     + " of its vocabulary is not [text, score].");
-        m_file.vocabulary.push_back({entry[0].get<std::string>(), next});
+        if (entry.size() != 2 || !entry[1].is_number())
+            return m_fields.corrupt("Entry " + std::to_string(next) + " of its vocabulary has no score.");
+        m_file.vocabulary.push_back({entry[0].get<std::string>(), next, entry[1].get<double>()});
     }
 }
 
@@ -128,14 +180,14 @@ void Reader::readMerges(const json& merges)
     for (const json& merge : merges) {
         const std::string rank = std::to_string(m_file.merges.size());
         if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
-            m_file.merges.push_back({merge[0].get<std::string>(), merge[1].get<std::string>()});
+            m_file.merges.push_back({merge[0].get<std::string>(), merge[1].get<std::string>(), nextRank()});
             continue;
         }
         const std::string both = merge.is_string() ? merge.get<std::string>() : std::string();
         const std::size_t space = both.find(' ');
         if (space == std::string::npos || both.find(' ', space + 1) != std::string::npos)
             return m_fields.corrupt("Merge " + rank + " is not two tokens.");
-        m_file.merges.push_back({both.substr(0, space), both.substr(space + 1)});
+        m_file.merges.push_back({both.substr(0, space), both.substr(space + 1), nextRank()});
     }
 }
 
@@ -153,7 +205,8 @@ void Reader::readMergesText(std::string_view text)
         if (space == std::string_view::npos)
             return m_fields.corrupt("Line '" + std::string(line.substr(0, 80))
                                     + "' of its merges.txt is not two tokens.");
-        m_file.merges.push_back({std::string(line.substr(0, space)), std::string(line.substr(space + 1))});
+        m_file.merges.push_back(
+            {std::string(line.substr(0, space)), std::string(line.substr(space + 1)), nextRank()});
     }
 }
 
@@ -202,14 +255,10 @@ void Reader::readLegacySpecialTokens(const json& config)
 
 void Reader::sayWhyItCannotEncode()
 {
-    const bool isBpe = m_file.model == TokenizerFile::Model::Bpe;
-    if (isBpe && m_file.stages.unknownStep.empty())
-        return;
-    const std::string reason = isBpe
-        ? "uses " + m_file.stages.unknownStep + ", which this version does not have"
-        : "is not a BPE tokenizer";
-    m_file.cannotEncode = "'" + m_file.path.string() + "' " + reason
-        + "; its tokens can be shown, but text cannot be encoded: give token ids instead.";
+    if (!m_file.stages.unknownStep.empty())
+        m_file.cannotEncode = "'" + m_file.path.string() + "' uses " + m_file.stages.unknownStep
+            + ", which this version does not have; its tokens can be shown, but text cannot be encoded: give "
+              "token ids instead.";
 }
 
 Result<TokenizerFile> Reader::result()
@@ -233,8 +282,12 @@ Result<TokenizerFile> Reader::read(const json& root, const json& config)
 }
 
 Result<TokenizerFile> Reader::readVocabulary(const json& vocabulary, const json& added,
-                                             std::string_view merges)
+                                             std::string_view merges,
+                                             const std::vector<std::string>& specials, const json& config)
 {
+    const auto isSpecial = [&specials](const std::string& text) {
+        return std::find(specials.begin(), specials.end(), text) != specials.end();
+    };
     if (!vocabulary.is_object())
         m_fields.corrupt("It is not an object of tokens and ids.");
     else
@@ -245,9 +298,16 @@ Result<TokenizerFile> Reader::readVocabulary(const json& vocabulary, const json&
         AddedToken addedToken;
         addedToken.content = token;
         addedToken.id = m_fields.id(value, token);
+        addedToken.special = isSpecial(token);
+        addedToken.normalized = !addedToken.special;
         m_file.addedTokens.push_back(std::move(addedToken));
     }
+    for (const TokenizerFile::Entry& entry : m_file.vocabulary)
+        if (isSpecial(entry.text))
+            m_file.addedTokens.push_back(
+                {.id = entry.id, .content = entry.text, .special = true, .normalized = false});
     readMergesText(merges);
+    readLegacySpecialTokens(config);
     m_file.stages.preTokenizers.emplace_back();
     m_file.stages.decoders.emplace_back();
     return result();
@@ -260,6 +320,8 @@ Result<TokenizerFile> readTokenizerFile(const std::filesystem::path& tokenizerJs
     const Result<json> root = readJson(tokenizerJson);
     if (!root)
         return root.error();
+    if (isVocabulary(*root))
+        return readVocabularyAndMerges(tokenizerJson);
     // A tokenizer_config.json that cannot be read is no reason to refuse the tokenizer.
     const Result<json> config = readJson(tokenizerJson.parent_path() / "tokenizer_config.json");
     static const json none;
@@ -283,7 +345,16 @@ Result<TokenizerFile> readVocabularyAndMerges(const std::filesystem::path& vocab
             return read.error();
         added = std::move(read).value();
     }
-    return Reader(vocabularyJson).readVocabulary(*vocabulary, added, *merges);
+    const std::filesystem::path folder = vocabularyJson.parent_path();
+    const Result<json> config = readJson(folder / "tokenizer_config.json");
+    std::vector<std::string> specials = config ? specialTexts(*config) : std::vector<std::string>();
+    if (const Result<json> map = readJson(folder / "special_tokens_map.json"))
+        for (std::string& text : specialTexts(*map))
+            specials.push_back(std::move(text));
+    if (specials.empty()) // what GPT-2's tokenizer takes for special when nothing is said
+        specials.emplace_back("<|endoftext|>");
+    return Reader(vocabularyJson)
+        .readVocabulary(*vocabulary, added, *merges, specials, config ? *config : json::object());
 }
 
 } // namespace headwise

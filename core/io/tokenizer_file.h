@@ -2,6 +2,7 @@
 
 #include "core/base/result.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -22,12 +23,29 @@ enum class SplitBehavior { Isolated, Removed, MergedWithPrevious, MergedWithNext
 enum class PrependScheme { Always, First, Never };
 
 struct NormalizerStep {
-    enum class Kind { Nfc, Nfd, Nfkc, Nfkd, Lowercase, Replace, Prepend, Strip, StripAccents, ByteLevel };
+    enum class Kind {
+        Nfc,
+        Nfd,
+        Nfkc,
+        Nfkd,
+        Lowercase,
+        Replace,
+        Prepend,
+        Strip,
+        StripAccents,
+        ByteLevel,
+        Nmt,             ///< White space and controls as SentencePiece's nmt rules see them.
+        Precompiled,     ///< A character map of SentencePiece.
+        CleanText,       ///< The four parts of BERT's: no controls, white space as spaces;
+        SpaceIdeographs, ///< a space on either side of a Chinese character;
+        StripMarks,      ///< no marks after NFD;
+    };
     Kind kind = Kind::Nfc;
-    TokenPatternText pattern; ///< Replace
-    std::string content;      ///< Replace, Prepend
-    bool left = true;         ///< Strip
-    bool right = true;        ///< Strip
+    TokenPatternText pattern = {}; ///< Replace
+    std::string content = {};      ///< Replace, Prepend, Precompiled (its bytes)
+    bool left = true;              ///< Strip
+    bool right = true;             ///< Strip
+    bool byGrapheme = true;        ///< Precompiled: as Hugging Face applies it; false: as SentencePiece does
 };
 
 struct PreTokenizerStep {
@@ -69,6 +87,7 @@ struct AddedToken {
 struct BpeMerge {
     std::string left;
     std::string right;
+    std::uint32_t rank; ///< Lower first, the leftmost of equal ones.
 };
 
 /// What surrounds the model: the steps before and behind it, sequences flattened.
@@ -88,15 +107,23 @@ struct TokenizerFile {
     struct Entry {
         std::string text;
         int id;
+        double score = 0;     ///< Unigram: log probability.
+        bool fromText = true; ///< Unigram: false for pieces that no text is cut into.
+        bool whole = false;   ///< Unigram: wins over every other cut (SentencePiece's user-defined pieces).
     };
 
     std::filesystem::path path;
     Model model = Model::Bpe;
     std::vector<Entry> vocabulary; // in no order; ids in [0, 10 million), with gaps
-    std::vector<BpeMerge> merges;  // by rank
+    std::vector<BpeMerge> merges;
     std::vector<AddedToken> addedTokens;
+    std::vector<Entry>
+        wholePieces; ///< Also in `vocabulary`: found in normalized text as they are spelled, never merged.
     std::optional<std::string> unknownToken;
+    int maxWordCharacters = 100; ///< WordPiece: longer words are unknown.
     bool fuseUnknown = false;
+    bool sumsAreFloats =
+        false; ///< Unigram: sums of scores rounded as SentencePiece rounds them, which decides ties.
     bool byteFallback = false;
     bool ignoreMerges = false; ///< A piece that is a token as a whole is that token (Llama-3).
     std::string continuingPrefix;
@@ -106,12 +133,13 @@ struct TokenizerFile {
     std::string cannotEncode;
 };
 
+/// A tokenizer.json; a vocab.json with its merges.txt, if that is what the file holds.
 /// Errors: NotFound, Corrupt, Unsupported, Io, as Tokenizer::open.
 Result<TokenizerFile> readTokenizerFile(const std::filesystem::path& tokenizerJson);
 
 /// vocab.json with merges.txt and, if there is one, added_tokens.json beside it: byte-level BPE with GPT-2's
 /// pattern. Of merges.txt only lines that start with "#version" and empty ones are no merges: real merges
-/// may start with "#".
+/// may start with "#". Which tokens are special, tokenizer_config.json and special_tokens_map.json say.
 Result<TokenizerFile> readVocabularyAndMerges(const std::filesystem::path& vocabularyJson);
 
 } // namespace headwise

@@ -1,9 +1,11 @@
 #include "core/io/tokenizer_stages.h"
 
+#include "core/io/base64.h"
 #include "core/io/tokenizer_fields.h"
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -33,6 +35,10 @@ private:
     PrependScheme prependScheme(const json& step);
     SplitBehavior behavior(const json& step);
     bool isSequence(const json& step, std::string_view stage, int depth);
+    void readBertNormalizer(const json& step);
+    void readCharacterMap(const json& step);
+    void addBertPreTokenizer();
+    void addDelimiter(const std::string& delimiter);
     void readTemplate(const json& step);
     void readPair(const json& pair, std::vector<int>& ids);
 
@@ -117,6 +123,7 @@ void StageReader::readNormalizer(const json& step, int depth)
         {"Strip", Kind::Strip},
         {"StripAccents", Kind::StripAccents},
         {"ByteLevel", Kind::ByteLevel},
+        {"Nmt", Kind::Nmt},
     };
     if (step.is_null())
         return;
@@ -126,6 +133,10 @@ void StageReader::readNormalizer(const json& step, int depth)
         return;
     }
     const std::string type = m_fields.text(step, "type");
+    if (type == "BertNormalizer")
+        return readBertNormalizer(step);
+    if (type == "Precompiled")
+        return readCharacterMap(step);
     for (const auto& [name, kind] : names) {
         if (type != name)
             continue;
@@ -140,6 +151,52 @@ void StageReader::readNormalizer(const json& step, int depth)
         return;
     }
     unknown("the normalizer", type);
+}
+
+void StageReader::readBertNormalizer(const json& step)
+{
+    using Kind = NormalizerStep::Kind;
+    const bool lowercase = m_fields.flag(step, "lowercase", true);
+    const auto add = [this](Kind kind) { m_stages.normalizers.emplace_back().kind = kind; };
+    if (m_fields.flag(step, "clean_text", true))
+        add(Kind::CleanText);
+    if (m_fields.flag(step, "handle_chinese_chars", true))
+        add(Kind::SpaceIdeographs);
+    if (m_fields.flag(step, "strip_accents", lowercase)) {
+        add(Kind::Nfd);
+        add(Kind::StripMarks);
+    }
+    if (lowercase)
+        add(Kind::Lowercase);
+}
+
+void StageReader::readCharacterMap(const json& step)
+{
+    NormalizerStep& normalizer = m_stages.normalizers.emplace_back();
+    normalizer.kind = NormalizerStep::Kind::Precompiled;
+    // What is no base64 is no character map either; that is said when somebody encodes.
+    const std::string text = m_fields.text(step, "precompiled_charsmap");
+    normalizer.content = fromBase64(text).value_or(text);
+}
+
+/// BERT splits at white space, which goes, and around every punctuation character.
+void StageReader::addBertPreTokenizer()
+{
+    using Kind = PreTokenizerStep::Kind;
+    for (const Kind kind : {Kind::WhitespaceSplit, Kind::Punctuation}) {
+        PreTokenizerStep step;
+        step.kind = kind;
+        m_stages.preTokenizers.push_back(std::move(step));
+    }
+}
+
+void StageReader::addDelimiter(const std::string& delimiter)
+{
+    PreTokenizerStep step;
+    step.kind = PreTokenizerStep::Kind::Split;
+    step.pattern = {false, delimiter};
+    step.behavior = SplitBehavior::Removed;
+    m_stages.preTokenizers.push_back(std::move(step));
 }
 
 void StageReader::readPreTokenizer(const json& step, int depth)
@@ -162,6 +219,10 @@ void StageReader::readPreTokenizer(const json& step, int depth)
         return;
     }
     const std::string type = m_fields.text(step, "type");
+    if (type == "BertPreTokenizer")
+        return addBertPreTokenizer();
+    if (type == "CharDelimiterSplit")
+        return addDelimiter(m_fields.text(step, "delimiter"));
     for (const auto& [name, kind] : names) {
         if (type != name)
             continue;

@@ -40,8 +40,9 @@ const std::vector<Naming>& namings()
 /// Half-precision copies, the original distribution, adapters and what training leaves behind.
 bool isIgnored(std::string_view name)
 {
-    static constexpr std::array beginnings = {"consolidated.",     "adapter_model", "openvino",  "rng_state",
-                                              "training_args.bin", "optimizer.",    "scheduler."};
+    static constexpr std::array beginnings = {"consolidated.", "adapter_model",     "openvino",
+                                              "rng_state",     "training_args.bin", "optimizer.",
+                                              "scheduler.",    "tokenizer."};
     return name.ends_with(".fp16.safetensors") || name.starts_with(".")
         || std::any_of(beginnings.begin(), beginnings.end(),
                        [&](const char* b) { return name.starts_with(b); });

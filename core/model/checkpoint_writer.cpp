@@ -295,9 +295,18 @@ Result<Done> writeTensors(const ProcessedWeights& weights, const fs::path& file,
     return open.close();
 }
 
-constexpr std::array tokenizerFiles = {
-    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",  "vocab.json",
-    "merges.txt",     "tokenizer.model",       "generation_config.json",  "chat_template.jinja"};
+constexpr std::array tokenizerFiles = {"tokenizer.json",
+                                       "tokenizer_config.json",
+                                       "special_tokens_map.json",
+                                       "added_tokens.json",
+                                       "vocab.json",
+                                       "merges.txt",
+                                       "tokenizer.model",
+                                       "generation_config.json",
+                                       "chat_template.jinja",
+                                       "spiece.model",
+                                       "vocab.txt",
+                                       "tokenizer.bin"};
 
 Result<Done> copyTokenizer(const fs::path& from, const fs::path& to)
 {

@@ -19,6 +19,7 @@
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPlainTextEdit>
@@ -325,6 +326,59 @@ private slots:
         const auto tables = driver.page()->findChildren<QTableView*>();
         QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
         QVERIFY(driver.tokens(tables.first()).first().startsWith(u'#'));
+    }
+
+    void anAddedTokenizerBringsTheTextsToEveryPage()
+    {
+        const QString model = m_folder.filePath(QStringLiteral("wordless, to be told"));
+        QVERIFY(QDir().mkpath(model));
+        for (const char* name : {"config.json", "model.safetensors"})
+            QVERIFY(QFile::copy(QStringLiteral(HEADWISE_DEMO_MODEL "/") + QLatin1String(name),
+                                model + u'/' + QLatin1String(name)));
+        Driver driver;
+        driver.window.openPath(model);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen() && driver.isComplete(), patience);
+        const auto* banner = driver.window.findChild<QLabel*>(QStringLiteral("banner"));
+        QVERIFY(banner->isVisible() && banner->text().contains(QStringLiteral("Add tokenizer…")));
+        driver.window.showPage(QStringLiteral("tokens"));
+        const auto tables = driver.page()->findChildren<QTableView*>();
+        QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
+
+        QSignalSpy failed(&driver.workspace(), &Workspace::failed);
+        driver.workspace().addTokenizer(HEADWISE_DEMO_MODEL "/tokenizer.json");
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().tokenizer(), patience);
+        QVERIFY(!banner->isVisible());
+        QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0
+                                     && !driver.tokens(tables.first()).first().startsWith(u'#'),
+                                 patience);
+        QVERIFY(!driver.workspace().tokenText(300).startsWith(u'#'));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete(), patience);
+        driver.window.showPage(QStringLiteral("prompt"));
+        QVERIFY(driver.page()->findChild<QLineEdit*>()->isEnabled());
+        QCOMPARE(failed.count(), 0);
+
+        const QString session = m_folder.filePath(QStringLiteral("told.h5"));
+        driver.window.saveTo(session);
+        QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(session), patience);
+        const auto stored = readSession(session.toStdString(), {});
+        QVERIFY(test::isOk(stored));
+        QCOMPARE(stored->tokens.at(300), driver.workspace().tokenText(300).toStdString());
+    }
+
+    void anAddedTokenizerThatIsNoneIsSaidAndNothingChanges()
+    {
+        Driver driver;
+        driver.openDemo();
+        const auto before = driver.workspace().tokenizer();
+        QSignalSpy failed(&driver.workspace(), &Workspace::failed);
+        QTimer::singleShot(500, &driver.window, [&driver] {
+            for (QMessageBox* box : driver.window.findChildren<QMessageBox*>())
+                box->close();
+        });
+        driver.workspace().addTokenizer(HEADWISE_DEMO_MODEL "/model.safetensors");
+        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
+        QVERIFY(failed.first().first().toString().contains(QStringLiteral("no tokenizer")));
+        QCOMPARE(driver.workspace().tokenizer(), before);
     }
 
     void anotherModelThatFailsLeavesTheOpenOne()

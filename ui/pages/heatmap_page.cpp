@@ -121,6 +121,7 @@ void HeatmapPage::chooseTokens()
     }
     if (m_tokens.empty() && tokenizer)
         m_tokens = sampleOfWords(*tokenizer, sampleSize);
+    std::erase_if(m_tokens, [this](int id) { return id >= workspace()->card().dVocab; });
     if (m_tokens.empty()) {
         m_tokens.resize(static_cast<std::size_t>(std::min(sampleSize, workspace()->card().dVocab)));
         std::iota(m_tokens.begin(), m_tokens.end(), 0);

@@ -11,8 +11,9 @@ const require = createRequire(path.join(process.cwd(), 'package.json')); // pack
 const { Tokenizer } = require('@anush008/tokenizers');
 
 const files = { gpt2: 'gpt2/tokenizer.json', 'gpt-neox-20b': 'gpt-neox-20b/tokenizer.json' };
+const models = Object.fromEntries(['unigram', 'unigram-bytes'].map((name) => [name, fs.readFileSync(path.join(here, `sentencepiece/${name}.model`))]));
 fs.mkdirSync(path.join(here, 'shapes'), { recursive: true });
-for (const [name, tokenizer] of Object.entries(shapes(JSON.parse(fs.readFileSync(path.join(here, files.gpt2)))))) {
+for (const [name, tokenizer] of Object.entries(shapes(JSON.parse(fs.readFileSync(path.join(here, files.gpt2))), models))) {
   files[name] = `shapes/${name}.json`;
   fs.writeFileSync(path.join(here, files[name]), JSON.stringify(tokenizer) + '\n');
 }
@@ -43,7 +44,8 @@ fs.writeFileSync(path.join(here, 'reference.json'), lines.join('\n').replaceAll(
 // A second opinion, in JavaScript: how often it differs, and where.
 const { Tokenizer: Second } = require('@huggingface/tokenizers');
 for (const [name, { file, ids }] of Object.entries(reference.tokenizers)) {
-  const second = new Second(JSON.parse(fs.readFileSync(path.join(here, file))), {});
+  let second;
+  try { second = new Second(JSON.parse(fs.readFileSync(path.join(here, file))), {}); } catch (error) { console.log(`${name}: ${error.message}`); continue; }
   const different = ids.map((expected, i) => {
     const [text, repeated] = texts[i];
     let found;

@@ -73,7 +73,36 @@ function markedModel(special, { bytes = true, merges, more = [], ...flags }) {
 const toMark = { type: 'Replace', pattern: { String: ' ' }, content: '▁' };
 const fromMark = [{ type: 'Replace', pattern: { String: '▁' }, content: ' ' }, { type: 'ByteFallback' }, { type: 'Fuse' }];
 
-export function shapes(gpt2) {
+// --- words and log probabilities -----------------------------------------------------------------------------------
+
+/// Pieces and character map of one of sentencepiece/*.model, a protobuf message.
+function sentencePiece(bytes) {
+  const fields = (data) => {
+    const found = [];
+    for (let at = 0; at < data.length;) {
+      const varint = () => { let n = 0, scale = 1; for (;;) { const b = data[at++]; n += (b & 127) * scale; scale *= 128; if (b < 128) return n; } };
+      const key = varint();
+      if ((key & 7) === 0) found.push([key >> 3, varint()]);
+      else if ((key & 7) === 5) { found.push([key >> 3, data.readFloatLE(at)]); at += 4; }
+      else { const length = varint(); found.push([key >> 3, data.subarray(at, at + length)]); at += length; }
+    }
+    return found;
+  };
+  const message = fields(bytes);
+  const pieces = message.filter(([n]) => n === 1).map(([, piece]) => Object.fromEntries(fields(piece)));
+  const normalizer = Object.fromEntries(fields(message.find(([n]) => n === 3)[1]));
+  return { vocab: pieces.map((piece) => [piece[1].toString(), piece[2]]), map: normalizer[2]?.toString('base64') };
+}
+
+const words = ['the', 'a', 'and', 'word', 'Hello', 'hello', 'world', '##s', '##ing', '##ed', 'naive', 'na', '##i', '##ive', 'ete', 'cafe', 'quick', 'brown', 'fox', 'it', 'isn', 't', 'line', 'don', 'open'];
+
+function wordPieceModel() {
+  const characters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:!?\'"-é日本語中ßøæʼ'];
+  const vocab = Object.fromEntries([...new Set(['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', ...characters, ...characters.map((c) => `##${c}`), ...words])].map((token, id) => [token, id]));
+  return { type: 'WordPiece', unk_token: '[UNK]', continuing_subword_prefix: '##', max_input_chars_per_word: 100, vocab };
+}
+
+export function shapes(gpt2, models) {
   const plain = byteLevelModel(gpt2, 400);
   const end = [['<|endoftext|>', {}]];
   const runs = ['▁ ▁', '▁▁ ▁▁'];
@@ -91,7 +120,28 @@ export function shapes(gpt2) {
   const prefixModel = bpe({ unk_token: '<unk>', fuse_unk: true, continuing_subword_prefix: '##', merges: ['t ##h', 'th ##e', '##a ##n', '##an ##d', 'w ##o', 'wo ##r', 'wor ##d'],
     vocab: Object.fromEntries(['<unk>', ...[...'abcdefghijklmnopqrstuvwxyz0123456789.,'].flatMap((c) => [c, `##${c}`]), 'th', 'the', '##an', '##and', 'wo', 'wor', 'word'].map((t, i) => [t, i])) });
 
+  const bertTokens = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'].map((token, id) => added(id, token));
+  const bert = (lowercase, strip_accents) => file({ added_tokens: bertTokens, model: wordPieceModel(), pre_tokenizer: { type: 'BertPreTokenizer' },
+    normalizer: { type: 'BertNormalizer', clean_text: true, handle_chinese_chars: true, strip_accents, lowercase },
+    post_processor: { type: 'TemplateProcessing', ...template('[CLS]', 2, '[SEP]') }, decoder: { type: 'WordPiece', prefix: '##', cleanup: true } });
+  const unigram = sentencePiece(models.unigram);
+  const unigramBytes = sentencePiece(models['unigram-bytes']);
+  const marks = { type: 'Metaspace', replacement: '▁', prepend_scheme: 'always', split: true };
+  const unigramFile = ({ vocab, map }, byte_fallback, normalizers) => file({ added_tokens: [added(0, '<unk>'), added(1, '<s>'), added(2, '</s>')],
+    normalizer: { type: 'Sequence', normalizers: [...(map ? [{ type: 'Precompiled', precompiled_charsmap: map }] : []), ...normalizers] }, pre_tokenizer: marks,
+    post_processor: { type: 'TemplateProcessing', single: [{ Sequence: { id: 'A', type_id: 0 } }, { SpecialToken: { id: '</s>', type_id: 0 } }], pair: template('<s>', 1).pair, special_tokens: { '</s>': { id: '</s>', ids: [2], tokens: ['</s>'] } } },
+    decoder: byte_fallback ? { type: 'Sequence', decoders: [{ type: 'ByteFallback' }, marks] } : marks, model: { type: 'Unigram', unk_id: 0, vocab, byte_fallback } });
+
   return {
+    bert: bert(true, null),
+    'bert-cased': bert(false, null),
+    'bert-accents': bert(true, false),
+    't5': unigramFile(unigram, false, [{ type: 'Strip', strip_left: false, strip_right: true }, { type: 'Replace', pattern: { Regex: ' {2,}' }, content: '▁' }]),
+    'unigram-bytes': unigramFile(unigramBytes, true, [{ type: 'Nmt' }]),
+    wordlevel: file({ added_tokens: [added(0, '<unk>')], normalizer: { type: 'Lowercase' }, pre_tokenizer: { type: 'Whitespace' },
+      model: { type: 'WordLevel', unk_token: '<unk>', vocab: Object.fromEntries(['<unk>', ...words, '.', ','].map((token, id) => [token, id])) } }),
+    delimiter: file({ added_tokens: [added(0, '<unk>')], pre_tokenizer: { type: 'CharDelimiterSplit', delimiter: ' ' },
+      model: { type: 'WordLevel', unk_token: '<unk>', vocab: Object.fromEntries(['<unk>', ...words, '.', ','].map((token, id) => [token, id])) } }),
     llama2: file({ added_tokens: [added(0, '<unk>'), added(1, '<s>'), added(2, '</s>')], normalizer: { type: 'Sequence', normalizers: [{ type: 'Prepend', prepend: '▁' }, toMark] },
       post_processor: template('<s>', 1), decoder: { type: 'Sequence', decoders: [...fromMark, { type: 'Strip', content: ' ', start: 1, stop: 0 }] }, model: llama2 }),
     gemma: file({ added_tokens: [added(0, '<pad>'), added(1, '<eos>'), added(2, '<bos>'), added(3, '<unk>'), ...oddTokens(count(gemma))], normalizer: toMark,

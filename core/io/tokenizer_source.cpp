@@ -1,0 +1,140 @@
+#include "core/io/tokenizer_source.h"
+
+#include "core/io/file_kind.h"
+#include "core/io/gguf_tokenizer.h"
+#include "core/io/json.h"
+#include "core/io/mapped_file.h"
+#include "core/io/sentencepiece.h"
+#include "core/io/token_lists.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace headwise {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::array names = {"tokenizer.json", "vocab.json", "tokenizer.model",
+                              "spiece.model",   "vocab.txt",  "tokenizer.bin"};
+constexpr std::size_t maxBytes = std::size_t(256) << 20;
+
+/// The flag of the tokenizer_config.json beside a file; nothing without one, or if it cannot be read.
+class Config {
+public:
+    explicit Config(const fs::path& file)
+    {
+        const fs::path path = file.parent_path() / "tokenizer_config.json";
+        const Result<std::string> text = readTextFile(path);
+        if (Result<json> parsed = text ? parseJson(*text, path.string()) : text.error())
+            m_config = std::move(parsed).value();
+    }
+
+    std::optional<bool> flag(const char* name) const
+    {
+        const auto value = m_config.is_object() ? m_config.find(name) : m_config.end();
+        return value != m_config.end() && value->is_boolean() ? std::optional(value->get<bool>())
+                                                              : std::nullopt;
+    }
+
+private:
+    json m_config = json::object();
+};
+
+Result<TokenizerFile> readGguf(const MappedFile& file)
+{
+    const Result<GgufHeader> header = readGgufHeader(file.bytes(), file.path().string());
+    if (!header)
+        return header.error();
+    return readGgufTokenizer(*header, file.path());
+}
+
+bool isBertVocabulary(std::string_view text)
+{
+    return text.starts_with("[UNK]\n") || text.find("\n[UNK]\n") != std::string_view::npos
+        || text.find("\n[UNK]\r\n") != std::string_view::npos;
+}
+
+Error notATokenizer(const fs::path& path, FileKind kind)
+{
+    const std::string file = "File '" + path.string() + "' is ";
+    switch (kind) {
+    case FileKind::LfsPointer:
+        return {ErrorCode::Corrupt,
+                file + "a Git LFS pointer, not the tokenizer itself; fetch it with 'git lfs pull'."};
+    case FileKind::Html:
+    case FileKind::JsonError:
+        return {ErrorCode::Corrupt,
+                file + "a web page or a server's message, not a tokenizer; download the file itself again."};
+    default:
+        return {ErrorCode::Unsupported,
+                file
+                    + "no tokenizer that this version reads: tokenizer.json, vocab.json with merges.txt, a "
+                      "SentencePiece or tiktoken tokenizer.model, BERT's vocab.txt, llama2.c's tokenizer.bin "
+                      "or a "
+                      "GGUF file."};
+    }
+}
+
+Result<TokenizerFile> readByContent(const MappedFile& file)
+{
+    const fs::path& path = file.path();
+    const FileKind kind = fileKind(file.bytes());
+    if (kind == FileKind::Gguf)
+        return readGguf(file);
+    if (file.bytes().size() > maxBytes || kind == FileKind::Zip || kind == FileKind::Hdf5
+        || kind == FileKind::LfsPointer || kind == FileKind::Html || kind == FileKind::JsonError)
+        return notATokenizer(path, kind);
+    const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+    if (text.starts_with("#version"))
+        return readVocabularyAndMerges(path.parent_path() / "vocab.json");
+    if (isSentencePiece(text)) {
+        const Config config(path);
+        return readSentencePiece(text, path, {config.flag("add_bos_token"), config.flag("add_eos_token")});
+    }
+    if (isTiktoken(text))
+        return readTiktoken(text, path);
+    if (isLlama2cTokenizer(text))
+        return readLlama2cTokenizer(text, path);
+    if (isBertVocabulary(text))
+        return readVocabularyText(text, path, Config(path).flag("do_lower_case").value_or(true));
+    return notATokenizer(path, kind);
+}
+
+/// JSON is what begins so, and what claims to be: then the reason why it is not is said.
+bool isJson(const MappedFile& file)
+{
+    std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\xEF\xBB\xBF"), text.size()));
+    return text.starts_with('{') || file.path().extension() == ".json";
+}
+
+} // namespace
+
+Result<TokenizerFile> readTokenizerSource(const fs::path& path)
+{
+    std::error_code failure;
+    if (fs::is_directory(path, failure)) {
+        for (const char* name : names)
+            if (fs::exists(path / name, failure))
+                return readTokenizerSource(path / name);
+        return Error{
+            ErrorCode::NotFound,
+            "There is no tokenizer in '" + path.string()
+                + "': looked for tokenizer.json, vocab.json, tokenizer.model, spiece.model, vocab.txt and "
+                  "tokenizer.bin."};
+    }
+    const Result<MappedFile> file = MappedFile::open(path);
+    if (!file)
+        return file.error();
+    const bool isLfs = fileKind(file->bytes()) == FileKind::LfsPointer;
+    return isJson(*file) && !isLfs ? readTokenizerFile(path) : readByContent(*file);
+}
+
+} // namespace headwise

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "core/base/result.h"
+#include "core/io/tokenizer_file.h"
+
+#include <filesystem>
+
+namespace headwise {
+
+/// Reads a tokenizer of any kind from a file, whose kind its content decides, or from a folder, where the first of these counts:
+/// tokenizer.json; vocab.json with merges.txt; tokenizer.model, then spiece.model (SentencePiece or tiktoken's ranks);
+/// vocab.txt (BERT); tokenizer.bin (llama2.c).
+///
+/// Of a GGUF file the vocabulary inside it. Of vocab.json and merges.txt either may be named.
+/// Errors: as Tokenizer::open; NotFound naming what was looked for.
+Result<TokenizerFile> readTokenizerSource(const std::filesystem::path& path);
+
+} // namespace headwise
