@@ -31,7 +31,8 @@ Matrix<double> positionVectors(const ProcessedWeights& weights, int layer, Eigen
 Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, const Matrix<double>& x)
 {
     const HeadWeights<double> h = weights.head<double>(head);
-    QueriesAndKeys<double> qk = queriesAndKeys(h, sharedQkScale(weights, head.layer, x), x);
+    QueriesAndKeys<double> qk =
+        queriesAndKeys(h, sharedQkScale(weights, head.layer, x), weights.config().qkvLimit, x);
     qk.q *= weights.config().attentionScaleOf(head.layer);
     const double cap = weights.config().attentionSoftCap;
     Matrix<double> scores = qk.k * qk.q.transpose();
@@ -46,7 +47,8 @@ RowVector<double> offsetScores(const ProcessedWeights& weights, HeadId head, con
     const HeadWeights<double> h = weights.head<double>(head);
     const ModelConfig& config = weights.config();
     const Matrix<double> x = normalized<double>(weights.ln1<double>(head.layer), mean);
-    const QueriesAndKeys<double> qk = queriesAndKeys(h, sharedQkScale(weights, head.layer, x), x);
+    const QueriesAndKeys<double> qk =
+        queriesAndKeys(h, sharedQkScale(weights, head.layer, x), weights.config().qkvLimit, x);
     const RowVector<double> q = qk.q.row(0);
     const RowVector<double> k = qk.k.row(0);
     const Rotation rotation(config.rotaryOf(head.layer));

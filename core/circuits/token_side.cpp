@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -46,8 +47,8 @@ struct LayerZero {
     const ProcessedWeights& weights;
     Embedding embedding;
     LockedAttention<Scalar> attention; // effective alone
-    Norm<Scalar> ln1, ln2, ln1Post, ln2Post;
-    MlpWeights<Scalar> mlp;
+    Norm<Scalar> ln1;
+    std::optional<LayerTail<Scalar>> tail; // not raw
 
     LayerZero(const ProcessedWeights& source, Embedding kind)
         : weights(source)
@@ -56,28 +57,23 @@ struct LayerZero {
         if (kind == Embedding::Effective) {
             attention = lockedAttention<Scalar>(source);
             ln1 = source.ln1<Scalar>(0);
-            ln1Post = source.ln1Post<Scalar>(0);
         }
-        if ((kind == Embedding::Effective || kind == Embedding::Mlp0) && !source.config().attentionOnly) {
-            ln2 = source.ln2<Scalar>(0);
-            ln2Post = source.ln2Post<Scalar>(0);
-            mlp = source.mlp<Scalar>(0);
-        }
+        if (kind == Embedding::Effective || kind == Embedding::Mlp0)
+            tail.emplace(source, 0);
     }
 
     /// E of these rows of W_E.
     Matrix<Scalar> apply(const Matrix<Scalar>& x) const
     {
         const ModelConfig& config = weights.config();
-        if (embedding == Embedding::Mlp0)
-            return normalized(ln2Post, mlpOutput(mlp, config, normalized(ln2, x)));
-        Matrix<Scalar> written = normalized(ln1, x) * attention.map;
+        if (embedding == Embedding::Mlp0) {
+            const Matrix<Scalar> written = mlpOutput(tail->mlp, config, normalized(tail->ln2, x));
+            return config.hasSumNorms ? written : normalized(tail->ln2Post, written);
+        }
+        const Matrix<Scalar> normed = normalized(ln1, x);
+        Matrix<Scalar> written = normed * attention.map;
         written.rowwise() += attention.offset;
-        Matrix<Scalar> out = x + normalized(ln1Post, written);
-        if (!config.attentionOnly)
-            out +=
-                normalized(ln2Post, mlpOutput(mlp, config, normalized(ln2, config.parallelBlocks ? x : out)));
-        return out;
+        return tail->apply(config, x, normed, written);
     }
 };
 

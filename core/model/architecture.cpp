@@ -7,6 +7,7 @@
 #include "core/io/weight_file.h"
 #include "core/model/config_reader.h"
 #include "core/model/families.h"
+#include "core/model/inferred_config.h"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
@@ -100,6 +101,18 @@ Error noConfig(const ModelSource& source, const fs::path& folder)
                   "KEY=VALUE,…."};
 }
 
+Error notInferred(const ModelSource& source, const std::vector<std::string>& keys)
+{
+    std::string list, flags;
+    for (const std::string& key : keys) {
+        list += (list.empty() ? "'" : ", '") + key + "'";
+        flags += (flags.empty() ? "" : ",") + key + "=…";
+    }
+    return {ErrorCode::NotFound,
+            "'" + source.path.string() + "' has no config beside it, and its tensors do not tell " + list
+                + "; say it with --set " + flags + ", or name a config with --config FILE."};
+}
+
 /// What a single file is said to hold is looked at before its config: the better answer to a file that is no model.
 Result<Done> checkWeightFile(const fs::path& path)
 {
@@ -134,9 +147,22 @@ Result<ConfigText> configOfWeights(const ModelSource& source, const fs::path& fo
             return values.error();
         return ConfigText{*std::move(values), own->file};
     }
-    if (source.overrides.empty())
+    const Result<WeightMap> weights = WeightMap::open(source.path);
+    const InferredConfig inferred = weights ? inferConfig(*weights) : InferredConfig{};
+    if (source.overrides.empty() && inferred.text.empty())
         return noConfig(source, folder);
-    return ConfigText{json::object(), "--set"};
+    std::vector<std::string> unknown;
+    for (const std::string& key : inferred.unknown)
+        if (!source.overrides.contains(key))
+            unknown.push_back(key);
+    if (!unknown.empty())
+        return notInferred(source, unknown);
+    if (inferred.text.empty())
+        return ConfigText{json::object(), "--set"};
+    Result<json> values = parseJson(inferred.text, source.path.string());
+    if (!values)
+        return values.error();
+    return ConfigText{*std::move(values), source.path.string()};
 }
 
 Result<ConfigText> readConfigText(const ModelSource& source)
@@ -289,13 +315,46 @@ std::string familyName(const json& config)
         std::string_view architecture;
         std::string_view type;
     };
-    static constexpr Row rows[] = {{"GPT2LMHeadModel", "gpt2"},       {"GPT2Model", "gpt2"},
-                                   {"LlamaForCausalLM", "llama"},     {"LlamaModel", "llama"},
-                                   {"MistralForCausalLM", "mistral"}, {"Qwen2ForCausalLM", "qwen2"},
-                                   {"Qwen3ForCausalLM", "qwen3"},     {"GemmaForCausalLM", "gemma"},
-                                   {"Gemma2ForCausalLM", "gemma2"},   {"GPTNeoXForCausalLM", "gpt_neox"},
-                                   {"GPTNeoForCausalLM", "gpt_neo"},  {"GPTJForCausalLM", "gptj"},
-                                   {"PhiForCausalLM", "phi"}};
+    static constexpr Row rows[] = {{"GPT2LMHeadModel", "gpt2"},
+                                   {"GPT2Model", "gpt2"},
+                                   {"LlamaForCausalLM", "llama"},
+                                   {"LlamaModel", "llama"},
+                                   {"MistralForCausalLM", "mistral"},
+                                   {"Qwen2ForCausalLM", "qwen2"},
+                                   {"Qwen3ForCausalLM", "qwen3"},
+                                   {"GemmaForCausalLM", "gemma"},
+                                   {"Gemma2ForCausalLM", "gemma2"},
+                                   {"GPTNeoXForCausalLM", "gpt_neox"},
+                                   {"GPTNeoForCausalLM", "gpt_neo"},
+                                   {"GPTJForCausalLM", "gptj"},
+                                   {"PhiForCausalLM", "phi"},
+                                   {"Phi3ForCausalLM", "phi3"},
+                                   {"OPTForCausalLM", "opt"},
+                                   {"OPTModel", "opt"},
+                                   {"BloomForCausalLM", "bloom"},
+                                   {"BloomModel", "bloom"},
+                                   {"FalconForCausalLM", "falcon"},
+                                   {"RWForCausalLM", "falcon"},
+                                   {"StableLmForCausalLM", "stablelm"},
+                                   {"StableLMEpochForCausalLM", "stablelm"},
+                                   {"OlmoForCausalLM", "olmo"},
+                                   {"Olmo2ForCausalLM", "olmo2"},
+                                   {"Olmo3ForCausalLM", "olmo3"},
+                                   {"Gemma3ForCausalLM", "gemma3"},
+                                   {"Gemma3ForConditionalGeneration", "gemma3"},
+                                   {"SmolLM3ForCausalLM", "smollm3"},
+                                   {"MixtralForCausalLM", "mixtral"},
+                                   {"OpenAIGPTLMHeadModel", "openai-gpt"},
+                                   {"OpenAIGPTModel", "openai-gpt"},
+                                   {"BertForMaskedLM", "bert"},
+                                   {"BertForPreTraining", "bert"},
+                                   {"BertLMHeadModel", "bert"},
+                                   {"BertModel", "bert"}};
+    // Other names a model_type has or had.
+    static constexpr Row types[] = {{"gemma3_text", "gemma3"},
+                                    {"RefinedWeb", "falcon"},
+                                    {"RefinedWebModel", "falcon"},
+                                    {"stablelm_epoch", "stablelm"}};
     const auto type = config.find("model_type");
     const auto names = config.find("architectures");
     std::string first;
@@ -304,7 +363,11 @@ std::string familyName(const json& config)
     for (const Row& row : rows)
         if (row.architecture == first)
             return std::string(row.type);
-    return type != config.end() && type->is_string() ? type->get<std::string>() : first;
+    const std::string own = type != config.end() && type->is_string() ? type->get<std::string>() : first;
+    for (const Row& row : types)
+        if (row.architecture == own)
+            return std::string(row.type);
+    return own;
 }
 
 std::span<const std::string_view> huggingFaceKeys()
@@ -314,8 +377,10 @@ std::span<const std::string_view> huggingFaceKeys()
 
 std::span<const Architecture> architectures()
 {
-    static const std::array rows{gpt2(),  gemma(),   gemma2(), llama(), mistral(), qwen2(),
-                                 qwen3(), gptNeoX(), gptNeo(), gptJ(),  phi(),     transformerLens()};
+    static const std::array rows{
+        gpt2(),    gemma(),  gemma2(), gemma3(),  llama(), mistral(), mixtral(), qwen2(),  qwen3(),
+        gptNeoX(), gptNeo(), gptJ(),   opt(),     bloom(), falcon(),  phi(),     phi3(),   stablelm(),
+        olmo(),    olmo2(),  olmo3(),  smollm3(), gpt1(),  bert(),    nanoGpt(), minGpt(), transformerLens()};
     return rows;
 }
 

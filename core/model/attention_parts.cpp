@@ -88,17 +88,28 @@ SharedQkScale sharedQkScale(const ProcessedWeights& weights, int layer, const Ma
 }
 
 template <typename Scalar>
-QueriesAndKeys<Scalar> queriesAndKeys(const HeadWeights<Scalar>& head, const SharedQkScale& shared,
-                                      const Matrix<Scalar>& x)
+void limit(double bound, Matrix<Scalar>& x)
 {
-    return {qkNormalized(head.qNorm, shared.q, affine(x, head.W_Q, head.b_Q)),
-            qkNormalized(head.kNorm, shared.k, affine(x, head.W_K, head.b_K))};
+    if (bound > 0)
+        x = x.cwiseMax(static_cast<Scalar>(-bound)).cwiseMin(static_cast<Scalar>(bound)).eval();
+}
+
+template <typename Scalar>
+QueriesAndKeys<Scalar> queriesAndKeys(const HeadWeights<Scalar>& head, const SharedQkScale& shared,
+                                      double bound, const Matrix<Scalar>& x)
+{
+    Matrix<Scalar> q = affine(x, head.W_Q, head.b_Q);
+    Matrix<Scalar> k = affine(x, head.W_K, head.b_K);
+    limit(bound, q);
+    limit(bound, k);
+    return {qkNormalized(head.qNorm, shared.q, q), qkNormalized(head.kNorm, shared.k, k)};
 }
 
 #define HEADWISE_INSTANTIATE(Scalar)                                                                         \
     template void Rotation::apply(Matrix<Scalar>&) const;                                                    \
     template SharedQkScale sharedQkScale(const ProcessedWeights&, int, const Matrix<Scalar>&);               \
-    template QueriesAndKeys<Scalar> queriesAndKeys(const HeadWeights<Scalar>&, const SharedQkScale&,         \
+    template void limit(double, Matrix<Scalar>&);                                                            \
+    template QueriesAndKeys<Scalar> queriesAndKeys(const HeadWeights<Scalar>&, const SharedQkScale&, double, \
                                                    const Matrix<Scalar>&);
 
 HEADWISE_INSTANTIATE(float)

@@ -42,9 +42,13 @@ struct SharedQkScale {
 template <typename Scalar>
 SharedQkScale sharedQkScale(const ProcessedWeights& weights, int layer, const Matrix<Scalar>& x);
 
-/// With biases and, where the model has one, normalised; not yet rotated. \param x [n, d]
+/// Cuts every entry off at ± bound; 0: not.
+template <typename Scalar>
+void limit(double bound, Matrix<Scalar>& x);
+
+/// With biases and, where the model has them, cut off at ± bound and normalised; not yet rotated. \param x [n, d]
 template <typename Scalar>
 QueriesAndKeys<Scalar> queriesAndKeys(const HeadWeights<Scalar>& head, const SharedQkScale& shared,
-                                      const Matrix<Scalar>& x);
+                                      double bound, const Matrix<Scalar>& x);
 
 } // namespace headwise

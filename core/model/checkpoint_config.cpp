@@ -20,6 +20,7 @@ ordered_json activationName(const ModelConfig& config)
     case Activation::Relu: return "relu";
     case Activation::Gelu: return "gelu";
     case Activation::GeluNew: return "gelu_new";
+    case Activation::QuickGelu: return "quick_gelu";
     case Activation::Silu: return "silu";
     case Activation::SoluLn: return "solu_ln";
     }
@@ -168,8 +169,20 @@ std::string whyNotTransformerLens(const ModelConfig& config)
         what = "rotary frequencies that are scaled in another way than llama3's";
     else if (!config.layerRotary.empty())
         what = "rotary embeddings that differ from layer to layer";
+    else if (config.hasSumNorms)
+        what = "norms of the residual stream itself";
     else if (!config.hasPreNorms)
         what = "norms behind its blocks and none before them";
+    else if (config.residualFromNorm)
+        what = "a residual stream taken behind its norms";
+    else if (config.nExperts > 0)
+        what = "a mixture of experts";
+    else if (config.qkvLimit > 0)
+        what = "queries, keys and values that are cut off";
+    else if (config.bidirectional)
+        what = "attention to later positions";
+    else if (config.positionsInQueriesAndKeys)
+        what = "positions that only queries and keys read";
     else if (config.qkNorm == NormKind::LayerNorm || config.qkNormOverAllHeads)
         what = "queries and keys normalised in another way than by an RMSNorm of each head";
     else if (config.alibiScale != 1)

@@ -17,8 +17,9 @@ enum class Positional { Learned, Rotary, Alibi, None, Other };
 
 enum class Activation {
     Relu,
-    Gelu,    ///< x Φ(x)
-    GeluNew, ///< 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³)))
+    Gelu,      ///< x Φ(x)
+    GeluNew,   ///< 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³)))
+    QuickGelu, ///< x σ(1.702 x)
     Silu,
     SoluLn, ///< x softmax(x) over d_mlp, then a LayerNorm over d_mlp (mlp.ln)
 };
@@ -66,8 +67,8 @@ std::vector<double> alibiSlopes(int heads);
 ///
 /// No code after `loadModel` asks which family a model is of; a difference between families that changes the function
 /// is a field here.
-struct ModelConfig {
-    std::string name;         ///< For people: model_name, else the folder's name.
+struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in the order a reader asks for them
+    std::string name; ///< For people: model_name, else the folder's name.
     std::string architecture; ///< The row in the table of architectures: "gpt2", "llama", "transformer-lens".
 
     int nLayers = 0;
@@ -87,14 +88,23 @@ struct ModelConfig {
     double normEps = 1e-5;
     bool hasPreNorms = true;   ///< ln1 and ln2 exist; without, attention and MLP read the residual as it is.
     bool hasPostNorms = false; ///< x + ln1_post(attention(…)), x + ln2_post(mlp(…)), of the kind `norm`.
+    bool hasSumNorms =
+        false; ///< The same norms on the sums instead: ln1_post(x + attention(…)) (BERT, GPT-1).
+    bool residualFromNorm = false; ///< What is added to is ln1(x) and ln2(x), not x (a variant of BLOOM).
 
     double embeddingScale = 1; ///< Factor of the stored embedding on its way in (Gemma: √d_model).
     NormKind embeddingNorm = NormKind::None; ///< Norm of the stored embedding (BLOOM).
+    bool embeddingNormSeesPositions = false; ///< It is a norm of W_E + W_pos instead (BERT).
+    int dEmbed =
+        0; ///< Width of the stored embeddings where a matrix leads to d_model (OPT-350m); 0: d_model.
+    bool hasHeadTransform = false; ///< Before ln_final: activation(x W_head + b_head) (BERT).
 
     Positional positional = Positional::Learned;
-    Rotary rotary;                   ///< Meaningful when positional is Rotary.
-    std::vector<Rotary> layerRotary; ///< [nLayers] where layers differ, dim 0: none; else empty.
-    double alibiScale = 1;           ///< Factor of the ALiBi slopes.
+    Rotary rotary;                          ///< Meaningful when positional is Rotary.
+    std::vector<Rotary> layerRotary;        ///< [nLayers] where layers differ, dim 0: none; else empty.
+    double alibiScale = 1;                  ///< Factor of the ALiBi slopes.
+    bool positionsInQueriesAndKeys = false; ///< W_pos is added to what they read instead (shortformer).
+    bool bidirectional = false;             ///< Every position sees every other (BERT).
     std::vector<int> windows;  ///< [nLayers]: a key is seen while query − key < window; 0 or empty: always.
     double attentionScale = 0; ///< Factor of the scores, 1/√dHead unless the family says otherwise.
     bool scaleByInverseLayer = false; ///< Scores of layer l are also divided by l + 1.
@@ -103,12 +113,16 @@ struct ModelConfig {
 
     NormKind qkNorm = NormKind::None; ///< Of queries and keys, before they are rotated; eps is normEps.
     bool qkNormOverAllHeads = false;  ///< Its mean runs over the heads side by side, not over one.
+    double qkvLimit = 0; ///< Queries, keys and values are cut off at ± this (OLMo's clip_qkv); 0: not.
 
     bool attentionOnly = false;
     bool gatedMlp = false; ///< (act(x W_gate + b_gate) ⊙ (x W_in + b_up) + b_in) W_out + b_out
     bool parallelBlocks =
         false; ///< x + attention(ln1 x) + mlp(ln2 x); ln1 serves both where the layer has no ln2.
     Activation activation = Activation::GeluNew;
+
+    /// Each token's MLP is the weighted sum of its `expertsPerToken` best of `nExperts`; 0: one MLP for all tokens.
+    int nExperts = 0, expertsPerToken = 0;
 
     /// What the config says of the biases b_Q, b_K, b_V, b_O and of those of the MLP; nothing: the file decides.
     std::optional<bool> attentionBiases, mlpBiases;

@@ -217,7 +217,7 @@ Activation ConfigReader::activation(Names names, std::string_view standard)
         std::string_view name;
         Activation activation;
     };
-    static constexpr std::array<Row, 12> rows{{{"relu", Activation::Relu},
+    static constexpr std::array<Row, 13> rows{{{"relu", Activation::Relu},
                                                {"gelu", Activation::Gelu},
                                                {"gelu_python", Activation::Gelu},
                                                {"gelu_new", Activation::GeluNew},
@@ -226,6 +226,7 @@ Activation ConfigReader::activation(Names names, std::string_view standard)
                                                {"gelu_pytorch_tanh", Activation::GeluNew},
                                                {"gelu_python_tanh", Activation::GeluNew},
                                                {"gelu_tanh", Activation::GeluNew},
+                                               {"quick_gelu", Activation::QuickGelu},
                                                {"silu", Activation::Silu},
                                                {"swish", Activation::Silu},
                                                {"solu_ln", Activation::SoluLn}}};
@@ -235,7 +236,7 @@ Activation ConfigReader::activation(Names names, std::string_view standard)
     for (const Row& row : rows)
         if (row.name == name)
             return row.activation;
-    refuse(used, "the activations are relu, gelu, gelu_new, silu and solu_ln");
+    refuse(used, "the activations are relu, gelu, gelu_new, quick_gelu, silu and solu_ln");
     return Activation::Relu;
 }
 
@@ -295,10 +296,17 @@ Result<Done> checkSizes(const ModelConfig& c, std::string_view file)
     if (c.positional == Positional::Rotary && !(c.rotary.base > 0))
         return corrupt("the rotary base is " + std::to_string(c.rotary.base)
                        + ", expected a positive number");
+    for (const Rotary& rotary : c.layerRotary)
+        if (!(rotary.base > 0))
+            return corrupt("a rotary base is " + std::to_string(rotary.base)
+                           + ", expected a positive number");
+    if (c.expertsPerToken > c.nExperts)
+        return corrupt("each token goes to " + number(c.expertsPerToken) + " of " + number(c.nExperts)
+                       + " experts");
     if (c.normEps < 0)
         return corrupt("the epsilon of the norms is negative");
-    const double perLayer =
-        2.0 * c.dModel * c.dHead * (c.nHeads + static_cast<double>(c.nKvHeads)) + 3.0 * c.dModel * c.dMlp;
+    const double perLayer = 2.0 * c.dModel * c.dHead * (c.nHeads + static_cast<double>(c.nKvHeads))
+        + 3.0 * c.dModel * c.dMlp * std::max(1, c.nExperts);
     const double total = perLayer * c.nLayers + static_cast<double>(c.dModel) * c.dVocab
         + static_cast<double>(c.dModel) * c.dVocabOut;
     if (total > 0x1p50)

@@ -22,6 +22,21 @@ const Architecture& gptNeoX();
 const Architecture& gptNeo();
 const Architecture& gptJ();
 const Architecture& phi();
+const Architecture& gemma3();
+const Architecture& opt();
+const Architecture& bloom();
+const Architecture& falcon();
+const Architecture& phi3();
+const Architecture& stablelm();
+const Architecture& olmo();
+const Architecture& olmo2();
+const Architecture& olmo3();
+const Architecture& smollm3();
+const Architecture& mixtral();
+const Architecture& gpt1();
+const Architecture& bert();
+const Architecture& nanoGpt();
+const Architecture& minGpt();
 const Architecture& transformerLens();
 
 /// The model_type a Hugging Face config means: of `architectures[0]` if we know it, else the key itself; "" if neither.

@@ -22,18 +22,19 @@ void softCap(double cap, Matrix<Scalar>& x)
         x = (x.array() / static_cast<Scalar>(cap)).tanh() * static_cast<Scalar>(cap);
 }
 
-/// Softmax of row i over the columns i − window + 1 … i (0 … i without a window), the largest score subtracted first;
-/// 0 elsewhere.
+/// Softmax of row i over the columns i − window + 1 … i (0 … i without a window; all where there is no causal mask), the
+/// largest score subtracted first; 0 elsewhere.
 template <typename Scalar>
-void causalSoftmax(int window, Matrix<Scalar>& scores)
+void maskedSoftmax(int window, bool bidirectional, Matrix<Scalar>& scores)
 {
     for (Eigen::Index query = 0; query < scores.rows(); ++query) {
         const Eigen::Index first = window > 0 ? std::max<Eigen::Index>(0, query + 1 - window) : 0;
-        auto seen = scores.row(query).segment(first, query + 1 - first);
+        const Eigen::Index end = bidirectional ? scores.cols() : query + 1;
+        auto seen = scores.row(query).segment(first, end - first);
         seen = (seen.array() - seen.maxCoeff()).exp().eval();
         seen /= seen.sum();
         scores.row(query).head(first).setZero();
-        scores.row(query).tail(scores.cols() - query - 1).setZero();
+        scores.row(query).tail(scores.cols() - end).setZero();
     }
 }
 
@@ -42,6 +43,8 @@ struct LayerPlan {
     double scale = 1;
     double softCap = 0;
     int window = 0;
+    bool bidirectional = false;
+    double qkvLimit = 0;
     std::optional<Rotation> rotation;
     std::vector<double> slopes; // [n_heads], ALiBi
     SharedQkScale qkScale;
@@ -50,6 +53,8 @@ struct LayerPlan {
         : scale(config.attentionScaleOf(layer))
         , softCap(config.attentionSoftCap)
         , window(config.windowOf(layer))
+        , bidirectional(config.bidirectional)
+        , qkvLimit(config.qkvLimit)
     {
         if (config.positional == Positional::Rotary)
             rotation.emplace(config.rotaryOf(layer));
@@ -74,12 +79,14 @@ void addDistances(double slope, Matrix<Scalar>& scores)
             scores(query, key) -= static_cast<Scalar>(slope * static_cast<double>(query - key));
 }
 
+/// \param x [n, d] what values read  \param placed [n, d] what queries and keys read
 template <typename Scalar>
 HeadResult<Scalar> runHead(const LayerPlan& plan, int index, const HeadWeights<Scalar>& head,
-                           const Matrix<Scalar>& x)
+                           const Matrix<Scalar>& x, const Matrix<Scalar>& placed)
 {
-    QueriesAndKeys<Scalar> qk = queriesAndKeys(head, plan.qkScale, x);
-    const Matrix<Scalar> v = (x * head.W_V).rowwise() + head.b_V;
+    QueriesAndKeys<Scalar> qk = queriesAndKeys(head, plan.qkScale, plan.qkvLimit, placed);
+    Matrix<Scalar> v = (x * head.W_V).rowwise() + head.b_V;
+    limit(plan.qkvLimit, v);
     if (plan.rotation) {
         plan.rotation->apply(qk.q);
         plan.rotation->apply(qk.k);
@@ -90,7 +97,7 @@ HeadResult<Scalar> runHead(const LayerPlan& plan, int index, const HeadWeights<S
     softCap(plan.softCap, result.pattern);
     if (!plan.slopes.empty())
         addDistances(plan.slopes[static_cast<std::size_t>(index)], result.pattern);
-    causalSoftmax(plan.window, result.pattern);
+    maskedSoftmax(plan.window, plan.bidirectional, result.pattern);
     const Matrix<Scalar> mixed = result.pattern * v;
     result.output.noalias() = mixed * head.W_O;
     return result;
@@ -105,7 +112,7 @@ Matrix<Scalar> embed(const ProcessedWeights& weights, std::span<const int> token
         x.row(i) = weights.W_E<Scalar>(tokens[static_cast<std::size_t>(i)], 1);
     if (weights.config().positional == Positional::Learned)
         x += weights.W_pos<Scalar>(0, n);
-    return x;
+    return normalized(weights.lnEmbedding<Scalar>(), x);
 }
 
 /// Norm, unembedding and soft cap.
@@ -113,7 +120,13 @@ template <typename Scalar>
 Result<Matrix<Scalar>> unembed(const ProcessedWeights& weights, const Matrix<Scalar>& residual,
                                const Task& task)
 {
-    const Matrix<Scalar> x = normalized(weights.lnFinal<Scalar>(), residual);
+    Matrix<Scalar> x = residual;
+    if (const HeadTransform<Scalar> head = weights.headTransform<Scalar>(); head.W.size() > 0) {
+        x = x * head.W;
+        addRow(x, head.b);
+        activate(weights.config().activation, x);
+    }
+    x = normalized(weights.lnFinal<Scalar>(), x);
     const Eigen::Index V = weights.config().dVocabOut;
     Matrix<Scalar> logits(x.rows(), V);
     for (Eigen::Index first = 0; first < V; first += unembedBlock) {
@@ -125,20 +138,6 @@ Result<Matrix<Scalar>> unembed(const ProcessedWeights& weights, const Matrix<Sca
     }
     softCap(weights.config().outputSoftCap, logits);
     return logits;
-}
-
-/// The residual stream after a layer. \param attention [n, d], what its heads and b_O give
-template <typename Scalar>
-Matrix<Scalar> nextResidual(const ProcessedWeights& weights, int layer, const Matrix<Scalar>& before,
-                            const Matrix<Scalar>& attention)
-{
-    const ModelConfig& config = weights.config();
-    Matrix<Scalar> x = before + normalized(weights.ln1Post<Scalar>(layer), attention);
-    if (config.attentionOnly)
-        return x;
-    const Matrix<Scalar> read = normalized(weights.ln2<Scalar>(layer), config.parallelBlocks ? before : x);
-    x += normalized(weights.ln2Post<Scalar>(layer), mlpOutput(weights.mlp<Scalar>(layer), config, read));
-    return x;
 }
 
 /// The whole pass but for the logits. The heads of a layer run side by side; their outputs are added in order, so the
@@ -155,11 +154,14 @@ Result<ForwardResult<Scalar>> runLayers(const ProcessedWeights& weights, std::sp
     for (int layer = 0; layer < config.nLayers; ++layer) {
         const Matrix<Scalar> normed = normalized(weights.ln1<Scalar>(layer), x);
         LayerPlan plan(config, layer);
-        plan.qkScale = sharedQkScale(weights, layer, normed);
+        Matrix<Scalar> placed = normed;
+        if (config.positionsInQueriesAndKeys)
+            placed += weights.W_pos<Scalar>(0, x.rows());
+        plan.qkScale = sharedQkScale(weights, layer, placed);
         std::vector<HeadResult<Scalar>> heads(static_cast<std::size_t>(config.nHeads));
         const auto done = parallelFor(config.nHeads, quiet, "heads", [&](int head) -> Result<Done> {
             heads[static_cast<std::size_t>(head)] =
-                runHead(plan, head, weights.head<Scalar>(HeadId{layer, head}), normed);
+                runHead(plan, head, weights.head<Scalar>(HeadId{layer, head}), normed, placed);
             return Done{};
         });
         if (!done)
@@ -175,7 +177,7 @@ Result<ForwardResult<Scalar>> runLayers(const ProcessedWeights& weights, std::sp
             patterns.push_back(std::move(one.pattern));
         }
         attention.rowwise() += weights.b_O<Scalar>(layer);
-        x = nextResidual(weights, layer, x, attention);
+        x = LayerTail<Scalar>(weights, layer).apply(config, x, normed, attention);
         result.residuals.push_back(x);
         task.report(layer + 1, config.nLayers, "layers");
     }

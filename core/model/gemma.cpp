@@ -78,6 +78,57 @@ Result<ModelDescription> readGemma2(const json& config, std::string_view file)
     return describe(std::move(c), reader, {});
 }
 
+/// Where the language model is a part of a larger one, its own config with what the outer one alone says.
+json languageModel(const json& config)
+{
+    if (!config.contains("text_config") || !config["text_config"].is_object())
+        return config;
+    json inner = config["text_config"];
+    for (const char* key : {"quantization_config", "bos_token_id", "architectures"})
+        if (!inner.contains(key) && config.contains(key))
+            inner[key] = config[key];
+    return inner;
+}
+
+Result<ModelDescription> readGemma3(const json& outer, std::string_view file)
+{
+    const json own = languageModel(outer);
+    const json config = withFullRope(own);
+    ConfigReader reader(config, file);
+    ModelConfig c = readCommon(config, reader,
+                               {.architecture = "gemma3",
+                                .nLayers = 26,
+                                .nHeads = 8,
+                                .nKvHeads = 4,
+                                .dModel = 2304,
+                                .dMlp = 9216,
+                                .dHead = 256,
+                                .dVocab = 262208,
+                                .nCtx = 131072,
+                                .rotaryBase = 1e6,
+                                .activation = "gelu_pytorch_tanh",
+                                .tied = true});
+    c.hasPostNorms = true;
+    c.qkNorm = NormKind::Rms;
+    c.attentionScale = 1 / std::sqrt(reader.number({"query_pre_attn_scalar"}, 256));
+    c.attentionSoftCap = readCap(reader, "attn_logit_softcapping", 0);
+    c.outputSoftCap = readCap(reader, "final_logit_softcapping", 0);
+    const int window = reader.optionalSize({"sliding_window"}).value_or(4096);
+    const int pattern = reader.size({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
+    const double localBase = reader.number({"rope_local_base_freq"}, 10000);
+    std::vector<bool> slides = readSlidingLayers(c, config, reader);
+    if (slides.empty())
+        for (std::size_t layer = 0; layer < believedLayers(c); ++layer)
+            slides.push_back((layer + 1) % static_cast<std::size_t>(pattern) != 0);
+    c.windows = windowsOf(slides, window);
+    rotateSlidingLayers(c, slides, readSlidingRotary(c, own, reader, localBase));
+    static constexpr std::string_view harmless[] = {"cache_implementation"};
+    reader.ignore(harmless);
+    if (outer.contains("text_config"))
+        reader.note("Only the language model of this multimodal one is read.");
+    return describe(std::move(c), reader, {});
+}
+
 Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     return loadLlamaNames(
@@ -96,6 +147,12 @@ const Architecture& gemma()
 const Architecture& gemma2()
 {
     static constexpr Architecture row{"gemma2", nullptr, readGemma2, load};
+    return row;
+}
+
+const Architecture& gemma3()
+{
+    static constexpr Architecture row{"gemma3", nullptr, readGemma3, load};
     return row;
 }
 

@@ -1,6 +1,6 @@
 #include "core/model/config_reader.h"
+#include "core/model/conv1d_recipes.h"
 #include "core/model/families.h"
-#include "core/model/recipes.h"
 
 #include <nlohmann/json.hpp>
 
@@ -69,47 +69,17 @@ bool isBuffer(std::string_view name, std::size_t rank)
         || name == "score.weight";
 }
 
-void addAttention(RecipeBook& book, const std::string& block, int layer)
-{
-    const ModelConfig& c = book.config();
-    const Eigen::Index m = c.dModel, h = c.dHead;
-    const std::string fused = block + "attn.c_attn.weight", fusedBias = block + "attn.c_attn.bias";
-    const std::string output = block + "attn.c_proj.weight";
-    const TensorKind weights[] = {TensorKind::W_Q, TensorKind::W_K, TensorKind::W_V};
-    const TensorKind biases[] = {TensorKind::b_Q, TensorKind::b_K, TensorKind::b_V};
-    const bool hasFused = book.require(fused, {m, 3 * m});
-    const bool hasFusedBias = book.accept(fusedBias, {3 * m});
-    const bool hasOutput = book.require(output, {m, m});
-    for (int head = 0; head < c.nHeads && (hasFused || hasFusedBias || hasOutput); ++head) {
-        for (int part = 0; part < 3; ++part) {
-            const Eigen::Index first = part * m + head * h;
-            if (hasFused)
-                book.add(weights[part], layer, head, fused, {first, m, h, 3 * m, 1});
-            if (hasFusedBias)
-                book.add(biases[part], layer, head, fusedBias, layout::part(first, h));
-        }
-        if (hasOutput)
-            book.add(TensorKind::W_O, layer, head, output, layout::stacked(head, h, m));
-    }
-    book.acceptVector(TensorKind::b_O, layer, block + "attn.c_proj.bias", m);
-}
-
 void addLayer(RecipeBook& book, const std::string& block, int layer)
 {
     const ModelConfig& c = book.config();
     const Eigen::Index m = c.dModel, f = c.dMlp;
     book.requireVector(TensorKind::ln1_w, layer, block + "ln_1.weight", m);
     book.acceptVector(TensorKind::ln1_b, layer, block + "ln_1.bias", m);
-    addAttention(book, block, layer);
+    addConv1dAttention(book, block + "attn.", layer);
     book.requireVector(TensorKind::ln2_w, layer, block + "ln_2.weight", m);
     book.acceptVector(TensorKind::ln2_b, layer, block + "ln_2.bias", m);
-    const std::string in = block + "mlp.c_fc.weight", out = block + "mlp.c_proj.weight";
-    if (book.require(in, {m, f}))
-        book.add(TensorKind::W_in, layer, 0, in, layout::plain(m, f));
-    if (book.require(out, {f, m}))
-        book.add(TensorKind::W_out, layer, 0, out, layout::plain(f, m));
-    book.acceptVector(TensorKind::b_in, layer, block + "mlp.c_fc.bias", f);
-    book.acceptVector(TensorKind::b_out, layer, block + "mlp.c_proj.bias", m);
+    addConv1d(book, block + "mlp.c_fc", {f, m}, {TensorKind::W_in, TensorKind::b_in, layer});
+    addConv1d(book, block + "mlp.c_proj", {m, f}, {TensorKind::W_out, TensorKind::b_out, layer});
 }
 
 Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
@@ -121,11 +91,12 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     // nanoGPT uses the same names for nn.Linear weights, which are the transposes: only c_attn is not square.
     const auto fused = book.shapeOf(prefix + "h.0.attn.c_attn.weight");
     if (fused == std::vector<Eigen::Index>{3 * m, m})
-        return Error{
-            ErrorCode::Unsupported,
-            "Tensor '" + prefix
-                + "h.0.attn.c_attn.weight' is stored as [3·d_model, d_model], as nanoGPT "
-                  "does; this version reads GPT-2 in Hugging Face's layout [d_model, 3·d_model] only."};
+        return Error{ErrorCode::Unsupported,
+                     "Tensor '" + prefix
+                         + "h.0.attn.c_attn.weight' is stored as [3·d_model, d_model], as nanoGPT "
+                           "does, and not as Hugging Face's GPT-2, [d_model, 3·d_model]; if this is a "
+                           "nanoGPT, say so with "
+                           "--set model_type=nanogpt."};
     book.addTiedEmbeddings(prefix + "wte.weight", "lm_head.weight");
     book.addPositions(prefix + "wpe.weight", 0);
     for (int layer = 0; layer < config.nLayers; ++layer)

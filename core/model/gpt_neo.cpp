@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace headwise {
 namespace {
 
@@ -50,6 +52,24 @@ std::vector<int> readWindows(const ModelConfig& c, const json& config, ConfigRea
     return windowsOf(slides, window);
 }
 
+/// The TinyStories models were trained on 512 positions; the others of their 2048 rows are noise.
+void capContext(ModelConfig& c, const json& config, std::string_view file, ConfigReader& reader)
+{
+    constexpr int trained = 512;
+    const std::optional<int> wanted = reader.optionalSize({"n_ctx"});
+    const json name = config.value("_name_or_path", json());
+    const bool isTiny = file.find("TinyStories") != std::string_view::npos
+        || (name.is_string() && name.get<std::string>().find("TinyStories") != std::string::npos);
+    if (wanted)
+        c.nCtx = std::min(c.nCtx, *wanted);
+    if (wanted || !isTiny || c.nCtx <= trained)
+        return;
+    reader.note("Positions from " + std::to_string(trained)
+                + " on were never trained in TinyStories models and are left out; --set n_ctx="
+                + std::to_string(c.nCtx) + " reads all of them.");
+    c.nCtx = trained;
+}
+
 Result<ModelDescription> readConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
@@ -62,6 +82,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     c.dMlp = readMlpWidth(c, reader, {"intermediate_size"});
     c.dVocab = c.dVocabOut = reader.size({"vocab_size"}, 50257);
     c.nCtx = reader.size({"max_position_embeddings"}, 2048);
+    capContext(c, config, file, reader);
     c.normEps = reader.number({"layer_norm_epsilon"}, 1e-5);
     c.attentionScale = 1; // The family does not divide by √d_head.
     c.windows = readWindows(c, config, reader);

@@ -116,6 +116,8 @@ RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object,
             reader.contradiction("'" + object.name()
                                  + "' has a high_freq_factor no larger than its "
                                    "low_freq_factor");
+    } else if (type == "longrope" || type == "su" || object.has("short_factor")) {
+        scaling = readLongRope(config, dim, object, topLevelContext, reader);
     } else if (type == "yarn") {
         scaling.kind = Kind::Yarn;
         scaling.factor = object.number("factor", std::nullopt);
@@ -128,8 +130,6 @@ RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object,
         for (const char* key : {"mscale", "mscale_all_dim", "truncate"})
             if (object.has(key))
                 reader.refuse(object.name(), "yarn without '" + std::string(key) + "'");
-    } else if (type == "longrope" || type == "su") {
-        scaling = readLongRope(config, dim, object, topLevelContext, reader);
     } else if (type != "default" && type != "dynamic") {
         // "dynamic" changes nothing up to n_ctx tokens, and longer prompts are refused.
         reader.refuse(object.name(), "the scalings are linear, dynamic, llama3, yarn and longrope");
@@ -158,7 +158,7 @@ Rotary readRotary(ModelConfig& config, const json& file, ConfigReader& reader, d
 {
     Rotary rotary;
     rotary.base = reader.number({"rope_theta", "rotary_emb_base"}, standardBase);
-    double part = reader.number({"partial_rotary_factor", "rotary_pct"}, standardPart);
+    double part = reader.number({"partial_rotary_factor", "rotary_pct", "rope_pct"}, standardPart);
     const std::optional<int> context = reader.optionalSize({"original_max_position_embeddings"});
     static constexpr std::string_view objects[] = {"rope_scaling", "rope_parameters"};
     reader.ignore(objects);
@@ -187,6 +187,37 @@ Rotary readRotary(ModelConfig& config, const json& file, ConfigReader& reader, d
     RopeObject object(*file.find(scaled), scaled, reader);
     rotary.scaling = readScaling(config, rotary.dim, object, context, reader);
     return rotary;
+}
+
+json withFullRope(json config)
+{
+    const auto found = config.find("rope_parameters");
+    if (found != config.end() && found->is_object() && found->contains("full_attention")) {
+        json full = (*found)["full_attention"];
+        *found = std::move(full);
+    }
+    return config;
+}
+
+Rotary readSlidingRotary(ModelConfig& config, const json& file, ConfigReader& reader, double base)
+{
+    json own = {{"rope_theta", base}};
+    const auto found = file.find("rope_parameters");
+    if (found != file.end() && found->is_object() && found->contains("sliding_attention"))
+        own["rope_parameters"] = (*found)["sliding_attention"];
+    ConfigReader ownReader(own, "sliding_attention");
+    Rotary rotary = readRotary(config, own, ownReader, base);
+    if (const auto read = ownReader.finish(); !read)
+        reader.contradiction(read.error().message);
+    return rotary;
+}
+
+void rotateSlidingLayers(ModelConfig& config, const std::vector<bool>& slides, const Rotary& sliding)
+{
+    if (sliding == config.rotary)
+        return;
+    for (const bool slidesHere : slides)
+        config.layerRotary.push_back(slidesHere ? sliding : config.rotary);
 }
 
 std::size_t believedLayers(const ModelConfig& config)

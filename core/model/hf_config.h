@@ -23,6 +23,16 @@ int readMlpWidth(const ModelConfig& config, ConfigReader& reader, ConfigReader::
 Rotary readRotary(ModelConfig& config, const nlohmann::json& json, ConfigReader& reader, double standardBase,
                   double standardPart = 1);
 
+/// Where rope_parameters holds one object for layers of full attention and one for those that slide, the config with the
+/// first in their place.
+nlohmann::json withFullRope(nlohmann::json config);
+
+/// The rotary embedding of layers that slide: rope_parameters.sliding_attention, or an unscaled one.
+Rotary readSlidingRotary(ModelConfig& config, const nlohmann::json& json, ConfigReader& reader, double base);
+
+/// layerRotary: `sliding` where a layer slides, config.rotary elsewhere.
+void rotateSlidingLayers(ModelConfig& config, const std::vector<bool>& slides, const Rotary& sliding);
+
 /// n_layers, for allocations made before the sizes are checked.
 std::size_t believedLayers(const ModelConfig& config);
 

@@ -11,9 +11,34 @@ namespace headwise {
 template <typename Scalar>
 Matrix<Scalar> normalized(const Norm<Scalar>& norm, const Matrix<Scalar>& x);
 
-/// MLP(x) of one layer, x already normalised. \param x [n, d] \returns [n, d]
+/// activation(x), element by element (solu_ln without its norm: row by row).
+template <typename Scalar>
+void activate(Activation activation, Matrix<Scalar>& x);
+
+/// x with b added to every row; an empty b is zeros.
+template <typename Scalar>
+void addRow(Matrix<Scalar>& x, const RowVector<Scalar>& b);
+
+/// MLP(x) of one layer, x already normalised; of a mixture, each row by its own experts.
+/// \param x [n, d] \returns [n, d]
 template <typename Scalar>
 Matrix<Scalar> mlpOutput(const MlpWeights<Scalar>& weights, const ModelConfig& config,
                          const Matrix<Scalar>& x);
+
+/// What a layer does to the residual stream once its attention is known, wherever its norms stand.
+template <typename Scalar>
+struct LayerTail {
+    Norm<Scalar> ln2, ln1Post, ln2Post;
+    MlpWeights<Scalar> mlp;
+
+    LayerTail(const ProcessedWeights& weights, int layer);
+
+    /// \param x         [n, d], the residual stream before the layer
+    /// \param normed    [n, d], ln1(x)
+    /// \param attention [n, d], what the heads and b_O give
+    /// \returns [n, d], the residual stream after it
+    Matrix<Scalar> apply(const ModelConfig& config, const Matrix<Scalar>& x, const Matrix<Scalar>& normed,
+                         const Matrix<Scalar>& attention) const;
+};
 
 } // namespace headwise

@@ -23,8 +23,9 @@ ModelConfig readLlamaNames(const nlohmann::json& config, ConfigReader& reader, c
     c.dVocab = c.dVocabOut = reader.size({"vocab_size"}, defaults.dVocab);
     c.nCtx = reader.size({"max_position_embeddings"}, defaults.nCtx);
     c.norm = c.finalNorm = defaults.norm;
-    c.normEps = defaults.norm == NormKind::Rms ? reader.number({"rms_norm_eps"}, defaults.normEps)
-                                               : reader.number({"layer_norm_eps"}, defaults.normEps);
+    c.normEps = defaults.norm == NormKind::Rms
+        ? reader.number({"rms_norm_eps"}, defaults.normEps)
+        : reader.number({"layer_norm_eps", "norm_eps"}, defaults.normEps);
     c.positional = Positional::Rotary;
     c.rotary = readRotary(c, config, reader, defaults.rotaryBase, defaults.rotaryPart);
     c.attentionScale = 1 / std::sqrt(c.dHead);
@@ -42,7 +43,9 @@ namespace {
 bool isBuffer(std::string_view name, std::size_t /*rank*/)
 {
     return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".cos_cached")
-        || name.ends_with(".sin_cached") || name == "score.weight";
+        || name.ends_with(".sin_cached") || name == "score.weight"
+        || name.find("vision_tower.") != std::string_view::npos
+        || name.find("multi_modal_projector.") != std::string_view::npos;
 }
 
 void addQkNorm(RecipeBook& book, const std::string& name, int layer, int heads, TensorKind kind)
@@ -75,7 +78,9 @@ void addAttention(RecipeBook& book, const std::string& attention, int layer, con
         addHeads(book, linear("v_proj", kv), {W_V, b_V, layer}, c.nKvHeads);
     }
     addOutputHeads(book, attention + "o_proj", layer, layout.output);
-    if (c.qkNorm != NormKind::None) {
+    if (c.qkNorm != NormKind::None && layout.addQkNorms) {
+        layout.addQkNorms(book, attention, layer);
+    } else if (c.qkNorm != NormKind::None) {
         addQkNorm(book, attention + "q_norm.weight", layer, c.nHeads, q_norm_w);
         addQkNorm(book, attention + "k_norm.weight", layer, c.nKvHeads, k_norm_w);
     }
@@ -95,6 +100,16 @@ void addMlp(RecipeBook& book, const std::string& mlp, int layer, const LlamaLayo
         addLinear(book, mlp + "up_proj", {f, m, layout.mlp}, {W_in, b_up, layer});
     }
     addLinear(book, mlp + "down_proj", {m, f, layout.mlp}, {W_out, b_out, layer});
+}
+
+/// Saved without its head a model has none, and as a part of a multimodal one there are two customs.
+std::string prefixOf(const RecipeBook& book)
+{
+    for (const char* prefix : {"", "language_model.model.", "model.language_model."})
+        if (book.isStored(std::string(prefix) + "embed_tokens.weight")
+            || book.isStored(std::string(prefix) + "layers.0.self_attn.o_proj.weight"))
+            return prefix;
+    return "model.";
 }
 
 /// The norm called post_attention_layernorm stands before the MLP, unless the family has norms behind its blocks.
@@ -120,15 +135,17 @@ Result<ModelWeights> loadLlamaNames(const ModelConfig& config, std::shared_ptr<c
                                     const LlamaLayout& layout)
 {
     RecipeBook book(config, std::move(file));
-    const bool isBare =
-        book.isStored("embed_tokens.weight") || book.isStored("layers.0.self_attn.o_proj.weight");
-    const std::string prefix = isBare ? "" : "model.";
-    book.addTiedEmbeddings(prefix + "embed_tokens.weight", "lm_head.weight");
+    const std::string prefix = prefixOf(book);
+    const std::string output = prefix == "language_model.model." ? "language_model.lm_head" : "lm_head";
+    book.addTiedEmbeddings(prefix + "embed_tokens.weight", output + ".weight");
     for (int layer = 0; layer < config.nLayers; ++layer) {
         const std::string block = prefix + "layers." + std::to_string(layer) + ".";
         addNorms(book, block, layer);
         addAttention(book, block + "self_attn.", layer, layout);
-        addMlp(book, block + "mlp.", layer, layout);
+        if (layout.addMlp)
+            layout.addMlp(book, block, layer);
+        else
+            addMlp(book, block + "mlp.", layer, layout);
     }
     addNorm(book, prefix + "norm", config.finalNorm, {TensorKind::ln_final_w, TensorKind::ln_final_b, 0});
     book.ignore(isBuffer);

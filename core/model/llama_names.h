@@ -36,6 +36,10 @@ struct LlamaLayout {
     StoredBias output = StoredBias::AsStored;
     StoredBias mlp = StoredBias::AsStored;
     bool fused = false; ///< qkv_proj and gate_up_proj, their rows one after the other
+    /// Where the family has other names than q_norm and k_norm, or another MLP. \param name "model.layers.3.self_attn."
+    /// or, of the MLP, "model.layers.3."
+    void (*addQkNorms)(RecipeBook& book, const std::string& name, int layer) = nullptr;
+    void (*addMlp)(RecipeBook& book, const std::string& name, int layer) = nullptr;
 };
 
 /// Every tensor of such a model, pre-, post- and q/k norms as the config has them.

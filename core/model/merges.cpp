@@ -154,10 +154,13 @@ WeightCount countWeights(const ModelConfig& c)
     const auto product = [](int a, int b) { return static_cast<std::int64_t>(a) * b; };
     const std::int64_t width = c.dModel;
     WeightCount count;
-    count.embedding = width * c.dVocab + (c.tiedEmbeddings ? 0 : width * c.dVocabOut);
+    const std::int64_t stored = c.dEmbed > 0 ? c.dEmbed : width;
+    count.embedding = stored * c.dVocab + (c.tiedEmbeddings ? 0 : stored * c.dVocabOut)
+        + (c.dEmbed > 0 ? 2 * stored * width : 0);
     count.qpPerLayer = 2 * width * product(c.nHeads, c.dHead);
     count.kvPerLayer = 2 * width * product(c.nKvHeads, c.dHead);
-    count.mlpPerLayer = c.attentionOnly ? 0 : (c.gatedMlp ? 3 : 2) * width * c.dMlp;
+    const std::int64_t mlp = (c.gatedMlp ? 3 : 2) * width * c.dMlp;
+    count.mlpPerLayer = c.attentionOnly ? 0 : mlp * std::max(1, c.nExperts) + width * c.nExperts;
     count.total = count.embedding + c.nLayers * (count.qpPerLayer + count.kvPerLayer + count.mlpPerLayer);
     return count;
 }
@@ -228,6 +231,19 @@ Result<std::array<Merge, 3>> mergesOf(const ModelWeights& weights, const Task& t
     return merges;
 }
 
+namespace {
+
+/// How much of its MLPs' weights a token meets: those of its own experts in a mixture.
+double busyPart(const ModelConfig& c)
+{
+    if (c.nExperts == 0)
+        return 1;
+    const double perExpert = (c.gatedMlp ? 3.0 : 2.0) * c.dMlp;
+    return (perExpert * c.expertsPerToken + c.nExperts) / (perExpert * c.nExperts + c.nExperts);
+}
+
+} // namespace
+
 Flops countFlops(const ModelConfig& c)
 {
     const WeightCount count = countWeights(c);
@@ -235,7 +251,7 @@ Flops countFlops(const ModelConfig& c)
     const double layers = c.nLayers;
     const double matrices = layers
             * (static_cast<double>(count.qpPerLayer) + static_cast<double>(count.kvPerLayer)
-               + static_cast<double>(count.mlpPerLayer))
+               + static_cast<double>(count.mlpPerLayer) * busyPart(c))
         + unembedding;
     const double tokens = c.nCtx;
     const double width = static_cast<double>(c.nHeads) * c.dHead;

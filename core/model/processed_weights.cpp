@@ -109,39 +109,54 @@ RowVector<Scalar> ProcessedWeights::b_O(int layer) const
 }
 
 template <typename Scalar>
-MlpWeights<Scalar> ProcessedWeights::mlp(int layer) const
+MlpWeights<Scalar> ProcessedWeights::State::foldedMlp(int layer, int expert) const
 {
     using enum TensorKind;
-    const State& s = *m_state;
-    if (s.config.attentionOnly)
-        return {};
-    const ModelWeights& weights = *s.weights;
     const auto l = static_cast<std::size_t>(layer);
-    const bool gated = s.config.gatedMlp;
+    const bool gated = config.gatedMlp;
     MlpWeights<Scalar> out;
 
-    ReadingMatrix in = readReading(weights, W_in, gated ? b_up : b_in, layer, 0);
-    foldNorm(s.norms.ln2[l], s.applied(), in);
-    out.W_in = s.finish<Scalar>(in.W);
-    out.b_in = s.finish<Scalar>(gated ? readRow(weights, b_in, layer, 0, in.b.size()) : in.b);
+    ReadingMatrix in = readReading(*weights, W_in, gated ? b_up : b_in, layer, expert);
+    foldNorm(norms.ln2[l], applied(), in);
+    out.W_in = finish<Scalar>(in.W);
+    out.b_in = finish<Scalar>(gated ? readRow(*weights, b_in, layer, expert, in.b.size()) : in.b);
     if (gated) {
-        ReadingMatrix gate = readReading(weights, W_gate, b_gate, layer, 0);
-        foldNorm(s.norms.ln2[l], s.applied(), gate);
-        out.W_gate = s.finish<Scalar>(gate.W);
-        out.b_gate = s.finish<Scalar>(gate.b);
-        out.b_up = s.finish<Scalar>(in.b);
+        ReadingMatrix gate = readReading(*weights, W_gate, b_gate, layer, expert);
+        foldNorm(norms.ln2[l], applied(), gate);
+        out.W_gate = finish<Scalar>(gate.W);
+        out.b_gate = finish<Scalar>(gate.b);
+        out.b_up = finish<Scalar>(in.b);
     }
 
-    ReadingMatrix writer = readReading(weights, W_out, b_out, layer, 0);
-    foldNorm(s.norms.mlpLn[l], s.applied(), writer);
-    if (s.applied().centerWritingWeights) {
+    ReadingMatrix writer = readReading(*weights, W_out, b_out, layer, expert);
+    foldNorm(norms.mlpLn[l], applied(), writer);
+    if (applied().centerWritingWeights) {
         centerRows(writer.W);
         writer.b.array() -= writer.b.mean();
     }
-    out.W_out = s.finish<Scalar>(writer.W);
-    out.b_out = s.finish<Scalar>(writer.b);
-    out.ln = s.finishNorm<Scalar>(s.norms.mlpLn[l]);
+    out.W_out = finish<Scalar>(writer.W);
+    out.b_out = finish<Scalar>(writer.b);
+    out.ln = finishNorm<Scalar>(norms.mlpLn[l]);
     return out;
+}
+
+template <typename Scalar>
+MlpWeights<Scalar> ProcessedWeights::mlp(int layer) const
+{
+    const State& s = *m_state;
+    if (s.config.attentionOnly)
+        return {};
+    if (s.config.nExperts == 0)
+        return s.foldedMlp<Scalar>(layer, 0);
+    MlpWeights<Scalar> mixture;
+    ReadingMatrix router{s.weights->read<double>(TensorKind::W_router, layer),
+                         RowVector<double>::Zero(s.config.nExperts)};
+    foldNorm(s.norms.ln2[static_cast<std::size_t>(layer)], s.applied(), router);
+    mixture.W_router = s.finish<Scalar>(router.W);
+    mixture.b_router = s.finish<Scalar>(router.b);
+    for (int expert = 0; expert < s.config.nExperts; ++expert)
+        mixture.experts.push_back(s.foldedMlp<Scalar>(layer, expert));
+    return mixture;
 }
 
 template <typename Scalar>
@@ -174,21 +189,57 @@ Norm<Scalar> ProcessedWeights::lnFinal() const
     return m_state->finishNorm<Scalar>(m_state->norms.lnFinal);
 }
 
+template <typename Scalar>
+Norm<Scalar> ProcessedWeights::lnEmbedding() const
+{
+    if (!m_state->config.embeddingNormSeesPositions)
+        return {};
+    return m_state->finishKeptNorm<Scalar>(m_state->norms.embedding);
+}
+
+template <typename Scalar>
+HeadTransform<Scalar> ProcessedWeights::headTransform() const
+{
+    using enum TensorKind;
+    const State& s = *m_state;
+    if (!s.config.hasHeadTransform)
+        return {};
+    const ReadingMatrix head = readReading(*s.weights, W_head, b_head, 0, 0);
+    return {s.finish<Scalar>(head.W), s.finish<Scalar>(head.b)};
+}
+
 bool ProcessedWeights::State::keepsEmbedding() const
 {
+    using enum TensorKind;
     const ModelConfig& original = weights->config();
-    return !applied().centerWritingWeights && original.embeddingScale == 1
-        && original.embeddingNorm == NormKind::None;
+    const bool isNormalized =
+        original.embeddingNorm != NormKind::None && !original.embeddingNormSeesPositions;
+    return !applied().centerWritingWeights && original.embeddingScale == 1 && !isNormalized
+        && !weights->has(W_Eproj) && !weights->has(b_E);
 }
 
 Matrix<double> ProcessedWeights::State::embeddingRows(Eigen::Index first, Eigen::Index count) const
 {
-    Matrix<double> rows = weights->readRows<double>(TensorKind::W_E, first, count);
+    using enum TensorKind;
+    Matrix<double> rows = weights->readRows<double>(W_E, first, count);
+    if (weights->has(W_Eproj))
+        rows = (rows * weights->read<double>(W_Eproj)).eval();
     rows *= weights->config().embeddingScale;
-    rows = normalized(norms.embedding, rows);
+    if (weights->has(b_E))
+        rows.rowwise() += RowVector<double>(weights->read<double>(b_E));
+    if (!config.embeddingNormSeesPositions)
+        rows = normalized(norms.embedding, rows);
     if (applied().centerWritingWeights)
         centerRows(rows);
     return rows;
+}
+
+Matrix<double> ProcessedWeights::State::unembeddingColumns(Eigen::Index first, Eigen::Index count) const
+{
+    const Matrix<double> stored = weights->readColumns<double>(TensorKind::W_U, first, count);
+    if (!weights->has(TensorKind::W_Uproj))
+        return stored;
+    return weights->read<double>(TensorKind::W_Uproj) * stored;
 }
 
 template <typename Scalar>
@@ -225,8 +276,7 @@ Matrix<Scalar> ProcessedWeights::W_U(Eigen::Index firstToken, Eigen::Index count
     Matrix<Scalar> out(s.config.dModel, count);
     for (Eigen::Index at = 0; at < count; at += blockSize) {
         const Eigen::Index columns = std::min(blockSize, count - at);
-        ReadingMatrix block{s.weights->readColumns<double>(TensorKind::W_U, firstToken + at, columns),
-                            RowVector<double>::Zero(columns)};
+        ReadingMatrix block{s.unembeddingColumns(firstToken + at, columns), RowVector<double>::Zero(columns)};
         foldNorm(s.norms.lnFinal, s.applied(), block);
         if (s.unembedMean.size() > 0)
             block.W.colwise() -= s.unembedMean.transpose();
@@ -250,6 +300,8 @@ RowVector<Scalar> ProcessedWeights::b_U(Eigen::Index firstToken, Eigen::Index co
     template Norm<Scalar> ProcessedWeights::ln1Post(int) const;                                              \
     template Norm<Scalar> ProcessedWeights::ln2Post(int) const;                                              \
     template Norm<Scalar> ProcessedWeights::lnFinal() const;                                                 \
+    template Norm<Scalar> ProcessedWeights::lnEmbedding() const;                                             \
+    template HeadTransform<Scalar> ProcessedWeights::headTransform() const;                                  \
     template Matrix<Scalar> ProcessedWeights::W_E(Eigen::Index, Eigen::Index) const;                         \
     template Matrix<Scalar> ProcessedWeights::W_pos(Eigen::Index, Eigen::Index) const;                       \
     template Matrix<Scalar> ProcessedWeights::W_U(Eigen::Index, Eigen::Index) const;                         \

@@ -22,13 +22,16 @@ ModelConfig processedConfig(const ModelConfig& original, const Processing& appli
         };
         config.normHasParameters = std::ranges::any_of(norms.ln1, hasBias)
             || std::ranges::any_of(norms.ln2, hasBias) || std::ranges::any_of(norms.mlpLn, hasBias)
-            || hasBias(norms.lnFinal) || original.hasPostNorms;
+            || hasBias(norms.lnFinal) || original.hasPostNorms || original.hasSumNorms;
         config.rmsUsesOffset = false;
     }
     // ProcessedWeights::W_E gives what enters the residual stream.
-    const bool isRewritten = config.embeddingScale != 1 || config.embeddingNorm != NormKind::None;
+    const bool isNormalized = config.embeddingNorm != NormKind::None && !config.embeddingNormSeesPositions;
+    const bool isRewritten = config.embeddingScale != 1 || isNormalized || config.dEmbed > 0;
     config.embeddingScale = 1;
-    config.embeddingNorm = NormKind::None;
+    config.dEmbed = 0;
+    if (isNormalized)
+        config.embeddingNorm = NormKind::None;
     if (applied.foldLayerNorm || applied.centerWritingWeights || applied.centerUnembed || isRewritten)
         config.tiedEmbeddings = false;
     if (applied.refactorAttention)
@@ -130,7 +133,7 @@ Result<Done> ProcessedWeights::State::prepareUnembedding(const Task& task)
     const auto done = parallelFor(blocks, task, "blocks of W_U", [&](int block) -> Result<Done> {
         const Eigen::Index first = block * blockSize;
         const Eigen::Index count = std::min(blockSize, V - first);
-        const Matrix<double> W = weights->readColumns<double>(TensorKind::W_U, first, count);
+        const Matrix<double> W = unembeddingColumns(first, count);
         if (foldsNormBias)
             b_U.segment(first, count) += norm.b * W;
         sums.row(block) = W.rowwise().sum().transpose();

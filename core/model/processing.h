@@ -86,6 +86,18 @@ struct MlpWeights {
     Matrix<Scalar> W_out;                 // [f, d]
     RowVector<Scalar> b_out;              // [d]
     Norm<Scalar> ln;                      // solu_ln only: after the activation, over f
+
+    // Of a mixture alone, and then nothing of the above:
+    Matrix<Scalar> W_router;    // [d, experts]
+    RowVector<Scalar> b_router; // [experts]: what folding a norm's bias adds
+    std::vector<MlpWeights> experts;
+};
+
+/// What stands between the last residual stream and ln_final: activation(x W + b); W is empty for most models.
+template <typename Scalar>
+struct HeadTransform {
+    Matrix<Scalar> W;    // [d, d]
+    RowVector<Scalar> b; // [d]
 };
 
 /// Canonical weights after processing. Another type than ModelWeights, so that raw weights cannot be analysed by
@@ -117,6 +129,11 @@ public:
     Norm<Scalar> ln2Post(int layer) const;
     template <typename Scalar>
     Norm<Scalar> lnFinal() const;
+    template <typename Scalar>
+    Norm<Scalar>
+    lnEmbedding() const; ///< Of W_E + W_pos; of kind None where W_E is normalised by itself or not at all.
+    template <typename Scalar>
+    HeadTransform<Scalar> headTransform() const;
 
     /// [count, d], what enters the residual stream: scaled and normalised where the model does.
     template <typename Scalar>

@@ -28,9 +28,25 @@ bool anyLosesItsBias(const OriginalNorms& norms)
     return losesItsBias(norms.lnFinal);
 }
 
+/// What a norm gives, or what stands behind it, is used elsewhere too.
+Obstacle placementObstacle(const ModelConfig& config)
+{
+    if (config.hasSumNorms)
+        return "its norms stand behind the additions, so the residual stream itself is normalised and no "
+               "matrix "
+               "that reads it can take their weights in";
+    if (config.residualFromNorm)
+        return "what its norms give is the residual stream too, and not only what attention and MLP read";
+    if (config.positionsInQueriesAndKeys)
+        return "positions are added between the norm and what queries and keys read";
+    return std::nullopt;
+}
+
 Obstacle foldObstacle(const ModelWeights& weights, bool foldBiases)
 {
     const ModelConfig& config = weights.config();
+    if (Obstacle obstacle = placementObstacle(config))
+        return obstacle;
     if (config.norm == NormKind::None && config.finalNorm == NormKind::None
         && config.activation != Activation::SoluLn)
         return "the model has no norms";
@@ -48,6 +64,8 @@ Obstacle centerWritingObstacle(const ModelConfig& config)
             return fmt::format("{} missing, so the mean of the residual stream reaches what reads it", which);
         return std::nullopt;
     };
+    if (Obstacle obstacle = placementObstacle(config))
+        return obstacle;
     const NormKind pre = config.hasPreNorms ? config.norm : NormKind::None;
     if (const Obstacle obstacle = seesMean("the norm of the layers is", pre))
         return obstacle;
@@ -64,8 +82,19 @@ Obstacle centerUnembedObstacle(const ModelConfig& config)
     return std::nullopt;
 }
 
+Obstacle foldValueBiasesObstacle(const ModelConfig& config)
+{
+    if (config.qkvLimit > 0)
+        return fmt::format("values are cut off at ±{} with their biases in them", config.qkvLimit);
+    return std::nullopt;
+}
+
 Obstacle refactorObstacle(const ModelConfig& config)
 {
+    if (config.positionsInQueriesAndKeys)
+        return "queries and keys read positions that values do not";
+    if (config.qkvLimit > 0)
+        return fmt::format("queries, keys and values are cut off at ±{} one by one", config.qkvLimit);
     if (config.positional == Positional::Rotary)
         return "rotary positions stand between W_Q and W_K, so their product alone does not give the scores";
     if (config.qkNorm != NormKind::None)
@@ -125,7 +154,7 @@ OriginalNorms readNorms(const ModelWeights& weights)
     const ModelConfig& config = weights.config();
     OriginalNorms norms;
     const NormKind pre = config.hasPreNorms ? config.norm : NormKind::None;
-    const NormKind post = config.hasPostNorms ? config.norm : NormKind::None;
+    const NormKind post = config.hasPostNorms || config.hasSumNorms ? config.norm : NormKind::None;
     for (int layer = 0; layer < config.nLayers; ++layer) {
         norms.ln1Post.push_back(readNorm(weights, post, {ln1_post_w, ln1_post_b, layer}));
         norms.ln2Post.push_back(readNorm(weights, post, {ln2_post_w, ln2_post_b, layer}));
@@ -158,7 +187,8 @@ Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const Process
     const Obstacle obstacle = refactorObstacle(config);
     const bool refactors = wish.refactorAttention != StepWish::Off && !obstacle;
     const StepWish foldValues = refactors ? StepWish::Required : wish.foldValueBiases;
-    applied.foldValueBiases = planner.decide("fold-value-biases", foldValues, std::nullopt);
+    applied.foldValueBiases =
+        planner.decide("fold-value-biases", foldValues, foldValueBiasesObstacle(config));
     applied.refactorAttention =
         planner.decide("refactor-factored-attention", wish.refactorAttention, obstacle);
 

@@ -79,6 +79,10 @@ struct ProcessedWeights::State {
     HeadWeights<Scalar> finishHead(const HeadWeights<double>& head) const;
     bool keepsEmbedding() const; ///< W_E is what the file has.
     Matrix<double> embeddingRows(Eigen::Index first, Eigen::Index count) const;
+    /// [d, count], not folded.
+    Matrix<double> unembeddingColumns(Eigen::Index first, Eigen::Index count) const;
+    template <typename Scalar>
+    MlpWeights<Scalar> foldedMlp(int layer, int expert) const; ///< \param expert 0 without a mixture
 
     HeadWeights<double> foldedHead(HeadId id) const;
     RowVector<double> foldedAttentionBias(int layer) const;

@@ -117,7 +117,8 @@ void RecipeBook::ignore(const std::function<bool(std::string_view, std::size_t)>
 
 void RecipeBook::addTiedEmbeddings(const std::string& embedding, const std::string& output)
 {
-    const Eigen::Index vocabulary = m_config.dVocab, width = m_config.dModel;
+    const Eigen::Index vocabulary = m_config.dVocab;
+    const Eigen::Index width = m_config.dEmbed > 0 ? m_config.dEmbed : m_config.dModel;
     // A writer that drops one of two shared tensors may keep either name.
     const bool hasBoth = isStored(embedding) && isStored(output);
     const bool fromOutput = m_config.tiedEmbeddings && !isStored(embedding) && isStored(output);

@@ -63,7 +63,7 @@ public:
     void ignore(const std::function<bool(std::string_view name, std::size_t rank)>& isBuffer);
 
     /// W_U from `output` [V, d] if it is stored, else from `embedding` if the config says they are tied; the
-    /// embedding from `output` if it alone is stored.
+    /// embedding from `output` if it alone is stored. With dEmbed that is their width.
     void addTiedEmbeddings(const std::string& embedding, const std::string& output);
 
     /// W_pos [n_ctx, d_model] from a table that begins with `skipped` rows of something else; a longer one is cut to the

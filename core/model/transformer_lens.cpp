@@ -69,8 +69,14 @@ void readPositions(ModelConfig& c, ConfigReader& reader)
         c.positional = Positional::None;
     else if (type == "alibi")
         c.positional = Positional::Alibi;
+    else if (type == "shortformer")
+        c.positional = Positional::Other;
     else
-        reader.refuse("positional_embedding_type", "standard, rotary, alibi or none");
+        reader.refuse("positional_embedding_type", "standard, rotary, alibi, shortformer or none");
+    // Positions that only queries and keys read.
+    if (reader.flag({"shortformer_pos"}, false))
+        c.positional = Positional::Other;
+    c.positionsInQueriesAndKeys = c.positional == Positional::Other;
     c.rotary.dim = reader.optionalSize({"rotary_dim"}).value_or(c.dHead);
     c.rotary.base = reader.number({"rotary_base"}, 10000);
     c.rotary.adjacentPairs = reader.flag({"rotary_adjacent_pairs"}, false);
@@ -119,6 +125,12 @@ void readScores(ModelConfig& c, ConfigReader& reader)
     c.hasPostNorms = reader.flag({"use_normalization_before_and_after"}, false);
     if (c.hasPostNorms && c.norm != NormKind::Rms)
         reader.refuse("use_normalization_before_and_after", "with an RMSNorm that keeps its weights");
+    // A key of ours: TransformerLens has norms behind the additions in its BERT alone.
+    const std::string placement = reader.text({"norm_placement"}, "pre");
+    if (placement != "pre" && placement != "post" && placement != "both")
+        reader.refuse("norm_placement", "pre, post or both");
+    c.hasSumNorms = placement != "pre";
+    c.hasPreNorms = placement != "post";
     c.attentionSoftCap = std::max(0.0, reader.number({"attn_scores_soft_cap"}, 0));
     c.outputSoftCap = std::max(0.0, reader.number({"output_logits_soft_cap"}, 0));
 }
@@ -141,8 +153,8 @@ void readMlp(ModelConfig& c, ConfigReader& reader)
 /// Every other key of a HookedTransformerConfig: those that change the function must be as if they were absent.
 void readTheRest(ConfigReader& reader)
 {
-    for (const std::string_view off : {"post_embedding_ln", "use_yarn_rope", "load_in_4bit", "load_in_8bit",
-                                       "shortformer_pos", "skipless"})
+    for (const std::string_view off :
+         {"post_embedding_ln", "use_yarn_rope", "load_in_4bit", "load_in_8bit", "skipless"})
         reader.onlySupports(off, {"false"});
     reader.onlySupports("attention_dir", {"\"causal\""});
     reader.onlySupports("num_experts", {"0"});
@@ -307,16 +319,19 @@ void addMlp(RecipeBook& book, const std::string& mlp, int layer)
 void addLayer(RecipeBook& book, const std::string& block, int layer)
 {
     const ModelConfig& c = book.config();
-    addNorm(book, block + "ln1", layer, c.norm, {TensorKind::ln1_w, TensorKind::ln1_b});
+    if (c.hasPreNorms)
+        addNorm(book, block + "ln1", layer, c.norm, {TensorKind::ln1_w, TensorKind::ln1_b});
     addAttention(book, block + "attn.", layer);
-    if (c.hasPostNorms) {
+    if (c.hasPostNorms || c.hasSumNorms) {
         addNorm(book, block + "ln1_post", layer, c.norm, {TensorKind::ln1_post_w, TensorKind::ln1_post_b});
-        addNorm(book, block + "ln2_post", layer, c.norm, {TensorKind::ln2_post_w, TensorKind::ln2_post_b});
+        if (!c.attentionOnly || c.hasPostNorms)
+            addNorm(book, block + "ln2_post", layer, c.norm,
+                    {TensorKind::ln2_post_w, TensorKind::ln2_post_b});
     }
     if (c.attentionOnly)
         return;
     // A parallel block may have one norm for both its halves.
-    if (!c.parallelBlocks || book.isStored(block + "ln2.w"))
+    if (c.hasPreNorms && (!c.parallelBlocks || book.isStored(block + "ln2.w")))
         addNorm(book, block + "ln2", layer, c.norm, {TensorKind::ln2_w, TensorKind::ln2_b});
     addMlp(book, block + "mlp.", layer);
 }
@@ -326,7 +341,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     RecipeBook book(config, std::move(file));
     const Eigen::Index m = config.dModel;
     addMatrix(book, "embed.W_E", TensorKind::W_E, config.dVocab, m);
-    if (config.positional == Positional::Learned)
+    if (config.positional == Positional::Learned || config.positionsInQueriesAndKeys)
         addMatrix(book, "pos_embed.W_pos", TensorKind::W_pos, config.nCtx, m);
     for (int layer = 0; layer < config.nLayers; ++layer)
         addLayer(book, "blocks." + std::to_string(layer) + ".", layer);

@@ -19,7 +19,7 @@ namespace headwise {
 /// THE CONVENTION, once for the whole program: activations are row vectors, y = x W + b; rows of a matrix index the
 /// input, columns the output. V = d_vocab, d = d_model, r = d_head, f = d_mlp, n = n_ctx.
 enum class TensorKind {
-    W_E,        ///< [V, d], row = token
+    W_E,        ///< [V, d] or [V, dEmbed], row = token
     W_pos,      ///< [n, d], learned positions only
     W_Q,        ///< [d, r], one per query head
     W_K,        ///< [d, r], one per key/value head
@@ -52,7 +52,13 @@ enum class TensorKind {
     k_norm_w,   ///< [1, r], one per key/value head
     ln_embed_w, ///< [1, d], on the stored embedding
     ln_embed_b, ///< [1, d]
-    W_U,        ///< [d, V]
+    b_E,        ///< [1, d], added to every row of W_E (BERT's first token type)
+    W_Eproj,    ///< [dEmbed, d], where the stored embedding is narrower than the residual stream
+    W_Uproj,    ///< [d, dEmbed], before W_U
+    W_router,   ///< [d, experts]; the experts' W_in, W_gate and W_out are numbered like heads
+    W_head,     ///< [d, d], before ln_final (BERT)
+    b_head,     ///< [1, d]
+    W_U,        ///< [d, V], or [dEmbed, V]
     b_U,        ///< [1, V]
 };
 
@@ -77,7 +83,8 @@ public:
     ModelWeights withConfig(ModelConfig config) const;
 
     /// \param layer 0 for tensors that exist once per model
-    /// \param head  query head for W_Q, b_Q, W_O, q_norm_w; key/value head for W_K, W_V, b_K, b_V, k_norm_w; 0 otherwise
+    /// \param head  query head for W_Q, b_Q, W_O, q_norm_w; key/value head for W_K, W_V, b_K, b_V, k_norm_w; expert for
+    ///              the MLP of a mixture; 0 otherwise
     void add(TensorKind kind, int layer, int head, const TensorView& view);
 
     bool has(TensorKind kind, int layer = 0, int head = 0) const;

@@ -1,41 +1,12 @@
-#include "tests/support/family_model.h"
-
-#include "tests/support/tensor_writer.h"
+#include "tests/support/family_maker.h"
 #include "tests/support/toy_model.h"
 
 #include <QFile>
-#include <QJsonArray>
 #include <QJsonDocument>
 
 namespace headwise::test {
 
 namespace {
-
-// Different primes where the layout allows it. d_model = n · d_head where the family has no head size of its own.
-constexpr std::size_t layers = 3, n = 3, h = 8, m = n * h, f = 13, V = 11, C = 17;
-
-/// One family's checkpoint in the making.
-struct Maker {
-    QJsonObject config;
-    TensorWriter write{1, true};
-
-    void linear(const std::string& name, std::size_t out, std::size_t in, bool bias)
-    {
-        write.matrix(name + ".weight", {out, in}, in);
-        if (bias)
-            write.bias(name + ".bias", {out});
-    }
-    void layerNorm(const std::string& name, std::size_t size = m)
-    {
-        write.normWeight(name + ".weight", size);
-        write.bias(name + ".bias", {size});
-    }
-};
-
-std::string block(const std::string& stem, std::size_t layer)
-{
-    return stem + std::to_string(layer) + ".";
-}
 
 void gptNeoX(Maker& make)
 {
@@ -152,118 +123,6 @@ void phi(Maker& make)
     make.linear("lm_head", V, m, true);
 }
 
-/// 6 query heads over 2 key/value heads; d_model 7 and head_dim 4 where the family has a head_dim, else d_model 24.
-struct LlamaNamed {
-    std::string type, architecture;
-    bool headDim = true;
-    bool qkvBias = false, qkNorm = false, postNorms = false;
-    double normMean = 1; ///< 0 where the norm multiplies by 1 + w
-    bool tied = false;
-};
-
-void llamaNamed(Maker& make, const LlamaNamed& family)
-{
-    constexpr std::size_t heads = 6, kvHeads = 2, width = 4;
-    const std::size_t d = family.headDim ? 7 : heads * width;
-    make.config = {{"architectures", QJsonArray{QString::fromStdString(family.architecture)}},
-                   {"model_type", QString::fromStdString(family.type)},
-                   {"hidden_size", int(d)},
-                   {"num_attention_heads", int(heads)},
-                   {"num_key_value_heads", int(kvHeads)},
-                   {"num_hidden_layers", int(layers)},
-                   {"intermediate_size", int(f)},
-                   {"vocab_size", int(V)},
-                   {"max_position_embeddings", int(C)},
-                   {"rms_norm_eps", 1e-5},
-                   {"rope_theta", 523},
-                   {"tie_word_embeddings", family.tied}};
-    if (family.headDim)
-        make.config["head_dim"] = int(width);
-    const auto norm = [&](const std::string& name, std::size_t size) {
-        make.write.normWeight(name + ".weight", size, family.normMean);
-    };
-    make.write.embedding("model.embed_tokens.weight", {V, d});
-    for (std::size_t layer = 0; layer < layers; ++layer) {
-        const std::string b = block("model.layers.", layer);
-        norm(b + "input_layernorm", d);
-        norm(b + "post_attention_layernorm", d);
-        if (family.postNorms) {
-            norm(b + "pre_feedforward_layernorm", d);
-            norm(b + "post_feedforward_layernorm", d);
-        }
-        if (family.qkNorm) {
-            norm(b + "self_attn.q_norm", width);
-            norm(b + "self_attn.k_norm", width);
-        }
-        make.linear(b + "self_attn.q_proj", heads * width, d, family.qkvBias);
-        make.linear(b + "self_attn.k_proj", kvHeads * width, d, family.qkvBias);
-        make.linear(b + "self_attn.v_proj", kvHeads * width, d, family.qkvBias);
-        make.linear(b + "self_attn.o_proj", d, heads * width, false);
-        make.linear(b + "mlp.gate_proj", f, d, false);
-        make.linear(b + "mlp.up_proj", f, d, false);
-        make.linear(b + "mlp.down_proj", d, f, false);
-    }
-    norm("model.norm", d);
-    if (!family.tied)
-        make.write.matrix("lm_head.weight", {V, d}, d);
-}
-
-void mistral(Maker& make)
-{
-    llamaNamed(make, {"mistral", "MistralForCausalLM"});
-    make.config["sliding_window"] = 4;
-}
-
-void qwen2(Maker& make)
-{
-    llamaNamed(make,
-               {.type = "qwen2",
-                .architecture = "Qwen2ForCausalLM",
-                .headDim = false,
-                .qkvBias = true,
-                .tied = true});
-    make.config["use_sliding_window"] = false;
-    make.config["sliding_window"] = 4;
-    make.config["max_window_layers"] = 1;
-}
-
-void qwen3(Maker& make)
-{
-    llamaNamed(make, {.type = "qwen3", .architecture = "Qwen3ForCausalLM", .qkNorm = true});
-    make.config["attention_bias"] = false;
-}
-
-void gemma(Maker& make)
-{
-    llamaNamed(make, {.type = "gemma", .architecture = "GemmaForCausalLM", .normMean = 0, .tied = true});
-    make.config["hidden_act"] = "gelu";
-}
-
-void gemma2(Maker& make)
-{
-    llamaNamed(make,
-               {.type = "gemma2",
-                .architecture = "Gemma2ForCausalLM",
-                .postNorms = true,
-                .normMean = 0,
-                .tied = true});
-    make.config["hidden_activation"] = "gelu_pytorch_tanh";
-    make.config["query_pre_attn_scalar"] = 9;
-    make.config["sliding_window"] = 4;
-    make.config["attn_logit_softcapping"] = 2.0;
-    make.config["final_logit_softcapping"] = 3.0;
-}
-
-void llama3(Maker& make)
-{
-    llamaNamed(make, {.type = "llama", .architecture = "LlamaForCausalLM", .tied = true});
-    make.config["rope_scaling"] = QJsonObject{{"rope_type", "llama3"},
-                                              {"factor", 8.0},
-                                              {"low_freq_factor", 1.0},
-                                              {"high_freq_factor", 4.0},
-                                              {"original_max_position_embeddings", 16}};
-}
-
 struct Row {
     const char* name;
     void (*make)(Maker&);
@@ -293,6 +152,47 @@ constexpr Row rows[] = {
          c["rope_scaling"] =
              QJsonObject{{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 300}};
      }},
+    {"opt", opt},
+    {"opt, post-norm with projections", opt350m},
+    {"opt, without biases and norm weights", galactica},
+    {"phi3", phi3},
+    {"phi3, longrope", phi3,
+     [](QJsonObject& c) {
+         c["original_max_position_embeddings"] = 12;
+         c["rope_scaling"] = QJsonObject{
+             {"type", "su"}, {"short_factor", QJsonArray{1.5, 2.5}}, {"long_factor", QJsonArray{4.0, 8.0}}};
+     }},
+    {"falcon, one key/value head", falcon7b},
+    {"falcon, groups", falcon40b},
+    {"falcon, per head, ALiBi", falconRw},
+    {"falcon, per head, rotary", falconRw, [](QJsonObject& c) { c["alibi"] = false; }},
+    {"bloom", bloom},
+    {"bloom, residual from the norm", bloom,
+     [](QJsonObject& c) { c["apply_residual_connection_post_layernorm"] = true; }},
+    {"olmo", olmo},
+    {"olmo, clipped", olmo, [](QJsonObject& c) { c["clip_qkv"] = 0.9; }},
+    {"olmo2", olmo2},
+    {"olmo3", olmo3},
+    {"stablelm", stableLm},
+    {"stablelm, parallel with head norms", stableLmParallel},
+    {"gemma3", gemma3},
+    {"gemma3, part of a multimodal model", gemma3InAMultimodalModel},
+    {"smollm3", smolLm3},
+    {"smollm3, listed", smolLm3,
+     [](QJsonObject& c) {
+         c["no_rope_layers"] = QJsonArray{0, 1, 1};
+     }},
+    {"mixtral", mixtral},
+    {"mixtral, experts in one tensor", mixtralInOneTensor},
+    {"nanogpt", nanoGpt},
+    {"nanogpt, without biases", nanoGptWithoutBiases},
+    {"mingpt", minGpt},
+    {"openai-gpt", gpt1},
+    {"bert", bert},
+    {"bert, without its head", bertBase},
+    {"TransformerLens, shortformer", shortformer},
+    {"TransformerLens, norms behind the additions", normsBehindAdditions},
+    {"TransformerLens, norms before and behind", normsBeforeAndBehindAdditions},
 };
 
 } // namespace

@@ -45,7 +45,13 @@ Rope llama3Rope(std::size_t dim, double base, double factor, double low, double 
     return rope;
 }
 
-namespace {
+Rope plainRope(std::size_t dim, double base)
+{
+    Rope rope;
+    for (std::size_t i = 0; i < dim / 2; ++i)
+        rope.frequencies.push_back(std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(dim)));
+    return rope;
+}
 
 Rope yarnRope(const Model& model, double factor, double context, std::optional<double> length)
 {
@@ -66,6 +72,8 @@ Rope yarnRope(const Model& model, double factor, double context, std::optional<d
     }
     return rope;
 }
+
+namespace {
 
 Rope longRope(const Model& model, const Source& source, const QJsonObject& scaling)
 {
@@ -111,24 +119,6 @@ std::optional<Rope> scaledRope(const Source& source, const Model& model)
     qFatal("the reference does not know rope_scaling %s", qPrintable(type));
 }
 
-namespace {
-
-/// What all readers ask of a layer's tensors.
-struct Layer {
-    const Source& source;
-    std::string prefix;
-
-    Linear linear(const std::string& name) const
-    {
-        return outIn(source.at(prefix + name + ".weight"), source.values(prefix + name + ".bias"));
-    }
-    Norm layerNorm(const std::string& name, double eps) const
-    {
-        return reference::layerNorm(source, prefix + name, eps);
-    }
-};
-
-/// Rows `rows` of a matrix stored [out, in], in that order.
 Linear rowsOfLinear(const StoredTensor& weight, const Vector& bias, const std::vector<std::size_t>& rows)
 {
     Linear linear{weight.shape[1], rows.size(), {}, {}};
@@ -145,6 +135,8 @@ double rootScale(const Model& model)
 {
     return 1 / std::sqrt(static_cast<double>(model.dHead));
 }
+
+namespace {
 
 /// query_key_value of GPT-NeoX and BLOOM: for each head its rows of q, then of k, then of v.
 void splitPerHead(const Source& source, const std::string& name, const Model& model, Block& block)
@@ -283,82 +275,6 @@ Model readPhi(const Source& source)
     return model;
 }
 
-/// Which layers of a Llama-named model look back no further than its window.
-bool slides(const Source& source, const std::string& type, std::size_t layer)
-{
-    if (type == "mistral")
-        return source.config["sliding_window"].isDouble();
-    if (type == "gemma2")
-        return layer % 2 == 0;
-    return source.flag("use_sliding_window") && layer >= source.size("max_window_layers");
-}
-
-Block readLlamaNamedBlock(const Source& source, const std::string& type, const Model& model,
-                          std::size_t index)
-{
-    const Layer layer{source, "model.layers." + std::to_string(index) + "."};
-    const double eps = source.number("rms_norm_eps", 1e-6);
-    const auto norm = [&](const std::string& name) {
-        return Norm{NormKind::Rms,
-                    eps,
-                    source.at(layer.prefix + name + ".weight").values,
-                    {},
-                    type.starts_with("gemma")};
-    };
-    Block block;
-    block.ln1 = norm("input_layernorm");
-    block.ln2 = norm(type == "gemma2" ? "pre_feedforward_layernorm" : "post_attention_layernorm");
-    if (type == "gemma2") {
-        block.ln1Post = norm("post_attention_layernorm");
-        block.ln2Post = norm("post_feedforward_layernorm");
-    }
-    if (type == "qwen3") {
-        block.qNorm = norm("self_attn.q_norm");
-        block.kNorm = norm("self_attn.k_norm");
-    }
-    block.q = layer.linear("self_attn.q_proj");
-    block.k = layer.linear("self_attn.k_proj");
-    block.v = layer.linear("self_attn.v_proj");
-    block.o = layer.linear("self_attn.o_proj");
-    block.gate = layer.linear("mlp.gate_proj");
-    block.up = layer.linear("mlp.up_proj");
-    block.down = layer.linear("mlp.down_proj");
-    block.scale =
-        type == "gemma2" ? 1 / std::sqrt(source.number("query_pre_attn_scalar", 256)) : rootScale(model);
-    block.window = slides(source, type, index) ? source.size("sliding_window") : 0;
-    return block;
-}
-
-Model readLlamaNamed(const Source& source, const std::string& type)
-{
-    Model model;
-    model.heads = source.size("num_attention_heads");
-    model.kvHeads = source.size("num_key_value_heads");
-    model.dHead = source.config.contains("head_dim") ? source.size("head_dim")
-                                                     : source.size("hidden_size") / model.heads;
-    model.embedding = rowsOf(source.at("model.embed_tokens.weight"));
-    model.rotaryDim = model.dHead;
-    model.rotaryBase = source.number("rope_theta", 10000);
-    model.rope = scaledRope(source, model);
-    model.activation = type.starts_with("gemma") ? "gelu_pytorch_tanh" : source.text("hidden_act", "silu");
-    for (std::size_t i = 0; i < source.size("num_hidden_layers"); ++i)
-        model.blocks.push_back(readLlamaNamedBlock(source, type, model, i));
-    model.lnFinal = {NormKind::Rms,
-                     source.number("rms_norm_eps", 1e-6),
-                     source.at("model.norm.weight").values,
-                     {},
-                     type.starts_with("gemma")};
-    model.unembed =
-        outIn(source.at(source.has("lm_head.weight") ? "lm_head.weight" : "model.embed_tokens.weight"), {});
-    if (type.starts_with("gemma"))
-        for (Vector& row : model.embedding)
-            for (double& value : row)
-                value *= std::sqrt(static_cast<double>(row.size()));
-    model.scoreCap = source.number("attn_logit_softcapping", 0);
-    model.logitCap = source.number("final_logit_softcapping", 0);
-    return model;
-}
-
 } // namespace
 
 std::optional<Model> readFamily(const Source& source)
@@ -372,8 +288,9 @@ std::optional<Model> readFamily(const Source& source)
         return readGptJ(source);
     if (type == "phi")
         return readPhi(source);
-    if (type == "mistral" || type == "qwen2" || type == "qwen3" || type == "gemma" || type == "gemma2")
-        return readLlamaNamed(source, type);
+    for (const auto read : {readLlamaNamed, readFusedFamily, readStateDictFamily})
+        if (std::optional<Model> model = read(source))
+            return model;
     return std::nullopt;
 }
 

@@ -310,9 +310,12 @@ Block readTransformerLensBlock(const Source& source, const Model& model, std::si
                           source.values(b + "attn." + stem + "b_" + letter));
     };
     Block block;
-    block.ln1 = norm("ln1");
-    const bool shared = model.parallel && !source.has(b + "ln2.w");
-    block.ln2 = shared ? block.ln1 : norm("ln2");
+    const std::string placement = source.text("norm_placement", "pre");
+    if (placement != "post") {
+        block.ln1 = norm("ln1");
+        const bool shared = model.parallel && !source.has(b + "ln2.w");
+        block.ln2 = shared ? block.ln1 : norm("ln2");
+    }
     block.q = head("", "Q");
     block.k = head(grouped, "K");
     block.v = head(grouped, "V");
@@ -336,7 +339,7 @@ Block readTransformerLensBlock(const Source& source, const Model& model, std::si
         block.qNorm = headNorm("q_norm");
         block.kNorm = headNorm("k_norm");
     }
-    if (source.flag("use_normalization_before_and_after")) {
+    if (source.flag("use_normalization_before_and_after") || placement != "pre") {
         block.ln1Post = norm("ln1_post");
         block.ln2Post = norm("ln2_post");
     }
@@ -361,7 +364,10 @@ Model readTransformerLens(const Source& source)
         model.rotaryDim = source.config["rotary_dim"].isDouble() ? source.size("rotary_dim") : model.dHead;
     else if (positional == "alibi")
         model.slopes = alibiSlopes(model.heads);
-    else if (positional != "none")
+    else if (positional == "shortformer") {
+        model.positions = rowsOf(source.at("pos_embed.W_pos"));
+        model.placesQueriesKeys = true;
+    } else if (positional != "none")
         qFatal("the reference does not know positional_embedding_type %s", positional.c_str());
     model.rotaryBase = source.number("rotary_base", 10000);
     model.rotaryAdjacent = source.flag("rotary_adjacent_pairs");
@@ -371,6 +377,7 @@ Model readTransformerLens(const Source& source)
                                 source.number("NTK_by_parts_high_freq_factor", 4),
                                 source.number("NTK_original_ctx_len", 8192));
     model.parallel = source.flag("parallel_attn_mlp");
+    model.normsSums = source.text("norm_placement", "pre") != "pre";
     model.scoreCap = std::max(0.0, source.number("attn_scores_soft_cap", 0));
     model.logitCap = std::max(0.0, source.number("output_logits_soft_cap", 0));
     model.activation = source.text("act_fn", "relu");
@@ -394,6 +401,9 @@ void plant(Fault fault, Model& model)
             block.scale = 1;
         if (fault == Fault::GateAndUpSwapped && block.gate)
             std::swap(*block.gate, block.up);
+        if (fault == Fault::GateAndUpSwapped)
+            for (Block::Expert& expert : block.experts)
+                std::swap(expert.gate, expert.up);
         if (fault == Fault::MissingOnePlusW)
             for (Norm* norm :
                  {&block.ln1, &block.ln2, &block.ln1Post, &block.ln2Post, &block.qNorm, &block.kNorm})
@@ -444,15 +454,6 @@ Vector activate(const std::string& name, Vector x)
     return x;
 }
 
-Rope plainRope(const Model& model)
-{
-    Rope rope;
-    for (std::size_t i = 0; i < model.rotaryDim / 2; ++i)
-        rope.frequencies.push_back(
-            std::pow(model.rotaryBase, -2.0 * static_cast<double>(i) / static_cast<double>(model.rotaryDim)));
-    return rope;
-}
-
 void rotate(const Model& model, const Rope& rope, Vector& heads, std::size_t position)
 {
     const std::size_t half = rope.frequencies.size();
@@ -477,9 +478,13 @@ void normalizeHeads(const Model& model, const Block& block, const Norm& norm, Ve
         return;
     }
     for (std::size_t first = 0; first < heads.size(); first += model.dHead) {
+        Norm own = norm;
+        if (norm.w.size() == heads.size() && heads.size() > model.dHead) // one weight for each head
+            own.w.assign(norm.w.begin() + static_cast<std::ptrdiff_t>(first),
+                         norm.w.begin() + static_cast<std::ptrdiff_t>(first + model.dHead));
         Vector one(heads.begin() + static_cast<std::ptrdiff_t>(first),
                    heads.begin() + static_cast<std::ptrdiff_t>(first + model.dHead));
-        one = normalize(norm, one);
+        one = normalize(own, one);
         std::copy(one.begin(), one.end(), heads.begin() + static_cast<std::ptrdiff_t>(first));
     }
 }
@@ -489,14 +494,22 @@ double capped(double value, double cap)
     return cap > 0 ? cap * std::tanh(value / cap) : value;
 }
 
-/// One row of a pattern: softmax over the keys 0 … query that the window shows, zero elsewhere.
+void cutOff(double limit, Vector& x)
+{
+    for (double& value : x)
+        if (limit > 0)
+            value = std::min(limit, std::max(-limit, value));
+}
+
+/// One row of a pattern: softmax over the keys 0 … query that the window shows (all without a causal mask), zero elsewhere.
 Vector attentionRow(const Model& model, const Block& block, const Vector& q, const Rows& k, std::size_t head,
                     std::size_t kvHead, std::size_t query)
 {
     Vector row(k.size(), 0.0);
     double largest = -std::numeric_limits<double>::infinity();
     const std::size_t start = block.window > 0 && query >= block.window ? query + 1 - block.window : 0;
-    for (std::size_t key = start; key <= query; ++key) {
+    const std::size_t last = model.bidirectional ? k.size() - 1 : query;
+    for (std::size_t key = start; key <= last; ++key) {
         double dot = 0;
         for (std::size_t j = 0; j < model.dHead; ++j)
             dot += q[head * model.dHead + j] * k[key][kvHead * model.dHead + j];
@@ -506,15 +519,46 @@ Vector attentionRow(const Model& model, const Block& block, const Vector& q, con
         largest = std::max(largest, row[key]);
     }
     double sum = 0;
-    for (std::size_t key = start; key <= query; ++key)
+    for (std::size_t key = start; key <= last; ++key)
         sum += row[key] = std::exp(row[key] - largest);
-    for (std::size_t key = start; key <= query; ++key)
+    for (std::size_t key = start; key <= last; ++key)
         row[key] /= sum;
     return row;
 }
 
+/// Softmax over all experts, those of the token kept and made to sum to one again.
+Vector mixture(const Model& model, const Block& block, const Vector& x)
+{
+    const Vector scores = linear(block.router, x);
+    double total = 0;
+    for (const double score : scores)
+        total += std::exp(score);
+    Vector ordered = scores;
+    std::sort(ordered.rbegin(), ordered.rend());
+    const double least = ordered[block.expertsPerToken - 1];
+    double kept = 0;
+    for (const double score : scores)
+        kept += score >= least ? std::exp(score) / total : 0;
+    Vector out(block.experts[0].down.out, 0.0);
+    for (std::size_t e = 0; e < scores.size(); ++e) {
+        if (scores[e] < least)
+            continue;
+        const Block::Expert& expert = block.experts[e];
+        Vector hidden = linear(expert.up, x);
+        const Vector gate = activate(model.activation, linear(expert.gate, x));
+        for (std::size_t f = 0; f < hidden.size(); ++f)
+            hidden[f] *= gate[f];
+        const Vector written = linear(expert.down, hidden);
+        for (std::size_t a = 0; a < out.size(); ++a)
+            out[a] += std::exp(scores[e]) / total / kept * written[a];
+    }
+    return out;
+}
+
 Vector mlp(const Model& model, const Block& block, const Vector& x)
 {
+    if (!block.experts.empty())
+        return mixture(model, block, x);
     Vector hidden = linear(block.up, x);
     if (block.gate) {
         const Vector gate = activate(model.activation, linear(*block.gate, x));
@@ -548,7 +592,7 @@ Rows attend(const Model& model, const Block& block, const Rows& q, const Rows& k
         auto& pattern = patterns.emplace_back();
         for (std::size_t query = 0; query < q.size(); ++query) {
             pattern.push_back(attentionRow(model, block, q[query], k, head, kvHead, query));
-            for (std::size_t key = 0; key <= query; ++key)
+            for (std::size_t key = 0; key < k.size(); ++key)
                 for (std::size_t j = 0; j < model.dHead; ++j)
                     mixed[query][head * model.dHead + j] +=
                         pattern[query][key] * v[key][kvHead * model.dHead + j];
@@ -561,16 +605,23 @@ void runBlock(const Model& model, std::size_t layer, Rows& x, Fault fault, Refer
 {
     const Block& block = model.blocks[layer];
     const std::string prefix = std::to_string(layer) + ".";
-    const Rope rope = block.rope ? *block.rope : model.rope ? *model.rope : plainRope(model);
+    const Rope rope = block.rope ? *block.rope
+        : model.rope             ? *model.rope
+                                 : plainRope(model.rotaryDim, model.rotaryBase);
     Rows q;
     Rows k;
     Rows v;
     for (std::size_t p = 0; p < x.size(); ++p) {
         const Vector normed = normalize(block.ln1, x[p]);
         run.steps[prefix + "ln1"].push_back(normed);
-        q.push_back(linear(block.q, normed));
-        k.push_back(linear(block.k, normed));
+        Vector placed = normed;
+        if (model.placesQueriesKeys)
+            add(placed, model.positions.at(p));
+        q.push_back(linear(block.q, placed));
+        k.push_back(linear(block.k, placed));
         v.push_back(linear(block.v, normed));
+        for (Vector* each : {&q[p], &k[p], &v[p]})
+            cutOff(block.limit, *each);
         normalizeHeads(model, block, block.qNorm, q[p]);
         normalizeHeads(model, block, block.kNorm, k[p]);
         rotate(model, rope, q[p], p);
@@ -584,13 +635,21 @@ void runBlock(const Model& model, std::size_t layer, Rows& x, Fault fault, Refer
     for (std::size_t p = 0; p < x.size(); ++p) {
         const Vector before = x[p];
         const Vector attention = linear(block.o, mixed[p]);
-        add(x[p], normalize(block.ln1Post, attention));
+        if (model.residualFromNorm)
+            x[p] = run.steps[prefix + "ln1"][p];
+        add(x[p], model.normsSums ? attention : normalize(block.ln1Post, attention));
+        if (model.normsSums)
+            x[p] = normalize(block.ln1Post, x[p]);
         run.steps[prefix + "attention_out"].push_back(attention);
         run.steps[prefix + "resid_mid"].push_back(x[p]);
         if (block.hasMlp) {
             const Vector normed = normalize(block.ln2, model.parallel ? before : x[p]);
             const Vector out = mlp(model, block, normed);
-            add(x[p], normalize(block.ln2Post, out));
+            if (model.residualFromNorm)
+                x[p] = normed;
+            add(x[p], model.normsSums ? out : normalize(block.ln2Post, out));
+            if (model.normsSums)
+                x[p] = normalize(block.ln2Post, x[p]);
             run.steps[prefix + "ln2"].push_back(normed);
             run.steps[prefix + "mlp_out"].push_back(out);
         }
@@ -603,14 +662,17 @@ ReferenceRun forward(const Model& model, const std::vector<int>& tokens, Fault f
     Rows x;
     for (std::size_t p = 0; p < tokens.size(); ++p) {
         x.push_back(model.embedding.at(static_cast<std::size_t>(tokens[p])));
-        if (!model.positions.empty())
+        x[p] = normalize(model.embeddingNorm, x[p]);
+        if (!model.positions.empty() && !model.placesQueriesKeys)
             add(x[p], model.positions.at(p));
+        x[p] = normalize(model.placedNorm, x[p]);
     }
     ReferenceRun run;
     for (std::size_t layer = 0; layer < model.blocks.size(); ++layer)
         runBlock(model, layer, x, fault, run);
     for (const Vector& row : x) {
-        const Vector normed = normalize(model.lnFinal, row);
+        const Vector last = model.transform ? activate(model.activation, linear(*model.transform, row)) : row;
+        const Vector normed = normalize(model.lnFinal, last);
         run.steps["ln_final"].push_back(normed);
         Vector logits = linear(model.unembed, normed);
         for (double& logit : logits)

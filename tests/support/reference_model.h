@@ -45,6 +45,7 @@ struct Block {
     Norm ln1Post, ln2Post;      ///< on what is added
     Norm qNorm, kNorm;          ///< before the rotation; of kind None: none
     bool normsAllHeads = false; ///< their mean runs over the heads side by side
+    double limit = 0;           ///< queries, keys and values are cut off at ± this; 0: not
     std::size_t window = 0;     ///< 0: none
     std::optional<Rope> rope;   ///< in place of the model's
 
@@ -55,6 +56,13 @@ struct Block {
     Linear up, down;     // [d_model, d_mlp], [d_mlp, d_model]
     Vector afterProduct; // [d_mlp], TransformerLens' b_in of a gated MLP; or empty
     std::optional<Norm> activationNorm;
+
+    struct Expert {
+        Linear gate, up, down;
+    };
+    std::vector<Expert> experts; // of a mixture, in place of gate, up and down
+    Linear router;               // [d_model, experts]
+    std::size_t expertsPerToken = 0;
 };
 
 struct Model {
@@ -67,6 +75,13 @@ struct Model {
     double rotaryBase = 10000;
     bool rotaryAdjacent = false;
     bool parallel = false;
+    Norm embeddingNorm;             ///< of the token alone
+    Norm placedNorm;                ///< of token and position
+    bool normsSums = false;         ///< ln1Post and ln2Post are of the sums
+    bool residualFromNorm = false;  ///< what is added to is ln1(x), ln2(x)
+    bool placesQueriesKeys = false; ///< positions are added to what queries and keys read
+    bool bidirectional = false;
+    std::optional<Linear> transform;   ///< before lnFinal, with the activation
     double scoreCap = 0, logitCap = 0; ///< 0: none
     std::string activation;
     std::vector<Block> blocks;
@@ -114,6 +129,31 @@ Linear outIn(const StoredTensor& weight, const Vector& bias);
 Norm layerNorm(const Source& source, const std::string& name, double eps);
 Vector normalize(const Norm& norm, Vector x);
 
+/// What readers ask of a layer's tensors.
+struct Layer {
+    const Source& source;
+    std::string prefix;
+
+    Linear linear(const std::string& name) const
+    {
+        return outIn(source.at(prefix + name + ".weight"), source.values(prefix + name + ".bias"));
+    }
+    Linear conv1d(const std::string& name) const
+    {
+        return inOut(source.at(prefix + name + ".weight"), source.values(prefix + name + ".bias"));
+    }
+    Norm layerNorm(const std::string& name, double eps) const
+    {
+        return reference::layerNorm(source, prefix + name, eps);
+    }
+};
+
+/// Rows `rows` of a matrix stored [out, in], in that order.
+Linear rowsOfLinear(const StoredTensor& weight, const Vector& bias, const std::vector<std::size_t>& rows);
+double rootScale(const Model& model); ///< 1/√d_head
+Rope plainRope(std::size_t dim, double base);
+Rope yarnRope(const Model& model, double factor, double context, std::optional<double> length);
+
 Vector alibiSlopes(std::size_t heads);
 Rope llama3Rope(std::size_t dim, double base, double factor, double low, double high, double context);
 /// What rope_scaling of a Hugging Face config asks for; nothing if it is absent.
@@ -121,5 +161,8 @@ std::optional<Rope> scaledRope(const Source& source, const Model& model);
 
 /// A folder of one of the families that follow; nothing if it is of none of them.
 std::optional<Model> readFamily(const Source& source);
+std::optional<Model> readLlamaNamed(const Source& source);
+std::optional<Model> readFusedFamily(const Source& source);
+std::optional<Model> readStateDictFamily(const Source& source);
 
 } // namespace headwise::test::reference

@@ -113,7 +113,7 @@ private slots:
         row("tl", "use_yarn_rope", "true");
         row("tl", "rotary_scaling_factor", "8.0");
         row("tl", "rotary_base_local", "10000");
-        row("tl", "positional_embedding_type", "\"shortformer\"");
+        row("tl", "positional_embedding_type", "\"relative_positional_bias\"");
         row("tl", "act_fn", "\"solu\"");
         row("tl", "normalization_type", "\"BatchNorm\"");
         row("tl", "skipless", "true");

@@ -51,9 +51,16 @@ double largestDifference(const test::ReferenceRun& reference, const ForwardResul
     return largest;
 }
 
-bool isUnseen(const std::string& name)
+/// Masks and other models' parts; and without rotation the bias of a key is the same for all keys of a query.
+bool isUnseen(const std::string& name, const test::StoredTensor& tensor, const ModelConfig& config)
 {
-    return name.ends_with("masked_bias") || name.ends_with("attn.attention.bias");
+    const bool isMask = name.ends_with("masked_bias") || name.ends_with("attn.mask")
+        || (name.ends_with(".bias") && tensor.shape.size() > 1);
+    const bool isElsewhere = name.starts_with("vision_tower") || name.starts_with("multi_modal")
+        || name.find("pooler") != std::string::npos || name.starts_with("cls.seq_relationship");
+    const bool isKeyBias = config.positional != Positional::Rotary
+        && (name.ends_with("k_proj.bias") || name.ends_with("key.bias"));
+    return isMask || isElsewhere || isKeyBias;
 }
 
 } // namespace
@@ -82,6 +89,7 @@ private slots:
     {
         const test::FamilyModel original = model();
         const auto before = test::matrixOf(test::referenceForward(write(original), tokens).logits);
+        const ModelConfig config = test::loaded(root() / "model")->config();
         for (const auto& [name, tensor] : original.tensors) {
             test::FamilyModel changed = original;
             std::vector<double>& values = changed.tensors[name].values;
@@ -90,7 +98,7 @@ private slots:
             const auto folder = write(changed);
             const auto reference = test::referenceForward(folder, tokens);
             const double moved = difference(test::matrixOf(reference.logits), before);
-            QVERIFY2(isUnseen(name) ? moved == 0 : moved > 1e-3, name.c_str());
+            QVERIFY2(isUnseen(name, tensor, config) ? moved < 1e-10 : moved > 1e-3, name.c_str());
             const auto run = test::ran<double>(test::raw(test::loaded(folder)), tokens);
             QVERIFY2(logitDifference(reference, run) < 1e-10, name.c_str());
         }

@@ -1,0 +1,134 @@
+#include "core/model/inferred_config.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace headwise {
+namespace {
+
+using nlohmann::json;
+
+/// [] if it is not stored.
+std::vector<std::int64_t> shapeOf(const WeightMap& file, const std::string& name)
+{
+    const int tensor = file.find(name);
+    if (tensor < 0)
+        return {};
+    const auto& shape = file.tensors()[static_cast<std::size_t>(tensor)].shape;
+    return {shape.begin(), shape.end()};
+}
+
+bool isStored(const WeightMap& file, const std::string& name)
+{
+    return file.find(name) >= 0;
+}
+
+/// How many of PREFIX0NAME, PREFIX1NAME, … there are.
+int countLayers(const WeightMap& file, const std::string& prefix, const std::string& name)
+{
+    int layers = 0;
+    while (isStored(file, prefix + std::to_string(layers) + name))
+        ++layers;
+    return layers;
+}
+
+InferredConfig inferNanoGpt(const WeightMap& file, const std::string& prefix)
+{
+    const auto fused = shapeOf(file, prefix + "h.0.attn.c_attn.weight");
+    const auto embedding = shapeOf(file, prefix + "wte.weight");
+    const auto positions = shapeOf(file, prefix + "wpe.weight");
+    const auto inside = shapeOf(file, prefix + "h.0.mlp.c_fc.weight");
+    // Hugging Face's GPT-2 has the same names and the transpose of this.
+    const bool isIt = fused.size() == 2 && fused[0] == 3 * fused[1];
+    if (!isIt || embedding.size() != 2 || positions.size() != 2 || inside.size() != 2)
+        return {};
+    const json values = {
+        {"model_type", "nanogpt"},    {"n_layer", countLayers(file, prefix + "h.", ".attn.c_attn.weight")},
+        {"n_embd", fused[1]},         {"n_inner", inside[0]},
+        {"vocab_size", embedding[0]}, {"block_size", positions[0]}};
+    return {values.dump(), {"n_head"}};
+}
+
+InferredConfig inferMinGpt(const WeightMap& file)
+{
+    const auto embedding = shapeOf(file, "tok_emb.weight");
+    const auto positions = shapeOf(file, "pos_emb");
+    const auto inside = shapeOf(file, "blocks.0.mlp.0.weight");
+    if (!isStored(file, "blocks.0.attn.query.weight") || embedding.size() != 2 || positions.size() != 3
+        || inside.size() != 2)
+        return {};
+    const json values = {
+        {"model_type", "mingpt"},     {"n_layer", countLayers(file, "blocks.", ".attn.query.weight")},
+        {"n_embd", embedding[1]},     {"n_inner", inside[0]},
+        {"vocab_size", embedding[0]}, {"block_size", positions[1]}};
+    return {values.dump(), {"n_head"}};
+}
+
+/// Norms with a bias are LayerNorms, with a weight alone RMSNorms, without either LayerNorms that were folded.
+std::string normalizationOf(const WeightMap& file)
+{
+    for (const char* name : {"blocks.0.ln1", "ln_final"}) {
+        if (isStored(file, std::string(name) + ".b"))
+            return "LN";
+        if (isStored(file, std::string(name) + ".w"))
+            return "RMS";
+    }
+    return "LNPre";
+}
+
+InferredConfig inferTransformerLens(const WeightMap& file)
+{
+    const auto queries = shapeOf(file, "blocks.0.attn.W_Q");
+    const auto embedding = shapeOf(file, "embed.W_E");
+    const auto output = shapeOf(file, "unembed.W_U");
+    if (queries.size() != 3 || embedding.size() != 2)
+        return {};
+    const auto grouped = shapeOf(file, "blocks.0.attn._W_K");
+    const auto inside = shapeOf(file, "blocks.0.mlp.W_in");
+    const auto positions = shapeOf(file, "pos_embed.W_pos");
+    InferredConfig inferred;
+    json values = {{"n_layers", countLayers(file, "blocks.", ".attn.W_Q")},
+                   {"d_model", embedding[1]},
+                   {"n_heads", queries[0]},
+                   {"d_head", queries[2]},
+                   {"d_vocab", embedding[0]},
+                   {"normalization_type", normalizationOf(file)},
+                   {"attn_only", inside.empty()},
+                   {"gated_mlp", isStored(file, "blocks.0.mlp.W_gate")}};
+    if (output.size() == 2)
+        values["d_vocab_out"] = output[1];
+    if (grouped.size() == 3)
+        values["n_key_value_heads"] = grouped[0];
+    if (inside.size() == 2) {
+        values["d_mlp"] = inside[1];
+        if (isStored(file, "blocks.0.mlp.ln.w"))
+            values["act_fn"] = "solu_ln";
+        else
+            inferred.unknown.emplace_back("act_fn");
+    }
+    if (isStored(file, "blocks.0.attn.q_norm.w"))
+        values["use_qk_norm"] = true;
+    if (positions.size() == 2) {
+        values["n_ctx"] = positions[0];
+    } else {
+        inferred.unknown.emplace_back("n_ctx");
+        inferred.unknown.emplace_back("positional_embedding_type");
+    }
+    inferred.text = values.dump();
+    return inferred;
+}
+
+} // namespace
+
+InferredConfig inferConfig(const WeightMap& file)
+{
+    for (const char* prefix : {"transformer.", ""})
+        if (InferredConfig inferred = inferNanoGpt(file, prefix); !inferred.text.empty())
+            return inferred;
+    if (InferredConfig inferred = inferMinGpt(file); !inferred.text.empty())
+        return inferred;
+    return inferTransformerLens(file);
+}
+
+} // namespace headwise

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "core/io/weight_map.h"
+
+#include <string>
+#include <vector>
+
+namespace headwise {
+
+/// What the names and shapes of a state dict say of a model that brings no config.
+struct InferredConfig {
+    std::string text; ///< As of a config.json; empty if the names are of no kind that is known.
+    std::vector<std::string> unknown; ///< Keys that change the function and that no tensor tells.
+};
+
+/// Knows nanoGPT, the first minGPT and TransformerLens.
+InferredConfig inferConfig(const WeightMap& file);
+
+} // namespace headwise

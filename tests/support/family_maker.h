@@ -1,0 +1,78 @@
+#pragma once
+
+// What the makers of tiny checkpoints share; nobody else includes it.
+
+#include "tests/support/family_model.h"
+#include "tests/support/tensor_writer.h"
+
+#include <QJsonArray>
+#include <QJsonObject>
+
+#include <string>
+
+namespace headwise::test {
+
+// Different primes where the layout allows it. d_model = n · d_head where the family has no head size of its own.
+inline constexpr std::size_t layers = 3, n = 3, h = 8, m = n * h, f = 13, V = 11, C = 17;
+
+/// One family's checkpoint in the making.
+struct Maker {
+    QJsonObject config;
+    TensorWriter write{1, true};
+
+    void linear(const std::string& name, std::size_t out, std::size_t in, bool bias)
+    {
+        write.matrix(name + ".weight", {out, in}, in);
+        if (bias)
+            write.bias(name + ".bias", {out});
+    }
+    void layerNorm(const std::string& name, std::size_t size = m)
+    {
+        write.normWeight(name + ".weight", size);
+        write.bias(name + ".bias", {size});
+    }
+};
+
+inline std::string block(const std::string& stem, std::size_t layer)
+{
+    return stem + std::to_string(layer) + ".";
+}
+
+// Llama's names
+void mistral(Maker& make);
+void mixtral(Maker& make);
+void mixtralInOneTensor(Maker& make);
+void qwen2(Maker& make);
+void qwen3(Maker& make);
+void gemma(Maker& make);
+void gemma2(Maker& make);
+void gemma3(Maker& make);
+void gemma3InAMultimodalModel(Maker& make);
+void llama3(Maker& make);
+void phi3(Maker& make);
+void stableLm(Maker& make);
+void stableLmParallel(Maker& make);
+void olmo(Maker& make);
+void olmo2(Maker& make);
+void olmo3(Maker& make);
+void smolLm3(Maker& make);
+
+// their own
+void opt(Maker& make);
+void opt350m(Maker& make);
+void galactica(Maker& make); ///< an OPT without biases and norms' weights
+void bloom(Maker& make);
+void falcon7b(Maker& make);
+void falcon40b(Maker& make);
+void falconRw(Maker& make);
+void gpt1(Maker& make);
+void bert(Maker& make);
+void bertBase(Maker& make); ///< without the head that predicts tokens, with gamma and beta
+void nanoGpt(Maker& make);
+void nanoGptWithoutBiases(Maker& make);
+void minGpt(Maker& make);
+void shortformer(Maker& make);
+void normsBehindAdditions(Maker& make);
+void normsBeforeAndBehindAdditions(Maker& make);
+
+} // namespace headwise::test
