@@ -77,7 +77,7 @@ std::int64_t parameterCount(const ModelDescription& description)
             return 0;
         return kind == NormKind::LayerNorm ? 2 * width : width;
     };
-    const int placements = (c.hasPreNorms ? 1 : 0) + (c.hasPostNorms ? 1 : 0);
+    const int placements = (c.hasPreNorms ? 1 : 0) + (c.hasPostNorms || c.hasSumNorms ? 1 : 0);
     const std::int64_t headWidths = static_cast<std::int64_t>(c.nHeads + c.nKvHeads) * c.dHead;
     std::int64_t perLayer =
         std::int64_t(c.attentionOnly || biases.oneNorm ? 1 : 2) * placements * norm(c.norm);
@@ -86,14 +86,16 @@ std::int64_t parameterCount(const ModelDescription& description)
     if (biases.attentionOutput.value_or(biases.attention))
         perLayer += width;
     if (c.qkNorm != NormKind::None)
-        perLayer += c.qkNormOverAllHeads ? headWidths : std::int64_t(2) * c.dHead;
+        perLayer +=
+            c.qkNormOverAllHeads || c.qkNorm == NormKind::LayerNorm ? headWidths : std::int64_t(2) * c.dHead;
     if (biases.mlp && !c.attentionOnly)
         perLayer +=
             width + std::int64_t(c.dMlp) * (c.gatedMlp && c.architecture != "transformer-lens" ? 2 : 1);
     if (c.activation == Activation::SoluLn && !c.attentionOnly && norm(c.norm) > 0)
         perLayer += std::int64_t(2) * c.dMlp;
     return countWeights(c).total + c.nLayers * perLayer + norm(c.finalNorm) + norm(c.embeddingNorm)
-        + (c.positional == Positional::Learned ? width * c.nCtx : 0) + (biases.unembed ? c.dVocabOut : 0);
+        + (c.positional == Positional::Learned ? width * c.nCtx : 0) + (biases.unembed ? c.dVocabOut : 0)
+        + (c.hasHeadTransform ? width * width + width : 0);
 }
 
 Result<Answer> answerOf(const ModelSource& source, const Task& task)

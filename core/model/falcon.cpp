@@ -58,7 +58,7 @@ void addAttention(RecipeBook& book, const std::string& attention, int layer)
     using enum TensorKind;
     const ModelConfig& c = book.config();
     const Eigen::Index h = c.dHead;
-    const int perGroup = c.nHeads / c.nKvHeads;
+    const Eigen::Index perGroup = c.nHeads / c.nKvHeads;
     const StoredBias bias = storedBias(c.attentionBiases);
     const StoredLinear fused =
         requireLinear(book, attention + "query_key_value", (c.nHeads + 2 * c.nKvHeads) * h, c.dModel, bias);

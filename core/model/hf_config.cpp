@@ -132,7 +132,9 @@ RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object,
                 reader.refuse(object.name(), "yarn without '" + std::string(key) + "'");
     } else if (type != "default" && type != "dynamic") {
         // "dynamic" changes nothing up to n_ctx tokens, and longer prompts are refused.
-        reader.refuse(object.name(), "the scalings are linear, dynamic, llama3, yarn and longrope");
+        reader.refuse(object.name(),
+                      "of the type '" + type
+                          + "'; the scalings are linear, dynamic, llama3, yarn and longrope");
     }
     return scaling;
 }

@@ -121,7 +121,7 @@ private slots:
         row("tl", "original_architecture", "\"Olmo2ForCausalLM\"");
         row("gpt2", "add_cross_attention", "true");
         row("gpt2", "quantization_config", R"({"quant_method":"gptq"})");
-        row("gpt2", "activation_function", "\"quick_gelu\"");
+        row("gpt2", "activation_function", "\"mish\"");
         row("llama", "rope_scaling", R"({"factor":8.0,"rope_type":"ntk"})");
         row("llama", "rope_parameters", R"({"full_attention":{"rope_theta":10000.0},"rope_theta":10000.0})");
         row("llama", "sliding_window", "4096");
@@ -262,7 +262,8 @@ private slots:
     {
         write(R"({"model_type": "mamba", "architectures": ["MambaForCausalLM"]})");
         QVERIFY(test::failsWith(read(), ErrorCode::Unsupported, "'mamba'"));
-        QVERIFY(test::failsWith(read(), ErrorCode::Unsupported, "gpt2, gemma, gemma2, llama, mistral"));
+        QVERIFY(
+            test::failsWith(read(), ErrorCode::Unsupported, "gpt2, gemma, gemma2, gemma3, llama, mistral"));
         write(R"({"vocab_size": 5})");
         QVERIFY(test::failsWith(read(), ErrorCode::Unsupported, "names no family"));
     }
