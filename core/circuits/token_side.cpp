@@ -3,8 +3,8 @@
 #include "core/model/layer_parts.h"
 
 #include <algorithm>
+#include <memory>
 #include <new>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -48,7 +48,7 @@ struct LayerZero {
     Embedding embedding;
     LockedAttention<Scalar> attention; // effective alone
     Norm<Scalar> ln1;
-    std::optional<LayerTail<Scalar>> tail; // not raw
+    std::unique_ptr<const LayerTail<Scalar>> tail; // null for raw
 
     LayerZero(const ProcessedWeights& source, Embedding kind)
         : weights(source)
@@ -59,7 +59,7 @@ struct LayerZero {
             ln1 = source.ln1<Scalar>(0);
         }
         if (kind == Embedding::Effective || kind == Embedding::Mlp0)
-            tail.emplace(source, 0);
+            tail = std::make_unique<const LayerTail<Scalar>>(source, 0);
     }
 
     /// E of these rows of W_E.

@@ -45,8 +45,9 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     c.bosTokenId = reader.optionalId({"bos_token_id"});
     reader.onlySupports("apply_residual_connection_post_layernorm", {"false"});
     finishHuggingFaceKeys(c, reader);
-    const BiasPresence biases{
-        .attention = *c.attentionBiases, .mlp = *c.mlpBiases, .oneNorm = c.parallelBlocks && !twoNorms};
+    const BiasPresence biases{.attention = c.attentionBiases.value_or(false),
+                              .mlp = c.mlpBiases.value_or(false),
+                              .oneNorm = c.parallelBlocks && !twoNorms};
     return describe(std::move(c), reader, biases);
 }
 

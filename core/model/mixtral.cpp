@@ -41,7 +41,7 @@ void addFusedExperts(RecipeBook& book, const std::string& experts, int layer)
     const bool hasDown = book.require(down, {c.nExperts, m, f});
     for (int expert = 0; expert < c.nExperts; ++expert) {
         if (hasGateUp) {
-            const Eigen::Index first = expert * 2 * f * m;
+            const Eigen::Index first = 2 * f * m * expert;
             book.add(W_gate, layer, expert, gateUp, {first, m, f, 1, m});
             book.add(W_in, layer, expert, gateUp, {first + f * m, m, f, 1, m});
         }

@@ -20,7 +20,7 @@ Result<ModelDescription> readOlmo(const json& config, std::string_view file)
     c.normEps = 1e-5;            // no key changes it
     c.qkvLimit = std::max(0.0, reader.number({"clip_qkv"}, 0));
     c.attentionBiases = reader.flag({"attention_bias"}, false);
-    const BiasPresence biases{.attention = *c.attentionBiases};
+    const BiasPresence biases{.attention = c.attentionBiases.value_or(false)};
     return describe(std::move(c), reader, biases);
 }
 
@@ -40,7 +40,7 @@ Result<ModelDescription> readOlmo2(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c = readCommon(config, reader, {.architecture = "olmo2", .dVocab = 50304, .normEps = 1e-5});
-    const BiasPresence biases{.attention = *c.attentionBiases};
+    const BiasPresence biases{.attention = c.attentionBiases.value_or(false)};
     return describe(std::move(c), reader, biases);
 }
 
@@ -57,7 +57,7 @@ Result<ModelDescription> readOlmo3(const json& file, std::string_view name)
             slides.push_back((layer + 1) % 4 != 0);
     c.windows = windowsOf(slides, window);
     rotateSlidingLayers(c, slides, readSlidingRotary(c, file, reader, c.rotary.base));
-    const BiasPresence biases{.attention = *c.attentionBiases};
+    const BiasPresence biases{.attention = c.attentionBiases.value_or(false)};
     return describe(std::move(c), reader, biases);
 }
 

@@ -38,7 +38,8 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     c.tiedEmbeddings = reader.flag({"tie_word_embeddings"}, true);
     c.bosTokenId = reader.optionalId({"bos_token_id"});
     finishHuggingFaceKeys(c, reader);
-    const BiasPresence biases{.attention = *c.attentionBiases, .mlp = *c.mlpBiases};
+    const BiasPresence biases{.attention = c.attentionBiases.value_or(false),
+                              .mlp = c.mlpBiases.value_or(false)};
     return describe(std::move(c), reader, biases);
 }
 
