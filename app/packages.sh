@@ -6,7 +6,7 @@
 buildPackages=(
     g++ cmake ninja-build ccache pkg-config
     libeigen3-dev libopenblas-dev liblapacke-dev libhdf5-dev libtbb-dev
-    libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libpcre2-dev libutf8proc-dev libssl-dev
+    libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libpcre2-dev libutf8proc-dev libssl-dev zlib1g-dev
 )
 windowPackages=(
     qt6-base-dev "qt6-charts-dev|libqt6charts6-dev" "qt6-svg-dev|libqt6svg6-dev" "libqt6opengl6-dev|qt6-base-dev"

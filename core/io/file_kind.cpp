@@ -50,6 +50,27 @@ bool startsWithWord(std::string_view text, std::string_view lowerCase)
            });
 }
 
+/// Formats with no mark of their own, by how they begin.
+FileKind otherFramework(std::string_view head)
+{
+    const auto at = [head](std::size_t i) {
+        return i < head.size() ? static_cast<unsigned char>(head[i]) : 0u;
+    };
+    if (at(0) == 0x80 && at(1) >= 2 && at(1) <= 5)
+        return FileKind::Pickle;
+    if (head.substr(std::min<std::size_t>(head.size(), 4), 4) == "TFL3")
+        return FileKind::TfLite;
+    if (head.size() > 262 && head.substr(257, 5) == "ustar")
+        return FileKind::Tar;
+    // ir_version, then producer_name (onnx.proto); a map, then a text as its first key (MessagePack).
+    if (at(0) == 0x08 && at(1) >= 1 && at(1) <= 0x20 && at(2) == 0x12 && at(3) > 0 && at(3) < 64)
+        return FileKind::Onnx;
+    const std::size_t key = at(0) == 0xDE ? 3 : at(0) == 0xDF ? 5 : at(0) > 0x80 && at(0) < 0x90 ? 1 : 0;
+    if (key > 0 && ((at(key) > 0xA0 && at(key) < 0xC0) || at(key) == 0xD9))
+        return FileKind::Flax;
+    return FileKind::Unknown;
+}
+
 } // namespace
 
 FileKind fileKind(std::span<const std::byte> file)
@@ -66,12 +87,16 @@ FileKind fileKind(std::span<const std::byte> file)
         if (length <= maxSafetensorsHeaderBytes && !json.empty() && json[0] == '{')
             return FileKind::Safetensors;
     }
+    if (isLlama2cVersion0(file))
+        return FileKind::Llama2c;
+    if (const FileKind other = otherFramework(head); other != FileKind::Unknown)
+        return other;
     const std::string_view text = withoutLeadingWhiteSpace(head);
     if (startsWithWord(text, "<!doctype") || startsWithWord(text, "<html"))
         return FileKind::Html;
     if (startsWithWord(text, "{") && startsWithWord(withoutLeadingWhiteSpace(text.substr(1)), "\"error\""))
         return FileKind::JsonError;
-    return isLlama2cVersion0(file) ? FileKind::Llama2c : FileKind::Unknown;
+    return FileKind::Unknown;
 }
 
 std::optional<Error> notWeights(FileKind kind, std::string_view fileName)
@@ -98,7 +123,22 @@ std::optional<Error> notSafetensors(FileKind kind, std::string_view fileName)
     case FileKind::Zip: return otherFormat("a zip archive (a PyTorch checkpoint or an .npz)");
     case FileKind::Gguf: return otherFormat("a GGUF file");
     case FileKind::Npy: return otherFormat("a NumPy array");
-    case FileKind::Hdf5: return otherFormat("an HDF5 file");
+    case FileKind::Hdf5: return otherFormat("an HDF5 file (TensorFlow's or Keras's, or a session)");
+    case FileKind::Flax: return otherFormat("a Flax checkpoint (MessagePack)");
+    case FileKind::Onnx: return otherFormat("an ONNX graph");
+    case FileKind::TfLite: return otherFormat("a TensorFlow Lite graph");
+    case FileKind::Tar:
+        return Error{
+            ErrorCode::Unsupported,
+            file
+                + "a tar archive (PyTorch before 0.1.10, or a packed folder); unpack it, or load it in "
+                  "PyTorch and save it again with torch.save."};
+    case FileKind::Pickle:
+        return Error{
+            ErrorCode::Unsupported,
+            file
+                + "a Python pickle, which is a program, and nothing in it is run; save its weights with "
+                  "torch.save(model.state_dict(), ...) or as safetensors."};
     case FileKind::TorchPickle:
         return Error{
             ErrorCode::Unsupported,

@@ -17,10 +17,15 @@ enum class FileKind {
     Npy,
     Hdf5,
     TorchPickle, ///< PyTorch before 1.6, not zipped.
-    Llama2c,     ///< Version 0 has no mark, but a size that its header fixes.
-    LfsPointer,  ///< Git LFS's stand-in for a file that was not downloaded.
-    Html,        ///< A web page saved in place of the file.
-    JsonError,   ///< What a server answered in place of the file.
+    Pickle,      ///< Any other Python pickle.
+    Flax,        ///< MessagePack, flax_model.msgpack.
+    Onnx,        ///< A protobuf message that begins with its version and producer.
+    TfLite,
+    Tar,        ///< PyTorch before 0.1.10, or an archive somebody made.
+    Llama2c,    ///< Version 0 has no mark, but a size that its header fixes.
+    LfsPointer, ///< Git LFS's stand-in for a file that was not downloaded.
+    Html,       ///< A web page saved in place of the file.
+    JsonError,  ///< What a server answered in place of the file.
     Unknown,
 };
 

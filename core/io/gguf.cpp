@@ -5,9 +5,11 @@
 #include "core/io/utf8.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace headwise {
 namespace {
@@ -46,6 +48,19 @@ std::uint64_t minimumBytes(std::uint32_t type)
     case F64: return 8;
     default: return 0;
     }
+}
+
+/// Of the types of numbers that are not read. Source: ggml.h, ggml_type.
+std::string ggmlName(std::uint32_t type)
+{
+    static constexpr std::array<std::pair<std::uint32_t, std::string_view>, 24> names{
+        {{3, "Q4_1"},    {6, "Q5_0"},   {7, "Q5_1"},     {9, "Q8_1"},    {10, "Q2_K"},    {11, "Q3_K"},
+         {13, "Q5_K"},   {15, "Q8_K"},  {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"}, {19, "IQ1_S"},
+         {20, "IQ4_NL"}, {21, "IQ3_S"}, {22, "IQ2_S"},   {23, "IQ4_XS"}, {24, "I8"},      {25, "I16"},
+         {26, "I32"},    {29, "IQ1_M"}, {34, "TQ1_0"},   {35, "TQ2_0"},  {39, "MXFP4"},   {40, "NVFP4"}}};
+    const auto found =
+        std::find_if(names.begin(), names.end(), [type](const auto& entry) { return entry.first == type; });
+    return found == names.end() ? "ggml's type " + std::to_string(type) : std::string(found->second);
 }
 
 class Reader {
@@ -230,7 +245,7 @@ Result<StoredTensor> Reader::readTensor()
     if (!dtype)
         return Error{
             ErrorCode::Unsupported,
-            "Tensor '" + tensor.name + "' of '" + m_file + "' is stored as ggml type " + std::to_string(*type)
+            "Tensor '" + tensor.name + "' of '" + m_file + "' is stored as " + ggmlName(*type)
                 + "; this version reads F32, F16, BF16, F64, Q8_0, Q4_0, Q4_K and Q6_K. Take another "
                   "quantisation of the model."};
     tensor.dtype = *dtype;

@@ -172,8 +172,9 @@ Result<TokenizerFile> Reader::pieces(bool isUnigram)
     vocabulary.byteFallback = std::any_of(m_pieces.begin(), m_pieces.end(),
                                           [](const auto& piece) { return piece.kind == Kind::Byte; });
     if (const auto* map = find<std::vector<double>>("precompiled_charsmap"))
-        for (const double byte : *map)
-            vocabulary.characterMap.push_back(static_cast<char>(static_cast<int>(byte) & 0xFF));
+        for (const double byte : *map) // signed or not; what is neither damages the map, which says so
+            vocabulary.characterMap.push_back(
+                byte >= -128 && byte <= 255 ? static_cast<char>(static_cast<int>(byte)) : '\0');
     if (flag("add_bos_token", !isUnigram))
         vocabulary.idBefore = token("bos_token_id");
     if (flag("add_eos_token", isUnigram))

@@ -1,5 +1,6 @@
 #include "core/io/npz.h"
 
+#include "core/io/inflate.h"
 #include "core/io/little_endian.h"
 #include "core/io/scattered.h"
 
@@ -72,32 +73,37 @@ std::optional<std::vector<std::int64_t>> shapeOf(std::string_view text)
 
 class Member {
 public:
-    Member(std::span<const std::byte> file, const ZipEntry& entry, std::string_view fileName)
-        : m_entry(entry)
-        , m_in(file.subspan(entry.begin, entry.storedSize))
+    /// \param bytes of the member, which begin at `begin` of wherever its numbers will be read from
+    Member(std::span<const std::byte> bytes, std::size_t begin, const ZipEntry& entry,
+           std::string_view fileName)
+        : m_in(bytes)
+        , m_begin(begin)
         , m_name(entry.name.substr(0, entry.name.size() - 4))
         , m_file(fileName)
     {
     }
 
     Result<StoredTensor> read();
+    bool isBigEndian() const { return m_isBigEndian; } ///< After read().
 
-private:
-    Result<std::string_view> header();
-    Result<Done> setSize(StoredTensor& tensor, bool isColumnMajor) const;
     Error corrupt(const std::string& what) const
     {
         return {ErrorCode::Corrupt,
                 "The array '" + m_name + "' of '" + m_file + "' is damaged: " + what + "."};
     }
+
+private:
+    Result<std::string_view> header();
+    Result<Done> setSize(StoredTensor& tensor, bool isColumnMajor) const;
     Error unsupported(const std::string& what) const
     {
         return {ErrorCode::Unsupported, "The array '" + m_name + "' of '" + m_file + "' " + what + "."};
     }
 
-    const ZipEntry& m_entry;
     LittleEndianReader m_in;
+    std::size_t m_begin;
     std::string m_name, m_file;
+    bool m_isBigEndian = false;
 };
 
 Result<std::string_view> Member::header()
@@ -142,10 +148,6 @@ Result<Done> Member::setSize(StoredTensor& tensor, bool isColumnMajor) const
 
 Result<StoredTensor> Member::read()
 {
-    if (m_entry.isDeflated)
-        return unsupported(
-            "is compressed, which cannot be read in place; save it with numpy.savez instead of "
-            "savez_compressed");
     const Result<std::string_view> text = header();
     if (!text)
         return text.error();
@@ -157,16 +159,53 @@ Result<StoredTensor> Member::read()
         return corrupt("its header does not say in which order its numbers are");
     if (!sizes)
         return corrupt("its header has no shape");
-    const std::optional<DType> dtype = description ? dtypeOf(*description) : std::nullopt;
+    m_isBigEndian = description && description->starts_with('>');
+    const std::string ordered = m_isBigEndian ? "<" + std::string(description->substr(1)) : "";
+    const std::optional<DType> dtype =
+        description ? dtypeOf(m_isBigEndian ? ordered : *description) : std::nullopt;
     if (!dtype)
-        return unsupported(
-            "holds '" + std::string(description.value_or("objects or records"))
-            + "', which this version does not read; save it as little-endian float32, for instance");
-    StoredTensor tensor{
-        .name = m_name, .dtype = *dtype, .shape = *sizes, .begin = m_entry.begin + m_in.position()};
+        return unsupported("holds '" + std::string(description.value_or("objects or records"))
+                           + "', which this version does not read; save it as float32, for instance");
+    StoredTensor tensor{.name = m_name, .dtype = *dtype, .shape = *sizes, .begin = m_begin + m_in.position()};
     if (const Result<Done> size = setSize(tensor, isColumnMajor); !size)
         return size.error();
     return tensor;
+}
+
+void swapBytes(std::span<std::byte> numbers, std::size_t width)
+{
+    for (std::size_t at = 0; at + width <= numbers.size(); at += width)
+        std::reverse(numbers.begin() + static_cast<std::ptrdiff_t>(at),
+                     numbers.begin() + static_cast<std::ptrdiff_t>(at + width));
+}
+
+/// All arrays one after another in memory, little endian.
+Result<NpzContent> unpackedArrays(std::span<const std::byte> file, std::span<const ZipEntry> entries,
+                                  std::string_view fileName)
+{
+    NpzContent content;
+    for (const ZipEntry& entry : entries) {
+        if (entry.name.ends_with("/"))
+            continue;
+        const std::span<const std::byte> stored = file.subspan(entry.begin, entry.storedSize);
+        const auto inflatedBytes = entry.isDeflated ? inflated(stored, entry.size) : std::nullopt;
+        const std::size_t begin = content.unpacked.size();
+        Member member(inflatedBytes ? std::span<const std::byte>(*inflatedBytes) : stored, begin, entry,
+                      fileName);
+        if (entry.isDeflated && !inflatedBytes)
+            return member.corrupt("it does not unpack to the " + std::to_string(entry.size)
+                                  + " bytes that the archive claims");
+        Result<StoredTensor> tensor = member.read();
+        if (!tensor)
+            return tensor.error();
+        const auto bytes = inflatedBytes ? std::span<const std::byte>(*inflatedBytes) : stored;
+        content.unpacked.insert(content.unpacked.end(), bytes.begin(), bytes.end());
+        if (member.isBigEndian())
+            swapBytes(std::span(content.unpacked).subspan(tensor->begin, tensor->byteCount),
+                      static_cast<std::size_t>(dtypeBits(tensor->dtype)) / 8);
+        content.tensors.push_back(std::move(tensor).value());
+    }
+    return content;
 }
 
 } // namespace
@@ -178,19 +217,24 @@ bool isNpz(std::span<const ZipEntry> entries)
     });
 }
 
-Result<std::vector<StoredTensor>> readNpz(std::span<const std::byte> file, std::span<const ZipEntry> entries,
-                                          std::string_view fileName)
+Result<NpzContent> readNpz(std::span<const std::byte> file, std::span<const ZipEntry> entries,
+                           std::string_view fileName)
 {
-    std::vector<StoredTensor> tensors;
+    if (std::any_of(entries.begin(), entries.end(), [](const ZipEntry& entry) { return entry.isDeflated; }))
+        return unpackedArrays(file, entries, fileName);
+    NpzContent content;
     for (const ZipEntry& entry : entries) {
         if (entry.name.ends_with("/"))
             continue;
-        Result<StoredTensor> tensor = Member(file, entry, fileName).read();
+        Member member(file.subspan(entry.begin, entry.storedSize), entry.begin, entry, fileName);
+        Result<StoredTensor> tensor = member.read();
         if (!tensor)
             return tensor.error();
-        tensors.push_back(std::move(tensor).value());
+        if (member.isBigEndian())
+            return unpackedArrays(file, entries, fileName);
+        content.tensors.push_back(std::move(tensor).value());
     }
-    return tensors;
+    return content;
 }
 
 } // namespace headwise

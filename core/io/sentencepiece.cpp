@@ -4,6 +4,7 @@
 #include "core/io/piece_vocabulary.h"
 #include "core/io/utf8.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>

@@ -2,6 +2,7 @@
 
 #include "core/io/block_formats.h"
 #include "core/io/file_kind.h"
+#include "core/io/foreign_weights.h"
 #include "core/io/gguf.h"
 #include "core/io/llama2c.h"
 #include "core/io/npz.h"
@@ -10,6 +11,8 @@
 #include "core/io/zip_directory.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace headwise {
 namespace {
@@ -35,9 +38,16 @@ Result<WeightFile> readZip(const MappedFile& file)
     const Result<std::vector<ZipEntry>> entries = readZipDirectory(file.bytes(), name);
     if (!entries)
         return entries.error();
-    Result<std::vector<StoredTensor>> tensors = isNpz(*entries)
-        ? readNpz(file.bytes(), *entries, name)
-        : readPytorchZip(file.bytes(), *entries, name);
+    if (isNpz(*entries)) {
+        Result<NpzContent> arrays = readNpz(file.bytes(), *entries, name);
+        if (!arrays)
+            return arrays.error();
+        NpzContent found = std::move(arrays).value();
+        return WeightFile{.tensors = std::move(found.tensors),
+                          .identity = firstMebibyte(file.bytes()),
+                          .unpacked = std::move(found.unpacked)};
+    }
+    Result<std::vector<StoredTensor>> tensors = readPytorchZip(file.bytes(), *entries, name);
     if (!tensors)
         return tensors.error();
     return WeightFile{.tensors = std::move(tensors).value(), .identity = firstMebibyte(file.bytes())};
@@ -49,6 +59,13 @@ Result<WeightFile> readGguf(const MappedFile& file)
     const Result<GgufHeader> header = readGgufHeader(file.bytes(), name);
     if (!header)
         return header.error();
+    const auto parts = header->metadata.find("split.count");
+    if (parts != header->metadata.end() && parts->second.index() == 0 && std::get<0>(parts->second) > 1)
+        return Error{
+            ErrorCode::Unsupported,
+            "File '" + name + "' is one of the " + std::to_string(std::get<0>(parts->second))
+                + " parts of a split GGUF model; put them together with llama.cpp's 'llama-gguf-split "
+                  "--merge' and open the result."};
     Result<GgufModel> model = huggingFaceModel(*header, name);
     if (!model)
         return model.error();
@@ -96,7 +113,9 @@ Result<OwnConfig> ownConfig(const std::filesystem::path& path)
     return OwnConfig{content->config, file.string()};
 }
 
-Result<WeightFile> readWeightFile(const MappedFile& file)
+namespace {
+
+Result<WeightFile> readByKind(const MappedFile& file)
 {
     switch (fileKind(file.bytes())) {
     case FileKind::Zip: return readZip(file);
@@ -104,6 +123,18 @@ Result<WeightFile> readWeightFile(const MappedFile& file)
     case FileKind::Llama2c: return readLlama2cFile(file);
     default: return readSafetensors(file); // which says what else it is
     }
+}
+
+} // namespace
+
+Result<WeightFile> readWeightFile(const MappedFile& file)
+{
+    Result<WeightFile> content = readByKind(file);
+    if (!content)
+        return content;
+    if (const std::optional<Error> foreign = foreignWeights(content->tensors, file.path().string()))
+        return *foreign;
+    return content;
 }
 
 } // namespace headwise

@@ -3,6 +3,7 @@
 #include "core/io/mapped_file.h"
 #include "core/io/safetensors.h"
 
+#include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -18,11 +19,13 @@ struct WeightFile {
         identity;            ///< What the checkpoint's digest is made of: a header, or the first MiB.
     std::string config = {}; ///< The text of a config.json, where the file brings its own (GGUF, llama2.c).
     std::vector<std::string> warnings = {};
+    std::vector<std::byte> unpacked =
+        {}; ///< Where it is not empty, the tensors' places are in it and not in the file.
 };
 
 /// Reads the directory of a file, whose format its first bytes decide and not its name; touches no weight.
 ///
-/// Errors: Corrupt; Unsupported with what to do (a format we do not read).
+/// Errors: Corrupt; Unsupported with what to do (a format we do not read, quantised weights, an adapter).
 Result<WeightFile> readWeightFile(const MappedFile& file);
 
 /// The config that the weights at a path bring with them, and the file it stands in; empty if they bring none.

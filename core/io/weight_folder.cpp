@@ -91,6 +91,13 @@ Error noWeights(const fs::path& folder, const std::vector<std::string>& names)
                 start
                     + "holds a LoRA adapter (adapter_config.json), not a model; merge it into its base model "
                       "and open that."};
+    if (std::any_of(names.begin(), names.end(),
+                    [](const std::string& n) { return n.starts_with("consolidated."); }))
+        return {ErrorCode::Unsupported,
+                start
+                    + "holds Meta's original distribution (consolidated.*), which this version does not "
+                      "read; open "
+                      "its Hugging Face conversion."};
     const auto other = std::find_if(names.begin(), names.end(), [](const std::string& name) {
         return isOtherFormat(name) && !isIgnored(name);
     });

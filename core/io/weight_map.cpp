@@ -161,6 +161,7 @@ Result<WeightMap> WeightMap::open(const fs::path& path)
             map.m_tensors.push_back(std::move(tensor));
         }
         map.m_files.push_back(std::move(mapped).value());
+        map.m_unpacked.push_back(std::move(content).value().unpacked);
     }
     std::sort(map.m_tensors.begin(), map.m_tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
         return std::tie(a.name, a.shard) < std::tie(b.name, b.shard);
@@ -203,7 +204,9 @@ const fs::path& WeightMap::fileOf(int tensor) const
 std::span<const std::byte> WeightMap::bytes(int tensor) const
 {
     const StoredTensor& stored = m_tensors[tensor];
-    return m_files[stored.shard].bytes().subspan(stored.begin, stored.byteCount);
+    const std::vector<std::byte>& unpacked = m_unpacked[stored.shard];
+    const std::span<const std::byte> all = unpacked.empty() ? m_files[stored.shard].bytes() : unpacked;
+    return all.subspan(stored.begin, stored.byteCount);
 }
 
 Result<Done> WeightMap::checkView(const TensorView& view) const

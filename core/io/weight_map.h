@@ -89,6 +89,7 @@ private:
     std::filesystem::path m_path;
     std::filesystem::path m_folder;
     std::vector<MappedFile> m_files;
+    std::vector<std::vector<std::byte>> m_unpacked; // [files], empty where the numbers are read from the file
     std::vector<StoredTensor> m_tensors;
     std::vector<std::string> m_warnings;
     std::string m_sha256;

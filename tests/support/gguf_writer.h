@@ -8,7 +8,7 @@
 
 namespace headwise::test {
 
-/// The metadata of a GGUF file of version 3, without tensors.
+/// A GGUF file of version 3: metadata, and at most one tensor, of zeros.
 class GgufWriter {
 public:
     GgufWriter& add(const std::string& key, const char* value) { return put(key, 8, text(value)); }
@@ -26,9 +26,21 @@ public:
             all += littleEndian(static_cast<std::uint32_t>(value), 4);
         return put(key, 9, all);
     }
+    GgufWriter& add(const std::string& key, std::uint32_t value)
+    {
+        return put(key, 4, littleEndian(value, 4));
+    }
+    GgufWriter& addTensor(const std::string& name, std::uint32_t type, std::uint64_t elements)
+    {
+        m_tensor = text(name) + littleEndian(1, 4) + littleEndian(elements, 8) + littleEndian(type, 4)
+            + littleEndian(0, 8);
+        return *this;
+    }
     std::string bytes() const
     {
-        return "GGUF" + littleEndian(3, 4) + littleEndian(0, 8) + littleEndian(m_count, 8) + m_keys;
+        const std::string head = "GGUF" + littleEndian(3, 4) + littleEndian(m_tensor.empty() ? 0 : 1, 8)
+            + littleEndian(m_count, 8) + m_keys + m_tensor;
+        return head + (m_tensor.empty() ? std::string() : std::string(4096, '\0'));
     }
 
 private:
@@ -40,7 +52,7 @@ private:
         return *this;
     }
 
-    std::string m_keys;
+    std::string m_keys, m_tensor;
     std::uint64_t m_count = 0;
 };
 
