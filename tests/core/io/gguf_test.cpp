@@ -183,9 +183,8 @@ private slots:
             corrupt, "more tensors or keys");
         row("many keys", "GGUF" + littleEndian(3, 4) + std::string(8, '\0') + std::string(108, '\x7f'),
             corrupt, "more tensors or keys");
-        row("other quantisation", one({256}, 10, 0), refused,
-            "Tensor 'w' of 'm.gguf' is stored as ggml type 10");
-        row("unknown type", one({4}, 99, 0), refused, "ggml type 99");
+        row("other quantisation", one({256}, 10, 0), refused, "Tensor 'w' of 'm.gguf' is stored as Q2_K");
+        row("unknown type", one({4}, 99, 0), refused, "ggml's type 99");
         row("no whole block", one({31}, 8, 0), corrupt, "no whole blocks of 32");
         row("rank 0 in blocks", one({}, 8, 0), corrupt, "no whole blocks");
         row("rank 5", one({1, 1, 1, 1, 1}, 0, 0), corrupt, "rank above 4");
