@@ -111,6 +111,44 @@ bool isReadableFloat(DType dtype)
     }
 }
 
+bool isReadableInteger(DType dtype)
+{
+    switch (dtype) {
+    case DType::Bool:
+    case DType::U8:
+    case DType::I8:
+    case DType::I16:
+    case DType::U16:
+    case DType::I32:
+    case DType::U32:
+    case DType::I64:
+    case DType::U64: return true;
+    default: return false;
+    }
+}
+
+namespace {
+
+template <typename Scalar>
+void readIntegers(const StoredRectangle& stored, Scalar* out)
+{
+    switch (stored.dtype) {
+    case DType::Bool:
+        return copyTiles<1>(stored, out, [](const std::byte* from) { return *from == std::byte{} ? 0 : 1; });
+    case DType::U8: return copyTiles<1>(stored, out, load<std::uint8_t>);
+    case DType::I8: return copyTiles<1>(stored, out, load<std::int8_t>);
+    case DType::I16: return copyTiles<2>(stored, out, load<std::int16_t>);
+    case DType::U16: return copyTiles<2>(stored, out, load<std::uint16_t>);
+    case DType::I32: return copyTiles<4>(stored, out, load<std::int32_t>);
+    case DType::U32: return copyTiles<4>(stored, out, load<std::uint32_t>);
+    case DType::I64: return copyTiles<8>(stored, out, load<std::int64_t>);
+    case DType::U64: return copyTiles<8>(stored, out, load<std::uint64_t>);
+    default: assert(false); // isReadableInteger was not asked
+    }
+}
+
+} // namespace
+
 template <typename Scalar>
 void readRectangle(const StoredRectangle& stored, Scalar* out)
 {
@@ -134,7 +172,7 @@ void readRectangle(const StoredRectangle& stored, Scalar* out)
         return copyTiles<1>(stored, out, [table = e5m2Table()](const std::byte* from) {
             return table[std::to_integer<std::size_t>(*from)];
         });
-    default: assert(false); // isReadableFloat was not asked
+    default: readIntegers(stored, out);
     }
 }
 

@@ -275,17 +275,41 @@ void WeightMap::read(const TensorView& view, Matrix<Scalar>& out) const
     } else {
         readScatteredView(tensor, bytes(view.tensor).data(), view, out);
     }
-    const MappedFile& file = m_files[m_tensors[view.tensor].shard];
-    if (file.isIntact())
-        return;
     // Zeros in place of what is gone would pass for weights; nobody computes with NaN unnoticed.
-    out.setConstant(std::numeric_limits<Scalar>::quiet_NaN());
-    logger().warn("File '{}' was shortened or became unreadable while it was open; tensor '{}' reads as NaN.",
-                  file.path().string(), tensor.name);
+    if (!isIntact(view.tensor))
+        out.setConstant(std::numeric_limits<Scalar>::quiet_NaN());
 }
 
 template void WeightMap::read(const TensorView&, Matrix<float>&) const;
 template void WeightMap::read(const TensorView&, Matrix<double>&) const;
+
+bool WeightMap::isIntact(int tensor) const
+{
+    const MappedFile& file = m_files[m_tensors[tensor].shard];
+    if (file.isIntact())
+        return true;
+    logger().warn("File '{}' was shortened or became unreadable while it was open; tensor '{}' reads as NaN.",
+                  file.path().string(), m_tensors[tensor].name);
+    return false;
+}
+
+bool WeightMap::holdsNumbers(int tensor) const
+{
+    return isReadable(m_tensors[tensor].dtype) || isReadableInteger(m_tensors[tensor].dtype);
+}
+
+template <typename Scalar>
+void WeightMap::readNumbers(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const
+{
+    const StoredTensor& stored = m_tensors[tensor];
+    assert(holdsNumbers(tensor) && first >= 0 && count >= 0 && first + count <= elementCount(stored));
+    readScattered(stored, bytes(tensor).data(), first, count, out);
+    if (!isIntact(tensor))
+        std::fill_n(out, count, std::numeric_limits<Scalar>::quiet_NaN());
+}
+
+template void WeightMap::readNumbers(int, std::int64_t, std::int64_t, float*) const;
+template void WeightMap::readNumbers(int, std::int64_t, std::int64_t, double*) const;
 
 NonFinite WeightMap::nonFinite(int tensor) const
 {

@@ -80,6 +80,17 @@ public:
     template <typename Scalar>
     void read(const TensorView& view, Matrix<Scalar>& out) const;
 
+    /// Whether readNumbers() can decode the tensor: every float that read() takes, and integers and truth values too.
+    bool holdsNumbers(int tensor) const;
+
+    /// The numbers [first, first + count) of a tensor in row-major order, whatever its axes; holdsNumbers() must hold.
+    /// All NaN, and a line in the log, once another program shortened the file.
+    template <typename Scalar>
+    void readNumbers(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const;
+
+    /// False, and a line in the log, if the tensor's file lost bytes since it was opened.
+    bool isIntact(int tensor) const;
+
     /// Counts NaN and infinity in a tensor; none in one that holds no floating-point numbers. Cost: reads all of it.
     NonFinite nonFinite(int tensor) const;
 

@@ -1,5 +1,7 @@
 #include "core/session/table_file.h"
 
+#include "core/io/npy.h"
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -255,18 +257,7 @@ std::string npyBytes(const std::vector<std::size_t>& shape, const ResultArray::V
     static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
     return std::visit(
         [&]<typename T>(const std::vector<T>& numbers) {
-            std::string sizes;
-            for (const std::size_t size : shape)
-                sizes += std::to_string(size) + ", ";
-            std::string header = "{'descr': '" + std::string(npyType<T>())
-                + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
-            // magic (6), version (2) and length (2) precede; the numbers begin at a multiple of 64
-            header.append(63 - (10 + header.size()) % 64, ' ');
-            header += '\n';
-            std::string bytes = "\x93NUMPY";
-            bytes +=
-                {'\1', '\0', static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
-            bytes += header;
+            std::string bytes = npyHeader(npyType<T>(), {shape.begin(), shape.end()});
             bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T));
             return bytes;
         },

@@ -1,0 +1,123 @@
+#include "core/io/npy.h"
+
+#include "core/io/file_write.h"
+#include "core/io/scattered.h"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+
+namespace headwise {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
+
+constexpr std::int64_t blockNumbers = 1 << 16;
+
+/// Reads as `From`, whose numbers `Carrier` holds exactly, and writes as `To`.
+template <typename To, typename Carrier>
+Result<Done> writeAs(FileWriter& writer, const WeightMap& file, int tensor, DType from, const Task& task)
+{
+    StoredTensor stored = file.tensors()[static_cast<std::size_t>(tensor)];
+    stored.dtype = from;
+    const std::int64_t count = elementCount(stored);
+    std::vector<Carrier> numbers(static_cast<std::size_t>(std::min(count, blockNumbers)));
+    std::vector<To> written(numbers.size());
+    for (std::int64_t first = 0; first < count; first += blockNumbers) {
+        if (task.cancelled())
+            return stopped();
+        const std::int64_t some = std::min(blockNumbers, count - first);
+        readScattered(stored, file.bytes(tensor).data(), first, some, numbers.data());
+        if (!file.isIntact(tensor))
+            return Error{ErrorCode::Io,
+                         "File '" + file.fileOf(tensor).string()
+                             + "' was shortened while it was read; open it again."};
+        std::transform(numbers.begin(), numbers.begin() + some, written.begin(),
+                       [](Carrier number) { return static_cast<To>(number); });
+        const auto bytes = std::as_bytes(std::span(written.data(), static_cast<std::size_t>(some)));
+        if (Result<Done> result = writer.write(bytes); !result)
+            return result;
+        task.report(static_cast<int>(first / blockNumbers + 1),
+                    static_cast<int>((count + blockNumbers - 1) / blockNumbers), "blocks");
+    }
+    return Done{};
+}
+
+/// The bits of 8-byte numbers travel as doubles and those of 4-byte ones as floats, whatever they mean: nothing is
+/// computed with them. Those of 2 bytes and 1 byte travel as the unsigned integers they are.
+Result<Done> writeNumbers(FileWriter& writer, const WeightMap& file, int tensor, const Task& task)
+{
+    const DType dtype = file.tensors()[static_cast<std::size_t>(tensor)].dtype;
+    switch (dtype) {
+    case DType::F64:
+    case DType::I64:
+    case DType::U64: return writeAs<double, double>(writer, file, tensor, DType::F64, task);
+    case DType::F32:
+    case DType::I32:
+    case DType::U32: return writeAs<float, float>(writer, file, tensor, DType::F32, task);
+    case DType::F16:
+    case DType::I16:
+    case DType::U16: return writeAs<std::uint16_t, float>(writer, file, tensor, DType::U16, task);
+    case DType::I8:
+    case DType::U8: return writeAs<std::uint8_t, float>(writer, file, tensor, DType::U8, task);
+    case DType::Bool: return writeAs<std::uint8_t, float>(writer, file, tensor, DType::Bool, task);
+    default: return writeAs<float, float>(writer, file, tensor, dtype, task);
+    }
+}
+
+} // namespace
+
+std::string npyHeader(std::string_view type, const std::vector<std::int64_t>& shape)
+{
+    // Python's tuples: (), (3,), (2, 3).
+    std::string sizes;
+    for (const std::int64_t size : shape)
+        sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+    if (shape.size() == 1)
+        sizes += ',';
+    std::string header =
+        "{'descr': '" + std::string(type) + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
+    // magic (6), version (2) and length (2) precede
+    header.append(63 - (10 + header.size()) % 64, ' ');
+    header += '\n';
+    std::string bytes = "\x93NUMPY";
+    bytes += {'\1', '\0', static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
+    return bytes + header;
+}
+
+std::string_view npyTypeOf(DType dtype)
+{
+    switch (dtype) {
+    case DType::F64: return "<f8";
+    case DType::F32: return "<f4";
+    case DType::F16: return "<f2";
+    case DType::I64: return "<i8";
+    case DType::U64: return "<u8";
+    case DType::I32: return "<i4";
+    case DType::U32: return "<u4";
+    case DType::I16: return "<i2";
+    case DType::U16: return "<u2";
+    case DType::I8: return "|i1";
+    case DType::U8: return "|u1";
+    case DType::Bool: return "|b1";
+    default: return "<f4";
+    }
+}
+
+Result<Done> writeNpy(const WeightMap& file, int tensor, const std::filesystem::path& path, const Task& task)
+{
+    const StoredTensor& stored = file.tensors()[static_cast<std::size_t>(tensor)];
+    if (!file.holdsNumbers(tensor))
+        return Error{ErrorCode::Unsupported,
+                     "Tensor '" + stored.name + "' in '" + file.fileOf(tensor).string() + "' is stored as "
+                         + std::string(dtypeName(stored.dtype))
+                         + ", whose numbers this version does not decode."};
+    return replaceFile(path, [&](FileWriter& writer) -> Result<Done> {
+        const std::string header = npyHeader(npyTypeOf(stored.dtype), stored.shape);
+        if (Result<Done> written = writer.write(std::as_bytes(std::span(header))); !written)
+            return written;
+        return writeNumbers(writer, file, tensor, task);
+    });
+}
+
+} // namespace headwise
