@@ -30,7 +30,7 @@ QString keysText()
         "<tr><td>Ctrl+L, Ctrl+F</td><td>go to a head; find a token</td></tr>"
         "<tr><td>Ctrl+arrows</td><td>next and previous head and layer; plain arrows in the grid</td></tr>"
         "<tr><td>Alt+Left, Alt+Right</td><td>back and forward through the heads</td></tr>"
-        "<tr><td>Alt+1 … Alt+8</td><td>the pages</td></tr>"
+        "<tr><td>Alt+1 … Alt+9</td><td>the pages</td></tr>"
         "<tr><td>Ctrl+D</td><td>bookmark this head</td></tr>"
         "<tr><td>wheel, drag, double click</td><td>zoom, move, show everything; Ctrl+wheel columns, "
         "Shift+wheel "
@@ -39,18 +39,25 @@ QString keysText()
 
 QString conventionsText()
 {
-    return MainWindow::tr("<h3>What is shown</h3>"
-                          "<p>QK = W_Q W_Kᵀ: rows are queries, columns keys. OV = W_V W_O: rows are the "
-                          "source, columns the output. "
-                          "The full circuits stand between tokens: E W_Q W_Kᵀ Eᵀ and E W_V W_O W_U. Neither "
-                          "the attention scale nor "
-                          "a bias is in them. With rotary positions QK is the one of offset Δ = 0.</p>"
-                          "<p>Processed weights have norms and value biases folded and writing weights and "
-                          "unembedding centred, as far "
-                          "as the model's function stays the same; raw weights are as the file has them. E "
-                          "is what stands on the "
-                          "token side: the embedding, the embedding after layer 0's MLP, that MLP alone, or "
-                          "the unembedding.</p>");
+    return MainWindow::tr(
+        "<h3>What is shown</h3>"
+        "<p>QK = W_Q W_Kᵀ: rows are queries, columns keys. OV = W_V W_O: rows are the "
+        "source, columns the output. "
+        "The full circuits stand between tokens: E W_Q W_Kᵀ Eᵀ and E W_V W_O W_U. Neither "
+        "the attention scale nor "
+        "a bias is in them. With rotary positions QK is the one of offset Δ = 0.</p>"
+        "<p>Processed weights have norms and value biases folded and writing weights and "
+        "unembedding centred, as far "
+        "as the model's function stays the same; raw weights are as the file has them. E "
+        "is what stands on the "
+        "token side: the embedding, the embedding after layer 0's MLP, that MLP alone, or "
+        "the unembedding.</p>"
+        "<p>The Tensors page shows the file itself: every tensor as stored, whatever the processing. Mean "
+        "and standard deviation (divisor: the count) are over the finite numbers; histograms have 64 equal "
+        "bins from the smallest to the largest. In a picture of a big matrix each cell is the entry of "
+        "largest magnitude of those it stands for. The badges at the right over the pages name what stands "
+        "beside the bare products of this head: rotary positions, QK-norm, soft caps, windows, ALiBi; the "
+        "Model page has the sentences, and what loading used, ignored and found.</p>");
 }
 
 QString analysesText()

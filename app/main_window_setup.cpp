@@ -12,6 +12,7 @@
 #include "ui/pages/position_page.h"
 #include "ui/pages/prompt_page.h"
 #include "ui/pages/spectrum_page.h"
+#include "ui/pages/tensors_page.h"
 #include "ui/pages/tokens_page.h"
 #include "ui/text.h"
 #include "ui/views/job_bar.h"
@@ -65,6 +66,7 @@ void MainWindow::createPages()
     addPage(new PositionPage(m_workspace, this), QStringLiteral("position"), tr("Position"));
     addPage(new CompositionPage(m_workspace, this), QStringLiteral("composition"), tr("Composition"));
     addPage(new PromptPage(m_workspace, this), QStringLiteral("prompt"), tr("Prompt"));
+    addPage(new TensorsPage(m_workspace, this), QStringLiteral("tensors"), tr("Tensors"));
     addPage(new CardPage(m_workspace, this), QStringLiteral("model"), tr("Model"));
     connect(overview, &OverviewPage::pageRequested, this, &MainWindow::showPage);
     connectPage(m_heads);

@@ -51,8 +51,12 @@ public:
     std::shared_ptr<const Circuits> circuits() const
     {
         return m_circuits;
-    }                                                                    ///< Null without the model's files.
-    std::shared_ptr<const TokenSide> tokens() const { return m_tokens; } ///< Null until computed.
+    } ///< Null without the model's files.
+    std::shared_ptr<const ModelWeights> weights() const
+    {
+        return m_weights;
+    } ///< As stored; null without the files.
+    std::shared_ptr<const TokenSide> tokens() const { return m_tokens; }       ///< Null until computed.
     std::shared_ptr<const Tokenizer> tokenizer() const { return m_tokenizer; } ///< Null without one.
     std::shared_ptr<const ResultSet> results() const { return m_results; }     ///< Never null.
     QString sessionView() const { return m_sessionView; } ///< The saved window state, empty if none.

@@ -1,3 +1,4 @@
+#include "app/commands/info_tensors.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "core/model/merges.h"
@@ -31,7 +32,16 @@ constexpr std::string_view footer =
     "tokens under the causal mask.\n"
     "\n"
     "parameters: total counts everything with vectors and W_pos; embedding = W_E + W_U (once if tied).\n"
-    "A folder with config.json alone is enough for everything but --tensors.";
+    "A folder with config.json alone is enough for everything but --tensors, which reads every number of "
+    "the\n"
+    "file and prints for each tensor its name as stored, dtype, shape, bytes, smallest and largest number, "
+    "mean,\n"
+    "standard deviation (divisor: the count; all four over the finite numbers) and how many are NaN or "
+    "infinite;\n"
+    "with --json also how many are zero and a histogram of 64 equal bins from min to max, and the norms' "
+    "factors.\n"
+    "Without it only the files' headers are read, and the matrices whose condition numbers the merges need.\n"
+    "load_report: which tensors are used or ignored and why, and what the config says against the tensors.";
 
 struct Options {
     std::shared_ptr<ModelArguments> model;
@@ -150,15 +160,7 @@ ordered_json mergesJson(const std::array<Merge, 3>& merges)
     return list;
 }
 
-ordered_json tensorsJson(const WeightMap& file)
-{
-    ordered_json list = ordered_json::array();
-    for (const StoredTensor& tensor : file.tensors())
-        list.push_back({{"name", tensor.name}, {"dtype", dtypeName(tensor.dtype)}, {"shape", tensor.shape}});
-    return list;
-}
-
-ordered_json jsonOf(const Answer& answer, bool tensors)
+ordered_json jsonOf(const Answer& answer)
 {
     const ModelConfig& c = answer.config;
     ordered_json json{{"name", c.name},
@@ -183,8 +185,9 @@ ordered_json jsonOf(const Answer& answer, bool tensors)
                      {"per_sequence", countJson(answer.flops.perSequence)}};
     json["warnings"] = answer.warnings;
     json["merges"] = mergesJson(answer.merges);
-    if (tensors)
-        json["tensors"] = tensorsJson(answer.weights->file());
+    json["circuit_notes"] = circuitNotes(c);
+    if (answer.weights)
+        json["load_report"] = reportJson(*answer.weights);
     return json;
 }
 
@@ -283,22 +286,17 @@ void printCard(const Answer& answer)
     printMerges(answer.merges);
     if (!answer.weights)
         std::cout << "\nThere are no weights here; everything above follows from the config.\n";
+    const std::vector<std::string> notes = circuitNotes(answer.config);
+    if (!notes.empty())
+        std::cout << "\nWhat a circuit leaves out\n";
+    for (const std::string& note : notes)
+        std::cout << "  " << note << '\n';
+    if (answer.weights)
+        printReport(*answer.weights);
     if (!answer.warnings.empty())
         std::cout << "\nWarnings\n";
     for (const std::string& warning : answer.warnings)
         std::cout << "  " << warning << '\n';
-}
-
-void printTensors(const WeightMap& file)
-{
-    std::cout << "\nTensors\n";
-    for (const StoredTensor& tensor : file.tensors()) {
-        std::string shape;
-        for (const auto size : tensor.shape)
-            shape += (shape.empty() ? "" : ", ") + std::to_string(size);
-        std::cout << "  " << std::left << std::setw(6) << dtypeName(tensor.dtype) << std::setw(20)
-                  << "[" + shape + "]" << ' ' << tensor.name << '\n';
-    }
 }
 
 Result<int> info(const Options& options, const Task& task)
@@ -313,13 +311,30 @@ Result<int> info(const Options& options, const Task& task)
         return Error{ErrorCode::NotFound,
                      "There are no weights in '" + source->path.string()
                          + "', so there are no tensors to list."};
+    StatisticsOfAll statistics;
+    std::vector<NormFactors> norms;
+    if (options.tensors) {
+        Result<StatisticsOfAll> all =
+            statisticsOfAll(answer->weights->file(), options.json ? histogramBins : 0, task);
+        if (!all)
+            return all.error();
+        statistics = *std::move(all);
+        norms = normFactors(*answer->weights);
+    }
     if (options.json) {
-        printJson(jsonOf(*answer, options.tensors));
+        ordered_json json = jsonOf(*answer);
+        if (options.tensors) {
+            json["tensors"] = tensorsJson(*answer->weights, statistics);
+            json["norm_factors"] = normsJson(norms);
+        }
+        printJson(json);
         return 0;
     }
     printCard(*answer);
-    if (options.tensors)
-        printTensors(answer->weights->file());
+    if (options.tensors) {
+        printNorms(norms);
+        printTensors(*answer->weights, statistics);
+    }
     return 0;
 }
 
@@ -331,7 +346,8 @@ void addInfoCommand(CLI::App& root, CommandContext& context)
         "info", "Prints a model's config, parameters by part, forward-pass cost, merge savings and warnings");
     auto options = std::make_shared<Options>();
     options->model = addModelArguments(*command);
-    command->add_flag("--tensors", options->tensors, "Lists the tensors of the file too: dtype, shape, name");
+    command->add_flag("--tensors", options->tensors,
+                      "Lists the tensors of the file too, with their statistics");
     command->add_flag("--json", options->json, "Prints one JSON object instead of a card");
     command->footer(std::string(footer));
     command->callback(

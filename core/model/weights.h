@@ -89,6 +89,9 @@ public:
 
     bool has(TensorKind kind, int layer = 0, int head = 0) const;
 
+    /// Every canonical tensor there is and the rectangle it is read from, by kind, layer and head.
+    const std::map<std::tuple<TensorKind, int, int>, TensorView>& views() const { return m_views; }
+
     /// Numbers in all canonical tensors; a tied W_U is not counted again.
     std::int64_t parameterCount() const;
 

@@ -10,10 +10,15 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <vector>
 
 using namespace headwise;
@@ -72,6 +77,22 @@ void writeLargeLlama(const std::filesystem::path& folder)
     }
 }
 
+/// The F32 numbers of one tensor, straight from the bytes of model.safetensors.
+std::vector<double> storedNumbers(const QString& folder, const char* name)
+{
+    QFile file(folder + "/model.safetensors");
+    if (!file.open(QIODevice::ReadOnly))
+        return {};
+    const QByteArray bytes = file.readAll();
+    std::uint64_t length = 0;
+    std::memcpy(&length, bytes.constData(), sizeof length);
+    const json header = json::parse(bytes.mid(8, static_cast<qsizetype>(length)).toStdString());
+    const auto span = header[name]["data_offsets"].get<std::array<std::size_t, 2>>();
+    std::vector<float> numbers((span[1] - span[0]) / sizeof(float));
+    std::memcpy(numbers.data(), bytes.constData() + 8 + length + span[0], span[1] - span[0]);
+    return {numbers.begin(), numbers.end()};
+}
+
 } // namespace
 
 class InfoTest : public QObject {
@@ -92,6 +113,8 @@ private slots:
         json merges = info.at("merges");
         json rest = info;
         rest.erase("merges");
+        rest.erase("load_report");
+        rest.erase("circuit_notes");
         QCOMPARE(QByteArray::fromStdString(rest.dump()), QByteArray::fromStdString(expected.dump()));
         QCOMPARE(merges.size(), std::size_t{3});
         const int total = 32768 + 5 * (8192 + 4096 + 33024), removed = 5 * 2 * 64 * 64;
@@ -151,8 +174,10 @@ private slots:
         const QString folder = parent.filePath(QDir(model).dirName());
         QVERIFY(QDir().mkpath(folder) && QFile::copy(model + "/config.json", folder + "/config.json"));
         // Everything but the condition numbers follows from the config, the count of all parameters too.
-        QCOMPARE(QByteArray::fromStdString(infoOf(folder).dump()),
-                 QByteArray::fromStdString(infoOf(model).dump()));
+        json whole = infoOf(model);
+        QVERIFY(whole.contains("load_report"));
+        whole.erase("load_report");
+        QCOMPARE(QByteArray::fromStdString(infoOf(folder).dump()), QByteArray::fromStdString(whole.dump()));
         const test::CommandRun tensors = run({"info", folder, "--tensors"});
         QCOMPARE(tensors.exitCode, 3);
         QVERIFY(tensors.err.contains("no weights"));
@@ -163,14 +188,69 @@ private slots:
         const json info =
             json::parse(run({"info", "--json", "--tensors", HEADWISE_DEMO_MODEL}).out.toStdString());
         QCOMPARE(info["tensors"].size(), std::size_t{26});
-        bool found = false;
-        for (const json& tensor : info["tensors"])
-            found |= tensor
-                == json::parse(R"({"name": "blocks.1.attn.W_Q", "dtype": "F32", "shape": [8, 256, 32]})");
-        QVERIFY(found);
+        const auto found =
+            std::find_if(info["tensors"].begin(), info["tensors"].end(),
+                         [](const json& tensor) { return tensor["name"] == "blocks.1.attn.W_Q"; });
+        QVERIFY(found != info["tensors"].end());
+        json tensor = *found;
+        const std::vector<double> numbers = storedNumbers(HEADWISE_DEMO_MODEL, "blocks.1.attn.W_Q");
+        QCOMPARE(numbers.size(), std::size_t{8 * 256 * 32});
+        double sum = 0, squares = 0;
+        for (const double x : numbers)
+            sum += x;
+        const double mean = sum / static_cast<double>(numbers.size());
+        for (const double x : numbers)
+            squares += (x - mean) * (x - mean);
+        QCOMPARE(tensor["min"].get<double>(), *std::min_element(numbers.begin(), numbers.end()));
+        QCOMPARE(tensor["max"].get<double>(), *std::max_element(numbers.begin(), numbers.end()));
+        QVERIFY(std::abs(tensor["mean"].get<double>() - mean) < 1e-15);
+        QCOMPARE(tensor["std"].get<double>(), std::sqrt(squares / static_cast<double>(numbers.size())));
+        QVERIFY(tensor["histogram"]["low"] == tensor["min"] && tensor["histogram"]["high"] == tensor["max"]);
+        const auto counts = tensor["histogram"]["counts"].get<std::vector<std::int64_t>>();
+        QCOMPARE(counts.size(), std::size_t{64});
+        QCOMPARE(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), std::int64_t{8 * 256 * 32});
+        for (const char* key : {"min", "max", "mean", "std", "histogram"})
+            tensor.erase(key);
+        QCOMPARE(QByteArray::fromStdString(tensor.dump()),
+                 QByteArray::fromStdString(
+                     json::parse(R"({"name": "blocks.1.attn.W_Q", "dtype": "F32", "shape": [8, 256, 32],
+                                     "bytes": 262144, "file": "model.safetensors", "used_as": "W_Q of layer 1",
+                                     "nan": 0, "inf": 0, "zeros": 0})")
+                         .dump()));
         const QByteArray card = run({"info", HEADWISE_DEMO_MODEL, "--tensors"}).out;
         QVERIFY(card.contains("[8, 256, 32]") && card.contains("blocks.1.attn.W_Q"));
         QVERIFY(card.contains("1 611 264") && card.contains("attention only"));
+        for (const QByteArray& line : card.mid(card.indexOf("\nTensors")).split('\n'))
+            QVERIFY2(line.size() <= 80, line);
+    }
+
+    void listsTheSameTensorsOfAShardedModel()
+    {
+        const auto tensors = [this](const char* model) {
+            json list = json::parse(run({"info", "--json", "--tensors", model}).out.toStdString())["tensors"];
+            for (json& tensor : list)
+                tensor.erase("file");
+            return QByteArray::fromStdString(list.dump());
+        };
+        const QByteArray whole = tensors(HEADWISE_TEST_DATA "/models/stories260k");
+        QVERIFY(whole.contains("histogram"));
+        QCOMPARE(tensors(HEADWISE_TEST_DATA "/models/stories260k-sharded"), whole);
+    }
+
+    void tellsWhatWasUsedAndHowTheNormsAct()
+    {
+        const json info = json::parse(
+            run({"info", "--json", "--tensors", HEADWISE_TEST_DATA "/models/stories260k"}).out.toStdString());
+        const json& report = info["load_report"];
+        QVERIFY(report["tensors_used"] == json(info["tensors"].size()));
+        QVERIFY(report["ignored"].empty());
+        QVERIFY(report["embeddings"] == json("Tied: W_E and W_U are both 'model.embed_tokens.weight'."));
+        for (const json& check : report["config_against_tensors"])
+            QVERIFY2(check["agrees"] == json(true), check.dump().c_str());
+        QVERIFY(info["norm_factors"].size() == 3 && info["norm_factors"][0]["count"] == json(5));
+        const QByteArray card = run({"info", "--tensors", HEADWISE_TEST_DATA "/models/stories260k"}).out;
+        QVERIFY(card.contains("key/value heads") && card.contains("4 = 4 of W_K in a layer"));
+        QVERIFY(card.contains("5 × RMS, times w"));
     }
 
     void endsWithThreeAndOneSentenceOnBadInput_data()

@@ -37,13 +37,13 @@ inline std::optional<NumpyFile> readNumpyFile(const QByteArray& bytes)
     const int start = 10 + length;
     if (start % 64 != 0 || bytes.size() < start || bytes[start - 1] != '\n')
         return std::nullopt;
-    static const QRegularExpression line(
-        R"(^\{'descr': '([<|][a-z][0-9]+)', 'fortran_order': False, 'shape': \((|\d+,|\d+(?:, \d+)+)\), \} *\n$)");
+    static const QRegularExpression line(QString::fromLatin1(
+        R"(^\{'descr': '([<|][a-z][0-9]+)', 'fortran_order': False, 'shape': \((|\d+,|\d+(?:, \d+)+)\), \} *\n$)"));
     const auto match = line.match(QString::fromLatin1(bytes.mid(10, length)));
     if (!match.hasMatch())
         return std::nullopt;
     NumpyFile file{match.captured(1), {}, bytes.mid(start)};
-    for (const QString& size : match.captured(2).split(',', Qt::SkipEmptyParts))
+    for (const QString& size : match.captured(2).split(u',', Qt::SkipEmptyParts))
         file.shape << size.trimmed().toLongLong();
     return file;
 }

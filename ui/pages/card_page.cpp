@@ -14,32 +14,43 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_title(new QLabel(this))
     , m_rows(new QFormLayout)
+    , m_notes(new QLabel(this))
+    , m_report(new QFormLayout)
+    , m_norms(new QFormLayout)
     , m_processing(new QLabel(this))
     , m_warnings(new QLabel(this))
 {
     makeHeading(m_title);
-    m_processing->setWordWrap(true);
-    m_processing->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_warnings->setWordWrap(true);
-    m_warnings->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_rows->setHorizontalSpacing(24);
-    m_rows->setVerticalSpacing(6);
-    auto* processingHeading = new QLabel(tr("Processing"), this);
-    makeHeading(processingHeading);
-    auto* warningsHeading = new QLabel(tr("Notes on this model"), this);
-    makeHeading(warningsHeading);
+    for (QLabel* label : {m_notes, m_processing, m_warnings}) {
+        label->setWordWrap(true);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    }
+    for (QFormLayout* rows : {m_rows, m_report, m_norms}) {
+        rows->setHorizontalSpacing(24);
+        rows->setVerticalSpacing(6);
+    }
     auto* content = new QWidget;
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(16, 16, 16, 16);
     layout->setSpacing(8);
+    const auto addHeading = [&](const QString& words) {
+        auto* heading = new QLabel(words, content);
+        makeHeading(heading);
+        layout->addSpacing(16);
+        layout->addWidget(heading);
+    };
     layout->addWidget(m_title);
     layout->addLayout(m_rows);
-    layout->addSpacing(16);
-    layout->addWidget(processingHeading);
+    addHeading(tr("Processing"));
     layout->addWidget(m_processing);
-    layout->addSpacing(16);
-    layout->addWidget(warningsHeading);
+    addHeading(tr("What a circuit leaves out"));
+    layout->addWidget(m_notes);
+    addHeading(tr("Notes on this model"));
     layout->addWidget(m_warnings);
+    addHeading(tr("What loading found"));
+    layout->addLayout(m_report);
+    addHeading(tr("Norm weights as they act"));
+    layout->addLayout(m_norms);
     layout->addStretch();
     auto* scroll = new QScrollArea(this);
     scroll->setWidget(content);
@@ -53,14 +64,14 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::resultsChanged, this, &CardPage::refresh);
 }
 
-void CardPage::addRow(const QString& name, const QString& value)
+void CardPage::addRow(QFormLayout* rows, const QString& name, const QString& value)
 {
     auto* label = new QLabel(name, this);
     makeSecondary(label);
     auto* field = new QLabel(value, this);
     field->setTextInteractionFlags(Qt::TextSelectableByMouse);
     field->setWordWrap(true);
-    m_rows->addRow(label, field);
+    rows->addRow(label, field);
 }
 
 void CardPage::refresh()
@@ -71,23 +82,84 @@ void CardPage::refresh()
         return;
     const ModelCard& card = workspace()->card();
     m_title->setText(text(card.name));
-    addRow(tr("Architecture"), text(card.architecture));
-    addRow(tr("Layers × heads"), QStringLiteral("%1 × %2").arg(card.nLayers).arg(card.nHeads));
+    addRow(m_rows, tr("Architecture"), text(card.architecture));
+    addRow(m_rows, tr("Layers × heads"), QStringLiteral("%1 × %2").arg(card.nLayers).arg(card.nHeads));
     if (card.nKvHeads != card.nHeads)
-        addRow(tr("Key/value heads"),
+        addRow(m_rows, tr("Key/value heads"),
                tr("%1, each read by %2 query heads").arg(card.nKvHeads).arg(card.nHeads / card.nKvHeads));
-    addRow(tr("d_model, d_head"), QStringLiteral("%1, %2").arg(count(card.dModel), count(card.dHead)));
-    addRow(tr("d_mlp"), card.dMlp > 0 ? count(card.dMlp) : tr("none: attention only"));
-    addRow(tr("Vocabulary, context"),
+    addRow(m_rows, tr("d_model, d_head"),
+           QStringLiteral("%1, %2").arg(count(card.dModel), count(card.dHead)));
+    addRow(m_rows, tr("d_mlp"), card.dMlp > 0 ? count(card.dMlp) : tr("none: attention only"));
+    addRow(m_rows, tr("Vocabulary, context"),
            tr("%1 tokens, %2 positions").arg(count(card.dVocab), count(card.nCtx)));
-    addRow(tr("Positions"), text(card.positional));
-    addRow(tr("Normalisation"), text(card.normalization));
-    addRow(tr("Tokenizer"), workspace()->tokenizer() ? tr("yes") : tr("none; tokens are shown by their ids"));
-    addRow(tr("Source"), text(card.source));
-    addRow(tr("Fingerprint"), tr("sha256 %1").arg(text(card.sha256)));
+    addRow(m_rows, tr("Positions"), text(card.positional));
+    addRow(m_rows, tr("Normalisation"), text(card.normalization));
+    addRow(m_rows, tr("Tokenizer"),
+           workspace()->tokenizer() ? tr("yes") : tr("none; tokens are shown by their ids"));
+    addRow(m_rows, tr("Source"), text(card.source));
+    addRow(m_rows, tr("Fingerprint"), tr("sha256 %1").arg(text(card.sha256)));
     m_processing->setText(workspace()->processingText());
     const QStringList sentences = workspace()->warnings();
     m_warnings->setText(sentences.isEmpty() ? tr("Nothing was skipped or ignored.") : sentences.join(u'\n'));
+    if (workspace()->weights() != m_weights || !m_weights)
+        showReport();
+}
+
+void CardPage::showReport()
+{
+    for (QFormLayout* rows : {m_report, m_norms})
+        while (rows->rowCount() > 0)
+            rows->removeRow(0);
+    m_normsJob.cancel();
+    m_weights = workspace()->weights();
+    if (!m_weights) {
+        m_notes->setText(tr("This needs the model's files; use File → Locate model…"));
+        addRow(m_report, tr("Tensors"), m_notes->text());
+        return addRow(m_norms, tr("Norms"), m_notes->text());
+    }
+    QStringList notes;
+    for (const std::string& note : circuitNotes(m_weights->config()))
+        notes << text(note);
+    m_notes->setText(notes.isEmpty() ? tr("Nothing but the attention scale and the biases.")
+                                     : notes.join(u'\n'));
+    const LoadReport report = loadReport(*m_weights);
+    addRow(m_report, tr("Used"),
+           tr("%1 of %2 tensors, %3 bytes")
+               .arg(report.usedCount)
+               .arg(report.uses.size())
+               .arg(count(report.usedBytes)));
+    for (const IgnoredTensors& group : report.ignored)
+        addRow(m_report, tr("Ignored"),
+               tr("%1 tensors, %2 bytes: %3; %4")
+                   .arg(group.names.size())
+                   .arg(count(group.bytes), text(group.why), text(group.names.front())));
+    addRow(m_report, tr("Embeddings"), text(report.embeddings));
+    for (const ConfigCheck& check : report.checks)
+        addRow(m_report, text(check.what),
+               check.config.empty()
+                   ? tr("tensors %1; the config does not say").arg(text(check.tensors))
+                   : (check.agrees ? tr("config %1 = tensors %2") : tr("config %1 ≠ tensors %2"))
+                         .arg(text(check.config), text(check.tensors)));
+    m_normsJob.start(
+        tr("Reading the norms"),
+        [weights = m_weights](const Task&) -> Result<std::vector<NormFactors>> {
+            return normFactors(*weights);
+        },
+        [this](const Result<std::vector<NormFactors>>& norms) {
+            if (norms)
+                showNorms(*norms);
+        });
+}
+
+void CardPage::showNorms(const std::vector<NormFactors>& norms)
+{
+    if (norms.empty())
+        return addRow(m_norms, tr("Norms"), tr("have no weights"));
+    for (const NormFactors& norm : norms)
+        addRow(m_norms, text(norm.name),
+               tr("%1 × %2: %3 to %4, mean %5")
+                   .arg(norm.count)
+                   .arg(text(norm.formula), number(norm.minimum), number(norm.maximum), number(norm.mean)));
 }
 
 } // namespace headwise::ui

@@ -1,5 +1,6 @@
 #include "ui/pages/head_header.h"
 
+#include "core/model/circuit_badges.h"
 #include "ui/head_metrics.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -66,6 +67,16 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::circuitsChanged, this, &HeadHeader::refresh);
 }
 
+QString HeadHeader::notesText() const
+{
+    QStringList lines{tr("<b>Processed or raw</b>: what was done to the weights, on the Model page."),
+                      tr("<b>E</b>: the token vectors on the token sides of the full circuits.")};
+    if (const auto weights = workspace()->weights())
+        for (const std::string& note : circuitNotes(weights->config()))
+            lines << text(note).toHtmlEscaped();
+    return QStringLiteral("<qt>%1</qt>").arg(lines.join(QStringLiteral("<br>")));
+}
+
 void HeadHeader::refresh()
 {
     if (!workspace()->isOpen())
@@ -89,11 +100,16 @@ void HeadHeader::refresh()
     QStringList badges;
     badges << (workspace()->isProcessed() ? tr("processed") : tr("raw weights"));
     badges << tr("E: %1").arg(text(embeddingName(workspace()->embedding())));
-    if (card.positional == "rotary")
+    if (const auto weights = workspace()->weights()) {
+        for (const std::string& badge : circuitBadges(weights->config(), head.layer))
+            badges << text(badge);
+    } else if (card.positional == "rotary") {
         badges << tr("rotary: QK at Δ = 0");
+    }
     if (card.nKvHeads != card.nHeads)
         badges << tr("KV head %1").arg(head.head / (card.nHeads / card.nKvHeads));
     m_state->setText(badges.join(QStringLiteral(" · ")));
+    m_state->setToolTip(notesText());
 }
 
 } // namespace headwise::ui

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "core/base/task.h"
+#include "core/io/tensor_statistics.h"
+#include "core/model/load_report.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace headwise::app {
+
+/// One per tensor of the file; nothing where its dtype is not decoded.
+using StatisticsOfAll = std::vector<std::optional<TensorStatistics>>;
+
+/// Reads every stored number once, or twice for histograms. Errors: Io, Cancelled.
+Result<StatisticsOfAll> statisticsOfAll(const WeightMap& file, int bins, const Task& task);
+
+nlohmann::ordered_json tensorsJson(const ModelWeights& weights, const StatisticsOfAll& statistics);
+nlohmann::ordered_json reportJson(const ModelWeights& weights);
+nlohmann::ordered_json normsJson(const std::vector<NormFactors>& norms);
+
+/// Two lines a tensor, 80 columns where the numbers allow it: the name, then what is known of it.
+void printTensors(const ModelWeights& weights, const StatisticsOfAll& statistics);
+void printReport(const ModelWeights& weights);
+void printNorms(const std::vector<NormFactors>& norms);
+
+} // namespace headwise::app

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "core/io/tensor_statistics.h"
+#include "core/model/load_report.h"
+
+#include <QAbstractTableModel>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace headwise::ui {
+
+/// Read-only table of the tensors of a checkpoint as they are stored. Sorting and filtering belong to a proxy.
+///
+/// Names, shapes and uses are known at once; what must be read comes later, row by row.
+class TensorTableModel : public QAbstractTableModel {
+    Q_OBJECT
+
+public:
+    enum Column {
+        NameColumn,
+        ShapeColumn,
+        DtypeColumn,
+        BytesColumn,
+        MinimumColumn,
+        MaximumColumn,
+        MeanColumn,
+        DeviationColumn,
+        NanColumn,
+        InfinityColumn,
+        UseColumn,
+        ColumnCount
+    };
+    enum Role { SortRole = Qt::UserRole }; ///< Numbers as numbers; what is not known sorts below all.
+
+    explicit TensorTableModel(QObject* parent = nullptr);
+
+    void
+    setWeights(std::shared_ptr<const ModelWeights> weights); ///< Null means empty. Forgets the statistics.
+    /// \param statistics nothing: the dtype is not decoded
+    void setStatistics(int tensor, const std::optional<TensorStatistics>& statistics);
+    bool isKnown(int tensor) const { return m_rows[static_cast<std::size_t>(tensor)].isKnown; }
+    const std::optional<TensorStatistics>& statistics(int tensor) const
+    {
+        return m_rows[static_cast<std::size_t>(tensor)].statistics;
+    }
+    QString useText(int tensor) const; ///< "W_Q of layer 3", or why it is ignored.
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+private:
+    struct Row {
+        bool isKnown = false;
+        std::optional<TensorStatistics> statistics;
+    };
+
+    std::optional<double> numberAt(int tensor, int column) const; ///< Nothing: not known, or not a number.
+    QString shown(int tensor, int column) const;
+    QString toolTip(int tensor, int column) const;
+
+    std::shared_ptr<const ModelWeights> m_weights; // Null when empty.
+    LoadReport m_report;
+    std::vector<Row> m_rows;
+};
+
+} // namespace headwise::ui
