@@ -457,6 +457,7 @@ private slots:
                 if (name == QLatin1String("matrix")) {
                     driver.page()->findChild<QComboBox*>()->setCurrentIndex(2);
                     QTest::qWait(700);
+                    QTRY_VERIFY_WITH_TIMEOUT(!driver.page()->figures().isEmpty(), patience);
                     driver.window.grab().save(folder + QStringLiteral("/block-%1.png").arg(suffix));
                     ExportDialog dialog(driver.page()->figures().first(), {},
                                         folder + QStringLiteral("/figure"), &driver.window);

@@ -7,6 +7,7 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QVBoxLayout>
 
 #include <array>
 #include <cmath>
@@ -47,13 +48,21 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
     , m_head(new QLabel(this))
     , m_scores(new QLabel(this))
     , m_state(new QLabel(this))
+    , m_badges(new QLabel(this))
 {
     makeHeading(m_head);
     m_scores->setTextFormat(Qt::RichText);
     makeSecondary(m_state);
-    auto* layout = new QHBoxLayout(this);
-    layout->setContentsMargins(4, 0, 4, 0);
+    makeSecondary(m_badges);
+    m_badges->setWordWrap(true);
+    m_badges->hide();
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(4, 0, 4, 0);
+    outer->setSpacing(2);
+    auto* layout = new QHBoxLayout;
     layout->setSpacing(24);
+    outer->addLayout(layout);
+    outer->addWidget(m_badges);
     layout->addWidget(m_head);
     layout->addWidget(m_scores);
     layout->addStretch();
@@ -67,14 +76,21 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::circuitsChanged, this, &HeadHeader::refresh);
 }
 
-QString HeadHeader::notesText() const
+void HeadHeader::showBadges()
 {
-    QStringList lines{tr("<b>Processed or raw</b>: what was done to the weights, on the Model page."),
-                      tr("<b>E</b>: the token vectors on the token sides of the full circuits.")};
-    if (const auto weights = workspace()->weights())
+    QStringList badges, notes;
+    if (const auto weights = workspace()->weights()) {
+        for (const std::string& badge : circuitBadges(weights->config(), workspace()->head().layer))
+            badges << text(badge);
         for (const std::string& note : circuitNotes(weights->config()))
-            lines << text(note).toHtmlEscaped();
-    return QStringLiteral("<qt>%1</qt>").arg(lines.join(QStringLiteral("<br>")));
+            notes << text(note).toHtmlEscaped();
+    } else if (workspace()->card().positional == "rotary") {
+        badges << tr("rotary: QK at Δ = 0");
+    }
+    m_badges->setText(badges.join(QStringLiteral("  ·  ")));
+    m_badges->setToolTip(
+        notes.isEmpty() ? QString() : QStringLiteral("<qt>%1</qt>").arg(notes.join(QStringLiteral("<br>"))));
+    m_badges->setVisible(!badges.isEmpty());
 }
 
 void HeadHeader::refresh()
@@ -100,16 +116,10 @@ void HeadHeader::refresh()
     QStringList badges;
     badges << (workspace()->isProcessed() ? tr("processed") : tr("raw weights"));
     badges << tr("E: %1").arg(text(embeddingName(workspace()->embedding())));
-    if (const auto weights = workspace()->weights()) {
-        for (const std::string& badge : circuitBadges(weights->config(), head.layer))
-            badges << text(badge);
-    } else if (card.positional == "rotary") {
-        badges << tr("rotary: QK at Δ = 0");
-    }
     if (card.nKvHeads != card.nHeads)
         badges << tr("KV head %1").arg(head.head / (card.nHeads / card.nKvHeads));
     m_state->setText(badges.join(QStringLiteral(" · ")));
-    m_state->setToolTip(notesText());
+    showBadges();
 }
 
 } // namespace headwise::ui

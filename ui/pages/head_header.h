@@ -16,11 +16,12 @@ public:
 
 private:
     void refresh();
-    QString notesText() const; ///< What the badges mean for this model, as rich text.
+    void showBadges(); ///< What stands beside this head's circuits; the sentences as a tooltip.
 
     QLabel* m_head;
     QLabel* m_scores;
     QLabel* m_state;
+    QLabel* m_badges;
 };
 
 } // namespace headwise::ui

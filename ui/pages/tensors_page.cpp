@@ -20,6 +20,7 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace headwise::ui {
@@ -101,20 +102,15 @@ QWidget* TensorsPage::createTable()
     m_table->setShowGrid(false);
     m_table->setWordWrap(false);
     m_table->setAccessibleName(tr("Tensors of the checkpoint"));
-    // Widths for the widest that is usual, so that they do not jump while numbers come in.
+    // Of the widest that is usual, so that they do not jump while numbers come in.
     const QFontMetrics metrics(numberFont());
     const auto widthFor = [&](const char* sample) {
-        return metrics.horizontalAdvance(QString::fromUtf8(sample)) + 20;
+        return metrics.horizontalAdvance(QString::fromUtf8(sample)) + 16;
     };
-    m_table->setColumnWidth(TensorTableModel::NameColumn,
-                            widthFor("model.layers.10.self_attn.q_proj.weight"));
-    m_table->setColumnWidth(TensorTableModel::ShapeColumn, widthFor("[128256, 4096]"));
-    m_table->setColumnWidth(TensorTableModel::DtypeColumn, widthFor("F8_E4M3"));
-    m_table->setColumnWidth(TensorTableModel::BytesColumn, widthFor("1 050 673 152"));
     for (int column = TensorTableModel::MinimumColumn; column <= TensorTableModel::DeviationColumn; ++column)
-        m_table->setColumnWidth(column, widthFor("−1.20e−05"));
-    m_table->setColumnWidth(TensorTableModel::NanColumn, widthFor("NaN 00"));
-    m_table->setColumnWidth(TensorTableModel::InfinityColumn, widthFor("Inf 00"));
+        m_table->setColumnWidth(column, widthFor("−0.00123"));
+    m_table->setColumnWidth(TensorTableModel::NanColumn, widthFor("NaN 0"));
+    m_table->setColumnWidth(TensorTableModel::InfinityColumn, widthFor("Inf 0"));
     m_table->horizontalHeader()->setStretchLastSection(true);
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
@@ -195,6 +191,7 @@ void TensorsPage::recompute()
     m_mailbox.reset();
     m_weights = weights;
     m_model->setWeights(weights);
+    fitColumns();
     m_read->setVisible(weights != nullptr);
     m_summary->clear();
     m_state->clear();
@@ -209,6 +206,16 @@ void TensorsPage::recompute()
     select(m_wanted);
     if (bytes <= readUnasked)
         readAll();
+}
+
+void TensorsPage::fitColumns()
+{
+    constexpr int widest = 280; // of a name; longer ones are elided and have a tooltip
+    for (const auto column : {TensorTableModel::NameColumn, TensorTableModel::ShapeColumn,
+                              TensorTableModel::DtypeColumn, TensorTableModel::BytesColumn}) {
+        m_table->resizeColumnToContents(column);
+        m_table->setColumnWidth(column, std::min(widest, m_table->columnWidth(column) + 8));
+    }
 }
 
 void TensorsPage::readAll()

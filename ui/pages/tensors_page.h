@@ -55,6 +55,7 @@ private:
     QWidget* createDetail();
     void connectSignals();
     void recompute() override;
+    void fitColumns();
     void readAll();
     void collect(); ///< What the mailbox holds, into the table.
     void finishReading(const Result<Done>& result);
