@@ -40,6 +40,8 @@ std::vector<std::string> circuitBadges(const ModelConfig& config, int layer)
         badges.push_back("soft cap " + plain(config.attentionSoftCap));
     if (config.scaleByInverseLayer && layer > 0)
         badges.push_back("scores / " + std::to_string(layer + 1));
+    if (config.bidirectional)
+        badges.emplace_back("no causal mask");
     if (config.hasPostNorms)
         badges.emplace_back("norm after OV");
     return badges;

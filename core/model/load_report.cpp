@@ -73,6 +73,8 @@ std::string reasonToIgnore(std::string_view name)
         {"attention.bias", "causal mask, which the forward pass makes itself"},
         {"attn.mask", "causal mask, which the forward pass makes itself"},
         {"position_ids", "the numbers of the positions, which count themselves"},
+        {"pooler", "head of a classifier, which the language model does not use"},
+        {"seq_relationship", "head of a classifier, which the language model does not use"},
         {"expert", "experts of the MLP, which attention circuits do not need"},
         {"score.weight", "head of a classifier, which the language model does not use"},
     };
