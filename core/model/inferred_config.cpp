@@ -27,8 +27,9 @@ bool isStored(const WeightMap& file, const std::string& name)
 /// How many of PREFIX0NAME, PREFIX1NAME, … there are.
 int countLayers(const WeightMap& file, const std::string& prefix, const std::string& name)
 {
+    const auto nameOf = [&](int layer) { return prefix + std::to_string(layer) + name; };
     int layers = 0;
-    while (isStored(file, prefix + std::to_string(layers) + name))
+    while (isStored(file, nameOf(layers)))
         ++layers;
     return layers;
 }
