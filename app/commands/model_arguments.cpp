@@ -186,13 +186,16 @@ Result<std::shared_ptr<const ModelWeights>> openModel(const ModelArguments& argu
     return model;
 }
 
-Result<std::shared_ptr<const ProcessedWeights>>
-openProcessed(const ModelArguments& arguments, const ProcessingArguments& switches, const Task& task)
+Result<std::shared_ptr<const ProcessedWeights>> openProcessed(const ModelArguments& arguments,
+                                                              const ProcessingArguments& switches,
+                                                              const Task& task, BiasHomes biasHomes)
 {
     const auto model = openModel(arguments, task);
     if (!model)
         return model.error();
-    auto plan = planProcessing(**model, switches.wish());
+    ProcessingWish wish = switches.wish();
+    wish.biasHomes = biasHomes;
+    auto plan = planProcessing(**model, wish);
     if (!plan)
         return plan.error();
     printWarnings(plan->warnings);

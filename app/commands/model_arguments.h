@@ -47,8 +47,10 @@ std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command);
 Result<std::shared_ptr<const ModelWeights>> openModel(const ModelArguments& arguments, const Task& task);
 /// The same, processed as the switches wish; the plan's warnings are printed too.
 /// Errors: also those of planProcessing and process.
-Result<std::shared_ptr<const ProcessedWeights>>
-openProcessed(const ModelArguments& arguments, const ProcessingArguments& switches, const Task& task);
+Result<std::shared_ptr<const ProcessedWeights>> openProcessed(const ModelArguments& arguments,
+                                                              const ProcessingArguments& switches,
+                                                              const Task& task,
+                                                              BiasHomes biasHomes = BiasHomes::Anywhere);
 
 /// What --tokenizer names, else the model's own tokenizer.
 /// Errors: those of Tokenizer::open and openModelTokenizer.

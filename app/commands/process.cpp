@@ -12,17 +12,20 @@ struct Options {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::string folder;
+    std::string names = "transformer-lens";
     bool force = false;
 };
 
 Result<int> processModel(const Options& options, const Task& task)
 {
-    const auto weights = openProcessed(*options.model, *options.processing, task);
+    const bool original = options.names == "original";
+    const auto weights = openProcessed(*options.model, *options.processing, task,
+                                       original ? BiasHomes::AsStored : BiasHomes::Anywhere);
     if (!weights)
         return weights.error();
-    const auto written =
-        writeTransformerLensFolder(**weights, (*weights)->original().file().folder(), options.folder,
-                                   options.force ? ExistingFolder::Replace : ExistingFolder::Refuse, task);
+    const auto write = original ? writeOriginalFolder : writeTransformerLensFolder;
+    const auto written = write(**weights, (*weights)->original().file().folder(), options.folder,
+                               options.force ? ExistingFolder::Replace : ExistingFolder::Refuse, task);
     if (!written)
         return written.error();
     for (const StepOutcome& step : (*weights)->plan().steps)
@@ -36,8 +39,8 @@ Result<int> processModel(const Options& options, const Task& task)
 
 void addProcessCommand(CLI::App& root, CommandContext& context)
 {
-    CLI::App* command =
-        root.add_subcommand("process", "Writes the processed weights as a TransformerLens folder");
+    CLI::App* command = root.add_subcommand(
+        "process", "Writes the processed weights as a TransformerLens folder, or in the model's own names");
     command->footer("Steps that would change this model's function are skipped with a warning, or refused if "
                     "they were asked\n"
                     "for by name. With all four defaults negated the weights are written as they are.\n"
@@ -49,8 +52,10 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
         ->type_name("FOLDER");
     command->add_flag("--force", options->force,
                       "Replaces the files of a model in a folder that is not empty");
-    command->add_option("--names", "Names and layout of the tensors: transformer-lens")
-        ->check(CLI::IsMember({"transformer-lens"}))
+    command
+        ->add_option("--names", options->names,
+                     "Names and layout of the tensors: transformer-lens, or original for the model's own")
+        ->check(CLI::IsMember({"transformer-lens", "original"}))
         ->type_name("NAMES");
     options->processing = addProcessingArguments(*command);
     addThreadsOption(*command, context);

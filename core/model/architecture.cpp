@@ -217,6 +217,7 @@ Result<const Architecture*> findArchitecture(const ConfigText& config)
 struct Understood {
     const Architecture* architecture;
     ModelDescription description;
+    std::string text; ///< Of the config.
 };
 
 Result<Understood> understand(const ModelSource& source)
@@ -230,7 +231,7 @@ Result<Understood> understand(const ModelSource& source)
     Result<ModelDescription> description = (*architecture)->readConfig(config->values, config->file);
     if (!description)
         return description.error();
-    Understood understood{*architecture, *std::move(description)};
+    Understood understood{*architecture, *std::move(description), config->values.dump()};
     if (understood.description.config.name.empty())
         understood.description.config.name = modelName(source.path);
     if (const Result<Done> sizes = checkSizes(understood.description.config, config->file); !sizes)
@@ -408,6 +409,7 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
     if (!loaded)
         return loaded.error();
     auto weights = std::make_shared<ModelWeights>(*std::move(loaded));
+    weights->setConfigText(understood->text);
     for (const std::string& warning : understood->description.warnings)
         weights->addWarning(warning);
     logger().info("opened {} ({}, {} layers)", config.name, config.architecture, config.nLayers);

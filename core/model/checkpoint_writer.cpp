@@ -2,16 +2,14 @@
 
 #include "core/io/file_write.h"
 #include "core/io/safetensors_writer.h"
+#include "core/model/model_folder.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <system_error>
-#include <unistd.h>
 
 namespace headwise {
 
@@ -295,34 +293,7 @@ Result<Done> writeTensors(const ProcessedWeights& weights, const fs::path& file,
     return open.close();
 }
 
-constexpr std::array tokenizerFiles = {"tokenizer.json",
-                                       "tokenizer_config.json",
-                                       "special_tokens_map.json",
-                                       "added_tokens.json",
-                                       "vocab.json",
-                                       "merges.txt",
-                                       "tokenizer.model",
-                                       "generation_config.json",
-                                       "chat_template.jinja",
-                                       "spiece.model",
-                                       "vocab.txt",
-                                       "tokenizer.bin"};
-
-Result<Done> copyTokenizer(const fs::path& from, const fs::path& to)
-{
-    std::error_code code;
-    for (const char* name : tokenizerFiles) {
-        if (!fs::is_regular_file(from / name, code))
-            continue;
-        fs::copy_file(from / name, to / name, code);
-        if (code)
-            return cannotWrite(to / name, code.value());
-    }
-    return Done{};
-}
-
-Result<Done> writeFiles(const ProcessedWeights& weights, const fs::path& original, const fs::path& folder,
-                        const Task& task)
+Result<Done> writeFiles(const ProcessedWeights& weights, const fs::path& folder, const Task& task)
 {
     const ProcessedWeights stored = weights.asStored();
     const fs::path file = folder / "model.safetensors";
@@ -330,53 +301,7 @@ Result<Done> writeFiles(const ProcessedWeights& weights, const fs::path& origina
                                                     : writeTensors<float>(stored, file, task);
     if (!tensors)
         return tensors;
-    const std::string config = transformerLensConfig(weights.config());
-    if (const auto done = replaceFile(folder / "config.json", config); !done)
-        return done;
-    return copyTokenizer(original, folder);
-}
-
-/// The new files go over the old ones; an index of shards would send readers to tensors that are no longer meant.
-Result<Done> moveInto(const fs::path& from, const fs::path& folder)
-{
-    std::error_code code;
-    fs::remove(folder / "model.safetensors.index.json", code);
-    for (const auto& entry : fs::directory_iterator(from, code)) {
-        fs::rename(entry.path(), folder / entry.path().filename(), code);
-        if (code)
-            return cannotWrite(folder / entry.path().filename(), code.value());
-    }
-    fs::remove(from, code);
-    return Done{};
-}
-
-Result<Done> checkTarget(const fs::path& original, const fs::path& folder, ExistingFolder existing)
-{
-    std::error_code code;
-    if (!fs::exists(folder, code))
-        return Done{};
-    if (!fs::is_directory(folder, code))
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("'{}' is a file; name a folder.", folder.string())};
-    if (fs::equivalent(folder, original, code))
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("'{}' is the model itself; name another folder.", folder.string())};
-    if (existing == ExistingFolder::Refuse && !fs::is_empty(folder, code))
-        return Error{
-            ErrorCode::InvalidArgument,
-            fmt::format(
-                "The folder '{}' is not empty; name another one, or replace what is in it with --force.",
-                folder.string())};
-    return Done{};
-}
-
-/// The error in the words of who asked: about the folder that was named, not the one beside it.
-Error aboutFolder(Error error, const fs::path& beside, const fs::path& folder)
-{
-    const std::string unknown = beside.string();
-    if (const auto at = error.message.find(unknown); at != std::string::npos)
-        error.message.replace(at, unknown.size(), folder.string());
-    return error;
+    return replaceFile(folder / "config.json", transformerLensConfig(weights.config()));
 }
 
 } // namespace
@@ -386,29 +311,8 @@ Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights, const f
 {
     if (std::string reason = whyNotTransformerLens(weights.config()); !reason.empty())
         return Error{ErrorCode::Unsupported, std::move(reason)};
-    if (const auto checked = checkTarget(original, folder, existing); !checked)
-        return checked;
-    std::error_code code;
-    fs::path target = fs::weakly_canonical(folder, code);
-    if (code || target.filename().empty())
-        target = target.has_parent_path() ? target.parent_path() : folder;
-    const fs::path beside =
-        target.parent_path() / fmt::format(".{}.{}.tmp", target.filename().string(), ::getpid());
-    fs::remove_all(beside, code); // of a killed process that had our number
-    if (!fs::create_directories(beside, code) && code)
-        return cannotWrite(folder, code.value());
-
-    auto done = writeFiles(weights, original, beside, task);
-    if (done) {
-        fs::rename(beside, target, code); // onto nothing or an empty folder
-        if (code)
-            done = fs::is_directory(target) ? moveInto(beside, target)
-                                            : Result<Done>(cannotWrite(folder, code.value()));
-    }
-    if (done)
-        return done;
-    fs::remove_all(beside, code);
-    return aboutFolder(done.error(), beside, folder);
+    return writeModelFolder(original, folder, existing,
+                            [&](const fs::path& beside) { return writeFiles(weights, beside, task); });
 }
 
 } // namespace headwise

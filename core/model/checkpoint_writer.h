@@ -1,17 +1,13 @@
 #pragma once
 
 #include "core/base/task.h"
+#include "core/model/model_folder.h"
 #include "core/model/processing.h"
 
 #include <filesystem>
 #include <string>
 
 namespace headwise {
-
-enum class ExistingFolder {
-    Refuse,  ///< unless it is empty
-    Replace, ///< the files of a model in it; others stay
-};
 
 /// Writes a model as a TransformerLens folder: model.safetensors in its names, config.json with every key of a
 /// HookedTransformerConfig, and the tokenizer's files of the model it came from.
@@ -26,6 +22,18 @@ Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights,
                                         const std::filesystem::path& original,
                                         const std::filesystem::path& folder, ExistingFolder existing,
                                         const Task& task);
+
+/// Writes a model as its family does: model.safetensors in the names and layout of the file it came from, its config.json, and the
+/// tokenizer's files.
+///
+/// float32, or float64 if the original is. Folded norms are written as identity; W_U is written under its own name, and the
+/// config says tie_word_embeddings false. What no canonical tensor is made of is copied, masks of whole numbers left out. A
+/// TransformerLens model is written as writeTransformerLensFolder does.
+/// \param weights processed under BiasHomes::AsStored
+/// Errors: those of writeTransformerLensFolder.
+Result<Done> writeOriginalFolder(const ProcessedWeights& weights, const std::filesystem::path& original,
+                                 const std::filesystem::path& folder, ExistingFolder existing,
+                                 const Task& task);
 
 /// Why TransformerLens' keys cannot say what this model does, a sentence; empty if they can.
 std::string whyNotTransformerLens(const ModelConfig& config);

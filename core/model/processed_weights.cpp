@@ -14,7 +14,7 @@ constexpr Eigen::Index blockSize = 2048; // Tokens at a time: 12 MB in double at
 } // namespace
 
 template <typename Scalar>
-Norm<Scalar> ProcessedWeights::State::finishNorm(const Norm<double>& original) const
+Norm<Scalar> ProcessedWeights::State::finishNorm(const FoldableNorm& original) const
 {
     return finishKeptNorm<Scalar>(remainingNorm(original, applied()));
 }

@@ -17,7 +17,7 @@ ModelConfig processedConfig(const ModelConfig& original, const Processing& appli
 {
     ModelConfig config = original;
     if (applied.foldLayerNorm) {
-        const auto hasBias = [&](const Norm<double>& norm) {
+        const auto hasBias = [&](const FoldableNorm& norm) {
             return remainingNorm(norm, applied).b.size() > 0;
         };
         config.normHasParameters = std::ranges::any_of(norms.ln1, hasBias)
@@ -39,14 +39,35 @@ ModelConfig processedConfig(const ModelConfig& original, const Processing& appli
     return config;
 }
 
+/// Marks the norms that the plan passes over.
+void passOver(OriginalNorms& norms, const std::vector<NormId>& unfolded, const ModelWeights& weights)
+{
+    for (const NormId& id : unfolded) {
+        const auto layer = static_cast<std::size_t>(id.layer);
+        if (id.w == TensorKind::ln_final_w)
+            norms.lnFinal.isPassedOver = true;
+        else if (id.w == TensorKind::ln1_w)
+            norms.ln1[layer].isPassedOver = true;
+        else if (id.w == TensorKind::mlp_ln_w)
+            norms.mlpLn[layer].isPassedOver = true;
+        if (id.w == TensorKind::ln2_w || (id.w == TensorKind::ln1_w && sharesNorm(weights, id.layer)))
+            norms.ln2[layer].isPassedOver = true;
+    }
+}
+
 } // namespace
 
-void foldNorm(const Norm<double>& norm, const Processing& processing, ReadingMatrix& reading)
+bool foldsBias(const FoldableNorm& norm, const Processing& processing)
 {
-    if (!processing.foldLayerNorm || norm.kind == NormKind::None)
+    return processing.foldLayerNorm && processing.foldBiases && !norm.isPassedOver && norm.b.size() > 0;
+}
+
+void foldNorm(const FoldableNorm& norm, const Processing& processing, ReadingMatrix& reading)
+{
+    if (!processing.foldLayerNorm || norm.kind == NormKind::None || norm.isPassedOver)
         return;
     const bool keepsBias = norm.b.size() > 0 && !processing.foldBiases;
-    if (norm.b.size() > 0 && !keepsBias)
+    if (foldsBias(norm, processing))
         reading.b += norm.b * reading.W;
     if (norm.w.size() > 0)
         reading.W.array().colwise() *= norm.w.transpose().array();
@@ -54,9 +75,9 @@ void foldNorm(const Norm<double>& norm, const Processing& processing, ReadingMat
         reading.W.rowwise() -= reading.W.colwise().mean().eval();
 }
 
-Norm<double> remainingNorm(const Norm<double>& norm, const Processing& processing)
+Norm<double> remainingNorm(const FoldableNorm& norm, const Processing& processing)
 {
-    if (!processing.foldLayerNorm || norm.kind == NormKind::None)
+    if (!processing.foldLayerNorm || norm.kind == NormKind::None || norm.isPassedOver)
         return norm;
     Norm<double> left{norm.kind, norm.eps, {}, {}};
     if (!processing.foldBiases && norm.b.size() > 0) {
@@ -94,8 +115,8 @@ RowVector<double> ProcessedWeights::State::foldedAttentionBias(int layer) const
     const int nHeads = weights->config().nHeads;
     const int perKv = nHeads / weights->config().nKvHeads;
     RowVector<double> b = readRow(*weights, TensorKind::b_O, layer, 0, weights->config().dModel);
-    const Norm<double>& norm = norms.ln1[static_cast<std::size_t>(layer)];
-    const bool foldsNormBias = applied().foldLayerNorm && applied().foldBiases && norm.b.size() > 0;
+    const FoldableNorm& norm = norms.ln1[static_cast<std::size_t>(layer)];
+    const bool foldsNormBias = foldsBias(norm, applied());
     for (int head = 0; applied().foldValueBiases && head < nHeads; ++head) {
         const int kv = head / perKv;
         if (!weights->has(b_V, layer, kv) && !foldsNormBias)
@@ -123,8 +144,8 @@ Result<Done> ProcessedWeights::State::prepareAttentionBiases(const Task& task)
 Result<Done> ProcessedWeights::State::prepareUnembedding(const Task& task)
 {
     const Eigen::Index V = config.dVocabOut;
-    const Norm<double>& norm = norms.lnFinal;
-    const bool foldsNormBias = applied().foldLayerNorm && applied().foldBiases && norm.b.size() > 0;
+    const FoldableNorm& norm = norms.lnFinal;
+    const bool foldsNormBias = foldsBias(norm, applied());
     b_U = readRow(*weights, TensorKind::b_U, 0, 0, V);
     if (!foldsNormBias && !applied().centerUnembed)
         return Done{};
@@ -154,6 +175,7 @@ Result<std::shared_ptr<const ProcessedWeights>> process(std::shared_ptr<const Mo
 {
     auto state = std::make_shared<ProcessedWeights::State>();
     state->norms = readNorms(*weights);
+    passOver(state->norms, plan.unfolded, *weights);
     state->config = processedConfig(weights->config(), plan.applied, state->norms);
     state->weights = std::move(weights);
     state->plan = std::move(plan);

@@ -30,6 +30,12 @@ struct Processing {
 /// one is refused.
 enum class StepWish { Default, Required, Off };
 
+/// Where the biases go that folding gives to matrices that had none.
+enum class BiasHomes {
+    Anywhere, ///< Every matrix may have one.
+    AsStored, ///< Only the file's own may change; a norm whose bias finds no home stays as it is.
+};
+
 struct ProcessingWish {
     StepWish foldLayerNorm = StepWish::Default;
     StepWish centerWritingWeights = StepWish::Default;
@@ -38,6 +44,7 @@ struct ProcessingWish {
     StepWish refactorAttention = StepWish::Off;
     bool foldBiases = true;
     bool centerWeights = true;
+    BiasHomes biasHomes = BiasHomes::Anywhere;
 
     bool operator==(const ProcessingWish&) const = default;
 };
@@ -51,8 +58,17 @@ struct StepOutcome {
     bool operator==(const StepOutcome&) const = default;
 };
 
+/// One norm of a model, by the kind of its weight.
+struct NormId {
+    TensorKind w;
+    int layer = 0;
+
+    bool operator==(const NormId&) const = default;
+};
+
 struct ProcessingPlan {
     Processing applied = Processing::none();
+    std::vector<NormId> unfolded = {}; ///< Norms that foldLayerNorm passes over.
     std::vector<StepOutcome> steps;    ///< In the order they are done, only those asked for.
     std::vector<std::string> warnings; ///< A sentence per skipped step and per change of layout.
 };

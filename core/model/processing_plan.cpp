@@ -22,7 +22,7 @@ bool losesItsBias(const Norm<double>& norm)
 bool anyLosesItsBias(const OriginalNorms& norms)
 {
     for (const auto* layers : {&norms.ln1, &norms.ln2, &norms.mlpLn})
-        for (const Norm<double>& norm : *layers)
+        for (const FoldableNorm& norm : *layers)
             if (losesItsBias(norm))
                 return true;
     return losesItsBias(norms.lnFinal);
@@ -119,6 +119,19 @@ public:
         return !obstacle;
     }
 
+    void passOver(std::vector<NormId> norms)
+    {
+        std::string names;
+        for (const NormId& norm : norms)
+            if (const auto name = tensorKindName(norm.w); names.find(name) == std::string::npos)
+                names += (names.empty() ? "" : ", ") + std::string(name.substr(0, name.rfind('.')));
+        plan.warnings.push_back(
+            fmt::format("fold-layer-norm passes over {} {} ({}): the family's layout has no bias that could "
+                        "take theirs up.",
+                        norms.size(), norms.size() == 1 ? "norm" : "norms", names));
+        plan.unfolded = std::move(norms);
+    }
+
     Result<ProcessingPlan> finish() const
     {
         if (m_refusal)
@@ -148,6 +161,12 @@ Norm<double> readNorm(const ModelWeights& weights, NormKind kind, const NormPlac
     return norm;
 }
 
+bool sharesNorm(const ModelWeights& weights, int layer)
+{
+    using enum TensorKind;
+    return weights.config().parallelBlocks && !weights.has(ln2_w, layer) && !weights.has(ln2_b, layer);
+}
+
 OriginalNorms readNorms(const ModelWeights& weights)
 {
     using enum TensorKind;
@@ -158,14 +177,15 @@ OriginalNorms readNorms(const ModelWeights& weights)
     for (int layer = 0; layer < config.nLayers; ++layer) {
         norms.ln1Post.push_back(readNorm(weights, post, {ln1_post_w, ln1_post_b, layer}));
         norms.ln2Post.push_back(readNorm(weights, post, {ln2_post_w, ln2_post_b, layer}));
-        norms.ln1.push_back(readNorm(weights, pre, {ln1_w, ln1_b, layer}));
-        const bool shared = config.parallelBlocks && !weights.has(ln2_w, layer) && !weights.has(ln2_b, layer);
-        norms.ln2.push_back(shared ? norms.ln1.back() : readNorm(weights, pre, {ln2_w, ln2_b, layer}));
+        norms.ln1.push_back({readNorm(weights, pre, {ln1_w, ln1_b, layer})});
+        norms.ln2.push_back(sharesNorm(weights, layer)
+                                ? norms.ln1.back()
+                                : FoldableNorm{readNorm(weights, pre, {ln2_w, ln2_b, layer})});
         const bool solu = config.activation == Activation::SoluLn && !config.attentionOnly;
         norms.mlpLn.push_back(
-            readNorm(weights, solu ? NormKind::LayerNorm : NormKind::None, {mlp_ln_w, mlp_ln_b, layer}));
+            {readNorm(weights, solu ? NormKind::LayerNorm : NormKind::None, {mlp_ln_w, mlp_ln_b, layer})});
     }
-    norms.lnFinal = readNorm(weights, config.finalNorm, {ln_final_w, ln_final_b, 0});
+    norms.lnFinal = {readNorm(weights, config.finalNorm, {ln_final_w, ln_final_b, 0})};
     norms.embedding = readNorm(weights, config.embeddingNorm, {ln_embed_w, ln_embed_b, 0});
     return norms;
 }
@@ -184,13 +204,20 @@ Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const Process
     applied.centerUnembed =
         planner.decide("center-unembed", wish.centerUnembed, centerUnembedObstacle(config));
 
-    const Obstacle obstacle = refactorObstacle(config);
+    StoredHomes homes;
+    if (wish.biasHomes == BiasHomes::AsStored)
+        homes = storedHomes(weights, wish.foldValueBiases != StepWish::Off);
+    const Obstacle obstacle = homes.noRefactoring ? homes.noRefactoring : refactorObstacle(config);
     const bool refactors = wish.refactorAttention != StepWish::Off && !obstacle;
     const StepWish foldValues = refactors ? StepWish::Required : wish.foldValueBiases;
-    applied.foldValueBiases =
-        planner.decide("fold-value-biases", foldValues, foldValueBiasesObstacle(config));
+    Obstacle values = foldValueBiasesObstacle(config);
+    if (!values)
+        values = homes.noValueBiases;
+    applied.foldValueBiases = planner.decide("fold-value-biases", foldValues, values);
     applied.refactorAttention =
         planner.decide("refactor-factored-attention", wish.refactorAttention, obstacle);
+    if (applied.foldLayerNorm && !homes.homeless.empty())
+        planner.passOver(std::move(homes.homeless));
 
     if (applied.refactorAttention && config.nKvHeads != config.nHeads)
         planner.plan.warnings.push_back(fmt::format(

@@ -8,13 +8,19 @@ namespace headwise {
 
 // What processing.cpp, processed_weights.cpp, processing_plan.cpp and refactoring.cpp share; nobody else includes it.
 
+/// A norm that folding may take.
+struct FoldableNorm : Norm<double> {
+    bool isPassedOver = false; ///< Stays as it is even if norms are folded.
+};
+
 /// The norms of a model as they are in the file, w being the effective factor (1 + w where there is an offset).
 struct OriginalNorms {
-    std::vector<Norm<double>> ln1;              ///< [n_layers]
-    std::vector<Norm<double>> ln2;              ///< [n_layers], ln1's where parallel blocks share it
-    std::vector<Norm<double>> mlpLn;            ///< [n_layers], solu_ln only
+    std::vector<FoldableNorm> ln1;              ///< [n_layers]
+    std::vector<FoldableNorm> ln2;              ///< [n_layers], ln1's where parallel blocks share it
+    std::vector<FoldableNorm> mlpLn;            ///< [n_layers], solu_ln only
     std::vector<Norm<double>> ln1Post, ln2Post; ///< [n_layers]
-    Norm<double> lnFinal, embedding;
+    FoldableNorm lnFinal;
+    Norm<double> embedding;
 };
 
 /// The parameters of a norm, of one head where it is a norm of queries or keys.
@@ -28,6 +34,20 @@ struct NormPlace {
 Norm<double> readNorm(const ModelWeights& weights, NormKind kind, const NormPlace& place);
 
 OriginalNorms readNorms(const ModelWeights& weights);
+/// Whether the layer's ln2 is its ln1.
+bool sharesNorm(const ModelWeights& weights, int layer);
+/// Whether folding moves a bias of this norm into what reads it.
+bool foldsBias(const FoldableNorm& norm, const Processing& processing);
+
+/// The plan for a file whose biases are all there can be (BiasHomes::AsStored): which norms are passed over, and why steps
+/// cannot be done.
+struct StoredHomes {
+    std::optional<std::string> noValueBiases; ///< Why b_V cannot move into b_O.
+    std::optional<std::string> noRefactoring;
+    std::vector<NormId> homeless; ///< Norms whose bias has nowhere to go.
+};
+/// \param foldValueBiases whether b_V moves into b_O where it can
+StoredHomes storedHomes(const ModelWeights& weights, bool foldValueBiases);
 
 /// A matrix that reads a normalised activation and the bias beside it.
 struct ReadingMatrix {
@@ -42,10 +62,10 @@ RowVector<double> readRow(const ModelWeights& weights, TensorKind kind, int laye
                           Eigen::Index size);
 
 /// (x̂ ⊙ w + b) W = x̂ (diag(w) W) + b W. The output x̂ of a LayerNorm has mean 0, so what W does to the mean is free.
-void foldNorm(const Norm<double>& norm, const Processing& processing, ReadingMatrix& reading);
+void foldNorm(const FoldableNorm& norm, const Processing& processing, ReadingMatrix& reading);
 
 /// What is left of a norm: nothing but its kind, or β/w where biases stay.
-Norm<double> remainingNorm(const Norm<double>& norm, const Processing& processing);
+Norm<double> remainingNorm(const FoldableNorm& norm, const Processing& processing);
 
 void centerRows(Matrix<double>& m);
 
@@ -72,7 +92,7 @@ struct ProcessedWeights::State {
         return Result(m.template cast<Scalar>());
     }
     template <typename Scalar>
-    Norm<Scalar> finishNorm(const Norm<double>& original) const; ///< Of one that is folded if norms are.
+    Norm<Scalar> finishNorm(const FoldableNorm& original) const; ///< Of one that is folded if norms are.
     template <typename Scalar>
     Norm<Scalar> finishKeptNorm(Norm<double> norm) const; ///< Of one that never is.
     template <typename Scalar>

@@ -119,6 +119,7 @@ void RecipeBook::addTiedEmbeddings(const std::string& embedding, const std::stri
 {
     const Eigen::Index vocabulary = m_config.dVocab;
     const Eigen::Index width = m_config.dEmbed > 0 ? m_config.dEmbed : m_config.dModel;
+    m_weights.setEmbeddingNames({embedding, output});
     // A writer that drops one of two shared tensors may keep either name.
     const bool hasBoth = isStored(embedding) && isStored(output);
     const bool fromOutput = m_config.tiedEmbeddings && !isStored(embedding) && isStored(output);

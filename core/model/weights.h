@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace headwise {
@@ -89,8 +90,21 @@ public:
 
     bool has(TensorKind kind, int layer = 0, int head = 0) const;
 
-    /// Every canonical tensor there is and the rectangle it is read from, by kind, layer and head.
-    const std::map<std::tuple<TensorKind, int, int>, TensorView>& views() const { return m_views; }
+    /// A canonical tensor: its kind, layer and head as in add().
+    using Key = std::tuple<TensorKind, int, int>;
+    /// Every canonical tensor there is and the rectangle of file() it is read from.
+    const std::map<Key, TensorView>& views() const { return m_views; }
+
+    /// The names that the family has for W_E and W_U, whether or not the file stores both.
+    struct EmbeddingNames {
+        std::string input, output;
+    };
+    const EmbeddingNames& embeddingNames() const { return m_embeddingNames; }
+    void setEmbeddingNames(EmbeddingNames names) { m_embeddingNames = std::move(names); }
+
+    /// The config as it was read, JSON; with what the user said over it.
+    const std::string& configText() const { return m_configText; }
+    void setConfigText(std::string text) { m_configText = std::move(text); }
 
     /// Numbers in all canonical tensors; a tied W_U is not counted again.
     std::int64_t parameterCount() const;
@@ -115,7 +129,9 @@ private:
 
     ModelConfig m_config;
     std::shared_ptr<const WeightMap> m_file;
-    std::map<std::tuple<TensorKind, int, int>, TensorView> m_views;
+    std::map<Key, TensorView> m_views;
+    EmbeddingNames m_embeddingNames;
+    std::string m_configText;
     std::vector<std::string> m_warnings;
 };
 
