@@ -64,8 +64,14 @@ private slots:
         refactored.refactorAttention = StepWish::Default;
         for (const ProcessingWish& wish : {asStored(), refactored}) {
             const ProcessedWeights weights = test::processed(model, wish);
-            QVERIFY(test::isOk(
-                writeOriginalFolder(weights, folder, path("written"), ExistingFolder::Replace, Task{})));
+            const auto done =
+                writeOriginalFolder(weights, folder, path("written"), ExistingFolder::Replace, Task{});
+            // TransformerLens' own models are written by its keys, which do not say everything we read.
+            if (name.startsWith("TransformerLens") && !whyNotTransformerLens(weights.config()).empty()) {
+                QCOMPARE(done.error().message, whyNotTransformerLens(weights.config()));
+                continue;
+            }
+            QVERIFY(test::isOk(done));
             const auto written = test::loaded(path("written"));
             const Matrix<double> difference = logProbabilities(test::raw(written), tokens) - expected;
             QVERIFY(difference.allFinite());
