@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 struct ConfigText {
     json values;
     std::string file;
+    std::string warning = {}; ///< Where it stands in no file.
 };
 
 bool isFolder(const fs::path& path)
@@ -162,7 +163,9 @@ Result<ConfigText> configOfWeights(const ModelSource& source, const fs::path& fo
     Result<json> values = parseJson(inferred.text, source.path.string());
     if (!values)
         return values.error();
-    return ConfigText{*std::move(values), source.path.string()};
+    return ConfigText{*std::move(values), source.path.string(),
+                      "There is no config.json: the sizes are those of the tensors in '"
+                          + source.path.string() + "', and the rest is as usual for their names."};
 }
 
 Result<ConfigText> readConfigText(const ModelSource& source)
@@ -232,6 +235,8 @@ Result<Understood> understand(const ModelSource& source)
     if (!description)
         return description.error();
     Understood understood{*architecture, *std::move(description), config->values.dump()};
+    if (!config->warning.empty())
+        understood.description.warnings.push_back(config->warning);
     if (understood.description.config.name.empty())
         understood.description.config.name = modelName(source.path);
     if (const Result<Done> sizes = checkSizes(understood.description.config, config->file); !sizes)

@@ -302,6 +302,7 @@ Result<Done> writeTensors(const ProcessedWeights& weights, const fs::path& file,
 {
     const std::vector<Target> targets = targetsOf(weights.original());
     std::vector<SafetensorsEntry> entries;
+    entries.reserve(targets.size());
     for (const Target& target : targets)
         entries.push_back(target.entry);
     auto created = SafetensorsWriter::create(
