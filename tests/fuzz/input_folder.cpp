@@ -1,5 +1,7 @@
 #include "tests/fuzz/input_folder.h"
 
+#include "core/io/tokenizer.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -54,6 +56,22 @@ void readEverything(const std::filesystem::path& path)
         if (map->checkView(last))
             map->read(last, numbers);
     }
+}
+
+void useTokenizer(const std::filesystem::path& path)
+{
+    const Result<Tokenizer> tokenizer = Tokenizer::open(path);
+    if (!tokenizer)
+        return;
+    for (const int id : {-1, 0, 1, 255, tokenizer->size() - 1, tokenizer->size()}) {
+        static_cast<void>(tokenizer->shown(id));
+        static_cast<void>(tokenizer->bytes(id));
+    }
+    for (const char* text :
+         {"", "Hello, world", " a\r\n\t 1234 <s>", "\xe6\x97\xa5\xe6\x9c\xac \xf0\x9f\x91\xa9\xe2\x80\x8d"})
+        if (const auto ids = tokenizer->encode(text))
+            static_cast<void>(tokenizer->decode(*ids));
+    static_cast<void>(tokenizer->find("Hello"));
 }
 
 } // namespace headwise::fuzz

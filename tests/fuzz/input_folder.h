@@ -27,4 +27,7 @@ private:
 /// Opens the path as a checkpoint and reads what a user could look at: every tensor, up to a few thousand of its numbers.
 void readEverything(const std::filesystem::path& path);
 
+/// Opens the file as a tokenizer and turns ids into text and text into ids.
+void useTokenizer(const std::filesystem::path& path);
+
 } // namespace headwise::fuzz

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the seed corpora: python3 tests/fuzz/make_seeds.py; the tokenizers' are tests/data/tokenizers/shapes."""
 
+import base64
 import io
 import json
 import pickle
@@ -97,6 +98,45 @@ def all_tokenizers():
     save("tokenizer", "wordlevel", json.dumps(
         {"pre_tokenizer": {"type": "Whitespace"}, "model": {"type": "WordLevel", "unk_token": "a",
                                                             "vocab": {"a": 0, "Hello": 1, "world": 2}}}))
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def field(number, value):
+    """A field of a protobuf message: a length and bytes, a float, or a whole number."""
+    if isinstance(value, bytes):
+        return varint(number << 3 | 2) + varint(len(value)) + value
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    return varint(number << 3) + varint(value)
+
+
+def sentencepiece(kind):
+    pieces = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3), ("<0x0A>", 0.0, 6), ("\u2581", -1.0, 1), ("h", -2.0, 1),
+              ("e", -2.5, 1), ("he", -3.0, 1), ("\u2581he", -3.5, 1), ("user", 0.0, 4)]
+    out = b""
+    for text, score, piece in pieces:
+        out += field(1, field(1, text.encode()) + field(2, score) + field(3, piece))
+    trainer = field(3, kind) + field(35, 1) + field(40, 0) + field(41, 1) + field(42, 2)
+    normalizer = field(1, b"identity") + field(3, 1) + field(4, 1) + field(5, 1)
+    return out + field(2, trainer) + field(3, normalizer)
+
+
+def all_vocabularies():
+    save("vocabulary", "unigram", sentencepiece(1))
+    save("vocabulary", "bpe", sentencepiece(2))
+    save("vocabulary", "tiktoken", "".join(f"{base64.b64encode(bytes([i])).decode()} {i}\n" for i in range(256))
+         + base64.b64encode(b"he").decode() + " 256\n")
+    save("vocabulary", "bert", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhe\n##llo\nwor\n##ld\n")
+    words = [(0.0, b"<unk>"), (0.0, b"\n<s>\n"), (0.0, b"\n</s>\n"), (0.0, b"<0x0A>"), (-1.0, b"h"), (-2.0, b"he")]
+    save("vocabulary", "llama2c",
+         struct.pack("<i", 7) + b"".join(struct.pack("<fi", score, len(text)) + text for score, text in words))
 
 
 class Storage:
@@ -208,7 +248,9 @@ def all_ggufs():
     for name, kind, size in [("f32", 0, 4096), ("f16", 1, 2048), ("bf16", 30, 2048), ("q4_0", 2, 576), ("q8_0", 8, 1088),
                              ("q4_k", 12, 576), ("q6_k", 14, 840)]:
         save("gguf", name, gguf({**base, **words}, [("blk.0.attn_q.weight", [32, 32], kind, size)]))
-    save("gguf", "pairs", gguf({**base, **pairs}, [("token_embd.weight", [32, 6], 0, 768)]))
+    for target in ["gguf", "vocabulary"]:
+        save(target, "pairs", gguf({**base, **pairs}, [("token_embd.weight", [32, 6], 0, 768)]))
+        save(target, "words", gguf({**base, **words}, [("token_embd.weight", [32, 6], 0, 768)]))
 
 
 def npy(descr, shape, data, fortran=False, version=(1, 0)):
@@ -234,6 +276,7 @@ all_safetensors()
 all_indices()
 all_configs()
 all_tokenizers()
+all_vocabularies()
 all_pickles()
 all_ggufs()
 all_npz()
