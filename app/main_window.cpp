@@ -119,13 +119,8 @@ void MainWindow::connectSignals()
         if (const auto next = std::exchange(m_afterSave, {}))
             next();
     });
-    connect(m_workspace, &Workspace::openFailed, this, [this](const QString& message) {
-        logger().warn("{}", message.toStdString());
-        if (m_workspace->isOpen())
-            showError(tr("Cannot open"), message);
-        else
-            m_start->setError(message);
-    });
+    connect(m_workspace, &Workspace::openFailed, this, &MainWindow::showOpenError);
+    connect(m_workspace, &Workspace::configMissing, this, &MainWindow::askForConfig);
     connect(m_workspace, &Workspace::failed, this, [this](const QString& message) {
         m_afterSave = {};
         logger().warn("{}", message.toStdString());

@@ -78,6 +78,8 @@ private:
     void closeModel();
     void locateModel();
     void addTokenizer();
+    void askForConfig(const ModelSource& source, const QStringList& keys, const QString& message);
+    void showOpenError(const QString& message);
     void showHelp();
     void showAbout();
     void moveHead(int layers, int heads);

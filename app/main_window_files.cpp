@@ -1,6 +1,9 @@
 #include "app/demo.h"
 #include "app/main_window.h"
+#include "core/base/log.h"
 #include "core/session/session_file.h"
+#include "ui/pages/config_dialog.h"
+#include "ui/pages/start_page.h"
 #include "ui/text.h"
 
 #include <QCloseEvent>
@@ -8,6 +11,8 @@
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QMimeData>
+
+#include <spdlog/logger.h>
 
 // Opening, saving and closing, and what is asked before something is lost.
 
@@ -90,6 +95,24 @@ void MainWindow::addTokenizer()
         tr("Tokenizers (*.json *.model *.txt *.gguf *.bin *.tiktoken);;All files (*)"));
     if (!file.isEmpty())
         m_workspace->addTokenizer(std::filesystem::path(file.toStdString()));
+}
+
+void MainWindow::askForConfig(const ModelSource& source, const QStringList& keys, const QString& message)
+{
+    auto* dialog = new ConfigDialog(source, keys, message, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] { m_workspace->openModel(dialog->source()); });
+    connect(dialog, &QDialog::rejected, this, [this, message] { showOpenError(message); });
+    dialog->open();
+}
+
+void MainWindow::showOpenError(const QString& message)
+{
+    logger().warn("{}", message.toStdString());
+    if (m_workspace->isOpen())
+        showError(tr("Cannot open"), message);
+    else
+        m_start->setError(message);
 }
 
 void MainWindow::locateModel()

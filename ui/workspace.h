@@ -97,6 +97,8 @@ signals:
     void opened(); ///< Another model or session; everything else may have changed.
     void closed(); ///< Nothing is open any more.
     void openFailed(const QString& message);
+    /// There are weights and no config; `message` says what was tried. Opened with the answers, it may come again.
+    void configMissing(const ModelSource& source, const QStringList& keys, const QString& message);
     void circuitsChanged(); ///< Other weights or another processing.
     void tokensChanged();   ///< The token side is there, or gone.
     void resultsChanged();

@@ -63,10 +63,22 @@ Result<std::shared_ptr<const Workspace::Opened>> Workspace::read(const ModelSour
 void Workspace::openModel(const ModelSource& source)
 {
     using Answer = std::shared_ptr<const Opened>;
+    const auto missing = std::make_shared<MissingConfig>();
     m_openJob.start(
         tr("Opening %1").arg(text(source.path.filename().string())),
-        [source](const Task& task) -> Result<Answer> { return read(source, {}, task); },
-        [this](const Result<Answer>& result) {
+        [source, missing](const Task& task) -> Result<Answer> {
+            Result<Answer> answer = read(source, {}, task);
+            if (!answer && answer.error().code != ErrorCode::Cancelled)
+                *missing = missingConfig(source);
+            return answer;
+        },
+        [this, source, missing](const Result<Answer>& result) {
+            if (!result && missing->isMissing) {
+                QStringList keys;
+                for (const std::string& key : missing->keys)
+                    keys << text(key);
+                return emit configMissing(source, keys, text(result.error()));
+            }
             if (!result)
                 return emit openFailed(text(result.error()));
             m_session.reset();

@@ -390,6 +390,18 @@ std::span<const Architecture> architectures()
     return rows;
 }
 
+MissingConfig missingConfig(const ModelSource& source)
+{
+    const fs::path folder = isFolder(source.path) ? source.path : source.path.parent_path();
+    if (source.configFile || isThere(folder / "config.json"))
+        return {};
+    const Result<WeightMap> weights = WeightMap::open(source.path);
+    const Result<OwnConfig> own = ownConfig(source.path);
+    if (!weights || !own || !own->text.empty())
+        return {};
+    return {true, inferConfig(*weights).unknown};
+}
+
 Result<ModelDescription> readModelConfig(const ModelSource& source)
 {
     Result<Understood> understood = understand(source);

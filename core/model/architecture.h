@@ -56,6 +56,16 @@ struct ModelSource {
     std::map<std::string, std::string> overrides;    ///< --set key=value, in the config file's own keys
 };
 
+/// What the files of a model leave to its user to say.
+struct MissingConfig {
+    bool isMissing = false; ///< There are weights, and no config in any file.
+    std::vector<std::string>
+        keys; ///< Config keys that no tensor tells; empty if nothing is known of the model.
+};
+
+/// Reads headers only.
+MissingConfig missingConfig(const ModelSource& source);
+
 /// The config alone: enough for `info` on a folder without weights.
 Result<ModelDescription> readModelConfig(const ModelSource& source);
 

@@ -110,7 +110,7 @@ int ConfigReader::size(Names names, std::optional<int> standard)
     const std::optional<int> number = wholeNumberOf(*value);
     if (!number || *number < 1)
         wrongKind(used, *value, "a whole number from 1 on");
-    return number.value_or(1);
+    return std::max(1, number.value_or(1)); // Sizes are divided by before finish() refuses them.
 }
 
 std::optional<int> ConfigReader::optionalSize(Names names)

@@ -138,6 +138,7 @@ std::vector<Case> configs()
         {"missing keys", content("config.json", "{\"d_model\": 256}"), info, 3, "'n_layers'"},
         {"wrong kind", config("\"n_heads\": 8", "\"n_heads\": [8]"), info, 3,
          "'n_heads' is [8], expected a whole number"},
+        {"no heads", config("\"n_heads\": 8", "\"n_heads\": 0"), info, 3, "'n_heads' is 0"},
         {"fraction", config("\"n_layers\": 2", "\"n_layers\": 2.5"), info, 3, "'n_layers' is 2.5"},
         {"wrong flag", config("\"attn_only\": true", "\"attn_only\": \"maybe\""), info, 3,
          "\"maybe\", expected true or false"},

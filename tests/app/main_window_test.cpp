@@ -5,6 +5,7 @@
 #include "ui/figure_export.h"
 #include "ui/models/head_table_model.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/config_dialog.h"
 #include "ui/pages/export_dialog.h"
 #include "ui/pages/page.h"
 #include "ui/pages/start_page.h"
@@ -23,6 +24,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPlainTextEdit>
+#include <QPushButton>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QStackedWidget>
@@ -310,6 +312,34 @@ private slots:
         };
         QTRY_VERIFY_WITH_TIMEOUT(isSaid(), patience);
         QVERIFY(!driver.workspace().isOpen());
+    }
+
+    void aModelWithoutAConfigIsAskedAbout()
+    {
+        const QString model = m_folder.filePath(QStringLiteral("nameless"));
+        QVERIFY(QDir().mkpath(model));
+        QVERIFY(QFile::copy(QStringLiteral(HEADWISE_TEST_DATA "/models/modadd-1l/modadd_seed0.pt"),
+                            model + QStringLiteral("/modadd_seed0.pt")));
+        Driver driver;
+        driver.window.show();
+        driver.window.openPath(model);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<ConfigDialog*>(), patience);
+        auto* dialog = driver.window.findChild<ConfigDialog*>();
+        auto* answer = dialog->findChild<QLineEdit*>(QStringLiteral("act_fn"));
+        QVERIFY(answer);
+        QPushButton* open = nullptr;
+        for (QPushButton* button : dialog->findChildren<QPushButton*>())
+            if (button->text() == QStringLiteral("&Open"))
+                open = button;
+        QVERIFY(open && !open->isEnabled());
+        QTest::keyClicks(answer, QStringLiteral("relu"));
+        QVERIFY(open->isEnabled());
+        if (const QByteArray folder = qgetenv("HEADWISE_SCREENSHOTS"); !folder.isEmpty())
+            dialog->grab().save(QString::fromLocal8Bit(folder) + QStringLiteral("/config-dialog.png"));
+        QTest::mouseClick(open, Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
+        QCOMPARE(driver.workspace().card().nHeads, 4);
+        QCOMPARE(driver.workspace().weights()->config().activation, Activation::Relu);
     }
 
     void withoutATokenizerIdsStandForTokens()
