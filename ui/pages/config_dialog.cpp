@@ -38,7 +38,13 @@ ConfigDialog::ConfigDialog(const ModelSource& source, const QStringList& keys, c
     , m_open(new QPushButton(tr("&Open"), this))
 {
     setWindowTitle(tr("What is %1?").arg(text(source.path.filename().string())));
-    auto* why = new QLabel(message, this);
+    // The first time the message speaks of the command line; after an answer it says what is wrong with it.
+    auto* why = new QLabel(
+        source.overrides.empty()
+            ? tr("%1 has no config beside its weights, and they do not tell everything the model does.")
+                  .arg(text(source.path.filename().string()))
+            : message,
+        this);
     why->setWordWrap(true);
     auto* rows = new QFormLayout;
     QString others;
@@ -81,6 +87,10 @@ ConfigDialog::ConfigDialog(const ModelSource& source, const QStringList& keys, c
     layout->addLayout(rows);
     layout->addWidget(buttons);
     setMinimumWidth(520);
+    if (m_answers.isEmpty())
+        m_others->setFocus();
+    else
+        m_answers.first()->setFocus();
     updateState();
 }
 
