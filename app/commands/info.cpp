@@ -38,10 +38,11 @@ constexpr std::string_view footer =
     "mean,\n"
     "standard deviation (divisor: the count; all four over the finite numbers) and how many are NaN or "
     "infinite;\n"
-    "with --json also how many are zero and a histogram of 64 equal bins from min to max, and the norms' "
-    "factors.\n"
+    "with --json also how many are zero and a histogram of 64 equal bins from min to max, the norms' "
+    "factors,\n"
+    "what the family's circuits leave out, and the load report.\n"
     "Without it only the files' headers are read, and the matrices whose condition numbers the merges need.\n"
-    "load_report: which tensors are used or ignored and why, and what the config says against the tensors.";
+    "Load report: which tensors are used or ignored and why, and what the config says against the tensors.";
 
 struct Options {
     std::shared_ptr<ModelArguments> model;
@@ -185,9 +186,6 @@ ordered_json jsonOf(const Answer& answer)
                      {"per_sequence", countJson(answer.flops.perSequence)}};
     json["warnings"] = answer.warnings;
     json["merges"] = mergesJson(answer.merges);
-    json["circuit_notes"] = circuitNotes(c);
-    if (answer.weights)
-        json["load_report"] = reportJson(*answer.weights);
     return json;
 }
 
@@ -324,6 +322,8 @@ Result<int> info(const Options& options, const Task& task)
     if (options.json) {
         ordered_json json = jsonOf(*answer);
         if (options.tensors) {
+            json["circuit_notes"] = circuitNotes(answer->config);
+            json["load_report"] = reportJson(*answer->weights);
             json["tensors"] = tensorsJson(*answer->weights, statistics);
             json["norm_factors"] = normsJson(norms);
         }

@@ -65,7 +65,8 @@ ConfigDialog::ConfigDialog(const ModelSource& source, const QStringList& keys, c
             others += text(key) + u'=' + text(value) + u'\n';
     m_others->setPlainText(others);
     m_others->setPlaceholderText(
-        QStringLiteral("model_type=llama\nhidden_size=2048\nnum_attention_heads=32"));
+        keys.isEmpty() ? QStringLiteral("model_type=llama\nhidden_size=2048\nnum_attention_heads=32")
+                       : QStringLiteral("eps=1e-5"));
     m_others->setAccessibleName(tr("Other keys of the config, one KEY=VALUE a line"));
     m_others->setTabChangesFocus(true);
     m_others->setFixedHeight(m_others->fontMetrics().lineSpacing() * 5);
