@@ -5,6 +5,7 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QVBoxLayout>
@@ -69,11 +70,28 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_state);
     m_scores->setMinimumWidth(0);
     m_scores->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_scores->installEventFilter(this);
     layout->setStretchFactor(m_scores, 1);
     connect(workspace, &Workspace::opened, this, &HeadHeader::refresh);
     connect(workspace, &Workspace::headChanged, this, &HeadHeader::refresh);
     connect(workspace, &Workspace::resultsChanged, this, &HeadHeader::refresh);
     connect(workspace, &Workspace::circuitsChanged, this, &HeadHeader::refresh);
+}
+
+bool HeadHeader::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_scores && event->type() == QEvent::Resize)
+        fitScores();
+    return Page::eventFilter(watched, event);
+}
+
+void HeadHeader::fitScores()
+{
+    for (auto count = m_entries.size(); count >= 0; --count) {
+        m_scores->setText(m_entries.first(count).join(QStringLiteral("&nbsp;&nbsp;&nbsp; ")));
+        if (m_scores->sizeHint().width() <= m_scores->width())
+            return;
+    }
 }
 
 void HeadHeader::showBadges()
@@ -111,7 +129,8 @@ void HeadHeader::refresh()
                                .arg(QString::fromUtf8(shown.name), text(metric->definition).toHtmlEscaped());
     }
     m_scores->setToolTip(QStringLiteral("<qt>%1</qt>").arg(definitions.join(QStringLiteral("<br>"))));
-    m_scores->setText(entries.join(QStringLiteral("&nbsp;&nbsp;&nbsp; ")));
+    m_entries = entries;
+    fitScores();
     const ModelCard& card = workspace()->card();
     QStringList badges;
     badges << (workspace()->isProcessed() ? tr("processed") : tr("raw weights"));

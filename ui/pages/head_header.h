@@ -16,8 +16,11 @@ public:
 
 private:
     void refresh();
+    bool eventFilter(QObject* watched, QEvent* event) override;
+    void fitScores();  ///< As many of the entries as there is room for.
     void showBadges(); ///< What stands beside this head's circuits; the sentences as a tooltip.
 
+    QStringList m_entries; ///< Of scores, as rich text.
     QLabel* m_head;
     QLabel* m_scores;
     QLabel* m_state;
