@@ -41,10 +41,14 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
 {
     CLI::App* command = root.add_subcommand(
         "process", "Writes the processed weights as a TransformerLens folder, or in the model's own names");
-    command->footer("Steps that would change this model's function are skipped with a warning, or refused if "
-                    "they were asked\n"
-                    "for by name. With all four defaults negated the weights are written as they are.\n"
-                    "The folder appears complete or not at all. float32, or float64 if the model is.");
+    command->footer(
+        "Steps that would change this model's function are skipped with a warning, or refused if "
+        "they were asked\n"
+        "for by name. With all four defaults negated the weights are written as they are.\n"
+        "The folder appears complete or not at all. float32, or float64 if the model is.\n"
+        "--names original: folded norms are written as identity, W_U apart from W_E; a norm whose bias "
+        "has no\n"
+        "home in the family's layout stays unfolded, with one warning.");
     auto options = std::make_shared<Options>();
     options->model = addModelArguments(*command);
     command->add_option("-o,--output", options->folder, "The folder to write; it must be new or empty")
