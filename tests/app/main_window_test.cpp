@@ -71,6 +71,11 @@ public:
     void openDemo()
     {
         window.openDemo();
+        waitForAnalyses();
+    }
+
+    void waitForAnalyses()
+    {
         QTRY_VERIFY_WITH_TIMEOUT(workspace().isOpen(), patience);
         QTRY_VERIFY_WITH_TIMEOUT(isComplete(), patience);
     }
@@ -475,7 +480,10 @@ private slots:
             applyTheme(*qApp, mode);
             Driver driver;
             driver.window.grab().save(folder + QStringLiteral("/start-%1.png").arg(suffix));
-            driver.openDemo();
+            // Of any model that has a head L1H5.
+            driver.window.openPath(
+                qEnvironmentVariable("HEADWISE_SCREENSHOTS_OF", QStringLiteral(HEADWISE_DEMO_MODEL)));
+            driver.waitForAnalyses();
             driver.workspace().setHead({1, 5});
             for (int i = 0; i < driver.tabs()->count(); ++i) {
                 driver.tabs()->setCurrentIndex(i);
