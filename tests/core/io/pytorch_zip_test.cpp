@@ -16,6 +16,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// All 12 769 take minutes under a sanitizer.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int everyNthSum = 25;
+#else
+constexpr int everyNthSum = 1;
+#endif
+
 /// Written by PyTorch 1.13: OrderedDict(w = [[1, 2, 3], [4, 5, 6]], wt = w.t(), b = [0.5, -2] in bfloat16).
 const QByteArray goldenPickle = QByteArray::fromHex("800263636f6c6c656374696f6e730a4f726465726564446963740a71"
                                                     "002952710128580100000077710263746f7263682e5f7574696c730a"
@@ -325,15 +332,15 @@ private slots:
     {
         const auto model = test::loaded(test::testData("models/modadd-1l"));
         const ProcessedWeights weights = test::raw(model);
-        int right = 0;
-        for (int a = 0; a < 113; ++a)
-            for (int b = 0; b < 113; ++b) {
-                Eigen::Index answer = -1;
-                test::ran<float>(weights, {a, b, 113}).logits.row(2).maxCoeff(&answer);
-                right += answer == (a + b) % 113;
-            }
-        qInfo("%d of 12769 right", right);
-        QVERIFY(right >= 12757); // 99.9 %
+        int asked = 0, right = 0;
+        for (int sum = 0; sum < 113 * 113; sum += everyNthSum, ++asked) {
+            const int a = sum / 113, b = sum % 113;
+            Eigen::Index answer = 0;
+            test::ran<float>(weights, {a, b, 113}).logits.row(2).maxCoeff(&answer);
+            right += answer == (a + b) % 113;
+        }
+        qInfo("%d of %d right", right, asked);
+        QVERIFY(asked - right <= (everyNthSum == 1 ? 12 : 4)); // 99.9 % of all; four are known to be wrong
     }
 };
 
