@@ -138,7 +138,11 @@ std::vector<Case> configs()
         {"missing keys", content("config.json", "{\"d_model\": 256}"), info, 3, "'n_layers'"},
         {"wrong kind", config("\"n_heads\": 8", "\"n_heads\": [8]"), info, 3,
          "'n_heads' is [8], expected a whole number"},
-        {"no heads", config("\"n_heads\": 8", "\"n_heads\": 0"), info, 3, "'n_heads' is 0"},
+        {"no heads",
+         content(
+             "config.json",
+             R"({"model_type": "gptj", "n_embd": 64, "n_head": 0, "n_layer": 2, "rotary_dim": 8, "vocab_size": 9})"),
+         info, 3, "'n_head' is 0"},
         {"fraction", config("\"n_layers\": 2", "\"n_layers\": 2.5"), info, 3, "'n_layers' is 2.5"},
         {"wrong flag", config("\"attn_only\": true", "\"attn_only\": \"maybe\""), info, 3,
          "\"maybe\", expected true or false"},
