@@ -20,7 +20,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     c.nHeads = c.nKvHeads = reader.size({"n_head", "num_attention_heads"}, 8);
     c.dModel = reader.size({"hidden_size", "n_embed"}, 64);
     splitHeads(c, reader);
-    c.dMlp = c.dModel < (1 << 28) ? 4 * c.dModel : c.dModel; // no key for it
+    c.dMlp = standardMlpWidth(c.dModel); // no key for it
     c.dVocab = c.dVocabOut = reader.size({"vocab_size"}, 250880);
     // The class knows no limit; the published files say what they were trained on.
     c.nCtx = reader.size({"seq_length", "max_position_embeddings", "n_positions"}, 2048);

@@ -315,4 +315,9 @@ Result<Done> checkSizes(const ModelConfig& c, std::string_view file)
     return Done{};
 }
 
+int standardMlpWidth(int dModel)
+{
+    return dModel < (1 << 28) ? 4 * dModel : dModel;
+}
+
 } // namespace headwise

@@ -71,4 +71,7 @@ std::string listed(const std::vector<std::string>& names, std::string_view separ
 /// Errors: Corrupt, naming the sizes.
 Result<Done> checkSizes(const ModelConfig& config, std::string_view file);
 
+/// 4 · d_model, the width of an MLP that no key says; d_model itself if that is past all belief.
+int standardMlpWidth(int dModel);
+
 } // namespace headwise

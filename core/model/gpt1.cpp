@@ -21,7 +21,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     c.nHeads = c.nKvHeads = reader.size({"n_head", "num_attention_heads"}, 12);
     c.dModel = reader.size({"n_embd", "hidden_size"}, 768);
     splitHeads(c, reader);
-    c.dMlp = c.dModel < (1 << 28) ? 4 * c.dModel : c.dModel; // no key for it
+    c.dMlp = standardMlpWidth(c.dModel); // no key for it
     c.dVocab = c.dVocabOut = reader.size({"vocab_size"}, 40478);
     c.nCtx = reader.size({"n_positions", "n_ctx", "max_position_embeddings"}, 512);
     c.normEps = reader.number({"layer_norm_epsilon"}, 1e-5);

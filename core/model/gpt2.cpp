@@ -26,7 +26,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     c.dHead = c.dModel / c.nHeads;
     c.dMlp = reader.optionalSize({"n_inner", "intermediate_size"}).value_or(0);
     if (c.dMlp == 0)
-        c.dMlp = c.dModel < (1 << 28) ? 4 * c.dModel : c.dModel;
+        c.dMlp = standardMlpWidth(c.dModel);
     c.dVocab = c.dVocabOut = reader.size({"vocab_size"}, 50257);
     c.nCtx = reader.size({"n_positions", "n_ctx", "max_position_embeddings"}, 1024);
     c.normEps = reader.number({"layer_norm_epsilon", "layer_norm_eps"}, 1e-5);

@@ -151,8 +151,7 @@ void splitHeads(ModelConfig& config, ConfigReader& reader, std::optional<int> gi
 
 int readMlpWidth(const ModelConfig& config, ConfigReader& reader, ConfigReader::Names names)
 {
-    const int standard = config.dModel < (1 << 28) ? 4 * config.dModel : config.dModel;
-    return reader.optionalSize(names).value_or(standard);
+    return reader.optionalSize(names).value_or(standardMlpWidth(config.dModel));
 }
 
 Rotary readRotary(ModelConfig& config, const json& file, ConfigReader& reader, double standardBase,

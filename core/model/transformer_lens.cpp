@@ -28,8 +28,7 @@ void readSizes(ModelConfig& c, ConfigReader& reader)
     c.nKvHeads = reader.optionalSize({"n_key_value_heads"}).value_or(c.nHeads);
     c.dVocabOut = reader.optionalSize({"d_vocab_out"}).value_or(c.dVocab);
     c.attentionOnly = reader.flag({"attn_only"}, false);
-    const int standard = c.dModel < (1 << 28) ? 4 * c.dModel : c.dModel;
-    const int mlp = reader.optionalSize({"d_mlp"}).value_or(standard);
+    const int mlp = reader.optionalSize({"d_mlp"}).value_or(standardMlpWidth(c.dModel));
     c.dMlp = c.attentionOnly ? 0 : mlp;
 }
 
