@@ -133,7 +133,7 @@ void Workspace::runNext()
         return; // readTokens() comes back here
     m_queue.pop_front();
     const AnalysisOptions options = analysisOptions();
-    if (!analysis->whyNot(m_circuits->config(), options).empty())
+    if (!whyLeftOut(*analysis, m_circuits->config(), options).empty())
         return runNext();
     m_analysisJob.start(
         text(analysis->title),

@@ -1,4 +1,5 @@
 #include "app/commands/head_arguments.h"
+#include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "core/analysis/self_contained.h"
@@ -26,6 +27,7 @@ struct Options {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::shared_ptr<Precision> precision;
+    std::shared_ptr<InputArguments> inputs;
     std::string output;
     std::optional<std::string> analyses, heads; ///< Not given: the default ones, all.
     std::string embedding = "raw";
@@ -115,6 +117,10 @@ Result<int> analyze(const Options& options, const Task& task)
             return heads.error();
         analysisOptions.heads = *heads;
     }
+    auto inputs = analysisInputs(*options.inputs, *options.model, (*weights)->original(), *tokenizer);
+    if (!inputs)
+        return inputs.error();
+    analysisOptions.inputs = std::move(inputs).value();
     auto results = computed(circuits, options, analysisOptions, task);
     if (!results)
         return results.error();
@@ -152,6 +158,7 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
                      "The token vectors E of full circuits: raw (the default), effective, mlp0 or unembed")
         ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
         ->type_name("raw|effective|mlp0|unembed");
+    options->inputs = addInputArguments(*command);
     options->precision = addPrecisionOption(*command);
     addThreadsOption(*command, context);
     command->add_option("-k", options->tableSize, "Entries per row of the token tables (10)")

@@ -105,4 +105,26 @@ std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dV
     return unused;
 }
 
+Result<std::optional<int>> tokenId(const std::optional<std::string>& given,
+                                   const std::optional<Tokenizer>& tokenizer)
+{
+    if (!given)
+        return std::optional<int>();
+    const std::string& text = *given;
+    if (text.empty())
+        return Error{ErrorCode::InvalidArgument, "--token is empty; give a token's text, or its id as #ID."};
+    if (tokenizer) {
+        const Result<int> id = tokenizer->find(text);
+        return id ? Result(std::optional<int>(*id)) : id.error();
+    }
+    int id = -1;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data() + (text.front() == '#' ? 1 : 0), end, id);
+    if (parsed.ec == std::errc() && parsed.ptr == end && text.front() == '#')
+        return std::optional<int>(id);
+    return Error{ErrorCode::NotFound,
+                 "There is no tokenizer beside this model, so '" + text
+                     + "' cannot be looked up; name the token by its id, as in #42."};
+}
+
 } // namespace headwise::app

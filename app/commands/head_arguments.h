@@ -24,4 +24,9 @@ Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, co
 /// true: an id without a token; empty without a tokenizer.
 std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dVocab);
 
+/// The id that --token names: #id whatever the model has, else what the tokenizer finds; none if it was not given.
+/// Errors: InvalidArgument if it is empty; NotFound if there is no such token.
+Result<std::optional<int>> tokenId(const std::optional<std::string>& given,
+                                   const std::optional<Tokenizer>& tokenizer);
+
 } // namespace headwise::app

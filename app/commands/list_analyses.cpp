@@ -31,7 +31,17 @@ std::string scaled(double value)
 
 std::string needsOf(const Analysis& analysis)
 {
-    return analysis.needsTokens ? "embedding and unembedding" : "attention weights";
+    std::string needs = analysis.needsTokens ? "embedding and unembedding" : "attention weights";
+    const auto add = [&](bool isNeeded, const char* what) {
+        if (isNeeded)
+            needs += std::string(", ") + what;
+    };
+    add(analysis.needs.tokenizer, "tokenizer");
+    add(analysis.needs.prompt, "a prompt");
+    add(analysis.needs.token, "a token");
+    add(analysis.needs.pair, "two heads");
+    add(analysis.needs.direction, "a direction");
+    return needs;
 }
 
 /// What `analyze` without --analyses computes on this model; without a model, what it may compute.

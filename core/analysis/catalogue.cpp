@@ -6,7 +6,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <array>
 #include <new>
 
 namespace headwise {
@@ -41,10 +40,20 @@ void markEmbedding(ResultSet& results, Embedding embedding)
 
 std::span<const Analysis> catalogue()
 {
-    static const std::array table{
-        spectraAnalysis(),        eigenvaluesAnalysis(), copyingAnalysis(), matchingAnalysis(),
-        previousTokenAnalysis(),  compositionAnalysis(), tablesAnalysis(),  ranksAnalysis(),
-        positionKernelAnalysis(), directPathAnalysis(),
+    static const std::vector<Analysis> table{
+        // The default ones, in the order in which they run.
+        spectraAnalysis(), eigenvaluesAnalysis(), copyingAnalysis(), matchingAnalysis(),
+        previousTokenAnalysis(), compositionAnalysis(), tablesAnalysis(),
+        // tokens
+        directPathAnalysis(),
+        // position
+        positionKernelAnalysis(),
+        // composition
+        // spectra
+        ranksAnalysis(),
+        // comparison
+        // prompt
+        // architecture
     };
     return table;
 }
@@ -57,6 +66,23 @@ const Analysis* findAnalysis(std::string_view id)
     return found == table.end() ? nullptr : &*found;
 }
 
+std::string whyLeftOut(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options)
+{
+    const InputNeeds& needs = analysis.needs;
+    const AnalysisInputs& inputs = options.inputs;
+    if (needs.tokenizer && !inputs.tokenizer)
+        return "It needs the model's tokenizer, and there is none.";
+    if (needs.prompt && inputs.prompt.empty())
+        return "It needs a prompt (--prompt or --tokens).";
+    if (needs.token && !inputs.token)
+        return "It needs a token (--token).";
+    if (needs.pair && !inputs.pair)
+        return "It needs two heads (--pair).";
+    if (needs.direction && inputs.direction.empty())
+        return "It needs a direction (--direction).";
+    return analysis.whyNot(config, options);
+}
+
 Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis* const> chosen,
                               const AnalysisOptions& options, const Task& task)
 {
@@ -66,7 +92,7 @@ Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis
     ResultSet results;
     std::vector<const Analysis*> fitting;
     for (const Analysis* analysis : chosen) {
-        const std::string reason = analysis->whyNot(config, options);
+        const std::string reason = whyLeftOut(*analysis, config, options);
         if (reason.empty())
             fitting.push_back(analysis);
         else

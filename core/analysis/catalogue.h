@@ -1,15 +1,39 @@
 #pragma once
 
+#include "core/analysis/picture.h"
+#include "core/analysis/relation.h"
 #include "core/analysis/result_set.h"
 #include "core/circuits/circuits.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace headwise {
+
+class Tokenizer;
+
+/// What some analyses are about beside the weights; where it is missing they are left out, saying so.
+struct AnalysisInputs {
+    std::vector<int> prompt;                       ///< Token ids.
+    std::optional<int> token;                      ///< The token whose card is asked for.
+    std::optional<std::pair<HeadId, HeadId>> pair; ///< Two heads, the earlier first.
+    std::vector<double> direction;                 ///< [d], a row vector of the residual stream.
+    std::vector<Relation> relations;               ///< Empty: the built-in ones.
+    std::shared_ptr<const Tokenizer> tokenizer;    ///< Null without one.
+    std::uint64_t seed = 0;                        ///< Of every random baseline and sample.
+
+    bool operator==(const AnalysisInputs&) const = default;
+};
+
+/// The inputs an analysis cannot do without.
+struct InputNeeds {
+    bool prompt = false, token = false, pair = false, direction = false, tokenizer = false;
+};
 
 struct AnalysisOptions {
     std::vector<HeadId> heads; ///< Empty: all. Others stay NaN in per-head arrays and are absent from tables.
@@ -18,6 +42,7 @@ struct AnalysisOptions {
     int tableSize = 10;                   ///< k of the top-k tables.
     std::vector<bool>
         unusedTokens; ///< true: an id without a token, left out of tables and ranks; empty: none.
+    AnalysisInputs inputs = {};
 
     bool operator==(const AnalysisOptions&) const = default;
 };
@@ -48,7 +73,12 @@ struct Analysis {
     std::string (*whyNot)(const ModelConfig& config, const AnalysisOptions& options);
     AnalysisCost (*cost)(const ModelConfig& config, const AnalysisOptions& options);
     Result<ResultSet> (*run)(const AnalysisContext& context, const Task& task);
+    InputNeeds needs = {};
+    std::vector<Picture> pictures = {}; ///< What the page of this analysis shows, the most important first.
 };
+
+/// Why `analysis` is not run: it does not apply to the model, or an input it needs was not given; empty if it is.
+std::string whyLeftOut(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options);
 
 /// All analyses, in the order in which they are listed and run.
 std::span<const Analysis> catalogue();
