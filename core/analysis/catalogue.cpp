@@ -53,6 +53,7 @@ std::span<const Analysis> catalogue()
         ranksAnalysis(),
         // comparison
         // prompt
+        patternScoresAnalysis(),
         // architecture
     };
     return table;

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "core/base/matrix.h"
+
+#include <span>
+
+namespace headwise {
+
+/// What a head attends to on [BOS] t₁ … t_N t₁ … t_N, each the mean over the queries q of the second copy.
+struct PatternScores {
+    double induction = 0; ///< α[q, q−N+1]: the token after the earlier copy of the query.
+    double duplicate = 0; ///< α[q, q−N]: the earlier copy itself.
+    double previous = 0;  ///< α[q, q−1]
+    double first = 0;     ///< α[q, 0]
+    double current = 0;   ///< α[q, q]
+    double entropy = 0;   ///< −Σ_j α[q, j] ln α[q, j], nats
+    double distance = 0;  ///< Σ_j α[q, j] |q − j|, tokens
+
+    bool operator==(const PatternScores&) const = default;
+};
+
+/// \param pattern    [n, n], row = query, column = key; the last 2 N positions are the two copies
+/// \param copyLength N, 1 ≤ N ≤ n/2
+/// Source: ANALYSES G2; Olsson et al. 2022, arXiv 2209.11895; entropy and distance as in HeadVis.
+template <typename Scalar>
+PatternScores patternScores(const Matrix<Scalar>& pattern, int copyLength);
+
+enum class Sight { Causal, Everything };
+
+/// The pattern of a head that attends alike to every key it may see: what a score is worth by chance.
+/// \param window keys j with q − j < window alone; 0: all
+Matrix<double> uniformPattern(int n, int window, Sight sight);
+
+// TransformerLens' head detector: how close a whole pattern comes to a wanted one.
+
+/// Entries that do not count.
+struct IgnoredKeys {
+    bool first = false;   ///< Key 0 (exclude_bos).
+    bool current = false; ///< Key q of query q (exclude_current_token).
+};
+
+Matrix<double> previousTokenPattern(int n);                     ///< 1 at [q, q−1]
+Matrix<double> duplicateTokenPattern(std::span<const int> ids); ///< 1 where key j < q has the query's token
+Matrix<double> inductionPattern(std::span<const int> ids); ///< 1 where key j ≤ q follows the query's token
+
+/// Σ α ⊙ wanted / Σ α, the share of the attention on the wanted places; NaN if nothing counts.
+/// Source: TransformerLens `head_detector.py`, error measure "mul".
+double shareOnPattern(Matrix<double> pattern, const Matrix<double>& wanted, IgnoredKeys ignored);
+
+/// 1 − Σ |α − wanted| / n, in [−1, 1], not rounded.
+/// Source: TransformerLens `head_detector.py`, error measure "abs".
+double closenessToPattern(const Matrix<double>& pattern, const Matrix<double>& wanted, IgnoredKeys ignored);
+
+} // namespace headwise

@@ -1,0 +1,268 @@
+#include "core/analysis/pattern_scores.h"
+
+#include "tests/support/analysed.h"
+#include "tests/support/toy_classes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <numeric>
+
+using namespace headwise;
+
+namespace {
+
+const std::string folder = "analyses/pattern_scores/";
+
+/// A head that puts everything on key q + shift, or on key 0 where that is none.
+Matrix<double> shifted(int n, int shift)
+{
+    Matrix<double> pattern = Matrix<double>::Zero(n, n);
+    for (int q = 0; q < n; ++q)
+        pattern(q, std::max(0, q + shift)) = 1;
+    return pattern;
+}
+
+/// The heads of a model, the highest score first.
+std::vector<std::string> ranked(const ResultSet& results, const std::string& name, int heads)
+{
+    const auto scores = test::numbers(results, folder + name);
+    std::vector<int> order(scores.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+        return scores[static_cast<std::size_t>(a)] > scores[static_cast<std::size_t>(b)];
+    });
+    std::vector<std::string> names;
+    for (const int head : order)
+        names.push_back(dottedHead({head / heads, head % heads}));
+    return names;
+}
+
+/// A toy on disk that may be changed before it is read.
+struct Toy {
+    QTemporaryDir temporary;
+    std::filesystem::path path = std::filesystem::path(temporary.path().toStdString()) / "toy";
+    test::ToyModel model;
+
+    explicit Toy(const test::ToyOptions& options)
+        : model(test::writeToyModel(path, options))
+    {
+    }
+    void set(const std::string& name, std::size_t first, std::size_t count, double value)
+    {
+        auto& values = model.tensors.at(name).values;
+        std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(first), count, value);
+    }
+    Circuits circuits() const
+    {
+        test::writeSafetensors(path / "model.safetensors", model.tensors, model.options.float64);
+        return test::circuitsOf(path, test::noProcessing());
+    }
+};
+
+} // namespace
+
+class PatternScoresTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    // N = 4 after a first token: the copies stand at 1 … 4 and 5 … 8. The query at 6 is the second token; its earlier copy
+    // stands at 2, the token after that at 3.
+    void aHandMadePatternTellsTheThreeHeadsApart()
+    {
+        const int n = 9, copy = 4;
+        const PatternScores induction = patternScores(shifted(n, -copy + 1), copy);
+        QCOMPARE(induction, (PatternScores{.induction = 1, .distance = 3}));
+        const PatternScores duplicate = patternScores(shifted(n, -copy), copy);
+        QCOMPARE(duplicate, (PatternScores{.duplicate = 1, .distance = 4}));
+        QCOMPARE(patternScores(shifted(n, -1), copy), (PatternScores{.previous = 1, .distance = 1}));
+        QCOMPARE(patternScores(shifted(n, 0), copy), (PatternScores{.current = 1}));
+        QCOMPARE(patternScores(shifted(n, -n), copy), (PatternScores{.first = 1, .distance = 6.5}));
+        // The classic mistake looks one key too late or too early.
+        QCOMPARE(patternScores(shifted(n, -copy + 2), copy).induction, 0.0);
+        QCOMPARE(patternScores(shifted(n, -copy - 1), copy).duplicate, 0.0);
+    }
+
+    void onlyTheSecondCopyCounts()
+    {
+        Matrix<double> pattern = shifted(9, -3);
+        pattern.topRows(5).setConstant(std::numeric_limits<double>::quiet_NaN());
+        QCOMPARE(patternScores(pattern, 4).induction, 1.0);
+        pattern.setZero();
+        pattern(5, 2) = 0.5; // the first token of the second copy: its copy at 1, the token after at 2
+        pattern(8, 5) = 0.25;
+        QCOMPARE(patternScores(pattern, 4).induction, 0.75 / 4);
+    }
+
+    void evenAttentionScoresOneInAsManyAsItSees()
+    {
+        const PatternScores scores = patternScores(uniformPattern(9, 0, Sight::Causal), 4);
+        const double mean = (1.0 / 6 + 1.0 / 7 + 1.0 / 8 + 1.0 / 9) / 4;
+        for (const double score :
+             {scores.induction, scores.duplicate, scores.previous, scores.first, scores.current})
+            QVERIFY(std::abs(score - mean) < 1e-15);
+        QVERIFY(std::abs(scores.distance - (2.5 + 3 + 3.5 + 4) / 4) < 1e-15);
+        QVERIFY(std::abs(scores.entropy - std::log(6.0 * 7 * 8 * 9) / 4) < 1e-15);
+        const PatternScores windowed = patternScores(uniformPattern(9, 2, Sight::Causal), 4);
+        QCOMPARE(windowed,
+                 (PatternScores{.previous = 0.5, .current = 0.5, .entropy = std::log(2.0), .distance = 0.5}));
+        QCOMPARE(patternScores(uniformPattern(8, 0, Sight::Everything), 4).induction, 0.125);
+    }
+
+    // tokens 5 7 5 7: TransformerLens' patterns, written out.
+    void theDetectorsMeasures()
+    {
+        const std::vector<int> ids{5, 7, 5, 7};
+        Matrix<double> duplicate(4, 4), induction(4, 4), previous(4, 4);
+        duplicate << 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0;
+        induction << 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0;
+        previous << 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0;
+        QVERIFY(duplicateTokenPattern(ids) == duplicate);
+        QVERIFY(inductionPattern(ids) == induction);
+        QVERIFY(previousTokenPattern(4) == previous);
+
+        Matrix<double> pattern(4, 4);
+        pattern << 1, 0, 0, 0, 0.5, 0.5, 0, 0, 0.25, 0.5, 0.25, 0, 0, 0, 0.75, 0.25;
+        QCOMPARE(shareOnPattern(pattern, induction, {}), 1.25 / 4);
+        QCOMPARE(shareOnPattern(pattern, induction, {.first = true}), 1.25 / 2.25);
+        QCOMPARE(shareOnPattern(pattern, induction, {.first = true, .current = true}), 1.0);
+        // differences: 1 | ½ ½ | ¼ ½ ¼ | 0 0 ¼ ¼
+        QCOMPARE(closenessToPattern(pattern, induction, {}), 1 - 3.5 / 4);
+        QCOMPARE(closenessToPattern(pattern, induction, {.first = true}), 1 - 1.75 / 4);
+        QCOMPARE(closenessToPattern(pattern, induction, {.first = true, .current = true}), 1 - 0.75 / 4);
+        QCOMPARE(closenessToPattern(pattern, pattern, {}), 1.0);
+    }
+
+    // A model that reads positions alone attends alike on every sequence, so any tokens show the oracle its patterns.
+    void theAnalysisEqualsThePatternsOfTheReference()
+    {
+        test::ToyOptions options;
+        options.nCtx = 18;
+        options.float64 = true;
+        Toy toy(options);
+        toy.set("embed.W_E", 0, 11 * 7, 0.0);
+        const Circuits circuits = toy.circuits();
+        AnalysisOptions ask;
+        ask.precision = Precision::F64;
+        const ResultSet results = test::analysed(circuits, {"pattern_scores"}, ask);
+        const auto reference =
+            test::referenceForward(toy.path, {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+        const auto induction = test::numbers(results, folder + "induction");
+        const auto entropy = test::numbers(results, folder + "entropy");
+        for (std::size_t head = 0; head < 6; ++head) {
+            const auto& pattern = reference.patterns[head / 3][head % 3];
+            double followed = 0, disorder = 0;
+            for (std::size_t q = 9; q < 18; ++q) {
+                followed += pattern[q][q - 8] / 9;
+                for (std::size_t j = 0; j <= q; ++j)
+                    disorder -= pattern[q][j] * std::log(pattern[q][j]) / 9;
+            }
+            QVERIFY(std::abs(induction[head] - followed) < 1e-12);
+            QVERIFY(std::abs(entropy[head] - disorder) < 1e-11);
+        }
+        const ResultArray* array = results.find(folder + "induction");
+        double null = 0;
+        for (int seen = 10; seen <= 18; ++seen)
+            null += 1.0 / seen / 9;
+        QVERIFY(std::abs(*array->nullMean - null) < 1e-15);
+        QCOMPARE(std::get<double>(array->attributes.at("copy_length")), 9.0);
+        QCOMPARE(std::get<bool>(array->attributes.at("begins_with_bos")), false);
+    }
+
+    void idsWithoutATokenAreNeverDrawn()
+    {
+        Toy toy{test::ToyOptions{}};
+        toy.set("embed.W_E", 3 * 7, 6 * 7, std::numeric_limits<double>::quiet_NaN()); // ids 3 … 8
+        const Circuits circuits = toy.circuits();
+        AnalysisOptions ask;
+        ask.unusedTokens.assign(11, false);
+        std::fill_n(ask.unusedTokens.begin() + 3, 6, true);
+        for (const double score :
+             test::numbers(test::analysed(circuits, {"pattern_scores"}, ask), folder + "induction"))
+            QVERIFY(score >= 0 && score <= 1);
+        for (const double score :
+             test::numbers(test::analysed(circuits, {"pattern_scores"}), folder + "induction"))
+            QVERIFY(std::isnan(score)); // the control: otherwise they are
+        ask.unusedTokens.assign(11, true);
+        ask.unusedTokens[4] = false;
+        const ResultSet none = test::analysed(circuits, {"pattern_scores"}, ask);
+        QVERIFY(none.arrays.empty());
+        QVERIFY(none.warnings.at(0).find("Fewer than two ids") != std::string::npos);
+    }
+
+    void theDemosHeadsComeFirst()
+    {
+        const Circuits circuits = test::circuitsOf(HEADWISE_DEMO_MODEL);
+        const ResultSet results = test::analysed(circuits, {"pattern_scores"});
+        const ResultArray* array = results.find(folder + "induction");
+        QCOMPARE(std::get<double>(array->attributes.at("sequences")), 50.0);
+        QCOMPARE(std::get<double>(array->attributes.at("copy_length")), 50.0);
+        QCOMPARE(std::get<bool>(array->attributes.at("begins_with_bos")), true);
+        QCOMPARE(ranked(results, "previous", 8).front(), std::string("0.1"));
+        const auto induction = ranked(results, "induction", 8);
+        QCOMPARE(induction[0], std::string("1.5"));
+        QCOMPARE(induction[1], std::string("1.0"));
+        QCOMPARE(induction[2], std::string("1.7"));
+        const auto scores = test::numbers(results, folder + "induction");
+        QVERIFY(scores[8 + 7] > 5 * *array->nullMean);
+    }
+
+    void theSeedAloneDecides()
+    {
+        const Circuits circuits = test::toyCircuits({});
+        Task oneThread;
+        oneThread.threads = 1;
+        AnalysisOptions other;
+        other.inputs.seed = 1;
+        const ResultSet first = test::analysed(circuits, {"pattern_scores"});
+        QCOMPARE(first, test::analysed(circuits, {"pattern_scores"}, {}, oneThread));
+        QVERIFY(test::numbers(first, folder + "induction")
+                != test::numbers(test::analysed(circuits, {"pattern_scores"}, other), folder + "induction"));
+    }
+
+    void processingChangesNothing()
+    {
+        for (const auto& [name, options] : test::toyClasses()) {
+            QTemporaryDir temporary;
+            const auto path = std::filesystem::path(temporary.path().toStdString()) / "toy";
+            test::writeToyModel(path, options);
+            AnalysisOptions ask;
+            ask.precision = Precision::F64;
+            ask.heads = {{1, 2}};
+            const auto raw =
+                test::analysed(test::circuitsOf(path, test::noProcessing()), {"pattern_scores"}, ask);
+            const auto folded = test::analysed(test::circuitsOf(path), {"pattern_scores"}, ask);
+            const auto before = test::numbers(raw, folder + "previous");
+            const auto after = test::numbers(folded, folder + "previous");
+            const auto asked = static_cast<std::size_t>(options.nHeads + 2);
+            for (std::size_t i = 0; i < before.size(); ++i) {
+                QCOMPARE(std::isnan(after[i]), i != asked);
+                QVERIFY2(i != asked || std::abs(before[i] - after[i]) < 1e-9, name);
+            }
+        }
+    }
+
+    void aContextForNoTwoCopiesIsRefused()
+    {
+        test::ToyOptions options;
+        options.nCtx = 5;
+        const ResultSet results = test::analysed(test::toyCircuits(options), {"pattern_scores"});
+        QVERIFY(results.arrays.empty());
+        QVERIFY(results.warnings.at(0).find("this model's is 5") != std::string::npos);
+    }
+
+    void itStops()
+    {
+        std::stop_source source;
+        Task task;
+        task.stop = source.get_token();
+        task.onProgress = [&](int, int, std::string_view) { source.request_stop(); };
+        const Analysis* row = findAnalysis("pattern_scores");
+        const auto results = runAnalyses(test::toyCircuits({}), std::vector{row}, {}, task);
+        QVERIFY(test::failsWith(results, ErrorCode::Cancelled, "cancelled"));
+    }
+};
+
+QTEST_APPLESS_MAIN(PatternScoresTest)
+#include "pattern_scores_test.moc"
