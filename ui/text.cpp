@@ -82,6 +82,11 @@ QString exactNumber(double value)
     return shortest(value);
 }
 
+QString percent(double fraction)
+{
+    return QStringLiteral("%1 %").arg(number(100 * fraction));
+}
+
 QString count(qint64 value)
 {
     QString result = QString::number(value);

@@ -24,6 +24,8 @@ QString signedNumber(double value);
 QString exactNumber(float value);
 QString exactNumber(double value);
 
+/// "12.3 %", of a fraction.
+QString percent(double fraction);
 /// "50 257": thin spaces between thousands.
 QString count(qint64 value);
 /// "3 s", "2 min", "1 h 5 min"

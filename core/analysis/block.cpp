@@ -2,6 +2,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -48,6 +50,27 @@ std::optional<Error> wrongHead(const Circuits& circuits, HeadId head)
                              dottedHead(head), circuits.config().nLayers - 1, circuits.config().nHeads - 1)};
 }
 
+bool isQk(CircuitKind kind)
+{
+    return kind == CircuitKind::Qk || kind == CircuitKind::FullQk;
+}
+
+/// The factors of a head's circuit and what is added to a vector on either side of them.
+struct HeadSides {
+    Matrix<float> in;         // [d, r] W_Q or W_V
+    Matrix<float> out;        // [r, d] W_Kᵀ or W_O
+    RowVector<float> inBias;  // [r] b_Q or b_V
+    RowVector<float> outBias; // [r] b_K; of no use for OV
+
+    HeadSides(const HeadWeights<float>& weights, CircuitKind kind)
+        : in(isQk(kind) ? weights.W_Q : weights.W_V)
+        , out(isQk(kind) ? Matrix<float>(weights.W_K.transpose()) : weights.W_O)
+        , inBias(isQk(kind) ? weights.b_Q : weights.b_V)
+        , outBias(weights.b_K)
+    {
+    }
+};
+
 } // namespace
 
 Result<Matrix<float>> denseBlock(const FactoredMatrix<float>& circuit, const std::vector<int>& rowIds,
@@ -60,7 +83,7 @@ Result<Matrix<float>> denseBlock(const FactoredMatrix<float>& circuit, const std
 
 Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* tokens, CircuitKind kind,
                                    HeadId head, const std::vector<int>& rowIds,
-                                   const std::vector<int>& colIds)
+                                   const std::vector<int>& colIds, const CircuitTerms& terms)
 {
     if (const auto error = wrongHead(circuits, head))
         return *error;
@@ -69,32 +92,83 @@ Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* to
     const Eigen::Index cols = kind == CircuitKind::FullOv ? tokens->W_U.cols() : rows;
     if (const auto error = wrongBlock(rowIds, rows, colIds, cols))
         return *error;
-    const HeadWeights<float> weights = circuits.weights().head<float>(head);
-    const bool isQk = kind == CircuitKind::Qk || kind == CircuitKind::FullQk;
-    const Matrix<float>& in = isQk ? weights.W_Q : weights.W_V;
-    const Matrix<float> out = isQk ? Matrix<float>(weights.W_K.transpose()) : weights.W_O; // [r, d]
-    if (!isFull(kind)) {
-        const Matrix<float> left = in(rowIds, Eigen::all);
-        const Matrix<float> right = out(Eigen::all, colIds);
-        return Matrix<float>(left * right);
+    const HeadSides sides(circuits.weights().head<float>(head), kind);
+    Matrix<float> left;  // [rows, r]
+    Matrix<float> right; // [r, cols]
+    if (isFull(kind)) {
+        const Matrix<float>& E = tokens->embeddingOf(head.layer);
+        const Matrix<float> sources = E(rowIds, Eigen::all);
+        const Matrix<float> targets = isQk(kind) ? Matrix<float>(E(colIds, Eigen::all).transpose())
+                                                 : Matrix<float>(tokens->W_U(Eigen::all, colIds));
+        left = sources * sides.in;
+        right = sides.out * targets;
+        if (terms.biases)
+            left.rowwise() += sides.inBias;
+        if (terms.biases && isQk(kind))
+            right.colwise() += Eigen::VectorXf(sides.outBias.transpose());
+    } else {
+        left = sides.in(rowIds, Eigen::all);
+        right = sides.out(Eigen::all, colIds);
     }
-    const Matrix<float>& E = tokens->embeddingOf(head.layer);
-    const Matrix<float> sources = E(rowIds, Eigen::all);
-    const Matrix<float> targets = isQk ? Matrix<float>(E(colIds, Eigen::all).transpose())
-                                       : Matrix<float>(tokens->W_U(Eigen::all, colIds));
-    const Matrix<float> left = sources * in;
-    const Matrix<float> right = out * targets;
-    return Matrix<float>(left * right);
+    Matrix<float> block = left * right;
+    if (terms.scale && isQk(kind))
+        block *= static_cast<float>(circuits.config().attentionScaleOf(head.layer));
+    return block;
 }
 
-Result<Matrix<float>> wholeCircuit(const Circuits& circuits, CircuitKind kind, HeadId head)
+Result<Matrix<float>> wholeCircuit(const Circuits& circuits, CircuitKind kind, HeadId head,
+                                   const CircuitTerms& terms)
 {
     if (isFull(kind))
         return Error{ErrorCode::InvalidArgument,
                      "A full circuit is shown for chosen tokens, never as a whole."};
     std::vector<int> all(static_cast<std::size_t>(circuits.config().dModel));
     std::iota(all.begin(), all.end(), 0);
-    return circuitBlock(circuits, nullptr, kind, head, all, all);
+    auto block = circuitBlock(circuits, nullptr, kind, head, all, all, {false, terms.scale});
+    if (!block || !terms.biases)
+        return block;
+    // [W; b] on each side that has a bias: a row more, and for QK a column more.
+    const HeadSides sides(circuits.weights().head<float>(head), kind);
+    const float scale =
+        terms.scale && isQk(kind) ? static_cast<float>(circuits.config().attentionScaleOf(head.layer)) : 1.F;
+    const Eigen::Index d = block->rows();
+    Matrix<float> augmented(d + 1, isQk(kind) ? d + 1 : d);
+    augmented.topLeftCorner(d, d) = *block;
+    augmented.row(d).head(d) = scale * (sides.inBias * sides.out);
+    if (isQk(kind)) {
+        augmented.col(d).head(d) = scale * (sides.in * sides.outBias.transpose());
+        augmented(d, d) = scale * sides.inBias.dot(sides.outBias);
+    }
+    return augmented;
+}
+
+Matrix<float> inRowForm(const Matrix<float>& block, RowForm form)
+{
+    if (form == RowForm::Raw)
+        return block;
+    Matrix<float> out(block.rows(), block.cols());
+    for (Eigen::Index i = 0; i < block.rows(); ++i) {
+        const Eigen::ArrayXd row = block.row(i).transpose().cast<double>();
+        if (form == RowForm::Softmax) {
+            const Eigen::ArrayXd weights = (row - row.maxCoeff()).exp();
+            out.row(i) = (weights / weights.sum()).cast<float>().matrix().transpose();
+            continue;
+        }
+        const Eigen::ArrayXd centred = row - row.mean();
+        const double deviation = form == RowForm::ZScores ? std::sqrt(centred.square().mean()) : 1;
+        out.row(i) = (centred / deviation).cast<float>().matrix().transpose(); // 0/0: NaN
+    }
+    return out;
+}
+
+std::vector<int> byNorm(const Matrix<float>& block, bool ofColumns)
+{
+    const Eigen::VectorXf norms = ofColumns ? Eigen::VectorXf(block.colwise().norm().transpose())
+                                            : Eigen::VectorXf(block.rowwise().norm());
+    std::vector<int> order(static_cast<std::size_t>(norms.size()));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return norms(a) > norms(b); });
+    return order;
 }
 
 } // namespace headwise

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/circuit_terms.h"
 #include "core/circuits/circuits.h"
 
 #include <vector>
@@ -21,10 +22,25 @@ Result<Matrix<float>> denseBlock(const FactoredMatrix<float>& circuit, const std
 /// Cost: 2 (rows + cols) d r + 2 rows cols r flops.
 Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* tokens, CircuitKind kind,
                                    HeadId head, const std::vector<int>& rowIds,
-                                   const std::vector<int>& colIds);
+                                   const std::vector<int>& colIds, const CircuitTerms& terms = {});
 
-/// The whole of qk or ov, [d, d].
+/// The whole of qk or ov, [d, d]; with biases [d+1, d+1] and [d+1, d], the last row and column being those of the bias.
 /// Errors: as above.
-Result<Matrix<float>> wholeCircuit(const Circuits& circuits, CircuitKind kind, HeadId head);
+Result<Matrix<float>> wholeCircuit(const Circuits& circuits, CircuitKind kind, HeadId head,
+                                   const CircuitTerms& terms = {});
+
+/// How the rows of a block are made comparable: scores of different queries have no common zero.
+enum class RowForm {
+    Raw,
+    Centred, ///< Minus the row's mean.
+    ZScores, ///< The same over the row's standard deviation; NaN where it is 0.
+    Softmax, ///< Over the columns shown.
+};
+
+/// Source: ANALYSES A3; Elhage et al. 2021, "Summarizing OV/QK matrices".
+Matrix<float> inRowForm(const Matrix<float>& block, RowForm form);
+
+/// The indices of rows (or columns) of a block by falling Euclidean norm, ties to the lower index.
+std::vector<int> byNorm(const Matrix<float>& block, bool ofColumns);
 
 } // namespace headwise

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace headwise {
 
@@ -67,7 +68,7 @@ TokenEnds ends(const RowVector<double>& values, int k, const std::vector<bool>& 
 }
 
 Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& tokens, CircuitKind kind,
-                                    HeadId head, TableSide side, int token)
+                                    HeadId head, TableSide side, int token, const CircuitTerms& terms)
 {
     if (!isFull(kind))
         return Error{ErrorCode::InvalidArgument, "Rows of tokens exist in full QK and full OV only."};
@@ -92,20 +93,72 @@ Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& t
                                 : RowVector<double>(E.row(id).cast<double>());
     };
     if (kind == CircuitKind::FullQk) {
-        const RowVector<double> x = vectorOf(token);
-        const RowVector<double> inside = side == TableSide::Row ? x * weights.W_Q : x * weights.W_K;
-        const Matrix<double>& other = side == TableSide::Row ? weights.W_K : weights.W_Q;
-        return dotRows(E, exact, inside * other.transpose());
+        const bool isRow = side == TableSide::Row;
+        const Matrix<double>& own = isRow ? weights.W_Q : weights.W_K;
+        const Matrix<double>& other = isRow ? weights.W_K : weights.W_Q;
+        RowVector<double> inside = vectorOf(token) * own;
+        double constant = 0;
+        if (terms.biases) {
+            inside += isRow ? weights.b_Q : weights.b_K;
+            constant = inside.dot(isRow ? weights.b_K : weights.b_Q);
+        }
+        RowVector<double> line = dotRows(E, exact, inside * other.transpose());
+        line.array() += constant;
+        if (terms.scale)
+            line *= circuits.config().attentionScaleOf(head.layer);
+        return line;
     }
     if (side == TableSide::Row) {
-        const RowVector<double> inside = vectorOf(token) * weights.W_V;
+        RowVector<double> inside = vectorOf(token) * weights.W_V;
+        if (terms.biases)
+            inside += weights.b_V;
         return dotColumns(inside * weights.W_O, tokens.W_U, tokens.W_U64);
     }
     const Eigen::VectorXd out = tokens.W_U64.size() > 0
         ? Eigen::VectorXd(tokens.W_U64.col(token))
         : Eigen::VectorXd(tokens.W_U.col(token).cast<double>());
     const Eigen::VectorXd inside = weights.W_O * out;
-    return dotRows(E, exact, (weights.W_V * inside).transpose());
+    RowVector<double> line = dotRows(E, exact, (weights.W_V * inside).transpose());
+    if (terms.biases)
+        line.array() += weights.b_V.dot(inside.transpose());
+    return line;
+}
+
+double LineStatistics::zScore(double value) const
+{
+    return deviation > 0 ? (value - mean) / deviation : std::numeric_limits<double>::quiet_NaN();
+}
+
+double LineStatistics::share(double value) const
+{
+    return norm > 0 ? value * value / (norm * norm) : std::numeric_limits<double>::quiet_NaN();
+}
+
+LineStatistics lineStatistics(const RowVector<double>& values, const std::vector<bool>& unused)
+{
+    const auto isUsed = [&](Eigen::Index id) {
+        return static_cast<std::size_t>(id) >= unused.size() || !unused[static_cast<std::size_t>(id)];
+    };
+    LineStatistics statistics;
+    double sum = 0, squares = 0, count = 0;
+    for (Eigen::Index id = 0; id < values.size(); ++id) {
+        if (!isUsed(id))
+            continue;
+        sum += values(id);
+        squares += values(id) * values(id);
+        ++count;
+    }
+    if (count == 0)
+        return statistics;
+    statistics.mean = sum / count;
+    statistics.norm = std::sqrt(squares);
+    double spread = 0; // in a second pass, so that a large mean does not cancel it
+    for (Eigen::Index id = 0; id < values.size(); ++id) {
+        if (isUsed(id))
+            spread += (values(id) - statistics.mean) * (values(id) - statistics.mean);
+    }
+    statistics.deviation = std::sqrt(spread / count);
+    return statistics;
 }
 
 template <typename Scalar>

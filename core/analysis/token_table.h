@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/circuit_terms.h"
 #include "core/circuits/circuits.h"
 
 #include <vector>
@@ -32,7 +33,19 @@ TokenEnds ends(const RowVector<double>& values, int k, const std::vector<bool>& 
 /// Errors: InvalidArgument for a head or a token outside the model.
 /// Cost: 2 V d flops, bound by reading E or W_U once. With cached factors `FactoredMatrix::row` and `column` are faster.
 Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& tokens, CircuitKind kind,
-                                    HeadId head, TableSide side, int token);
+                                    HeadId head, TableSide side, int token, const CircuitTerms& terms = {});
+
+/// Where an entry stands in its row or column: what z-scores and shares are of.
+struct LineStatistics {
+    double mean = 0, deviation = 0; ///< Over the tokens there are; the deviation of the population.
+    double norm = 0;                ///< ‖line‖₂ over the same tokens.
+
+    double zScore(double value) const; ///< NaN where every entry is the same.
+    double share(double value) const;  ///< value²/‖line‖², 0 … 1; NaN for a line of zeros.
+};
+
+/// \param unused true: an id without a token, left out; empty: none
+LineStatistics lineStatistics(const RowVector<double>& values, const std::vector<bool>& unused);
 
 /// ‖row t‖₂ (or ‖column t‖₂) of every token t: what the head reacts to (writes) most strongly.
 /// Source: ANALYSES B7, the salient tokens of Elhelo & Geva 2024, arXiv 2412.11965, without dividing by ‖x‖.

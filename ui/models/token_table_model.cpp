@@ -35,8 +35,21 @@ QVariant TokenTableModel::display(int row, int column) const
     case TokenColumn: return line.shown;
     case IdColumn: return line.token;
     case ValueColumn: return signedNumber(line.value);
+    case ZColumn: return line.zScore ? signedNumber(*line.zScore) : QString();
+    case ShareColumn: return line.share ? percent(*line.share) : QString();
     }
     return {};
+}
+
+QVariant TokenTableModel::sortKey(int row, int column) const
+{
+    const TokenRow& line = (*m_rows)[static_cast<std::size_t>(row)];
+    switch (column) {
+    case ValueColumn: return line.value;
+    case ZColumn: return line.zScore ? QVariant(*line.zScore) : QVariant();
+    case ShareColumn: return line.share ? QVariant(*line.share) : QVariant();
+    default: return display(row, column);
+    }
 }
 
 QVariant TokenTableModel::data(const QModelIndex& index, int role) const
@@ -47,8 +60,7 @@ QVariant TokenTableModel::data(const QModelIndex& index, int role) const
     const bool isToken = index.column() == TokenColumn;
     switch (role) {
     case Qt::DisplayRole: return display(index.row(), index.column());
-    case SortRole:
-        return index.column() == ValueColumn ? QVariant(line.value) : display(index.row(), index.column());
+    case SortRole: return sortKey(index.row(), index.column());
     case Qt::TextAlignmentRole:
         return QVariant::fromValue(isToken ? Qt::AlignLeft | Qt::AlignVCenter
                                            : Qt::AlignRight | Qt::AlignVCenter);
@@ -65,6 +77,12 @@ QVariant TokenTableModel::data(const QModelIndex& index, int role) const
 
 QVariant TokenTableModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
+    if (orientation == Qt::Horizontal && role == Qt::ToolTipRole) {
+        if (section == ZColumn)
+            return tr("Standard deviations from the mean of the row, over all tokens");
+        if (section == ShareColumn)
+            return tr("The entry's square over that of the whole row's length");
+    }
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole)
         return {};
     switch (section) {
@@ -72,6 +90,8 @@ QVariant TokenTableModel::headerData(int section, Qt::Orientation orientation, i
     case TokenColumn: return tr("Token");
     case IdColumn: return tr("Id");
     case ValueColumn: return tr("Value");
+    case ZColumn: return tr("z");
+    case ShareColumn: return tr("Share");
     }
     return {};
 }

@@ -4,6 +4,7 @@
 #include <QString>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace headwise::ui {
@@ -14,18 +15,20 @@ struct TokenRow {
     QString shown; ///< As everything shows it.
     double value = 0;
     bool isSpecial = false;
-    bool isSource = false; ///< The token the table belongs to.
+    bool isSource = false;             ///< The token the table belongs to.
+    std::optional<double> zScore = {}; ///< Within its row or column.
+    std::optional<double> share = {};  ///< value²/‖row‖²
 
     bool operator==(const TokenRow&) const = default;
 };
 
-/// Read-only table over immutable rows: rank, token, id, value. Sorting and filtering belong to a proxy.
+/// Read-only table over immutable rows: rank, token, id, value, z-score and share of the row. Sorting and filtering belong to a proxy.
 class TokenTableModel : public QAbstractTableModel {
     Q_OBJECT
 
 public:
     using Rows = std::shared_ptr<const std::vector<TokenRow>>;
-    enum Column { RankColumn, TokenColumn, IdColumn, ValueColumn, ColumnCount };
+    enum Column { RankColumn, TokenColumn, IdColumn, ValueColumn, ZColumn, ShareColumn, ColumnCount };
     enum Role {
         SortRole = Qt::UserRole, ///< The number itself; DisplayRole is text for people.
         IdRole,
@@ -46,6 +49,7 @@ public:
 
 private:
     QVariant display(int row, int column) const;
+    QVariant sortKey(int row, int column) const;
 
     Rows m_rows; // Null when empty.
 };

@@ -6,6 +6,7 @@
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/job_bar.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -24,6 +25,10 @@ constexpr int sampleSize = 40;
 HeatmapPage::HeatmapPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_circuit(new QComboBox(this))
+    , m_form(new QComboBox(this))
+    , m_order(new QComboBox(this))
+    , m_biases(new QCheckBox(tr("biases"), this))
+    , m_scale(new QCheckBox(tr("scale"), this))
     , m_text(new QLineEdit(this))
     , m_state(new QLabel(this))
     , m_panel(new HeatmapPanel(this))
@@ -42,10 +47,23 @@ void HeatmapPage::createLayout()
     m_text->setFont(tokenFont());
     m_text->setTextMargins(4, 0, 4, 0);
     makeSecondary(m_state);
+    m_form->addItem(tr("rows as they are"), static_cast<int>(RowForm::Raw));
+    m_form->addItem(tr("rows minus their mean"), static_cast<int>(RowForm::Centred));
+    m_form->addItem(tr("z-scores of rows"), static_cast<int>(RowForm::ZScores));
+    m_form->addItem(tr("softmax of rows"), static_cast<int>(RowForm::Softmax));
+    m_form->setToolTip(tr("Scores of different queries have no common zero; over the columns shown"));
+    m_order->addItem(tr("by index"));
+    m_order->addItem(tr("by norm"));
+    m_order->setToolTip(
+        tr("The order of the residual directions: outlying rows and columns come first by norm"));
+    m_biases->setToolTip(tr("x W + b in place of x W on both sides: the form with d_model + 1 rows"));
+    m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_circuit);
     controls->addWidget(m_text, 1);
+    for (QWidget* control : std::initializer_list<QWidget*>{m_form, m_order, m_biases, m_scale})
+        controls->addWidget(control);
     auto* bottom = new QHBoxLayout;
     bottom->addWidget(m_state, 1);
     bottom->addWidget(new JobBar(&m_job, this));
@@ -64,7 +82,10 @@ void HeatmapPage::createLayout()
 void HeatmapPage::connectSignals()
 {
     HeatmapView* view = m_panel->view();
-    connect(m_circuit, &QComboBox::currentIndexChanged, this, &HeatmapPage::refresh);
+    for (QComboBox* choice : {m_circuit, m_form, m_order})
+        connect(choice, &QComboBox::currentIndexChanged, this, &HeatmapPage::refresh);
+    for (QCheckBox* term : {m_biases, m_scale})
+        connect(term, &QCheckBox::toggled, this, &HeatmapPage::refresh);
     connect(m_text, &QLineEdit::editingFinished, this, [this] {
         chooseTokens();
         refresh();
@@ -77,15 +98,15 @@ void HeatmapPage::connectSignals()
     connect(workspace(), &Workspace::tokensChanged, this, &HeatmapPage::refresh);
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
-        emit readOutChanged(
-            tr("%1 → %2   %3   row %4 col %5")
-                .arg(entryName(row), entryName(column), signedNumber(static_cast<double>(value)))
-                .arg(row)
-                .arg(column));
+        emit readOutChanged(tr("%1 → %2   %3   row %4 col %5")
+                                .arg(entryName(m_rows, row), entryName(m_columns, column),
+                                     signedNumber(static_cast<double>(value)))
+                                .arg(row)
+                                .arg(column));
     });
     connect(view, &HeatmapView::cellClicked, this, [this](int row, int) {
         if (isTokenCircuit())
-            workspace()->setToken(m_tokens[static_cast<std::size_t>(row)]);
+            workspace()->setToken(m_rows[static_cast<std::size_t>(row)]);
     });
 }
 
@@ -99,11 +120,44 @@ bool HeatmapPage::isTokenCircuit() const
     return kind() == CircuitKind::FullQk || kind() == CircuitKind::FullOv;
 }
 
-QString HeatmapPage::entryName(int index) const
+QString HeatmapPage::entryName(const std::vector<int>& shown, int index) const
 {
-    if (isTokenCircuit() && index < static_cast<int>(m_tokens.size()))
-        return workspace()->tokenText(m_tokens[static_cast<std::size_t>(index)]);
-    return QString::number(index);
+    if (index >= static_cast<int>(shown.size()))
+        return {};
+    const int entry = shown[static_cast<std::size_t>(index)];
+    if (isTokenCircuit())
+        return workspace()->tokenText(entry);
+    return entry == workspace()->card().dModel ? tr("bias") : QString::number(entry);
+}
+
+CircuitTerms HeatmapPage::terms() const
+{
+    return {m_biases->isChecked(), m_scale->isChecked() && m_scale->isEnabled()};
+}
+
+QString HeatmapPage::termsText() const
+{
+    const CircuitTerms chosen = terms();
+    return QStringLiteral("%1, %2").arg(chosen.scale ? tr("scaled") : tr("no scale"),
+                                        chosen.biases ? tr("with biases") : tr("no bias"));
+}
+
+void HeatmapPage::arrange(Matrix<float>& block)
+{
+    m_rows = m_columns = m_tokens;
+    if (isTokenCircuit()) {
+        block = inRowForm(block, static_cast<RowForm>(m_form->currentData().toInt()));
+        return;
+    }
+    m_rows.resize(static_cast<std::size_t>(block.rows()));
+    m_columns.resize(static_cast<std::size_t>(block.cols()));
+    std::iota(m_rows.begin(), m_rows.end(), 0);
+    std::iota(m_columns.begin(), m_columns.end(), 0);
+    if (m_order->currentIndex() == 0)
+        return;
+    m_rows = byNorm(block, false);
+    m_columns = byNorm(block, true);
+    block = Matrix<float>(block(m_rows, m_columns));
 }
 
 void HeatmapPage::chooseTokens()
@@ -132,6 +186,9 @@ void HeatmapPage::chooseTokens()
 void HeatmapPage::recompute()
 {
     m_text->setEnabled(isTokenCircuit());
+    m_form->setVisible(isTokenCircuit());
+    m_order->setVisible(!isTokenCircuit());
+    m_scale->setEnabled(kind() == CircuitKind::Qk || kind() == CircuitKind::FullQk);
     HeatmapView* view = m_panel->view();
     const auto circuits = workspace()->circuits();
     if (!circuits) {
@@ -148,9 +205,9 @@ void HeatmapPage::recompute()
     m_job.start(
         tr("%1 of %2").arg(m_circuit->currentText().section(u':', 0, 0), text(workspace()->head())),
         [circuits, tokens = workspace()->tokens(), kind = kind(), head = workspace()->head(), ids = m_tokens,
-         ofTokens = isTokenCircuit()](const Task&) {
-            return ofTokens ? circuitBlock(*circuits, tokens.get(), kind, head, ids, ids)
-                            : wholeCircuit(*circuits, kind, head);
+         ofTokens = isTokenCircuit(), terms = terms()](const Task&) {
+            return ofTokens ? circuitBlock(*circuits, tokens.get(), kind, head, ids, ids, terms)
+                            : wholeCircuit(*circuits, kind, head, terms);
         },
         [this](const Result<Matrix<float>>& block) {
             m_panel->view()->setPending(false);
@@ -164,6 +221,8 @@ void HeatmapPage::recompute()
 void HeatmapPage::showBlock(const Matrix<float>& block)
 {
     HeatmapView* view = m_panel->view();
+    auto shown = std::make_shared<Eigen::MatrixXf>(block);
+    arrange(*shown);
     const bool isQk = kind() == CircuitKind::Qk || kind() == CircuitKind::FullQk;
     const QString rows = isTokenCircuit()
         ? (isQk ? tr("query token") : tr("source token"))
@@ -171,23 +230,28 @@ void HeatmapPage::showBlock(const Matrix<float>& block)
     const QString columns = isTokenCircuit()
         ? (isQk ? tr("key token") : tr("output token"))
         : (isQk ? tr("residual direction, key") : tr("residual direction, written"));
-    std::function<QString(int)> names;
-    if (isTokenCircuit())
-        names = [this](int index) { return entryName(index); };
-    view->setRowAxis({rows, names});
-    view->setColumnAxis({columns, names});
-    view->setMatrix(std::make_shared<Eigen::MatrixXf>(block));
-    m_state->setText(tr("%1 · %2 × %3 · no scale, no bias · %4")
+    view->setRowAxis({rows, [this](int index) { return entryName(m_rows, index); }});
+    view->setColumnAxis({columns, [this](int index) { return entryName(m_columns, index); }});
+    view->setMatrix(shown);
+    m_state->setText(tr("%1 · %2 × %3 · %4%5 · %6")
                          .arg(text(workspace()->head()))
                          .arg(block.rows())
                          .arg(block.cols())
-                         .arg(workspace()->processingText()));
+                         .arg(termsText(),
+                              isTokenCircuit() && m_form->currentIndex() > 0
+                                  ? QStringLiteral(" · ") + m_form->currentText()
+                                  : QString(),
+                              workspace()->processingText()));
 }
 
 QJsonObject HeatmapPage::viewState() const
 {
     return {{QStringLiteral("circuit"), m_circuit->currentIndex()},
             {QStringLiteral("text"), m_text->text()},
+            {QStringLiteral("rows"), m_form->currentIndex()},
+            {QStringLiteral("order"), m_order->currentIndex()},
+            {QStringLiteral("biases"), m_biases->isChecked()},
+            {QStringLiteral("scale"), m_scale->isChecked()},
             {QStringLiteral("heatmap"), m_panel->viewState()}};
 }
 
@@ -195,6 +259,10 @@ void HeatmapPage::setViewState(const QJsonObject& state)
 {
     m_text->setText(state[QStringLiteral("text")].toString());
     m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
+    m_form->setCurrentIndex(state[QStringLiteral("rows")].toInt());
+    m_order->setCurrentIndex(state[QStringLiteral("order")].toInt());
+    m_biases->setChecked(state[QStringLiteral("biases")].toBool());
+    m_scale->setChecked(state[QStringLiteral("scale")].toBool());
     m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
     chooseTokens();
     refresh();
@@ -205,8 +273,9 @@ QList<FigureSource*> HeatmapPage::figures()
     if (!m_panel->view()->matrix())
         return {};
     describe(m_panel->view(),
-             tr("%1 %2, %3")
-                 .arg(text(workspace()->head()), m_circuit->currentText(), text(workspace()->card().name)));
+             tr("%1 %2, %3, %4")
+                 .arg(text(workspace()->head()), m_circuit->currentText(), termsText(),
+                      text(workspace()->card().name)));
     return {m_panel->view()};
 }
 

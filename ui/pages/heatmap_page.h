@@ -3,6 +3,7 @@
 #include "core/analysis/block.h"
 #include "ui/pages/page.h"
 
+class QCheckBox;
 class QComboBox;
 class QLabel;
 class QLineEdit;
@@ -29,15 +30,23 @@ private:
     void recompute() override;
     void chooseTokens(); ///< From the text, or a sample of whole words.
     void showBlock(const Matrix<float>& block);
+    void arrange(Matrix<float>& block); ///< Row form, order of rows and columns.
+    CircuitTerms terms() const;
+    QString termsText() const; ///< "no scale, no bias"
     CircuitKind kind() const;
     bool isTokenCircuit() const;
-    QString entryName(int index) const;
+    QString entryName(const std::vector<int>& shown, int index) const;
 
     QComboBox* m_circuit;
+    QComboBox* m_form;  // of rows
+    QComboBox* m_order; // of residual directions
+    QCheckBox* m_biases;
+    QCheckBox* m_scale;
     QLineEdit* m_text;
     QLabel* m_state;
     HeatmapPanel* m_panel;
-    std::vector<int> m_tokens; // of the text, each once
+    std::vector<int> m_tokens;          // of the text, each once
+    std::vector<int> m_rows, m_columns; // the indices shown, in their order
     Job m_job;
 };
 

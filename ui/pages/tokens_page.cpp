@@ -4,6 +4,7 @@
 #include "ui/theme.h"
 #include "ui/views/token_edit.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -18,6 +19,8 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_circuit(new QComboBox(this))
     , m_side(new QComboBox(this))
+    , m_biases(new QCheckBox(tr("biases"), this))
+    , m_scale(new QCheckBox(tr("scale"), this))
     , m_edit(new TokenEdit(this))
     , m_filter(new QLineEdit(this))
     , m_problem(new QLabel(this))
@@ -27,6 +30,9 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     m_circuit->addItem(tr("full QK: where it looks"), static_cast<int>(CircuitKind::FullQk));
     m_side->addItem(tr("row of the token"), static_cast<int>(TableSide::Row));
     m_side->addItem(tr("column of the token"), static_cast<int>(TableSide::Column));
+    m_biases->setToolTip(tr("x W + b in place of x W on both sides of the circuit"));
+    m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
+    m_scale->setEnabled(false); // full OV has none
     makeSecondary(m_problem);
     m_panel->setLength(100);
     m_filter->setPlaceholderText(tr("Filter the tables"));
@@ -44,6 +50,8 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     controls->addWidget(m_side);
     controls->addWidget(m_edit, 2);
     controls->addWidget(m_filter, 1);
+    controls->addWidget(m_biases);
+    controls->addWidget(m_scale);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
@@ -53,6 +61,8 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     m_problem->hide();
     connect(m_circuit, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
     connect(m_side, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
+    connect(m_biases, &QCheckBox::toggled, this, &TokensPage::applyChoice);
+    connect(m_scale, &QCheckBox::toggled, this, &TokensPage::applyChoice);
     connect(m_edit, &TokenEdit::tokenChosen, this, [this](int token) {
         m_problem->hide();
         this->workspace()->setToken(token);
@@ -71,20 +81,27 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
 
 void TokensPage::applyChoice()
 {
-    m_panel->setKind(static_cast<CircuitKind>(m_circuit->currentData().toInt()));
+    const auto kind = static_cast<CircuitKind>(m_circuit->currentData().toInt());
+    m_scale->setEnabled(kind == CircuitKind::FullQk);
+    m_panel->setTerms({m_biases->isChecked(), m_scale->isChecked()});
+    m_panel->setKind(kind);
     m_panel->setSide(static_cast<TableSide>(m_side->currentData().toInt()));
 }
 
 QJsonObject TokensPage::viewState() const
 {
     return {{QStringLiteral("circuit"), m_circuit->currentIndex()},
-            {QStringLiteral("side"), m_side->currentIndex()}};
+            {QStringLiteral("side"), m_side->currentIndex()},
+            {QStringLiteral("biases"), m_biases->isChecked()},
+            {QStringLiteral("scale"), m_scale->isChecked()}};
 }
 
 void TokensPage::setViewState(const QJsonObject& state)
 {
     m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
     m_side->setCurrentIndex(state[QStringLiteral("side")].toInt());
+    m_biases->setChecked(state[QStringLiteral("biases")].toBool());
+    m_scale->setChecked(state[QStringLiteral("scale")].toBool());
 }
 
 QList<FigureSource*> TokensPage::figures()

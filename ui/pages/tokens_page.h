@@ -4,6 +4,7 @@
 
 #include <QTimer>
 
+class QCheckBox;
 class QComboBox;
 class QLabel;
 class QLineEdit;
@@ -29,6 +30,8 @@ private:
 
     QComboBox* m_circuit;
     QComboBox* m_side;
+    QCheckBox* m_biases;
+    QCheckBox* m_scale;
     TokenEdit* m_edit;
     QLineEdit* m_filter;
     QTimer m_filterPause;

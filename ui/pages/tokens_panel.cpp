@@ -15,6 +15,11 @@
 
 namespace headwise::ui {
 
+struct TokensPanel::Answer {
+    TokenEnds ends;
+    std::optional<LineStatistics> line; // none of a session's tables
+};
+
 TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent)
     : Page(workspace, parent)
     , m_kind(kind)
@@ -109,7 +114,9 @@ void TokensPanel::setCompact(bool on)
 {
     for (QTableView* table : {m_topTable, m_bottomTable}) {
         table->setColumnHidden(TokenTableModel::RankColumn, on);
-        table->setColumnHidden(TokenTableModel::IdColumn, on);
+        for (const int column :
+             {TokenTableModel::IdColumn, TokenTableModel::ZColumn, TokenTableModel::ShareColumn})
+            table->setColumnHidden(column, on);
         table->horizontalHeader()->setVisible(!on);
     }
 }
@@ -119,6 +126,12 @@ void TokensPanel::setFilter(const QString& filter)
     m_filter = filter;
     for (QTableView* table : {m_topTable, m_bottomTable})
         static_cast<QSortFilterProxyModel*>(table->model())->setFilterFixedString(filter);
+    refresh();
+}
+
+void TokensPanel::setTerms(const CircuitTerms& terms)
+{
+    m_terms = terms;
     refresh();
 }
 
@@ -159,7 +172,7 @@ void TokensPanel::recompute()
     if (!workspace()->circuits()) {
         const auto stored = storedEnds(*workspace()->results(), m_kind, head, m_side, token);
         return stored
-            ? show(*stored)
+            ? show({*stored, std::nullopt})
             : clear(
                 tr("This session has no table of %1; locate its model to see any token.").arg(text(head)));
     }
@@ -169,14 +182,14 @@ void TokensPanel::recompute()
         heading(),
         [circuits = workspace()->circuits(), tokens = workspace()->tokens(),
          unused = workspace()->unusedTokens(), kind = m_kind, side = m_side,
-         length = m_filter.isEmpty() ? m_length : workspace()->card().dVocab, head,
-         token](const Task&) -> Result<TokenEnds> {
-            const auto line = tokenLine(*circuits, *tokens, kind, head, side, token);
+         length = m_filter.isEmpty() ? m_length : workspace()->card().dVocab, head, token,
+         terms = m_terms](const Task&) -> Result<Answer> {
+            const auto line = tokenLine(*circuits, *tokens, kind, head, side, token, terms);
             if (!line)
                 return line.error();
-            return ends(*line, length, unused);
+            return Answer{ends(*line, length, unused), lineStatistics(*line, unused)};
         },
-        [this](const Result<TokenEnds>& result) {
+        [this](const Result<Answer>& result) {
             if (result)
                 show(*result);
             else
@@ -184,19 +197,24 @@ void TokensPanel::recompute()
         });
 }
 
-void TokensPanel::show(const TokenEnds& ends)
+void TokensPanel::show(const Answer& answer)
 {
-    const auto rows = [this](const std::vector<TokenEntry>& entries) {
+    const auto rows = [this, &answer](const std::vector<TokenEntry>& entries) {
         auto made = std::make_shared<std::vector<TokenRow>>();
         const auto tokenizer = workspace()->tokenizer();
-        for (const TokenEntry& entry : entries)
+        for (const TokenEntry& entry : entries) {
             made->push_back({entry.id, workspace()->tokenText(entry.id), entry.value,
                              tokenizer && tokenizer->isSpecial(entry.id), entry.id == workspace()->token()});
+            if (answer.line) {
+                made->back().zScore = answer.line->zScore(entry.value);
+                made->back().share = answer.line->share(entry.value);
+            }
+        }
         return made;
     };
     m_message->hide();
-    m_top->setRows(rows(ends.top));
-    m_bottom->setRows(rows(ends.bottom));
+    m_top->setRows(rows(answer.ends.top));
+    m_bottom->setRows(rows(answer.ends.bottom));
 }
 
 QList<FigureSource*> TokensPanel::figures()
@@ -271,14 +289,17 @@ void TokensPanel::paintFigure(QPainter& painter, const QSizeF& size, const Figur
 void TokensPanel::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
 {
     writeRow({QStringLiteral("end"), QStringLiteral("rank"), QStringLiteral("id"), QStringLiteral("token"),
-              QStringLiteral("value")});
+              QStringLiteral("value"), QStringLiteral("z"), QStringLiteral("share")});
     const auto write = [&writeRow](const TokenTableModel* model, const QString& end) {
         if (!model->rows())
             return;
+        const auto known = [](std::optional<double> value) {
+            return value ? exactNumber(*value) : QString();
+        };
         int rank = 0;
         for (const TokenRow& row : *model->rows())
             writeRow({end, QString::number(++rank), QString::number(row.token), row.shown,
-                      exactNumber(row.value)});
+                      exactNumber(row.value), known(row.zScore), known(row.share)});
     };
     write(m_top, QStringLiteral("top"));
     write(m_bottom, QStringLiteral("bottom"));

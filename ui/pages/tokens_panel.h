@@ -22,6 +22,7 @@ public:
     void setSide(TableSide side);
     void setLength(int rows); ///< How many of each end are asked for.
     void setCompact(bool on); ///< Tokens and values only.
+    void setTerms(const CircuitTerms& terms);
     /// Shows the entries whose token contains `text`, of the whole row, with their ranks; empty: the ends.
     void setFilter(const QString& text);
 
@@ -35,8 +36,9 @@ signals:
 private:
     QTableView* makeTable(TokenTableModel* model);
     QWidget* captioned(const QString& caption, QTableView* table);
+    struct Answer;
     void recompute() override;
-    void show(const TokenEnds& ends);
+    void show(const Answer& answer);
     void clear(const QString& message);
     QString heading() const; ///< "writes: ␣the → output tokens"
 
@@ -44,6 +46,7 @@ private:
     TableSide m_side = TableSide::Row;
     int m_length = 30;
     QString m_filter;
+    CircuitTerms m_terms;
     QLabel* m_heading;
     QLabel* m_message;
     TokenTableModel* m_top;

@@ -29,8 +29,8 @@ private slots:
         TokenTableModel model;
         const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
         model.setRows(twoTokens());
-        const QStringList expected{QStringLiteral("1|␣the|7|+4.31"),
-                                   QStringLiteral("2|<|endoftext|>|0|−12.0")};
+        const QStringList expected{QStringLiteral("1|␣the|7|+4.31||"),
+                                   QStringLiteral("2|<|endoftext|>|0|−12.0||")};
         QCOMPARE(test::printed(model), expected);
     }
 

@@ -1,0 +1,13 @@
+#pragma once
+
+namespace headwise {
+
+/// What a view may add to the bare product of a circuit; off at start (DESIGN §2).
+struct CircuitTerms {
+    bool biases = false; ///< x W + b in place of x W on both sides: the d_model+1 form, [W; b].
+    bool scale = false;  ///< Scores of QK and full QK times the attention's scale.
+
+    bool operator==(const CircuitTerms&) const = default;
+};
+
+} // namespace headwise

@@ -1,0 +1,130 @@
+#include "core/analysis/block.h"
+#include "core/analysis/token_table.h"
+#include "tests/support/analysed.h"
+#include "tests/support/toy_classes.h"
+
+#include <QTest>
+
+#include <cmath>
+
+using namespace headwise;
+
+namespace {
+
+/// The circuit with what the views add, dense and in double, by its definition alone.
+Matrix<double> denseWithTerms(const Circuits& circuits, CircuitKind kind, HeadId head,
+                              const CircuitTerms& terms)
+{
+    const ModelConfig& config = circuits.config();
+    const auto w = circuits.weights().head<double>(head);
+    const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
+    const auto biased = [&](const Matrix<double>& x, const Matrix<double>& W, const RowVector<double>& b) {
+        Matrix<double> out = x * W;
+        if (terms.biases)
+            out.rowwise() += b;
+        return out;
+    };
+    if (kind == CircuitKind::FullOv)
+        return biased(E, w.W_V, w.b_V) * w.W_O * circuits.weights().W_U<double>(0, config.dVocabOut);
+    const Matrix<double> scores = biased(E, w.W_Q, w.b_Q) * biased(E, w.W_K, w.b_K).transpose();
+    return terms.scale ? Matrix<double>(scores * config.attentionScaleOf(head.layer)) : scores;
+}
+
+constexpr std::array<CircuitTerms, 4> allTerms{{{false, false}, {true, false}, {false, true}, {true, true}}};
+
+} // namespace
+
+class CircuitTermsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void linesAndBlocksWithBiasesAndScaleAreThoseOfTheDefinition()
+    {
+        for (const auto& [name, options] : test::toyClasses()) {
+            const Circuits circuits = test::toyCircuits(options, test::noProcessing());
+            const auto tokens = test::tokensOf(circuits, Embedding::Raw, Precision::F64);
+            const HeadId head{1, 1};
+            for (const CircuitKind kind : {CircuitKind::FullQk, CircuitKind::FullOv}) {
+                for (const CircuitTerms& terms : allTerms) {
+                    const Matrix<double> dense = denseWithTerms(circuits, kind, head, terms);
+                    const auto row = tokenLine(circuits, *tokens, kind, head, TableSide::Row, 1, terms);
+                    const auto column = tokenLine(circuits, *tokens, kind, head, TableSide::Column, 2, terms);
+                    QVERIFY2(test::isClose(*row, dense.row(1), 1e-12), name);
+                    QVERIFY2(test::isClose(*column, dense.col(2).transpose(), 1e-12), name);
+                    const std::vector<int> ids{2, 0, 3};
+                    const auto block = circuitBlock(circuits, tokens.get(), kind, head, ids, ids, terms);
+                    QVERIFY2(test::isClose(*block, Matrix<double>(dense(ids, ids)), 1e-5), name);
+                }
+            }
+        }
+    }
+
+    /// [x 1] [W; b] is x W + b: the form with d_model + 1 rows says of every x what the biased product says.
+    void theLargerFormCarriesTheBiases()
+    {
+        const Circuits circuits = test::toyCircuits(test::ToyOptions{}, test::noProcessing());
+        const HeadId head{1, 2};
+        const Eigen::Index d = circuits.config().dModel;
+        const auto w = circuits.weights().head<double>(head);
+        const RowVector<double> x = RowVector<double>::Random(d);
+        const RowVector<double> y = RowVector<double>::Random(d);
+        const auto qk = wholeCircuit(circuits, CircuitKind::Qk, head, {true, true});
+        QCOMPARE(qk->rows(), d + 1);
+        QCOMPARE(qk->cols(), d + 1);
+        RowVector<double> x1(d + 1), y1(d + 1);
+        x1 << x, 1;
+        y1 << y, 1;
+        const double score =
+            (x * w.W_Q + w.b_Q).dot(y * w.W_K + w.b_K) * circuits.config().attentionScaleOf(head.layer);
+        QVERIFY(std::abs(x1 * qk->cast<double>() * y1.transpose() - score) < 1e-5 * std::abs(score) + 1e-6);
+        const auto ov = wholeCircuit(circuits, CircuitKind::Ov, head, {true, true});
+        QCOMPARE(ov->rows(), d + 1);
+        QCOMPARE(ov->cols(), d);
+        const RowVector<double> written = (x * w.W_V + w.b_V) * w.W_O;
+        QVERIFY(test::isClose(RowVector<double>(x1 * ov->cast<double>()), written, 1e-5));
+    }
+
+    void rowsAreMadeComparable()
+    {
+        Matrix<float> block(2, 3);
+        block << 1, 2, 3, 5, 5, 5;
+        QVERIFY(inRowForm(block, RowForm::Raw) == block);
+        Matrix<float> centred(2, 3);
+        centred << -1, 0, 1, 0, 0, 0;
+        QVERIFY(test::isClose(inRowForm(block, RowForm::Centred), centred.cast<double>(), 1e-7));
+        const Matrix<float> z = inRowForm(block, RowForm::ZScores);
+        QVERIFY(std::abs(z(0, 2) - std::sqrt(1.5F)) < 1e-6F && std::isnan(z(1, 0)));
+        const Matrix<float> softmax = inRowForm(block, RowForm::Softmax);
+        const double sum = std::exp(1.0) + std::exp(2.0) + std::exp(3.0);
+        QVERIFY(std::abs(softmax(0, 0) - std::exp(1.0) / sum) < 1e-7);
+        QVERIFY(std::abs(softmax(1, 1) - 1.0 / 3) < 1e-7);
+        block << 1000, 0, -1000, 0, 0, 0;
+        QCOMPARE(inRowForm(block, RowForm::Softmax)(0, 0), 1.F); // no overflow
+    }
+
+    void residualDirectionsByNorm()
+    {
+        Matrix<float> block(3, 2);
+        block << 1, 0, -5, 2, 0, -1;
+        QCOMPARE(byNorm(block, false), (std::vector<int>{1, 0, 2})); // rows 0 and 2 tie
+        QCOMPARE(byNorm(block, true), (std::vector<int>{0, 1}));
+    }
+
+    void anEntryStandsSomewhereInItsRow()
+    {
+        const RowVector<double> row = (RowVector<double>(4) << 1, 3, 1000, -1).finished();
+        const LineStatistics used = lineStatistics(row, {false, false, true, false});
+        QCOMPARE(used.mean, 1.0);
+        QVERIFY(std::abs(used.deviation - std::sqrt(8.0 / 3)) < 1e-15);
+        QVERIFY(std::abs(used.norm - std::sqrt(11.0)) < 1e-15);
+        QVERIFY(std::abs(used.zScore(3) - 2 / std::sqrt(8.0 / 3)) < 1e-15);
+        QVERIFY(std::abs(used.share(3) - 9.0 / 11) < 1e-15);
+        const LineStatistics zero = lineStatistics(RowVector<double>::Zero(3), {});
+        QVERIFY(std::isnan(zero.zScore(0)) && std::isnan(zero.share(0)));
+        const LineStatistics far = lineStatistics(RowVector<double>::Constant(3, 1e9).array() + 0.5, {});
+        QCOMPARE(far.deviation, 0.0); // one value: no spread, whatever its size
+    }
+};
+
+QTEST_APPLESS_MAIN(CircuitTermsTest)
+#include "circuit_terms_test.moc"
