@@ -48,6 +48,7 @@ std::span<const Analysis> catalogue()
         directPathAnalysis(),
         // position
         positionKernelAnalysis(),
+        sixTermsAnalysis(),
         // composition
         // spectra
         ranksAnalysis(),
