@@ -50,6 +50,7 @@ std::span<const Analysis> catalogue()
         positionKernelAnalysis(),
         sixTermsAnalysis(),
         // composition
+        inductionAnalysis(),
         // spectra
         ranksAnalysis(),
         // comparison

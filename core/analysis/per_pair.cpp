@@ -1,0 +1,108 @@
+#include "core/analysis/per_pair.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace headwise {
+
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+/// Ascending, without NaN.
+std::vector<double> sorted(std::vector<double> values)
+{
+    std::erase_if(values, [](double value) { return std::isnan(value); });
+    std::sort(values.begin(), values.end());
+    return values;
+}
+
+/// How many of `ascending` are smaller, and half of those that are equal.
+double middleRank(const std::vector<double>& ascending, double value)
+{
+    const auto [first, last] = std::equal_range(ascending.begin(), ascending.end(), value);
+    return static_cast<double>(first - ascending.begin()) + static_cast<double>(last - first) / 2;
+}
+
+} // namespace
+
+PerPair::PerPair(const ModelConfig& config)
+    : m_nLayers(static_cast<std::size_t>(config.nLayers))
+    , m_nHeads(static_cast<std::size_t>(config.nHeads))
+    , m_values(m_nLayers * m_nHeads * m_nLayers * m_nHeads, none)
+{
+}
+
+std::size_t PerPair::index(HeadId earlier, HeadId later) const
+{
+    const auto flat = [this](HeadId head) {
+        return static_cast<std::size_t>(head.layer) * m_nHeads + static_cast<std::size_t>(head.head);
+    };
+    return flat(earlier) * m_nLayers * m_nHeads + flat(later);
+}
+
+ResultArray PerPair::array(Precision precision, std::string path, std::string title,
+                           std::string definition) const
+{
+    ResultArray array = realArray(precision, std::move(path), {m_nLayers, m_nHeads, m_nLayers, m_nHeads},
+                                  m_values, {"earlier layer", "earlier head", "later layer", "later head"});
+    array.title = std::move(title);
+    array.definition = std::move(definition);
+    return array;
+}
+
+ResultArray wholeArray(std::string path, std::vector<std::size_t> shape, std::vector<std::int32_t> values,
+                       std::vector<std::string> axes)
+{
+    ResultArray array;
+    array.path = std::move(path);
+    array.shape = std::move(shape);
+    array.values = std::move(values);
+    array.axes = std::move(axes);
+    return array;
+}
+
+std::vector<double> percentiles(const std::vector<double>& values)
+{
+    const std::vector<double> ascending = sorted(values);
+    std::vector<double> shares(values.size(), none);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!std::isnan(values[i]))
+            shares[i] = middleRank(ascending, values[i]) / static_cast<double>(ascending.size());
+    }
+    return shares;
+}
+
+Sample::Sample(std::vector<double> values)
+    : m_values(sorted(std::move(values)))
+{
+}
+
+double Sample::mean() const
+{
+    return m_values.empty()
+        ? none
+        : std::accumulate(m_values.begin(), m_values.end(), 0.0) / static_cast<double>(m_values.size());
+}
+
+double Sample::deviation() const
+{
+    if (m_values.size() < 2)
+        return none;
+    const double middle = mean();
+    double sum = 0;
+    for (const double value : m_values)
+        sum += (value - middle) * (value - middle);
+    return std::sqrt(sum / static_cast<double>(m_values.size() - 1));
+}
+
+double Sample::percentile(double value) const
+{
+    if (std::isnan(value))
+        return none;
+    return (middleRank(m_values, value) + 0.5) / (static_cast<double>(m_values.size()) + 1);
+}
+
+} // namespace headwise

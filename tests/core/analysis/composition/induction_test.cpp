@@ -1,0 +1,388 @@
+#include "core/analysis/per_pair.h"
+#include "core/analysis/spectrum.h"
+
+#include "tests/support/planted.h"
+#include "tests/support/toy_classes.h"
+
+#include <Eigen/Eigenvalues>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <set>
+
+using namespace headwise;
+
+namespace {
+
+constexpr int nHeads = 8;
+constexpr int dHead = 8;
+constexpr int dModel = 96;
+constexpr int nPositions = 24;
+
+AnalysisOptions inDouble()
+{
+    AnalysisOptions options;
+    options.precision = Precision::F64;
+    return options;
+}
+
+double at(const ResultSet& results, const std::string& name, HeadId earlier, HeadId later)
+{
+    const ResultArray& array = *results.find("analyses/induction/" + name);
+    const std::size_t heads = array.shape[1];
+    const auto flat = [heads](HeadId head) {
+        return static_cast<std::size_t>(head.layer) * heads + static_cast<std::size_t>(head.head);
+    };
+    return test::numbers(results, array.path)[flat(earlier) * array.shape[0] * heads + flat(later)];
+}
+
+/// "0.1 1.5", the best pair first.
+std::vector<std::string> candidates(const ResultSet& results)
+{
+    return std::get<std::vector<std::string>>(
+        results.find("analyses/induction/candidate_combined")->attributes.at("pairs"));
+}
+
+double best(const ResultSet& results, const char* name)
+{
+    double largest = 0;
+    for (const double value : test::numbers(results, std::string("analyses/induction/") + name))
+        largest = std::isnan(value) ? largest : std::max(largest, value);
+    return largest;
+}
+
+/// Heads of layer 1 by falling score, as "1.5".
+std::vector<std::string> ordered(const ResultSet& results, const char* name, int layer, int heads)
+{
+    const auto scores = test::numbers(results, std::string("analyses/induction/") + name);
+    std::vector<int> order(static_cast<std::size_t>(heads));
+    std::iota(order.begin(), order.end(), 0);
+    const auto score = [&](int head) { return scores[static_cast<std::size_t>(layer * heads + head)]; };
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return score(a) > score(b); });
+    std::vector<std::string> names;
+    for (const int head : order)
+        names.push_back(dottedHead({layer, head}));
+    return names;
+}
+
+/// Layer 0: 0.3 is the previous-token head, and 0.5 writes to a place of its own without being one. Layer 1: 1.2 is the induction
+/// head; 1.4 is the same without copying, 1.6 copies without matching, 1.1 does everything after 0.5. The rest is small noise.
+struct PlantedInduction {
+    static constexpr HeadId previous{0, 3}, notPrevious{0, 5}, induction{1, 2}, noCopying{1, 4},
+        noMatching{1, 6}, afterNotPrevious{1, 1};
+
+    test::PlantedModel model;
+    Matrix<double> basis = test::orthonormal(dModel, dModel, 5);
+    Matrix<double> tokens = basis.leftCols(40);
+    Matrix<double> positions = basis.middleCols(40, dHead);
+    Matrix<double> place = basis.middleCols(48, dHead);      // where 0.3 writes
+    Matrix<double> otherPlace = basis.middleCols(56, dHead); // where 0.5 writes
+    Matrix<double> elsewhere = basis.middleCols(64, dHead);
+
+    static test::ToyOptions options(unsigned seed)
+    {
+        test::ToyOptions options = test::plantedOptions();
+        options.seed = seed;
+        options.dModel = dModel;
+        options.dHead = dHead;
+        options.nHeads = nHeads;
+        options.dVocab = 40;
+        options.nCtx = nPositions;
+        return options;
+    }
+
+    /// \param noise of every weight of the heads, relative to the planted ones
+    explicit PlantedInduction(double noise, unsigned seed = 1)
+        : model(options(seed))
+        , m_noise(noise)
+        , m_random(seed)
+    {
+        model.set("embed.W_E", tokens.transpose());
+        model.set("unembed.W_U", tokens);
+        model.set("pos_embed.W_pos", waves() * positions.transpose());
+        const Matrix<double> read = tokens.leftCols(dHead);
+        const Matrix<double> copied = tokens.rightCols(dHead);
+        Matrix<double> quarter = Matrix<double>::Zero(dHead, dHead);
+        for (int i = 0; i < dHead; i += 2)
+            quarter(i, i + 1) = -(quarter(i + 1, i) = 1);
+        const Matrix<double> nothing = Matrix<double>::Zero(dModel, dHead);
+        for (int head = 0; head < nHeads; ++head) {
+            plant({0, head}, {elsewhere, elsewhere, elsewhere, nothing});
+            plant({1, head}, {elsewhere, elsewhere, elsewhere, nothing});
+        }
+        plant(previous, {8 * positions * oneStep(), positions, read, place});
+        plant(notPrevious, {elsewhere, elsewhere, read, otherPlace});
+        plant(induction, {read, place, copied, copied});
+        plant(noCopying, {read, place, copied, elsewhere});
+        plant(noMatching, {read * quarter, place, copied, copied});
+        plant(afterNotPrevious, {read, otherPlace, copied, copied});
+    }
+
+private:
+    struct Head {
+        Matrix<double> Q, K, V, O; // all [d, r]
+    };
+
+    /// cos and sin of four frequencies, [n, r].
+    static Matrix<double> waves()
+    {
+        Matrix<double> waves(nPositions, dHead);
+        for (int i = 0; i < nPositions; ++i) {
+            for (int k = 0; k < dHead / 2; ++k) {
+                waves(i, 2 * k) = std::cos(i * frequency(k));
+                waves(i, 2 * k + 1) = std::sin(i * frequency(k));
+            }
+        }
+        return waves;
+    }
+
+    static double frequency(int k) { return 2.4 / (k + 1); }
+
+    /// Turns the waves of position i into those of i − 1.
+    static Matrix<double> oneStep()
+    {
+        Matrix<double> step = Matrix<double>::Zero(dHead, dHead);
+        for (int k = 0; k < dHead / 2; ++k) {
+            const double c = std::cos(frequency(k));
+            const double s = std::sin(frequency(k));
+            step.block(2 * k, 2 * k, 2, 2) << c, -s, s, c;
+        }
+        return step;
+    }
+
+    Matrix<double> noisy(const Matrix<double>& m)
+    {
+        std::normal_distribution<double> normal(0, m_noise / std::sqrt(dModel));
+        return m + Matrix<double>::NullaryExpr(m.rows(), m.cols(), [&] { return normal(m_random); });
+    }
+
+    void plant(HeadId id, const Head& head)
+    {
+        model.set("W_Q", id, noisy(head.Q));
+        model.set("W_K", id, noisy(head.K));
+        model.set("W_V", id, noisy(head.V));
+        model.set("W_O", id, noisy(head.O).transpose());
+    }
+
+    double m_noise;
+    std::mt19937 m_random;
+};
+
+} // namespace
+
+class InductionTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void percentilesByHand()
+    {
+        const double none = std::nan("");
+        const auto found = percentiles({3, none, 1, 3, 7});
+        QCOMPARE(found[0], (1 + 1.0) / 4);
+        QVERIFY(std::isnan(found[1]));
+        QCOMPARE(found[2], 0.5 / 4);
+        QCOMPARE(found[3], found[0]);
+        QCOMPARE(found[4], 3.5 / 4);
+        const Sample sample({2, none, 4, 6});
+        QCOMPARE(sample.size(), std::size_t(3));
+        QCOMPARE(sample.mean(), 4.0);
+        QCOMPARE(sample.deviation(), 2.0);
+        QCOMPARE(sample.percentile(1), 0.5 / 4);
+        QCOMPARE(sample.percentile(4), 2.0 / 4);
+        QCOMPARE(sample.percentile(9), 3.5 / 4);
+        QVERIFY(std::isnan(sample.percentile(none)));
+        QVERIFY(std::isnan(Sample({1}).deviation()));
+    }
+
+    // W_OV¹ W_QK²ᵀ = read · readᵀ: norm √8 over √8 · √8; every eigenvalue of E read readᵀ Eᵀ is 1 or 0.
+    void theNumbersOfAPlantedPairAreThoseOnPaper()
+    {
+        using Planted = PlantedInduction;
+        const PlantedInduction planted(0);
+        const auto results = test::analysed(planted.model.circuits(), {"induction"}, inDouble());
+        QVERIFY(
+            std::abs(at(results, "k_composition", Planted::previous, Planted::induction) - 1 / std::sqrt(8.0))
+            < 1e-12);
+        QVERIFY(at(results, "k_composition", Planted::previous, Planted::afterNotPrevious) < 1e-12);
+        QVERIFY(std::abs(at(results, "matching", Planted::previous, Planted::induction) - 1) < 1e-12);
+        QVERIFY(std::abs(at(results, "matching", Planted::previous, Planted::noMatching)) < 1e-12);
+        QVERIFY(std::abs(at(results, "matching", Planted::notPrevious, Planted::afterNotPrevious) - 1)
+                < 1e-12);
+        QVERIFY(std::isnan(at(results, "combined", Planted::induction, Planted::previous)));
+        QCOMPARE(candidates(results).front(), std::string("0.3 1.2"));
+    }
+
+    void aPlantedPairComesBeforeItsDecoys()
+    {
+        for (unsigned seed = 1; seed <= 5; ++seed) {
+            using Planted = PlantedInduction;
+            const PlantedInduction planted(0.1, seed);
+            const auto results = test::analysed(planted.model.circuits(), {"induction"}, inDouble());
+            QCOMPARE(candidates(results).front(), std::string("0.3 1.2"));
+            QCOMPARE(ordered(results, "as_induction_head", 1, nHeads).front(), std::string("1.2"));
+            QCOMPARE(ordered(results, "as_previous_token_head", 0, nHeads).front(), std::string("0.3"));
+            QVERIFY(at(results, "null_percentile", Planted::previous, Planted::induction) > 0.99);
+            QVERIFY(at(results, "null_percentile", Planted::previous, Planted::noMatching) <= 0.99);
+            // The decoys are what they are said to be.
+            QVERIFY(at(results, "k_composition", Planted::previous, Planted::noCopying) > 0.3);
+            QVERIFY(at(results, "k_composition", Planted::notPrevious, Planted::afterNotPrevious) > 0.3);
+            const auto copying = test::numbers(results, "analyses/induction/copying");
+            QVERIFY(copying[nHeads + 6] > 0.9 && copying[nHeads + 1] > 0.9
+                    && std::abs(copying[nHeads + 4]) < 0.5);
+        }
+    }
+
+    void theDemoIsRankedAsItsTruthSays()
+    {
+        const auto results = test::analysed(test::circuitsOf(HEADWISE_DEMO_MODEL), {"induction"});
+        auto later = ordered(results, "as_induction_head", 1, 8);
+        QCOMPARE(std::set<std::string>(later.begin(), later.begin() + 3),
+                 (std::set<std::string>{"1.0", "1.5", "1.7"}));
+        QCOMPARE(later.front(), std::string("1.5"));
+        QCOMPARE(ordered(results, "as_previous_token_head", 0, 8).front(), std::string("0.1"));
+        const auto pairs = candidates(results);
+        QCOMPARE(pairs.size(), std::size_t(50));
+        QCOMPARE(pairs.front(), std::string("0.1 1.5"));
+        for (const int head : {0, 5, 7})
+            QVERIFY(at(results, "null_percentile", {0, 1}, {1, head}) > 0.99);
+        // Their numbers as the demo's own notes give them.
+        QVERIFY(std::abs(at(results, "k_composition", {0, 1}, {1, 5}) - 0.15) < 0.005);
+        QVERIFY(std::abs(at(results, "k_composition", {0, 1}, {1, 0}) - 0.13) < 0.005);
+        QVERIFY(test::numbers(results, "analyses/induction/candidate_previous_token")[0] > 0.99);
+        QVERIFY(std::abs(test::numbers(results, "analyses/induction/candidate_copying")[0] - 0.93) < 0.005);
+        QCOMPARE(test::numbers(results, "analyses/induction/candidate_later_head")[0], 5.0);
+        QCOMPARE(test::numbers(results, "analyses/induction/candidate_earlier_head")[0], 1.0);
+    }
+
+    void shuffledWeightsGiveNoPairAboveChance()
+    {
+        for (unsigned seed = 1; seed <= 4; ++seed) {
+            test::PlantedModel demo{std::filesystem::path(HEADWISE_DEMO_MODEL)};
+            demo.shuffle(seed);
+            const auto results = test::analysed(demo.circuits({}), {"induction"});
+            QVERIFY(best(results, "null_percentile") <= 0.99);
+            PlantedInduction planted(0.1, seed);
+            planted.model.shuffle(seed);
+            const auto small = test::analysed(planted.model.circuits(), {"induction"});
+            QVERIFY(best(small, "null_percentile") <= 0.99);
+            const auto& product = *small.find("analyses/induction/null_product");
+            QVERIFY(best(small, "null_product") <= std::get<double>(product.attributes.at("null_99")));
+        }
+    }
+
+    void thePairsAgreeWithTheDenseProducts()
+    {
+        for (const auto& [name, options] : test::toyClasses()) {
+            const Circuits circuits = test::toyCircuits(options);
+            const ModelConfig& config = circuits.config();
+            const auto results = test::analysed(circuits, {"induction"}, inDouble());
+            const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
+            for (int p = 0; p < config.nHeads; ++p) {
+                for (int i = 0; i < config.nHeads; ++i) {
+                    const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::Ov, {0, p});
+                    const Matrix<double> qk = test::denseCircuit(circuits, CircuitKind::Qk, {1, i});
+                    const double composition = (ov * qk.transpose()).norm() / ov.norm() / qk.norm();
+                    const auto lambda = Matrix<double>(E * qk * ov.transpose() * E.transpose()).eigenvalues();
+                    const double matching = lambda.sum().real() / lambda.cwiseAbs().sum();
+                    QVERIFY2(std::abs(at(results, "k_composition", {0, p}, {1, i}) - composition) < 1e-12,
+                             name);
+                    QVERIFY2(std::abs(at(results, "matching", {0, p}, {1, i}) - matching) < 1e-5, name);
+                }
+            }
+        }
+    }
+
+    // Positions that are not learned nor rotary leave the previous-token score open: ½ for every head.
+    void withoutPositionsTheOtherThreeDecide()
+    {
+        test::ToyOptions options;
+        options.positional = "none";
+        const Circuits circuits = test::toyCircuits(options);
+        const auto results = test::analysed(circuits, {"induction"}, inDouble());
+        for (const double score : test::numbers(results, "analyses/induction/previous_token"))
+            QVERIFY(std::isnan(score));
+        std::vector<double> composition, matching, copying;
+        for (int p = 0; p < 3; ++p) {
+            for (int i = 0; i < 3; ++i) {
+                composition.push_back(at(results, "k_composition", {0, p}, {1, i}));
+                matching.push_back(at(results, "matching", {0, p}, {1, i}));
+            }
+        }
+        const auto scores = test::numbers(results, "analyses/induction/copying");
+        copying.assign(scores.begin() + 3, scores.end());
+        const auto c = percentiles(composition);
+        const auto m = percentiles(matching);
+        const auto o = percentiles(copying);
+        for (int p = 0; p < 3; ++p) {
+            for (int i = 0; i < 3; ++i) {
+                const auto pair = static_cast<std::size_t>(3 * p + i);
+                QCOMPARE(at(results, "combined", {0, p}, {1, i}),
+                         0.5 * c[pair] * m[pair] * o[static_cast<std::size_t>(i)]);
+            }
+        }
+    }
+
+    void rotationsInsideHeadsAndThreadsChangeNothing()
+    {
+        const PlantedInduction planted(0.3);
+        const Circuits circuits = planted.model.circuits();
+        const auto results = test::analysed(circuits, {"induction"}, inDouble());
+        Task alone;
+        alone.threads = 1;
+        const auto onOne = test::analysed(circuits, {"induction"}, inDouble(), alone);
+        for (const char* name :
+             {"candidate_matching", "candidate_combined", "candidate_null_percentile", "null_maximum"}) {
+            const std::string path = std::string("analyses/induction/") + name;
+            QVERIFY(test::numbers(onOne, path) == test::numbers(results, path));
+        }
+        PlantedInduction turned(0.3);
+        Matrix<double> T = test::orthonormal(dHead, dHead, 9);
+        T.col(0) *= 3; // a gauge need not be a rotation
+        for (const HeadId head : {HeadId{0, 3}, HeadId{1, 2}}) {
+            const auto w = circuits.weights().head<double>(head);
+            turned.model.set("W_Q", head, w.W_Q * T);
+            turned.model.set("W_K", head, w.W_K * T.inverse().transpose());
+            turned.model.set("W_V", head, w.W_V * T);
+            turned.model.set("W_O", head, T.inverse() * w.W_O);
+        }
+        const auto same = test::analysed(turned.model.circuits(), {"induction"}, inDouble());
+        for (const char* name : {"k_composition", "matching", "combined"})
+            QVERIFY(std::abs(at(same, name, {0, 3}, {1, 2}) - at(results, name, {0, 3}, {1, 2})) < 1e-10);
+    }
+
+    void headsNotAskedForAreLeftOut()
+    {
+        AnalysisOptions options = inDouble();
+        options.heads = {{0, 3}, {1, 2}, {1, 4}};
+        const PlantedInduction planted(0.1);
+        const auto results = test::analysed(planted.model.circuits(), {"induction"}, options);
+        QCOMPARE(candidates(results), (std::vector<std::string>{"0.3 1.2", "0.3 1.4"}));
+        QVERIFY(std::isnan(at(results, "combined", {0, 5}, {1, 2})));
+        QVERIFY(std::isnan(test::numbers(results, "analyses/induction/copying")[nHeads]));
+    }
+
+    void oneLayerHasNoInductionCircuit()
+    {
+        test::ToyOptions options;
+        options.nLayers = 1;
+        const auto results = test::analysed(test::toyCircuits(options), {"induction"});
+        QVERIFY(results.arrays.empty());
+        QCOMPARE(results.warnings.size(), std::size_t(1));
+        QVERIFY(results.warnings[0].find("two layers") != std::string::npos);
+    }
+
+    void aHeadThatIsNotFiniteIsLeftOut()
+    {
+        PlantedInduction planted(0.1);
+        planted.model.set("W_K", {1, 7}, Matrix<double>::Constant(dModel, dHead, std::nan("")));
+        planted.model.set("W_O", {0, 0}, Matrix<double>::Zero(dHead, dModel));
+        const auto results = test::analysed(planted.model.circuits(), {"induction"}, inDouble());
+        QCOMPARE(candidates(results).front(), std::string("0.3 1.2"));
+        QVERIFY(std::isnan(at(results, "combined", {0, 3}, {1, 7})));
+        QVERIFY(std::isnan(at(results, "combined", {0, 0}, {1, 2})));
+    }
+};
+
+QTEST_APPLESS_MAIN(InductionTest)
+#include "induction_test.moc"
