@@ -52,7 +52,7 @@ std::span<const Analysis> catalogue()
         // composition
         inductionAnalysis(),
         // spectra
-        ranksAnalysis(),
+        ranksAnalysis(), singularTokensAnalysis(), degeneracyAnalysis(),
         // comparison
         // prompt
         patternScoresAnalysis(),

@@ -1,0 +1,400 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/picture_of.h"
+#include "core/analysis/random_matrix.h"
+#include "core/analysis/singular_directions.h"
+#include "core/analysis/storage_precision.h"
+#include "core/analysis/top_lists.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace headwise {
+
+namespace {
+
+constexpr int mostDirections = 10, nullHeads = 16;
+constexpr const char* folder = "analyses/degeneracy/";
+
+std::size_t namedDirections(const ModelConfig& config)
+{
+    return static_cast<std::size_t>(std::min(mostDirections, config.dHead));
+}
+
+std::span<const double> spanOf(const Eigen::VectorXd& values)
+{
+    return {values.data(), static_cast<std::size_t>(values.size())};
+}
+
+struct Null {
+    double mean = 0, deviation = 0;
+};
+
+/// Of directions above the null space.
+struct Stability {
+    std::vector<double> gap, error, blockError; // [rank]
+};
+
+/// The distance of σ_k … σ_l from the spectrum's other values, 0 included where the circuit has a null space.
+double distanceOf(std::span<const double> sigma, std::size_t first, std::size_t last, bool hasNullSpace)
+{
+    double distance = std::numeric_limits<double>::infinity();
+    if (first > 0)
+        distance = sigma[first - 1] - sigma[first];
+    if (last + 1 < sigma.size())
+        distance = std::min(distance, sigma[last] - sigma[last + 1]);
+    else if (hasNullSpace)
+        distance = std::min(distance, sigma[last]);
+    return distance;
+}
+
+double relativeGap(std::span<const double> sigma, std::size_t k)
+{
+    double gap = 1;
+    if (k > 0)
+        gap = (sigma[k - 1] - sigma[k]) / sigma[k - 1];
+    if (k + 1 < sigma.size())
+        gap = std::min(gap, (sigma[k] - sigma[k + 1]) / sigma[k]);
+    return gap;
+}
+
+/// \param perturbation ‖δM‖₂
+Stability stability(std::span<const double> sigma, std::size_t rank, Eigen::Index d, double perturbation)
+{
+    const bool hasNullSpace = std::ssize(sigma) < d;
+    const std::vector<int> blocks = degenerateBlocks(sigma, static_cast<Eigen::Index>(rank));
+    Stability out;
+    for (std::size_t k = 0; k < rank; ++k) {
+        const auto sameBlock = std::equal_range(blocks.begin(), blocks.end(), blocks[k]);
+        const auto first = static_cast<std::size_t>(sameBlock.first - blocks.begin());
+        const auto last = static_cast<std::size_t>(sameBlock.second - blocks.begin()) - 1;
+        out.gap.push_back(relativeGap(sigma, k));
+        out.error.push_back(std::min(1.0, perturbation / distanceOf(sigma, k, k, hasNullSpace)));
+        out.blockError.push_back(std::min(1.0, perturbation / distanceOf(sigma, first, last, hasNullSpace)));
+    }
+    return out;
+}
+
+/// About the norm of a matrix of independent errors, each at most `rounding` of the entry it belongs to.
+/// Source: Bandeira & van Handel 2016, "Sharp nonasymptotic bounds on the norm of random matrices with independent entries".
+double errorNorm(const Matrix<double>& m, double rounding)
+{
+    return rounding * (m.rowwise().norm().maxCoeff() + m.colwise().norm().maxCoeff());
+}
+
+/// ‖δM‖₂ of M = A B to first order: ‖δA‖ ‖B‖ + ‖A‖ ‖δB‖.
+double perturbation(const Matrix<double>& A, double roundingA, const Matrix<double>& B, double roundingB)
+{
+    const auto norm = [](const Matrix<double>& gram) { // its largest eigenvalue, from above by a little
+        return std::sqrt(gram.cwiseAbs().rowwise().sum().maxCoeff());
+    };
+    const double normA = norm(A.transpose() * A);
+    const double normB = norm(B * B.transpose());
+    return errorNorm(A, roundingA) * normB + normA * errorNorm(B, roundingB);
+}
+
+double singleShare(const std::vector<int>& blocks, std::size_t rank)
+{
+    std::size_t alone = 0;
+    for (std::size_t k = 0; k < rank; ++k) {
+        const bool first = k == 0 || blocks[k - 1] != blocks[k];
+        const bool last = k + 1 == blocks.size() || blocks[k + 1] != blocks[k];
+        alone += first && last ? 1 : 0;
+    }
+    return rank > 0 ? static_cast<double>(alone) / static_cast<double>(rank)
+                    : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// The numbers of one circuit, every head.
+struct CircuitNumbers {
+    PerHead gap, error, blockError, single;
+    std::vector<std::int32_t> block, blockSize; // [L, H, r]
+
+    explicit CircuitNumbers(const ModelConfig& config)
+        : gap(config, config.dHead)
+        , error(config, config.dHead)
+        , blockError(config, config.dHead)
+        , single(config)
+        , block(static_cast<std::size_t>(config.nLayers) * config.nHeads * config.dHead, -1)
+        , blockSize(block)
+    {
+    }
+};
+
+class Degeneracy {
+public:
+    Degeneracy(const AnalysisContext& context, const Task& task)
+        : m_context(context)
+        , m_config(context.circuits.config())
+        , m_task(task)
+        , m_numbers{CircuitNumbers(m_config), CircuitNumbers(m_config)}
+    {
+        for (const DirectionSide& side : directionSides) {
+            const Eigen::Index count = tokenCount(*context.tokens, side, 0);
+            const auto length =
+                static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, count));
+            m_lists.push_back(
+                TopLists({"layer", "head", "direction", "rank"},
+                         {static_cast<std::size_t>(m_config.nLayers),
+                          static_cast<std::size_t>(m_config.nHeads), namedDirections(m_config), length}));
+        }
+    }
+
+    Result<ResultSet> run()
+    {
+        const auto done =
+            forEachHead(m_context, m_task, "degeneracy of the spectra", [&](HeadId head) -> Result<Done> {
+                for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
+                    if (const auto state = readCircuit(kind, head); !state)
+                        return state;
+                }
+                return Done{};
+            });
+        if (!done)
+            return done.error();
+        const auto null = randomShare();
+        if (!null)
+            return null.error();
+        ResultSet results;
+        results.warnings = *done;
+        for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov})
+            addNumbers(results, kind, *null);
+        for (std::size_t i = 0; i < m_lists.size(); ++i)
+            addLists(results, directionSides[i], m_lists[i]);
+        return results;
+    }
+
+private:
+    std::size_t index(HeadId head) const
+    {
+        return static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head;
+    }
+    CircuitNumbers& numbers(CircuitKind kind) { return m_numbers[kind == CircuitKind::Qk ? 0 : 1]; }
+
+    double perturbationOf(CircuitKind kind, HeadId head) const
+    {
+        const ModelWeights& file = m_context.circuits.weights().original();
+        const ModelConfig& stored = file.config();
+        const int group = head.head / (stored.nHeads / stored.nKvHeads);
+        const HeadWeights<double> w = m_context.circuits.weights().head<double>(head);
+        if (kind == CircuitKind::Qk)
+            return perturbation(w.W_Q, roundingOf(file, TensorKind::W_Q, head.layer, head.head),
+                                w.W_K.transpose(), roundingOf(file, TensorKind::W_K, head.layer, group));
+        return perturbation(w.W_V, roundingOf(file, TensorKind::W_V, head.layer, group), w.W_O,
+                            roundingOf(file, TensorKind::W_O, head.layer, head.head));
+    }
+
+    Result<Done> readCircuit(CircuitKind kind, HeadId head)
+    {
+        const auto svd = singularDirections(m_context.circuits, kind, head);
+        if (!svd)
+            return svd.error();
+        const auto rank = static_cast<std::size_t>(svd->rank);
+        const std::vector<int> blocks = degenerateBlocks(spanOf(svd->S), svd->rank);
+        const Stability stable = stability(spanOf(svd->S), rank, m_config.dModel, perturbationOf(kind, head));
+        CircuitNumbers& out = numbers(kind);
+        std::copy(stable.gap.begin(), stable.gap.end(), out.gap.row(head).begin());
+        std::copy(stable.error.begin(), stable.error.end(), out.error.row(head).begin());
+        std::copy(stable.blockError.begin(), stable.blockError.end(), out.blockError.row(head).begin());
+        out.single.set(head, singleShare(blocks, rank));
+        const std::size_t at = index(head) * static_cast<std::size_t>(m_config.dHead);
+        for (std::size_t k = 0; k < blocks.size(); ++k) {
+            out.block[at + k] = blocks[k];
+            out.blockSize[at + k] =
+                static_cast<std::int32_t>(std::count(blocks.begin(), blocks.end(), blocks[k]));
+        }
+        for (std::size_t i = 0; i < directionSides.size(); ++i) {
+            if (directionSides[i].circuit != kind)
+                continue;
+            if (const auto state = nameBlocks(i, head, *svd, blocks); !state)
+                return state;
+        }
+        return Done{};
+    }
+
+    /// The tokens of the subspaces that the first directions belong to.
+    Result<Done> nameBlocks(std::size_t side, HeadId head, const SingularDirections& svd,
+                            const std::vector<int>& blocks)
+    {
+        const auto named = std::min(namedDirections(m_config), static_cast<std::size_t>(svd.rank));
+        if (named == 0)
+            return Done{};
+        const auto blockCount = blocks[named - 1] + 1;
+        const auto end = std::upper_bound(blocks.begin(), blocks.end(), blocks[named - 1]) - blocks.begin();
+        const Matrix<double> directions = svd.vectors(directionSides[side].side).leftCols(end);
+        Matrix<double> squares =
+            Matrix<double>::Zero(tokenCount(*m_context.tokens, directionSides[side], head.layer), blockCount);
+        const auto done = forEachTokenBlock(
+            *m_context.tokens, directionSides[side], head.layer, m_task,
+            [&](Eigen::Index first, const Matrix<double>& rows) {
+                const Matrix<double> scores = rows * directions;
+                for (Eigen::Index k = 0; k < end; ++k)
+                    squares.col(blocks[static_cast<std::size_t>(k)]).segment(first, rows.rows()) +=
+                        scores.col(k).cwiseAbs2();
+            });
+        if (!done)
+            return done;
+        std::vector<TokenEnds> found;
+        for (int block = 0; block < blockCount; ++block) {
+            const RowVector<double> norms = squares.col(block).cwiseSqrt().transpose();
+            found.push_back(
+                ends(norms, static_cast<int>(m_lists[side].length()), m_context.options.unusedTokens));
+        }
+        for (std::size_t k = 0; k < named; ++k)
+            m_lists[side].set(index(head) * namedDirections(m_config) + k,
+                              found[static_cast<std::size_t>(blocks[k])].top);
+        return Done{};
+    }
+
+    /// How many directions of heads of Gaussian weights stand alone.
+    Result<Null> randomShare() const
+    {
+        Eigen::ArrayXd shares(nullHeads);
+        for (int i = 0; i < nullHeads; ++i) {
+            const auto seed = m_context.options.inputs.seed + 2 * static_cast<std::uint64_t>(i);
+            const auto circuit =
+                FactoredMatrix<double>::create(gaussianMatrix(m_config.dModel, m_config.dHead, seed),
+                                               gaussianMatrix(m_config.dHead, m_config.dModel, seed + 1));
+            const auto sigma = circuit ? circuit->singularValues() : circuit.error();
+            if (!sigma)
+                return sigma.error();
+            const Eigen::Index rank = numericalRank(*sigma, m_config.dModel);
+            shares(i) = singleShare(degenerateBlocks(*sigma, rank), static_cast<std::size_t>(rank));
+        }
+        const double mean = shares.mean();
+        return Null{mean, std::sqrt((shares - mean).square().sum() / (nullHeads - 1))};
+    }
+
+    void addNumbers(ResultSet& results, CircuitKind kind, const Null& null)
+    {
+        const CircuitNumbers& from = numbers(kind);
+        const std::string path = folder + std::string(circuitName(kind));
+        const std::string of = kind == CircuitKind::Qk ? " of QK" : " of OV";
+        const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
+        const std::string rounding = "min(1, ‖δM‖₂ / distance), ‖δM‖₂ = ‖δA‖ ‖B‖₂ + ‖A‖₂ ‖δB‖, ‖δA‖ = u "
+                                     "(largest row norm + largest column "
+                                     "norm) of each factor, u = rounding of the file's dtype; distance of ";
+        const Precision precision = m_context.options.precision;
+        ResultArray single =
+            from.single.array(precision, path + "_single", "Share of directions that stand alone" + of,
+                              "directions in a block of one over directions above the null space" + where);
+        single.range = {0.0, 1.0};
+        single.nullMean = null.mean;
+        single.nullDeviation = null.deviation;
+        results.arrays.push_back(std::move(single));
+        const auto add = [&](const PerHead& values, const char* name, const std::string& title,
+                             const std::string& definition) {
+            ResultArray array = values.array(precision, path + name, title + of, definition, "direction");
+            array.range = {0.0, 1.0};
+            results.arrays.push_back(std::move(array));
+        };
+        add(from.gap, "_gap", "Relative gap to the nearest singular value",
+            "min((σ_{k−1} − σ_k)/σ_{k−1}, (σ_k − σ_{k+1})/σ_k)" + where);
+        add(from.error, "_error", "How far rounding may turn a direction (sine)",
+            rounding + "σ_k from the other σ and 0");
+        add(from.blockError, "_block_error", "How far rounding may turn a block's span (sine)",
+            rounding + "the block's σ from the other σ and 0");
+        addIntegers(
+            results, from.block, path + "_block", "Block of each direction" + of,
+            "number of the block: neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2 share one; so do all with σ ≤ "
+            "d_model ε σ₁, ε = 2^-23, the null space"
+                + where);
+        addIntegers(results, from.blockSize, path + "_block_size", "Directions in the block" + of,
+                    "directions in the block; above 1 their span alone means something" + where);
+    }
+
+    void addIntegers(ResultSet& results, const std::vector<std::int32_t>& values, std::string path,
+                     std::string title, std::string definition) const
+    {
+        ResultArray array = integerArray(std::move(path),
+                                         {static_cast<std::size_t>(m_config.nLayers),
+                                          static_cast<std::size_t>(m_config.nHeads),
+                                          static_cast<std::size_t>(m_config.dHead)},
+                                         values, {"layer", "head", "direction"});
+        array.title = std::move(title);
+        array.definition = std::move(definition);
+        results.arrays.push_back(std::move(array));
+    }
+
+    void addLists(ResultSet& results, const DirectionSide& side, const TopLists& lists) const
+    {
+        const std::string path = folder + std::string(side.name);
+        const std::string title = "Tokens of the block " + std::string(side.title);
+        const std::string formula =
+            "the largest ‖row‖₂ over the k of one block of " + std::string(side.formula);
+        for (ResultArray array :
+             {lists.ids(path + "_ids", title, formula),
+              lists.values(m_context.options.precision, path + "_values", title + ", length", formula)}) {
+            if (!side.usesUnembedding())
+                array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
+            results.arrays.push_back(std::move(array));
+        }
+    }
+
+    const AnalysisContext& m_context;
+    const ModelConfig& m_config;
+    const Task& m_task;
+    CircuitNumbers m_numbers[2];   // qk, ov
+    std::vector<TopLists> m_lists; // as directionSides
+};
+
+Result<ResultSet> runDegeneracy(const AnalysisContext& context, const Task& task)
+{
+    return Degeneracy(context, task).run();
+}
+
+AnalysisCost degeneracyCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double d = config.dModel, r = config.dHead;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double all = static_cast<double>(config.nLayers) * config.nHeads;
+    const double named = static_cast<double>(namedDirections(config));
+    return {heads
+                * (2 * (16 * d * r * r + 20 * r * r * r)
+                   + 2 * d * named * (3.0 * config.dVocab + config.dVocabOut)),
+            all * (2 * r * 5 + named * 4 * options.tableSize * 2) * 8 + 8 * named * config.dVocab};
+}
+
+std::vector<Picture> degeneracyPictures()
+{
+    using Kind = Picture::Kind;
+    const char* note = "A direction a row: the tokens that reach furthest into the span of its block.";
+    return {
+        pictureOf(folder, Kind::HeadGrid, "How many directions stand alone", {"qk_single", "ov_single"}),
+        pictureOf(
+            folder, Kind::Lines, "Relative gap of each direction", {"qk_gap", "ov_gap"},
+            "Below 0.01 a direction shares a block with its neighbour, and only their span means something."),
+        pictureOf(folder, Kind::Lines, "How far rounding may turn each direction of QK",
+                  {"qk_error", "qk_block_error"}),
+        pictureOf(folder, Kind::Lines, "How far rounding may turn each direction of OV",
+                  {"ov_error", "ov_block_error"}),
+        pictureOf(folder, Kind::Bars, "Blocks", {"qk_block_size", "ov_block_size"}),
+        pictureOf(folder, Kind::Table, "What blocks of OV read", {"ov_in_ids", "ov_in_values"}, note),
+        pictureOf(folder, Kind::Table, "What blocks of OV write", {"ov_out_ids", "ov_out_values"}, note),
+        pictureOf(folder, Kind::Table, "Queries of blocks of QK", {"qk_query_ids", "qk_query_values"}, note),
+        pictureOf(folder, Kind::Table, "Keys of blocks of QK", {"qk_key_ids", "qk_key_values"}, note),
+    };
+}
+
+} // namespace
+
+Analysis degeneracyAnalysis()
+{
+    return {"degeneracy",
+            "E7",
+            "Degeneracy of the spectra",
+            "blocks of neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2; ‖δM‖₂ / distance of σ_k from the others; "
+            "row norms "
+            "of E U_block",
+            "TransformerLens, pull request 1768; Wedin 1972",
+            true,
+            false,
+            appliesAlways,
+            degeneracyCost,
+            runDegeneracy,
+            {},
+            degeneracyPictures()};
+}
+
+} // namespace headwise

@@ -1,0 +1,283 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/picture_of.h"
+#include "core/analysis/random_matrix.h"
+#include "core/analysis/singular_directions.h"
+#include "core/analysis/top_lists.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace headwise {
+
+namespace {
+
+constexpr int mostDirections = 10;
+constexpr int nullDirections = 32;
+constexpr const char* folder = "analyses/singular_tokens/";
+constexpr const char* signRule = "; sign of the pair u_k, v_k: the token score of largest magnitude on the "
+                                 "first side is positive, ties to "
+                                 "the lower id";
+
+std::size_t directionCount(const ModelConfig& config)
+{
+    return static_cast<std::size_t>(std::min(mostDirections, config.dHead));
+}
+
+/// The tables of one side of one circuit.
+struct SideLists {
+    TopLists top, bottom;
+
+    SideLists(const ModelConfig& config, std::size_t length)
+        : top({"layer", "head", "direction", "rank"}, shape(config, length))
+        , bottom(top)
+    {
+    }
+
+    static std::vector<std::size_t> shape(const ModelConfig& config, std::size_t length)
+    {
+        return {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads),
+                directionCount(config), length};
+    }
+};
+
+class SingularTokens {
+public:
+    SingularTokens(const AnalysisContext& context, const Task& task)
+        : m_context(context)
+        , m_config(context.circuits.config())
+        , m_task(task)
+        , m_sigma{PerHead(m_config, width()), PerHead(m_config, width())}
+        , m_cosine(m_config, width())
+    {
+        for (const DirectionSide& side : directionSides)
+            m_lists.emplace_back(m_config, length(side));
+    }
+
+    Result<ResultSet> run()
+    {
+        const auto done =
+            forEachHead(m_context, m_task, "singular directions", [&](HeadId head) -> Result<Done> {
+                for (const CircuitKind kind : {CircuitKind::Ov, CircuitKind::Qk}) {
+                    if (const auto state = readCircuit(kind, head); !state)
+                        return state;
+                }
+                return Done{};
+            });
+        if (!done)
+            return done.error();
+        ResultSet results;
+        results.warnings = *done;
+        addSpectra(results);
+        for (std::size_t i = 0; i < m_lists.size(); ++i) {
+            if (const auto state = addSide(results, directionSides[i], m_lists[i]); !state)
+                return state.error();
+        }
+        return results;
+    }
+
+private:
+    int width() const { return static_cast<int>(directionCount(m_config)); }
+    Precision precision() const { return m_context.options.precision; }
+    std::size_t length(const DirectionSide& side) const
+    {
+        const Eigen::Index count = tokenCount(*m_context.tokens, side, 0);
+        return static_cast<std::size_t>(std::min<Eigen::Index>(m_context.options.tableSize, count));
+    }
+
+    Result<Done> readCircuit(CircuitKind kind, HeadId head)
+    {
+        const auto svd = singularDirections(m_context.circuits, kind, head);
+        if (!svd)
+            return svd.error();
+        const Eigen::Index shown = std::min<Eigen::Index>(width(), svd->S.size());
+        const Eigen::Index named = std::min(shown, svd->rank); // the null space has no directions of its own
+        m_sigma[kind == CircuitKind::Qk ? 0 : 1].set(
+            head, std::span<const double>(svd->S.data(), static_cast<std::size_t>(shown)));
+        if (kind == CircuitKind::Qk) {
+            const std::span<double> cosine = m_cosine.row(head);
+            for (Eigen::Index k = 0; k < named; ++k)
+                cosine[static_cast<std::size_t>(k)] = svd->U.col(k).dot(svd->V.col(k));
+        }
+        return named == 0 ? Done{} : readTokens(kind, head, svd->U.leftCols(named), svd->V.leftCols(named));
+    }
+
+    /// \param U, V [d, n]: the pairs to name
+    Result<Done> readTokens(CircuitKind kind, HeadId head, const Matrix<double>& U, const Matrix<double>& V)
+    {
+        const std::size_t first = kind == CircuitKind::Ov ? 0 : 2; // in directionSides
+        Eigen::RowVectorXd signs(U.cols());
+        for (const std::size_t at : {first, first + 1}) {
+            const DirectionSide& side = directionSides[at];
+            const bool isFirst = side.side == VectorSide::First;
+            const auto scores = directionScores(*m_context.tokens, side, head.layer, isFirst ? U : V, m_task);
+            if (!scores)
+                return scores.error();
+            for (Eigen::Index k = 0; k < U.cols(); ++k) {
+                if (isFirst)
+                    signs(k) = jointSign(scores->col(k), m_context.options.unusedTokens);
+                const RowVector<double> line = (scores->col(k) * signs(k)).transpose();
+                const TokenEnds found =
+                    ends(line, static_cast<int>(m_lists[at].top.length()), m_context.options.unusedTokens);
+                const std::size_t list = (static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head)
+                        * directionCount(m_config)
+                    + static_cast<std::size_t>(k);
+                m_lists[at].top.set(list, found.top);
+                m_lists[at].bottom.set(list, found.bottom);
+            }
+        }
+        return Done{};
+    }
+
+    void addSpectra(ResultSet& results) const
+    {
+        results.arrays.push_back(m_sigma[0].array(precision(), std::string(folder) + "qk_sigma",
+                                                  "Singular values of QK", "the first σ_k of W_Q W_Kᵀ",
+                                                  "direction"));
+        results.arrays.push_back(m_sigma[1].array(precision(), std::string(folder) + "ov_sigma",
+                                                  "Singular values of OV", "the first σ_k of W_V W_O",
+                                                  "direction"));
+        ResultArray cosine = m_cosine.array(
+            precision(), std::string(folder) + "qk_cosine", "Query and key directions of QK, cosine",
+            "u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ: 1 attends to what is alike, −1 to the opposite", "direction");
+        cosine.range = {-1.0, 1.0};
+        cosine.nullMean = 0.0;
+        cosine.nullDeviation = 1 / std::sqrt(static_cast<double>(m_config.dModel));
+        results.arrays.push_back(std::move(cosine));
+    }
+
+    Result<Done> addSide(ResultSet& results, const DirectionSide& side, const SideLists& lists) const
+    {
+        const auto null = randomList(side, lists.top.length());
+        if (!null)
+            return null.error();
+        const std::string path = folder + std::string(side.name);
+        const std::string formula = std::string(side.formula) + signRule;
+        const std::string tokens = "Tokens " + std::string(side.title);
+        const auto add = [&](ResultArray array) {
+            if (!side.usesUnembedding())
+                array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
+            results.arrays.push_back(std::move(array));
+        };
+        add(lists.top.ids(path + "_ids", tokens, "the largest entries of " + formula));
+        ResultArray values = lists.top.values(precision(), path + "_values", tokens + ", score",
+                                              "the largest entries of " + formula);
+        values.nullMean = 0.0;
+        values.nullDeviation = null->deviation;
+        add(std::move(values));
+        add(lists.bottom.ids(path + "_lowest_ids", tokens + ", other end",
+                             "the smallest entries of " + formula));
+        ResultArray lowest =
+            lists.bottom.values(precision(), path + "_lowest_values", tokens + ", other end, score",
+                                "the smallest entries of " + formula);
+        lowest.nullMean = 0.0;
+        lowest.nullDeviation = null->deviation;
+        add(std::move(lowest));
+        ResultArray random =
+            realArray(precision(), path + "_null", {null->means.size()}, null->means, {"rank"});
+        random.title = tokens + " of a random direction, score";
+        random.definition = "mean over 32 random unit directions of their largest token scores, by rank";
+        add(std::move(random));
+        return Done{};
+    }
+
+    struct RandomList {
+        std::vector<double> means; // [rank]
+        double deviation = 0;      // of the score of one token
+    };
+
+    /// What directions that mean nothing look like; of the later layers' E where layer 0 has another.
+    Result<RandomList> randomList(const DirectionSide& side, std::size_t length) const
+    {
+        Matrix<double> directions =
+            gaussianMatrix(m_config.dModel, nullDirections, m_context.options.inputs.seed);
+        directions.colwise().normalize();
+        const auto scores =
+            directionScores(*m_context.tokens, side, m_config.nLayers - 1, directions, m_task);
+        if (!scores)
+            return scores.error();
+        RandomList out{std::vector<double>(length, 0.0), 0};
+        for (Eigen::Index k = 0; k < nullDirections; ++k) {
+            const RowVector<double> line = scores->col(k).transpose();
+            const TokenEnds found = ends(line, static_cast<int>(length), m_context.options.unusedTokens);
+            for (std::size_t i = 0; i < found.top.size(); ++i)
+                out.means[i] += found.top[i].value / nullDirections;
+        }
+        out.deviation = std::sqrt(scores->squaredNorm() / static_cast<double>(scores->size()));
+        return out;
+    }
+
+    const AnalysisContext& m_context;
+    const ModelConfig& m_config;
+    const Task& m_task;
+    PerHead m_sigma[2]; // qk, ov
+    PerHead m_cosine;
+    std::vector<SideLists> m_lists; // as directionSides
+};
+
+Result<ResultSet> runSingularTokens(const AnalysisContext& context, const Task& task)
+{
+    return SingularTokens(context, task).run();
+}
+
+AnalysisCost singularTokensCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double d = config.dModel;
+    const double r = config.dHead;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double all = static_cast<double>(config.nLayers) * config.nHeads;
+    const double scores =
+        2 * d * static_cast<double>(directionCount(config)) * (3.0 * config.dVocab + config.dVocabOut);
+    return {heads * (2 * (16 * d * r * r + 20 * r * r * r) + scores),
+            all * 8 * static_cast<double>(directionCount(config)) * options.tableSize * 8
+                + 8.0 * nullDirections * config.dVocab};
+}
+
+std::vector<Picture> singularTokensPictures()
+{
+    using Kind = Picture::Kind;
+    const char* note =
+        "A direction a row, its tokens by rank. Directions of nearly equal σ mean nothing one by one: see "
+        "the degeneracy of the spectra.";
+    return {
+        pictureOf(folder, Kind::Table, "What OV reads", {"ov_in_ids", "ov_in_values"}, note),
+        pictureOf(folder, Kind::Table, "What OV writes", {"ov_out_ids", "ov_out_values"}, note),
+        pictureOf(folder, Kind::Table, "Queries of QK", {"qk_query_ids", "qk_query_values"}, note),
+        pictureOf(folder, Kind::Table, "Keys of QK", {"qk_key_ids", "qk_key_values"}, note),
+        pictureOf(folder, Kind::Table, "What OV reads, the other end",
+                  {"ov_in_lowest_ids", "ov_in_lowest_values"}, note),
+        pictureOf(folder, Kind::Table, "What OV writes, the other end",
+                  {"ov_out_lowest_ids", "ov_out_lowest_values"}, note),
+        pictureOf(folder, Kind::Table, "Queries of QK, the other end",
+                  {"qk_query_lowest_ids", "qk_query_lowest_values"}, note),
+        pictureOf(folder, Kind::Table, "Keys of QK, the other end",
+                  {"qk_key_lowest_ids", "qk_key_lowest_values"}, note),
+        pictureOf(folder, Kind::Bars, "Singular values", {"qk_sigma", "ov_sigma"}),
+        pictureOf(folder, Kind::Bars, "Do queries and keys look alike?", {"qk_cosine"}),
+        pictureOf(folder, Kind::Lines, "What OV reads, by rank, and what a random direction reads",
+                  {"ov_in_values", "ov_in_null"}),
+        pictureOf(folder, Kind::Lines, "What OV writes, by rank, and what a random direction writes",
+                  {"ov_out_values", "ov_out_null"}),
+    };
+}
+
+} // namespace
+
+Analysis singularTokensAnalysis()
+{
+    return {"singular_tokens",
+            "E6",
+            "Singular directions as tokens",
+            "E u_k and v_kᵀ W_U of W_V W_O = U Σ Vᵀ; E u_k, E v_k and u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ",
+            "Millidge & Black 2022; Pan et al. 2024, arXiv 2405.14880",
+            true,
+            false,
+            appliesAlways,
+            singularTokensCost,
+            runSingularTokens,
+            {},
+            singularTokensPictures()};
+}
+
+} // namespace headwise

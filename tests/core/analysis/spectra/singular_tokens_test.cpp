@@ -1,0 +1,401 @@
+#include "core/analysis/singular_search.h"
+
+#include "tests/support/planted_model.h"
+#include "tests/support/toy_classes.h"
+
+#include <Eigen/SVD>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using namespace headwise;
+using test::ChangedToy;
+
+namespace {
+
+constexpr const char* folder = "analyses/singular_tokens/";
+
+AnalysisOptions exactOptions(int k = 5)
+{
+    AnalysisOptions options;
+    options.precision = Precision::F64;
+    options.tableSize = k;
+    return options;
+}
+
+/// Ids by falling value, ties to the lower id.
+std::vector<int> ranked(const Eigen::VectorXd& scores)
+{
+    std::vector<int> ids(static_cast<std::size_t>(scores.size()));
+    std::iota(ids.begin(), ids.end(), 0);
+    std::stable_sort(ids.begin(), ids.end(), [&](int a, int b) { return scores(a) > scores(b); });
+    return ids;
+}
+
+/// Singular directions straight from the dense circuit, signs fixed by the token scores of the first side.
+struct Reference {
+    Eigen::VectorXd S;
+    Matrix<double> first, second; // [tokens, k] scores
+};
+
+Reference reference(const Circuits& circuits, CircuitKind kind, HeadId head)
+{
+    const ModelConfig& config = circuits.config();
+    const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
+    const Matrix<double> W_U = circuits.weights().W_U<double>(0, config.dVocabOut);
+    const Eigen::JacobiSVD<Matrix<double>> svd(test::denseCircuit(circuits, kind, head),
+                                               Eigen::ComputeThinU | Eigen::ComputeThinV);
+    Reference out{svd.singularValues(), E * svd.matrixU(), {}};
+    out.second = kind == CircuitKind::Ov ? Matrix<double>(W_U.transpose() * svd.matrixV())
+                                         : Matrix<double>(E * svd.matrixV());
+    for (Eigen::Index k = 0; k < out.first.cols(); ++k) {
+        Eigen::Index largest = 0;
+        out.first.col(k).cwiseAbs().maxCoeff(&largest);
+        if (out.first(largest, k) < 0) {
+            out.first.col(k) *= -1;
+            out.second.col(k) *= -1;
+        }
+    }
+    return out;
+}
+
+/// Whether list k of a head is the head of the ranking of `scores`, at the end that `sign` names.
+bool agrees(const ResultSet& results, const std::string& side, std::size_t list,
+            const Eigen::VectorXd& scores, double sign)
+{
+    const std::string end = sign > 0 ? "" : "_lowest";
+    const auto ids = test::numbers(results, folder + side + end + "_ids");
+    const auto values = test::numbers(results, folder + side + end + "_values");
+    const std::size_t k = results.find(folder + side + "_ids")->shape.back();
+    const std::vector<int> expected = ranked(sign * scores);
+    const double size = scores.cwiseAbs().maxCoeff();
+    for (std::size_t i = 0; i < k; ++i) {
+        if (std::abs(values[list * k + i] - scores(expected[i])) > 1e-9 * size
+            || ids[list * k + i] != expected[i]) {
+            qWarning("%s list %d rank %d: %g of token %g, expected %g of token %d", side.c_str(), int(list),
+                     int(i), values[list * k + i], ids[list * k + i], scores(expected[i]), expected[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sameNumbers(const ResultSet& a, const ResultSet& b, const std::string& path, double tolerance)
+{
+    const auto left = test::numbers(a, path);
+    const auto right = test::numbers(b, path);
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        const bool bothNone = std::isnan(left[i]) && std::isnan(right[i]);
+        if (!bothNone && !(std::abs(left[i] - right[i]) <= tolerance * std::max(1.0, std::abs(right[i])))) {
+            qWarning("%s [%d]: %g, expected %g", path.c_str(), int(i), left[i], right[i]);
+            return false;
+        }
+    }
+    return left.size() == right.size();
+}
+
+std::vector<std::string> everyList()
+{
+    std::vector<std::string> paths;
+    for (const DirectionSide& side : directionSides) {
+        for (const char* array : {"_ids", "_values", "_lowest_ids", "_lowest_values"})
+            paths.push_back(folder + std::string(side.name) + array);
+    }
+    return paths;
+}
+
+/// What the search must find, from whole rankings of every direction.
+std::vector<DirectionHit> bruteForce(const Circuits& circuits, int token, int top)
+{
+    std::vector<DirectionHit> hits;
+    const ModelConfig& config = circuits.config();
+    for (int layer = 0; layer < config.nLayers; ++layer) {
+        for (int head = 0; head < config.nHeads; ++head) {
+            for (const CircuitKind kind : {CircuitKind::Ov, CircuitKind::Qk}) {
+                const Reference dense = reference(circuits, kind, {layer, head});
+                const double smallest = config.dModel * std::ldexp(1.0, -23) * dense.S(0);
+                const auto rank = static_cast<int>((dense.S.array() > smallest).count());
+                for (const VectorSide side : {VectorSide::First, VectorSide::Second}) {
+                    const Matrix<double>& scores = side == VectorSide::First ? dense.first : dense.second;
+                    for (int k = 0; k < rank && token < scores.rows(); ++k) {
+                        for (const int sign : {1, -1}) {
+                            const std::vector<int> order = ranked(sign * scores.col(k));
+                            const auto at = std::find(order.begin(), order.end(), token) - order.begin();
+                            if (at < top)
+                                hits.push_back({{layer, head},
+                                                kind,
+                                                side,
+                                                k,
+                                                static_cast<int>(at),
+                                                sign,
+                                                scores(token, k),
+                                                dense.S(k)});
+                        }
+                    }
+                }
+            }
+        }
+    }
+    return hits;
+}
+
+auto place(const DirectionHit& hit)
+{
+    return std::tuple(hit.rank, hit.head, hit.circuit, hit.side, hit.direction, -hit.sign);
+}
+
+} // namespace
+
+class SingularTokensTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    // W_V W_O = 3 e_1 e_2ᵀ and W_Q W_Kᵀ = 2 e_0 e_4ᵀ: tokens are ranked by single columns of W_E and rows of W_U.
+    void readsOneDirectionByHand()
+    {
+        ChangedToy toy(test::bareAttention());
+        const Matrix<double> none = Matrix<double>::Zero(7, 5);
+        const auto single = [&](int row, int col, double value) {
+            Matrix<double> m = none;
+            m(row, col) = value;
+            return m;
+        };
+        toy.set("blocks.0.attn.W_V", 1, single(1, 3, 3));
+        toy.set("blocks.0.attn.W_O", 1, single(2, 3, 1).transpose());
+        toy.set("blocks.0.attn.W_Q", 1, single(0, 0, 2));
+        toy.set("blocks.0.attn.W_K", 1, single(4, 0, -1));
+        const Circuits circuits = toy.circuits();
+        const auto results = test::analysed(circuits, {"singular_tokens"}, exactOptions());
+        const Matrix<double> E = toy.matrix("embed.W_E");
+        const Matrix<double> W_U = toy.matrix("unembed.W_U");
+        const auto signOf = [](const Eigen::VectorXd& column) {
+            return std::abs(column.minCoeff()) > column.maxCoeff() ? -1.0 : 1.0;
+        };
+        constexpr std::size_t list = 1 * 5; // head 0.1, direction 0
+        const double ov = signOf(E.col(1));
+        QVERIFY(agrees(results, "ov_in", list, ov * E.col(1), 1));
+        QVERIFY(agrees(results, "ov_in", list, ov * E.col(1), -1));
+        QVERIFY(agrees(results, "ov_out", list, ov * W_U.row(2).transpose(), 1));
+        QVERIFY(agrees(results, "ov_out", list, ov * W_U.row(2).transpose(), -1));
+        const double qk = signOf(E.col(0));
+        QVERIFY(agrees(results, "qk_query", list, qk * E.col(0), 1));
+        QVERIFY(agrees(results, "qk_key", list, -qk * E.col(4), 1));
+        QCOMPARE(test::numbers(results, "analyses/singular_tokens/ov_sigma")[list], 3.0);
+        QCOMPARE(test::numbers(results, "analyses/singular_tokens/qk_sigma")[list], 2.0);
+        QVERIFY(std::abs(test::numbers(results, "analyses/singular_tokens/qk_cosine")[list]) < 1e-14);
+        // The null space has no directions: no tokens, no cosine.
+        QCOMPARE(test::numbers(results, "analyses/singular_tokens/ov_in_ids")[(list + 1) * 5], -1.0);
+        QVERIFY(std::isnan(test::numbers(results, "analyses/singular_tokens/ov_out_values")[(list + 1) * 5]));
+        QVERIFY(std::isnan(test::numbers(results, "analyses/singular_tokens/qk_cosine")[list + 1]));
+    }
+
+    void agreesWithDenseCircuits_data()
+    {
+        QTest::addColumn<int>("at");
+        const auto classes = test::toyClasses();
+        for (std::size_t i = 0; i < classes.size(); i += 2)
+            QTest::newRow(classes[i].first) << static_cast<int>(i);
+    }
+    void agreesWithDenseCircuits()
+    {
+        QFETCH(int, at);
+        const Circuits circuits = test::toyCircuits(test::toyClasses()[static_cast<std::size_t>(at)].second);
+        const ModelConfig& config = circuits.config();
+        const auto results = test::analysed(circuits, {"singular_tokens"}, exactOptions(4));
+        const auto cosine = test::numbers(results, "analyses/singular_tokens/qk_cosine");
+        const int width = std::min(10, config.dHead);
+        const int count = std::min({width, config.dModel, config.dHead});
+        for (const HeadId head : {HeadId{0, 0}, HeadId{config.nLayers - 1, config.nHeads - 1}}) {
+            const auto list = static_cast<std::size_t>((head.layer * config.nHeads + head.head) * width);
+            for (const CircuitKind kind : {CircuitKind::Ov, CircuitKind::Qk}) {
+                const Reference dense = reference(circuits, kind, head);
+                const bool isOv = kind == CircuitKind::Ov;
+                for (int k = 0; k < count && dense.S(k) > 1e-4 * dense.S(0); ++k) {
+                    for (const double sign : {1.0, -1.0}) {
+                        const std::size_t one = list + static_cast<std::size_t>(k);
+                        QVERIFY(agrees(results, isOv ? "ov_in" : "qk_query", one, dense.first.col(k), sign));
+                        QVERIFY(agrees(results, isOv ? "ov_out" : "qk_key", one, dense.second.col(k), sign));
+                    }
+                }
+            }
+            const auto w = circuits.weights().head<double>(head);
+            const Eigen::JacobiSVD<Matrix<double>> svd(w.W_Q * w.W_K.transpose(),
+                                                       Eigen::ComputeThinU | Eigen::ComputeThinV);
+            QVERIFY(std::abs(cosine[list] - svd.matrixU().col(0).dot(svd.matrixV().col(0))) < 1e-9);
+        }
+    }
+
+    // The written side is V, not its transpose, and both sides turn together: −W_O swaps the ends of what is written alone.
+    void turningTheOutputSwapsItsEnds()
+    {
+        ChangedToy toy(test::bareAttention());
+        const auto before = test::analysed(toy.circuits(), {"singular_tokens"}, exactOptions());
+        for (int layer = 0; layer < 2; ++layer) {
+            for (int head = 0; head < 3; ++head)
+                toy.set(ChangedToy::attn(layer, "W_O"), head,
+                        -toy.matrix(ChangedToy::attn(layer, "W_O"), head));
+        }
+        const auto after = test::analysed(toy.circuits(), {"singular_tokens"}, exactOptions());
+        QCOMPARE(test::numbers(after, "analyses/singular_tokens/ov_in_ids"),
+                 test::numbers(before, "analyses/singular_tokens/ov_in_ids"));
+        QCOMPARE(test::numbers(after, "analyses/singular_tokens/ov_out_ids"),
+                 test::numbers(before, "analyses/singular_tokens/ov_out_lowest_ids"));
+    }
+
+    // W_Q → W_Q T, W_K → W_K T⁻ᵀ, W_V → W_V T, W_O → T⁻¹ W_O change no circuit.
+    void doesNotSeeTheGauge()
+    {
+        ChangedToy toy(test::bareAttention());
+        const auto before = test::analysed(toy.circuits(), {"singular_tokens"}, exactOptions());
+        const Matrix<double> T = test::normalNumbers(5, 5, 3) + 3 * Matrix<double>::Identity(5, 5);
+        for (int layer = 0; layer < 2; ++layer) {
+            for (int head = 0; head < 3; ++head) {
+                const auto turn = [&](const char* name, auto change) {
+                    const std::string tensor = ChangedToy::attn(layer, name);
+                    toy.set(tensor, head, change(toy.matrix(tensor, head)));
+                };
+                const auto onTheRight = [&](const Matrix<double>& m) { return Matrix<double>(m * T); };
+                turn("W_Q", onTheRight);
+                turn("W_V", onTheRight);
+                turn("W_K",
+                     [&](const Matrix<double>& m) { return Matrix<double>(m * T.inverse().transpose()); });
+                turn("W_O", [&](const Matrix<double>& m) { return Matrix<double>(T.inverse() * m); });
+            }
+        }
+        const auto after = test::analysed(toy.circuits(), {"singular_tokens"}, exactOptions());
+        for (const std::string& path : everyList())
+            QVERIFY(sameNumbers(after, before, path, 1e-9));
+    }
+
+    void isTheSameOnAnyNumberOfThreads()
+    {
+        const Circuits circuits = test::toyCircuits(test::llamaOptions());
+        Task one;
+        one.threads = 1;
+        Task three;
+        three.threads = 3;
+        const auto results = test::analysed(circuits, {"singular_tokens"}, {}, one);
+        for (const ResultArray& array : test::analysed(circuits, {"singular_tokens"}, {}, three).arrays) {
+            if (array.unit == "token")
+                QCOMPARE(*results.find(array.path), array);
+        }
+    }
+
+    void leavesOutOtherHeadsAndUnusedTokens()
+    {
+        const Circuits circuits = test::toyCircuits({});
+        AnalysisOptions options = exactOptions(11);
+        options.heads = {{1, 2}};
+        options.unusedTokens.assign(11, false);
+        options.unusedTokens[4] = true;
+        const auto results = test::analysed(circuits, {"singular_tokens"}, options);
+        const auto ids = test::numbers(results, "analyses/singular_tokens/ov_out_ids");
+        const std::size_t asked = std::size_t(5) * 5 * 11; // lists of the heads before 1.2
+        QVERIFY(std::all_of(ids.begin(), ids.begin() + std::ptrdiff_t(asked),
+                            [](double id) { return id == -1; }));
+        QCOMPARE(std::count(ids.begin(), ids.end(), 4.0), 0);
+        QCOMPARE(ids[asked + 10], -1.0); // ten tokens of eleven
+        QVERIFY(ids[asked + 9] >= 0);
+    }
+
+    void standsBesideWhatRandomDirectionsRead()
+    {
+        const Circuits circuits = test::toyCircuits({});
+        const auto results = test::analysed(circuits, {"singular_tokens"}, exactOptions());
+        const auto null = test::numbers(results, "analyses/singular_tokens/ov_in_null");
+        QCOMPARE(null.size(), std::size_t(5));
+        QVERIFY(std::is_sorted(null.rbegin(), null.rend()) && null[0] > 0);
+        const auto E = circuits.weights().W_E<double>(0, 11);
+        // One token's score along a random unit direction: ‖E‖_F/√(V d); 32 directions, so within 20 %.
+        const double expected = E.norm() / std::sqrt(11.0 * 7.0);
+        const double found = *results.find("analyses/singular_tokens/ov_in_values")->nullDeviation;
+        QVERIFY(std::abs(found - expected) < 0.2 * expected);
+    }
+
+    void searchFindsWhatWholeRankingsShow_data()
+    {
+        QTest::addColumn<int>("at");
+        const auto classes = test::toyClasses();
+        for (const std::size_t i : {0, 2, 7, 9, 33})
+            QTest::newRow(classes.at(i).first) << static_cast<int>(i);
+    }
+    void searchFindsWhatWholeRankingsShow()
+    {
+        QFETCH(int, at);
+        const Circuits circuits = test::toyCircuits(test::toyClasses()[static_cast<std::size_t>(at)].second);
+        const auto tokens = test::tokensOf(circuits, Embedding::Raw, Precision::F64);
+        for (int token = 0; token < circuits.config().dVocab; ++token) {
+            const auto found = findInDirections(circuits, *tokens, {.token = token, .top = 3}, Task{});
+            QVERIFY(test::isOk(found));
+            std::vector<DirectionHit> expected = bruteForce(circuits, token, 3);
+            std::sort(expected.begin(), expected.end(),
+                      [](const auto& a, const auto& b) { return place(a) < place(b); });
+            QCOMPARE(found->size(), expected.size());
+            for (std::size_t i = 0; i < expected.size(); ++i) {
+                QVERIFY(place((*found)[i]) == place(expected[i]));
+                QVERIFY(std::abs((*found)[i].score - expected[i].score) < 1e-9);
+                QVERIFY(std::abs((*found)[i].sigma - expected[i].sigma) < 1e-9);
+            }
+        }
+    }
+
+    // More tokens than one block, so that directions are dropped on the way; the last direction of the last head is not lost.
+    void searchMeetsEveryToken()
+    {
+        test::ToyOptions options = test::bareAttention();
+        options.dVocab = 3500;
+        const Circuits circuits = test::toyCircuits(options, test::noProcessing());
+        const auto tokens = test::tokensOf(circuits, Embedding::Raw, Precision::F64);
+        const Reference last = reference(circuits, CircuitKind::Qk, {1, 2});
+        const int token = ranked(last.second.col(4))[6];
+        const auto found = findInDirections(circuits, *tokens, {.token = token}, Task{});
+        QVERIFY(test::isOk(found));
+        std::vector<DirectionHit> expected = bruteForce(circuits, token, 20);
+        std::sort(expected.begin(), expected.end(),
+                  [](const auto& a, const auto& b) { return place(a) < place(b); });
+        QCOMPARE(found->size(), expected.size());
+        bool isThere = false;
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            QVERIFY(place((*found)[i]) == place(expected[i]));
+            isThere |=
+                expected[i].head == HeadId{1, 2} && expected[i].direction == 4 && expected[i].rank == 6;
+        }
+        QVERIFY(isThere);
+    }
+
+    void searchKeepsToItsHeads()
+    {
+        const Circuits circuits = test::toyCircuits({});
+        const auto tokens = test::tokensOf(circuits);
+        const auto found = findInDirections(circuits, *tokens, {.token = 3, .heads = {{1, 0}}}, Task{});
+        QVERIFY(test::isOk(found) && !found->empty());
+        for (const DirectionHit& hit : *found)
+            QVERIFY((hit.head == HeadId{1, 0}));
+    }
+
+    void searchRefusesWhatIsNotThere()
+    {
+        const Circuits circuits = test::toyCircuits({});
+        const auto tokens = test::tokensOf(circuits);
+        const auto search = [&](const DirectionSearch& wish, const Task& task = {}) {
+            return findInDirections(circuits, *tokens, wish, task);
+        };
+        QVERIFY(test::failsWith(search({.token = 11}), ErrorCode::InvalidArgument, "no token 11"));
+        QVERIFY(test::failsWith(search({.token = -1}), ErrorCode::InvalidArgument, "no token -1"));
+        QVERIFY(test::failsWith(search({.token = 1, .top = 0}), ErrorCode::InvalidArgument, "top 0"));
+        QVERIFY(test::failsWith(search({.token = 1, .heads = {{2, 0}}}), ErrorCode::InvalidArgument, "2.0"));
+        std::vector<bool> unused(11, false);
+        unused[5] = true;
+        QVERIFY(test::failsWith(search({.token = 5, .unusedTokens = unused}), ErrorCode::InvalidArgument,
+                                "Id 5"));
+        std::stop_source stop;
+        stop.request_stop();
+        Task cancelled;
+        cancelled.stop = stop.get_token();
+        QVERIFY(test::failsWith(search({.token = 1}, cancelled), ErrorCode::Cancelled, ""));
+    }
+};
+
+QTEST_APPLESS_MAIN(SingularTokensTest)
+#include "singular_tokens_test.moc"
