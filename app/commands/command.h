@@ -29,10 +29,11 @@ void addInfoCommand(CLI::App& root, CommandContext& context);
 void addProcessCommand(CLI::App& root, CommandContext& context);
 void addVerifyCommand(CLI::App& root, CommandContext& context);
 void addRunCommand(CLI::App& root, CommandContext& context);
-// analyze.cpp, list_analyses.cpp, tokens.cpp
+// analyze.cpp, list_analyses.cpp, tokens.cpp, top.cpp
 void addAnalyzeCommand(CLI::App& root, CommandContext& context);
 void addListAnalysesCommand(CLI::App& root, CommandContext& context);
 void addTokensCommand(CLI::App& root, CommandContext& context);
+void addTopCommand(CLI::App& root, CommandContext& context);
 // export.cpp
 void addExportCommand(CLI::App& root, CommandContext& context);
 

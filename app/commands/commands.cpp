@@ -72,6 +72,7 @@ void addCommands(CLI::App& root, CommandContext& context)
     addAnalyzeCommand(root, context);
     addListAnalysesCommand(root, context);
     addTokensCommand(root, context);
+    addTopCommand(root, context);
     addExportCommand(root, context);
 }
 

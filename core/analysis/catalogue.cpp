@@ -46,6 +46,7 @@ std::span<const Analysis> catalogue()
         previousTokenAnalysis(), compositionAnalysis(), tablesAnalysis(),
         // tokens
         directPathAnalysis(),
+        largestEntriesAnalysis(),
         // position
         positionKernelAnalysis(),
         sixTermsAnalysis(),

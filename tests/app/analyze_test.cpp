@@ -9,7 +9,7 @@
 
 using namespace headwise;
 
-/// `analyze`, `list-analyses` and `tokens` as a user runs them.
+/// `analyze`, `list-analyses`, `tokens` and `top` as a user runs them.
 class AnalyzeTest : public QObject {
     Q_OBJECT
 
@@ -40,6 +40,38 @@ private slots:
         const QStringList longest{"--circuit", "full-ov", "--head", "0.4", "-k", "3", "--csv"};
         QCOMPARE(ids(run(QStringList{"tokens", m_folder.filePath("self.h5")} + longest).out),
                  ids(run(QStringList{"tokens", m_demo} + longest).out));
+    }
+
+    void topIsTheLargestOfAllRows()
+    {
+        const QStringList question{"--circuit", "full-qk", "--head", "1.5", "--csv"};
+        const auto found = run(QStringList{"top", m_demo, "-n", "50"} + question);
+        QCOMPARE(found.exitCode, 0);
+        const QByteArrayList lines = found.out.split('\n');
+        QCOMPARE(lines.size(), 52); // the header, and nothing behind the last line end
+        QCOMPARE(lines[0], QByteArray("rank,row_id,row_token,column_id,column_token,value\r"));
+        const QByteArrayList first = lines[1].trimmed().split(',');
+        QCOMPARE(first.size(), 6);
+        // The best of its row and of its column, and of any other row whatever.
+        const QStringList best{"-k", "1", "--token"};
+        const auto row = run(QStringList{"tokens", m_demo} + question + best + QStringList{"#" + first[1]});
+        QVERIFY(row.out.contains("top,1," + first[3] + "," + first[4] + "," + first[5] + "\r\n"));
+        const auto other = run(QStringList{"tokens", m_demo} + question + best + QStringList{"#7"});
+        QVERIFY(other.out.split('\n')[1].trimmed().split(',')[4].toDouble() <= first[5].toDouble());
+        for (int i = 2; i <= 50; ++i)
+            QVERIFY(lines[i].trimmed().split(',').last().toDouble()
+                    <= lines[i - 1].trimmed().split(',').last().toDouble());
+        const auto plain = run({"top", m_demo, "-n", "2", "--circuit", "full-ov", "--head", "0.0"});
+        QCOMPARE(plain.exitCode, 0);
+        QCOMPARE(plain.out.count('\n'), 3);
+    }
+
+    void topOfMoreThanThereAreIsAll()
+    {
+        const auto all = run({"top", QString::fromStdString(test::testData("models/stories260k").string()),
+                              "--circuit", "full-ov", "--head", "0.3", "-n", "2000000", "--csv"});
+        QCOMPARE(all.exitCode, 0);
+        QCOMPARE(all.out.count("\r\n"), 512 * 512 + 1);
     }
 
     void aTokenIsNamedAsShownAsTextOrById()
@@ -85,6 +117,22 @@ private slots:
                                << "no-model";
         QTest::newRow("circuit") << QStringList{"tokens", m_demo, "--circuit", "ov", "--head", "0.0"} << 2
                                  << "circuit";
+        QTest::newRow("top: no count")
+            << QStringList{"top", m_demo, "--circuit", "full-ov", "--head", "0.0"} << 2 << "-n";
+        QTest::newRow("top: none") << QStringList{"top",    m_demo, "--circuit", "full-ov",
+                                                  "--head", "0.0",  "-n",        "0"}
+                                   << 2 << "-n";
+        QTest::newRow("top: head") << QStringList{"top",    m_demo, "--circuit", "full-ov",
+                                                  "--head", "9.0",  "-n",        "1"}
+                                   << 2 << "9.0";
+        QTest::newRow("top: two heads")
+            << QStringList{"top", m_demo, "--circuit", "full-qk", "--head", "0.*", "-n", "1"} << 2
+            << "more than one";
+        QTest::newRow("top: model") << QStringList{"top",       m_folder.filePath("no-model"),
+                                                   "--circuit", "full-ov",
+                                                   "--head",    "0.0",
+                                                   "-n",        "1"}
+                                    << 3 << "no-model";
         QTest::newRow("two heads") << QStringList{"tokens", m_demo, "--circuit", "full-ov", "--head", "0.*"}
                                    << 2 << "more than one";
     }

@@ -1,0 +1,113 @@
+#include "app/commands/head_arguments.h"
+#include "app/commands/model_arguments.h"
+#include "app/commands/support.h"
+#include "core/analysis/largest_entries.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <iostream>
+
+namespace headwise::app {
+namespace {
+
+constexpr std::string_view footer =
+    "The largest entries of the whole matrix, exactly, falling; ties to the lower row id, then the lower "
+    "column id.\n"
+    "Rows of full-ov are source tokens, columns output tokens; rows of full-qk are query tokens, columns key "
+    "tokens.\n"
+    "Values are without scale and bias. Ids without a token are left out. Where there are fewer than N "
+    "entries all are\n"
+    "printed.\n"
+    "\n"
+    "Exit codes: 0 good, 2 wrong usage, 3 bad model.";
+
+struct Options {
+    std::shared_ptr<ModelArguments> model;
+    std::shared_ptr<ProcessingArguments> processing;
+    std::string circuit, head;
+    std::string embedding = "raw";
+    std::size_t count = 0;
+    bool csv = false;
+};
+
+void print(const std::vector<MatrixEntry>& entries, const std::optional<Tokenizer>& tokenizer, bool csv)
+{
+    const auto shown = [&](int id) { return tokenizer ? tokenizer->shown(id) : "#" + std::to_string(id); };
+    std::cout << (csv ? "rank,row_id,row_token,column_id,column_token,value\r\n"
+                      : fmt::format("{:>6} {:>7} {:>9} {:>13}  {:<20} {}\n", "rank", "row_id", "column_id",
+                                    "value", "row_token", "column_token"));
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const MatrixEntry& entry = entries[i];
+        const std::string value = shortest(static_cast<float>(entry.value));
+        if (csv)
+            std::cout << i + 1 << ',' << entry.row << ',' << csvField(shown(entry.row)) << ',' << entry.col
+                      << ',' << csvField(shown(entry.col)) << ',' << value << "\r\n";
+        else
+            std::cout << fmt::format("{:>6} {:>7} {:>9} {:>13}  {:<20} {}\n", i + 1, entry.row, entry.col,
+                                     value, shown(entry.row), shown(entry.col));
+    }
+}
+
+Result<int> top(const Options& options, const Task& task)
+{
+    const auto weights = openProcessed(*options.model, *options.processing, task);
+    if (!weights)
+        return weights.error();
+    const Circuits circuits(*weights);
+    const ModelConfig& config = circuits.config();
+    const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
+    if (!tokenizer)
+        return tokenizer.error();
+    const auto heads = parseHeads(options.head, config.nLayers, config.nHeads);
+    if (!heads)
+        return heads.error();
+    if (heads->size() != 1)
+        return Error{ErrorCode::InvalidArgument,
+                     "'" + options.head + "' is more than one head; top answers for one."};
+    const auto tokens = tokenSide(circuits, *parseEmbedding(options.embedding), task, Precision::F32,
+                                  TokenParts::MatricesAlone);
+    if (!tokens)
+        return tokens.error();
+    const std::vector<bool> unused = unusedTokens(*tokenizer, std::max(config.dVocab, config.dVocabOut));
+    const auto entries = largestEntries(
+        circuits.circuit<double>(*parseFullCircuit(options.circuit), heads->front(), tokens->get()),
+        {options.count, unused, unused}, task);
+    if (!entries)
+        return entries.error();
+    print(*entries, *tokenizer, options.csv);
+    return 0;
+}
+
+} // namespace
+
+void addTopCommand(CLI::App& root, CommandContext& context)
+{
+    auto options = std::make_shared<Options>();
+    CLI::App* command =
+        root.add_subcommand("top", "The largest entries of a head's whole full circuit, exactly");
+    command->footer(std::string(footer));
+    options->model = addModelArguments(*command);
+    command->add_option("--circuit", options->circuit, "full-ov or full-qk")
+        ->required()
+        ->check(CLI::IsMember({"full-ov", "full-qk"}).description(""))
+        ->type_name("full-ov|full-qk");
+    command->add_option("--head", options->head, "The head, as in 1.5")->required()->type_name("L.H");
+    command->add_option("-n", options->count, "How many entries")
+        ->required()
+        ->check(CLI::Range(1, 2000000000).description(""))
+        ->type_name("N");
+    command->add_flag("--csv", options->csv,
+                      "RFC 4180 with the header rank,row_id,row_token,column_id,column_token,value");
+    command
+        ->add_option("--embedding", options->embedding,
+                     "The token vectors E: raw (the default), effective, mlp0 or unembed")
+        ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
+        ->type_name("raw|effective|mlp0|unembed");
+    options->processing = addProcessingArguments(*command);
+    addThreadsOption(*command, context);
+    command->callback(
+        [options, &context] { context.work = [options](const Task& task) { return top(*options, task); }; });
+}
+
+} // namespace headwise::app
