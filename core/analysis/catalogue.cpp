@@ -56,7 +56,7 @@ std::span<const Analysis> catalogue()
         ranksAnalysis(), singularTokensAnalysis(), degeneracyAnalysis(),
         // comparison
         // prompt
-        patternScoresAnalysis(),
+        attentionAnalysis(), patternScoresAnalysis(), logitAttributionAnalysis(),
         // architecture
     };
     return table;

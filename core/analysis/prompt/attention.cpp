@@ -1,0 +1,265 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/pattern_scores.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/prompt/prompt_arrays.h"
+#include "core/model/attention_parts.h"
+#include "core/model/forward.h"
+#include "core/model/layer_parts.h"
+#include "core/model/merges.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+constexpr double memoryBudget = 640e6; // bytes of all patterns: of the forward pass and of the two arrays
+const std::string folder = "analyses/attention/";
+
+double bytesPerNumber(const AnalysisOptions& options)
+{
+    return options.precision == Precision::F64 ? 8 : 4;
+}
+
+double patternBytes(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double n = static_cast<double>(options.inputs.prompt.size());
+    return 5 * bytesPerNumber(options) * config.nLayers * config.nHeads * n
+        * n; // the arrays are made in double
+}
+
+/// Everything about one prompt, head by head.
+struct AttentionArrays {
+    HeadBlocks pattern, valueWeighted; // [n, n]
+    HeadBlocks outputNorm, valueNorm;  // [n]
+    PerHead entropy, first;
+
+    AttentionArrays(const ModelConfig& config, std::size_t n)
+        : pattern(config, {n, n})
+        , valueWeighted(config, {n, n})
+        , outputNorm(config, {n})
+        , valueNorm(config, {n})
+        , entropy(config)
+        , first(config)
+    {
+    }
+
+    /// \param norms [n], ‖v_j W_O‖
+    template <typename Scalar>
+    void set(HeadId head, const ForwardResult<Scalar>& run, const Eigen::VectorXd& norms)
+    {
+        const auto layer = static_cast<std::size_t>(head.layer);
+        const Matrix<Scalar>& alpha = run.patterns[layer][static_cast<std::size_t>(head.head)];
+        const std::size_t n = static_cast<std::size_t>(norms.size());
+        double disorder = 0, onFirst = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto row = static_cast<Eigen::Index>(i);
+            outputNorm.of(head)[i] = static_cast<double>(run.outputNorms[layer](head.head, row));
+            valueNorm.of(head)[i] = norms(row);
+            onFirst += static_cast<double>(alpha(row, 0)) / static_cast<double>(n);
+            for (std::size_t j = 0; j < n; ++j) {
+                const auto share = static_cast<double>(alpha(row, static_cast<Eigen::Index>(j)));
+                pattern.of(head)[i * n + j] = share;
+                valueWeighted.of(head)[i * n + j] = share * norms(static_cast<Eigen::Index>(j));
+                if (share != 0)
+                    disorder -= share * std::log(share) / static_cast<double>(n);
+            }
+        }
+        entropy.set(head, disorder);
+        first.set(head, onFirst);
+    }
+};
+
+/// ‖v_j W_O‖ of every position, [n]. \param x what the layer's heads read
+template <typename Scalar>
+Eigen::VectorXd valueNorms(const ModelConfig& config, const HeadWeights<Scalar>& head,
+                           const Matrix<Scalar>& x)
+{
+    Matrix<Scalar> v = (x * head.W_V).rowwise() + head.b_V;
+    limit(config.qkvLimit, v);
+    const Matrix<Scalar> written = v * head.W_O;
+    return written.template cast<double>().rowwise().norm();
+}
+
+template <typename Scalar>
+Result<std::vector<std::string>> fill(const AnalysisContext& context, AttentionArrays& arrays,
+                                      const Task& task)
+{
+    const ProcessedWeights& weights = context.circuits.weights();
+    const ModelConfig& config = weights.config();
+    const auto run = forward<Scalar>(weights, context.options.inputs.prompt, task);
+    if (!run)
+        return run.error();
+    std::vector<Matrix<Scalar>> read;
+    read.reserve(static_cast<std::size_t>(config.nLayers));
+    for (int layer = 0; layer < config.nLayers; ++layer)
+        read.push_back(
+            normalized(weights.ln1<Scalar>(layer), run->residuals[static_cast<std::size_t>(layer)]));
+    return forEachHead(context, task, "values", [&](HeadId head) -> Result<Done> {
+        arrays.set(
+            head, *run,
+            valueNorms(config, weights.head<Scalar>(head), read[static_cast<std::size_t>(head.layer)]));
+        return Done{};
+    });
+}
+
+/// What even attention gives: of every layer, as windows differ.
+struct EvenAttention {
+    std::vector<double> share, entropy, first; // [layers · n], [layers], [layers]
+
+    EvenAttention(const ModelConfig& config, int n)
+    {
+        for (int layer = 0; layer < config.nLayers; ++layer) {
+            const Matrix<double> even = uniformPattern(
+                n, config.windowOf(layer), config.bidirectional ? Sight::Everything : Sight::Causal);
+            double disorder = 0;
+            for (int i = 0; i < n; ++i) {
+                share.push_back(even.row(i).maxCoeff());
+                disorder -= std::log(share.back()) / n;
+            }
+            entropy.push_back(disorder);
+            first.push_back(even.col(0).mean());
+        }
+    }
+};
+
+/// The null of every layer where it is the same, else none.
+std::optional<double> oneNull(const std::vector<double>& byLayer)
+{
+    for (const double null : byLayer)
+        if (null != byLayer.front())
+            return std::nullopt;
+    return byLayer.front();
+}
+
+void describe(ResultArray& array, std::string title, std::string definition, std::string unit = {})
+{
+    array.title = std::move(title);
+    array.definition = std::move(definition);
+    array.unit = std::move(unit);
+}
+
+ResultSet arraysOf(const AnalysisContext& context, AttentionArrays found)
+{
+    const ModelConfig& config = context.circuits.config();
+    const Precision precision = context.options.precision;
+    const std::size_t n = context.options.inputs.prompt.size();
+    const EvenAttention even(config, static_cast<int>(n));
+    ResultSet results;
+    const auto add = [&](ResultArray array, const char* title, const char* definition,
+                         const char* unit = "") {
+        describe(array, title, definition, unit);
+        results.arrays.push_back(std::move(array));
+    };
+    add(std::move(found.pattern).array(precision, folder + "pattern", {"query", "key"}), "Attention",
+        "α_ij = softmax over j of the scores of query i");
+    results.arrays.back().range = {0.0, 1.0};
+    add(std::move(found.valueWeighted).array(precision, folder + "value_weighted", {"query", "key"}),
+        "Value-weighted attention", "α_ij ‖v_j W_O‖₂ with b_V in v, not normalised");
+    add(std::move(found.outputNorm).array(precision, folder + "output_norm", {"query"}), "Norm of the output",
+        "‖(Σ_j α_ij v_j) W_O‖₂ with b_V in v, without b_O, before any norm behind it");
+    add(std::move(found.valueNorm).array(precision, folder + "value_norm", {"key"}), "Norm of the value",
+        "‖v_j W_O‖₂ with b_V in v");
+    add(realArray(precision, folder + "null_pattern", {static_cast<std::size_t>(config.nLayers), n},
+                  even.share, {"layer", "query"}),
+        "Even attention", "1 / number of keys that query i may see");
+    for (ResultArray& array : results.arrays)
+        array.attributes["labels"] = promptLabels(context.options.inputs);
+    add(found.entropy.array(precision, folder + "entropy", {}, {}), "Entropy on the prompt",
+        "mean over i of −Σ_j α_ij ln α_ij", "nats");
+    results.arrays.back().nullMean = oneNull(even.entropy);
+    add(found.first.array(precision, folder + "first", {}, {}), "Attention to the first token, on the prompt",
+        "mean over i of α_i0");
+    results.arrays.back().range = {0.0, 1.0};
+    results.arrays.back().nullMean = oneNull(even.first);
+    const std::vector<int>& prompt = context.options.inputs.prompt;
+    ResultArray ids = tokenArray(folder + "tokens", {n}, {prompt.begin(), prompt.end()}, {"position"});
+    describe(ids, "Prompt", "token ids", "token");
+    results.arrays.push_back(std::move(ids));
+    return results;
+}
+
+Result<ResultSet> runAttention(const AnalysisContext& context, const Task& task)
+{
+    AttentionArrays arrays(context.circuits.config(), context.options.inputs.prompt.size());
+    auto done = context.options.precision == Precision::F64 ? fill<double>(context, arrays, task)
+                                                            : fill<float>(context, arrays, task);
+    if (!done)
+        return done.error();
+    ResultSet results = arraysOf(context, std::move(arrays));
+    results.warnings = *std::move(done);
+    return results;
+}
+
+std::string promptTooLong(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double n = static_cast<double>(options.inputs.prompt.size());
+    const double bytes = patternBytes(config, options);
+    if (bytes <= memoryBudget)
+        return {};
+    return fmt::format("The patterns of {} tokens take {:.1f} GB in this model; {} tokens are the most.", n,
+                       bytes / 1e9, std::floor(n * std::sqrt(memoryBudget / bytes)));
+}
+
+AnalysisCost attentionCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    ModelConfig sized = config;
+    sized.nCtx = static_cast<int>(options.inputs.prompt.size());
+    const double n = sized.nCtx;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    return {countFlops(sized).perSequence + heads * n * (4.0 * config.dModel * config.dHead + 20 * n),
+            patternBytes(config, options)
+                + bytesPerNumber(options) * n * (config.dVocabOut + 3.0 * config.nLayers * config.dModel)};
+}
+
+} // namespace
+
+Analysis attentionAnalysis()
+{
+    return {"attention",
+            "G1",
+            "Attention on a prompt",
+            "α_ij, α_ij ‖v_j W_O‖₂, ‖(Σ_j α_ij v_j) W_O‖₂",
+            "Elhage et al. 2021, \"Attention Heads as Information Movement\"; Kobayashi et al. 2020, arXiv "
+            "2004.10102",
+            false,
+            false,
+            promptTooLong,
+            attentionCost,
+            runAttention,
+            {.prompt = true},
+            {{Picture::Kind::Matrix,
+              "Attention",
+              {folder + "pattern"},
+              false,
+              false,
+              false,
+              "Rows are queries, columns keys; a column that every row attends to may be a place to rest."},
+             {Picture::Kind::Matrix,
+              "Value-weighted attention",
+              {folder + "value_weighted"},
+              false,
+              false,
+              false,
+              "Attention times the size of what is moved: keys that heads rest on often have small values."},
+             {Picture::Kind::Lines,
+              "Size of the output by query, of the value by key",
+              {folder + "output_norm", folder + "value_norm"},
+              false,
+              false,
+              true,
+              {}},
+             {Picture::Kind::HeadGrid,
+              "Entropy, and attention to the first token",
+              {folder + "entropy", folder + "first"},
+              false,
+              false,
+              false,
+              {}}}};
+}
+
+} // namespace headwise

@@ -1,0 +1,390 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/prompt/logit_lens.h"
+#include "core/analysis/prompt/prompt_arrays.h"
+#include "core/analysis/prompt/residual_parts.h"
+#include "core/analysis/token_table.h"
+#include "core/model/attention_parts.h"
+#include "core/model/layer_parts.h"
+#include "core/model/merges.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+const std::string folder = "analyses/logit_attribution/";
+constexpr Eigen::Index unembedBlock = 4096; // columns of W_U at a time
+
+/// What the parts of the stream add to one logit, or to the difference of two.
+struct Target {
+    std::vector<int> tokens; // the first alone, or the first minus the second
+    std::string name, suffix;
+};
+
+/// Mean and deviation over the vocabulary of what each part adds to a token's logit: what it says of any token.
+struct PartNulls {
+    Eigen::VectorXd mean, deviation; // [parts]
+};
+
+/// \param parts [parts, d], through the final norm
+template <typename Scalar>
+Result<PartNulls> partNulls(const ProcessedWeights& weights, const Matrix<double>& parts, const Task& task)
+{
+    const Eigen::Index V = weights.config().dVocabOut;
+    const Matrix<Scalar>& rows = parts.cast<Scalar>();
+    Eigen::VectorXd sums = Eigen::VectorXd::Zero(parts.rows());
+    Eigen::VectorXd squares = sums;
+    for (Eigen::Index first = 0; first < V; first += unembedBlock) {
+        if (task.cancelled())
+            return stopped();
+        const Matrix<Scalar> product = rows * weights.W_U<Scalar>(first, std::min(unembedBlock, V - first));
+        sums += product.template cast<double>().rowwise().sum();
+        squares += product.template cast<double>().rowwise().squaredNorm();
+    }
+    PartNulls nulls;
+    nulls.mean = sums / static_cast<double>(V);
+    nulls.deviation = (squares / static_cast<double>(V) - nulls.mean.cwiseAbs2()).cwiseMax(0).cwiseSqrt();
+    return nulls;
+}
+
+/// The last position's logits taken apart.
+template <typename Scalar>
+class Attribution {
+public:
+    Attribution(const AnalysisContext& context, const ForwardResult<Scalar>& run)
+        : m_context(context)
+        , m_weights(context.circuits.weights())
+        , m_config(m_weights.config())
+        , m_run(run)
+        , m_parts(m_weights, run, context.options.inputs.prompt, {lastPosition()})
+    {
+    }
+
+    Result<Done> split(const Task& task)
+    {
+        for (int layer = 0; layer < m_config.nLayers; ++layer) {
+            if (const auto done = m_parts.addLayer(task); !done)
+                return done.error();
+            m_behindAttention.push_back(m_parts.attentionNorm(0));
+            task.report(layer + 1, m_config.nLayers, "layers taken apart");
+        }
+        m_final.emplace(m_weights.lnFinal<Scalar>(), m_parts.total(0));
+        m_last = m_final->linear(m_parts.at(0));
+        auto nulls = partNulls<Scalar>(m_weights, m_last, task);
+        if (!nulls)
+            return nulls.error();
+        m_nulls = *std::move(nulls);
+        return Done{};
+    }
+
+    const PartList& list() const { return m_parts.list(); }
+
+    void add(const Target& target, ResultSet& results) const
+    {
+        const RowVector<double> u = direction(target);
+        Eigen::VectorXd values = m_last * u.transpose(); // [parts]
+        values(list().biases()) += m_final->bias().dot(u) + unembeddingBias(target);
+        addParts(target, values, results);
+        addHeads(target, values, results);
+        addLayers(target, values, results);
+    }
+
+    void addNulls(ResultSet& results) const
+    {
+        for (const bool isMean : {true, false}) {
+            const Eigen::VectorXd& values = isMean ? m_nulls.mean : m_nulls.deviation;
+            const char* what = isMean ? "mean" : "deviation";
+            PerHead heads(m_config);
+            for (const HeadId head : selectedHeads(m_config, m_context.options))
+                heads.set(head, values(list().head(head)));
+            const std::string definition = fmt::format(
+                "{} over all tokens of what the part adds to their logits, b_U not counted", what);
+            results.arrays.push_back(heads.array(precision(), folder + fmt::format("null_head_{}", what),
+                                                 fmt::format("A head's effect on any token, {}", what),
+                                                 definition));
+            ResultArray parts = realArray(precision(), folder + fmt::format("null_component_{}", what),
+                                          {static_cast<std::size_t>(list().count())},
+                                          {values.begin(), values.end()}, {"component"});
+            parts.title = fmt::format("Effect on any token, {}", what);
+            parts.definition = definition;
+            parts.attributes["labels"] = list().names();
+            results.arrays.push_back(std::move(parts));
+        }
+        for (ResultArray& array : results.arrays)
+            if (array.path.find("null_") != std::string::npos)
+                array.unit = "logits";
+    }
+
+    /// What each key brings through a head: α_ij v_j W_O on the way to the logit.
+    Result<Done> addKeys(const Target& target, ResultSet& results, const Task& task) const
+    {
+        if (m_config.hasSumNorms || m_config.residualFromNorm)
+            return Done{}; // what a head adds passes through the norms of all later layers
+        const std::size_t n = m_context.options.inputs.prompt.size();
+        const RowVector<double> u = m_final->pulledBack(direction(target));
+        HeadBlocks keys(m_config, {n});
+        const auto done =
+            forEachHead(m_context, withoutProgress(task), "keys", [&](HeadId id) -> Result<Done> {
+                const auto layer = static_cast<std::size_t>(id.layer);
+                const auto head = m_weights.head<Scalar>(id);
+                Matrix<Scalar> v =
+                    (normalized(m_weights.ln1<Scalar>(id.layer), m_run.residuals[layer]) * head.W_V).rowwise()
+                    + head.b_V;
+                limit(m_config.qkvLimit, v);
+                const RowVector<Scalar> reading = m_behindAttention[layer].pulledBack(u).cast<Scalar>();
+                const Matrix<Scalar> brought = v * (head.W_O * reading.transpose()); // [n, 1]
+                const Matrix<Scalar>& alpha = m_run.patterns[layer][static_cast<std::size_t>(id.head)];
+                for (std::size_t j = 0; j < n; ++j) {
+                    const auto key = static_cast<Eigen::Index>(j);
+                    keys.of(id)[j] = static_cast<double>(alpha(alpha.rows() - 1, key) * brought(key, 0));
+                }
+                return Done{};
+            });
+        if (!done)
+            return done.error();
+        put(std::move(keys).array(precision(), folder + "head_by_key" + target.suffix, {"key"}),
+            {"From each key to " + target.name,
+             "α_nj (v_j W_O) · (W_U[:,t] through the final norm), summing over j to the head's part"},
+            results);
+        results.arrays.back().attributes["labels"] = promptLabels(m_context.options.inputs);
+        return Done{};
+    }
+
+private:
+    struct Words {
+        std::string title, definition;
+    };
+
+    int lastPosition() const { return static_cast<int>(m_context.options.inputs.prompt.size()) - 1; }
+    Precision precision() const { return m_context.options.precision; }
+
+    void put(ResultArray array, Words words, ResultSet& results) const
+    {
+        array.title = std::move(words.title);
+        array.definition = std::move(words.definition);
+        array.unit = "logits";
+        results.arrays.push_back(std::move(array));
+    }
+
+    /// W_U[:,t], or the difference of two. \returns [d]
+    RowVector<double> direction(const Target& target) const
+    {
+        RowVector<double> u =
+            m_weights.W_U<Scalar>(target.tokens[0], 1).col(0).transpose().template cast<double>();
+        if (target.tokens.size() > 1)
+            u -= m_weights.W_U<Scalar>(target.tokens[1], 1).col(0).transpose().template cast<double>();
+        return u;
+    }
+
+    double unembeddingBias(const Target& target) const
+    {
+        const auto b = [&](int token) { return static_cast<double>(m_weights.b_U<Scalar>(token, 1)(0)); };
+        return b(target.tokens[0]) - (target.tokens.size() > 1 ? b(target.tokens[1]) : 0);
+    }
+
+    void addParts(const Target& target, const Eigen::VectorXd& values, ResultSet& results) const
+    {
+        const std::string cap = m_config.outputSoftCap > 0 ? " before the soft cap" : "";
+        put(realArray(precision(), folder + "component" + target.suffix,
+                      {static_cast<std::size_t>(values.size())}, {values.begin(), values.end()},
+                      {"component"}),
+            {"Parts of " + target.name,
+             "(part of the last stream, norms frozen) · W_U[:,t]; their sum is the logit" + cap},
+            results);
+        results.arrays.back().attributes["labels"] = list().names();
+        put(realArray(precision(), folder + "logit" + target.suffix, {1}, {values.sum()}, {"target"}),
+            {"Sum of the parts of " + target.name, "Σ parts = logit" + cap}, results);
+    }
+
+    void addHeads(const Target& target, const Eigen::VectorXd& values, ResultSet& results) const
+    {
+        PerHead heads(m_config);
+        for (const HeadId head : selectedHeads(m_config, m_context.options))
+            heads.set(head, values(list().head(head)));
+        put(heads.array(precision(), folder + "head" + target.suffix, {}, {}),
+            {"Direct effect on " + target.name,
+             "(Σ_j α_nj v_j) W_O · (W_U[:,t] through the final norm), σ frozen, at the last position n"},
+            results);
+    }
+
+    void addLayers(const Target& target, const Eigen::VectorXd& values, ResultSet& results) const
+    {
+        const std::size_t columns = m_config.attentionOnly ? 1 : 2;
+        std::vector<double> sums;
+        for (int layer = 0; layer < m_config.nLayers; ++layer) {
+            sums.push_back(values.segment(list().head({layer, 0}), m_config.nHeads).sum());
+            if (const auto mlp = list().mlp(layer))
+                sums.push_back(values(*mlp));
+        }
+        put(realArray(precision(), folder + "layer" + target.suffix,
+                      {static_cast<std::size_t>(m_config.nLayers), columns}, std::move(sums),
+                      {"layer", "part"}),
+            {"Layers on " + target.name, "sum over the layer's heads, and its MLP, of component"}, results);
+        std::vector<std::string> labels{"heads", "MLP"};
+        labels.resize(columns);
+        results.arrays.back().attributes["labels"] = std::move(labels);
+    }
+
+    const AnalysisContext& m_context;
+    const ProcessedWeights& m_weights;
+    const ModelConfig& m_config;
+    const ForwardResult<Scalar>& m_run;
+    ResidualParts<Scalar> m_parts;
+    std::vector<FrozenNorm> m_behindAttention; // [layers]
+    std::optional<FrozenNorm> m_final;
+    Matrix<double> m_last; // [parts, d], through the final norm
+    PartNulls m_nulls;
+};
+
+template <typename Scalar>
+Result<ResultSet> runAs(const AnalysisContext& context, const Task& task)
+{
+    const ProcessedWeights& weights = context.circuits.weights();
+    const AnalysisInputs& inputs = context.options.inputs;
+    const auto run = forward<Scalar>(weights, inputs.prompt, withoutProgress(task));
+    if (!run)
+        return run.error();
+    const auto lens = lensLogits<Scalar>(weights, *run, task);
+    if (!lens)
+        return lens.error();
+    const TokenEnds likely = ends(lens->bottomRows(1), 1, context.options.unusedTokens);
+    const int top = likely.top.empty() ? 0 : likely.top.front().id;
+    const int token = inputs.token.value_or(top);
+
+    Attribution<Scalar> attribution(context, *run);
+    if (const auto done = attribution.split(task); !done)
+        return done.error();
+    std::vector<Target> targets{{{token}, tokenLabel(inputs, token), ""}};
+    if (token != top)
+        targets.push_back(
+            {{token, top}, tokenLabel(inputs, token) + " − " + tokenLabel(inputs, top), "_difference"});
+    ResultSet results;
+    for (const Target& target : targets) {
+        attribution.add(target, results);
+        if (const auto done = attribution.addKeys(target, results, task); !done)
+            return done.error();
+    }
+    attribution.addNulls(results);
+    addLens(context, *lens, token, results);
+    ResultArray ids = tokenArray(folder + "target", {2}, {token, top}, {"target"});
+    ids.title = "Token that is explained, and the most likely one";
+    ids.definition = "t, and the token with the largest logit at the last position";
+    results.arrays.push_back(std::move(ids));
+    for (ResultArray& array : results.arrays)
+        array.attributes["token"] = tokenLabel(inputs, token);
+    return results;
+}
+
+Result<ResultSet> runLogitAttribution(const AnalysisContext& context, const Task& task)
+{
+    const AnalysisOptions& options = context.options;
+    const int V = context.circuits.config().dVocabOut;
+    if (options.inputs.token && (*options.inputs.token < 0 || *options.inputs.token >= V))
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format("There is no logit of token {}: the ids that this model predicts are 0 to {}.",
+                        *options.inputs.token, V - 1)};
+    return options.precision == Precision::F64 ? runAs<double>(context, task) : runAs<float>(context, task);
+}
+
+std::string noDirectWay(const ModelConfig& config, const AnalysisOptions&)
+{
+    return config.hasHeadTransform ? "A layer with an activation stands between this model's last residual "
+                                     "stream and its logits, so that "
+                                     "they are no sum of parts."
+                                   : "";
+}
+
+AnalysisCost logitAttributionCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    ModelConfig sized = config;
+    sized.nCtx = static_cast<int>(options.inputs.prompt.size());
+    const double n = sized.nCtx;
+    const double parts = PartList(config).count();
+    const double heads = static_cast<double>(config.nLayers) * config.nHeads;
+    const double scalar = options.precision == Precision::F64 ? 8 : 4;
+    return {countFlops(sized).perSequence + heads * 4 * n * config.dModel * config.dHead
+                + 2.0 * (parts + config.nLayers) * config.dModel * config.dVocabOut,
+            scalar * (heads * n * n + n * config.dVocabOut + n * config.dModel * config.nLayers)
+                + 8 * (heads * n + 2 * parts * config.dModel + config.nLayers * 1.0 * config.dVocabOut)};
+}
+
+std::vector<Picture> pictures()
+{
+    return {{Picture::Kind::HeadGrid,
+             "Direct effect of every head on the logit",
+             {folder + "head", folder + "head_difference"},
+             false,
+             false,
+             true,
+             "At the last position, the final norm's σ frozen; what a head adds to any token is its null."},
+            {Picture::Kind::Bars,
+             "Parts of the logit",
+             {folder + "component", folder + "component_difference"},
+             false,
+             false,
+             true,
+             "They add up to the logit."},
+            {Picture::Kind::Bars,
+             "Heads and MLPs, layer by layer",
+             {folder + "layer", folder + "layer_difference"},
+             false,
+             false,
+             true,
+             {}},
+            {Picture::Kind::Bars,
+             "From which key the head's effect comes",
+             {folder + "head_by_key", folder + "head_by_key_difference"},
+             false,
+             false,
+             true,
+             {}},
+            {Picture::Kind::Table,
+             "Logit lens",
+             {folder + "lens_tokens", folder + "lens_logits"},
+             false,
+             false,
+             true,
+             "What the final norm and the unembedding read from the stream before each layer."},
+            {Picture::Kind::Lines,
+             "Rank of the token, layer by layer",
+             {folder + "lens_rank"},
+             false,
+             true,
+             true,
+             {}},
+            {Picture::Kind::Lines,
+             "Probability of the token, layer by layer",
+             {folder + "lens_probability"},
+             false,
+             false,
+             true,
+             {}}};
+}
+
+} // namespace
+
+Analysis logitAttributionAnalysis()
+{
+    return {"logit_attribution",
+            "G3",
+            "Direct logit attribution and logit lens",
+            "(Σ_j α_nj v_j) W_O · W_U[:,t] / σ; LN_final(residual stream) W_U",
+            "nostalgebraist 2020, \"interpreting GPT: the logit lens\"; Elhage et al. 2021; TransformerLens "
+            "direct_logit_attribution.py",
+            false,
+            false,
+            noDirectWay,
+            logitAttributionCost,
+            runLogitAttribution,
+            {.prompt = true},
+            pictures()};
+}
+
+} // namespace headwise
