@@ -226,7 +226,7 @@ TokenSource modelTokens(Circuits circuits, std::optional<Tokenizer> tokenizer, E
                     return ends(lineNorms(circuit, query.side), query.k, unused);
                 }
                 const auto line =
-                    tokenLine(circuits, **tokens, query.kind, query.head, query.side, *query.token);
+                    tokenLine(circuits, **tokens, {query.kind, query.head}, query.side, *query.token);
                 if (!line)
                     return line.error();
                 return ends(*line, query.k, unused);

@@ -81,61 +81,60 @@ Result<Matrix<float>> denseBlock(const FactoredMatrix<float>& circuit, const std
     return circuit.at(rowIds, colIds);
 }
 
-Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* tokens, CircuitKind kind,
-                                   HeadId head, const std::vector<int>& rowIds,
-                                   const std::vector<int>& colIds, const CircuitTerms& terms)
+Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* tokens, const CircuitOfHead& of,
+                                   const std::vector<int>& rowIds, const std::vector<int>& colIds)
 {
-    if (const auto error = wrongHead(circuits, head))
+    if (const auto error = wrongHead(circuits, of.head))
         return *error;
     const Eigen::Index d = circuits.config().dModel;
-    const Eigen::Index rows = isFull(kind) ? tokens->E.rows() : d;
-    const Eigen::Index cols = kind == CircuitKind::FullOv ? tokens->W_U.cols() : rows;
+    const Eigen::Index rows = isFull(of.kind) ? tokens->E.rows() : d;
+    const Eigen::Index cols = of.kind == CircuitKind::FullOv ? tokens->W_U.cols() : rows;
     if (const auto error = wrongBlock(rowIds, rows, colIds, cols))
         return *error;
-    const HeadSides sides(circuits.weights().head<float>(head), kind);
+    const HeadSides sides(circuits.weights().head<float>(of.head), of.kind);
     Matrix<float> left;  // [rows, r]
     Matrix<float> right; // [r, cols]
-    if (isFull(kind)) {
-        const Matrix<float>& E = tokens->embeddingOf(head.layer);
+    if (isFull(of.kind)) {
+        const Matrix<float>& E = tokens->embeddingOf(of.head.layer);
         const Matrix<float> sources = E(rowIds, Eigen::all);
-        const Matrix<float> targets = isQk(kind) ? Matrix<float>(E(colIds, Eigen::all).transpose())
-                                                 : Matrix<float>(tokens->W_U(Eigen::all, colIds));
+        const Matrix<float> targets = isQk(of.kind) ? Matrix<float>(E(colIds, Eigen::all).transpose())
+                                                    : Matrix<float>(tokens->W_U(Eigen::all, colIds));
         left = sources * sides.in;
         right = sides.out * targets;
-        if (terms.biases)
+        if (of.terms.biases)
             left.rowwise() += sides.inBias;
-        if (terms.biases && isQk(kind))
+        if (of.terms.biases && isQk(of.kind))
             right.colwise() += Eigen::VectorXf(sides.outBias.transpose());
     } else {
         left = sides.in(rowIds, Eigen::all);
         right = sides.out(Eigen::all, colIds);
     }
     Matrix<float> block = left * right;
-    if (terms.scale && isQk(kind))
-        block *= static_cast<float>(circuits.config().attentionScaleOf(head.layer));
+    if (of.terms.scale && isQk(of.kind))
+        block *= static_cast<float>(circuits.config().attentionScaleOf(of.head.layer));
     return block;
 }
 
-Result<Matrix<float>> wholeCircuit(const Circuits& circuits, CircuitKind kind, HeadId head,
-                                   const CircuitTerms& terms)
+Result<Matrix<float>> wholeCircuit(const Circuits& circuits, const CircuitOfHead& of)
 {
-    if (isFull(kind))
+    if (isFull(of.kind))
         return Error{ErrorCode::InvalidArgument,
                      "A full circuit is shown for chosen tokens, never as a whole."};
     std::vector<int> all(static_cast<std::size_t>(circuits.config().dModel));
     std::iota(all.begin(), all.end(), 0);
-    auto block = circuitBlock(circuits, nullptr, kind, head, all, all, {false, terms.scale});
-    if (!block || !terms.biases)
+    auto block = circuitBlock(circuits, nullptr, {of.kind, of.head, {false, of.terms.scale}}, all, all);
+    if (!block || !of.terms.biases)
         return block;
     // [W; b] on each side that has a bias: a row more, and for QK a column more.
-    const HeadSides sides(circuits.weights().head<float>(head), kind);
-    const float scale =
-        terms.scale && isQk(kind) ? static_cast<float>(circuits.config().attentionScaleOf(head.layer)) : 1.F;
+    const HeadSides sides(circuits.weights().head<float>(of.head), of.kind);
+    const float scale = of.terms.scale && isQk(of.kind)
+        ? static_cast<float>(circuits.config().attentionScaleOf(of.head.layer))
+        : 1.F;
     const Eigen::Index d = block->rows();
-    Matrix<float> augmented(d + 1, isQk(kind) ? d + 1 : d);
+    Matrix<float> augmented(d + 1, isQk(of.kind) ? d + 1 : d);
     augmented.topLeftCorner(d, d) = *block;
     augmented.row(d).head(d) = scale * (sides.inBias * sides.out);
-    if (isQk(kind)) {
+    if (isQk(of.kind)) {
         augmented.col(d).head(d) = scale * (sides.in * sides.outBias.transpose());
         augmented(d, d) = scale * sides.inBias.dot(sides.outBias);
     }

@@ -20,14 +20,12 @@ Result<Matrix<float>> denseBlock(const FactoredMatrix<float>& circuit, const std
 /// of a head does not wait for its [V, r] factors. For qk and ov the indices are residual directions and `tokens` may be null.
 /// Errors: as above, and for a head outside the model.
 /// Cost: 2 (rows + cols) d r + 2 rows cols r flops.
-Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* tokens, CircuitKind kind,
-                                   HeadId head, const std::vector<int>& rowIds,
-                                   const std::vector<int>& colIds, const CircuitTerms& terms = {});
+Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* tokens, const CircuitOfHead& of,
+                                   const std::vector<int>& rowIds, const std::vector<int>& colIds);
 
 /// The whole of qk or ov, [d, d]; with biases [d+1, d+1] and [d+1, d], the last row and column being those of the bias.
 /// Errors: as above.
-Result<Matrix<float>> wholeCircuit(const Circuits& circuits, CircuitKind kind, HeadId head,
-                                   const CircuitTerms& terms = {});
+Result<Matrix<float>> wholeCircuit(const Circuits& circuits, const CircuitOfHead& of);
 
 /// How the rows of a block are made comparable: scores of different queries have no common zero.
 enum class RowForm {

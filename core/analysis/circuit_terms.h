@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/circuits/circuits.h"
+
 namespace headwise {
 
 /// What a view may add to the bare product of a circuit; off at start (DESIGN §2).
@@ -8,6 +10,13 @@ struct CircuitTerms {
     bool scale = false;  ///< Scores of QK and full QK times the attention's scale.
 
     bool operator==(const CircuitTerms&) const = default;
+};
+
+/// Which circuit of which head is looked at, and with what terms.
+struct CircuitOfHead {
+    CircuitKind kind = CircuitKind::FullOv;
+    HeadId head;
+    CircuitTerms terms = {};
 };
 
 } // namespace headwise

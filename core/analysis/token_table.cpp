@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace headwise {
 
@@ -41,6 +42,45 @@ RowVector<double> dotColumns(const RowVector<double>& x, const Matrix<float>& W_
     return out;
 }
 
+/// The token vectors that heads of one layer see.
+struct TokenRows {
+    const Matrix<float>& E;      // [V, d]
+    const Matrix<double>& exact; // [V, d] or empty
+
+    TokenRows(const TokenSide& tokens, int layer)
+        : E(tokens.embeddingOf(layer))
+        , exact(tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64)
+    {
+    }
+
+    RowVector<double> of(int token) const
+    {
+        return exact.size() > 0 ? RowVector<double>(exact.row(token))
+                                : RowVector<double>(E.row(token).cast<double>());
+    }
+};
+
+std::optional<Error> wrongLine(const Circuits& circuits, const TokenSide& tokens, const CircuitOfHead& of,
+                               TableSide side, int token)
+{
+    if (!isFull(of.kind))
+        return Error{ErrorCode::InvalidArgument, "Rows of tokens exist in full QK and full OV only."};
+    if (!circuits.contains(of.head)) {
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("There is no head {}: this model has layers 0 to {} with heads 0 to {}.",
+                                 dottedHead(of.head), circuits.config().nLayers - 1,
+                                 circuits.config().nHeads - 1)};
+    }
+    const bool isOutput = of.kind == CircuitKind::FullOv && side == TableSide::Column;
+    const Eigen::Index count = isOutput ? tokens.W_U.cols() : tokens.E.rows();
+    if (token < 0 || token >= count) {
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format("There is no token {}: the ids of this model are 0 to {}.", token, count - 1)};
+    }
+    return std::nullopt;
+}
+
 } // namespace
 
 TokenEnds ends(const RowVector<double>& values, int k, const std::vector<bool>& unused)
@@ -67,50 +107,31 @@ TokenEnds ends(const RowVector<double>& values, int k, const std::vector<bool>& 
     return out;
 }
 
-Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& tokens, CircuitKind kind,
-                                    HeadId head, TableSide side, int token, const CircuitTerms& terms)
+Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& tokens,
+                                    const CircuitOfHead& of, TableSide side, int token)
 {
-    if (!isFull(kind))
-        return Error{ErrorCode::InvalidArgument, "Rows of tokens exist in full QK and full OV only."};
-    if (!circuits.contains(head)) {
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("There is no head {}: this model has layers 0 to {} with heads 0 to {}.",
-                                 dottedHead(head), circuits.config().nLayers - 1,
-                                 circuits.config().nHeads - 1)};
-    }
-    const bool isOutput = kind == CircuitKind::FullOv && side == TableSide::Column;
-    const Eigen::Index count = isOutput ? tokens.W_U.cols() : tokens.E.rows();
-    if (token < 0 || token >= count) {
-        return Error{
-            ErrorCode::InvalidArgument,
-            fmt::format("There is no token {}: the ids of this model are 0 to {}.", token, count - 1)};
-    }
-    const HeadWeights<double> weights = circuits.weights().head<double>(head);
-    const Matrix<float>& E = tokens.embeddingOf(head.layer);
-    const Matrix<double>& exact = tokens.isLayer0Special(head.layer) ? tokens.layer0E64 : tokens.E64;
-    const auto vectorOf = [&](int id) {
-        return exact.size() > 0 ? RowVector<double>(exact.row(id))
-                                : RowVector<double>(E.row(id).cast<double>());
-    };
-    if (kind == CircuitKind::FullQk) {
-        const bool isRow = side == TableSide::Row;
+    if (const auto error = wrongLine(circuits, tokens, of, side, token))
+        return *error;
+    const HeadWeights<double> weights = circuits.weights().head<double>(of.head);
+    const TokenRows rows(tokens, of.head.layer);
+    const bool isRow = side == TableSide::Row;
+    if (of.kind == CircuitKind::FullQk) {
         const Matrix<double>& own = isRow ? weights.W_Q : weights.W_K;
         const Matrix<double>& other = isRow ? weights.W_K : weights.W_Q;
-        RowVector<double> inside = vectorOf(token) * own;
+        RowVector<double> inside = rows.of(token) * own;
         double constant = 0;
-        if (terms.biases) {
+        if (of.terms.biases) {
             inside += isRow ? weights.b_Q : weights.b_K;
             constant = inside.dot(isRow ? weights.b_K : weights.b_Q);
         }
-        RowVector<double> line = dotRows(E, exact, inside * other.transpose());
+        RowVector<double> line = dotRows(rows.E, rows.exact, inside * other.transpose());
         line.array() += constant;
-        if (terms.scale)
-            line *= circuits.config().attentionScaleOf(head.layer);
-        return line;
+        return of.terms.scale ? RowVector<double>(line * circuits.config().attentionScaleOf(of.head.layer))
+                              : line;
     }
-    if (side == TableSide::Row) {
-        RowVector<double> inside = vectorOf(token) * weights.W_V;
-        if (terms.biases)
+    if (isRow) {
+        RowVector<double> inside = rows.of(token) * weights.W_V;
+        if (of.terms.biases)
             inside += weights.b_V;
         return dotColumns(inside * weights.W_O, tokens.W_U, tokens.W_U64);
     }
@@ -118,8 +139,8 @@ Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& t
         ? Eigen::VectorXd(tokens.W_U64.col(token))
         : Eigen::VectorXd(tokens.W_U.col(token).cast<double>());
     const Eigen::VectorXd inside = weights.W_O * out;
-    RowVector<double> line = dotRows(E, exact, (weights.W_V * inside).transpose());
-    if (terms.biases)
+    RowVector<double> line = dotRows(rows.E, rows.exact, (weights.W_V * inside).transpose());
+    if (of.terms.biases)
         line.array() += weights.b_V.dot(inside.transpose());
     return line;
 }

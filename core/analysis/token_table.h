@@ -32,8 +32,8 @@ TokenEnds ends(const RowVector<double>& values, int k, const std::vector<bool>& 
 /// One row or column of a full circuit, in double, from the token matrices: nothing of the circuit is kept.
 /// Errors: InvalidArgument for a head or a token outside the model.
 /// Cost: 2 V d flops, bound by reading E or W_U once. With cached factors `FactoredMatrix::row` and `column` are faster.
-Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& tokens, CircuitKind kind,
-                                    HeadId head, TableSide side, int token, const CircuitTerms& terms = {});
+Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& tokens,
+                                    const CircuitOfHead& of, TableSide side, int token);
 
 /// Where an entry stands in its row or column: what z-scores and shares are of.
 struct LineStatistics {

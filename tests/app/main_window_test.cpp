@@ -195,9 +195,9 @@ private slots:
         QCOMPARE(tables.size(), 2);
         QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
         // The first row on the screen is core's first.
-        const auto line =
-            tokenLine(*driver.workspace().circuits(), *driver.workspace().tokens(), CircuitKind::FullOv,
-                      driver.workspace().head(), TableSide::Row, driver.workspace().token());
+        const auto line = tokenLine(*driver.workspace().circuits(), *driver.workspace().tokens(),
+                                    {CircuitKind::FullOv, driver.workspace().head()}, TableSide::Row,
+                                    driver.workspace().token());
         QVERIFY(line);
         const TokenEntry best = ends(*line, 1, {}).top.front();
         QCOMPARE(tables.first()->model()->index(0, TokenTableModel::IdColumn).data().toString(),

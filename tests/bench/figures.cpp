@@ -76,8 +76,8 @@ void switchHead(const Circuits& circuits, const TokenSide& tokens)
                 circuitSingularValues(circuits, circuits.weights().head<double>(head), kind, head, &tokens);
             return sigma ? Result<Done>(Done{}) : sigma.error();
         }
-        const auto picture = isFull(kind) ? circuitBlock(circuits, &tokens, kind, head, ids, ids)
-                                          : wholeCircuit(circuits, kind, head);
+        const auto picture = isFull(kind) ? circuitBlock(circuits, &tokens, {kind, head}, ids, ids)
+                                          : wholeCircuit(circuits, {kind, head});
         return picture ? Result<Done>(Done{}) : picture.error();
     }));
 }
@@ -145,7 +145,7 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
          [=] { (void)ends(cached->row(42).cast<double>(), 10, {}); }},
         {"one token's row, nothing at hand", "V d 4 bytes / bandwidth", V * d * 4 / limits.bandwidth, 8, 0.15,
          [=] {
-             must(tokenLine(circuits, *tokens, CircuitKind::FullOv, {3, 1}, TableSide::Row, 42));
+             must(tokenLine(circuits, *tokens, {CircuitKind::FullOv, {3, 1}}, TableSide::Row, 42));
          }},
         {"head switch: four pictures and spectra", "2 · 2 d² r + 12 d² r flop / dgemm",
          16 * d * d * r / limits.dgemm, 5, 0.1, [=] { switchHead(circuits, *tokens); }},
@@ -154,7 +154,7 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
         {"open to the first heatmap", "V d 4 bytes / bandwidth (one pass over W_U)",
          V * d * 4 / limits.bandwidth, 40, 1,
          [=] {
-             must(wholeCircuit(Circuits(opened(folder)), CircuitKind::Qk, {0, 0}));
+             must(wholeCircuit(Circuits(opened(folder)), {CircuitKind::Qk, {0, 0}}));
          }},
         {"Q-, K- and V-composition of all pairs", "3 · 2 r² d flop a pair / sgemm",
          pairs * 6 * r * r * d / limits.sgemm, 2.5, 0,

@@ -206,8 +206,8 @@ void HeatmapPage::recompute()
         tr("%1 of %2").arg(m_circuit->currentText().section(u':', 0, 0), text(workspace()->head())),
         [circuits, tokens = workspace()->tokens(), kind = kind(), head = workspace()->head(), ids = m_tokens,
          ofTokens = isTokenCircuit(), terms = terms()](const Task&) {
-            return ofTokens ? circuitBlock(*circuits, tokens.get(), kind, head, ids, ids, terms)
-                            : wholeCircuit(*circuits, kind, head, terms);
+            return ofTokens ? circuitBlock(*circuits, tokens.get(), {kind, head, terms}, ids, ids)
+                            : wholeCircuit(*circuits, {kind, head, terms});
         },
         [this](const Result<Matrix<float>>& block) {
             m_panel->view()->setPending(false);

@@ -184,7 +184,7 @@ void TokensPanel::recompute()
          unused = workspace()->unusedTokens(), kind = m_kind, side = m_side,
          length = m_filter.isEmpty() ? m_length : workspace()->card().dVocab, head, token,
          terms = m_terms](const Task&) -> Result<Answer> {
-            const auto line = tokenLine(*circuits, *tokens, kind, head, side, token, terms);
+            const auto line = tokenLine(*circuits, *tokens, {kind, head, terms}, side, token);
             if (!line)
                 return line.error();
             return Answer{ends(*line, length, unused), lineStatistics(*line, unused)};

@@ -248,8 +248,8 @@ private slots:
         const HeadId head{1, 1};
         for (const CircuitKind kind : {CircuitKind::FullQk, CircuitKind::FullOv}) {
             const Matrix<double> dense = test::denseCircuit(circuits, kind, head);
-            const auto row = tokenLine(circuits, *tokens, kind, head, TableSide::Row, 1);
-            const auto column = tokenLine(circuits, *tokens, kind, head, TableSide::Column, 1);
+            const auto row = tokenLine(circuits, *tokens, {kind, head}, TableSide::Row, 1);
+            const auto column = tokenLine(circuits, *tokens, {kind, head}, TableSide::Column, 1);
             QVERIFY(test::isOk(row) && test::isOk(column));
             QVERIFY(test::isClose(*row, dense.row(1), 1e-6));
             QVERIFY(test::isClose(*column, dense.col(1).transpose(), 1e-6));
@@ -259,7 +259,7 @@ private slots:
             QVERIFY(test::isClose(lineNorms(factored, TableSide::Column), dense.colwise().norm(), 1e-6));
             const std::vector<int> rows{1, 0};
             const std::vector<int> cols{0, 1, 1};
-            const auto block = circuitBlock(circuits, tokens.get(), kind, head, rows, cols);
+            const auto block = circuitBlock(circuits, tokens.get(), {kind, head}, rows, cols);
             QVERIFY(test::isOk(block));
             const Matrix<double> expected = dense(rows, cols);
             QVERIFY(test::isClose(*block, expected, 1e-5));
@@ -267,17 +267,18 @@ private slots:
             QVERIFY(test::isClose(*same, expected, 1e-5));
         }
         for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov})
-            QVERIFY(test::isClose(*wholeCircuit(circuits, kind, head),
+            QVERIFY(test::isClose(*wholeCircuit(circuits, {kind, head}),
                                   test::denseCircuit(circuits, kind, head), 1e-5));
-        QVERIFY(test::failsWith(tokenLine(circuits, *tokens, CircuitKind::FullQk, {9, 0}, TableSide::Row, 0),
-                                ErrorCode::InvalidArgument, "head 9.0"));
         QVERIFY(
-            test::failsWith(tokenLine(circuits, *tokens, CircuitKind::FullQk, head, TableSide::Row, 100000),
+            test::failsWith(tokenLine(circuits, *tokens, {CircuitKind::FullQk, {9, 0}}, TableSide::Row, 0),
+                            ErrorCode::InvalidArgument, "head 9.0"));
+        QVERIFY(
+            test::failsWith(tokenLine(circuits, *tokens, {CircuitKind::FullQk, head}, TableSide::Row, 100000),
                             ErrorCode::InvalidArgument, "token 100000"));
-        QVERIFY(test::failsWith(circuitBlock(circuits, tokens.get(), CircuitKind::FullOv, head, {0}, {-1}),
+        QVERIFY(test::failsWith(circuitBlock(circuits, tokens.get(), {CircuitKind::FullOv, head}, {0}, {-1}),
                                 ErrorCode::InvalidArgument, "column -1"));
         const std::vector<int> many(5000, 0);
-        QVERIFY(test::failsWith(circuitBlock(circuits, tokens.get(), CircuitKind::FullOv, head, many, many),
+        QVERIFY(test::failsWith(circuitBlock(circuits, tokens.get(), {CircuitKind::FullOv, head}, many, many),
                                 ErrorCode::InvalidArgument, "5000 × 5000"));
     }
 

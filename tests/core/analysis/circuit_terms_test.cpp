@@ -47,12 +47,13 @@ private slots:
             for (const CircuitKind kind : {CircuitKind::FullQk, CircuitKind::FullOv}) {
                 for (const CircuitTerms& terms : allTerms) {
                     const Matrix<double> dense = denseWithTerms(circuits, kind, head, terms);
-                    const auto row = tokenLine(circuits, *tokens, kind, head, TableSide::Row, 1, terms);
-                    const auto column = tokenLine(circuits, *tokens, kind, head, TableSide::Column, 2, terms);
+                    const auto row = tokenLine(circuits, *tokens, {kind, head, terms}, TableSide::Row, 1);
+                    const auto column =
+                        tokenLine(circuits, *tokens, {kind, head, terms}, TableSide::Column, 2);
                     QVERIFY2(test::isClose(*row, dense.row(1), 1e-12), name);
                     QVERIFY2(test::isClose(*column, dense.col(2).transpose(), 1e-12), name);
                     const std::vector<int> ids{2, 0, 3};
-                    const auto block = circuitBlock(circuits, tokens.get(), kind, head, ids, ids, terms);
+                    const auto block = circuitBlock(circuits, tokens.get(), {kind, head, terms}, ids, ids);
                     QVERIFY2(test::isClose(*block, Matrix<double>(dense(ids, ids)), 1e-5), name);
                 }
             }
@@ -68,7 +69,7 @@ private slots:
         const auto w = circuits.weights().head<double>(head);
         const RowVector<double> x = RowVector<double>::Random(d);
         const RowVector<double> y = RowVector<double>::Random(d);
-        const auto qk = wholeCircuit(circuits, CircuitKind::Qk, head, {true, true});
+        const auto qk = wholeCircuit(circuits, {CircuitKind::Qk, head, {true, true}});
         QCOMPARE(qk->rows(), d + 1);
         QCOMPARE(qk->cols(), d + 1);
         RowVector<double> x1(d + 1), y1(d + 1);
@@ -77,7 +78,7 @@ private slots:
         const double score =
             (x * w.W_Q + w.b_Q).dot(y * w.W_K + w.b_K) * circuits.config().attentionScaleOf(head.layer);
         QVERIFY(std::abs(x1 * qk->cast<double>() * y1.transpose() - score) < 1e-5 * std::abs(score) + 1e-6);
-        const auto ov = wholeCircuit(circuits, CircuitKind::Ov, head, {true, true});
+        const auto ov = wholeCircuit(circuits, {CircuitKind::Ov, head, {true, true}});
         QCOMPARE(ov->rows(), d + 1);
         QCOMPARE(ov->cols(), d);
         const RowVector<double> written = (x * w.W_V + w.b_V) * w.W_O;
