@@ -50,6 +50,7 @@ std::span<const Analysis> catalogue()
         // position
         positionKernelAnalysis(),
         sixTermsAnalysis(),
+        rotaryAnalysis(),
         // composition
         inductionAnalysis(),
         // spectra

@@ -99,6 +99,7 @@ Matrix<double> maskedSoftmax(const Matrix<double>& scores, int window)
 void setRows(PerHead& out, HeadId head, const Matrix<double>& values)
 {
     const std::span<double> row = out.row(head);
+    std::fill(row.begin(), row.end(), 0.0);
     using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     Eigen::Map<RowMajor>(row.data(), values.rows(), values.cols()) = values;
 }

@@ -41,7 +41,7 @@ std::vector<int> sampledIds(const ModelConfig& config, const AnalysisOptions& op
 /// softmax over j ≤ i, and i − j < window if there is one, row by row; 0 elsewhere. \param scores [n, n], row = query
 Matrix<double> maskedSoftmax(const Matrix<double>& scores, int window);
 
-/// Row-major, as arrays have it.
+/// Row-major, as arrays have it; padded with zeros.
 void setRows(PerHead& out, HeadId head, const Matrix<double>& values);
 
 struct ArrayName {

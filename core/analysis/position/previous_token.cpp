@@ -1,5 +1,6 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
+#include "core/analysis/position/token_rows.h"
 #include "core/analysis/position_scores.h"
 
 #include <algorithm>
@@ -44,34 +45,6 @@ private:
     Matrix<double> m_shared;
 };
 
-/// x̄, the mean row of E: [0] for layer ≥ 1, [1] for layer 0 where that differs.
-Result<std::pair<RowVector<double>, RowVector<double>>> meanTokens(const AnalysisContext& context,
-                                                                   const Task& task)
-{
-    std::shared_ptr<const TokenSide> tokens = context.tokens;
-    if (!tokens && context.options.embedding == Embedding::Raw) {
-        constexpr Eigen::Index block = 4096;
-        const ModelConfig& config = context.circuits.config();
-        RowVector<double> sum = RowVector<double>::Zero(config.dModel);
-        for (Eigen::Index first = 0; first < config.dVocab; first += block) {
-            if (task.cancelled())
-                return stopped();
-            const Eigen::Index count = std::min<Eigen::Index>(block, config.dVocab - first);
-            sum += context.circuits.weights().W_E<double>(first, count).colwise().sum();
-        }
-        const RowVector<double> mean = sum / static_cast<double>(config.dVocab);
-        return std::pair(mean, mean);
-    }
-    if (!tokens) {
-        const auto made = tokenSide(context.circuits, context.options.embedding, withoutProgress(task),
-                                    context.options.precision, TokenParts::MatricesAlone);
-        if (!made)
-            return made.error();
-        tokens = *made;
-    }
-    return std::pair(meanToken(tokens->E), meanToken(tokens->embeddingOf(0)));
-}
-
 Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
@@ -97,14 +70,17 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
     } else if (config.positional == Positional::Rotary) {
         formula += "s_ij = (x/σ(x) W_Q + b_Q) R(i−j) (x/σ(x) W_K + b_K)ᵀ · scale, x = mean row of E";
         assumption = "mean token";
-        const auto means = meanTokens(context, task);
+        const auto tokens = TokenRows::create(context, task);
+        if (!tokens)
+            return tokens.error();
+        const auto means = meanTokens(*tokens, task);
         if (!means)
             return means.error();
         const auto done =
             forEachHead(context, task, "previous-token scores", [&](HeadId head) -> Result<Done> {
-                const RowVector<double>& x = head.layer == 0 ? means->second : means->first;
-                scores.set(
-                    head, previousTokenScore(offsetScores(weights, head, x, n), config.windowOf(head.layer)));
+                scores.set(head,
+                           previousTokenScore(offsetScores(weights, head, means->of(head.layer), n),
+                                              config.windowOf(head.layer)));
                 return Done{};
             });
         if (!done)

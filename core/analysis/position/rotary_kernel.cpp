@@ -1,0 +1,83 @@
+#include "core/analysis/position/rotary_kernel.h"
+
+#include <cmath>
+
+namespace headwise {
+
+std::pair<int, int> rotaryPair(const Rotary& rotary, int m)
+{
+    return rotary.adjacentPairs ? std::pair(2 * m, 2 * m + 1) : std::pair(m, m + rotary.dim / 2);
+}
+
+RotaryKernel rotaryKernel(const Rotary& rotary, const RowVector<double>& q, const RowVector<double>& k,
+                          double factor)
+{
+    const int pairs = rotary.dim / 2;
+    const double length = factor * rotary.scaling.attentionFactor * rotary.scaling.attentionFactor;
+    RotaryKernel kernel{Eigen::VectorXd(pairs), Eigen::VectorXd(pairs), factor * q.dot(k),
+                        Eigen::VectorXd(pairs)};
+    for (int m = 0; m < pairs; ++m) {
+        const auto [first, second] = rotaryPair(rotary, m);
+        const double dot = q(first) * k(first) + q(second) * k(second);
+        const double cross = q(first) * k(second) - q(second) * k(first);
+        kernel.a(m) = length * dot;
+        kernel.b(m) = length * cross;
+        kernel.amplitude(m) = length * std::hypot(q(first), q(second)) * std::hypot(k(first), k(second));
+        kernel.constant -= factor * dot;
+    }
+    if (rotary.dim == q.size())
+        kernel.constant = 0; // nothing but rounding is left
+    return kernel;
+}
+
+RotaryWaves::RotaryWaves(const Rotary& rotary, Eigen::Index n)
+{
+    const std::vector<double> frequencies = rotaryFrequencies(rotary);
+    const auto pairs = static_cast<Eigen::Index>(frequencies.size());
+    m_cosines.resize(n, pairs);
+    m_sines.resize(n, pairs);
+    for (Eigen::Index m = 0; m < pairs; ++m) {
+        for (Eigen::Index offset = 0; offset < n; ++offset) {
+            const double angle = static_cast<double>(offset) * frequencies[static_cast<std::size_t>(m)];
+            m_cosines(offset, m) = std::cos(angle);
+            m_sines(offset, m) = std::sin(angle);
+        }
+    }
+}
+
+Eigen::VectorXd RotaryWaves::scores(const RotaryKernel& kernel) const
+{
+    Eigen::VectorXd out = Eigen::VectorXd::Constant(m_cosines.rows(), kernel.constant);
+    out += m_cosines * kernel.a + m_sines * kernel.b;
+    return out;
+}
+
+namespace {
+
+double cosineOf(const Matrix<double>& gram)
+{
+    return gram(0, 1) / std::sqrt(gram(0, 0) * gram(1, 1));
+}
+
+} // namespace
+
+RotaryEnergies rotaryEnergies(const Rotary& rotary, const Matrix<double>& W_Q, const Matrix<double>& W_K)
+{
+    const int pairs = rotary.dim / 2;
+    RotaryEnergies out{Eigen::VectorXd(pairs), Eigen::VectorXd(pairs), Eigen::VectorXd(pairs),
+                       Eigen::VectorXd(pairs)};
+    for (int m = 0; m < pairs; ++m) {
+        const auto [first, second] = rotaryPair(rotary, m);
+        Matrix<double> Q(W_Q.rows(), 2), K(W_K.rows(), 2);
+        Q << W_Q.col(first), W_Q.col(second);
+        K << W_K.col(first), W_K.col(second);
+        const Matrix<double> QQ = Q.transpose() * Q, KK = K.transpose() * K;
+        out.energy(m) = std::sqrt(std::max(0.0, QQ.cwiseProduct(KK).sum()));
+        out.unaligned(m) = std::sqrt(QQ.trace() * KK.trace() / 2);
+        out.qCosine(m) = cosineOf(QQ);
+        out.kCosine(m) = cosineOf(KK);
+    }
+    return out;
+}
+
+} // namespace headwise

@@ -1,0 +1,199 @@
+#include "core/analysis/position/rotary_tables.h"
+
+#include "core/analysis/per_head.h"
+#include "core/analysis/position/norm_divisors.h"
+#include "core/analysis/position/positions_shown.h"
+#include "core/analysis/token_table.h"
+#include "core/base/parallel.h"
+#include "core/model/attention_parts.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+constexpr std::size_t headsAtOnce = 32;
+constexpr Eigen::Index tokensPerBlock = 1024;
+constexpr std::array<int, 6> offsets{0, 1, 2, 4, 16, 64};
+
+std::vector<int> offsetsOf(const ModelConfig& config)
+{
+    std::vector<int> shown;
+    for (const int offset : offsets)
+        if (offset < config.nCtx)
+            shown.push_back(offset);
+    return shown;
+}
+
+/// What the query meets keys with at every offset, [d, offsets]: its product with e_j is the score.
+Matrix<double> seekers(const ProcessedWeights& weights, HeadId head, const RowVector<double>& query,
+                       const std::vector<int>& shown)
+{
+    const FoldedHead h = foldedHead(weights, head);
+    const Rotation rotation(weights.config().rotaryOf(head.layer));
+    const RowVector<double> q = query * h.W_Q;
+    Matrix<double> out(h.W_K.rows(), static_cast<Eigen::Index>(shown.size()));
+    for (std::size_t i = 0; i < shown.size(); ++i)
+        out.col(static_cast<Eigen::Index>(i)) = h.W_K * rotation.turned(q, shown[i]).transpose();
+    return out;
+}
+
+/// E · seekers, [V, columns], in float32 unless F64 was asked.
+Result<Matrix<double>> scoresOfAll(const TokenRows& tokens, int layer, const Matrix<double>& sought,
+                                   Precision precision, const Task& task)
+{
+    Matrix<double> scores(tokens.count(), sought.cols());
+    const Matrix<float> rounded = precision == Precision::F64 ? Matrix<float>() : sought.cast<float>().eval();
+    const auto blocks = static_cast<int>((tokens.count() + tokensPerBlock - 1) / tokensPerBlock);
+    const auto done = parallelFor(blocks, withoutProgress(task), "keys", [&](int block) -> Result<Done> {
+        const Eigen::Index first = block * tokensPerBlock;
+        const Eigen::Index count = std::min(tokensPerBlock, tokens.count() - first);
+        const Matrix<double> rows = tokens.rows(layer, first, count);
+        if (precision == Precision::F64) {
+            scores.middleRows(first, count) = rows * sought;
+        } else {
+            const Matrix<float> product = rows.cast<float>() * rounded;
+            scores.middleRows(first, count) = product.cast<double>();
+        }
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    return scores;
+}
+
+/// [L, H, offsets, k]
+struct Tables {
+    std::vector<std::int32_t> ids, lowestIds;
+    PerHead values, lowestValues;
+    PerHead mean, deviation; // [L, H, offsets] over all keys
+
+    Tables(const ModelConfig& config, std::size_t count, int k)
+        : ids(static_cast<std::size_t>(config.nLayers) * config.nHeads * count * k, -1)
+        , lowestIds(ids)
+        , values(config, static_cast<int>(count) * k)
+        , lowestValues(values)
+        , mean(config, static_cast<int>(count))
+        , deviation(mean)
+    {
+    }
+
+    void set(const ModelConfig& config, HeadId head, std::size_t offset, const TokenEnds& found,
+             std::size_t k)
+    {
+        const std::size_t row = values.row(head).size();
+        const std::size_t at = (static_cast<std::size_t>(head.layer) * config.nHeads + head.head) * row;
+        for (std::size_t rank = 0; rank < found.top.size(); ++rank) {
+            ids[at + offset * k + rank] = found.top[rank].id;
+            values.row(head)[offset * k + rank] = found.top[rank].value;
+            lowestIds[at + offset * k + rank] = found.bottom[rank].id;
+            lowestValues.row(head)[offset * k + rank] = found.bottom[rank].value;
+        }
+    }
+};
+
+void setHead(Tables& tables, const AnalysisContext& context, HeadId head, const Matrix<double>& scores)
+{
+    const AnalysisOptions& options = context.options;
+    for (Eigen::Index offset = 0; offset < scores.cols(); ++offset) {
+        const RowVector<double> row = scores.col(offset).transpose();
+        tables.set(context.circuits.config(), head, static_cast<std::size_t>(offset),
+                   ends(row, options.tableSize, options.unusedTokens),
+                   static_cast<std::size_t>(options.tableSize));
+        const double mean = row.mean();
+        tables.mean.row(head)[static_cast<std::size_t>(offset)] = mean;
+        tables.deviation.row(head)[static_cast<std::size_t>(offset)] =
+            std::sqrt((row.array() - mean).square().mean());
+    }
+}
+
+void addArrays(const AnalysisContext& context, const std::vector<int>& shown, Tables tables,
+               ResultSet& results)
+{
+    const std::string folder = "analyses/rotary/";
+    const Precision precision = context.options.precision;
+    const std::string formula = "e_q W_Q R_Δ W_Kᵀ e_jᵀ, q = the token asked for, by offset Δ";
+    const auto k = static_cast<Eigen::Index>(context.options.tableSize);
+    const auto count = static_cast<Eigen::Index>(shown.size());
+    const auto addPair = [&](std::vector<std::int32_t> ids, const PerHead& values, const std::string& name,
+                             const std::string& which) {
+        ResultArray array = gridArray(
+            values, precision, {folder + name + "key_scores", which + " scores", which + " " + formula},
+            {count, k}, {"offset", "rank"});
+        ResultArray idsArray = array;
+        idsArray.path = folder + name + "key_ids";
+        idsArray.title = which + " keys";
+        idsArray.values = std::move(ids);
+        idsArray.unit = "token";
+        results.arrays.push_back(std::move(idsArray));
+        results.arrays.push_back(std::move(array));
+    };
+    addPair(std::move(tables.ids), tables.values, "", "Highest");
+    addPair(std::move(tables.lowestIds), tables.lowestValues, "lowest_", "Lowest");
+    results.arrays.push_back(tables.mean.array(precision, folder + "key_score_null_mean",
+                                               "Mean over all keys", "mean over j of " + formula, "offset"));
+    results.arrays.push_back(tables.deviation.array(precision, folder + "key_score_null_deviation",
+                                                    "Deviation over all keys",
+                                                    "deviation over j of " + formula, "offset"));
+    results.arrays.push_back(idArray(folder + "key_offsets", "Offsets of the tables", shown, "offset", ""));
+}
+
+} // namespace
+
+Result<Done> checkToken(const TokenRows& tokens, std::optional<int> token)
+{
+    if (!token || (*token >= 0 && *token < tokens.count()))
+        return Done{};
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("There is no token {}: the ids of this model are 0 to {}.", *token, tokens.count() - 1)};
+}
+
+Result<Done> addRotaryTables(const AnalysisContext& context, const TokenRows& tokens, const Task& task,
+                             ResultSet& results)
+{
+    const ModelConfig& config = context.circuits.config();
+    const std::vector<int> shown = offsetsOf(config);
+    const auto width = static_cast<Eigen::Index>(shown.size());
+    Tables tables(config, shown.size(), context.options.tableSize);
+    const std::vector<HeadId> heads = selectedHeads(config, context.options);
+    for (std::size_t first = 0; first < heads.size();) {
+        // Heads of layer 0 and later ones may read different rows.
+        std::size_t end = first + 1;
+        while (end < heads.size() && end - first < headsAtOnce
+               && (heads[end].layer == 0) == (heads[first].layer == 0))
+            ++end;
+        const RowVector<double> query = tokens.rows(heads[first].layer, *context.options.inputs.token, 1);
+        Matrix<double> sought(config.dModel, static_cast<Eigen::Index>(end - first) * width);
+        for (std::size_t i = first; i < end; ++i)
+            sought.middleCols(static_cast<Eigen::Index>(i - first) * width, width) =
+                seekers(context.circuits.weights(), heads[i], query, shown);
+        const auto scores = scoresOfAll(tokens, heads[first].layer, sought, context.options.precision, task);
+        if (!scores)
+            return scores.error();
+        for (std::size_t i = first; i < end; ++i)
+            setHead(tables, context, heads[i],
+                    scores->middleCols(static_cast<Eigen::Index>(i - first) * width, width));
+        first = end;
+    }
+    addArrays(context, shown, std::move(tables), results);
+    return Done{};
+}
+
+AnalysisCost rotaryTablesCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double V = config.dVocab, d = config.dModel;
+    const double width = static_cast<double>(offsets.size());
+    const double all = static_cast<double>(config.nLayers) * config.nHeads;
+    return {2 * heads * width * V * d,
+            8 * V * width * headsAtOnce + all * width * 24 * options.tableSize + tokensPerBlock * d * 24};
+}
+
+} // namespace headwise
