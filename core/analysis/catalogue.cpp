@@ -57,7 +57,7 @@ std::span<const Analysis> catalogue()
         ranksAnalysis(), singularTokensAnalysis(), degeneracyAnalysis(),
         // comparison
         // prompt
-        attentionAnalysis(), patternScoresAnalysis(), logitAttributionAnalysis(),
+        attentionAnalysis(), patternScoresAnalysis(), logitAttributionAnalysis(), scoreSourcesAnalysis(),
         // architecture
     };
     return table;

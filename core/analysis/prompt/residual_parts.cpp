@@ -49,7 +49,7 @@ RowVector<double> FrozenNorm::pulledBack(const RowVector<double>& u) const
 PartList::PartList(const ModelConfig& config)
     : m_nLayers(config.nLayers)
     , m_nHeads(config.nHeads)
-    , m_hasPositions(config.positional == Positional::Learned)
+    , m_hasPositions(config.positional == Positional::Learned || config.positionsInQueriesAndKeys)
     , m_hasMlp(!config.attentionOnly)
     , m_perLayer(config.nHeads + (m_hasMlp ? 1 : 0))
     , m_count(biases() + 1 + config.nLayers * m_perLayer)
@@ -91,7 +91,7 @@ ResidualParts<Scalar>::ResidualParts(const ProcessedWeights& weights, const Forw
             m_parts.emplace_back(Matrix<double>::Zero(m_list.count(), weights.config().dModel));
         parts.row(m_list.embedding()) =
             weights.W_E<Scalar>(tokens[static_cast<std::size_t>(position)], 1).template cast<double>();
-        if (const auto row = m_list.positions())
+        if (const auto row = m_list.positions(); row && !weights.config().positionsInQueriesAndKeys)
             parts.row(*row) = weights.W_pos<Scalar>(position, 1).template cast<double>();
         if (lnEmbedding.kind != NormKind::None)
             pass(i, FrozenNorm(lnEmbedding, total(i)));

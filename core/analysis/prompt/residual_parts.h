@@ -26,8 +26,8 @@ private:
     RowVector<double> m_factor, m_bias; // w/σ and b, [d]
 };
 
-/// What the residual stream of a model is a sum of: the embedding, positions where the stream gets them, all biases together,
-/// and layer by layer each head and the MLP (with its own biases).
+/// What the residual stream of a model is a sum of: the embedding, learned positions (0 where queries and keys alone get them), all
+/// biases together, and layer by layer each head and the MLP (with its own biases).
 class PartList {
 public:
     explicit PartList(const ModelConfig& config);

@@ -1,0 +1,215 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/prompt/prompt_arrays.h"
+#include "core/analysis/prompt/residual_parts.h"
+#include "core/analysis/prompt/score_split.h"
+#include "core/model/merges.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+const std::string folder = "analyses/score_sources/";
+constexpr double partsBudget = 640e6; // bytes of the streams taken apart
+
+/// How many positions are taken apart: the last one, and at most one key a head.
+double positionsNeeded(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    return std::min(static_cast<double>(options.inputs.prompt.size()), heads + 1);
+}
+
+double partsBytes(const ModelConfig& config, const AnalysisOptions& options)
+{
+    return 8 * positionsNeeded(config, options) * PartList(config).count() * config.dModel;
+}
+
+/// A list of arrays in the making.
+class Arrays {
+public:
+    void add(ResultArray array, const char* title, std::string definition)
+    {
+        array.title = title;
+        array.definition = std::move(definition);
+        m_results.arrays.push_back(std::move(array));
+    }
+    void label(const std::vector<std::string>& labels)
+    {
+        m_results.arrays.back().attributes["labels"] = labels;
+    }
+    ResultSet take() { return std::move(m_results); }
+
+private:
+    ResultSet m_results;
+};
+
+void addComponents(const AnalysisContext& context, ScoreSources& found, Arrays& arrays)
+{
+    const std::vector<std::string>& names = found.list.names;
+    const Precision precision = context.options.precision;
+    const std::string later = "; NaN for what comes after the head";
+    arrays.add(
+        std::move(found.components)
+            .array(precision, folder + "components", {"query component", "key component"}),
+        "Score by sources",
+        "scale · q_a · k_b, the query part of component a with the key part of b, norms frozen; they add "
+        "up to score"
+            + later);
+    arrays.label(names);
+    arrays.add(std::move(found.ofQuery).array(precision, folder + "query_component", {"component"}),
+               "Score by the query's sources", "Σ_b scale · q_a · k_b" + later);
+    arrays.label(names);
+    arrays.add(std::move(found.ofKey).array(precision, folder + "key_component", {"component"}),
+               "Score by the key's sources", "Σ_a scale · q_a · k_b" + later);
+    arrays.label(names);
+}
+
+ResultSet arraysOf(const AnalysisContext& context, ScoreSources found)
+{
+    const ModelConfig& config = context.circuits.config();
+    const Precision precision = context.options.precision;
+    Arrays arrays;
+    addComponents(context, found, arrays);
+    arrays.add(found.score.array(precision, folder + "score", {}, {}), "Score of the strongest key",
+               config.attentionSoftCap > 0
+                   ? "score of the last query with the key it attends to most, before the soft cap"
+                   : "score of the last query with the key it attends to most");
+    arrays.add(found.nullMean.array(precision, folder + "null_score_mean", {}, {}), "Mean score of all keys",
+               "mean over the keys the last query sees of its score");
+    arrays.add(found.nullDeviation.array(precision, folder + "null_score_deviation", {}, {}),
+               "Deviation of the scores",
+               "standard deviation over the keys the last query sees of its score");
+    if (config.positional == Positional::Alibi)
+        arrays.add(found.distance.array(precision, folder + "distance_term", {}, {}), "Score by distance",
+                   "−slope · (i − j), part of score and of no component");
+    if (isBilinear(config)) {
+        arrays.add(
+            std::move(found.directions).array(precision, folder + "directions", {"singular direction"}),
+            "Score by singular direction",
+            "scale · (x_i · u_k) σ_k (v_k · x_j) with W_Q W_Kᵀ = Σ_k u_kᵀ σ_k v_k, x behind the norm; they "
+            "add up to "
+            "bilinear");
+        arrays.add(found.bilinear.array(precision, folder + "bilinear", {}, {}), "Score without biases",
+                   "scale · x_i W_Q W_Kᵀ x_jᵀ, b_Q and b_K left out");
+    }
+    const std::vector<std::size_t> shape{static_cast<std::size_t>(config.nLayers),
+                                         static_cast<std::size_t>(config.nHeads)};
+    ResultArray keys = tokenArray(folder + "key", shape, std::move(found.keys), {"layer", "head"});
+    keys.unit = "position";
+    arrays.add(std::move(keys), "Strongest key", "argmax over j of α_nj, n the last position; −1: not asked");
+    arrays.add(tokenArray(folder + "key_token", shape, std::move(found.keyTokens), {"layer", "head"}),
+               "Token at the strongest key", "the prompt's token at key");
+    ResultSet results = arrays.take();
+    results.warnings = std::move(found.warnings);
+    return results;
+}
+
+template <typename Scalar>
+Result<ResultSet> runAs(const AnalysisContext& context, const Task& task)
+{
+    const auto run =
+        forward<Scalar>(context.circuits.weights(), context.options.inputs.prompt, withoutProgress(task));
+    if (!run)
+        return run.error();
+    auto found = splitScores(context, *run, task);
+    if (!found)
+        return found.error();
+    return arraysOf(context, *std::move(found));
+}
+
+Result<ResultSet> runScoreSources(const AnalysisContext& context, const Task& task)
+{
+    return context.options.precision == Precision::F64 ? runAs<double>(context, task)
+                                                       : runAs<float>(context, task);
+}
+
+std::string noSum(const ModelConfig& config, const AnalysisOptions& options)
+{
+    if (config.qkvLimit > 0)
+        return fmt::format(
+            "This model cuts queries and keys off at ±{}, so that its scores are no sum of parts.",
+            config.qkvLimit);
+    const double bytes = partsBytes(config, options);
+    if (bytes > partsBudget)
+        return fmt::format(
+            "Taking {} positions of the prompt apart takes {:.1f} GB in this model; name fewer "
+            "heads or give a shorter prompt.",
+            positionsNeeded(config, options), bytes / 1e9);
+    return {};
+}
+
+AnalysisCost scoreSourcesCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    ModelConfig sized = config;
+    sized.nCtx = static_cast<int>(options.inputs.prompt.size());
+    const double n = sized.nCtx;
+    const double parts = PartList(config).count();
+    const double all = static_cast<double>(config.nLayers) * config.nHeads;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double width = static_cast<double>(ScoreComponents(config).names.size());
+    const double scalar = options.precision == Precision::F64 ? 8 : 4;
+    const double perHead = 4.0 * config.dModel * config.dHead * (n + 2 * parts)
+        + 2 * width * width * config.dHead
+        + (isBilinear(config) ? 16.0 * config.dModel * config.dHead * config.dHead : 0.0);
+    return {2 * countFlops(sized).perSequence + heads * perHead,
+            partsBytes(config, options) + 12 * all * width * width
+                + scalar * (all * n * n + n * config.dVocabOut + n * config.dModel * config.nLayers)};
+}
+
+std::vector<Picture> pictures()
+{
+    return {{Picture::Kind::Matrix,
+             "Score by sources of query and key",
+             {folder + "components"},
+             false,
+             false,
+             true,
+             "Of the last query with the key it attends to most; the cells add up to the score."},
+            {Picture::Kind::Bars,
+             "Sources of the query and of the key",
+             {folder + "query_component", folder + "key_component"},
+             false,
+             false,
+             true,
+             {}},
+            {Picture::Kind::Bars,
+             "Score along the singular directions of W_QK",
+             {folder + "directions"},
+             false,
+             false,
+             true,
+             "Without biases; not for rotary positions and models that normalise queries and keys."},
+            {Picture::Kind::HeadGrid,
+             "Score of the strongest key, and of all keys",
+             {folder + "score", folder + "null_score_mean"},
+             false,
+             false,
+             true,
+             {}}};
+}
+
+} // namespace
+
+Analysis scoreSourcesAnalysis()
+{
+    return {
+        "score_sources",
+        "G4",
+        "Where a score comes from",
+        "score_ij = scale · Σ_ab q_a · k_b over the parts a, b of the streams; = Σ_k (x_i·u_k) σ_k (v_k·x_j)",
+        "Elhage et al. 2021; Franco & Crovella 2024, arXiv 2410.00340",
+        false,
+        false,
+        noSum,
+        scoreSourcesCost,
+        runScoreSources,
+        {.prompt = true},
+        pictures()};
+}
+
+} // namespace headwise
