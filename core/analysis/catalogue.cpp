@@ -49,6 +49,7 @@ std::span<const Analysis> catalogue()
         largestEntriesAnalysis(),
         // position
         positionKernelAnalysis(),
+        positionalCircuitAnalysis(),
         sixTermsAnalysis(),
         rotaryAnalysis(),
         // composition

@@ -1,9 +1,14 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
+#include "core/analysis/position/position_vectors.h"
+#include "core/analysis/position/positions_shown.h"
 #include "core/analysis/position/token_rows.h"
 #include "core/analysis/position_scores.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
 #include <utility>
 
 namespace headwise {
@@ -17,33 +22,6 @@ Eigen::Index contextLength(const ModelConfig& config)
 {
     return std::min<Eigen::Index>(config.nCtx, longestContext);
 }
-
-/// `positionVectors` of every layer: computed once where no layer's norm has parameters of its own.
-class PositionVectors {
-public:
-    PositionVectors(const ProcessedWeights& weights, Eigen::Index n)
-        : m_weights(weights)
-        , m_n(n)
-    {
-        bool isShared = true;
-        for (int layer = 0; layer < weights.config().nLayers; ++layer) {
-            const Norm<double> norm = weights.ln1<double>(layer);
-            isShared = isShared && norm.w.size() == 0 && norm.b.size() == 0;
-        }
-        if (isShared)
-            m_shared = positionVectors(weights, 0, n);
-    }
-
-    Matrix<double> of(int layer) const
-    {
-        return m_shared.size() > 0 ? m_shared : positionVectors(m_weights, layer, m_n);
-    }
-
-private:
-    const ProcessedWeights& m_weights;
-    Eigen::Index m_n;
-    Matrix<double> m_shared;
-};
 
 Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& task)
 {
@@ -102,18 +80,116 @@ std::string onlyLearned(const ModelConfig& config, const AnalysisOptions&)
     return config.positional == Positional::Learned ? "" : "The position kernel needs learned positions.";
 }
 
+/// Mean attention at a fixed place, by what each query's position sees.
+struct Masses {
+    double current = 0, previous = 0, twoBack = 0, first = 0;
+};
+
+/// \param pattern [n, n], row = query. Means over the queries that have such a key: i ≥ 0, 1, 2, and 1 for the first token.
+Masses massesOf(const Matrix<double>& pattern)
+{
+    const Eigen::Index n = pattern.rows();
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    const auto back = [&](Eigen::Index offset) {
+        return n > offset ? pattern.diagonal(-offset).mean() : none;
+    };
+    return {back(0), back(1), back(2), n > 1 ? pattern.col(0).tail(n - 1).mean() : none};
+}
+
+/// The kernel of every head with its band, and where its attention lies.
+struct KernelArrays {
+    PerHead mean, centred, low, high;
+    PerHead current, previous, twoBack, first;
+
+    KernelArrays(const ModelConfig& config, Eigen::Index n)
+        : mean(config, static_cast<int>(n))
+        , centred(mean)
+        , low(mean)
+        , high(mean)
+        , current(config)
+        , previous(config)
+        , twoBack(config)
+        , first(config)
+    {
+    }
+
+    void set(HeadId head, const Matrix<double>& scores, int window)
+    {
+        const PositionKernel kernel = positionKernel(scores);
+        mean.set(head, std::span<const double>(kernel.mean));
+        centred.set(head, std::span<const double>(kernel.centred));
+        for (Eigen::Index offset = 0; offset < scores.rows(); ++offset) { // column = query
+            const auto at = static_cast<std::size_t>(offset);
+            const Eigen::ArrayXd line = scores.diagonal(offset);
+            const double deviation = std::sqrt((line - line.mean()).square().mean());
+            low.row(head)[at] = kernel.mean[at] - deviation;
+            high.row(head)[at] = kernel.mean[at] + deviation;
+        }
+        const Masses masses = massesOf(maskedSoftmax(scores.transpose(), window));
+        current.set(head, masses.current);
+        previous.set(head, masses.previous);
+        twoBack.set(head, masses.twoBack);
+        first.set(head, masses.first);
+    }
+};
+
+/// What even attention gives, one number for all layers; nothing where layers have different windows.
+std::optional<Masses> evenMasses(const ModelConfig& config, Eigen::Index n)
+{
+    for (int layer = 1; layer < config.nLayers; ++layer)
+        if (config.windowOf(layer) != config.windowOf(0))
+            return std::nullopt;
+    return massesOf(maskedSoftmax(Matrix<double>::Zero(n, n), config.windowOf(0)));
+}
+
+/// The same by layer, where windows differ.
+ResultArray evenMassArray(const ModelConfig& config, Eigen::Index n, Precision precision)
+{
+    std::vector<double> values;
+    for (int layer = 0; layer < config.nLayers; ++layer) {
+        const Masses even = massesOf(maskedSoftmax(Matrix<double>::Zero(n, n), config.windowOf(layer)));
+        values.insert(values.end(), {even.current, even.previous, even.twoBack, even.first});
+    }
+    ResultArray array =
+        realArray(precision, "analyses/position_kernel/mass_null",
+                  {static_cast<std::size_t>(config.nLayers), 4}, std::move(values), {"layer", "mass"});
+    array.title = "Masses of even attention";
+    array.definition =
+        "current, previous, second previous and first token where every key seen gets the same";
+    return array;
+}
+
+void addMasses(const KernelArrays& arrays, const ModelConfig& config, Eigen::Index n, Precision precision,
+               ResultSet& results)
+{
+    const std::optional<Masses> even = evenMasses(config, n);
+    const auto add = [&](const PerHead& values, const char* name, const char* title, const char* where,
+                         double Masses::*mass) {
+        results.arrays.push_back(values.array(precision, std::string("analyses/position_kernel/") + name,
+                                              title,
+                                              std::string("mean over i of softmax_{j ≤ i}(s_ij) at ") + where
+                                                  + ", s as in scores/previous_token"));
+        results.arrays.back().range = {0.0, 1.0};
+        if (even)
+            results.arrays.back().nullMean = (*even).*mass;
+    };
+    add(arrays.current, "current_token", "Current token", "j = i", &Masses::current);
+    add(arrays.previous, "previous_token", "Previous token", "j = i−1", &Masses::previous);
+    add(arrays.twoBack, "second_previous_token", "Second previous token", "j = i−2", &Masses::twoBack);
+    add(arrays.first, "first_token", "First token", "j = 0, i ≥ 1", &Masses::first);
+    if (!even)
+        results.arrays.push_back(evenMassArray(config, n, precision));
+}
+
 Result<ResultSet> runPositionKernel(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
     const Eigen::Index n = contextLength(config);
-    PerHead mean(config, static_cast<int>(n));
-    PerHead centred(config, static_cast<int>(n));
+    KernelArrays arrays(config, n);
     const PositionVectors vectors(context.circuits.weights(), n);
     const auto done = forEachHead(context, task, "position kernels", [&](HeadId head) -> Result<Done> {
-        const PositionKernel kernel =
-            positionKernel(positionScores(context.circuits.weights(), head, vectors.of(head.layer)));
-        mean.set(head, std::span<const double>(kernel.mean));
-        centred.set(head, std::span<const double>(kernel.centred));
+        arrays.set(head, positionScores(context.circuits.weights(), head, vectors.of(head.layer)),
+                   config.windowOf(head.layer));
         return Done{};
     });
     if (!done)
@@ -121,12 +197,18 @@ Result<ResultSet> runPositionKernel(const AnalysisContext& context, const Task& 
     ResultSet results;
     results.warnings = *done;
     const Precision precision = context.options.precision;
-    results.arrays.push_back(
-        mean.array(precision, "analyses/position_kernel/mean_score", "Mean score by offset",
-                   "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ}, s as in scores/previous_token", "offset"));
-    results.arrays.push_back(centred.array(
-        precision, "analyses/position_kernel/centred_mean_score", "Mean centred score by offset",
-        "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ} − mean_{j ≤ i} s_ij", "offset"));
+    const std::string folder = "analyses/position_kernel/";
+    const auto add = [&](const PerHead& values, const char* name, const char* title, const char* formula) {
+        results.arrays.push_back(values.array(precision, folder + name, title, formula, "offset"));
+    };
+    add(arrays.mean, "mean_score", "Mean score by offset",
+        "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ}, s as in scores/previous_token");
+    add(arrays.centred, "centred_mean_score", "Mean centred score by offset",
+        "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ} − mean_{j ≤ i} s_ij");
+    results.arrays.back().nullMean = 0.0;
+    add(arrays.low, "score_low", "Mean score less a deviation", "k(Δ) − deviation over i ≥ Δ of s_{i,i−Δ}");
+    add(arrays.high, "score_high", "Mean score and a deviation", "k(Δ) + deviation over i ≥ Δ of s_{i,i−Δ}");
+    addMasses(arrays, config, n, precision, results);
     for (ResultArray& array : results.arrays)
         array.attributes["assumption"] = std::string("raw positions");
     return results;
@@ -140,6 +222,30 @@ AnalysisCost positionCost(const ModelConfig& config, const AnalysisOptions& opti
         ? 4 * n * config.dModel * config.dHead + n * n * (2.0 * config.dHead + 20)
         : n * (20.0 * config.dHead);
     return {heads * perHead, config.positional == Positional::Learned ? 16 * n * n : 8 * n};
+}
+
+std::vector<Picture> positionKernelPictures()
+{
+    using enum Picture::Kind;
+    const auto in = [](std::initializer_list<const char*> names) {
+        return pathsOf("position_kernel", names);
+    };
+    const std::string later = "Layer 0 alone reads positions as they are; for later layers this is a guess.";
+    return {
+        {Lines, "Mean score by offset", in({"mean_score", "score_low", "score_high"}), false, false, true,
+         later},
+        {Lines, "Less each query's mean", in({"centred_mean_score"}), false, false, true, later},
+        {HeadGrid, "Where positions alone attend to",
+         in({"previous_token", "current_token", "second_previous_token", "first_token"}), false, false, false,
+         later},
+        {HeadPlane,
+         "Against the same on random tokens",
+         {"analyses/position_kernel/previous_token", "analyses/pattern_scores/previous"},
+         false,
+         false,
+         true,
+         {}},
+    };
 }
 
 } // namespace
@@ -169,7 +275,9 @@ Analysis positionKernelAnalysis()
             false,
             onlyLearned,
             positionCost,
-            runPositionKernel};
+            runPositionKernel,
+            {},
+            positionKernelPictures()};
 }
 
 } // namespace headwise

@@ -1,0 +1,214 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/position/norm_divisors.h"
+#include "core/analysis/position/position_vectors.h"
+#include "core/analysis/position/positions_shown.h"
+#include "core/analysis/position_scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace headwise {
+
+namespace {
+
+constexpr const char* scoreFormula =
+    "s_ij = (p_i/σ(p_i) W_Q + b_Q)(p_j/σ(p_j) W_K + b_K)ᵀ · scale, p = W_pos";
+
+/// What is shown of n positions: a square of few, three queries over all.
+struct Shown {
+    Eigen::Index n;
+    std::vector<int> square, queries;
+
+    explicit Shown(const ModelConfig& config)
+        : n(shownPositions(config))
+        , square(evenlySpaced(n, squareSide(config)))
+        , queries(shownQueries(n))
+    {
+    }
+
+    Eigen::Index side() const { return static_cast<Eigen::Index>(square.size()); }
+    Eigen::Index lines() const { return static_cast<Eigen::Index>(queries.size()); }
+};
+
+struct Arrays {
+    PerHead scores, pattern, keyBias, lines, patternLines, deviation;
+
+    Arrays(const ModelConfig& config, const Shown& shown)
+        : scores(config, static_cast<int>(shown.side() * shown.side()))
+        , pattern(scores)
+        , keyBias(config, static_cast<int>(shown.n))
+        , lines(config, static_cast<int>(shown.lines() * shown.n))
+        , patternLines(lines)
+        , deviation(config)
+    {
+    }
+};
+
+/// ‖W_QK‖_F ‖x_i‖ ‖x_j‖ / d, √(mean of squares) over j ≤ i, times the scale.
+double randomSize(const FoldedHead& head, const Matrix<double>& x, double scale)
+{
+    const Matrix<double> Q = head.W_Q.transpose() * head.W_Q;
+    const Matrix<double> K = head.W_K.transpose() * head.W_K;
+    const Eigen::VectorXd squares = x.rowwise().squaredNorm();
+    double keys = 0, sum = 0;
+    for (Eigen::Index i = 0; i < squares.size(); ++i) {
+        keys += squares(i);
+        sum += squares(i) * keys;
+    }
+    const double n = static_cast<double>(squares.size());
+    return scale * std::sqrt(Q.cwiseProduct(K).sum() * sum / (n * (n + 1) / 2))
+        / static_cast<double>(x.cols());
+}
+
+void setHead(Arrays& arrays, const ProcessedWeights& weights, HeadId head, const Matrix<double>& x,
+             const Shown& shown)
+{
+    const ModelConfig& config = weights.config();
+    const double scale = config.attentionScaleOf(head.layer);
+    const Matrix<double> scores = positionScores(weights, head, x).transpose(); // row = query
+    const Matrix<double> pattern = maskedSoftmax(scores, config.windowOf(head.layer));
+    setRows(arrays.scores, head, scores(shown.square, shown.square));
+    setRows(arrays.pattern, head, pattern(shown.square, shown.square));
+    setRows(arrays.lines, head, scores(shown.queries, Eigen::all));
+    setRows(arrays.patternLines, head, pattern(shown.queries, Eigen::all));
+    const HeadWeights<double> h = weights.head<double>(head);
+    setRows(arrays.keyBias, head, (x * (h.W_K * h.b_Q.transpose())) * scale);
+    arrays.deviation.set(head, randomSize({h.W_Q, h.W_K, h.b_Q, h.b_K}, x, scale));
+}
+
+/// Even attention over the keys that a query sees, at the shown positions of a layer without a window.
+ResultArray evenPattern(const Shown& shown, Precision precision)
+{
+    std::vector<double> values;
+    for (const int query : shown.square)
+        for (const int key : shown.square)
+            values.push_back(key <= query ? 1.0 / (query + 1) : 0.0);
+    ResultArray array =
+        realArray(precision, "analyses/positional_circuit/pattern_null",
+                  {shown.square.size(), shown.square.size()}, std::move(values), {"query", "key"});
+    array.title = "Even attention";
+    array.definition = "1/(i + 1) for j ≤ i, without a window";
+    array.range = {0.0, 1.0};
+    return array;
+}
+
+ResultSet resultsOf(const Arrays& arrays, const Shown& shown, Precision precision)
+{
+    const std::string folder = "analyses/positional_circuit/";
+    const std::string formula = scoreFormula;
+    ResultSet results;
+    const auto square = [&](const PerHead& values, const char* name, const char* title,
+                            const std::string& definition) {
+        results.arrays.push_back(
+            gridArray(values, precision, {folder + name, title, definition}, {shown.side(), shown.side()}));
+    };
+    const auto lines = [&](const PerHead& values, const char* name, const char* title,
+                           const std::string& definition) {
+        results.arrays.push_back(gridArray(values, precision, {folder + name, title, definition},
+                                           {shown.lines(), shown.n}, {"query", "position"}));
+    };
+    square(arrays.scores, "scores", "Scores of positions", formula + ", evenly spaced positions");
+    square(arrays.pattern, "pattern", "Attention of positions",
+           "softmax over all j ≤ i of s_ij, evenly spaced positions; " + formula);
+    results.arrays.back().range = {0.0, 1.0};
+    results.arrays.push_back(evenPattern(shown, precision));
+    lines(arrays.lines, "query_scores", "Scores of three queries", formula);
+    lines(arrays.patternLines, "query_pattern", "Attention of three queries",
+          "softmax over j ≤ i of s_ij; " + formula);
+    results.arrays.back().range = {0.0, 1.0};
+    results.arrays.push_back(arrays.keyBias.array(precision, folder + "key_bias", "Score whatever the query",
+                                                  "b_Q W_Kᵀ (p_j/σ(p_j))ᵀ · scale", "position"));
+    results.arrays.push_back(arrays.deviation.array(precision, folder + "score_null_deviation",
+                                                    "Size of the scores, random directions",
+                                                    "‖W_QK‖_F √(mean over j ≤ i of ‖x_i‖² ‖x_j‖²) / d · "
+                                                    "scale, x = p/σ(p): scores around 0 for directions "
+                                                    "at random"));
+    for (ResultArray& array : results.arrays)
+        array.attributes["assumption"] =
+            std::string("raw positions, as layer 0 reads them without tokens; later layers read moved ones");
+    results.arrays.push_back(
+        idArray(folder + "positions", "Positions of the squares", shown.square, "query", ""));
+    results.arrays.push_back(
+        idArray(folder + "query_positions", "Positions of the three queries", shown.queries, "query", ""));
+    return results;
+}
+
+Result<ResultSet> runPositionalCircuit(const AnalysisContext& context, const Task& task)
+{
+    const ProcessedWeights& weights = context.circuits.weights();
+    const Shown shown(weights.config());
+    const PositionVectors vectors(weights, shown.n);
+    Arrays arrays(weights.config(), shown);
+    const auto done = forEachHead(context, task, "positional circuits", [&](HeadId head) -> Result<Done> {
+        setHead(arrays, weights, head, vectors.of(head.layer), shown);
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    ResultSet results = resultsOf(arrays, shown, context.options.precision);
+    results.warnings = *done;
+    return results;
+}
+
+std::string whyNotPositionalCircuit(const ModelConfig& config, const AnalysisOptions&)
+{
+    return config.positional == Positional::Learned
+        ? ""
+        : "It needs learned positions; for rotary ones see the analysis 'rotary'.";
+}
+
+AnalysisCost positionalCircuitCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double all = static_cast<double>(config.nLayers) * config.nHeads;
+    const double n = static_cast<double>(shownPositions(config)),
+                 side = static_cast<double>(squareSide(config));
+    return {heads * (4 * n * config.dModel * config.dHead + n * n * (2.0 * config.dHead + 10)),
+            all * 12 * (2 * side * side + 7 * n) + 16 * n * n};
+}
+
+std::vector<Picture> positionalCircuitPictures()
+{
+    using enum Picture::Kind;
+    const auto in = [](std::initializer_list<const char*> names) {
+        return pathsOf("positional_circuit", names);
+    };
+    const std::string later = "Layer 0 alone reads positions as they are; for later layers this is a guess.";
+    return {
+        {Matrix, "Scores of positions", in({"scores"}), false, false, true, later},
+        {Matrix, "Attention of positions", in({"pattern"}), false, false, false, later},
+        {Lines, "Scores of three queries", in({"query_scores"}), false, false, true, later},
+        {Lines, "Attention of three queries", in({"query_pattern"}), false, false, true, later},
+        {Lines, "Score whatever the query", in({"key_bias"}), false, false, true, later},
+        {HeadGrid,
+         "Size of the scores for directions at random",
+         in({"score_null_deviation"}),
+         false,
+         false,
+         false,
+         {}},
+        {Matrix, "Even attention", in({"pattern_null"}), false, false, false, {}},
+    };
+}
+
+} // namespace
+
+Analysis positionalCircuitAnalysis()
+{
+    return {"positional_circuit",
+            "C1",
+            "Positional circuit",
+            scoreFormula,
+            "Elhage et al. 2021; Kamoda et al. 2025, arXiv 2501.15754",
+            false,
+            false,
+            whyNotPositionalCircuit,
+            positionalCircuitCost,
+            runPositionalCircuit,
+            {},
+            positionalCircuitPictures()};
+}
+
+} // namespace headwise
