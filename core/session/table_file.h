@@ -2,6 +2,7 @@
 
 #include "core/analysis/result_set.h"
 #include "core/base/result.h"
+#include "core/io/delimited.h"
 
 #include <filesystem>
 #include <string>
@@ -10,26 +11,9 @@
 
 namespace headwise {
 
-/// Rows of text under a header; what a CSV or TSV file is.
-struct Table {
-    std::vector<std::string> columns;
-    std::vector<std::vector<std::string>> rows; // each as long as `columns`
-
-    bool operator==(const Table&) const = default;
-};
-
-enum class Delimiter { Comma, Tab };
-
 /// The shortest decimal that reads back as the same number, with a point whatever the locale; "nan", "inf", "-inf".
 std::string shortestText(float value);
 std::string shortestText(double value);
-
-/// RFC 4180: lines end with CRLF, a field with a delimiter, quote or line end is quoted. With tabs lines end with LF.
-std::string delimitedText(const Table& table, Delimiter delimiter);
-
-/// Reads what delimitedText writes, and CSV with bare LF.
-/// Errors: Corrupt, naming the line (a row of another length, a quote that does not end, no header).
-Result<Table> parseDelimited(std::string_view text, Delimiter delimiter);
 
 /// One row per number: an index per axis, then "value", or "real" and "imaginary".
 Table tableOf(const ResultArray& array);
