@@ -1,9 +1,11 @@
 #include "app/commands/input_arguments.h"
 
 #include "app/commands/head_arguments.h"
+#include "core/analysis/relation_file.h"
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace headwise::app {
@@ -26,6 +28,27 @@ Result<std::optional<std::pair<HeadId, HeadId>>> headPair(const std::optional<st
     return std::optional(std::pair(heads->front(), heads->back()));
 }
 
+Result<std::vector<Relation>> relationsFrom(const std::vector<std::string>& files)
+{
+    std::vector<Relation> relations;
+    for (const std::string& file : files) {
+        const auto read = readRelations(file);
+        if (!read)
+            return read.error();
+        for (const Relation& relation : *read) {
+            const auto isSame = [&](const Relation& other) { return other.name == relation.name; };
+            if (std::any_of(relations.begin(), relations.end(), isSame)) {
+                return Error{ErrorCode::InvalidArgument,
+                             fmt::format("There are two relations named '{}'; rename one of the files of "
+                                         "--relation.",
+                                         relation.name)};
+            }
+            relations.push_back(relation);
+        }
+    }
+    return relations;
+}
+
 } // namespace
 
 std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
@@ -39,6 +62,13 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
         .add_option("--pair", arguments->pair,
                     "The two heads of the analyses of a pair, the earlier and the later, as in 0.1,1.5")
         ->type_name("L.H,L.H");
+    command
+        .add_option(
+            "--relation", arguments->relationFiles,
+            "Pairs of words for the relation scores, instead of the built-in lists: two columns of CSV, "
+            "or JSON; may be repeated")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
     command.add_option("--seed", arguments->seed, "Of random baselines and random sequences (0)")
         ->type_name("N");
     return arguments;
@@ -60,6 +90,10 @@ Result<AnalysisInputs> analysisInputs(const InputArguments& arguments, const Mod
     if (!pair)
         return pair.error();
     inputs.pair = *pair;
+    auto relations = relationsFrom(arguments.relationFiles);
+    if (!relations)
+        return relations.error();
+    inputs.relations = std::move(relations).value();
     if (tokenizer)
         inputs.tokenizer = std::make_shared<const Tokenizer>(*tokenizer);
     inputs.seed = arguments.seed;

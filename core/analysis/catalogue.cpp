@@ -47,6 +47,11 @@ std::span<const Analysis> catalogue()
         // tokens
         directPathAnalysis(),
         largestEntriesAnalysis(),
+        diagonalRanksAnalysis(),
+        copySuppressionAnalysis(),
+        nameCopyingAnalysis(),
+        relationsAnalysis(),
+        salientTokensAnalysis(),
         // position
         positionKernelAnalysis(),
         positionalCircuitAnalysis(),

@@ -1,0 +1,177 @@
+#include "core/analysis/relation_file.h"
+
+#include "core/io/delimited.h"
+#include "core/io/json.h"
+#include "core/io/utf8.h"
+
+#include <nlohmann/json.hpp>
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t largestFile = 16u << 20;
+constexpr std::size_t longestWord = 200; // bytes
+constexpr std::string_view forms = "expected [[source, target], …], {\"name\": …, \"pairs\": [[source, "
+                                   "target], …]} or an array of such objects";
+
+std::string nameOf(const std::filesystem::path& file)
+{
+    return file.stem().string();
+}
+
+Error wrong(const std::filesystem::path& file, std::string_view what)
+{
+    return {ErrorCode::Corrupt, fmt::format("Relation file '{}': {}.", file.filename().string(), what)};
+}
+
+/// What is wrong with a word; empty if nothing is.
+std::string faultOf(const std::string& word)
+{
+    if (word.find_first_not_of(" \t\r\n") == std::string::npos)
+        return "an empty word";
+    if (word.size() > longestWord)
+        return fmt::format("a word of {} bytes, more than {}", word.size(), longestWord);
+    if (word.find('\0') != std::string::npos)
+        return "a word with a NUL inside";
+    return {};
+}
+
+std::string lower(std::string text)
+{
+    for (char& c : text)
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return text;
+}
+
+bool isHeader(const std::vector<std::string>& fields)
+{
+    return lower(fields[0]) == "source" && lower(fields[1]) == "target";
+}
+
+/// \param where "pair 3 of 'capitals'"
+Result<std::pair<std::string, std::string>> pairFrom(const json& value, const std::string& where,
+                                                     const std::filesystem::path& file)
+{
+    if (!value.is_array() || value.size() != 2 || !value[0].is_string() || !value[1].is_string())
+        return wrong(file, where + " is not an array of two strings");
+    std::pair<std::string, std::string> pair(value[0].get<std::string>(), value[1].get<std::string>());
+    for (const std::string& word : {pair.first, pair.second}) {
+        if (const std::string fault = faultOf(word); !fault.empty())
+            return wrong(file, fmt::format("{} has {}", where, fault));
+    }
+    return pair;
+}
+
+Result<Relation> relationFrom(std::string name, const json& pairs, const std::filesystem::path& file)
+{
+    if (!pairs.is_array() || pairs.empty())
+        return wrong(file, fmt::format("'{}' has no pairs; {}", name, forms));
+    Relation relation{std::move(name), {}};
+    for (const json& value : pairs) {
+        auto pair =
+            pairFrom(value, fmt::format("pair {} of '{}'", relation.pairs.size() + 1, relation.name), file);
+        if (!pair)
+            return pair.error();
+        relation.pairs.push_back(std::move(pair).value());
+    }
+    return relation;
+}
+
+Result<Relation> relationFrom(const json& object, const std::filesystem::path& file)
+{
+    if (!object.contains("pairs"))
+        return wrong(file, fmt::format("an object has no \"pairs\"; {}", forms));
+    std::string name = nameOf(file);
+    if (object.contains("name")) {
+        if (!object["name"].is_string())
+            return wrong(file, "a \"name\" is not a string");
+        name = object["name"].get<std::string>();
+    }
+    if (const std::string fault = faultOf(name); !fault.empty())
+        return wrong(file, "a \"name\" is " + fault);
+    return relationFrom(std::move(name), object["pairs"], file);
+}
+
+} // namespace
+
+Result<std::vector<Relation>> relationsFromCsv(std::string_view text, const std::filesystem::path& file)
+{
+    if (text.starts_with("\xEF\xBB\xBF"))
+        text.remove_prefix(3);
+    if (const auto bad = firstInvalidUtf8(text)) {
+        const auto line =
+            std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*bad), '\n') + 1;
+        return wrong(file, fmt::format("line {} is not UTF-8", line));
+    }
+    const auto rows = delimitedRows(text, Delimiter::Comma);
+    if (!rows)
+        return Error{rows.error().code,
+                     fmt::format("Relation file '{}': {}", file.filename().string(), rows.error().message)};
+    Relation relation{nameOf(file), {}};
+    bool isFirst = true;
+    for (const DelimitedRow& row : *rows) {
+        if (row.fields.size() == 1 && row.fields[0].empty())
+            continue;
+        if (row.fields.size() != 2)
+            return wrong(file,
+                         fmt::format("line {} has {} column{}, expected two: source,target", row.line,
+                                     row.fields.size(), row.fields.size() == 1 ? "" : "s"));
+        if (std::exchange(isFirst, false) && isHeader(row.fields))
+            continue;
+        for (const std::string& word : row.fields) {
+            if (const std::string fault = faultOf(word); !fault.empty())
+                return wrong(file, fmt::format("line {} has {}", row.line, fault));
+        }
+        relation.pairs.emplace_back(row.fields[0], row.fields[1]);
+    }
+    if (relation.pairs.empty())
+        return wrong(file, "it has no pairs; write a line source,target for each");
+    return std::vector<Relation>{std::move(relation)};
+}
+
+Result<std::vector<Relation>> relationsFromJson(std::string_view text, const std::filesystem::path& file)
+{
+    const Result<json> root = parseJson(text, file.filename().string());
+    if (!root)
+        return root.error();
+    std::vector<Relation> relations;
+    const bool isList = root->is_array() && !root->empty() && root->front().is_object();
+    if (!isList) {
+        auto one = root->is_object() ? relationFrom(*root, file) : relationFrom(nameOf(file), *root, file);
+        if (!one)
+            return one.error();
+        relations.push_back(std::move(one).value());
+        return relations;
+    }
+    std::set<std::string> names;
+    for (const json& value : *root) {
+        if (!value.is_object())
+            return wrong(file, fmt::format("relation {} is not an object; {}", relations.size() + 1, forms));
+        auto relation = relationFrom(value, file);
+        if (!relation)
+            return relation.error();
+        if (!names.insert(relation->name).second)
+            return wrong(file, fmt::format("there are two relations named '{}'", relation->name));
+        relations.push_back(std::move(relation).value());
+    }
+    return relations;
+}
+
+Result<std::vector<Relation>> readRelations(const std::filesystem::path& path)
+{
+    const auto text = readTextFile(path, largestFile);
+    if (!text)
+        return text.error();
+    return lower(path.extension().string()) == ".json" ? relationsFromJson(*text, path)
+                                                       : relationsFromCsv(*text, path);
+}
+
+} // namespace headwise

@@ -1,0 +1,274 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/tokens/diagonal_sample.h"
+#include "core/analysis/tokens/entry_ranks.h"
+#include "core/analysis/tokens/token_factors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace headwise {
+
+namespace {
+
+constexpr int lowered = 10;
+constexpr std::size_t setSize = 64; // tokens a softmax runs over
+constexpr std::size_t setCount = 16;
+constexpr std::size_t listed = 20; // tokens of each head's table
+constexpr const char* folder = "analyses/copy_suppression/";
+
+/// Seeded sets of tokens, the same for every head.
+std::vector<std::vector<int>> tokenSets(const AnalysisContext& context)
+{
+    std::vector<std::vector<int>> sets;
+    for (std::size_t i = 0; i < setCount; ++i)
+        sets.push_back(sampledTokens(context.tokens->E.rows(), context.options.unusedTokens, setSize,
+                                     context.options.inputs.seed + 1 + i));
+    return sets;
+}
+
+class CopySuppression {
+public:
+    explicit CopySuppression(const AnalysisContext& context)
+        : m_context(context)
+        , m_config(context.circuits.config())
+        , m_sample(context)
+        , m_sets(tokenSets(context))
+        , m_listed(std::min(listed, m_sample.ids.size()))
+        , m_ovScore(m_config)
+        , m_keyRank(m_config)
+        , m_mass(m_config)
+        , m_share(m_config, static_cast<int>(m_listed))
+        , m_ids(static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads * m_listed, -1)
+        , m_lowRanks(m_ids)
+        , m_keyRanks(m_ids)
+    {
+    }
+
+    Result<ResultSet> run(const Task& task)
+    {
+        ResultSet results;
+        if (m_sample.ids.empty()) {
+            results.warnings.push_back(
+                "Copy suppression was left out because no id of this model has a token.");
+            return results;
+        }
+        const auto done = forEachHead(m_context, task, "copy suppression",
+                                      [&](HeadId head) { return readHead(head, withoutProgress(task)); });
+        if (!done)
+            return done.error();
+        results.warnings = *done;
+        addScores(results);
+        addTable(results);
+        return results;
+    }
+
+private:
+    Result<Done> readHead(HeadId head, const Task& task)
+    {
+        const TokenSide& tokens = *m_context.tokens;
+        const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
+        const Matrix<double> rows =
+            (embeddingRows(tokens, head.layer, m_sample.ids) * weights.W_V).transpose();
+        const Matrix<double> cols = throughUnembedding(weights.W_O, tokens);
+        const auto outputs = entryRanks({rows, cols, m_sample.ids, m_sample.unused}, task);
+        if (!outputs)
+            return outputs.error();
+        const Matrix<double> queries = (unembeddingRows(tokens, m_sample.ids) * weights.W_Q).transpose();
+        const Matrix<double> keys = throughEmbedding(tokens, head.layer, weights.W_K);
+        const auto scores = entryRanks({queries, keys, m_sample.ids, m_sample.unused}, task);
+        if (!scores)
+            return scores.error();
+        if (!queries.isZero(0) && !keys.isZero(0)) {
+            m_keyRank.set(head,
+                          std::accumulate(scores->begin(), scores->end(), 0.0,
+                                          [](double sum, const EntryRank& rank) { return sum + rank.above; })
+                              / static_cast<double>(scores->size()));
+            m_mass.set(head, meanMass(weights, head.layer));
+        }
+        if (rows.isZero(0) || cols.isZero(0))
+            return Done{};
+        const auto isLowered = [](const EntryRank& rank) { return rank.below < lowered; };
+        m_ovScore.set(head,
+                      static_cast<double>(std::count_if(outputs->begin(), outputs->end(), isLowered))
+                          / static_cast<double>(outputs->size()));
+        const Matrix<double> gram = cols * cols.transpose(); // [r, r]: ‖row‖² = z gram zᵀ
+        const RowVector<double> norms =
+            rows.cwiseProduct(gram * rows).colwise().sum().cwiseMax(0).cwiseSqrt();
+        list(head, *outputs, *scores, norms);
+        return Done{};
+    }
+
+    /// Mean attention of every predicted token to itself among the tokens of a set, over all sets.
+    double meanMass(const HeadWeights<double>& weights, int layer) const
+    {
+        const TokenSide& tokens = *m_context.tokens;
+        double sum = 0;
+        double count = 0;
+        for (const std::vector<int>& set : m_sets) {
+            const Matrix<double> queries = unembeddingRows(tokens, set) * weights.W_Q;
+            const Matrix<double> keys = embeddingRows(tokens, layer, set) * weights.W_K;
+            const Matrix<double> scores = queries * keys.transpose() * m_config.attentionScaleOf(layer);
+            for (Eigen::Index i = 0; i < scores.rows(); ++i) {
+                sum += 1 / (scores.row(i).array() - scores(i, i)).exp().sum();
+                count += 1;
+            }
+        }
+        return sum / count;
+    }
+
+    /// The tokens whose own entry is the lowest for the length of their row.
+    void list(HeadId head, const std::vector<EntryRank>& outputs, const std::vector<EntryRank>& scores,
+              const RowVector<double>& norms)
+    {
+        std::vector<std::size_t> order;
+        const auto share = [&](std::size_t i) {
+            return outputs[i].value / norms(static_cast<Eigen::Index>(i));
+        };
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            if (!std::isnan(share(i)))
+                order.push_back(i);
+        }
+        std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return share(a) < share(b); });
+        const std::size_t at =
+            (static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head) * m_listed;
+        for (std::size_t i = 0; i < std::min(m_listed, order.size()); ++i) {
+            m_share.row(head)[i] = share(order[i]);
+            m_ids[at + i] = m_sample.ids[order[i]];
+            m_lowRanks[at + i] = outputs[order[i]].below;
+            m_keyRanks[at + i] = scores[order[i]].above;
+        }
+    }
+
+    void addScores(ResultSet& results) const;
+    void addTable(ResultSet& results) const;
+
+    const AnalysisContext& m_context;
+    const ModelConfig& m_config;
+    DiagonalSample m_sample;
+    std::vector<std::vector<int>> m_sets;
+    std::size_t m_listed;
+    PerHead m_ovScore, m_keyRank, m_mass, m_share;
+    std::vector<std::int32_t> m_ids, m_lowRanks, m_keyRanks; // [n_layers, n_heads, listed], −1
+};
+
+void CopySuppression::addScores(ResultSet& results) const
+{
+    const Precision precision = m_context.options.precision;
+    const auto n = static_cast<double>(m_sample.ids.size());
+    ResultArray ov = m_ovScore.array(
+        precision, std::string(folder) + "ov_score", "Tokens that lower themselves",
+        "share of tokens t with #{j : M[t,j] < M[t,t]} < 10, M = E W_V W_O W_U, over at most 1024 "
+        "tokens drawn from the seed");
+    const double p = std::min(1.0, lowered / m_sample.among);
+    ov.range = {0.0, 1.0};
+    ov.nullMean = p;
+    ov.nullDeviation = std::sqrt(p * (1 - p) / n);
+    ResultArray mass =
+        m_mass.array(precision, std::string(folder) + "qk_mass", "Attention of a predicted token to itself",
+                     "mean over t of softmax_j(W_U[:,t]ᵀ W_Q W_Kᵀ E[j]ᵀ · scale) at j = t, j and t from 16 "
+                     "seeded sets of at "
+                     "most 64 tokens; key vectors from E W_K, without biases, rotation and soft cap");
+    mass.range = {0.0, 1.0};
+    mass.nullMean = 1 / static_cast<double>(m_sets[0].size());
+    ResultArray rank = m_keyRank.array(precision, std::string(folder) + "qk_mean_rank",
+                                       "Mean rank of a predicted token as its own key",
+                                       "mean over t of #{j : M[t,j] > M[t,t]}, M = W_Uᵀ W_Q W_Kᵀ Eᵀ, keys "
+                                       "from E W_K, over the same tokens as "
+                                       "ov_score");
+    rank.range = {0.0, m_sample.among - 1};
+    rank.nullMean = (m_sample.among - 1) / 2;
+    rank.nullDeviation = m_sample.among / std::sqrt(12 * n);
+    for (ResultArray* array : {&ov, &mass, &rank})
+        results.arrays.push_back(std::move(*array));
+}
+
+void CopySuppression::addTable(ResultSet& results) const
+{
+    const auto ints = [&](const char* name, const std::vector<std::int32_t>& values, const char* title,
+                          const char* formula) {
+        ResultArray array;
+        array.path = std::string(folder) + name;
+        array.shape = {static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads),
+                       m_listed};
+        array.axes = {"layer", "head", "rank"};
+        array.values = values;
+        array.title = title;
+        array.definition = formula;
+        results.arrays.push_back(std::move(array));
+    };
+    ints("tokens", m_ids, "Token",
+         "tokens of the sample by rising share, ties to the lower id; -1 where there is none");
+    results.arrays.back().unit = "token";
+    ResultArray share = m_share.array(m_context.options.precision, std::string(folder) + "share",
+                                      "Its own logit by the length of its row",
+                                      "M[t,t] / ‖M[t,:]‖, M = E W_V W_O W_U", "rank");
+    share.range = {-1.0, 1.0};
+    results.arrays.push_back(std::move(share));
+    ints("low_ranks", m_lowRanks, "Outputs lowered more",
+         "#{j : M[t,j] < M[t,t]}, M = E W_V W_O W_U; -1 where there is none");
+    ints("key_ranks", m_keyRanks, "Keys it attends to more",
+         "#{j : M[t,j] > M[t,t]}, M = W_Uᵀ W_Q W_Kᵀ Eᵀ, keys from E W_K; -1 where there is none");
+}
+
+Result<ResultSet> runCopySuppression(const AnalysisContext& context, const Task& task)
+{
+    return CopySuppression(context).run(task);
+}
+
+AnalysisCost copySuppressionCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double V = config.dVocab;
+    const double d = config.dModel;
+    const double r = config.dHead;
+    const double n = std::min(V, static_cast<double>(DiagonalSample::largest));
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double sets = static_cast<double>(setCount * setSize);
+    return {heads * (4 * V * d * r + 4 * n * r * (V + d) + 2 * V * r * r + 4 * sets * d * r),
+            20 * r * V + 16 * n * d + heads * static_cast<double>(listed) * 20};
+}
+
+} // namespace
+
+Analysis copySuppressionAnalysis()
+{
+    using Kind = Picture::Kind;
+    return {
+        .id = "copy_suppression",
+        .number = "B4",
+        .title = "Copy suppression",
+        .formula = "share of tokens among their own 10 lowest of E W_V W_O W_U; rank and softmax mass of the "
+                   "diagonal of W_Uᵀ W_Q W_Kᵀ Eᵀ",
+        .citation = "McDougall et al. 2023, arXiv 2310.04625",
+        .needsTokens = true,
+        .isDefault = false,
+        .whyNot = whyNoDiagonal,
+        .cost = copySuppressionCost,
+        .run = runCopySuppression,
+        .needs = {},
+        .pictures = {
+            {.kind = Kind::HeadGrid,
+             .title = "Lowers what it reads; attends to what is predicted",
+             .arrays = {"analyses/copy_suppression/ov_score", "analyses/copy_suppression/qk_mass"},
+             .signedColors = false,
+             .note = "A copy suppressor has both: it attends to the token that is predicted, and lowers it."},
+            {.kind = Kind::HeadGrid,
+             .title = "Mean rank of a predicted token as its own key",
+             .arrays = {"analyses/copy_suppression/qk_mean_rank"},
+             .signedColors = false,
+             .note = "0: every predicted token attends to itself most; by chance (V − 1)/2."},
+            {.kind = Kind::HeadPlane,
+             .title = "Both sides",
+             .arrays = {"analyses/copy_suppression/qk_mass", "analyses/copy_suppression/ov_score"},
+             .note = "A point per head; copy suppressors are at the upper right."},
+            {.kind = Kind::Table,
+             .title = "Tokens the selected head lowers most for their row",
+             .arrays = {"analyses/copy_suppression/tokens", "analyses/copy_suppression/share",
+                        "analyses/copy_suppression/low_ranks", "analyses/copy_suppression/key_ranks"},
+             .note = "Of the sample of at most 1024 tokens."},
+        }};
+}
+
+} // namespace headwise

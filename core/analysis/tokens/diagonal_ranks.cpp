@@ -1,0 +1,248 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/tokens/diagonal_sample.h"
+#include "core/analysis/tokens/entry_ranks.h"
+#include "core/analysis/tokens/token_factors.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+namespace headwise {
+
+namespace {
+
+constexpr std::array<int, 3> tops{1, 5, 10};
+constexpr const char* folder = "analyses/diagonal_ranks/";
+
+/// What the diagonal is ranked in.
+struct Reading {
+    const char* name;
+    const char* title;
+    const char* circuit; // in definitions
+    const char* counted; // the rank of token t
+};
+
+constexpr std::array<Reading, 3> readings{{
+    {"ov", "of full OV", "E W_V W_O W_U", "#{j : M[t,j] > M[t,t]}"},
+    {"negative_ov", "of −full OV", "E W_V W_O W_U", "#{j : M[t,j] < M[t,t]}"},
+    {"qk", "of full QK", "E W_Q W_Kᵀ Eᵀ", "#{j : M[t,j] > M[t,t]}"},
+}};
+
+/// Ranks 0 · 1–2 · 3–6 · 7–14 · …: bin b begins at 2ᵇ − 1.
+std::size_t binOf(int rank)
+{
+    return static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(rank) + 1) - 1);
+}
+
+/// Of the ranks of one reading, per head.
+struct RankStatistics {
+    std::array<PerHead, tops.size()> top;
+    PerHead median, histogram;
+
+    RankStatistics(const ModelConfig& config, std::size_t bins)
+        : top{PerHead(config), PerHead(config), PerHead(config)}
+        , median(config)
+        , histogram(config, static_cast<int>(bins))
+    {
+    }
+
+    void set(HeadId head, std::vector<int> ranks)
+    {
+        const auto count = static_cast<double>(ranks.size());
+        for (std::size_t i = 0; i < tops.size(); ++i) {
+            const auto hits =
+                std::count_if(ranks.begin(), ranks.end(), [&](int rank) { return rank < tops[i]; });
+            top[i].set(head, static_cast<double>(hits) / count);
+        }
+        std::sort(ranks.begin(), ranks.end());
+        const std::size_t half = ranks.size() / 2;
+        median.set(head, ranks.size() % 2 == 1 ? ranks[half] : (ranks[half - 1] + ranks[half]) / 2.0);
+        const std::span<double> bins = histogram.row(head);
+        std::fill(bins.begin(), bins.end(), 0.0);
+        for (const int rank : ranks)
+            bins[binOf(rank)] += 1;
+    }
+};
+
+std::vector<int> counts(const std::vector<EntryRank>& ranks, int EntryRank::*which)
+{
+    std::vector<int> out;
+    for (const EntryRank& rank : ranks)
+        out.push_back(rank.*which);
+    return out;
+}
+
+using Statistics = std::vector<RankStatistics>;
+
+Result<Done> rankHead(const AnalysisContext& context, const DiagonalSample& sample, HeadId head,
+                      Statistics& statistics, const Task& task)
+{
+    const TokenSide& tokens = *context.tokens;
+    const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
+    const Matrix<double> x = embeddingRows(tokens, head.layer, sample.ids);
+    for (const bool isQk : {false, true}) {
+        const Matrix<double> rows = (x * (isQk ? weights.W_Q : weights.W_V)).transpose();
+        const Matrix<double> cols = isQk ? throughEmbedding(tokens, head.layer, weights.W_K)
+                                         : throughUnembedding(weights.W_O, tokens);
+        const auto ranks = entryRanks({rows, cols, sample.ids, sample.unused}, task);
+        if (!ranks)
+            return ranks.error();
+        if (rows.isZero(0) || cols.isZero(0))
+            continue; // scores of a zero circuit are NaN
+        statistics[isQk ? 2 : 0].set(head, counts(*ranks, &EntryRank::above));
+        if (!isQk)
+            statistics[1].set(head, counts(*ranks, &EntryRank::below));
+    }
+    return Done{};
+}
+
+void addStatistics(ResultSet& results, const RankStatistics& statistics, const Reading& reading,
+                   const DiagonalSample& sample, Precision precision)
+{
+    const auto n = static_cast<double>(sample.ids.size());
+    const std::string rank = std::string("rank of token t = ") + reading.counted + ", M = " + reading.circuit
+        + ", over the tokens of sample";
+    const std::string start = std::string(folder) + reading.name;
+    for (std::size_t i = 0; i < tops.size(); ++i) {
+        const std::string k = std::to_string(tops[i]);
+        ResultArray array = statistics.top[i].array(precision, start + "_top" + k,
+                                                    "Tokens in their own top " + k + " " + reading.title,
+                                                    "share of tokens with rank < " + k + "; " + rank);
+        const double p = std::min(1.0, tops[i] / sample.among);
+        array.range = {0.0, 1.0};
+        array.nullMean = p;
+        array.nullDeviation = std::sqrt(p * (1 - p) / n);
+        results.arrays.push_back(std::move(array));
+    }
+    ResultArray median = statistics.median.array(
+        precision, start + "_median_rank", std::string("Median rank of the token itself ") + reading.title,
+        "median; " + rank);
+    median.range = {0.0, sample.among - 1};
+    median.nullMean = (sample.among - 1) / 2;
+    median.nullDeviation = sample.among / (2 * std::sqrt(n + 2)); // of the median of n even numbers
+    results.arrays.push_back(std::move(median));
+    ResultArray histogram = statistics.histogram.array(
+        precision, start + "_histogram", std::string("Ranks of the token itself ") + reading.title,
+        "how many tokens have a rank in each bin, 0 · 1–2 · 3–6 · 7–14 · …, bin b from 2^b − 1 on; " + rank,
+        "rank bin");
+    histogram.unit = "tokens";
+    results.arrays.push_back(std::move(histogram));
+}
+
+/// What the bins are, what even ranks would put into them, and the sample.
+void addSample(ResultSet& results, const DiagonalSample& sample, std::size_t bins, Precision precision)
+{
+    std::vector<double> starts, expected;
+    for (std::size_t bin = 0; bin < bins; ++bin) {
+        const double first = std::exp2(static_cast<double>(bin)) - 1;
+        const double end = std::min(2 * first + 1, sample.among);
+        starts.push_back(first);
+        expected.push_back(static_cast<double>(sample.ids.size()) * (end - first) / sample.among);
+    }
+    ResultArray first = realArray(precision, std::string(folder) + "bin_start", {bins}, starts, {"rank bin"});
+    first.title = "First rank of each bin";
+    first.definition = "2^b − 1";
+    ResultArray null =
+        realArray(precision, std::string(folder) + "null_histogram", {bins}, expected, {"rank bin"});
+    null.title = "Ranks by chance";
+    null.definition = "how many tokens of the sample each bin has if every rank is equally likely";
+    null.unit = "tokens";
+    ResultArray ids;
+    ids.path = std::string(folder) + "sample";
+    ids.shape = {sample.ids.size()};
+    ids.values = std::vector<std::int32_t>(sample.ids.begin(), sample.ids.end());
+    ids.axes = {"place"};
+    ids.title = "Tokens looked at";
+    ids.unit = "token";
+    ids.definition =
+        "all tokens up to 1024, else 1024 drawn without replacement from the seed; ids without a "
+        "token are neither drawn nor ranked";
+    for (ResultArray* array : {&first, &null, &ids})
+        results.arrays.push_back(std::move(*array));
+}
+
+Result<ResultSet> runDiagonalRanks(const AnalysisContext& context, const Task& task)
+{
+    const DiagonalSample sample(context);
+    ResultSet results;
+    if (sample.ids.empty()) {
+        results.warnings.push_back("Diagonal ranks were left out because no id of this model has a token.");
+        return results;
+    }
+    const std::size_t bins = binOf(static_cast<int>(sample.among) - 1) + 1;
+    Statistics statistics(readings.size(), RankStatistics(context.circuits.config(), bins));
+    const auto done = forEachHead(context, task, "diagonal ranks", [&](HeadId head) {
+        return rankHead(context, sample, head, statistics, withoutProgress(task));
+    });
+    if (!done)
+        return done.error();
+    results.warnings = *done;
+    const Precision precision = context.options.precision;
+    for (std::size_t i = 0; i < readings.size(); ++i)
+        addStatistics(results, statistics[i], readings[i], sample, precision);
+    addSample(results, sample, bins, precision);
+    return results;
+}
+
+AnalysisCost diagonalRanksCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double V = config.dVocab;
+    const double r = config.dHead;
+    const double n = std::min(V, static_cast<double>(DiagonalSample::largest));
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    return {heads * 2 * (2 * V * config.dModel * r + 2 * n * r * (V + config.dModel)),
+            12 * r * V + 8 * n * (config.dModel + 1.0) + heads * 3 * 24 * 8};
+}
+
+} // namespace
+
+Analysis diagonalRanksAnalysis()
+{
+    using Kind = Picture::Kind;
+    return {.id = "diagonal_ranks",
+            .number = "B3",
+            .title = "Ranks of the token itself",
+            .formula = "rank of t = #{j : M[t,j] > M[t,t]}, M = E W_V W_O W_U, its negative, E W_Q W_Kᵀ Eᵀ",
+            .citation = "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
+            .needsTokens = true,
+            .isDefault = false,
+            .whyNot = whyNoDiagonal,
+            .cost = diagonalRanksCost,
+            .run = runDiagonalRanks,
+            .needs = {},
+            .pictures = {
+                {.kind = Kind::HeadGrid,
+                 .title = "Tokens among their own ten most raised, most lowered, most attended",
+                 .arrays = {"analyses/diagonal_ranks/ov_top10", "analyses/diagonal_ranks/negative_ov_top10",
+                            "analyses/diagonal_ranks/qk_top10"},
+                 .signedColors = false,
+                 .note = "Of a sample of at most 1024 tokens; by chance 10/V."},
+                {.kind = Kind::HeadGrid,
+                 .title = "Tokens that are their own most raised, most lowered, most attended",
+                 .arrays = {"analyses/diagonal_ranks/ov_top1", "analyses/diagonal_ranks/negative_ov_top1",
+                            "analyses/diagonal_ranks/qk_top1"},
+                 .signedColors = false,
+                 .note = "By chance 1/V."},
+                {.kind = Kind::HeadGrid,
+                 .title = "Median rank of the token itself",
+                 .arrays = {"analyses/diagonal_ranks/ov_median_rank",
+                            "analyses/diagonal_ranks/negative_ov_median_rank",
+                            "analyses/diagonal_ranks/qk_median_rank"},
+                 .signedColors = false,
+                 .note = "0: at least half of the tokens come first; by chance (V − 1)/2."},
+                {.kind = Kind::Bars,
+                 .title = "Ranks of the token itself, selected head",
+                 .arrays = {"analyses/diagonal_ranks/ov_histogram",
+                            "analyses/diagonal_ranks/negative_ov_histogram",
+                            "analyses/diagonal_ranks/qk_histogram", "analyses/diagonal_ranks/null_histogram"},
+                 .note = "Bin b holds the ranks from 2^b − 1 on; the null is a random order."},
+                {.kind = Kind::HeadPlane,
+                 .title = "Attends to the same token, copies it",
+                 .arrays = {"analyses/diagonal_ranks/qk_top10", "analyses/diagonal_ranks/ov_top10"},
+                 .note = "A point per head."},
+            }};
+}
+
+} // namespace headwise

@@ -1,0 +1,242 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/tokens/entry_ranks.h"
+#include "core/analysis/tokens/relation_lists.h"
+#include "core/analysis/tokens/token_factors.h"
+
+#include "core/io/tokenizer.h"
+#include "core/model/layer_parts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise {
+
+namespace {
+
+constexpr int top = 5;
+constexpr const char* folder = "analyses/name_copying/";
+
+struct NameTokens {
+    std::vector<std::string> names;
+    std::vector<int> ids;
+};
+
+/// The names that are single tokens, with a leading space or else without.
+NameTokens nameTokens(const AnalysisContext& context)
+{
+    const TokenSide& tokens = *context.tokens;
+    const auto limit = std::min<Eigen::Index>(context.circuits.config().dVocab, tokens.W_U.cols());
+    NameTokens found;
+    for (const std::string& name : firstNames()) {
+        const WordTokens forms = wordTokens(*context.options.inputs.tokenizer, name);
+        const std::optional<int> id = forms.spaced ? forms.spaced : forms.bare;
+        if (!id || *id >= limit || std::find(found.ids.begin(), found.ids.end(), *id) != found.ids.end())
+            continue;
+        found.names.push_back(name);
+        found.ids.push_back(*id);
+    }
+    return found;
+}
+
+/// MLP0(LN2(W_E)) of these tokens, [ids, d]: rows of the embedding "mlp0".
+Matrix<double> afterFirstMlp(const ProcessedWeights& weights, const std::vector<int>& ids)
+{
+    const ModelConfig& config = weights.config();
+    Matrix<double> x(static_cast<Eigen::Index>(ids.size()), config.dModel);
+    for (Eigen::Index i = 0; i < x.rows(); ++i)
+        x.row(i) = weights.W_E<double>(ids[static_cast<std::size_t>(i)], 1);
+    const LayerTail<double> tail(weights, 0);
+    const Matrix<double> written = mlpOutput(tail.mlp, config, normalized(tail.ln2, x));
+    return config.hasSumNorms ? written : normalized(tail.ln2Post, written);
+}
+
+/// LN_f(± z W_O) W_U but for a positive factor per row, as a product of inner size r, or r + 1 where the norm has a bias.
+struct Readout {
+    Matrix<double> raised, lowered; // [inner, names]
+    Matrix<double> cols;            // [inner, V out]
+};
+
+/// \param z [names, r]
+Readout readout(const AnalysisContext& context, const Matrix<double>& z, const Matrix<double>& W_O)
+{
+    const Norm<double> norm = context.circuits.weights().lnFinal<double>();
+    Matrix<double> centred = W_O;
+    if (norm.kind == NormKind::LayerNorm)
+        centred.colwise() -= W_O.rowwise().mean();
+    const Matrix<double> out = z * centred; // [names, d]
+    if (norm.w.size() > 0)
+        centred *= norm.w.asDiagonal();
+    const Matrix<double> cols = throughUnembedding(centred, *context.tokens);
+    if (norm.b.size() == 0 || norm.kind == NormKind::None)
+        return {z.transpose(), -z.transpose(), cols};
+    Readout full;
+    full.cols.resize(cols.rows() + 1, cols.cols());
+    full.cols << cols, throughUnembedding(norm.b, *context.tokens);
+    const RowVector<double> sigma =
+        (out.rowwise().squaredNorm().array() / static_cast<double>(out.cols()) + norm.eps).sqrt().transpose();
+    full.raised.resize(full.cols.rows(), z.rows());
+    full.raised << z.transpose(), sigma;
+    full.lowered.resize(full.cols.rows(), z.rows());
+    full.lowered << -z.transpose(), sigma;
+    return full;
+}
+
+struct NameScores {
+    PerHead score, negative, ranks, negativeRanks;
+
+    NameScores(const ModelConfig& config, int names)
+        : score(config)
+        , negative(config)
+        , ranks(config, names)
+        , negativeRanks(config, names)
+    {
+    }
+};
+
+void put(PerHead& score, PerHead& all, HeadId head, const std::vector<EntryRank>& ranks)
+{
+    double hits = 0;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        const int rank = ranks[i].above + ranks[i].equal; // ties against the name
+        all.row(head)[i] = rank;
+        hits += rank < top ? 1 : 0;
+    }
+    score.set(head, hits / static_cast<double>(ranks.size()));
+}
+
+void addArrays(ResultSet& results, const NameScores& scores, const NameTokens& names, double outputs,
+               Precision precision)
+{
+    const auto addScore = [&](const PerHead& numbers, const char* name, const char* title, const char* sign) {
+        ResultArray array =
+            numbers.array(precision, std::string(folder) + name, title,
+                          std::string("share of names among the 5 largest entries of LN_f(") + sign
+                              + "MLP0(LN2(W_E[name])) W_V W_O) W_U, ties against them");
+        const double p = std::min(1.0, top / outputs);
+        array.range = {0.0, 1.0};
+        array.nullMean = p;
+        array.nullDeviation = std::sqrt(p * (1 - p) / static_cast<double>(names.ids.size()));
+        results.arrays.push_back(std::move(array));
+    };
+    addScore(scores.score, "score", "Name copying", "");
+    addScore(scores.negative, "negative_score", "Negative name copying", "−");
+    const auto addRanks = [&](const PerHead& numbers, const char* name, const char* title, const char* sign) {
+        ResultArray array =
+            numbers.array(precision, std::string(folder) + name, title,
+                          std::string("how many outputs of LN_f(") + sign
+                              + "MLP0(LN2(W_E[name])) W_V W_O) W_U are at least as large as the name's",
+                          "name");
+        array.nullMean = (outputs - 1) / 2;
+        array.nullDeviation = outputs / std::sqrt(12.0);
+        array.attributes["labels"] = names.names;
+        results.arrays.push_back(std::move(array));
+    };
+    addRanks(scores.ranks, "ranks", "Rank of each name", "");
+    addRanks(scores.negativeRanks, "negative_ranks", "Rank of each name, sign flipped", "−");
+    ResultArray ids;
+    ids.path = std::string(folder) + "names";
+    ids.shape = {names.ids.size()};
+    ids.values = std::vector<std::int32_t>(names.ids.begin(), names.ids.end());
+    ids.axes = {"name"};
+    ids.title = "Names";
+    ids.unit = "token";
+    ids.definition = "the built-in first names that are single tokens, with a leading space or else without";
+    ids.attributes["labels"] = names.names;
+    results.arrays.push_back(std::move(ids));
+}
+
+Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& task)
+{
+    const NameTokens names = nameTokens(context);
+    ResultSet results;
+    if (names.ids.empty()) {
+        results.warnings.push_back(
+            "Name copying was left out because none of the built-in first names is a single token here.");
+        return results;
+    }
+    const Matrix<double> x = afterFirstMlp(context.circuits.weights(), names.ids);
+    const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, context.tokens->W_U.cols());
+    NameScores scores(context.circuits.config(), static_cast<int>(names.ids.size()));
+    const auto done = forEachHead(context, task, "name copying", [&](HeadId head) -> Result<Done> {
+        const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
+        const Readout read = readout(context, x * weights.W_V, weights.W_O);
+        const auto raised = entryRanks({read.raised, read.cols, names.ids, unused}, withoutProgress(task));
+        if (!raised)
+            return raised.error();
+        const auto lowered = entryRanks({read.lowered, read.cols, names.ids, unused}, withoutProgress(task));
+        if (!lowered)
+            return lowered.error();
+        if (weights.W_V.isZero(0) || weights.W_O.isZero(0))
+            return Done{}; // scores of a zero circuit are NaN
+        put(scores.score, scores.ranks, head, *raised);
+        put(scores.negative, scores.negativeRanks, head, *lowered);
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    results.warnings = *done;
+    const double outputs =
+        static_cast<double>(context.tokens->W_U.cols() - std::count(unused.begin(), unused.end(), true));
+    addArrays(results, scores, names, outputs, context.options.precision);
+    return results;
+}
+
+std::string whyNoNames(const ModelConfig& config, const AnalysisOptions&)
+{
+    if (config.attentionOnly)
+        return "Name copying reads names behind the first MLP, and this model has none.";
+    if (config.hasHeadTransform)
+        return "Name copying reads outputs through the final norm, and this model has another layer before "
+               "it.";
+    return {};
+}
+
+AnalysisCost nameCopyingCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double V = config.dVocabOut;
+    const double d = config.dModel;
+    const double r = config.dHead;
+    const double names = 60;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    return {heads * (2 * d * r * V + 4 * names * r * (V + d)) + 6 * names * d * config.dMlp,
+            20 * r * V + 8 * names * (d + config.dMlp) + 24.0 * d * config.dMlp + heads * names * 16};
+}
+
+} // namespace
+
+Analysis nameCopyingAnalysis()
+{
+    using Kind = Picture::Kind;
+    return {.id = "name_copying",
+            .number = "B5",
+            .title = "Name copying",
+            .formula =
+                "share of names among the 5 largest outputs of LN_f(MLP0(LN2(W_E[name])) W_V W_O) W_U; the "
+                "same with the sign flipped",
+            .citation = "Wang et al. 2022, arXiv 2211.00593",
+            .needsTokens = true,
+            .isDefault = false,
+            .whyNot = whyNoNames,
+            .cost = nameCopyingCost,
+            .run = runNameCopying,
+            .needs = {.tokenizer = true},
+            .pictures = {
+                {.kind = Kind::HeadGrid,
+                 .title = "Names copied, names suppressed",
+                 .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
+                 .signedColors = false,
+                 .note = "Always behind the first MLP, whatever the embedding; by chance 5/V."},
+                {.kind = Kind::HeadPlane,
+                 .title = "Copied against suppressed",
+                 .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
+                 .note = "A point per head."},
+                {.kind = Kind::Table,
+                 .title = "Rank of each name in the selected head",
+                 .arrays = {"analyses/name_copying/names", "analyses/name_copying/ranks",
+                            "analyses/name_copying/negative_ranks"},
+                 .note = "0: the name itself is the output that is raised (lowered) most."},
+            }};
+}
+
+} // namespace headwise

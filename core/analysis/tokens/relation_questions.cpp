@@ -1,0 +1,109 @@
+#include "core/analysis/tokens/relation_questions.h"
+
+#include "core/analysis/tokens/relation_lists.h"
+#include "core/analysis/tokens/token_factors.h"
+#include "core/io/tokenizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+constexpr int nullDraws = 2000;
+
+/// Source and target as they stand in a sentence, else both without a space.
+std::optional<std::pair<int, int>> tokenPair(const Tokenizer& tokenizer,
+                                             const std::pair<std::string, std::string>& words)
+{
+    const WordTokens source = wordTokens(tokenizer, words.first);
+    const WordTokens target = wordTokens(tokenizer, words.second);
+    std::optional<std::pair<int, int>> found;
+    if (source.spaced && target.spaced)
+        found.emplace(*source.spaced, *target.spaced);
+    else if (source.bare && target.bare)
+        found.emplace(*source.bare, *target.bare);
+    if (found && found->first == found->second && words.first != words.second)
+        return std::nullopt; // one token for two words: of a vocabulary without capitals, say
+    return found;
+}
+
+} // namespace
+
+const std::vector<Relation>& askedRelations(const AnalysisOptions& options)
+{
+    static const std::vector<Relation> builtIn = builtInRelations();
+    return options.inputs.relations.empty() ? builtIn : options.inputs.relations;
+}
+
+RelationQuestions relationQuestions(const AnalysisContext& context)
+{
+    const TokenSide& tokens = *context.tokens;
+    const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, tokens.W_U.cols());
+    RelationQuestions questions;
+    questions.outputs =
+        static_cast<double>(tokens.W_U.cols() - std::count(unused.begin(), unused.end(), true));
+    std::map<std::pair<int, int>, std::size_t> places;
+    for (const Relation& relation : askedRelations(context.options)) {
+        AskedRelation asked{relation.name, relation.pairs.size(), {}};
+        const auto same = [](const auto& words) { return words.first == words.second; };
+        if (std::all_of(relation.pairs.begin(), relation.pairs.end(), same))
+            asked.k = 1;
+        for (const auto& words : relation.pairs) {
+            const auto pair = tokenPair(*context.options.inputs.tokenizer, words);
+            if (!pair || pair->first >= tokens.E.rows() || pair->second >= tokens.W_U.cols())
+                continue;
+            const auto [place, isNew] = places.emplace(*pair, questions.sources.size());
+            if (isNew) {
+                questions.sources.push_back(pair->first);
+                questions.targets.push_back(pair->second);
+            }
+            if (std::find(asked.rows.begin(), asked.rows.end(), place->second) == asked.rows.end())
+                asked.rows.push_back(place->second);
+        }
+        asked.isValid = asked.rows.size() >= fewestRelationPairs;
+        questions.relations.push_back(std::move(asked));
+    }
+    return questions;
+}
+
+std::vector<std::size_t> bestCandidates(const RelationQuestions& questions)
+{
+    std::vector<std::size_t> valid, any;
+    for (std::size_t i = 0; i < questions.relations.size(); ++i) {
+        if (questions.relations[i].isValid)
+            valid.push_back(i);
+        if (!questions.relations[i].rows.empty())
+            any.push_back(i);
+    }
+    return valid.empty() ? any : valid;
+}
+
+RelationNull bestByChance(const RelationQuestions& questions, const std::vector<std::size_t>& chosen,
+                          std::uint64_t seed)
+{
+    std::mt19937_64 random(seed);
+    double sum = 0;
+    double squares = 0;
+    for (int draw = 0; draw < nullDraws; ++draw) {
+        double best = 0;
+        for (const std::size_t index : chosen) {
+            const AskedRelation& relation = questions.relations[index];
+            const double chance = questions.chance(relation);
+            int hits = 0;
+            for (std::size_t pair = 0; pair < relation.rows.size(); ++pair)
+                hits += static_cast<double>(random() >> 11) * 0x1p-53 < chance ? 1 : 0;
+            best = std::max(best, hits / static_cast<double>(relation.rows.size()));
+        }
+        sum += best;
+        squares += best * best;
+    }
+    const double mean = sum / nullDraws;
+    return {mean, std::sqrt(std::max(0.0, squares / nullDraws - mean * mean))};
+}
+
+} // namespace headwise

@@ -1,0 +1,124 @@
+#include "core/analysis/tokens/token_factors.h"
+
+#include "core/io/tokenizer.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+constexpr Eigen::Index tokensPerBlock = 2048;
+
+std::string lower(std::string_view text)
+{
+    std::string out(text);
+    for (char& c : out)
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return out;
+}
+
+bool isAscii(std::string_view text)
+{
+    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
+}
+
+/// The one token of `text`; `word` is the same without spaces around.
+std::optional<int> singleToken(const Tokenizer& tokenizer, const std::string& text, std::string_view word)
+{
+    const auto ids = tokenizer.encode(text, Tokenizer::SpecialTokens::None);
+    if (!ids) {
+        const auto found = tokenizer.find(text);
+        return found && tokenizer.bytes(*found) == text ? std::optional(*found) : std::nullopt;
+    }
+    if (ids->size() != 1 || tokenizer.isSpecial(ids->front()))
+        return std::nullopt;
+    // A token for whatever is unknown need not be marked as special.
+    if (isAscii(word) && lower(tokenizer.bytes(ids->front())).find(lower(word)) == std::string::npos)
+        return std::nullopt;
+    return ids->front();
+}
+
+} // namespace
+
+Matrix<double> embeddingRows(const TokenSide& tokens, int layer, const std::vector<int>& ids)
+{
+    const Matrix<double>& exact = tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64;
+    if (exact.size() > 0)
+        return exact(ids, Eigen::all);
+    return tokens.embeddingOf(layer)(ids, Eigen::all).cast<double>();
+}
+
+Matrix<double> unembeddingRows(const TokenSide& tokens, const std::vector<int>& ids)
+{
+    if (tokens.W_U64.size() > 0)
+        return tokens.W_U64(Eigen::all, ids).transpose();
+    return tokens.W_U(Eigen::all, ids).transpose().cast<double>();
+}
+
+Matrix<double> throughEmbedding(const TokenSide& tokens, int layer, const Matrix<double>& W)
+{
+    const Matrix<double>& exact = tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64;
+    const Matrix<float>& E = tokens.embeddingOf(layer);
+    Matrix<double> out(W.cols(), E.rows());
+    for (Eigen::Index first = 0; first < E.rows(); first += tokensPerBlock) {
+        const Eigen::Index count = std::min(tokensPerBlock, E.rows() - first);
+        if (exact.size() > 0)
+            out.middleCols(first, count).noalias() =
+                W.transpose() * exact.middleRows(first, count).transpose();
+        else
+            out.middleCols(first, count).noalias() =
+                W.transpose() * E.middleRows(first, count).cast<double>().transpose();
+    }
+    return out;
+}
+
+Matrix<double> throughUnembedding(const Matrix<double>& W, const TokenSide& tokens)
+{
+    Matrix<double> out(W.rows(), tokens.W_U.cols());
+    for (Eigen::Index first = 0; first < out.cols(); first += tokensPerBlock) {
+        const Eigen::Index count = std::min(tokensPerBlock, out.cols() - first);
+        if (tokens.W_U64.size() > 0)
+            out.middleCols(first, count).noalias() = W * tokens.W_U64.middleCols(first, count);
+        else
+            out.middleCols(first, count).noalias() = W * tokens.W_U.middleCols(first, count).cast<double>();
+    }
+    return out;
+}
+
+std::vector<bool> sizedMarks(const std::vector<bool>& unused, Eigen::Index count)
+{
+    std::vector<bool> sized = unused;
+    if (!sized.empty())
+        sized.resize(static_cast<std::size_t>(count), true);
+    return sized;
+}
+
+std::vector<int> sampledTokens(Eigen::Index count, const std::vector<bool>& unused, std::size_t limit,
+                               std::uint64_t seed)
+{
+    std::vector<int> ids;
+    const std::vector<bool> marks = sizedMarks(unused, count);
+    for (int id = 0; id < count; ++id) {
+        if (marks.empty() || !marks[static_cast<std::size_t>(id)])
+            ids.push_back(id);
+    }
+    if (ids.size() <= limit)
+        return ids;
+    std::mt19937_64 random(seed);
+    for (std::size_t i = 0; i < limit; ++i)
+        std::swap(ids[i], ids[i + random() % (ids.size() - i)]);
+    ids.resize(limit);
+    std::sort(ids.begin(), ids.end());
+    return ids;
+}
+
+WordTokens wordTokens(const Tokenizer& tokenizer, std::string_view word)
+{
+    const std::string bare(word);
+    return {singleToken(tokenizer, " " + bare, word), singleToken(tokenizer, bare, word)};
+}
+
+} // namespace headwise

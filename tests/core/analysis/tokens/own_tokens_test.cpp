@@ -1,0 +1,505 @@
+#include "core/analysis/tokens/relation_lists.h"
+#include "core/analysis/tokens/token_factors.h"
+#include "core/io/tokenizer.h"
+
+#include "tests/support/planted_tokens.h"
+#include "tests/support/toy_classes.h"
+
+#include <Eigen/LU>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+using namespace headwise;
+using test::numbers;
+
+namespace {
+
+AnalysisOptions exactOptions()
+{
+    AnalysisOptions options;
+    options.precision = Precision::F64;
+    return options;
+}
+
+std::size_t at(const Circuits& circuits, HeadId head)
+{
+    return static_cast<std::size_t>(head.layer) * circuits.config().nHeads + head.head;
+}
+
+std::vector<HeadId> headsOf(const Circuits& circuits)
+{
+    std::vector<HeadId> heads;
+    for (int layer = 0; layer < circuits.config().nLayers; ++layer) {
+        for (int head = 0; head < circuits.config().nHeads; ++head)
+            heads.push_back({layer, head});
+    }
+    return heads;
+}
+
+/// How many entries of row i are larger than entry (i, column), in `sign` times the matrix.
+int rankIn(const Matrix<double>& m, Eigen::Index row, Eigen::Index column, double sign = 1)
+{
+    int rank = 0;
+    for (Eigen::Index j = 0; j < m.cols(); ++j)
+        rank += sign * m(row, j) > sign * m(row, column) ? 1 : 0;
+    return rank;
+}
+
+std::vector<int> diagonalRanks(const Matrix<double>& m, double sign = 1)
+{
+    std::vector<int> ranks;
+    for (Eigen::Index i = 0; i < m.rows(); ++i)
+        ranks.push_back(rankIn(m, i, i, sign));
+    return ranks;
+}
+
+double share(const std::vector<int>& ranks, int top)
+{
+    return static_cast<double>(std::count_if(ranks.begin(), ranks.end(), [&](int r) { return r < top; }))
+        / static_cast<double>(ranks.size());
+}
+
+double median(std::vector<int> ranks)
+{
+    std::sort(ranks.begin(), ranks.end());
+    const std::size_t n = ranks.size();
+    return (ranks[(n - 1) / 2] + ranks[n / 2]) / 2.0;
+}
+
+void addClasses()
+{
+    QTest::addColumn<int>("index");
+    const auto classes = test::toyClasses();
+    for (std::size_t i = 0; i < classes.size(); ++i)
+        QTest::newRow(classes[i].first) << static_cast<int>(i);
+}
+
+Circuits classCircuits(int index)
+{
+    return test::toyCircuits(test::toyClasses()[static_cast<std::size_t>(index)].second);
+}
+
+/// E of all tokens in double, whatever the embedding. \param layer of the head that reads it
+Matrix<double> denseEmbedding(const Circuits& circuits, Embedding embedding, int layer)
+{
+    const auto tokens = test::tokensOf(circuits, embedding, Precision::F64);
+    return tokens->isLayer0Special(layer) ? tokens->layer0E64 : tokens->E64;
+}
+
+/// A tokenizer of first names, then of words that are none.
+std::shared_ptr<const Tokenizer> nameVocabulary(int count, int names)
+{
+    std::vector<std::string> shown, bytes;
+    for (int i = 0; i < count; ++i) {
+        const std::string word =
+            i < names ? firstNames()[static_cast<std::size_t>(i)] : "q" + std::to_string(i);
+        shown.push_back("␣" + word);
+        bytes.push_back(" " + word);
+    }
+    return std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary(shown, bytes));
+}
+
+/// The final norm of one row, from its definition.
+RowVector<double> finalNorm(const Norm<double>& norm, RowVector<double> x)
+{
+    if (norm.kind == NormKind::None)
+        return x;
+    const auto d = static_cast<double>(x.size());
+    if (norm.kind == NormKind::LayerNorm)
+        x.array() -= x.sum() / d;
+    x /= std::sqrt(x.squaredNorm() / d + norm.eps);
+    if (norm.w.size() > 0)
+        x = x.cwiseProduct(norm.w);
+    if (norm.b.size() > 0)
+        x += norm.b;
+    return x;
+}
+
+} // namespace
+
+/// What heads do with the very token they look at: ranks of the diagonal, copy suppression, names, salient tokens.
+class OwnTokensTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void samplesAreSeededWithoutRepeats()
+    {
+        const std::vector<bool> unused{false, true, false, false, true};
+        QCOMPARE(sampledTokens(5, unused, 10, 3), (std::vector<int>{0, 2, 3}));
+        QCOMPARE(sampledTokens(6, unused, 10, 3), (std::vector<int>{0, 2, 3})); // beyond the marks: no token
+        QCOMPARE(sampledTokens(2, {}, 10, 3), (std::vector<int>{0, 1}));
+        const std::vector<int> some = sampledTokens(5000, {}, 100, 3);
+        QCOMPARE(some.size(), std::size_t(100));
+        QVERIFY(std::is_sorted(some.begin(), some.end()));
+        QCOMPARE(std::set<int>(some.begin(), some.end()).size(), some.size());
+        QCOMPARE(sampledTokens(5000, {}, 100, 3), some);
+        QVERIFY(sampledTokens(5000, {}, 100, 4) != some);
+        const double mean = std::accumulate(some.begin(), some.end(), 0.0) / 100;
+        QVERIFY(std::abs(mean - 2500) < 4 * 5000 / std::sqrt(1200.0));
+    }
+
+    // E = W_U = 1, so that full OV is W_V W_O and full QK is W_Q W_Kᵀ: set by hand.
+    void ranksOfAHandMadeDiagonal()
+    {
+        test::PlantedModel model(test::plantedSizes(4, 4, 4));
+        const Matrix<double> one = Matrix<double>::Identity(4, 4);
+        model.set("embed.W_E", one);
+        model.set("unembed.W_U", one);
+        Matrix<double> ov(4, 4);
+        ov << 5, 1, 2, 3, // rank 0, from below 3
+            9, 0, 9, 9,   // 3, 0
+            1, 2, 1, 1,   // ties do not count: 1, 0
+            4, 3, 2, 3;   // 1, 1
+        model.set("W_V", {0, 0}, ov);
+        model.set("W_O", {0, 0}, one);
+        model.set("W_Q", {0, 0}, -ov);
+        model.set("W_K", {0, 0}, one);
+        model.set("W_O", {0, 1}, Matrix<double>::Zero(4, 4));
+        const auto results = test::analysed(model.circuits(), {"diagonal_ranks"}, exactOptions());
+        const std::string folder = "analyses/diagonal_ranks/";
+        QCOMPARE(numbers(results, folder + "ov_top1")[0], 0.25);
+        QCOMPARE(numbers(results, folder + "ov_top5")[0], 1.0);
+        QCOMPARE(numbers(results, folder + "ov_median_rank")[0], 1.0); // of 0, 1, 1, 3
+        QCOMPARE(numbers(results, folder + "negative_ov_top1")[0], 0.5);
+        QCOMPARE(numbers(results, folder + "negative_ov_median_rank")[0], 0.5); // of 0, 0, 1, 3
+        QCOMPARE(numbers(results, folder + "qk_top1")[0], 0.5);
+        QCOMPARE(numbers(results, folder + "bin_start"), (std::vector<double>{0, 1, 3}));
+        const auto histogram = numbers(results, folder + "ov_histogram");
+        QCOMPARE(std::vector<double>(histogram.begin(), histogram.begin() + 3),
+                 (std::vector<double>{1, 2, 1}));
+        QCOMPARE(numbers(results, folder + "null_histogram"), (std::vector<double>{1, 2, 1}));
+        QCOMPARE(*results.find(folder + "ov_top1")->nullMean, 0.25);
+        QCOMPARE(*results.find(folder + "ov_top10")->nullMean, 1.0);
+        QCOMPARE(*results.find(folder + "ov_median_rank")->nullMean, 1.5);
+        QVERIFY(std::isnan(numbers(results, folder + "ov_top1")[1])); // a zero circuit
+        QVERIFY(!std::isnan(numbers(results, folder + "qk_top1")[1]));
+    }
+
+    void ranksAgreeWithDenseCircuits_data() { addClasses(); }
+    void ranksAgreeWithDenseCircuits()
+    {
+        QFETCH(int, index);
+        const Circuits circuits = classCircuits(index);
+        const auto results = test::analysed(circuits, {"diagonal_ranks"}, exactOptions());
+        for (const HeadId head : headsOf(circuits)) {
+            const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::FullOv, head);
+            const Matrix<double> qk = test::denseCircuit(circuits, CircuitKind::FullQk, head);
+            const std::array<std::vector<int>, 3> expected{diagonalRanks(ov), diagonalRanks(ov, -1),
+                                                           diagonalRanks(qk)};
+            const std::array<const char*, 3> names{"ov", "negative_ov", "qk"};
+            for (std::size_t i = 0; i < 3; ++i) {
+                const std::string start = std::string("analyses/diagonal_ranks/") + names[i];
+                for (const int top : {1, 5, 10})
+                    QCOMPARE(numbers(results, start + "_top" + std::to_string(top))[at(circuits, head)],
+                             share(expected[i], top));
+                QCOMPARE(numbers(results, start + "_median_rank")[at(circuits, head)], median(expected[i]));
+                const auto histogram = numbers(results, start + "_histogram");
+                const std::size_t bins = histogram.size() / headsOf(circuits).size();
+                QCOMPARE(std::accumulate(
+                             histogram.begin() + static_cast<std::ptrdiff_t>(at(circuits, head) * bins),
+                             histogram.begin() + static_cast<std::ptrdiff_t>((at(circuits, head) + 1) * bins),
+                             0.0),
+                         static_cast<double>(ov.rows()));
+            }
+        }
+    }
+
+    void copySuppressionAgreesWithDenseCircuits_data() { addClasses(); }
+    void copySuppressionAgreesWithDenseCircuits()
+    {
+        QFETCH(int, index);
+        test::ToyOptions toy = test::toyClasses()[static_cast<std::size_t>(index)].second;
+        if (toy.dVocab != toy.dModel)
+            toy.dVocab = 31;
+        const Circuits circuits = test::toyCircuits(toy);
+        auto options = exactOptions();
+        options.embedding = Embedding::Effective;
+        const auto results = test::analysed(circuits, {"copy_suppression"}, options);
+        const Matrix<double> W_U = circuits.weights().W_U<double>(0, circuits.config().dVocabOut);
+        for (const HeadId head : headsOf(circuits)) {
+            const Matrix<double> E = denseEmbedding(circuits, Embedding::Effective, head.layer);
+            const auto w = circuits.weights().head<double>(head);
+            const Matrix<double> ov = E * w.W_V * w.W_O * W_U;
+            const Matrix<double> qk = W_U.transpose() * w.W_Q * w.W_K.transpose() * E.transpose();
+            const std::string folder = "analyses/copy_suppression/";
+            const std::size_t place = at(circuits, head);
+            QCOMPARE(numbers(results, folder + "ov_score")[place], share(diagonalRanks(ov, -1), 10));
+            const std::vector<int> keyRanks = diagonalRanks(qk);
+            const double meanRank =
+                std::accumulate(keyRanks.begin(), keyRanks.end(), 0.0) / static_cast<double>(keyRanks.size());
+            QVERIFY(std::abs(numbers(results, folder + "qk_mean_rank")[place] - meanRank) < 1e-12);
+            double mass = 0; // a set of 64 is the whole vocabulary here
+            for (Eigen::Index i = 0; i < qk.rows(); ++i) {
+                const RowVector<double> e =
+                    (qk.row(i) * circuits.config().attentionScaleOf(head.layer)).array().exp();
+                mass += e(i) / e.sum() / static_cast<double>(qk.rows());
+            }
+            QVERIFY(std::abs(numbers(results, folder + "qk_mass")[place] - mass) < 1e-12);
+            const std::size_t listed = std::min<std::size_t>(20, static_cast<std::size_t>(toy.dVocab));
+            std::vector<std::pair<double, int>> order;
+            for (int t = 0; t < toy.dVocab; ++t)
+                order.emplace_back(ov(t, t) / ov.row(t).norm(), t);
+            std::sort(order.begin(), order.end());
+            for (std::size_t i = 0; i < listed; ++i) {
+                const int token = order[i].second;
+                QCOMPARE(numbers(results, folder + "tokens")[place * listed + i], static_cast<double>(token));
+                QVERIFY(std::abs(numbers(results, folder + "share")[place * listed + i] - order[i].first)
+                        < 1e-10);
+                QCOMPARE(numbers(results, folder + "low_ranks")[place * listed + i],
+                         static_cast<double>(rankIn(ov, token, token, -1)));
+                QCOMPARE(numbers(results, folder + "key_ranks")[place * listed + i],
+                         static_cast<double>(rankIn(qk, token, token)));
+            }
+        }
+        QCOMPARE(*results.find("analyses/copy_suppression/qk_mass")->nullMean, 1.0 / toy.dVocab);
+        QCOMPARE(*results.find("analyses/copy_suppression/qk_mean_rank")->nullMean, (toy.dVocab - 1) / 2.0);
+    }
+
+    // W_OV = −1 and W_QK = 1 with E = W_Uᵀ of unit rows: every token attends to itself and lowers itself most.
+    void aPlantedSuppressor()
+    {
+        test::PlantedModel model(test::plantedSizes(24, 24, 40));
+        Matrix<double> E = test::evenNumbers(40, 24, 3);
+        E.rowwise().normalize();
+        const Matrix<double> one = Matrix<double>::Identity(24, 24);
+        model.set("embed.W_E", E);
+        model.set("unembed.W_U", E.transpose());
+        for (const char* name : {"W_Q", "W_V"})
+            model.set(name, {1, 1}, one);
+        model.set("W_K", {1, 1}, 100 * one);
+        model.set("W_O", {1, 1}, -one);
+        const Circuits circuits = model.circuits();
+        const auto results = test::analysed(circuits, {"copy_suppression", "diagonal_ranks"}, exactOptions());
+        QCOMPARE(numbers(results, "analyses/copy_suppression/ov_score")[3], 1.0);
+        QCOMPARE(numbers(results, "analyses/copy_suppression/qk_mean_rank")[3], 0.0);
+        QVERIFY(numbers(results, "analyses/copy_suppression/qk_mass")[3] > 0.9);
+        QCOMPARE(numbers(results, "analyses/diagonal_ranks/negative_ov_top1")[3], 1.0);
+        QCOMPARE(numbers(results, "analyses/diagonal_ranks/ov_top10")[3], 0.0);
+        QCOMPARE(numbers(results, "analyses/diagonal_ranks/qk_median_rank")[3], 0.0);
+        const double null = *results.find("analyses/copy_suppression/ov_score")->nullMean;
+        const double spread = *results.find("analyses/copy_suppression/ov_score")->nullDeviation;
+        QVERIFY(std::abs(numbers(results, "analyses/copy_suppression/ov_score")[0] - null) < 4 * spread);
+    }
+
+    // A vocabulary larger than the sample, ids without a token in it: still the ranks among all that have one.
+    void aSampleOfALargeVocabulary()
+    {
+        test::PlantedModel model(test::plantedSizes(7, 5, 2500));
+        const Circuits circuits = model.circuits();
+        auto options = exactOptions();
+        options.unusedTokens.assign(2500, false);
+        for (std::size_t i = 0; i < 2500; i += 3)
+            options.unusedTokens[i] = true;
+        const auto results = test::analysed(circuits, {"diagonal_ranks"}, options);
+        const auto sample = numbers(results, "analyses/diagonal_ranks/sample");
+        QCOMPARE(sample.size(), std::size_t(1024));
+        const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::FullOv, {1, 1});
+        std::vector<int> ranks;
+        for (const double id : sample) {
+            const auto t = static_cast<Eigen::Index>(id);
+            QVERIFY(t % 3 != 0);
+            int rank = 0;
+            for (Eigen::Index j = 0; j < 2500; ++j)
+                rank += j % 3 != 0 && ov(t, j) > ov(t, t) ? 1 : 0;
+            ranks.push_back(rank);
+        }
+        QCOMPARE(numbers(results, "analyses/diagonal_ranks/ov_median_rank")[3], median(ranks));
+        QCOMPARE(numbers(results, "analyses/diagonal_ranks/ov_top10")[3], share(ranks, 10));
+        QCOMPARE(*results.find("analyses/diagonal_ranks/ov_median_rank")->nullMean, (1666 - 1) / 2.0);
+    }
+
+    void theBasisOfAHeadAndTheThreadsDoNotMatter()
+    {
+        const std::vector<std::string> names{"diagonal_ranks", "copy_suppression", "salient_tokens"};
+        const auto found = [&](const Matrix<double>& turn, int threads) {
+            test::PlantedModel model(test::plantedSizes(13, 5, 97));
+            const Matrix<double> W = test::evenNumbers(13, 20, 8);
+            const Matrix<double> back = turn.inverse();
+            model.set("W_V", {0, 1}, W.leftCols(5) * turn);
+            model.set("W_O", {0, 1}, back * W.middleCols(5, 5).transpose());
+            model.set("W_Q", {0, 1}, W.middleCols(10, 5) * turn);
+            model.set("W_K", {0, 1}, W.rightCols(5) * back.transpose());
+            Task task;
+            task.threads = threads;
+            return test::analysed(model.circuits(), names, exactOptions(), task);
+        };
+        const Matrix<double> one = Matrix<double>::Identity(5, 5);
+        const auto expected = found(one, 1);
+        QCOMPARE(found(one, 3), expected);
+        const auto turned = found(test::evenNumbers(5, 5, 10) + 3 * one, 1);
+        for (const ResultArray& array : expected.arrays) {
+            const auto a = numbers(expected, array.path);
+            const auto b = numbers(turned, array.path);
+            for (std::size_t i = 0; i < a.size(); ++i)
+                QVERIFY2(std::abs(a[i] - b[i]) <= 1e-10 * std::max(1.0, std::abs(a[i])), array.path.c_str());
+        }
+    }
+
+    void nameCopyingAgreesWithTheFormula_data()
+    {
+        QTest::addColumn<int>("index");
+        QTest::addColumn<bool>("isRaw");
+        const auto classes = test::toyClasses();
+        for (std::size_t i = 0; i < classes.size(); ++i) {
+            if (classes[i].second.attnOnly)
+                continue;
+            QTest::newRow(classes[i].first) << static_cast<int>(i) << false;
+            QTest::newRow((std::string(classes[i].first) + ", raw").c_str()) << static_cast<int>(i) << true;
+        }
+    }
+    void nameCopyingAgreesWithTheFormula()
+    {
+        QFETCH(int, index);
+        QFETCH(bool, isRaw);
+        const test::ToyOptions toy = test::toyClasses()[static_cast<std::size_t>(index)].second;
+        const Circuits circuits = test::toyCircuits(toy, isRaw ? test::noProcessing() : ProcessingWish{});
+        const int names = toy.dVocab - 2;
+        auto options = exactOptions();
+        options.inputs.tokenizer = nameVocabulary(toy.dVocab, names);
+        const auto results = test::analysed(circuits, {"name_copying"}, options);
+        const Matrix<double> x = denseEmbedding(circuits, Embedding::Mlp0, 1);
+        const Matrix<double> W_U = circuits.weights().W_U<double>(0, circuits.config().dVocabOut);
+        const Norm<double> norm = circuits.weights().lnFinal<double>();
+        for (const HeadId head : headsOf(circuits)) {
+            const auto w = circuits.weights().head<double>(head);
+            for (const double sign : {1.0, -1.0}) {
+                double hits = 0;
+                for (int t = 0; t < names; ++t) {
+                    const Matrix<double> logits = finalNorm(norm, sign * x.row(t) * w.W_V * w.W_O) * W_U;
+                    const int rank = rankIn(logits, 0, t);
+                    const auto all = numbers(results,
+                                             std::string("analyses/name_copying/")
+                                                 + (sign > 0 ? "ranks" : "negative_ranks"));
+                    QCOMPARE(all[at(circuits, head) * static_cast<std::size_t>(names)
+                                 + static_cast<std::size_t>(t)],
+                             static_cast<double>(rank));
+                    hits += rank < 5 ? 1 : 0;
+                }
+                const auto score = numbers(
+                    results, std::string("analyses/name_copying/") + (sign > 0 ? "score" : "negative_score"));
+                QVERIFY(std::abs(score[at(circuits, head)] - hits / names) < 1e-12);
+            }
+        }
+        QCOMPARE(*results.find("analyses/name_copying/score")->nullMean, std::min(1.0, 5.0 / toy.dVocab));
+    }
+
+    void salientTokensAgreeWithDenseNorms_data() { addClasses(); }
+    void salientTokensAgreeWithDenseNorms()
+    {
+        QFETCH(int, index);
+        test::ToyOptions toy = test::toyClasses()[static_cast<std::size_t>(index)].second;
+        if (toy.dVocab != toy.dModel)
+            toy.dVocab = 41; // more than are listed
+        const Circuits circuits = test::toyCircuits(toy);
+        auto options = exactOptions();
+        options.unusedTokens.assign(static_cast<std::size_t>(toy.dVocab), false);
+        options.unusedTokens[3] = true;
+        const auto results = test::analysed(circuits, {"salient_tokens"}, options);
+        const Matrix<double> E = circuits.weights().W_E<double>(0, toy.dVocab);
+        const std::size_t listed = std::min<std::size_t>(30, static_cast<std::size_t>(toy.dVocab));
+        const auto ids = numbers(results, "analyses/salient_tokens/ids");
+        const auto norms = numbers(results, "analyses/salient_tokens/norms");
+        const auto outputs = numbers(results, "analyses/salient_tokens/output_ids");
+        const auto values = numbers(results, "analyses/salient_tokens/output_values");
+        for (const HeadId head : headsOf(circuits)) {
+            const Matrix<double> dense = test::denseCircuit(circuits, CircuitKind::FullOv, head);
+            const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::Ov, head);
+            std::vector<std::pair<double, int>> order;
+            for (int t = 0; t < toy.dVocab; ++t) {
+                if (t != 3)
+                    order.emplace_back((E.row(t) * ov).norm() / E.row(t).norm(), t);
+            }
+            std::sort(order.rbegin(), order.rend());
+            for (std::size_t i = 0; i < std::min(listed, order.size()); ++i) {
+                const std::size_t place = at(circuits, head) * listed + i;
+                QCOMPARE(ids[place], static_cast<double>(order[i].second));
+                QVERIFY(std::abs(norms[place] - order[i].first) < 1e-10 * order[0].first);
+                std::vector<std::pair<double, int>> raised;
+                for (int j = 0; j < toy.dVocab; ++j) {
+                    if (j != 3)
+                        raised.emplace_back(dense(order[i].second, j), -j);
+                }
+                std::sort(raised.rbegin(), raised.rend());
+                for (std::size_t j = 0; j < 5; ++j) {
+                    QCOMPARE(outputs[place * 5 + j], static_cast<double>(-raised[j].second));
+                    QVERIFY(std::abs(values[place * 5 + j] - raised[j].first) < 1e-10 * dense.norm());
+                }
+            }
+            if (order.size() < listed)
+                QCOMPARE(ids[(at(circuits, head) + 1) * listed - 1], -1.0);
+            const double null = ov.norm() / std::sqrt(static_cast<double>(toy.dModel));
+            QVERIFY(std::abs(numbers(results, "analyses/salient_tokens/null_norm")[at(circuits, head)] - null)
+                    < 1e-10 * null);
+        }
+    }
+
+    void headsThatWereNotAskedForAreAbsent()
+    {
+        const Circuits circuits = test::toyCircuits({});
+        auto options = exactOptions();
+        options.heads = {{1, 2}};
+        options.inputs.tokenizer = nameVocabulary(11, 7);
+        const std::vector<std::string> names{"diagonal_ranks", "copy_suppression", "name_copying",
+                                             "salient_tokens"};
+        const auto results = test::analysed(circuits, names, options);
+        for (const char* path :
+             {"analyses/diagonal_ranks/ov_top1", "analyses/copy_suppression/ov_score",
+              "analyses/copy_suppression/qk_mass", "analyses/name_copying/score",
+              "analyses/salient_tokens/null_norm", "analyses/salient_tokens/largest_by_null"}) {
+            const auto values = numbers(results, path);
+            for (std::size_t i = 0; i < values.size(); ++i)
+                QVERIFY2(std::isnan(values[i]) == (i != 5), path);
+        }
+        QCOMPARE(numbers(results, "analyses/salient_tokens/ids")[0], -1.0);
+        QCOMPARE(numbers(results, "analyses/copy_suppression/tokens")[0], -1.0);
+    }
+
+    void whatDoesNotApplyIsSaid()
+    {
+        ModelConfig config;
+        config.dVocab = 11;
+        config.dVocabOut = 13;
+        AnalysisOptions options;
+        options.inputs.tokenizer = nameVocabulary(11, 7);
+        for (const char* name : {"diagonal_ranks", "copy_suppression"}) {
+            QVERIFY(whyLeftOut(*findAnalysis(name), config, options).find("11 tokens and predicts 13")
+                    != std::string::npos);
+            AnalysisOptions unembed;
+            unembed.embedding = Embedding::Unembed;
+            QCOMPARE(whyLeftOut(*findAnalysis(name), config, unembed), std::string());
+        }
+        config.attentionOnly = true;
+        QVERIFY(whyLeftOut(*findAnalysis("name_copying"), config, options).find("MLP") != std::string::npos);
+        config.attentionOnly = false;
+        QCOMPARE(whyLeftOut(*findAnalysis("name_copying"), config, options), std::string());
+        QVERIFY(!whyLeftOut(*findAnalysis("name_copying"), config, {}).empty());
+    }
+
+    void namesThatAreNoTokensLeaveAWarning()
+    {
+        auto options = exactOptions();
+        options.inputs.tokenizer = nameVocabulary(11, 0);
+        const auto results = test::analysed(test::toyCircuits({}), {"name_copying"}, options);
+        QVERIFY(results.arrays.empty());
+        QVERIFY(results.warnings.at(0).find("single token") != std::string::npos);
+    }
+
+    void stopsWhenAsked()
+    {
+        std::stop_source stop;
+        stop.request_stop();
+        Task task;
+        task.stop = stop.get_token();
+        const Circuits circuits = test::toyCircuits({});
+        for (const char* name : {"diagonal_ranks", "copy_suppression", "salient_tokens"}) {
+            const std::vector<const Analysis*> chosen{findAnalysis(name)};
+            QVERIFY(test::failsWith(runAnalyses(circuits, chosen, {}, task), ErrorCode::Cancelled, ""));
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(OwnTokensTest)
+#include "own_tokens_test.moc"
