@@ -56,6 +56,8 @@ std::span<const Analysis> catalogue()
         positionKernelAnalysis(),
         positionalCircuitAnalysis(),
         sixTermsAnalysis(),
+        tokenPriorAnalysis(),
+        detokenizationAnalysis(),
         rotaryAnalysis(),
         // composition
         inductionAnalysis(),

@@ -1,9 +1,9 @@
 #include "core/analysis/position/rotary_tables.h"
 
 #include "core/analysis/per_head.h"
+#include "core/analysis/position/head_ends.h"
 #include "core/analysis/position/norm_divisors.h"
 #include "core/analysis/position/positions_shown.h"
-#include "core/analysis/token_table.h"
 #include "core/base/parallel.h"
 #include "core/model/attention_parts.h"
 
@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
 namespace headwise {
 
@@ -68,33 +67,15 @@ Result<Matrix<double>> scoresOfAll(const TokenRows& tokens, int layer, const Mat
     return scores;
 }
 
-/// [L, H, offsets, k]
 struct Tables {
-    std::vector<std::int32_t> ids, lowestIds;
-    PerHead values, lowestValues;
+    HeadEnds ends;
     PerHead mean, deviation; // [L, H, offsets] over all keys
 
     Tables(const ModelConfig& config, std::size_t count, int k)
-        : ids(static_cast<std::size_t>(config.nLayers) * config.nHeads * count * k, -1)
-        , lowestIds(ids)
-        , values(config, static_cast<int>(count) * k)
-        , lowestValues(values)
+        : ends(config, count, k)
         , mean(config, static_cast<int>(count))
         , deviation(mean)
     {
-    }
-
-    void set(const ModelConfig& config, HeadId head, std::size_t offset, const TokenEnds& found,
-             std::size_t k)
-    {
-        const std::size_t row = values.row(head).size();
-        const std::size_t at = (static_cast<std::size_t>(head.layer) * config.nHeads + head.head) * row;
-        for (std::size_t rank = 0; rank < found.top.size(); ++rank) {
-            ids[at + offset * k + rank] = found.top[rank].id;
-            values.row(head)[offset * k + rank] = found.top[rank].value;
-            lowestIds[at + offset * k + rank] = found.bottom[rank].id;
-            lowestValues.row(head)[offset * k + rank] = found.bottom[rank].value;
-        }
     }
 };
 
@@ -103,9 +84,8 @@ void setHead(Tables& tables, const AnalysisContext& context, HeadId head, const 
     const AnalysisOptions& options = context.options;
     for (Eigen::Index offset = 0; offset < scores.cols(); ++offset) {
         const RowVector<double> row = scores.col(offset).transpose();
-        tables.set(context.circuits.config(), head, static_cast<std::size_t>(offset),
-                   ends(row, options.tableSize, options.unusedTokens),
-                   static_cast<std::size_t>(options.tableSize));
+        tables.ends.set(head, static_cast<std::size_t>(offset),
+                        ends(row, options.tableSize, options.unusedTokens));
         const double mean = row.mean();
         tables.mean.row(head)[static_cast<std::size_t>(offset)] = mean;
         tables.deviation.row(head)[static_cast<std::size_t>(offset)] =
@@ -113,29 +93,13 @@ void setHead(Tables& tables, const AnalysisContext& context, HeadId head, const 
     }
 }
 
-void addArrays(const AnalysisContext& context, const std::vector<int>& shown, Tables tables,
+void addArrays(const AnalysisContext& context, const std::vector<int>& shown, const Tables& tables,
                ResultSet& results)
 {
     const std::string folder = "analyses/rotary/";
     const Precision precision = context.options.precision;
     const std::string formula = "e_q W_Q R_Δ W_Kᵀ e_jᵀ, q = the token asked for, by offset Δ";
-    const auto k = static_cast<Eigen::Index>(context.options.tableSize);
-    const auto count = static_cast<Eigen::Index>(shown.size());
-    const auto addPair = [&](std::vector<std::int32_t> ids, const PerHead& values, const std::string& name,
-                             const std::string& which) {
-        ResultArray array = gridArray(
-            values, precision, {folder + name + "key_scores", which + " scores", which + " " + formula},
-            {count, k}, {"offset", "rank"});
-        ResultArray idsArray = array;
-        idsArray.path = folder + name + "key_ids";
-        idsArray.title = which + " keys";
-        idsArray.values = std::move(ids);
-        idsArray.unit = "token";
-        results.arrays.push_back(std::move(idsArray));
-        results.arrays.push_back(std::move(array));
-    };
-    addPair(std::move(tables.ids), tables.values, "", "Highest");
-    addPair(std::move(tables.lowestIds), tables.lowestValues, "lowest_", "Lowest");
+    tables.ends.addTo(results, precision, {folder + "key_", "keys", formula}, "offset");
     results.arrays.push_back(tables.mean.array(precision, folder + "key_score_null_mean",
                                                "Mean over all keys", "mean over j of " + formula, "offset"));
     results.arrays.push_back(tables.deviation.array(precision, folder + "key_score_null_deviation",
@@ -182,7 +146,7 @@ Result<Done> addRotaryTables(const AnalysisContext& context, const TokenRows& to
                     scores->middleCols(static_cast<Eigen::Index>(i - first) * width, width));
         first = end;
     }
-    addArrays(context, shown, std::move(tables), results);
+    addArrays(context, shown, tables, results);
     return Done{};
 }
 

@@ -208,7 +208,7 @@ private slots:
             const HeadId head{layer, layer % config.nHeads};
             const auto h = circuits.weights().head<double>(head);
             const auto ids = ofHead(circuits, results, "key_ids", head);
-            const auto values = ofHead(circuits, results, "key_scores", head);
+            const auto values = ofHead(circuits, results, "key_values", head);
             const auto lowest = ofHead(circuits, results, "lowest_key_ids", head);
             const auto means = ofHead(circuits, results, "key_score_null_mean", head);
             for (std::size_t i = 0; i < offsets.size(); ++i) {
@@ -323,7 +323,7 @@ private slots:
             const ResultSet results = test::analysed(circuits, {"rotary"}, options);
             for (const HeadId head : {HeadId{0, 2}, HeadId{1, 3}}) {
                 const Matrix<double> dense = circuits.fullQk<double>(head, *tokens).dense();
-                const auto top = ofHead(circuits, results, "key_scores", head);
+                const auto top = ofHead(circuits, results, "key_values", head);
                 QVERIFY(std::abs(top[0] - dense.row(1).maxCoeff()) < 1e-9 * dense.cwiseAbs().maxCoeff());
             }
         }
@@ -355,7 +355,7 @@ private slots:
         QVERIFY(all == test::analysed(circuits, {"rotary"}, options, many));
         options.heads = {{1, 2}};
         const ResultSet some = test::analysed(circuits, {"rotary"}, options);
-        for (const char* name : {"energy", "token_score", "key_scores"}) {
+        for (const char* name : {"energy", "token_score", "key_values"}) {
             QVERIFY(std::isnan(ofHead(circuits, some, name, {1, 1})[0]));
             QVERIFY(ofHead(circuits, some, name, {1, 2}) == ofHead(circuits, all, name, {1, 2}));
         }

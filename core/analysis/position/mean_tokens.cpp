@@ -1,0 +1,76 @@
+#include "core/analysis/position/mean_tokens.h"
+
+#include "core/analysis/per_head.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+constexpr Eigen::Index tokensPerBlock = 1024;
+
+} // namespace
+
+MeanDivided::MeanDivided(const ProcessedWeights& weights, Eigen::VectorXd divisors)
+    : m_weights(weights)
+    , m_norm(weights.ln1<double>(0))
+    , m_divisors(std::move(divisors))
+{
+}
+
+Result<MeanDivided> MeanDivided::create(const ProcessedWeights& weights, const AnalysisOptions& options,
+                                        const Task& task)
+{
+    auto spread = divisorSpread(weights, options.unusedTokens, options.precision, withoutProgress(task));
+    if (!spread)
+        return spread.error();
+    DivisorSpread found = std::move(spread).value();
+    MeanDivided tokens(weights, std::move(found.tokenMean));
+    double sum = 0;
+    for (Eigen::Index first = 0; first < tokens.m_divisors.size(); first += tokensPerBlock) {
+        if (task.cancelled())
+            return stopped();
+        sum += tokens.rows(first, std::min(tokensPerBlock, tokens.m_divisors.size() - first)).squaredNorm();
+    }
+    tokens.m_meanSquare = sum / static_cast<double>(tokens.m_divisors.size());
+    return tokens;
+}
+
+RowVector<double> MeanDivided::row(int token) const
+{
+    return rows(token, 1);
+}
+
+Matrix<double> MeanDivided::rows(Eigen::Index first, Eigen::Index count) const
+{
+    const Eigen::VectorXd inverse = m_divisors.segment(first, count).cwiseInverse();
+    return inverse.asDiagonal() * seenRows(m_norm, m_weights.W_E<double>(first, count));
+}
+
+Result<Matrix<double>> MeanDivided::times(const Matrix<double>& right, const Task& task) const
+{
+    Matrix<double> out(m_divisors.size(), right.cols());
+    for (Eigen::Index first = 0; first < out.rows(); first += tokensPerBlock) {
+        if (task.cancelled())
+            return stopped();
+        const Eigen::Index count = std::min(tokensPerBlock, out.rows() - first);
+        out.middleRows(first, count).noalias() = rows(first, count) * right;
+    }
+    return out;
+}
+
+std::string whyNotOneScore(const ModelConfig& config)
+{
+    if (config.positional == Positional::Rotary)
+        return "Under rotary positions this depends on the offset; see the analysis 'rotary'.";
+    if (config.positional == Positional::Learned)
+        if (std::string reason = whyNotTokenPlusPosition(config); !reason.empty())
+            return reason;
+    if (config.qkNorm != NormKind::None || config.qkvLimit > 0)
+        return "Queries and keys of this model are normalised or cut off, so its scores have no such part.";
+    return {};
+}
+
+} // namespace headwise

@@ -1,0 +1,165 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/position/head_ends.h"
+#include "core/analysis/position/mean_tokens.h"
+#include "core/analysis/position/norm_divisors.h"
+#include "core/analysis/position/positions_shown.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace headwise {
+
+namespace {
+
+constexpr const char* priorFormula = "b_Q W_Kᵀ e_jᵀ/σ̄_j, e = W_E, σ̄_j = mean over positions of σ";
+constexpr Eigen::Index sampledTokens = 2048;
+
+/// Spearman's ρ of values with their place in the list; NaN where all are equal. Equal values share their mean rank.
+double rankCorrelation(const std::vector<double>& values)
+{
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::size_t(0));
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    Eigen::ArrayXd ranks(static_cast<Eigen::Index>(values.size()));
+    for (std::size_t first = 0; first < order.size();) {
+        std::size_t end = first + 1;
+        while (end < order.size() && values[order[end]] == values[order[first]])
+            ++end;
+        for (std::size_t i = first; i < end; ++i)
+            ranks(static_cast<Eigen::Index>(order[i])) = static_cast<double>(first + end - 1) / 2;
+        first = end;
+    }
+    const Eigen::ArrayXd places =
+        Eigen::ArrayXd::LinSpaced(ranks.size(), 0, static_cast<double>(ranks.size() - 1));
+    const Eigen::ArrayXd a = ranks - ranks.mean(), b = places - places.mean();
+    return (a * b).sum() / std::sqrt(a.square().sum() * b.square().sum());
+}
+
+struct Arrays {
+    HeadEnds ends;
+    PerHead sampled, correlation, deviation;
+
+    Arrays(const ModelConfig& config, int k, std::size_t sample)
+        : ends(config, 1, k)
+        , sampled(config, static_cast<int>(sample))
+        , correlation(config)
+        , deviation(config)
+    {
+    }
+};
+
+void addTo(ResultSet& results, const Arrays& arrays, const std::vector<int>& sample, std::size_t used,
+           Precision precision)
+{
+    const std::string folder = "analyses/token_prior/";
+    const std::string formula = priorFormula;
+    arrays.ends.addTo(results, precision, {folder, "tokens", formula}, "");
+    results.arrays.push_back(
+        idArray(folder + "sampled_tokens", "Token ids, evenly spaced", sample, "sample"));
+    results.arrays.push_back(
+        arrays.sampled.array(precision, folder + "sampled_values", "Token prior", formula, "sample"));
+    results.arrays.push_back(
+        arrays.correlation.array(precision, folder + "rank_correlation", "Correlation with the id",
+                                 "Spearman's ρ of token ids, which follow frequency in BPE, and " + formula));
+    results.arrays.back().range = {-1.0, 1.0};
+    results.arrays.back().nullMean = 0.0;
+    results.arrays.back().nullDeviation = 1 / std::sqrt(static_cast<double>(used) - 1);
+    results.arrays.push_back(
+        arrays.deviation.array(precision, folder + "null_deviation", "Size for a random direction",
+                               "‖b_Q W_Kᵀ‖ √(mean over j of ‖e_j/σ̄_j‖²) / √d: values around 0 where b_Q W_Kᵀ "
+                               "loses its direction"));
+    for (ResultArray& array : results.arrays)
+        array.attributes["assumption"] = std::string("raw tokens, as layer 0 reads them");
+}
+
+Result<ResultSet> runTokenPrior(const AnalysisContext& context, const Task& task)
+{
+    const ProcessedWeights& weights = context.circuits.weights();
+    const ModelConfig& config = weights.config();
+    const AnalysisOptions& options = context.options;
+    const auto tokens = MeanDivided::create(weights, options, task);
+    if (!tokens)
+        return tokens.error();
+    std::vector<int> used = sampledIds(config, options, config.dVocab); // all of them
+    std::vector<int> sample;
+    for (const int place : evenlySpaced(static_cast<Eigen::Index>(used.size()), sampledTokens))
+        sample.push_back(used[static_cast<std::size_t>(place)]);
+    Arrays arrays(config, options.tableSize, sample.size());
+    const double width = static_cast<double>(config.dModel);
+    const auto done = forEachHead(context, task, "token priors", [&](HeadId head) -> Result<Done> {
+        const FoldedHead h = foldedHead(weights, head);
+        const RowVector<double> prior = h.b_Q * h.W_K.transpose();
+        const auto product = tokens->times(prior.transpose(), task);
+        if (!product)
+            return product.error();
+        const RowVector<double> values = product->col(0).transpose();
+        arrays.ends.set(head, 0, ends(values, options.tableSize, options.unusedTokens));
+        setRows(arrays.sampled, head, values(sample));
+        const RowVector<double> ofUsed = values(used);
+        arrays.correlation.set(head, rankCorrelation({ofUsed.begin(), ofUsed.end()}));
+        arrays.deviation.set(head, prior.norm() * std::sqrt(tokens->meanSquare() / width));
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    ResultSet results;
+    results.warnings = *done;
+    addTo(results, arrays, sample, used.size(), options.precision);
+    return results;
+}
+
+std::string whyNotTokenPrior(const ModelConfig& config, const AnalysisOptions&)
+{
+    if (std::string reason = whyNotOneScore(config); !reason.empty())
+        return reason;
+    if (config.norm != NormKind::LayerNorm && config.attentionBiases == false)
+        return "Its queries have no bias, so no token is preferred whatever the query.";
+    return {};
+}
+
+AnalysisCost tokenPriorCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double V = config.dVocab, d = config.dModel;
+    const double all = static_cast<double>(config.nLayers) * config.nHeads;
+    return {2 * V * d * (static_cast<double>(addedPositions(config)) + heads) + heads * 20 * V,
+            all * 12 * (static_cast<double>(sampledTokens) + 4.0 * options.tableSize) + 40 * V};
+}
+
+std::vector<Picture> tokenPriorPictures()
+{
+    using enum Picture::Kind;
+    const auto in = [](std::initializer_list<const char*> names) { return pathsOf("token_prior", names); };
+    return {
+        {Table, "Attended to whatever the query", in({"ids", "values"}), false, false, true, {}},
+        {Table, "Avoided whatever the query", in({"lowest_ids", "lowest_values"}), false, false, true, {}},
+        {Points, "Against the token id", in({"sampled_tokens", "sampled_values"}), true, false, true,
+         "In BPE vocabularies the id stands for the rank by frequency."},
+        {HeadGrid, "Rank correlation with the token id", in({"rank_correlation"}), false, false, true, {}},
+        {HeadGrid, "Size for a random direction", in({"null_deviation"}), false, false, false, {}},
+    };
+}
+
+} // namespace
+
+Analysis tokenPriorAnalysis()
+{
+    return {"token_prior",
+            "C4",
+            "Token prior",
+            priorFormula,
+            "Kamoda et al. 2025, arXiv 2501.15754",
+            false,
+            false,
+            whyNotTokenPrior,
+            tokenPriorCost,
+            runTokenPrior,
+            {},
+            tokenPriorPictures()};
+}
+
+} // namespace headwise
