@@ -1,6 +1,9 @@
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "core/model/checkpoint_writer.h"
+#include "core/model/skipless.h"
+
+#include <spdlog/fmt/fmt.h>
 
 #include <iostream>
 
@@ -14,23 +17,95 @@ struct Options {
     std::string folder;
     std::string names = "transformer-lens";
     bool force = false;
+    bool skipless = false;
+    std::string merge; ///< "": no pair
 };
+
+/// Above this many operations of a forward pass the errors of a merge are not measured: some minutes.
+constexpr double maxMeasuredFlops = 3e12;
+constexpr int measuredTokens = 32;
+
+/// What is written, and what is said about it beside the steps.
+struct Output {
+    std::shared_ptr<const ProcessedWeights> weights;
+    std::vector<std::string> remarks;
+};
+
+Result<std::string> mergeRemark(const ProcessedWeights& merged, const ProcessedWeights& unmerged,
+                                const Task& task)
+{
+    const ModelConfig& config = unmerged.config();
+    const std::string name = "merge-" + std::string(mergeName(*merged.config().merged)) + ": applied";
+    const std::vector<int> tokens = seededTokens(config, measuredTokens, 0);
+    if (static_cast<double>(tokens.size()) * countFlops(config).perToken > maxMeasuredFlops)
+        return name + "; its errors are not measured for a model this large, `verify` does so";
+    const auto errors = outputErrors(merged, unmerged, tokens, task);
+    if (!errors)
+        return errors.error();
+    return fmt::format("{}; the logits of {} tokens of seed 0 differ from the unmerged model's by {:.1e} "
+                       "(float64), {:.1e} "
+                       "(float32) and {:.1e} (bfloat16) of the largest",
+                       name, tokens.size(), errors->f64, errors->f32, errors->bf16);
+}
+
+/// The model as the switches want it, or its skipless counterpart, with a pair merged if one was named.
+Result<Output> outputOf(const Options& options, const Task& task)
+{
+    const bool original = options.names == "original";
+    if (original && (options.skipless || !options.merge.empty()))
+        return Error{ErrorCode::InvalidArgument,
+                     "No family's own layout has a name for a skipless model; --skipless and --merge write "
+                     "TransformerLens' names."};
+    auto model = openModel(*options.model, task);
+    if (!model)
+        return model.error();
+    std::shared_ptr<const ModelWeights> source = *std::move(model);
+    Output output;
+    if (options.skipless && !source->config().skipless) {
+        source = std::make_shared<const ModelWeights>(skiplessCounterpart(*source));
+        output.remarks.emplace_back("skipless: applied; this is another function than the model's: its skip "
+                                    "connections and all its norms are dropped");
+    }
+    ProcessingWish wish = options.processing->wish();
+    wish.biasHomes = original ? BiasHomes::AsStored : BiasHomes::Anywhere;
+    auto plan = planProcessing(*source, wish);
+    if (!plan)
+        return plan.error();
+    printWarnings(plan->warnings);
+    auto weights = process(source, *std::move(plan), task);
+    if (!weights)
+        return weights.error();
+    output.weights = *weights;
+    if (options.merge.empty())
+        return output;
+    const auto merged = mergePair(*output.weights, *parseMerge(options.merge), task);
+    if (!merged)
+        return merged.error();
+    auto remark = mergeRemark(*merged, *output.weights, task);
+    if (!remark)
+        return remark.error();
+    output.remarks.push_back(*std::move(remark));
+    output.weights = std::make_shared<const ProcessedWeights>(*merged);
+    return output;
+}
 
 Result<int> processModel(const Options& options, const Task& task)
 {
+    const auto output = outputOf(options, task);
+    if (!output)
+        return output.error();
+    const std::shared_ptr<const ProcessedWeights>& weights = output->weights;
     const bool original = options.names == "original";
-    const auto weights = openProcessed(*options.model, *options.processing, task,
-                                       original ? BiasHomes::AsStored : BiasHomes::Anywhere);
-    if (!weights)
-        return weights.error();
     const auto write = original ? writeOriginalFolder : writeTransformerLensFolder;
-    const auto written = write(**weights, (*weights)->original().file().folder(), options.folder,
+    const auto written = write(*weights, weights->original().file().folder(), options.folder,
                                options.force ? ExistingFolder::Replace : ExistingFolder::Refuse, task);
     if (!written)
         return written.error();
-    for (const StepOutcome& step : (*weights)->plan().steps)
+    for (const StepOutcome& step : weights->plan().steps)
         std::cout << step.name << ": " << (step.applied ? "applied" : "skipped (" + step.reason + ")")
                   << '\n';
+    for (const std::string& remark : output->remarks)
+        std::cout << remark << ".\n";
     std::cout << "Wrote " << options.folder << ".\n";
     return 0;
 }
@@ -48,7 +123,12 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
         "The folder appears complete or not at all. float32, or float64 if the model is.\n"
         "--names original: folded norms are written as identity, W_U apart from W_E; a norm whose bias "
         "has no\n"
-        "home in the family's layout stays unfolded, with one warning.");
+        "home in the family's layout stays unfolded, with one warning.\n"
+        "--skipless: the counterpart of the model without skip connections and norms, another function. "
+        "--merge then\n"
+        "removes Q, K or V together with the output projection P by multiplying them into their neighbours, "
+        "which keeps\n"
+        "the counterpart's function (Graef, table 1); `run` and `verify` know such folders.");
     auto options = std::make_shared<Options>();
     options->model = addModelArguments(*command);
     command->add_option("-o,--output", options->folder, "The folder to write; it must be new or empty")
@@ -61,6 +141,13 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
                      "Names and layout of the tensors: transformer-lens, or original for the model's own")
         ->check(CLI::IsMember({"transformer-lens", "original"}))
         ->type_name("NAMES");
+    command->add_flag("--skipless", options->skipless,
+                      "Drops the skip connections and the norms: another function");
+    command
+        ->add_option("--merge", options->merge,
+                     "Of a skipless model: merges Q, K or V and P into their neighbours")
+        ->check(CLI::IsMember({"qp", "kp", "vp"}).description(""))
+        ->type_name("qp|kp|vp");
     options->processing = addProcessingArguments(*command);
     addThreadsOption(*command, context);
     command->callback([options, &context] {

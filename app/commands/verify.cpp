@@ -1,7 +1,9 @@
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "app/commands/token_list.h"
+#include "core/model/checkpoint_writer.h"
 #include "core/model/forward.h"
+#include "core/model/skipless.h"
 
 #include <nlohmann/json.hpp>
 
@@ -9,7 +11,6 @@
 #include <cmath>
 #include <iomanip>
 #include <iostream>
-#include <random>
 
 namespace headwise::app {
 
@@ -19,24 +20,17 @@ struct Options {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::shared_ptr<PromptArguments> prompt;
+    std::string unmerged; ///< "": what the merged model's config says
     double tolerance = 1e-4;
     bool json = false;
 };
+
+constexpr int defaultTokenCount = 64; // fewer where the context is shorter
 
 struct VerifiedStep {
     StepOutcome outcome;
     double difference = 0; ///< nats; NaN if a logit is not a number
 };
-
-/// min(64, n_ctx) ids: std::mt19937 with seed 0, modulo d_vocab, the same on every machine.
-std::vector<int> defaultTokens(const ModelConfig& config)
-{
-    std::mt19937 engine(0);
-    std::vector<int> tokens;
-    for (int i = 0; i < std::min(64, config.nCtx); ++i)
-        tokens.push_back(static_cast<int>(engine() % static_cast<unsigned>(config.dVocab)));
-    return tokens;
-}
 
 Matrix<double> logSoftmax(Matrix<double> logits)
 {
@@ -48,6 +42,16 @@ Matrix<double> logSoftmax(Matrix<double> logits)
     return logits;
 }
 
+/// With the weights as `process` writes them.
+Result<Matrix<double>> logProbabilities(const ProcessedWeights& weights, const std::vector<int>& tokens,
+                                        const Task& task)
+{
+    auto run = forward<double>(weights.asStored(), tokens, task);
+    if (!run)
+        return run.error();
+    return logSoftmax(run->logits);
+}
+
 Result<Matrix<double>> logProbabilities(std::shared_ptr<const ModelWeights> model, const Processing& applied,
                                         const std::vector<int>& tokens, const Task& task)
 {
@@ -56,10 +60,7 @@ Result<Matrix<double>> logProbabilities(std::shared_ptr<const ModelWeights> mode
     const auto weights = process(std::move(model), std::move(plan), task);
     if (!weights)
         return weights.error();
-    auto run = forward<double>((*weights)->asStored(), tokens, task);
-    if (!run)
-        return run.error();
-    return logSoftmax(run->logits);
+    return logProbabilities(**weights, tokens, task);
 }
 
 /// Switches on the step of this name in `done`.
@@ -109,6 +110,118 @@ Result<std::vector<VerifiedStep>> verifySteps(const std::shared_ptr<const ModelW
     return steps;
 }
 
+/// Of a skipless model: each pair merged, on its own, against the model as it is.
+Result<Done> verifyMerges(const std::shared_ptr<const ModelWeights>& model, const std::vector<int>& tokens,
+                          const Task& task, std::vector<VerifiedStep>& steps)
+{
+    const Task quiet{task.stop, {}, task.threads};
+    const auto unmerged = process(model, {}, quiet);
+    if (!unmerged)
+        return unmerged.error();
+    const auto expected = logProbabilities(**unmerged, tokens, quiet);
+    if (!expected)
+        return expected.error();
+    for (const MergePair pair : {MergePair::QP, MergePair::KP, MergePair::VP}) {
+        VerifiedStep step{{"merge-" + std::string(mergeName(pair)), false, {}}, 0};
+        const auto merged = mergePair(**unmerged, pair, quiet);
+        if (!merged && merged.error().code != ErrorCode::InvalidArgument)
+            return merged.error();
+        if (merged) {
+            const auto found = logProbabilities(*merged, tokens, quiet);
+            if (!found)
+                return found.error();
+            step.outcome.applied = true;
+            step.difference = largestDifference(*found, *expected);
+        } else {
+            step.outcome.reason = merged.error().message;
+            while (step.outcome.reason.ends_with('.'))
+                step.outcome.reason.pop_back();
+        }
+        steps.push_back(std::move(step));
+    }
+    return Done{};
+}
+
+/// What a merged model is compared with: the skipless counterpart of the model it was made of.
+struct Unmerged {
+    std::shared_ptr<const ModelWeights> model; ///< null: not to be had
+    std::string reason;                        ///< why not
+};
+
+Result<Unmerged> unmergedOf(const ModelWeights& merged, const std::string& named, const Task& task)
+{
+    const MergeSource source = mergeSource(merged);
+    const std::string path = named.empty() ? source.path : named;
+    const std::string help = "; name the unmerged model with --unmerged";
+    if (path.empty())
+        return Unmerged{nullptr, "its config does not say what it was made of" + help};
+    const auto model = loadModel({path, std::nullopt, {}}, task);
+    if (!model && (!named.empty() || model.error().code == ErrorCode::Cancelled))
+        return model.error();
+    if (!model)
+        return Unmerged{nullptr, "'" + path + "', which it was made of, cannot be opened" + help};
+    if (named.empty() && (*model)->file().sha256() != source.sha256)
+        return Unmerged{nullptr, "'" + path + "', which it was made of, has changed since" + help};
+    auto counterpart = skiplessCounterpart(**model);
+    const ModelConfig &a = merged.config(), &b = counterpart.config();
+    if (b.merged || a.dVocab != b.dVocab || a.dVocabOut != b.dVocabOut || a.nCtx != b.nCtx)
+        return Error{ErrorCode::InvalidArgument,
+                     "'" + path + "' is not what '" + merged.file().path().string() + "' was merged from: "
+                         + (b.merged ? "it is merged itself." : "vocabulary or context differ.")};
+    return Unmerged{std::make_shared<const ModelWeights>(std::move(counterpart)), {}};
+}
+
+/// Of a merged model: it, as it is in its file, against the unmerged one.
+Result<VerifiedStep> verifyMerged(const std::shared_ptr<const ModelWeights>& model, const std::string& named,
+                                  const std::vector<int>& tokens, const Task& task)
+{
+    const Task quiet{task.stop, {}, task.threads};
+    VerifiedStep step{{"merge-" + std::string(mergeName(*model->config().merged)), false, {}}, 0};
+    const auto unmerged = unmergedOf(*model, named, quiet);
+    if (!unmerged)
+        return unmerged.error();
+    step.outcome.applied = unmerged->model != nullptr;
+    step.outcome.reason = unmerged->reason;
+    if (!unmerged->model)
+        return step;
+    const auto expected = logProbabilities(unmerged->model, Processing::none(), tokens, quiet);
+    if (!expected)
+        return expected.error();
+    const auto found = logProbabilities(model, Processing::none(), tokens, quiet);
+    if (!found)
+        return found.error();
+    step.difference = largestDifference(*found, *expected);
+    return step;
+}
+
+Result<std::vector<VerifiedStep>> verifyAll(const Options& options,
+                                            const std::shared_ptr<const ModelWeights>& model,
+                                            const std::vector<int>& tokens, const Task& task)
+{
+    const ModelConfig& config = model->config();
+    std::vector<VerifiedStep> steps;
+    if (config.attentionWidth() == config.dModel) { // else there are no circuits to process
+        const auto plan = planProcessing(*model, options.processing->wish());
+        if (!plan)
+            return plan.error();
+        printWarnings(plan->warnings);
+        auto verified = verifySteps(model, *plan, tokens, task);
+        if (!verified)
+            return verified;
+        steps = *std::move(verified);
+    }
+    if (config.merged) {
+        auto merged = verifyMerged(model, options.unmerged, tokens, task);
+        if (!merged)
+            return merged.error();
+        steps.push_back(*std::move(merged));
+    } else if (config.skipless) {
+        if (const auto done = verifyMerges(model, tokens, task, steps); !done)
+            return done.error();
+    }
+    return steps;
+}
+
 void printText(const std::vector<VerifiedStep>& steps, const Options& options, const std::vector<int>& tokens,
                bool ok)
 {
@@ -144,14 +257,10 @@ Result<int> verifyModel(const Options& options, const Task& task)
     const auto tokens = promptIds(*options.prompt, *options.model, **model);
     if (!tokens)
         return tokens.error();
-    const auto plan = planProcessing(**model, options.processing->wish());
-    if (!plan)
-        return plan.error();
-    printWarnings(plan->warnings);
-
-    const std::vector<int> ids =
-        tokens->empty() && !options.prompt->prompt ? defaultTokens((*model)->config()) : *tokens;
-    const auto steps = verifySteps(*model, *plan, ids, task);
+    const std::vector<int> ids = tokens->empty() && !options.prompt->prompt
+        ? seededTokens((*model)->config(), defaultTokenCount, 0)
+        : *tokens;
+    const auto steps = verifyAll(options, *model, ids, task);
     if (!steps)
         return steps.error();
     // Written so that a NaN is not good.
@@ -176,7 +285,10 @@ void addVerifyCommand(CLI::App& root, CommandContext& context)
         "prints the largest |log-softmax(after) - log-softmax(original)| over positions and vocabulary. The "
         "steps add up.\n"
         "Without --tokens and --prompt: min(64, n_ctx) ids, std::mt19937 with seed 0, modulo d_vocab.\n"
-        "Exit code 1 if a difference is above the tolerance; a skipped step is no failure.");
+        "Exit code 1 if a difference is above the tolerance; a skipped step is no failure.\n"
+        "Of a skipless model each possible merge is compared with the model as it is; of a merged one, it "
+        "with the\n"
+        "skipless counterpart of the model that its config names or --unmerged does.");
     auto options = std::make_shared<Options>();
     options->model = addModelArguments(*command);
     options->prompt = addPromptArguments(*command);
@@ -192,6 +304,10 @@ void addVerifyCommand(CLI::App& root, CommandContext& context)
             },
             ""))
         ->type_name("NATS");
+    command
+        ->add_option("--unmerged", options->unmerged,
+                     "Of a merged model: the model it was made of, if its config does not name it")
+        ->type_name("MODEL");
     command->add_flag("--json", options->json, "Prints steps, tolerance, tokens and ok as JSON");
     options->processing = addProcessingArguments(*command);
     addThreadsOption(*command, context);

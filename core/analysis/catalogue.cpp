@@ -67,6 +67,7 @@ std::span<const Analysis> catalogue()
         // prompt
         attentionAnalysis(), patternScoresAnalysis(), logitAttributionAnalysis(), scoreSourcesAnalysis(),
         // architecture
+        skiplessAnalysis(),
     };
     return table;
 }

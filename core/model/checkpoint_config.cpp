@@ -1,5 +1,7 @@
 #include "core/model/checkpoint_writer.h"
 
+#include "core/model/merges.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -138,6 +140,19 @@ void addAbsentParts(ordered_json& json)
     json["yarn_original_max_position_embeddings"] = 4096;
 }
 
+/// Keys of ours, which ordinary models do without.
+void addSkipless(ordered_json& json, const ModelConfig& config, const MergeSource& source)
+{
+    if (!config.skipless)
+        return;
+    json["skipless"] = true;
+    if (!config.merged)
+        return;
+    json["merged"] = mergeName(*config.merged);
+    json["merged_from"] = source.path;
+    json["merged_from_sha256"] = source.sha256;
+}
+
 /// What says nothing about the function.
 void addBookkeeping(ordered_json& json, const ModelConfig& config)
 {
@@ -197,13 +212,29 @@ std::string whyNotTransformerLens(const ModelConfig& config)
         + ", which TransformerLens' layout has no keys for; analyse it from its own folder.";
 }
 
-std::string transformerLensConfig(const ModelConfig& config)
+MergeSource mergeSource(const ModelWeights& weights)
+{
+    if (!weights.config().merged) {
+        std::error_code code;
+        const std::filesystem::path path = std::filesystem::absolute(weights.file().path(), code);
+        return {(code ? weights.file().path() : path).lexically_normal().string(), weights.file().sha256()};
+    }
+    const nlohmann::json config = nlohmann::json::parse(weights.configText(), nullptr, false);
+    const auto text = [&](const char* key) {
+        const auto found = config.is_object() ? config.find(key) : config.end();
+        return found != config.end() && found->is_string() ? found->get<std::string>() : std::string();
+    };
+    return {text("merged_from"), text("merged_from_sha256")};
+}
+
+std::string transformerLensConfig(const ModelConfig& config, const MergeSource& source)
 {
     ordered_json json;
     json["model_name"] = config.name;
     addFunction(json, config);
     addOptionalParts(json, config);
     addAbsentParts(json);
+    addSkipless(json, config, source);
     addBookkeeping(json, config);
     return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

@@ -2,6 +2,7 @@
 
 #include "core/io/file_write.h"
 #include "core/io/safetensors_writer.h"
+#include "core/model/merges.h"
 #include "core/model/model_folder.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -130,8 +131,13 @@ private:
     void addNorm(const std::string& name, NormKind kind, std::int64_t size,
                  const std::function<Norm<double>()>& read)
     {
-        if (kind == NormKind::None || !m_config.normHasParameters)
-            return;
+        if (kind != NormKind::None && m_config.normHasParameters)
+            addNormParameters(name, kind, size, read);
+    }
+
+    void addNormParameters(const std::string& name, NormKind kind, std::int64_t size,
+                           const std::function<Norm<double>()>& read)
+    {
         const double offset = kind == NormKind::Rms && m_config.rmsUsesOffset ? 1 : 0;
         addVector(name + ".w", size, [read, size, offset]() -> RowVector<Scalar> {
             RowVector<double> w = read().w;
@@ -203,14 +209,24 @@ private:
         const int n = m_config.nHeads;
         const int k = m_config.nKvHeads;
         const std::string kv = name + (k == n ? "" : "_");
-        addHeads(name + "W_Q", layer, {n, d, r}, false, [](const Head& h) { return h.W_Q; });
-        addHeads(kv + "W_K", layer, {k, d, r}, false, [](const Head& h) { return h.W_K; });
-        addHeads(kv + "W_V", layer, {k, d, r}, false, [](const Head& h) { return h.W_V; });
-        addHeads(name + "W_O", layer, {n, r, d}, false, [](const Head& h) { return h.W_O; });
-        addHeads(name + "b_Q", layer, {n, r}, false, [](const Head& h) { return Matrix<Scalar>(h.b_Q); });
-        addHeads(kv + "b_K", layer, {k, r}, false, [](const Head& h) { return Matrix<Scalar>(h.b_K); });
-        addHeads(kv + "b_V", layer, {k, r}, true, [](const Head& h) { return Matrix<Scalar>(h.b_V); });
-        addVector(name + "b_O", d, [this, layer] { return m_weights.b_O<Scalar>(layer); });
+        const bool hasQ = m_config.merged != MergePair::QP, hasK = m_config.merged != MergePair::KP,
+                   hasV = m_config.merged != MergePair::VP;
+        if (hasQ)
+            addHeads(name + "W_Q", layer, {n, d, r}, false, [](const Head& h) { return h.W_Q; });
+        if (hasK)
+            addHeads(kv + "W_K", layer, {k, d, r}, false, [](const Head& h) { return h.W_K; });
+        if (hasV)
+            addHeads(kv + "W_V", layer, {k, d, r}, false, [](const Head& h) { return h.W_V; });
+        if (!m_config.merged)
+            addHeads(name + "W_O", layer, {n, r, d}, false, [](const Head& h) { return h.W_O; });
+        if (hasQ)
+            addHeads(name + "b_Q", layer, {n, r}, false, [](const Head& h) { return Matrix<Scalar>(h.b_Q); });
+        if (hasK)
+            addHeads(kv + "b_K", layer, {k, r}, !hasV, [](const Head& h) { return Matrix<Scalar>(h.b_K); });
+        if (hasV)
+            addHeads(kv + "b_V", layer, {k, r}, true, [](const Head& h) { return Matrix<Scalar>(h.b_V); });
+        if (!m_config.merged)
+            addVector(name + "b_O", d, [this, layer] { return m_weights.b_O<Scalar>(layer); });
         if (m_config.qkNorm == NormKind::None)
             return;
         addQkNorm(name + "q_norm.w", [this, layer] { return m_weights.head<double>({layer, 0}).qNorm.w; });
@@ -230,16 +246,20 @@ private:
     void addMlp(const std::string& name, int layer)
     {
         using Mlp = MlpWeights<Scalar>;
-        const std::int64_t d = m_config.dModel;
+        const std::int64_t d = m_config.dModel, width = m_config.attentionWidth();
         const std::int64_t f = m_config.dMlp;
         const auto mlp = std::make_shared<std::optional<Mlp>>();
         if (m_config.activation == Activation::SoluLn && m_config.norm == NormKind::LayerNorm)
             addNorm(name + "ln", NormKind::LayerNorm, f,
                     [this, layer] { return m_weights.mlp<double>(layer).ln; });
-        addMlpPart(name + "W_in", {d, f}, mlp, layer, [](const Mlp& m) { return m.W_in; });
+        else if (m_weights.original().has(TensorKind::mlp_ln_w, layer)
+                 && !m_weights.plan().applied.foldLayerNorm)
+            addNormParameters(name + "ln", NormKind::LayerNorm, f,
+                              [this, layer] { return m_weights.mlp<double>(layer).ln; });
+        addMlpPart(name + "W_in", {width, f}, mlp, layer, [](const Mlp& m) { return m.W_in; });
         addMlpPart(name + "b_in", {f}, mlp, layer, [](const Mlp& m) { return Matrix<Scalar>(m.b_in); });
         if (m_config.gatedMlp) {
-            addMlpPart(name + "W_gate", {d, f}, mlp, layer, [](const Mlp& m) { return m.W_gate; });
+            addMlpPart(name + "W_gate", {width, f}, mlp, layer, [](const Mlp& m) { return m.W_gate; });
             addGateBiases(name, layer);
         }
         addMlpPart(name + "b_out", {d}, mlp, layer, [](const Mlp& m) { return Matrix<Scalar>(m.b_out); });
@@ -259,9 +279,12 @@ private:
         const bool folded =
             applied.foldLayerNorm && applied.foldBiases && m_config.norm == NormKind::LayerNorm;
         const std::int64_t f = m_config.dMlp;
-        if (folded || file.has(b_gate, layer))
+        // A merged b_O, which may have taken b_V up, goes through W_gate and W_in.
+        const bool takesUp = m_config.merged && !file.config().merged
+            && (file.has(TensorKind::b_O, layer) || (applied.foldValueBiases && file.has(b_V, layer)));
+        if (folded || takesUp || file.has(b_gate, layer))
             addVector(name + "b_gate", f, [this, layer] { return m_weights.mlp<Scalar>(layer).b_gate; });
-        if (folded || file.has(b_up, layer))
+        if (folded || takesUp || file.has(b_up, layer))
             addVector(name + "b_up", f, [this, layer] { return m_weights.mlp<Scalar>(layer).b_up; });
     }
 
@@ -301,7 +324,8 @@ Result<Done> writeFiles(const ProcessedWeights& weights, const fs::path& folder,
                                                     : writeTensors<float>(stored, file, task);
     if (!tensors)
         return tensors;
-    return replaceFile(folder / "config.json", transformerLensConfig(weights.config()));
+    const MergeSource source = weights.config().merged ? mergeSource(weights.original()) : MergeSource();
+    return replaceFile(folder / "config.json", transformerLensConfig(weights.config(), source));
 }
 
 } // namespace

@@ -38,7 +38,16 @@ Result<Done> writeOriginalFolder(const ProcessedWeights& weights, const std::fil
 /// Why TransformerLens' keys cannot say what this model does, a sentence; empty if they can.
 std::string whyNotTransformerLens(const ModelConfig& config);
 
+/// The model whose pair was merged: what `verify` compares a merged model with. Empty where it is not known.
+struct MergeSource {
+    std::string path;   ///< as it was opened, absolute
+    std::string sha256; ///< WeightMap::sha256
+};
+
+/// Of a merged model, what its config says; of another, the model itself.
+MergeSource mergeSource(const ModelWeights& weights);
+
 /// config.json of such a folder, indented.
-std::string transformerLensConfig(const ModelConfig& config);
+std::string transformerLensConfig(const ModelConfig& config, const MergeSource& source = {});
 
 } // namespace headwise

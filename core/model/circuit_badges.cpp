@@ -42,6 +42,10 @@ std::vector<std::string> circuitBadges(const ModelConfig& config, int layer)
         badges.push_back("scores / " + std::to_string(layer + 1));
     if (config.bidirectional)
         badges.emplace_back("no causal mask");
+    if (config.skipless)
+        badges.emplace_back("no skip connections");
+    if (config.merged)
+        badges.emplace_back("a merged pair");
     if (config.hasPostNorms)
         badges.emplace_back("norm after OV");
     return badges;

@@ -74,6 +74,14 @@ std::vector<std::string> circuitNotes(const ModelConfig& config)
 {
     std::vector<std::string> notes;
     addPositionNotes(config, notes);
+    if (config.skipless)
+        notes.emplace_back(
+            "There are no skip connections, so what a head writes reaches the unembedding only "
+            "through what stands behind it.");
+    if (config.merged)
+        notes.emplace_back(
+            "A pair of attention matrices is merged into their neighbours; the identity stands "
+            "in their places.");
     if (config.qkNorm != NormKind::None)
         notes.emplace_back("Queries and keys are normalised before their product, so a QK circuit gives the "
                            "direction of the scores, not their size.");

@@ -13,6 +13,10 @@ enum class NormKind {
     Rms,       ///< x / √(mean(x²) + eps) · w
 };
 
+/// The pairs of matrices that a transformer without skip connections and normalisation can do without.
+/// P is the output projection W_O.
+enum class MergePair { QP, KP, VP };
+
 enum class Positional { Learned, Rotary, Alibi, None, Other };
 
 enum class Activation {
@@ -121,6 +125,10 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
         false; ///< x + attention(ln1 x) + mlp(ln2 x); ln1 serves both where the layer has no ln2.
     Activation activation = Activation::GeluNew;
 
+    bool skipless = false; ///< No skip connections: mlp(attention(x)), with parallel blocks their sum alone.
+    std::optional<MergePair> merged; ///< The pair multiplied into its neighbours; what reads P's output is
+                                     ///< n_heads · d_head wide.
+
     /// Each token's MLP is the weighted sum of its `expertsPerToken` best of `nExperts`; 0: one MLP for all tokens.
     int nExperts = 0, expertsPerToken = 0;
 
@@ -136,6 +144,8 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
         return attentionScale / (scaleByInverseLayer ? layer + 1 : 1);
     }
     int windowOf(int layer) const { return windows.empty() ? 0 : windows[static_cast<std::size_t>(layer)]; }
+    /// Columns of W_O, and what a serial block's MLP reads.
+    int attentionWidth() const { return merged ? nHeads * dHead : dModel; }
     const Rotary& rotaryOf(int layer) const
     {
         return layerRotary.empty() ? rotary : layerRotary[static_cast<std::size_t>(layer)];

@@ -68,7 +68,7 @@ struct LayerPlan {
 template <typename Scalar>
 struct HeadResult {
     Matrix<Scalar> pattern; // [n, n]
-    Matrix<Scalar> output;  // [n, d], without b_O
+    Matrix<Scalar> output;  // [n, attentionWidth], without b_O
 };
 
 template <typename Scalar>
@@ -167,7 +167,7 @@ Result<ForwardResult<Scalar>> runLayers(const ProcessedWeights& weights, std::sp
         if (!done)
             return done.error();
 
-        Matrix<Scalar> attention = Matrix<Scalar>::Zero(x.rows(), x.cols());
+        Matrix<Scalar> attention = Matrix<Scalar>::Zero(x.rows(), config.attentionWidth());
         auto& patterns = result.patterns.emplace_back();
         auto& norms = result.outputNorms.emplace_back(config.nHeads, x.rows());
         for (int head = 0; head < config.nHeads; ++head) {

@@ -170,6 +170,13 @@ template <typename Scalar>
 Matrix<Scalar> LayerTail<Scalar>::apply(const ModelConfig& config, const Matrix<Scalar>& x,
                                         const Matrix<Scalar>& normed, const Matrix<Scalar>& attention) const
 {
+    if (config.skipless) {
+        if (config.attentionOnly)
+            return attention;
+        if (config.parallelBlocks)
+            return attention + mlpOutput(mlp, config, x);
+        return mlpOutput(mlp, config, attention);
+    }
     const auto added = [&](const Matrix<Scalar>& to, const Norm<Scalar>& post,
                            const Matrix<Scalar>& written) {
         if (config.hasSumNorms)

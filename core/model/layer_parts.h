@@ -35,7 +35,7 @@ struct LayerTail {
 
     /// \param x         [n, d], the residual stream before the layer
     /// \param normed    [n, d], ln1(x)
-    /// \param attention [n, d], what the heads and b_O give
+    /// \param attention [n, attentionWidth], what the heads and b_O give
     /// \returns [n, d], the residual stream after it
     Matrix<Scalar> apply(const ModelConfig& config, const Matrix<Scalar>& x, const Matrix<Scalar>& normed,
                          const Matrix<Scalar>& attention) const;

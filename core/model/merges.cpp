@@ -13,8 +13,6 @@
 namespace headwise {
 namespace {
 
-constexpr double worstCondition = 1e7;
-
 /// The dominant singular value of the map x → apply(x) with its adjoint, by power iteration from a fixed start.
 /// The result is a lower bound, and within a few per cent even where the largest singular values are close.
 template <typename Apply, typename Adjoint>
@@ -45,24 +43,11 @@ std::string thousands(double condition)
     return "10^" + std::to_string(exponent);
 }
 
-struct Removed {
-    TensorKind inverted;
-    std::string_view letter;
-    int heads;
-};
-
-Removed removedBy(MergePair pair, const ModelConfig& c)
-{
-    switch (pair) {
-    case MergePair::QP: return {TensorKind::W_Q, "Q", c.nHeads};
-    case MergePair::KP: return {TensorKind::W_K, "K", c.nKvHeads};
-    case MergePair::VP: return {TensorKind::W_V, "V", c.nKvHeads};
-    }
-    return {TensorKind::W_Q, "Q", c.nHeads};
-}
-
+/// What the model itself has that its counterpart has not; empty for a skipless one.
 std::string ownSkipsAndNorms(const ModelConfig& c)
 {
+    if (c.skipless)
+        return "";
     return c.norm == NormKind::None
         ? "this model has skip connections, so the merge is about its skipless counterpart"
         : "this model has skip connections and normalisation, so the merge is about its "
@@ -78,23 +63,18 @@ std::string lossOfFunction(const ModelConfig& c)
         return "without MLPs a layer's P meets the next layer's Q, K and V directly, and only one of the "
                "four can go "
                "without changing the function";
+    if (c.positionsInQueriesAndKeys && c.nLayers > 1)
+        return "every layer's queries and keys read the same positions, which would have to be in each "
+               "layer's "
+               "own basis";
     return "";
-}
-
-Matrix<double> concatenated(const ModelWeights& weights, TensorKind kind, int layer, int heads)
-{
-    const ModelConfig& c = weights.config();
-    Matrix<double> all(c.dModel, static_cast<Eigen::Index>(heads) * c.dHead);
-    for (int head = 0; head < heads; ++head)
-        all.middleCols(static_cast<Eigen::Index>(head) * c.dHead, c.dHead) =
-            weights.read<double>(kind, layer, head);
-    return all;
 }
 
 void setObstacle(Merge& merge, const ModelConfig& c, const std::string& obstacle)
 {
     merge.obstacle = obstacle;
-    merge.reason = obstacle.empty() ? ownSkipsAndNorms(c) : obstacle + "; " + ownSkipsAndNorms(c);
+    const std::string own = ownSkipsAndNorms(c);
+    merge.reason = obstacle + (obstacle.empty() || own.empty() ? "" : "; ") + own;
 }
 
 void makeImpossible(Merge& merge, const ModelConfig& c, const std::string& why)
@@ -111,11 +91,12 @@ constexpr double maxConditionCost = 1e12;
 
 void leaveConditionsOpen(std::array<Merge, 3>& merges, const ModelConfig& c)
 {
+    const std::string own = ownSkipsAndNorms(c);
     for (Merge& merge : merges)
         if (merge.possible)
             merge.reason = "by its sizes alone: the condition numbers of " + std::to_string(c.nLayers)
                 + " matrices of " + std::to_string(c.dModel)
-                + " dimensions are not computed for a model this large; " + ownSkipsAndNorms(c);
+                + " dimensions are not computed for a model this large" + (own.empty() ? "" : "; ") + own;
 }
 
 } // namespace
@@ -128,6 +109,25 @@ std::string_view mergeName(MergePair pair)
     case MergePair::VP: return "vp";
     }
     return "qp";
+}
+
+std::optional<MergePair> parseMerge(std::string_view name)
+{
+    for (const MergePair pair : {MergePair::QP, MergePair::KP, MergePair::VP})
+        if (mergeName(pair) == name)
+            return pair;
+    return std::nullopt;
+}
+
+MergedMatrix mergedMatrix(MergePair pair, const ModelConfig& c)
+{
+    using enum TensorKind;
+    switch (pair) {
+    case MergePair::QP: break;
+    case MergePair::KP: return {W_K, b_K, "K", c.nKvHeads};
+    case MergePair::VP: return {W_V, b_V, "V", c.nKvHeads};
+    }
+    return {W_Q, b_Q, "Q", c.nHeads};
 }
 
 double conditionNumber(const Matrix<double>& square)
@@ -157,10 +157,12 @@ WeightCount countWeights(const ModelConfig& c)
     const std::int64_t stored = c.dEmbed > 0 ? c.dEmbed : width;
     count.embedding = stored * c.dVocab + (c.tiedEmbeddings ? 0 : stored * c.dVocabOut)
         + (c.dEmbed > 0 ? 2 * stored * width : 0);
-    count.qpPerLayer = 2 * width * product(c.nHeads, c.dHead);
-    count.kvPerLayer = 2 * width * product(c.nKvHeads, c.dHead);
-    const std::int64_t mlp = (c.gatedMlp ? 3 : 2) * width * c.dMlp;
-    count.mlpPerLayer = c.attentionOnly ? 0 : mlp * std::max(1, c.nExperts) + width * c.nExperts;
+    const std::int64_t q = width * product(c.nHeads, c.dHead), k = width * product(c.nKvHeads, c.dHead);
+    count.qpPerLayer = !c.merged ? 2 * q : c.merged == MergePair::QP ? 0 : q;
+    count.kvPerLayer = !c.merged || c.merged == MergePair::QP ? 2 * k : k;
+    const std::int64_t read = c.attentionWidth();
+    const std::int64_t mlp = ((c.gatedMlp ? 2 : 1) * read + width) * c.dMlp;
+    count.mlpPerLayer = c.attentionOnly ? 0 : mlp * std::max(1, c.nExperts) + read * c.nExperts;
     count.total = count.embedding + c.nLayers * (count.qpPerLayer + count.kvPerLayer + count.mlpPerLayer);
     return count;
 }
@@ -172,18 +174,25 @@ std::array<Merge, 3> mergesOf(const ModelConfig& c)
     for (std::size_t i = 0; i < merges.size(); ++i) {
         Merge& merge = merges[i];
         merge.pair = static_cast<MergePair>(i);
-        const Removed removed = removedBy(merge.pair, c);
+        const MergedMatrix removed = mergedMatrix(merge.pair, c);
         merge.possible = true;
-        merge.equivalent = !c.parallelBlocks && !c.attentionOnly;
         setObstacle(merge, c, lossOfFunction(c));
+        merge.equivalent = merge.obstacle.empty();
         merge.weightsTotal = count.total;
         const std::int64_t perHead = static_cast<std::int64_t>(c.dModel) * c.dHead;
-        merge.weightsRemoved = c.nLayers * perHead * (removed.heads + c.nHeads);
+        // P M has n_heads · d_head rows where M had d_model: more of them only beside grouped K and V.
+        const std::int64_t width = static_cast<std::int64_t>(c.nHeads) * c.dHead;
+        const std::int64_t grown = (width - c.dModel) * c.dMlp * (c.gatedMlp ? 2 : 1);
+        merge.weightsRemoved = c.nLayers * (perHead * (removed.heads + c.nHeads) - grown);
         const auto total = static_cast<double>(count.total);
         const auto gone = static_cast<double>(merge.weightsRemoved);
         merge.saving = gone / total;
         merge.speedup = total / (total - gone);
-        if (static_cast<std::int64_t>(removed.heads) * c.dHead != c.dModel)
+        if (c.merged)
+            makeImpossible(merge, c,
+                           std::string(mergedMatrix(*c.merged, c).letter)
+                               + " and P of this model are merged into their neighbours already");
+        else if (static_cast<std::int64_t>(removed.heads) * c.dHead != c.dModel)
             makeImpossible(merge, c,
                            std::string(removed.letter) + " is not square: " + std::to_string(removed.heads)
                                + (merge.pair == MergePair::QP ? " heads" : " key/value heads") + " of "
@@ -191,6 +200,16 @@ std::array<Merge, 3> mergesOf(const ModelConfig& c)
                                + std::to_string(c.dModel) + " of the residual stream");
     }
     return merges;
+}
+
+Matrix<double> sideBySide(const ModelWeights& weights, TensorKind kind, int layer, int heads)
+{
+    const ModelConfig& c = weights.config();
+    Matrix<double> all(c.dModel, static_cast<Eigen::Index>(heads) * c.dHead);
+    for (int head = 0; head < heads; ++head)
+        all.middleCols(static_cast<Eigen::Index>(head) * c.dHead, c.dHead) =
+            weights.read<double>(kind, layer, head);
+    return all;
 }
 
 Result<std::array<Merge, 3>> mergesOf(const ModelWeights& weights, const Task& task)
@@ -209,19 +228,19 @@ Result<std::array<Merge, 3>> mergesOf(const ModelWeights& weights, const Task& t
     const Result<Done> done = parallelFor(
         static_cast<int>(questions.size()), task, "condition numbers", [&](int q) -> Result<Done> {
             const auto [i, layer] = questions[static_cast<std::size_t>(q)];
-            const Removed removed = removedBy(merges[i].pair, c);
+            const MergedMatrix removed = mergedMatrix(merges[i].pair, c);
             conditions[static_cast<std::size_t>(q)] =
-                conditionNumber(concatenated(weights, removed.inverted, layer, removed.heads));
+                conditionNumber(sideBySide(weights, removed.weight, layer, removed.heads));
             return Done{};
         });
     if (!done)
         return done.error();
     for (std::size_t q = 0; q < questions.size(); ++q) {
         Merge& merge = merges[questions[q].first];
-        if (conditions[q] < worstCondition || !merge.possible)
+        if (conditions[q] < worstMergeCondition || !merge.possible)
             continue;
-        const std::string matrix =
-            std::string(removedBy(merge.pair, c).letter) + " of layer " + std::to_string(questions[q].second);
+        const std::string matrix = std::string(mergedMatrix(merge.pair, c).letter) + " of layer "
+            + std::to_string(questions[q].second);
         makeImpossible(merge, c,
                        std::isfinite(conditions[q])
                            ? matrix + " has a condition number of about " + thousands(conditions[q])

@@ -5,16 +5,22 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace headwise {
 
-/// The pairs of matrices that a transformer without skip connections and normalisation can do without.
-/// P is the output projection W_O.
-enum class MergePair { QP, KP, VP };
-
 std::string_view mergeName(MergePair pair); ///< "qp", "kp", "vp"
+std::optional<MergePair> parseMerge(std::string_view name);
+
+/// What stands in the place that a pair's first matrix leaves: Q, K or V.
+struct MergedMatrix {
+    TensorKind weight, bias;
+    std::string_view letter; ///< "Q", "K", "V"
+    int heads = 0;           ///< How many share its columns.
+};
+MergedMatrix mergedMatrix(MergePair pair, const ModelConfig& config);
 
 /// Matrix weights by part: no vectors, no positions.
 /// Source: Graef, "Transformer tricks: Removing weights for skipless transformers", table 1.
@@ -28,9 +34,15 @@ struct WeightCount {
 
 WeightCount countWeights(const ModelConfig& config);
 
+/// From this condition number on an inverse is not worth having.
+inline constexpr double worstMergeCondition = 1e7;
+
 /// σ_max / σ_min of a square matrix, from below, to a few per cent; infinite if it is singular, NaN if it holds one.
 /// Cost: an LU decomposition and some tens of solves: 5 ms for 768 × 768, where all singular values take 0.3 s.
 double conditionNumber(const Matrix<double>& square);
+
+/// W_Q, W_K or W_V of all heads of a layer, [d_model, heads · d_head].
+Matrix<double> sideBySide(const ModelWeights& weights, TensorKind kind, int layer, int heads);
 
 /// What removing one pair would save on the skipless counterpart of a model.
 struct Merge {
@@ -49,8 +61,7 @@ struct Merge {
 /// From the sizes alone; qp, kp, vp in this order.
 std::array<Merge, 3> mergesOf(const ModelConfig& config);
 
-/// The same, with the condition numbers of every layer's W_Q, W_K and W_V, each [d_model, heads · d_head] in double;
-/// from 10⁷ on an inverse is not worth having.
+/// The same, with the condition numbers of every layer's W_Q, W_K and W_V, each [d_model, heads · d_head] in double.
 /// Errors: Cancelled.
 /// Cost: three LU decompositions of a d_model² matrix per layer.
 Result<std::array<Merge, 3>> mergesOf(const ModelWeights& weights, const Task& task);

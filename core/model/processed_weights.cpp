@@ -44,7 +44,7 @@ HeadWeights<double> ProcessedWeights::State::foldedHead(HeadId id) const
                              std::move(q.b),
                              std::move(k.b),
                              std::move(v.b),
-                             weights->read<double>(W_O, id.layer, id.head),
+                             readMatrix(*weights, W_O, id.layer, id.head),
                              {},
                              {}};
     const NormKind kind = config.qkNorm;
@@ -87,8 +87,13 @@ const ModelWeights& ProcessedWeights::original() const
 
 ProcessedWeights ProcessedWeights::asStored() const
 {
+    return rounded(m_state->config.isFloat64 ? Rounding::None : Rounding::Float32);
+}
+
+ProcessedWeights ProcessedWeights::rounded(Rounding rounding) const
+{
     State state = *m_state;
-    state.rounded = !state.config.isFloat64;
+    state.rounding = rounding;
     return ProcessedWeights(std::make_shared<const State>(std::move(state)));
 }
 
@@ -98,6 +103,8 @@ HeadWeights<Scalar> ProcessedWeights::head(HeadId id) const
     const State& s = *m_state;
     assert(id.layer < s.config.nLayers && id.head < s.config.nHeads);
     const auto index = static_cast<std::size_t>(id.layer) * s.config.nHeads + id.head;
+    if (s.merging)
+        return s.finishHead<Scalar>(s.mergedHead(id));
     const HeadWeights<double> h = s.refactored ? (*s.refactored)[index] : s.foldedHead(id);
     return s.finishHead<Scalar>(h);
 }
@@ -105,6 +112,8 @@ HeadWeights<Scalar> ProcessedWeights::head(HeadId id) const
 template <typename Scalar>
 RowVector<Scalar> ProcessedWeights::b_O(int layer) const
 {
+    if (m_state->merging)
+        return RowVector<Scalar>::Zero(m_state->config.attentionWidth());
     return m_state->finish<Scalar>(m_state->b_O[static_cast<std::size_t>(layer)]);
 }
 
@@ -118,11 +127,13 @@ MlpWeights<Scalar> ProcessedWeights::State::foldedMlp(int layer, int expert) con
 
     ReadingMatrix in = readReading(*weights, W_in, gated ? b_up : b_in, layer, expert);
     foldNorm(norms.ln2[l], applied(), in);
+    mergeInput(layer, in);
     out.W_in = finish<Scalar>(in.W);
     out.b_in = finish<Scalar>(gated ? readRow(*weights, b_in, layer, expert, in.b.size()) : in.b);
     if (gated) {
         ReadingMatrix gate = readReading(*weights, W_gate, b_gate, layer, expert);
         foldNorm(norms.ln2[l], applied(), gate);
+        mergeInput(layer, gate);
         out.W_gate = finish<Scalar>(gate.W);
         out.b_gate = finish<Scalar>(gate.b);
         out.b_up = finish<Scalar>(in.b);
@@ -134,6 +145,7 @@ MlpWeights<Scalar> ProcessedWeights::State::foldedMlp(int layer, int expert) con
         centerRows(writer.W);
         writer.b.array() -= writer.b.mean();
     }
+    mergeOutput(layer, writer);
     out.W_out = finish<Scalar>(writer.W);
     out.b_out = finish<Scalar>(writer.b);
     out.ln = finishNorm<Scalar>(norms.mlpLn[l]);
@@ -152,6 +164,7 @@ MlpWeights<Scalar> ProcessedWeights::mlp(int layer) const
     ReadingMatrix router{s.weights->read<double>(TensorKind::W_router, layer),
                          RowVector<double>::Zero(s.config.nExperts)};
     foldNorm(s.norms.ln2[static_cast<std::size_t>(layer)], s.applied(), router);
+    s.mergeInput(layer, router);
     mixture.W_router = s.finish<Scalar>(router.W);
     mixture.b_router = s.finish<Scalar>(router.b);
     for (int expert = 0; expert < s.config.nExperts; ++expert)
@@ -214,7 +227,7 @@ bool ProcessedWeights::State::keepsEmbedding() const
     const ModelConfig& original = weights->config();
     const bool isNormalized =
         original.embeddingNorm != NormKind::None && !original.embeddingNormSeesPositions;
-    return !applied().centerWritingWeights && original.embeddingScale == 1 && !isNormalized
+    return !merging && !applied().centerWritingWeights && original.embeddingScale == 1 && !isNormalized
         && !weights->has(W_Eproj) && !weights->has(b_E);
 }
 
@@ -231,6 +244,8 @@ Matrix<double> ProcessedWeights::State::embeddingRows(Eigen::Index first, Eigen:
         rows = normalized(norms.embedding, rows);
     if (applied().centerWritingWeights)
         centerRows(rows);
+    if (merging)
+        rows = ((rows * merging->entry.W).rowwise() + merging->entry.b).eval();
     return rows;
 }
 
@@ -246,7 +261,7 @@ template <typename Scalar>
 Matrix<Scalar> ProcessedWeights::W_E(Eigen::Index firstToken, Eigen::Index count) const
 {
     const State& s = *m_state;
-    if (s.keepsEmbedding() && !s.rounded)
+    if (s.keepsEmbedding() && s.rounding == Rounding::None)
         return s.weights->readRows<Scalar>(TensorKind::W_E, firstToken, count);
     // In double block by block, so that no second whole copy in double stands beside the result.
     Matrix<Scalar> out(count, s.config.dModel);
@@ -266,6 +281,8 @@ Matrix<Scalar> ProcessedWeights::W_pos(Eigen::Index first, Eigen::Index count) c
     Matrix<double> rows = s.weights->readRows<double>(TensorKind::W_pos, first, count);
     if (s.applied().centerWritingWeights)
         centerRows(rows);
+    if (s.merging)
+        rows = (rows * s.merging->entry.W).eval();
     return s.finish<Scalar>(rows);
 }
 

@@ -1,6 +1,7 @@
 #include "core/model/processing.h"
 
 #include "core/base/parallel.h"
+#include "core/model/merges.h"
 #include "core/model/processing_state.h"
 
 #include <algorithm>
@@ -101,9 +102,20 @@ RowVector<double> readRow(const ModelWeights& weights, TensorKind kind, int laye
     return RowVector<double>::Zero(size);
 }
 
+Matrix<double> readMatrix(const ModelWeights& weights, TensorKind kind, int layer, int head)
+{
+    const ModelConfig& c = weights.config();
+    const Eigen::Index first = static_cast<Eigen::Index>(head) * c.dHead;
+    if (c.merged && kind == TensorKind::W_O)
+        return Matrix<double>::Identity(c.attentionWidth(), c.attentionWidth()).middleRows(first, c.dHead);
+    if (c.merged && kind == mergedMatrix(*c.merged, c).weight)
+        return Matrix<double>::Identity(c.dModel, c.dModel).middleCols(first, c.dHead);
+    return weights.read<double>(kind, layer, head);
+}
+
 ReadingMatrix readReading(const ModelWeights& weights, TensorKind W, TensorKind b, int layer, int head)
 {
-    ReadingMatrix reading{weights.read<double>(W, layer, head), {}};
+    ReadingMatrix reading{readMatrix(weights, W, layer, head), {}};
     reading.b = readRow(weights, b, layer, head, reading.W.cols());
     return reading;
 }
@@ -114,7 +126,7 @@ RowVector<double> ProcessedWeights::State::foldedAttentionBias(int layer) const
     using enum TensorKind;
     const int nHeads = weights->config().nHeads;
     const int perKv = nHeads / weights->config().nKvHeads;
-    RowVector<double> b = readRow(*weights, TensorKind::b_O, layer, 0, weights->config().dModel);
+    RowVector<double> b = readRow(*weights, TensorKind::b_O, layer, 0, weights->config().attentionWidth());
     const FoldableNorm& norm = norms.ln1[static_cast<std::size_t>(layer)];
     const bool foldsNormBias = foldsBias(norm, applied());
     for (int head = 0; applied().foldValueBiases && head < nHeads; ++head) {

@@ -91,13 +91,13 @@ template <typename Scalar>
 struct HeadWeights {
     Matrix<Scalar> W_Q, W_K, W_V;        // [d, r]
     RowVector<Scalar> b_Q, b_K, b_V;     // [r], zeros if absent
-    Matrix<Scalar> W_O;                  // [r, d]
+    Matrix<Scalar> W_O;                  // [r, d], or [r, n_heads · r] of a pair merged with P
     Norm<Scalar> qNorm = {}, kNorm = {}; // over r, or with the mean over all heads (qkNormOverAllHeads)
 };
 
 template <typename Scalar>
 struct MlpWeights {
-    Matrix<Scalar> W_in, W_gate;          // [d, f]; W_gate empty unless gated
+    Matrix<Scalar> W_in, W_gate;          // [attentionWidth, f]; W_gate empty unless gated
     RowVector<Scalar> b_in, b_gate, b_up; // [f]; zeros if absent; b_gate and b_up empty unless gated
     Matrix<Scalar> W_out;                 // [f, d]
     RowVector<Scalar> b_out;              // [d]
@@ -116,6 +116,9 @@ struct HeadTransform {
     RowVector<Scalar> b; // [d]
 };
 
+/// What every number read is rounded to, whatever the Scalar.
+enum class Rounding { None, Float32, BFloat16 };
+
 /// Canonical weights after processing. Another type than ModelWeights, so that raw weights cannot be analysed by
 /// mistake; a plan without steps gives the raw ones.
 ///
@@ -132,7 +135,7 @@ public:
     template <typename Scalar>
     HeadWeights<Scalar> head(HeadId id) const;
     template <typename Scalar>
-    RowVector<Scalar> b_O(int layer) const; ///< [d], zeros if absent
+    RowVector<Scalar> b_O(int layer) const; ///< [attentionWidth], zeros if absent
     template <typename Scalar>
     MlpWeights<Scalar> mlp(int layer) const;
     template <typename Scalar>
@@ -164,10 +167,13 @@ public:
 
     /// The same weights rounded as `process` stores them: to float32 unless the file is float64.
     ProcessedWeights asStored() const;
+    ProcessedWeights rounded(Rounding rounding) const;
 
 private:
     friend Result<std::shared_ptr<const ProcessedWeights>>
     process(std::shared_ptr<const ModelWeights> weights, ProcessingPlan plan, const Task& task);
+    friend Result<ProcessedWeights> mergePair(const ProcessedWeights& skipless, MergePair pair,
+                                              const Task& task);
     struct State;
     explicit ProcessedWeights(std::shared_ptr<const State> state);
 

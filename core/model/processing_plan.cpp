@@ -84,6 +84,8 @@ Obstacle centerUnembedObstacle(const ModelConfig& config)
 
 Obstacle foldValueBiasesObstacle(const ModelConfig& config)
 {
+    if (config.merged)
+        return "P is merged into its neighbours, and b_O with it";
     if (config.qkvLimit > 0)
         return fmt::format("values are cut off at ±{} with their biases in them", config.qkvLimit);
     return std::nullopt;
@@ -91,6 +93,8 @@ Obstacle foldValueBiasesObstacle(const ModelConfig& config)
 
 Obstacle refactorObstacle(const ModelConfig& config)
 {
+    if (config.merged)
+        return "a pair of its attention matrices is merged into their neighbours";
     if (config.positionsInQueriesAndKeys)
         return "queries and keys read positions that values do not";
     if (config.qkvLimit > 0)
@@ -193,6 +197,13 @@ OriginalNorms readNorms(const ModelWeights& weights)
 Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const ProcessingWish& wish)
 {
     const ModelConfig& config = weights.config();
+    if (config.merged && config.attentionWidth() != config.dModel)
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("The heads of this model write {} numbers and its residual stream has {}, "
+                                 "because P is merged "
+                                 "into the MLPs; `run` and `verify` know it, but there are no circuits to "
+                                 "analyse or process.",
+                                 config.attentionWidth(), config.dModel)};
     Planner planner;
     Processing& applied = planner.plan.applied;
     applied.foldBiases = wish.foldBiases;

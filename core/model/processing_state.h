@@ -55,6 +55,10 @@ struct ReadingMatrix {
     RowVector<double> b; // [columns]
 };
 
+/// W_Q, W_K, W_V or W_O of a head, or the identity's columns or rows that stand in the place of a merged one; any other
+/// tensor as in the file.
+Matrix<double> readMatrix(const ModelWeights& weights, TensorKind kind, int layer, int head);
+
 /// As in the file; zeros for a bias that is absent.
 ReadingMatrix readReading(const ModelWeights& weights, TensorKind W, TensorKind b, int layer, int head);
 /// [size], zeros if it is absent.
@@ -69,6 +73,18 @@ Norm<double> remainingNorm(const FoldableNorm& norm, const Processing& processin
 
 void centerRows(Matrix<double>& m);
 
+/// A pair that is merged when its neighbours are read: x T + t takes the place of the residual stream x before a layer, T
+/// being the layer's Q, K or V, its heads side by side, and t its bias.
+struct Merging {
+    MergePair pair = MergePair::QP;
+    ReadingMatrix entry; ///< T and t of the first layer, which W_E and W_pos take in.
+    /// The other two of Q, K and V of every layer, T⁻¹ X and b − t T⁻¹ X, in this order, a head of theirs each.
+    struct Layer {
+        std::vector<ReadingMatrix> first, second;
+    };
+    std::vector<Layer> layers; ///< [n_layers]
+};
+
 /// What `process` computed beside the plan.
 struct ProcessedWeights::State {
     std::shared_ptr<const ModelWeights> weights;
@@ -79,7 +95,8 @@ struct ProcessedWeights::State {
     RowVector<double> unembedMean;      ///< [d], mean of the columns of the folded W_U; empty unless centred
     RowVector<double> b_U;              ///< [V], as processed
     std::shared_ptr<const std::vector<HeadWeights<double>>> refactored; ///< null unless refactored
-    bool rounded = false; ///< to float32, as `process` writes them
+    std::shared_ptr<const Merging> merging;                             ///< null unless mergePair made it
+    Rounding rounding = Rounding::None;
 
     const Processing& applied() const { return plan.applied; }
 
@@ -87,8 +104,15 @@ struct ProcessedWeights::State {
     auto finish(const Eigen::MatrixBase<Derived>& m) const
     {
         using Result = Eigen::Matrix<Scalar, Derived::RowsAtCompileTime, Derived::ColsAtCompileTime>;
-        if (rounded)
-            return Result(m.template cast<float>().template cast<Scalar>());
+        switch (rounding) {
+        case Rounding::None: break;
+        case Rounding::Float32: return Result(m.template cast<float>().template cast<Scalar>());
+        case Rounding::BFloat16:
+            return Result(m.template cast<float>()
+                              .template cast<Eigen::bfloat16>()
+                              .template cast<float>()
+                              .template cast<Scalar>());
+        }
         return Result(m.template cast<Scalar>());
     }
     template <typename Scalar>
@@ -105,6 +129,12 @@ struct ProcessedWeights::State {
     MlpWeights<Scalar> foldedMlp(int layer, int expert) const; ///< \param expert 0 without a mixture
 
     HeadWeights<double> foldedHead(HeadId id) const;
+
+    // Of `merging` alone (merging.cpp).
+    ReadingMatrix basisChange(int layer) const; ///< T and t.
+    HeadWeights<double> mergedHead(HeadId id) const;
+    void mergeInput(int layer, ReadingMatrix& reading) const;  ///< P and b_O into what the MLP reads with.
+    void mergeOutput(int layer, ReadingMatrix& writing) const; ///< The next layer's T and t.
     RowVector<double> foldedAttentionBias(int layer) const;
     Result<Done> prepareAttentionBiases(const Task& task);
     Result<Done> prepareUnembedding(const Task& task);

@@ -1,5 +1,6 @@
 #include "core/model/config_reader.h"
 #include "core/model/families.h"
+#include "core/model/merges.h"
 #include "core/model/recipes.h"
 
 #include <nlohmann/json.hpp>
@@ -149,18 +150,41 @@ void readMlp(ModelConfig& c, ConfigReader& reader)
         reader.refuse("act_fn", "not in a gated MLP");
 }
 
+/// Keys of ours: a model without skip connections, and the pair of its matrices that is merged into their neighbours.
+void readSkipless(ModelConfig& c, ConfigReader& reader)
+{
+    c.skipless = reader.flag({"skipless"}, false);
+    if (c.skipless && (c.norm != NormKind::None || !c.hasPreNorms || c.hasSumNorms || c.hasPostNorms))
+        reader.refuse("skipless", "only with normalization_type null");
+    const std::string pair = reader.text({"merged"}, "");
+    static constexpr std::string_view source[] = {"merged_from", "merged_from_sha256"};
+    reader.ignore(source);
+    if (pair.empty())
+        return;
+    const std::optional<MergePair> merged = parseMerge(pair);
+    if (!merged)
+        return reader.refuse("merged", "qp, kp, vp or null");
+    if (!c.skipless || c.parallelBlocks || c.attentionOnly || c.positionsInQueriesAndKeys)
+        return reader.refuse("merged", "only of a skipless model whose MLPs read what attention writes");
+    const MergedMatrix matrix = mergedMatrix(*merged, c);
+    if (static_cast<std::int64_t>(matrix.heads) * c.dHead != c.dModel)
+        return reader.contradiction("'merged' is " + pair + ", but " + std::string(matrix.letter)
+                                    + " was never square: " + std::to_string(matrix.heads) + " heads of "
+                                    + std::to_string(c.dHead) + " dimensions are not "
+                                    + std::to_string(c.dModel));
+    c.merged = merged;
+}
+
 /// Every other key of a HookedTransformerConfig: those that change the function must be as if they were absent.
 void readTheRest(ConfigReader& reader)
 {
-    for (const std::string_view off :
-         {"post_embedding_ln", "use_yarn_rope", "load_in_4bit", "load_in_8bit", "skipless"})
+    for (const std::string_view off : {"post_embedding_ln", "use_yarn_rope", "load_in_4bit", "load_in_8bit"})
         reader.onlySupports(off, {"false"});
     reader.onlySupports("attention_dir", {"\"causal\""});
     reader.onlySupports("num_experts", {"0"});
     reader.onlySupports("rotary_base_local", {});
     reader.onlySupports("rotary_scaling_factor", {"1"});
     reader.onlySupports("clip_qkv", {});
-    reader.onlySupports("merged", {});
     const std::string original = reader.text({"original_architecture"}, "");
     if (original.starts_with("Olmo2") || original.starts_with("Olmo3"))
         reader.refuse("original_architecture", "TransformerLens puts this family's norms behind its blocks");
@@ -197,6 +221,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     c.tiedEmbeddings = reader.flag({"tie_word_embeddings"}, false);
     c.bosTokenId = reader.optionalId({"bos_token_id"});
     readWindows(c, config, reader);
+    readSkipless(c, reader);
     readTheRest(reader);
     Result<std::vector<std::string>> warnings = reader.finish();
     if (!warnings)
@@ -266,26 +291,33 @@ void addAttention(RecipeBook& book, const std::string& attention, int layer)
     const auto grouped = [&](const std::string& name) {
         return attention + (book.isStored(attention + "_" + name) ? "_" : "") + name;
     };
-    addHeads(book, attention + "W_Q", layer, c.nHeads, TensorKind::W_Q);
-    addHeads(book, grouped("W_K"), layer, c.nKvHeads, TensorKind::W_K);
-    addHeads(book, grouped("W_V"), layer, c.nKvHeads, TensorKind::W_V);
-    addHeads(book, attention + "W_O", layer, c.nHeads, TensorKind::W_O);
-    addHeadBiases(book, attention + "b_Q", layer, c.nHeads, TensorKind::b_Q);
-    addHeadBiases(book, grouped("b_K"), layer, c.nKvHeads, TensorKind::b_K);
-    addHeadBiases(book, grouped("b_V"), layer, c.nKvHeads, TensorKind::b_V);
-    book.acceptVector(TensorKind::b_O, layer, attention + "b_O", c.dModel);
+    // A merged pair leaves neither matrices nor biases behind.
+    const auto addPart = [&](const std::string& weight, const std::string& bias, int heads,
+                             MergedMatrix part) {
+        if (c.merged && mergedMatrix(*c.merged, c).weight == part.weight)
+            return;
+        addHeads(book, weight, layer, heads, part.weight);
+        addHeadBiases(book, bias, layer, heads, part.bias);
+    };
+    addPart(attention + "W_Q", attention + "b_Q", c.nHeads, mergedMatrix(MergePair::QP, c));
+    addPart(grouped("W_K"), grouped("b_K"), c.nKvHeads, mergedMatrix(MergePair::KP, c));
+    addPart(grouped("W_V"), grouped("b_V"), c.nKvHeads, mergedMatrix(MergePair::VP, c));
+    if (!c.merged) {
+        addHeads(book, attention + "W_O", layer, c.nHeads, TensorKind::W_O);
+        book.acceptVector(TensorKind::b_O, layer, attention + "b_O", c.dModel);
+    }
     if (c.qkNorm != NormKind::None) {
         addQkNorm(book, attention + "q_norm.w", layer, c.nHeads, TensorKind::q_norm_w);
         addQkNorm(book, attention + "k_norm.w", layer, c.nKvHeads, TensorKind::k_norm_w);
     }
 }
 
-/// [d_model, d_mlp], but W_out [d_mlp, d_model].
+/// [attentionWidth, d_mlp], but W_out [d_mlp, d_model].
 void addMlpMatrix(RecipeBook& book, const std::string& name, int layer, TensorKind kind)
 {
-    Eigen::Index rows = book.config().dModel, cols = book.config().dMlp;
-    if (kind == TensorKind::W_out)
-        std::swap(rows, cols);
+    const ModelConfig& c = book.config();
+    const bool isOut = kind == TensorKind::W_out;
+    const Eigen::Index rows = isOut ? c.dMlp : c.attentionWidth(), cols = isOut ? c.dModel : c.dMlp;
     if (book.require(name, {rows, cols}))
         book.add(kind, layer, 0, name, layout::plain(rows, cols));
 }

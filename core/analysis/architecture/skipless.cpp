@@ -1,0 +1,285 @@
+#include "core/model/skipless.h"
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/base/parallel.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <cmath>
+#include <limits>
+
+namespace headwise {
+
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr std::array<MergePair, 3> pairs{MergePair::QP, MergePair::KP, MergePair::VP};
+const std::vector<std::string> pairNames{"qp", "kp", "vp"};
+constexpr int sampledTokens = 16;
+
+/// Above these the numbers are left out with a warning: about half a minute each on one core.
+constexpr double maxConditionFlops = 3e12;
+constexpr double maxErrorFlops = 2e12;
+
+/// A condition number costs an LU decomposition and some tens of solves.
+double conditionFlops(const ModelConfig& c)
+{
+    return 3.0 * c.nLayers * (std::pow(c.dModel, 3) + 200 * std::pow(c.dModel, 2));
+}
+
+/// Three merged forward passes per pair, each multiplying every layer's MLP anew.
+double errorFlops(const ModelConfig& c)
+{
+    const double d = c.dModel, mlp = static_cast<double>(c.dMlp) * std::max(1, c.nExperts);
+    const double merging = c.nLayers * 2 * d * d * mlp * (c.gatedMlp ? 3 : 2);
+    return 9 * (merging + 2 * sampledTokens * countFlops(c).perToken);
+}
+
+/// [layer][pair], NaN where the matrix is not square.
+Result<std::vector<double>> conditions(const ModelWeights& weights, const Task& task)
+{
+    const ModelConfig& c = weights.config();
+    std::vector<double> all(static_cast<std::size_t>(c.nLayers) * pairs.size(), none);
+    const auto done =
+        parallelFor(static_cast<int>(all.size()), task, "condition numbers", [&](int i) -> Result<Done> {
+            const auto index = static_cast<std::size_t>(i);
+            const MergedMatrix matrix = mergedMatrix(pairs[index % pairs.size()], c);
+            if (matrix.heads * c.dHead == c.dModel)
+                all[index] = conditionNumber(
+                    sideBySide(weights, matrix.weight, i / static_cast<int>(pairs.size()), matrix.heads));
+            return Done{};
+        });
+    if (!done)
+        return done.error();
+    return all;
+}
+
+struct Errors {
+    std::vector<double> merged = std::vector<double>(pairs.size() * 3, none); // [pair][precision]
+    std::vector<double> rounding = std::vector<double>(3, none);              // [precision]
+};
+
+Result<Errors> measuredErrors(const ProcessedWeights& unmerged, const std::array<Merge, 3>& merges,
+                              std::uint64_t seed, const Task& task)
+{
+    const std::vector<int> tokens =
+        seededTokens(unmerged.config(), sampledTokens, static_cast<unsigned>(seed));
+    Task single = withoutProgress(task);
+    single.threads = 1;
+    Errors errors;
+    const auto put = [](std::vector<double>& out, std::size_t row, const OutputErrors& found) {
+        out[row * 3] = found.f64;
+        out[row * 3 + 1] = found.f32;
+        out[row * 3 + 2] = found.bf16;
+    };
+    const auto done = parallelFor(4, task, "merges", [&](int i) -> Result<Done> {
+        const auto row = static_cast<std::size_t>(i);
+        if (row == pairs.size()) {
+            const auto found = roundingErrors(unmerged, tokens, single);
+            if (!found)
+                return found.error();
+            put(errors.rounding, 0, *found);
+            return Done{};
+        }
+        if (!merges[row].possible || !merges[row].equivalent)
+            return Done{};
+        const auto merged = mergePair(unmerged, pairs[row], single);
+        if (!merged)
+            return merged.error();
+        const auto found = outputErrors(*merged, unmerged, tokens, single);
+        if (!found)
+            return found.error();
+        put(errors.merged, row, *found);
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    return errors;
+}
+
+/// One number per pair; f64, because counts of weights do not fit into a float.
+void addColumn(ResultSet& results, const std::array<Merge, 3>& merges, const char* name, const char* title,
+               const char* definition, double (*value)(const Merge&))
+{
+    std::vector<double> values;
+    std::vector<std::string> reasons;
+    for (const Merge& merge : merges) {
+        values.push_back(value(merge));
+        reasons.push_back(merge.reason);
+    }
+    ResultArray array = realArray(Precision::F64, std::string("analyses/skipless/") + name, {pairs.size()},
+                                  std::move(values), {"pair"});
+    array.title = title;
+    array.definition = definition;
+    array.attributes["pairs"] = pairNames;
+    array.attributes["reasons"] = std::move(reasons);
+    results.arrays.push_back(std::move(array));
+}
+
+void addSavings(ResultSet& results, const std::array<Merge, 3>& merges)
+{
+    addColumn(
+        results, merges, "possible", "Possible",
+        "1 if the removed Q, K or V, its heads side by side, is square with a condition number below 10^7 "
+        "in every layer; else 0",
+        [](const Merge& m) { return m.possible ? 1.0 : 0.0; });
+    addColumn(
+        results, merges, "equivalent", "Same function",
+        "1 if the skipless counterpart without the pair computes the same; 0 of parallel blocks, which can "
+        "lose one of Q, K, V or P exactly, and of models without MLPs",
+        [](const Merge& m) { return m.equivalent ? 1.0 : 0.0; });
+    addColumn(results, merges, "weights_total", "Weights",
+              "W_E + W_U (once if tied) + Q, K, V, P and MLP matrices",
+              [](const Merge& m) { return static_cast<double>(m.weightsTotal); });
+    addColumn(results, merges, "weights_removed", "Weights removed",
+              "2 d_model² per layer where heads are not grouped",
+              [](const Merge& m) { return static_cast<double>(m.weightsRemoved); });
+    addColumn(results, merges, "saving", "Saving", "removed / total",
+              [](const Merge& m) { return m.saving; });
+    addColumn(results, merges, "speedup", "Speed-up",
+              "total / (total − removed): one token at a time, bound by memory bandwidth",
+              [](const Merge& m) { return m.speedup; });
+}
+
+void addErrors(ResultSet& results, const Errors& errors, Precision precision)
+{
+    ResultArray merged = realArray(precision, "analyses/skipless/error", {pairs.size(), 3}, errors.merged,
+                                   {"pair", "precision"});
+    merged.title = "Error of the merge";
+    merged.definition =
+        "max |logits − logits of the unmerged skipless model| / max |these|, both stored and computed in "
+        "float64, float32, bfloat16 (sums in float32), over seeded random tokens";
+    merged.attributes["pairs"] = pairNames;
+    ResultArray rounding =
+        realArray(precision, "analyses/skipless/error_null", {3}, errors.rounding, {"precision"});
+    rounding.title = "Error of rounding alone";
+    rounding.definition = "max |logits of the unmerged skipless model − its logits in float64| / max "
+                          "|these|, over the same tokens";
+    for (ResultArray* array : {&merged, &rounding}) {
+        array->attributes["precisions"] = std::vector<std::string>{"float64", "float32", "bfloat16"};
+        results.arrays.push_back(std::move(*array));
+    }
+}
+
+Result<Done> addConditions(ResultSet& results, const ModelWeights& weights, Precision precision,
+                           const Task& task)
+{
+    const ModelConfig& c = weights.config();
+    auto all = conditions(weights, task);
+    if (!all)
+        return all.error();
+    std::vector<double> logarithms = *std::move(all);
+    for (double& value : logarithms)
+        value = std::log10(value);
+    ResultArray array = realArray(precision, "analyses/skipless/log10_condition",
+                                  {static_cast<std::size_t>(c.nLayers), pairs.size()}, std::move(logarithms),
+                                  {"layer", "pair"});
+    array.title = "log10 of the condition number";
+    array.definition =
+        "log10(σ_max / σ_min) of Q, K and V of a layer, their heads side by side, as in the file; NaN "
+        "where it is not square; null: Gaussian entries (Edelman 1988)";
+    // ln(κ/n) has the limit law P(κ/n < x) = exp(−2/x − 2/x²).
+    array.nullMean = std::log10(static_cast<double>(c.dModel)) + 0.6675;
+    array.nullDeviation = 0.488;
+    array.attributes["pairs"] = pairNames;
+    results.arrays.push_back(std::move(array));
+    return Done{};
+}
+
+Result<ResultSet> runSkipless(const AnalysisContext& context, const Task& task)
+{
+    const auto source =
+        std::make_shared<const ModelWeights>(skiplessCounterpart(context.circuits.weights().original()));
+    const ModelConfig& c = source->config();
+    const auto merges = mergesOf(*source, withoutProgress(task));
+    if (!merges)
+        return merges.error();
+    ResultSet results;
+    addSavings(results, *merges);
+    if (conditionFlops(c) <= maxConditionFlops) {
+        if (const auto done = addConditions(results, *source, context.options.precision, task); !done)
+            return done.error();
+    } else {
+        results.warnings.emplace_back(
+            "Condition numbers are left out of the skipless merges of a model this large.");
+    }
+    if (errorFlops(c) > maxErrorFlops) {
+        results.warnings.emplace_back(
+            "The errors of the skipless merges are not measured for a model this large.");
+        return results;
+    }
+    const auto unmerged = process(source, {}, withoutProgress(task));
+    if (!unmerged)
+        return unmerged.error();
+    const auto errors = measuredErrors(**unmerged, *merges, context.options.inputs.seed, task);
+    if (!errors)
+        return errors.error();
+    addErrors(results, *errors, context.options.precision);
+    return results;
+}
+
+std::string whyNot(const ModelConfig& config, const AnalysisOptions& /*options*/)
+{
+    return config.merged ? "A pair of this model's matrices is merged already." : "";
+}
+
+AnalysisCost cost(const ModelConfig& config, const AnalysisOptions& /*options*/)
+{
+    const double d = config.dModel;
+    AnalysisCost cost{0, 8 * 3.0 * config.nLayers};
+    if (conditionFlops(config) <= maxConditionFlops)
+        cost = {2 * conditionFlops(config), cost.bytes + 5 * 8 * d * d};
+    if (errorFlops(config) <= maxErrorFlops) {
+        cost.flops += errorFlops(config);
+        cost.bytes += 8 * (2 * d * d * config.nLayers + 4 * d * config.dMlp) * 3;
+    }
+    return cost;
+}
+
+} // namespace
+
+Analysis skiplessAnalysis()
+{
+    const std::string at = "analyses/skipless/";
+    Analysis row{"skipless",
+                 "H1",
+                 "Skipless merges",
+                 "O ← O T, T ← 1, X ← T⁻¹ X, M ← P M with T one of Q, K, V",
+                 "Graef, Transformer tricks: Removing weights for skipless transformers, table 1",
+                 false,
+                 false,
+                 whyNot,
+                 cost,
+                 runSkipless};
+    row.pictures = {
+        {Picture::Kind::Table,
+         "What removing a pair would save",
+         {at + "possible", at + "equivalent", at + "weights_total", at + "weights_removed", at + "saving",
+          at + "speedup"},
+         false,
+         false,
+         false,
+         "Exact only for models without skip connections and normalisation: this is about the model's "
+         "counterpart "
+         "without them, which is another function. Of parallel blocks the pair is only counted; one of Q, K, "
+         "V or P "
+         "can go exactly. Training such models, and the figure 4 of the paper, are out of scope."},
+        {Picture::Kind::Bars,
+         "Error of each merge on random tokens",
+         {at + "error", at + "error_null"},
+         false,
+         true,
+         false,
+         "Against the unmerged skipless model in the same precision, beside what rounding alone does to "
+         "that."},
+        {Picture::Kind::Matrix,
+         "log10 condition number of Q, K and V",
+         {at + "log10_condition"},
+         false,
+         false,
+         false,
+         "From 7 on an inverse is not worth having, and the pair cannot be merged."}};
+    return row;
+}
+
+} // namespace headwise

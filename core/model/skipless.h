@@ -1,0 +1,53 @@
+#pragma once
+
+#include "core/model/merges.h"
+#include "core/model/processing.h"
+
+#include <span>
+#include <vector>
+
+namespace headwise {
+
+/// The counterpart of a model without skip connections and normalisation: another function of the same matrices.
+///
+/// A block is mlp(attention(x)); attention(x) without MLPs; attention(x) + mlp(x) where the two stand side by side. Every norm
+/// goes with its parameters, those of queries, keys and the embedding too; the one inside solu_ln is part of the activation and
+/// stays. Of a skipless model it is the model itself.
+/// Source: Graef, "Transformer tricks: Removing weights for skipless transformers", figures 1 and 3.
+ModelWeights skiplessCounterpart(const ModelWeights& weights);
+
+/// Why `mergePair` would refuse, a sentence; empty if it would not.
+/// Errors: Cancelled.
+Result<std::string> whyNotMerge(const ProcessedWeights& weights, MergePair pair, const Task& task);
+
+/// A skipless model without one pair of matrices, which are multiplied into their neighbours: the same function.
+///
+/// T = Q, K or V of a layer, its heads side by side, and t its bias. What enters the layer becomes x T + t:
+///   W_out ← W_out T, b_out ← b_out T + t of the layer before; before the first W_E ← W_E T + t, W_pos ← W_pos T;
+///   the other two of Q, K, V: X ← T⁻¹ X, b ← b − t T⁻¹ X;
+///   what the MLP reads with: M ← P M, b ← b + b_O M.
+/// Rotary positions, ALiBi, windows and soft caps act on queries, keys and scores, which stay as they were.
+/// Source: Graef, table 1; the biases: ANALYSES H1.
+/// Errors: InvalidArgument as whyNotMerge; Cancelled.
+/// Cost: an LU decomposition of a d_model² matrix per layer. Memory: the two matrices that stay, in double.
+Result<ProcessedWeights> mergePair(const ProcessedWeights& skipless, MergePair pair, const Task& task);
+
+/// `count` ids, fewer where the context is shorter: std::mt19937 with this seed, modulo d_vocab; the same on every machine.
+std::vector<int> seededTokens(const ModelConfig& config, int count, unsigned seed);
+
+/// By how much two models of one function differ when both are stored and computed with so many digits:
+/// max |logits − logits'| / max |logits'|. bf16: weights in bfloat16, sums in float32.
+struct OutputErrors {
+    double f64 = 0, f32 = 0, bf16 = 0;
+};
+
+/// \param merged, unmerged what is compared; `unmerged` are the logits'
+/// Errors: those of `forward`.
+Result<OutputErrors> outputErrors(const ProcessedWeights& merged, const ProcessedWeights& unmerged,
+                                  std::span<const int> tokens, const Task& task);
+
+/// What rounding alone does to `weights`: float32 and bfloat16 against float64.
+Result<OutputErrors> roundingErrors(const ProcessedWeights& weights, std::span<const int> tokens,
+                                    const Task& task);
+
+} // namespace headwise

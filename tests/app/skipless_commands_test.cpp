@@ -1,0 +1,155 @@
+#include "tests/support/command.h"
+#include "tests/support/toy_model.h"
+
+#include <QDir>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace headwise;
+
+/// `process --skipless --merge`, and what `run`, `verify`, `info` and `analyze` make of it.
+class SkiplessCommandsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void init()
+    {
+        test::ToyOptions options;
+        options.dModel = 15;
+        test::writeToyModel(path("model").toStdString(), options);
+    }
+
+    void writesTheCounterpartAndSaysThatItIsAnotherFunction()
+    {
+        const test::CommandRun done =
+            run({"process", path("model"), "-o", path("skipless"), "--skipless", "--force"});
+        QCOMPARE(done.exitCode, 0);
+        QVERIFY2(done.out.contains("another function"), done.out);
+        const QJsonObject config = configOf("skipless");
+        QCOMPARE(config["skipless"].toBool(), true);
+        QVERIFY(config["normalization_type"].isNull() && config.contains("normalization_type"));
+        QVERIFY(!config.contains("merged"));
+        // Each merge is compared with it.
+        const test::CommandRun verified = run({"verify", path("skipless"), "--json"});
+        QCOMPARE(verified.exitCode, 0);
+        QCOMPARE(mergeSteps(verified),
+                 QStringList({"merge-qp applied", "merge-kp applied", "merge-vp applied"}));
+        QCOMPARE(run({"process", path("model"), "-o", path("ordinary"), "--force"}).exitCode, 0);
+        QVERIFY(configOf("ordinary").contains("d_model") && !configOf("ordinary").contains("skipless"));
+    }
+
+    void writesMergedModelsThatVerifyComparesWithTheUnmerged_data()
+    {
+        QTest::addColumn<QString>("pair");
+        for (const char* pair : {"qp", "kp", "vp"})
+            QTest::newRow(pair) << QString(pair);
+    }
+    void writesMergedModelsThatVerifyComparesWithTheUnmerged()
+    {
+        QFETCH(QString, pair);
+        const QString folder = path("merged");
+        const test::CommandRun done =
+            run({"process", path("model"), "-o", folder, "--skipless", "--merge", pair, "--force"});
+        QCOMPARE(done.exitCode, 0);
+        for (const char* said : {"merge-", "(float64)", "(float32)", "(bfloat16)"})
+            QVERIFY2(done.out.contains(said), done.out);
+        QCOMPARE(configOf("merged")["merged"].toString(), pair);
+        QCOMPARE(run({"run", folder, "--tokens", "3,1,4", "-o", path("run.h5")}).exitCode, 0);
+        QCOMPARE(run({"analyze", folder, "-o", path("session.h5")}).exitCode, 0);
+
+        const test::CommandRun verified = run({"verify", folder, "--json"});
+        QCOMPARE(verified.exitCode, 0);
+        QCOMPARE(mergeSteps(verified), QStringList{"merge-" + pair + " applied"});
+        // The positive control: compared with another model it is another function.
+        test::ToyOptions options;
+        options.dModel = 15;
+        options.seed = 2;
+        test::writeToyModel(path("other").toStdString(), options);
+        QCOMPARE(run({"verify", folder, "--unmerged", path("other")}).exitCode, 1);
+        QCOMPARE(run({"verify", folder, "--unmerged", path("model")}).exitCode, 0);
+        // A model that is no longer there, or no longer the same, is no failure.
+        test::writeToyModel(path("model").toStdString(), {.dModel = 15, .nCtx = 19});
+        const test::CommandRun changed = run({"verify", folder});
+        QCOMPARE(changed.exitCode, 0);
+        QVERIFY2(changed.out.contains("has changed since"), changed.out);
+        QVERIFY(QDir(path("model")).removeRecursively());
+        QVERIFY(run({"verify", folder}).out.contains("cannot be opened"));
+        QCOMPARE(run({"verify", folder, "--unmerged", path("model")}).exitCode, 3);
+
+        const QJsonObject info = QJsonDocument::fromJson(run({"info", folder, "--json"}).out).object();
+        const int q = pair == "qp" ? 0 : 15 * 15;
+        QCOMPARE(info["parameters"]["attention_qp_per_layer"].toInt(), q);
+        QCOMPARE(info["parameters"]["attention_kv_per_layer"].toInt(), pair == "qp" ? 2 * 225 : 225);
+        QCOMPARE(info["merges"][0]["possible"].toBool(true), false);
+    }
+
+    void refusesWithTwo()
+    {
+        const QString out = path("refused");
+        const auto refusal = [&](const QStringList& arguments) {
+            const test::CommandRun done = run(QStringList{"process", path("model"), "-o", out} + arguments);
+            return QByteArray::number(done.exitCode) + " " + done.err;
+        };
+        QVERIFY(refusal({"--merge", "qp"}).contains("2 headwise: "));
+        QVERIFY2(refusal({"--merge", "qp"}).contains("skip connections and normalisation"),
+                 refusal({"--merge", "qp"}));
+        QVERIFY(refusal({"--merge", "qv", "--skipless"}).startsWith("2 "));
+        QVERIFY(refusal({"--skipless", "--fold-layer-norm"}).contains("has no norms"));
+        QVERIFY(refusal({"--skipless", "--names", "original"}).startsWith("2 "));
+        QVERIFY(
+            refusal({"--skipless", "--merge", "qp", "--refactor-factored-attention"}).contains("refactored"));
+        test::ToyOptions options;
+        options.parallel = true;
+        options.dModel = 15;
+        test::writeToyModel(path("model").toStdString(), options);
+        QVERIFY(refusal({"--merge", "qp", "--skipless"}).contains("one of Q, K, V or P"));
+        test::writeToyModel(path("model").toStdString(), {});
+        QVERIFY(refusal({"--merge", "qp", "--skipless"}).contains("is not square"));
+        QVERIFY(!QDir(out).exists());
+        QCOMPARE(run({"process", path("model"), "-o", out, "--skipless"}).exitCode, 0);
+        const test::CommandRun verified = run({"verify", out, "--json"});
+        QCOMPARE(verified.exitCode, 0);
+        QCOMPARE(mergeSteps(verified),
+                 QStringList({"merge-qp skipped", "merge-kp skipped", "merge-vp skipped"}));
+        QVERIFY(QDir(out).removeRecursively());
+    }
+
+private:
+    test::CommandRun run(const QStringList& arguments) const
+    {
+        return test::runHeadwise(arguments, path("state"));
+    }
+    QString path(const QString& name) const { return m_folder.path() + "/" + name; }
+
+    QJsonObject configOf(const QString& folder) const
+    {
+        QFile file(path(folder) + "/config.json");
+        return file.open(QIODevice::ReadOnly) ? QJsonDocument::fromJson(file.readAll()).object()
+                                              : QJsonObject();
+    }
+
+    /// "merge-qp applied" of each merge; "too large" instead where it is above the tolerance or exactly 0.
+    static QStringList mergeSteps(const test::CommandRun& verified)
+    {
+        QStringList names;
+        for (const QJsonValue step : QJsonDocument::fromJson(verified.out)["steps"].toArray()) {
+            const QString name = step["name"].toString();
+            if (!name.startsWith("merge"))
+                continue;
+            const double difference = step["max_abs_diff"].toDouble(INFINITY);
+            const bool isApplied = step["applied"].toBool();
+            const bool isRight = isApplied ? difference > 0 && difference < 1e-4
+                                           : difference == 0 && !step["reason"].toString().isEmpty();
+            names += name + (!isRight ? " too large" : isApplied ? " applied" : " skipped");
+        }
+        return names;
+    }
+
+    QTemporaryDir m_folder;
+};
+
+QTEST_GUILESS_MAIN(SkiplessCommandsTest)
+#include "skipless_commands_test.moc"
