@@ -2,14 +2,17 @@
 #include "tests/bench/make_gpt2_small.h"
 #include "tests/bench/window_figures.h"
 
+#include "core/analysis/catalogue.h"
 #include "core/model/architecture.h"
 
 #include <benchmark/benchmark.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -78,29 +81,82 @@ std::shared_ptr<const ProcessedWeights> processed(const std::filesystem::path& f
 
 constexpr double mib = 1024.0 * 1024.0;
 
-/// Peak memory of a window on the model, in a process of its own: within the file's size and 700 MB more.
-/// \returns whether it is above that, or the window failed
-bool windowTakesTooMuch(const char* program, const std::filesystem::path& folder)
+/// Something that a process of its own does from start to end, for its memory.
+struct Whole {
+    std::string name;
+    std::vector<std::string> arguments; ///< The program first.
+    double bytes = 0;                   ///< Bound of its peak memory, mapped files included.
+    std::string bytesFormula;
+    double seconds = 0; ///< Bound of its time; 0: none.
+};
+
+/// \returns whether it took more than it may, or failed
+bool takesTooMuch(const Whole& whole)
 {
+    std::vector<char*> arguments;
+    for (const std::string& argument : whole.arguments)
+        arguments.push_back(const_cast<char*>(argument.c_str())); // as execv wants it
+    arguments.push_back(nullptr);
+    const auto start = std::chrono::steady_clock::now();
     const pid_t child = fork();
     if (child == 0) {
-        execl(program, program, "--window", folder.c_str(), nullptr);
+        execv(arguments[0], arguments.data());
         _exit(127);
     }
     int status = 0;
     rusage usage{};
     if (child < 0 || wait4(child, &status, 0, &usage) != child || !WIFEXITED(status)
         || WEXITSTATUS(status) != 0) {
-        std::printf("the window could not be measured\n");
+        std::printf("%s could not be measured\n", whole.name.c_str());
         return true;
     }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const double peak = static_cast<double>(usage.ru_maxrss) * 1024;
-    const double bound =
-        static_cast<double>(std::filesystem::file_size(folder / "model.safetensors")) + 700e6;
-    const bool isTooMuch = peak > bound;
-    std::printf("\npeak memory of the window, every analysis and every page: %.0f MiB, bound %.0f MiB (file "
-                "+ 700 MB)%s\n",
-                peak / mib, bound / mib, isTooMuch ? "  TOO MUCH" : "");
+    const bool isSlow = whole.seconds > 0 && seconds > whole.seconds;
+    std::printf("\n%s: peak memory %.0f MiB, bound %.0f MiB (%s)%s\n", whole.name.c_str(), peak / mib,
+                whole.bytes / mib, whole.bytesFormula.c_str(), peak > whole.bytes ? "  TOO MUCH" : "");
+    if (whole.seconds > 0)
+        std::printf("%s: %.1f s, promised in %.0f s%s\n", whole.name.c_str(), seconds, whole.seconds,
+                    isSlow ? "  TOO SLOW" : "");
+    return isSlow || peak > whole.bytes;
+}
+
+/// Opens the model and composes all pairs of heads. \returns an exit code
+int compose(const char* folder)
+{
+    const auto weights = processed(folder);
+    if (!weights)
+        return 3;
+    const std::vector<const Analysis*> rows{findAnalysis("composition")};
+    return runAnalyses(Circuits(weights), rows, {}, Task{}) ? 0 : 4;
+}
+
+/// Whether one of the promises about whole commands is broken; all are measured. \param program this one
+bool wholesTakeTooMuch(const std::string& program, const std::filesystem::path& folder, bool hasWindow)
+{
+    const auto file = static_cast<double>(std::filesystem::file_size(folder / "model.safetensors"));
+    const std::string session = folder / "session.h5";
+    std::vector<Whole> wholes{
+        {"headwise analyze with its defaults",
+         {HEADWISE_BINARY, "analyze", folder, "-o", session},
+         file + 1e9,
+         "file + 1 GB",
+         15},
+        {"Q-, K- and V-composition of all pairs, from the file on",
+         {program, "--compose", folder},
+         500e6,
+         "500 MB",
+         3},
+    };
+    if (hasWindow)
+        wholes.push_back({"the window, every analysis and every page",
+                          {program, "--window", folder},
+                          file + 700e6,
+                          "file + 700 MB",
+                          0});
+    bool isTooMuch = false;
+    for (const Whole& whole : wholes)
+        isTooMuch = takesTooMuch(whole) || isTooMuch;
     return isTooMuch;
 }
 
@@ -112,9 +168,13 @@ int main(int argc, char** argv)
         return bench::makeGpt2Small(argv[2]) ? 0 : 4;
     if (argc == 3 && std::strcmp(argv[1], "--window") == 0) // an open window, for its memory
         return bench::useWindow(argv[2]);
+    if (argc == 3 && std::strcmp(argv[1], "--compose") == 0)
+        return compose(argv[2]);
     const std::string program = std::filesystem::read_symlink("/proc/self/exe");
     bool check = false;
+    bool hasFilter = false; // Single figures were asked for, not whole commands.
     for (int i = 1; i < argc; ++i) {
+        hasFilter = hasFilter || std::strncmp(argv[i], "--benchmark_filter", 18) == 0;
         if (std::strcmp(argv[i], "--check") == 0) {
             check = true;
             std::memmove(argv + i, argv + i + 1, sizeof(char*) * static_cast<std::size_t>(argc - i));
@@ -160,6 +220,6 @@ int main(int argc, char** argv)
     KeepingReporter reporter(best);
     benchmark::RunSpecifiedBenchmarks(&reporter);
     const bool isSlow = summary(figures, best) > 0;
-    const bool isLarge = hasWindow && windowTakesTooMuch(program.c_str(), model.folder());
+    const bool isLarge = !hasFilter && wholesTakeTooMuch(program, model.folder(), hasWindow);
     return check && (isSlow || isLarge) ? 1 : 0;
 }

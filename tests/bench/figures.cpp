@@ -2,15 +2,19 @@
 
 #include "core/analysis/block.h"
 #include "core/analysis/catalogue.h"
+#include "core/analysis/largest_entries.h"
 #include "core/analysis/spectrum.h"
 #include "core/analysis/token_scan.h"
 #include "core/analysis/token_table.h"
 #include "core/base/parallel.h"
 #include "core/model/architecture.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <numbers>
 #include <numeric>
+#include <random>
 
 namespace headwise::bench {
 namespace {
@@ -64,6 +68,44 @@ void allSingularValues(const Circuits& circuits)
     });
 }
 
+/// Singular values and eigenvalues of full QK and full OV of every head, the token side at hand.
+void allFullSpectra(const Circuits& circuits, const TokenSide& tokens)
+{
+    overHeads(circuits, [&](HeadId head) -> Result<Done> {
+        const auto weights = circuits.weights().head<double>(head);
+        for (const CircuitKind kind : {CircuitKind::FullQk, CircuitKind::FullOv}) {
+            const auto sigma = circuitSingularValues(circuits, weights, kind, head, &tokens);
+            if (!sigma)
+                return sigma.error();
+            const auto lambda = circuitEigenvalues(circuits, weights, kind, head, &tokens);
+            if (!lambda)
+                return lambda.error();
+        }
+        return Done{};
+    });
+}
+
+/// A circuit of GPT-2 small's sizes whose rows and columns point anywhere and have log-normal lengths of mean 1.
+FactoredMatrix<double> randomCircuit(double sigma)
+{
+    constexpr Eigen::Index tokens = 50257, inner = 64;
+    std::mt19937_64 random(0);
+    const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 1) * 0x1p-53; }; // (0, 1]
+    const auto normal = [&] {
+        return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * std::numbers::pi * uniform());
+    };
+    const auto factor = [&] {
+        Matrix<double> rows = Matrix<double>::NullaryExpr(tokens, inner, normal);
+        for (Eigen::Index i = 0; i < tokens; ++i)
+            rows.row(i) *= std::exp(sigma * normal() - sigma * sigma / 2) / rows.row(i).norm();
+        return rows;
+    };
+    Matrix<double> left = factor();
+    const auto circuit = FactoredMatrix<double>::create(std::move(left), factor().transpose());
+    must(circuit);
+    return *circuit;
+}
+
 /// The four pictures of a newly selected head, nothing of it computed before.
 void switchHead(const Circuits& circuits, const TokenSide& tokens)
 {
@@ -109,13 +151,13 @@ struct ScanSample {
         return 2.0 * static_cast<double>(rows.cols()) * static_cast<double>(cols.cols())
             * static_cast<double>(rows.rows());
     }
-    void run() const
+    void run(ScanEnds ends) const
     {
         must(scanRows({rows, cols,
                        [this](Eigen::Index i, Eigen::Index j) {
                            return rows.col(i).cast<double>().dot(cols.col(j).cast<double>());
                        },
-                       none, none, 10, ScanEnds::Both},
+                       none, none, 10, ends},
                       Task{}));
     }
 };
@@ -131,16 +173,26 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
     const auto sample = std::make_shared<const ScanSample>(circuits.fullOv<float>({0, 0}, *tokens));
     const auto cached =
         std::make_shared<const FactoredMatrix<float>>(circuits.fullOv<float>({0, 0}, *tokens));
+    const auto spread = std::make_shared<const FactoredMatrix<double>>(randomCircuit(0.25));
+    const auto alike = std::make_shared<const FactoredMatrix<double>>(randomCircuit(0));
     const double pairs = heads * heads * 11 / 24;
     return {
         {"all heads: U, S, V of QK and OV", "288 (16 d r² + 30 r³) flop / dgemm",
          288 * (16 * d * r * r + 30 * r * r * r) / limits.dgemm, 5, 1, [=] { allSpectra(circuits); }},
         {"all heads: singular values of QK and OV", "288 (4 d r² + 7 r³) flop / dgemm",
          288 * (4 * d * r * r + 7 * r * r * r) / limits.dgemm, 5, 1, [=] { allSingularValues(circuits); }},
+        {"all heads: full circuits, sigma and lambda", "144 · 10 d² r flop / dgemm",
+         144 * 10 * d * d * r / limits.dgemm, 4, 3, [=] { allFullSpectra(circuits, *tokens); }},
         {"token side with Gram products", "4 V d² flop / dgemm", 4 * V * d * d / limits.dgemm, 3, 0,
          [=] { must(tokenSide(circuits, Embedding::Raw, Task{})); }},
         {"table scan, an eighth of a head", "2 V²/8 r flop / sgemm", sample->flops() / limits.sgemm, 2, 0,
-         [=] { sample->run(); }},
+         [=] { sample->run(ScanEnds::Both); }},
+        {"top 10 of every row, an eighth of a head", "2 V²/8 r flop / sgemm, 60 % of it promised",
+         sample->flops() / limits.sgemm, 1 / 0.6, 0, [=] { sample->run(ScanEnds::Largest); }},
+        {"largest 1000 entries, norms spread by 0.25", "2 V² r flop / sgemm", 2 * V * V * r / limits.sgemm,
+         1.1, 1.5, [=] { must(largestEntries(*spread, {.count = 1000}, Task{})); }},
+        {"largest 1000 entries, all norms alike", "2 V² r flop / sgemm, nothing to prune",
+         2 * V * V * r / limits.sgemm, 3, 0, [=] { must(largestEntries(*alike, {.count = 1000}, Task{})); }},
         {"one token's row, factors at hand", "V r 4 bytes / bandwidth", V * r * 4 / limits.bandwidth, 6, 0.05,
          [=] { (void)ends(cached->row(42).cast<double>(), 10, {}); }},
         {"one token's row, nothing at hand", "V d 4 bytes / bandwidth", V * d * 4 / limits.bandwidth, 8, 0.15,
@@ -149,15 +201,15 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
          }},
         {"head switch: four pictures and spectra", "2 · 2 d² r + 12 d² r flop / dgemm",
          16 * d * d * r / limits.dgemm, 5, 0.1, [=] { switchHead(circuits, *tokens); }},
-        {"open and prepare a 498 MB checkpoint", "V d 4 bytes / bandwidth (one pass over W_U)",
-         V * d * 4 / limits.bandwidth, 40, 0.5, [=] { (void)opened(folder); }},
+        {"open and process a 498 MB checkpoint", "V d 4 bytes / bandwidth (one pass over W_U)",
+         V * d * 4 / limits.bandwidth, 40, 0.3, [=] { (void)opened(folder); }},
         {"open to the first heatmap", "V d 4 bytes / bandwidth (one pass over W_U)",
          V * d * 4 / limits.bandwidth, 40, 1,
          [=] {
              must(wholeCircuit(Circuits(opened(folder)), {CircuitKind::Qk, {0, 0}}));
          }},
         {"Q-, K- and V-composition of all pairs", "3 · 2 r² d flop a pair / sgemm",
-         pairs * 6 * r * r * d / limits.sgemm, 2.5, 0,
+         pairs * 6 * r * r * d / limits.sgemm, 2.5, 3,
          [=] {
              must(runAnalyses(circuits, std::vector<const Analysis*>{findAnalysis("composition")}, {},
                               Task{}));
