@@ -58,6 +58,8 @@ std::span<const Analysis> catalogue()
         sixTermsAnalysis(),
         tokenPriorAnalysis(),
         detokenizationAnalysis(),
+        positionGeometryAnalysis(),
+        normSpreadAnalysis(),
         rotaryAnalysis(),
         // composition
         inductionAnalysis(),

@@ -1,0 +1,130 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/position/norm_divisors.h"
+#include "core/analysis/position/positions_shown.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise {
+
+namespace {
+
+constexpr const char* spreadFormula = "σ(p, e) = √(Var(p) + Var(e) + 2 Cov(p, e) + ε), p = W_pos, e = W_E";
+constexpr Eigen::Index sampledPositions = 128, sampledTokens = 256;
+const std::string folder = "analyses/norm_spread/";
+
+ResultArray line(const Eigen::VectorXd& values, Precision precision, const ArrayName& name, const char* axis)
+{
+    ResultArray array = realArray(precision, folder + name.path, {static_cast<std::size_t>(values.size())},
+                                  {values.begin(), values.end()}, {axis});
+    array.title = name.title;
+    array.definition = name.definition + std::string(", ") + spreadFormula;
+    return array;
+}
+
+/// σ at a sample of positions and tokens, and what it would be at these were they at right angles.
+void addSample(const AnalysisContext& context, ResultSet& results)
+{
+    const ProcessedWeights& weights = context.circuits.weights();
+    const ModelConfig& config = weights.config();
+    const Norm<double> norm = weights.ln1<double>(0);
+    const std::vector<int> places = evenlySpaced(addedPositions(config), sampledPositions);
+    const std::vector<int> ids = sampledIds(config, context.options, sampledTokens);
+    const Matrix<double> positions = seenPositions(weights, 0, addedPositions(config))(places, Eigen::all);
+    Matrix<double> tokens(static_cast<Eigen::Index>(ids.size()), config.dModel);
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        tokens.row(static_cast<Eigen::Index>(i)) = weights.W_E<double>(ids[i], 1);
+    tokens = seenRows(norm, std::move(tokens));
+    const Matrix<double> sigma = divisors(norm, positions, tokens);
+    const Matrix<double> byRow = sigma.transpose(); // column-major: rows of σ one after the other
+    ResultArray array = realArray(context.options.precision, folder + "sigma", {places.size(), ids.size()},
+                                  {byRow.data(), byRow.data() + byRow.size()}, {"position", "sample"});
+    array.title = "σ of sampled positions and tokens";
+    array.definition = spreadFormula;
+    results.arrays.push_back(std::move(array));
+    results.arrays.push_back(idArray(folder + "positions", "Sampled positions", places, "position", ""));
+    results.arrays.push_back(idArray(folder + "tokens", "Sampled tokens", ids, "sample"));
+
+    const double width = static_cast<double>(config.dModel);
+    const double ofTokens = tokens.squaredNorm() / width / static_cast<double>(ids.size());
+    const Matrix<double> all = seenPositions(weights, 0, addedPositions(config));
+    const Eigen::VectorXd even = (all.rowwise().squaredNorm().array() / width + ofTokens + norm.eps).sqrt();
+    results.arrays.push_back(line(
+        even, context.options.precision,
+        {"position_null", "Were they at right angles", "√(Var(p) + mean over sampled tokens of Var(e) + ε)"},
+        "position"));
+}
+
+Result<ResultSet> runNormSpread(const AnalysisContext& context, const Task& task)
+{
+    const Precision precision = context.options.precision;
+    const auto spread =
+        divisorSpread(context.circuits.weights(), context.options.unusedTokens, precision, task);
+    if (!spread)
+        return spread.error();
+    ResultSet results;
+    const auto add = [&](const Eigen::VectorXd& values, const char* name, const char* title,
+                         const char* definition, const char* axis) {
+        results.arrays.push_back(line(values, precision, {name, title, definition}, axis));
+    };
+    add(spread->positionMean, "position_mean", "Mean over tokens", "mean over tokens of σ", "position");
+    add(spread->positionMin, "position_min", "Smallest over tokens", "min over tokens of σ", "position");
+    add(spread->positionMax, "position_max", "Largest over tokens", "max over tokens of σ", "position");
+    add(spread->tokenMean, "token_mean", "Mean over positions", "mean over positions of σ", "token");
+    add(spread->tokenMin, "token_min", "Smallest over positions", "min over positions of σ", "token");
+    add(spread->tokenMax, "token_max", "Largest over positions", "max over positions of σ", "token");
+    addSample(context, results);
+    return results;
+}
+
+std::string whyNotNormSpread(const ModelConfig& config, const AnalysisOptions&)
+{
+    if (config.norm == NormKind::None || !config.hasPreNorms)
+        return "There is no norm before the attention of layer 0.";
+    return whyNotTokenPlusPosition(config);
+}
+
+AnalysisCost normSpreadCost(const ModelConfig& config, const AnalysisOptions&)
+{
+    const double V = config.dVocab, n = config.nCtx, d = config.dModel;
+    return {2 * V * n * d + 10 * V * n, 40 * n * V / 512 + 24 * V + 8 * n * d + 512 * (16 * n + 24 * d)};
+}
+
+std::vector<Picture> normSpreadPictures()
+{
+    using enum Picture::Kind;
+    const auto in = [](std::initializer_list<const char*> names) { return pathsOf("norm_spread", names); };
+    return {
+        {Matrix, "σ of sampled positions and tokens", in({"sigma"}), false, false, false,
+         "Rows are positions, columns tokens."},
+        {Lines,
+         "By position",
+         in({"position_mean", "position_min", "position_max", "position_null"}),
+         false,
+         false,
+         true,
+         {}},
+        {Lines, "By token", in({"token_mean", "token_min", "token_max"}), false, false, true, {}},
+    };
+}
+
+} // namespace
+
+Analysis normSpreadAnalysis()
+{
+    return {"norm_spread",
+            "C7",
+            "Spread of the norm",
+            spreadFormula,
+            "Kamoda et al. 2025, arXiv 2501.15754",
+            false,
+            false,
+            whyNotNormSpread,
+            normSpreadCost,
+            runNormSpread,
+            {},
+            normSpreadPictures()};
+}
+
+} // namespace headwise

@@ -1,0 +1,234 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/position/norm_divisors.h"
+#include "core/analysis/position/positions_shown.h"
+#include "core/base/decompositions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <random>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+const std::string folder = "analyses/position_geometry/";
+constexpr Eigen::Index shownComponents = 6, shownCosines = 128, tailRows = 5, tailKeys = 1024;
+
+ResultArray matrixArray(const Matrix<double>& values, Precision precision, const ArrayName& name,
+                        std::vector<std::string> axes)
+{
+    const Matrix<double> byRow = values.transpose(); // column-major: rows one after the other
+    std::vector<std::size_t> shape{static_cast<std::size_t>(values.rows())};
+    if (axes.size() > 1)
+        shape.push_back(static_cast<std::size_t>(values.cols()));
+    ResultArray array = realArray(precision, folder + name.path, std::move(shape),
+                                  {byRow.data(), byRow.data() + byRow.size()}, std::move(axes));
+    array.title = name.title;
+    array.definition = name.definition;
+    return array;
+}
+
+/// Every column's entries in an order of their own: keeps what each dimension holds, loses the order of positions.
+Matrix<double> shuffled(Matrix<double> rows, std::uint64_t seed)
+{
+    std::mt19937_64 random(seed);
+    for (Eigen::Index column = 0; column < rows.cols(); ++column)
+        for (auto last = static_cast<std::uint64_t>(rows.rows() - 1); last > 0; --last)
+            std::swap(rows(static_cast<Eigen::Index>(last), column),
+                      rows(static_cast<Eigen::Index>(random() % (last + 1)), column));
+    return rows;
+}
+
+/// Share of each frequency f ≥ 1 in a series' power: |Σ_t x_t exp(−2πi f t/n)|², f and n − f together.
+Eigen::VectorXd powerShares(const Eigen::VectorXd& series)
+{
+    const Eigen::Index n = series.size();
+    Eigen::VectorXd power(n / 2);
+    for (Eigen::Index f = 1; f <= n / 2; ++f) {
+        double real = 0, imaginary = 0;
+        for (Eigen::Index t = 0; t < n; ++t) {
+            const double angle =
+                2 * std::numbers::pi * static_cast<double>((f * t) % n) / static_cast<double>(n);
+            real += series(t) * std::cos(angle);
+            imaginary += series(t) * std::sin(angle);
+        }
+        power(f - 1) = (real * real + imaginary * imaginary) * (2 * f == n ? 1 : 2);
+    }
+    return power / power.sum();
+}
+
+Result<Done> addComponents(const AnalysisContext& context, const Matrix<double>& rows, ResultSet& results)
+{
+    const Precision precision = context.options.precision;
+    const Matrix<double> centred = rows.rowwise() - rows.colwise().mean();
+    const auto svd = thinSvd(centred);
+    if (!svd)
+        return svd.error();
+    const auto random = singularValues(shuffled(centred, context.options.inputs.seed));
+    if (!random)
+        return random.error();
+    const Eigen::Index count = std::min(shownComponents, svd->S.size());
+    Matrix<double> scores = svd->U.leftCols(count) * svd->S.head(count).asDiagonal();
+    Matrix<double> shares(count, rows.rows() / 2);
+    for (Eigen::Index i = 0; i < count; ++i) {
+        Eigen::Index largest = 0;
+        scores.col(i).cwiseAbs().maxCoeff(&largest);
+        if (scores(largest, i) < 0)
+            scores.col(i) *= -1;
+        shares.row(i) = powerShares(scores.col(i)).transpose();
+    }
+    const std::string rule = "; the entry of largest magnitude is positive";
+    results.arrays.push_back(
+        matrixArray(scores, precision,
+                    {"components", "Principal components", "U_k σ_k of W_pos less its mean row" + rule},
+                    {"position", "component"}));
+    results.arrays.push_back(
+        matrixArray(Matrix<double>(scores.transpose()), precision,
+                    {"component_curves", "Components by position", "the same, a row per component"},
+                    {"component", "position"}));
+    const double total = svd->S.squaredNorm();
+    const Matrix<double> explained = svd->S.head(count).array().square() / total;
+    const Matrix<double> chance = random->head(count).array().square() / random->squaredNorm();
+    results.arrays.push_back(matrixArray(
+        explained, precision, {"explained", "Share of the variance", "σ_k²/Σσ² of W_pos less its mean row"},
+        {"component"}));
+    results.arrays.back().range = {0.0, 1.0};
+    results.arrays.push_back(matrixArray(chance, precision,
+                                         {"explained_null", "Share of the variance, shuffled",
+                                          "the same where each dimension's entries change places at random"},
+                                         {"component"}));
+    results.arrays.back().range = {0.0, 1.0};
+    results.arrays.push_back(
+        matrixArray(shares, precision,
+                    {"frequencies", "Frequencies of the components",
+                     "share of frequency f = 1, 2, … turns per context in the power of U_k σ_k"},
+                    {"component", "frequency"}));
+    results.arrays.back().range = {0.0, 1.0};
+    results.arrays.back().nullMean = 2.0 / static_cast<double>(rows.rows() - 1);
+    return Done{};
+}
+
+void addRows(const Matrix<double>& rows, Precision precision, ResultSet& results)
+{
+    const Eigen::VectorXd means = rows.rowwise().mean();
+    const Eigen::VectorXd variances =
+        (rows.colwise() - means).rowwise().squaredNorm() / static_cast<double>(rows.cols());
+    results.arrays.push_back(matrixArray(
+        variances, precision, {"row_variance", "Variance of each row", "Var(p_i), p = W_pos"}, {"position"}));
+    results.arrays.back().nullMean = variances.mean();
+    results.arrays.back().nullDeviation = std::sqrt((variances.array() - variances.mean()).square().mean());
+    const std::vector<int> shown = evenlySpaced(rows.rows(), shownCosines);
+    const Matrix<double> some = rows(shown, Eigen::all).rowwise().normalized();
+    results.arrays.push_back(matrixArray(
+        some * some.transpose(), precision,
+        {"cosines", "Cosine of positions", "p_i p_jᵀ/(‖p_i‖ ‖p_j‖), p = W_pos"}, {"query", "key"}));
+    results.arrays.back().range = {-1.0, 1.0};
+    results.arrays.back().nullMean = 0.0;
+    results.arrays.back().nullDeviation = 1 / std::sqrt(static_cast<double>(rows.cols()));
+    results.arrays.push_back(
+        idArray(folder + "cosine_positions", "Positions of the cosines", shown, "query", ""));
+}
+
+/// The scores of the last positions, which training may hardly have seen.
+Result<Done> addTail(const AnalysisContext& context, const Task& task, ResultSet& results)
+{
+    const ProcessedWeights& weights = context.circuits.weights();
+    const ModelConfig& config = weights.config();
+    const Matrix<double> p = seenPositions(weights, 0, config.nCtx);
+    const Eigen::Index rows = std::min(tailRows, p.rows());
+    const std::vector<int> keys = evenlySpaced(p.rows(), tailKeys);
+    const Matrix<double> seen = p(keys, Eigen::all);
+    PerHead scores(config, static_cast<int>(rows) * static_cast<int>(keys.size()));
+    const auto done = forEachHead(context, task, "last positions", [&](HeadId head) -> Result<Done> {
+        if (head.layer > 0)
+            return Done{};
+        const FoldedHead h = foldedHead(weights, head);
+        const Matrix<double> q = p.bottomRows(rows) * h.W_Q, k = seen * h.W_K;
+        setRows(scores, head, q * k.transpose());
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    results.warnings = *done;
+    results.arrays.push_back(
+        gridArray(scores, context.options.precision,
+                  {folder + "tail_scores", "Scores of the last positions",
+                   "p_i W_Q W_Kᵀ p_jᵀ for the last five i, layer 0, without σ and scale"},
+                  {rows, static_cast<Eigen::Index>(keys.size())}, {"query", "position"}));
+    results.arrays.push_back(
+        idArray(folder + "tail_keys", "Keys of the last positions", keys, "position", ""));
+    return Done{};
+}
+
+Result<ResultSet> runPositionGeometry(const AnalysisContext& context, const Task& task)
+{
+    const ProcessedWeights& weights = context.circuits.weights();
+    const Matrix<double> rows = weights.W_pos<double>(0, weights.config().nCtx);
+    ResultSet results;
+    addRows(rows, context.options.precision, results);
+    if (task.cancelled())
+        return stopped();
+    if (const auto added = addComponents(context, rows, results); !added)
+        return added.error();
+    if (const auto added = addTail(context, task, results); !added)
+        return added.error();
+    return results;
+}
+
+std::string whyNotPositionGeometry(const ModelConfig& config, const AnalysisOptions&)
+{
+    if (config.positional != Positional::Learned)
+        return "It needs learned positions.";
+    return config.nCtx > 2 ? "" : "There are too few positions for a geometry.";
+}
+
+AnalysisCost positionGeometryCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double n = config.nCtx, d = config.dModel, least = std::min(n, d);
+    return {14 * n * d * least + 12 * n * n + countOfLayer0(config, options) * 2 * n * d * config.dHead,
+            40 * n * d
+                + static_cast<double>(config.nLayers) * config.nHeads * 12 * tailRows * std::min(n, 1024.0)};
+}
+
+std::vector<Picture> positionGeometryPictures()
+{
+    using enum Picture::Kind;
+    const auto in = [](std::initializer_list<const char*> names) {
+        return pathsOf("position_geometry", names);
+    };
+    return {
+        {Lines, "Principal components by position", in({"component_curves"}), false, false, true,
+         "Pairs of equal waves a quarter turn apart are a helix."},
+        {Bars, "Share of the variance", in({"explained", "explained_null"}), false, false, true, {}},
+        {Lines, "Frequencies of the components", in({"frequencies"}), true, false, true, {}},
+        {Matrix, "Cosine of positions", in({"cosines"}), false, false, true, {}},
+        {Lines, "Variance of each row", in({"row_variance"}), false, true, true,
+         "First and last rows often stand out."},
+        {Lines, "Scores of the last positions", in({"tail_scores"}), false, false, true,
+         "Positions that training hardly saw."},
+    };
+}
+
+} // namespace
+
+Analysis positionGeometryAnalysis()
+{
+    return {"position_geometry",
+            "C6",
+            "Geometry of the positions",
+            "principal components, cosines and row variances of W_pos",
+            "Yedidia 2023, \"GPT-2's positional embedding matrix is a helix\"; Kamoda et al. 2025, arXiv "
+            "2501.15754",
+            false,
+            false,
+            whyNotPositionGeometry,
+            positionGeometryCost,
+            runPositionGeometry,
+            {},
+            positionGeometryPictures()};
+}
+
+} // namespace headwise
