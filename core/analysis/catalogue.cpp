@@ -61,6 +61,10 @@ std::span<const Analysis> catalogue()
         positionGeometryAnalysis(),
         normSpreadAnalysis(),
         rotaryAnalysis(),
+        directPathAnalysis(), largestEntriesAnalysis(), foldingAnalysis(), skipTrigramsAnalysis(),
+        tokenCardAnalysis(), directionCardAnalysis(), normalityAnalysis(),
+        // position
+        positionKernelAnalysis(), sixTermsAnalysis(),
         // composition
         inductionAnalysis(),
         // spectra

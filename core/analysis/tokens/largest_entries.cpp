@@ -1,6 +1,7 @@
 #include "core/analysis/largest_entries.h"
 
 #include "core/analysis/analyses.h"
+#include "core/analysis/gaussian_order.h"
 #include "core/analysis/per_head.h"
 
 #include <array>
@@ -14,25 +15,6 @@ constexpr double flopLimit = 2e13; // of all heads together: minutes on a small 
 constexpr int most = 100;          // entries listed of each head and circuit
 
 constexpr std::array<CircuitKind, 2> fullCircuits{CircuitKind::FullOv, CircuitKind::FullQk};
-
-/// Φ⁻¹(1 − upper), upper in (0, ½], by Newton's steps on erfc from the leading term of its asymptotic series.
-double upperQuantile(double upper)
-{
-    double x = upper < 0.1 ? std::sqrt(-2 * std::log(upper)) : 0;
-    for (int step = 0; step < 50; ++step) {
-        const double tail = 0.5 * std::erfc(x / std::sqrt(2.0));
-        const double density = std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
-        x += (tail - upper) / density;
-    }
-    return x;
-}
-
-/// Where the `rank`-th largest of n independent Gaussian numbers lies, in their standard deviations.
-double expectedPlace(double rank, double n)
-{
-    const double upper = (rank + 0.5) / n;
-    return upper <= 0.5 ? upperQuantile(upper) : -upperQuantile(std::max(1 - upper, 0.5 / n));
-}
 
 /// Mean and standard deviation of all entries, from the sums and Gram matrices of the factors.
 std::pair<double, double> moments(const FactoredMatrix<double>& matrix)

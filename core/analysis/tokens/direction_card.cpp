@@ -1,0 +1,159 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/tokens/cards.h"
+
+#include <cmath>
+
+namespace headwise {
+
+namespace {
+
+std::string at(const std::string& name)
+{
+    return "analyses/direction_card/" + name;
+}
+
+/// One list of tokens and the side of the head that x goes through to reach them.
+struct List {
+    const char* name;
+    const char* title;
+    const char* line;
+    LineEnd end;
+    RowVector<double> (*through)(const RowVector<double>& x, const HeadWeights<double>& w);
+};
+
+const std::array<List, 3>& lists()
+{
+    static const std::array<List, 3> all{
+        {{"output", "Output", "x W_V W_O W_U", LineEnd::Outputs,
+          [](const RowVector<double>& x, const HeadWeights<double>& w) -> RowVector<double> {
+              return (x * w.W_V) * w.W_O;
+          }},
+         {"key", "Key", "x W_Q (E W_K)ᵀ: what a query along x attends to", LineEnd::Tokens,
+          [](const RowVector<double>& x, const HeadWeights<double>& w) -> RowVector<double> {
+              return (x * w.W_Q) * w.W_K.transpose();
+          }},
+         {"query", "Query", "x W_K (E W_Q)ᵀ: what attends to a key along x", LineEnd::Tokens,
+          [](const RowVector<double>& x, const HeadWeights<double>& w) -> RowVector<double> {
+              return (x * w.W_K) * w.W_Q.transpose();
+          }}}};
+    return all;
+}
+
+/// ‖x W_OV‖ / ‖x‖, and its root mean square over all directions, ‖W_OV‖_F / √d.
+Result<std::vector<std::string>> addGain(ResultSet& results, const AnalysisContext& context,
+                                         const RowVector<double>& x, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    PerHead gain(config);
+    PerHead null(config);
+    const auto done = forEachHead(context, task, "gains", [&](HeadId head) -> Result<Done> {
+        const auto w = context.circuits.weights().head<double>(head);
+        const Matrix<double> writing = w.W_O * w.W_O.transpose();
+        const RowVector<double> read = x * w.W_V;
+        const Matrix<double> reading = w.W_V.transpose() * w.W_V;
+        if (!writing.allFinite() || !reading.allFinite())
+            return Error{ErrorCode::Corrupt, headLabel(head) + " holds a number that is not finite."};
+        gain.set(head, (read * w.W_O).norm() / x.norm()); // 0/0: NaN
+        null.set(head, std::sqrt(std::max(0.0, reading.cwiseProduct(writing).sum() / config.dModel)));
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    const Precision precision = context.options.precision;
+    results.arrays.push_back(
+        gain.array(precision, at("gain"), "Gain of OV along the direction", "‖x W_V W_O‖₂ / ‖x‖₂"));
+    results.arrays.push_back(null.array(precision, at("gain_null"), "Gain of OV over all directions",
+                                        "‖W_V W_O‖_F / √d_model: root mean square over all directions"));
+    return done;
+}
+
+Result<ResultSet> runDirectionCard(const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    const std::vector<double>& given = context.options.inputs.direction;
+    const RowVector<double> x =
+        Eigen::Map<const RowVector<double>>(given.data(), static_cast<Eigen::Index>(given.size()));
+    ResultSet results;
+    const auto warnings = addGain(results, context, x, task);
+    if (!warnings)
+        return warnings.error();
+    results.warnings = *warnings;
+    for (const List& list : lists()) {
+        const bool isOutput = list.end == LineEnd::Outputs;
+        HeadLists entries(config, listSize(context.options, isOutput ? config.dVocabOut : config.dVocab));
+        const auto done =
+            forEachLine(context, task,
+                        {"tokens of the direction", list.end,
+                         [&](HeadId, const HeadWeights<double>& w) { return list.through(x, w); },
+                         [&](HeadId head, const RowVector<double>& line) {
+                             entries.putTop(head, line, context.options);
+                         }});
+        if (!done)
+            return done.error();
+        const std::string line = list.line;
+        entries.addTo(results, context.options.precision, at(list.name), list.title,
+                      "the largest entries of " + line);
+        entries.addNullTo(results, context.options.precision, at(list.name), line);
+    }
+    return results;
+}
+
+AnalysisCost directionCardCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double d = config.dModel;
+    return {heads * 2 * d * (2.0 * config.dVocab + config.dVocabOut + 4.0 * config.dHead * config.dHead),
+            config.nHeads * 8.0 * 2 * config.dVocab + heads * options.tableSize * 60};
+}
+
+std::string whyNoDirection(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const auto& x = options.inputs.direction;
+    if (x.size() != static_cast<std::size_t>(config.dModel))
+        return "The direction has " + std::to_string(x.size())
+            + " numbers, and the residual stream of this model " + std::to_string(config.dModel) + ".";
+    const bool isFinite = std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
+    return isFinite ? "" : "The direction holds a number that is not finite.";
+}
+
+} // namespace
+
+Analysis directionCardAnalysis()
+{
+    InputNeeds needs;
+    needs.direction = true;
+    const auto table = [](const char* title, const std::string& name, const char* note) {
+        return Picture{Picture::Kind::Table,
+                       title,
+                       {at(name + "_ids"), at(name + "_values"), at(name + "_null")},
+                       false,
+                       false,
+                       true,
+                       note};
+    };
+    return {
+        "direction_card",
+        "A10",
+        "Direction card",
+        "one direction x of the residual stream through every head: ‖x W_V W_O‖/‖x‖, the largest entries of "
+        "x W_V W_O W_U, x W_Q (E W_K)ᵀ and x W_K (E W_Q)ᵀ",
+        "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
+        true,
+        false,
+        whyNoDirection,
+        directionCardCost,
+        runDirectionCard,
+        needs,
+        {{Picture::Kind::HeadGrid,
+          "Gain of OV",
+          {at("gain"), at("gain_null")},
+          false,
+          false,
+          false,
+          "Beside it, the gain of a direction taken at random."},
+         table("What the head writes for it", "output", "The last column: a line of Gaussian numbers."),
+         table("What it attends to as a query", "key", "Without scale and bias, at offset 0."),
+         table("What attends to it as a key", "query", "Without scale and bias, at offset 0.")}};
+}
+
+} // namespace headwise

@@ -1,0 +1,345 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/gaussian_order.h"
+#include "core/analysis/token_scan.h"
+#include "core/analysis/tokens/cards.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace headwise {
+
+namespace {
+
+constexpr double flopLimit = 2e13; // of the sweeps of all heads: minutes on a small machine
+constexpr int mostRanked = 100;
+constexpr int nullRuns = 4;
+
+std::string at(const std::string& name)
+{
+    return "analyses/skip_trigrams/" + name;
+}
+
+/// The largest entry of every row of a scan, and how far out it is in its row.
+struct Peaks {
+    std::vector<int> ids;
+    std::vector<double> values, z;
+};
+
+/// \param rows [r, n], a row of the product per column \param cols [r, m]
+Result<Peaks> peaks(const Matrix<double>& rows, const Matrix<double>& cols, const AnalysisOptions& options,
+                    const Task& task)
+{
+    const Matrix<float> rows32 = rows.cast<float>();
+    const Matrix<float> cols32 = cols.cast<float>();
+    const auto entry = [&](Eigen::Index row, Eigen::Index col) { return rows.col(row).dot(cols.col(col)); };
+    const auto found = scanRows({rows32, cols32, entry, unusedOf(options, rows.cols()),
+                                 unusedOf(options, cols.cols()), 1, ScanEnds::Largest},
+                                task);
+    if (!found)
+        return found.error();
+    const Eigen::VectorXd mean = cols.rowwise().mean();
+    Matrix<double> covariance = cols * cols.transpose() / static_cast<double>(cols.cols());
+    covariance -= mean * mean.transpose();
+    const Matrix<double> spread = covariance * rows;
+    Peaks out{found->ids, found->values, {}};
+    for (Eigen::Index i = 0; i < rows.cols(); ++i) {
+        const double variance = rows.col(i).dot(spread.col(i));
+        out.z.push_back((out.values[static_cast<std::size_t>(i)] - rows.col(i).dot(mean))
+                        / std::sqrt(std::max(variance, 0.0)));
+    }
+    return out;
+}
+
+/// The sources of one head by falling strength; ties to the lower id.
+std::vector<TokenEntry> ranked(const Peaks& destinations, const Peaks& outputs)
+{
+    std::vector<TokenEntry> sources;
+    for (std::size_t s = 0; s < outputs.ids.size(); ++s) {
+        const double strength = destinations.z[s] * outputs.z[s];
+        if (destinations.ids[s] >= 0 && outputs.ids[s] >= 0 && std::isfinite(strength))
+            sources.push_back({static_cast<int>(s), strength});
+    }
+    std::stable_sort(sources.begin(), sources.end(),
+                     [](const TokenEntry& a, const TokenEntry& b) { return a.value > b.value; });
+    return sources;
+}
+
+/// What the ranking finds where every entry of both circuits is an independent Gaussian number: the strength by rank.
+std::vector<double> rankedNull(const ModelConfig& config, std::size_t count, std::uint64_t seed)
+{
+    std::mt19937_64 random(seed);
+    const auto largestOf = [&random](double n) { // Φ⁻¹(U^(1/n))
+        const double uniform = (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53;
+        return upperQuantile(-std::expm1(std::log(uniform) / n));
+    };
+    std::vector<double> mean(count, 0);
+    std::vector<double> strengths(static_cast<std::size_t>(config.dVocab));
+    for (int run = 0; run < nullRuns; ++run) {
+        for (double& strength : strengths)
+            strength = largestOf(config.dVocab) * largestOf(config.dVocabOut);
+        std::sort(strengths.rbegin(), strengths.rend());
+        for (std::size_t i = 0; i < count; ++i)
+            mean[i] += strengths[i] / nullRuns;
+    }
+    return mean;
+}
+
+class Ranking {
+public:
+    Ranking(const AnalysisContext& context, int count)
+        : m_context(context)
+        , m_sources(context.circuits.config(), count)
+        , m_destinations(context.circuits.config(), count)
+        , m_outputs(context.circuits.config(), count)
+    {
+    }
+
+    Result<Done> run(HeadId head, const Task& task)
+    {
+        const Circuits& circuits = m_context.circuits;
+        const auto qk = circuits.fullQk<double>(head, *m_context.tokens);
+        const auto destinations = peaks(qk.right(), qk.left().transpose(), m_context.options, task);
+        if (!destinations)
+            return destinations.error();
+        const auto ov = circuits.fullOv<double>(head, *m_context.tokens);
+        const auto outputs = peaks(ov.left().transpose(), ov.right(), m_context.options, task);
+        if (!outputs)
+            return outputs.error();
+        std::vector<TokenEntry> sources = ranked(*destinations, *outputs);
+        sources.resize(std::min<std::size_t>(sources.size(), static_cast<std::size_t>(m_sources.size())));
+        m_sources.put(head, sources);
+        m_destinations.put(head, peaksOf(*destinations, sources));
+        m_outputs.put(head, peaksOf(*outputs, sources));
+        return Done{};
+    }
+
+    void addTo(ResultSet& results) const
+    {
+        const std::string rule = ", sources by falling max z(F_QK[:, s]) · max z(F_OV[s, :])";
+        add(results, m_sources, "ranked_source", "Source", "the sources" + rule);
+        add(results, m_destinations, "ranked_destination", "Destination",
+            "the largest entry of column s of F_QK = E W_Q W_Kᵀ Eᵀ" + rule);
+        add(results, m_outputs, "ranked_output", "Out",
+            "the largest entry of row s of F_OV = E W_V W_O W_U" + rule);
+        const ModelConfig& config = m_context.circuits.config();
+        const auto count = static_cast<std::size_t>(m_sources.size());
+        ResultArray null = realArray(m_context.options.precision, at("ranked_null"), {count},
+                                     rankedNull(config, count, m_context.options.inputs.seed), {"rank"});
+        null.title = "Strength of Gaussian circuits";
+        null.definition = "the same ranking where all entries are independent and Gaussian, mean of "
+            + std::to_string(nullRuns) + " simulations";
+        results.arrays.push_back(std::move(null));
+    }
+
+private:
+    static std::vector<TokenEntry> peaksOf(const Peaks& peaks, const std::vector<TokenEntry>& sources)
+    {
+        std::vector<TokenEntry> entries;
+        for (const TokenEntry& source : sources) {
+            const auto s = static_cast<std::size_t>(source.id);
+            entries.push_back({peaks.ids[s], peaks.values[s]});
+        }
+        return entries;
+    }
+
+    void add(ResultSet& results, const HeadLists& lists, const char* name, const char* title,
+             const std::string& definition) const
+    {
+        lists.addTo(results, m_context.options.precision, at(name), title, definition);
+    }
+
+    const AnalysisContext& m_context;
+    HeadLists m_sources, m_destinations, m_outputs; // values: strength, score, logit
+};
+
+double sweepFlops(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    return heads * 2.0 * config.dVocab * (config.dVocab + config.dVocabOut) * config.dHead;
+}
+
+bool isSweepable(const ModelConfig& config, const AnalysisOptions& options)
+{
+    return !options.heads.empty() || sweepFlops(config, options) <= flopLimit;
+}
+
+Result<Done> addRanking(ResultSet& results, const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    Ranking ranking(context, std::min(mostRanked, config.dVocab));
+    const std::vector<HeadId> heads = selectedHeads(config, context.options);
+    int count = 0;
+    for (const HeadId head : heads) {
+        if (task.cancelled())
+            return stopped();
+        const auto done = ranking.run(head, withoutProgress(task));
+        if (!done && done.error().code != ErrorCode::Corrupt)
+            return done.error();
+        if (!done)
+            results.warnings.push_back("The skip-trigrams of " + headLabel(head)
+                                       + " were left out because a weight is not a finite number.");
+        task.report(++count, static_cast<int>(heads.size()), "skip-trigrams");
+    }
+    ranking.addTo(results);
+    return Done{};
+}
+
+/// One list of the asked token: ids, values and how far out they are in their line.
+struct AskedList {
+    HeadLists entries;
+    PerHead z;
+
+    AskedList(const ModelConfig& config, int k)
+        : entries(config, k)
+        , z(config, k)
+    {
+    }
+
+    void put(HeadId head, const RowVector<double>& line, const std::vector<bool>& unused)
+    {
+        const std::vector<TokenEntry> top = ends(line, entries.size(), unused).top;
+        entries.put(head, top);
+        const double mean = line.mean();
+        const double deviation = std::sqrt((line.array() - mean).square().mean());
+        for (std::size_t i = 0; i < top.size(); ++i)
+            z.row(head)[i] = (top[i].value - mean) / deviation;
+    }
+
+    void addTo(ResultSet& results, const AnalysisContext& context, const std::string& name,
+               const std::string& title, const std::string& line) const
+    {
+        const Precision precision = context.options.precision;
+        entries.addTo(results, precision, at(name), title, "the largest entries of " + line);
+        ResultArray score = z.array(precision, at(name + "_z"), title + ": z",
+                                    "(value − mean) / standard deviation over " + line, "rank");
+        score.nullMean = upperQuantile(0.5 / context.circuits.config().dVocab); // of the first
+        results.arrays.push_back(std::move(score));
+    }
+};
+
+Result<Done> addAsked(ResultSet& results, const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    const TokenSide& tokens = *context.tokens;
+    const int token = *context.options.inputs.token;
+    const int k = listSize(context.options, config.dVocab);
+    AskedList destinations(config, k);
+    AskedList outputs(config, listSize(context.options, config.dVocabOut));
+    const auto asked = [&](HeadId head) { return embeddingRow(tokens, head.layer, token); };
+    const auto byQuery =
+        forEachLine(context, task,
+                    {"destinations", LineEnd::Tokens,
+                     [&](HeadId head, const HeadWeights<double>& w) -> RowVector<double> {
+                         return (asked(head) * w.W_K) * w.W_Q.transpose();
+                     },
+                     [&](HeadId head, const RowVector<double>& line) {
+                         destinations.put(head, line, unusedOf(context.options, line.size()));
+                     }});
+    if (!byQuery)
+        return byQuery.error();
+    const auto byOutput = forEachLine(context, task,
+                                      {"outputs", LineEnd::Outputs,
+                                       [&](HeadId head, const HeadWeights<double>& w) -> RowVector<double> {
+                                           return (asked(head) * w.W_V) * w.W_O;
+                                       },
+                                       [&](HeadId head, const RowVector<double>& line) {
+                                           outputs.put(head, line, unusedOf(context.options, line.size()));
+                                       }});
+    if (!byOutput)
+        return byOutput.error();
+    results.warnings = *byQuery;
+    results.warnings.insert(results.warnings.end(), byOutput->begin(), byOutput->end());
+    destinations.addTo(results, context, "destination", "Destination",
+                       "column s of F_QK = E W_Q W_Kᵀ Eᵀ, s the asked token");
+    outputs.addTo(results, context, "output", "Out", "row s of F_OV = E W_V W_O W_U, s the asked token");
+    ResultArray source;
+    source.path = at("source_ids");
+    source.shape = {static_cast<std::size_t>(k)};
+    source.axes = {"rank"};
+    source.values = std::vector<std::int32_t>(static_cast<std::size_t>(k), token);
+    source.title = "Source";
+    source.unit = "token";
+    source.definition = "the asked token s";
+    results.arrays.push_back(std::move(source));
+    return Done{};
+}
+
+Result<ResultSet> runSkipTrigrams(const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    ResultSet results;
+    if (context.options.inputs.token) {
+        if (const auto done = addAsked(results, context, task); !done)
+            return done.error();
+    }
+    if (isSweepable(config, context.options)) {
+        if (const auto done = addRanking(results, context, task); !done)
+            return done.error();
+    } else {
+        results.warnings.emplace_back("The strongest skip-trigrams were not sought because the sweep of "
+                                      "every head takes more than 2e13 operations "
+                                      "on this model; name the heads (--heads).");
+    }
+    return results;
+}
+
+AnalysisCost skipTrigramsCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double V = config.dVocab;
+    const double lines = options.inputs.token ? heads * 4 * V * config.dModel : 0;
+    const double sweep = isSweepable(config, options) ? sweepFlops(config, options) : 0;
+    return {lines + sweep,
+            2 * V * config.dHead * 2 * (8 + 4) + heads * (mostRanked * 6 + options.tableSize * 6) * 8};
+}
+
+std::string whyNoSkipTrigrams(const ModelConfig& config, const AnalysisOptions& options)
+{
+    if (options.inputs.token)
+        return whyNoToken(config, *options.inputs.token);
+    if (isSweepable(config, options))
+        return {};
+    return "The sweep of every head takes more than 2e13 operations on this model; name the heads (--heads) "
+           "or a source token (--token).";
+}
+
+} // namespace
+
+Analysis skipTrigramsAnalysis()
+{
+    return {
+        "skip_trigrams",
+        "A8",
+        "Skip-trigrams",
+        "[s] … [dst] → [out]: F_QK[dst, s] of E W_Q W_Kᵀ Eᵀ and F_OV[s, out] of E W_V W_O W_U; sources by "
+        "max z(F_QK[:, s]) · max z(F_OV[s, :])",
+        "Elhage et al. 2021, \"Interpretation as Skip-Trigrams\"",
+        true,
+        false,
+        whyNoSkipTrigrams,
+        skipTrigramsCost,
+        runSkipTrigrams,
+        {},
+        {{Picture::Kind::Table,
+          "Skip-trigrams of the token",
+          {at("source_ids"), at("destination_ids"), at("output_ids"), at("destination_values"),
+           at("destination_z"), at("output_values"), at("output_z")},
+          false,
+          false,
+          true,
+          "Destinations and outs are two lists of their own: any of the one goes with any of the other."},
+         {Picture::Kind::Table,
+          "Strongest skip-trigrams",
+          {at("ranked_source_ids"), at("ranked_destination_ids"), at("ranked_output_ids"),
+           at("ranked_destination_values"), at("ranked_output_values"), at("ranked_source_values"),
+           at("ranked_null")},
+          false,
+          false,
+          true,
+          "Strength is the product of the two largest z; the last column is what Gaussian circuits "
+          "reach."}}};
+}
+
+} // namespace headwise

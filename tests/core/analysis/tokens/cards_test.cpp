@@ -1,0 +1,297 @@
+#include "tests/support/analysed.h"
+#include "tests/support/toy_classes.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace headwise;
+using namespace headwise::test;
+
+namespace {
+
+/// Places of the `count` largest numbers, ties to the lower.
+std::vector<int> largestOf(const RowVector<double>& line, std::size_t count, int unused = -1)
+{
+    std::vector<int> ids;
+    for (int id = 0; id < line.size(); ++id) {
+        if (id != unused)
+            ids.push_back(id);
+    }
+    std::stable_sort(ids.begin(), ids.end(), [&](int a, int b) { return line(a) > line(b); });
+    ids.resize(std::min(ids.size(), count));
+    return ids;
+}
+
+struct HeadOf {
+    const ResultSet& results;
+    int nHeads;
+    HeadId head;
+
+    double one(const std::string& path) const { return row(path, 1).front(); }
+    std::vector<double> row(const std::string& path, std::size_t width) const
+    {
+        const auto all = numbers(results, path);
+        const auto first = all.begin() + (head.layer * nHeads + head.head) * std::ptrdiff_t(width);
+        return {first, first + std::ptrdiff_t(width)};
+    }
+    bool lists(const std::string& path, const RowVector<double>& line, std::size_t k, int unused = -1) const
+    {
+        const auto expected = largestOf(line, k, unused);
+        const auto ids = row(path + "_ids", k);
+        const auto values = row(path + "_values", k);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            const double value = line(expected[i]);
+            if (int(ids[i]) != expected[i]
+                || std::abs(values[i] - value) > 1e-11 * line.cwiseAbs().maxCoeff()) {
+                qWarning("%s rank %d: %d %g, expected %d %g", path.c_str(), int(i), int(ids[i]), values[i],
+                         expected[i], value);
+                return false;
+            }
+        }
+        return true;
+    }
+};
+
+bool isNear(double found, double expected, double scale, const char* what)
+{
+    if (std::isnan(found) && std::isnan(expected))
+        return true;
+    if (std::abs(found - expected) <= 1e-10 * scale)
+        return true;
+    qWarning("%s: %.17g, expected %.17g", what, found, expected);
+    return false;
+}
+
+AnalysisOptions exactly(int token)
+{
+    AnalysisOptions options;
+    options.precision = Precision::F64;
+    options.tableSize = 4;
+    options.inputs.token = token;
+    return options;
+}
+
+double deviationOf(const RowVector<double>& line)
+{
+    return std::sqrt((line.array() - line.mean()).square().mean());
+}
+
+/// LN(e) with what is left of the layer's norm, written out.
+RowVector<double> normed(const ProcessedWeights& weights, int layer, RowVector<double> e)
+{
+    const Norm<double> norm = weights.ln1<double>(layer);
+    if (norm.kind == NormKind::None)
+        return e;
+    if (norm.kind == NormKind::LayerNorm)
+        e.array() -= e.mean();
+    e /= std::sqrt(e.squaredNorm() / double(e.size()) + norm.eps);
+    if (norm.w.size() > 0)
+        e = e.cwiseProduct(norm.w);
+    if (norm.b.size() > 0)
+        e += norm.b;
+    return e;
+}
+
+} // namespace
+
+class CardsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void theTokenCardOfEveryClass()
+    {
+        for (const auto& [name, toy] : toyClasses()) {
+            for (const bool isRaw : {false, true}) {
+                const Circuits circuits = isRaw ? toyCircuits(toy, noProcessing()) : toyCircuits(toy);
+                AnalysisOptions options = exactly(3);
+                options.heads = {{1, 2}};
+                options.unusedTokens.assign(std::size_t(toy.dVocab), false);
+                options.unusedTokens[1] = true;
+                const ResultSet results = analysed(circuits, {"token_card"}, options);
+                QVERIFY2(isTokenCardRight(circuits, {results, circuits.config().nHeads, {1, 2}}), name);
+                QVERIFY(std::isnan(numbers(results, "analyses/token_card/row_norm")[0]));
+            }
+        }
+    }
+
+    void skipTrigramsOfTheToken()
+    {
+        for (const auto& [name, toy] : toyClasses()) {
+            const Circuits circuits = toyCircuits(toy);
+            const ResultSet results = analysed(circuits, {"skip_trigrams"}, exactly(5));
+            const HeadOf head{results, circuits.config().nHeads, {1, 0}};
+            const RowVector<double> column =
+                denseCircuit(circuits, CircuitKind::FullQk, head.head).col(5).transpose();
+            const RowVector<double> row = denseCircuit(circuits, CircuitKind::FullOv, head.head).row(5);
+            QVERIFY2(head.lists("analyses/skip_trigrams/destination", column, 4), name);
+            QVERIFY2(head.lists("analyses/skip_trigrams/output", row, 4), name);
+            const double z = head.row("analyses/skip_trigrams/output_z", 4)[1];
+            const double expected = (row(largestOf(row, 2)[1]) - row.mean()) / deviationOf(row);
+            QVERIFY2(isNear(z, expected, 1, "z"), name);
+            QCOMPARE(numbers(results, "analyses/skip_trigrams/source_ids"), std::vector<double>(4, 5));
+        }
+    }
+
+    void theStrongestSkipTrigrams()
+    {
+        for (const auto& [name, toy] : toyClasses()) {
+            const Circuits circuits = toyCircuits(toy);
+            AnalysisOptions options;
+            options.precision = Precision::F64;
+            const ResultSet results = analysed(circuits, {"skip_trigrams"}, options);
+            const HeadOf head{results, circuits.config().nHeads, {0, 1}};
+            const Matrix<double> qk = denseCircuit(circuits, CircuitKind::FullQk, head.head);
+            const Matrix<double> ov = denseCircuit(circuits, CircuitKind::FullOv, head.head);
+            RowVector<double> strength(toy.dVocab);
+            for (int s = 0; s < toy.dVocab; ++s) {
+                const RowVector<double> column = qk.col(s).transpose();
+                const RowVector<double> row = ov.row(s);
+                strength(s) = (column.maxCoeff() - column.mean()) / deviationOf(column)
+                    * ((row.maxCoeff() - row.mean()) / deviationOf(row));
+            }
+            const auto width = std::size_t(toy.dVocab);
+            QVERIFY2(head.lists("analyses/skip_trigrams/ranked_source", strength, width), name);
+            const auto destinations = head.row("analyses/skip_trigrams/ranked_destination_ids", width);
+            const auto outputs = head.row("analyses/skip_trigrams/ranked_output_ids", width);
+            const auto scores = head.row("analyses/skip_trigrams/ranked_destination_values", width);
+            const auto sources = largestOf(strength, width);
+            for (std::size_t i = 0; i < width; ++i) {
+                const RowVector<double> column = qk.col(sources[i]).transpose();
+                QCOMPARE(int(destinations[i]), largestOf(column, 1)[0]);
+                QCOMPARE(int(outputs[i]), largestOf(ov.row(sources[i]), 1)[0]);
+                QVERIFY(isNear(scores[i], column.maxCoeff(), qk.cwiseAbs().maxCoeff(), "score"));
+            }
+        }
+    }
+
+    /// The null ranks what it is made of, and falls.
+    void theNullOfTheRankingIsThatOfGaussianCircuits()
+    {
+        ToyOptions toy;
+        toy.dVocab = 101;
+        AnalysisOptions options;
+        options.precision = Precision::F64;
+        const ResultSet results = analysed(toyCircuits(toy), {"skip_trigrams"}, options);
+        const auto null = numbers(results, "analyses/skip_trigrams/ranked_null");
+        QCOMPARE(null.size(), std::size_t(100));
+        QVERIFY(std::is_sorted(null.rbegin(), null.rend()));
+        // The largest of 101 Gaussian numbers is 2.51 ± 0.43 on average; its square root at the middle rank is near.
+        QVERIFY(std::abs(std::sqrt(null[50]) - 2.46) < 0.1);
+        QVERIFY(null[0] > 1.4 * null[50]);
+        const ResultSet again = analysed(toyCircuits(toy), {"skip_trigrams"}, options);
+        QVERIFY(again == results);
+    }
+
+    void theDirectionCardOfEveryClass()
+    {
+        for (const auto& [name, toy] : toyClasses()) {
+            const Circuits circuits = toyCircuits(toy);
+            const int d = circuits.config().dModel;
+            RowVector<double> x(d);
+            for (int i = 0; i < d; ++i)
+                x(i) = std::sin(i + 1.0);
+            AnalysisOptions options = exactly(0);
+            options.inputs.direction.assign(x.begin(), x.end());
+            const ResultSet results = analysed(circuits, {"direction_card"}, options);
+            const HeadOf head{results, circuits.config().nHeads, {1, 1}};
+            const Matrix<double> ov = denseCircuit(circuits, CircuitKind::Ov, head.head);
+            const Matrix<double> qk = denseCircuit(circuits, CircuitKind::Qk, head.head);
+            const Matrix<double> E = circuits.weights().W_E<double>(0, circuits.config().dVocab);
+            const Matrix<double> W_U = circuits.weights().W_U<double>(0, circuits.config().dVocabOut);
+            const std::string at = "analyses/direction_card/";
+            QVERIFY2(isNear(head.one(at + "gain"), (x * ov).norm() / x.norm(), ov.norm(), "gain"), name);
+            QVERIFY2(isNear(head.one(at + "gain_null"), ov.norm() / std::sqrt(d), ov.norm(), "null"), name);
+            QVERIFY2(head.lists(at + "output", x * ov * W_U, 4), name);
+            QVERIFY2(head.lists(at + "key", x * qk * E.transpose(), 4), name);
+            QVERIFY2(head.lists(at + "query", x * qk.transpose() * E.transpose(), 4), name);
+        }
+    }
+
+    /// A token's own row is a direction: both cards then agree.
+    void theDirectionOfATokenGivesTheCardOfTheToken()
+    {
+        const Circuits circuits = toyCircuits({});
+        AnalysisOptions options = exactly(7);
+        const RowVector<double> e = circuits.weights().W_E<double>(7, 1);
+        options.inputs.direction.assign(e.begin(), e.end());
+        const ResultSet results = analysed(circuits, {"token_card", "direction_card"}, options);
+        for (const char* list : {"output_ids", "key_ids"})
+            QCOMPARE(numbers(results, std::string("analyses/token_card/") + list),
+                     numbers(results, std::string("analyses/direction_card/") + list));
+    }
+
+    void refusals()
+    {
+        const Circuits circuits = toyCircuits({});
+        const auto reason = [&](const char* name, const AnalysisOptions& options) {
+            return QString::fromStdString(whyLeftOut(*findAnalysis(name), circuits.config(), options));
+        };
+        QVERIFY(reason("token_card", {}).contains("--token"));
+        QVERIFY(reason("token_card", exactly(11)).contains("0 to 10"));
+        QVERIFY(reason("skip_trigrams", exactly(-1)).contains("0 to 10"));
+        QVERIFY(reason("direction_card", {}).contains("--direction"));
+        AnalysisOptions wrong;
+        wrong.inputs.direction = {1, 2, 3};
+        QVERIFY(reason("direction_card", wrong).contains("3 numbers"));
+        wrong.inputs.direction.assign(7, std::numeric_limits<double>::infinity());
+        QVERIFY(reason("direction_card", wrong).contains("not finite"));
+        ModelConfig large = circuits.config();
+        large.dVocab = large.dVocabOut = 50257;
+        large.nHeads = 100;
+        large.dHead = 64;
+        QVERIFY(findAnalysis("skip_trigrams")->whyNot(large, {}).find("--heads") != std::string::npos);
+
+        std::stop_source stop;
+        stop.request_stop();
+        const Task cancelled{stop.get_token(), {}, 0};
+        AnalysisOptions options = exactly(1);
+        options.inputs.direction.assign(7, 1.0);
+        for (const char* name : {"token_card", "skip_trigrams", "direction_card"}) {
+            const std::vector<const Analysis*> chosen{findAnalysis(name)};
+            QVERIFY(failsWith(runAnalyses(circuits, chosen, options, cancelled), ErrorCode::Cancelled,
+                              "cancelled"));
+        }
+    }
+
+private:
+    static bool isTokenCardRight(const Circuits& circuits, const HeadOf& head)
+    {
+        const std::string at = "analyses/token_card/";
+        const Matrix<double> ov = denseCircuit(circuits, CircuitKind::FullOv, head.head);
+        const Matrix<double> qk = denseCircuit(circuits, CircuitKind::FullQk, head.head);
+        const RowVector<double> row = ov.row(3);
+        const RowVector<double> keys = qk.row(3);
+        const auto rank = [](const RowVector<double>& line) { // token 1 does not count
+            double larger = 0;
+            for (Eigen::Index i = 0; i < line.size(); ++i)
+                larger += i != 1 && line(i) > line(3) ? 1 : 0;
+            return larger;
+        };
+        return isNear(head.one(at + "row_norm"), row.norm(), row.norm(), "row_norm")
+            && isNear(head.one(at + "row_norm_null"), ov.norm() / std::sqrt(double(ov.rows())), ov.norm(),
+                      "row_norm_null")
+            && isNear(head.one(at + "ov_rank"), rank(row), 1, "ov_rank")
+            && isNear(head.one(at + "qk_rank"), rank(keys), 1, "qk_rank")
+            && head.lists(at + "output", row, 4, 1) && head.lists(at + "key", keys, 4, 1)
+            && isPriorRight(circuits, head);
+    }
+
+    static bool isPriorRight(const Circuits& circuits, const HeadOf& head)
+    {
+        const auto w = circuits.weights().head<double>(head.head);
+        const Matrix<double> E = circuits.weights().W_E<double>(0, circuits.config().dVocab);
+        RowVector<double> prior(E.rows());
+        for (Eigen::Index i = 0; i < E.rows(); ++i)
+            prior(i) = (normed(circuits.weights(), head.head.layer, E.row(i)) * w.W_K).dot(w.b_Q);
+        const std::string at = "analyses/token_card/prior";
+        if (w.b_Q.isZero(0))
+            return std::isnan(head.one(at)) && std::isnan(head.one(at + "_null_mean"));
+        const double scale = prior.cwiseAbs().maxCoeff();
+        return isNear(head.one(at), prior(3), scale, "prior")
+            && isNear(head.one(at + "_null_mean"), prior.mean(), scale, "mean of priors")
+            && isNear(head.one(at + "_null_deviation"), deviationOf(prior), scale, "deviation of priors");
+    }
+};
+
+QTEST_GUILESS_MAIN(CardsTest)
+#include "cards_test.moc"
