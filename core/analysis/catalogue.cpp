@@ -47,6 +47,11 @@ std::span<const Analysis> catalogue()
         // tokens
         directPathAnalysis(),
         largestEntriesAnalysis(),
+        foldingAnalysis(),
+        skipTrigramsAnalysis(),
+        tokenCardAnalysis(),
+        directionCardAnalysis(),
+        normalityAnalysis(),
         diagonalRanksAnalysis(),
         copySuppressionAnalysis(),
         nameCopyingAnalysis(),
@@ -61,10 +66,6 @@ std::span<const Analysis> catalogue()
         positionGeometryAnalysis(),
         normSpreadAnalysis(),
         rotaryAnalysis(),
-        directPathAnalysis(), largestEntriesAnalysis(), foldingAnalysis(), skipTrigramsAnalysis(),
-        tokenCardAnalysis(), directionCardAnalysis(), normalityAnalysis(),
-        // position
-        positionKernelAnalysis(), sixTermsAnalysis(),
         // composition
         inductionAnalysis(),
         // spectra
