@@ -32,6 +32,7 @@ Result<Matrix<double>> collapsed(const Matrix<double>& outer, const Matrix<doubl
 
 enum Mode { Q, K, V };
 constexpr std::array<const char*, 3> modeNames{"q", "k", "v"};
+constexpr std::array<const char*, 3> modeTitles{"Q-composition", "K-composition", "V-composition"};
 
 /// The side of a later head that meets an earlier head's output, [d, r] transposed to [r, d].
 Result<Matrix<double>> readingSide(const HeadWeights<double>& head, Mode mode)
@@ -158,7 +159,6 @@ Result<ResultSet> runComposition(const AnalysisContext& context, const Task& tas
     static constexpr std::array<const char*, 3> formulas{"‖W_OV¹ W_QK²‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)",
                                                          "‖W_OV¹ W_QK²ᵀ‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)",
                                                          "‖W_OV¹ W_OV²‖_F / (‖W_OV¹‖_F ‖W_OV²‖_F)"};
-    static constexpr std::array<const char*, 3> titles{"Q-composition", "K-composition", "V-composition"};
     auto values = std::move(scores).value();
     ResultSet results;
     for (std::size_t mode = 0; mode < values.size(); ++mode) {
@@ -166,7 +166,7 @@ Result<ResultSet> runComposition(const AnalysisContext& context, const Task& tas
             realArray(context.options.precision, std::string("composition/") + modeNames[mode],
                       {layers, heads, layers, heads}, std::move(values[mode]),
                       {"earlier layer", "earlier head", "later layer", "later head"});
-        array.title = titles[mode];
+        array.title = modeTitles[mode];
         array.definition = formulas[mode];
         array.nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
         array.range = {0.0, 1.0};
@@ -185,6 +185,28 @@ AnalysisCost compositionCost(const ModelConfig& config, const AnalysisOptions& o
     return {pairs * 3 * 2 * r * r * config.dModel, 3 * all * all * 4 + heads * r * config.dModel * 4};
 }
 
+std::vector<Picture> compositionPictures()
+{
+    using Kind = Picture::Kind;
+    std::vector<Picture> pictures;
+    for (std::size_t mode = 0; mode < modeNames.size(); ++mode) {
+        pictures.push_back(
+            {.kind = Kind::HeadPairs,
+             .title = modeTitles[mode],
+             .arrays = {std::string("composition/") + modeNames[mode]},
+             .signedColors = false,
+             .note = "Rows: the earlier head, columns: the later one; random heads get 1/√d_model."});
+    }
+    for (std::size_t mode = 0; mode < modeNames.size(); ++mode) {
+        pictures.push_back({.kind = Kind::Diagram,
+                            .title = std::string("Strongest pairs, ") + modeTitles[mode],
+                            .arrays = {std::string("composition/") + modeNames[mode]},
+                            .signedColors = false,
+                            .note = {}});
+    }
+    return pictures;
+}
+
 } // namespace
 
 Analysis compositionAnalysis()
@@ -198,7 +220,9 @@ Analysis compositionAnalysis()
             true,
             appliesAlways,
             compositionCost,
-            runComposition};
+            runComposition,
+            {},
+            compositionPictures()};
 }
 
 } // namespace headwise

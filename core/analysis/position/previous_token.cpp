@@ -248,6 +248,27 @@ std::vector<Picture> positionKernelPictures()
     };
 }
 
+std::vector<Picture> previousTokenPictures()
+{
+    using Kind = Picture::Kind;
+    return {
+        {.kind = Kind::HeadGrid,
+         .title = "Attention to the previous token, of positions alone",
+         .arrays = {"scores/previous_token"},
+         .signedColors = false,
+         .note =
+             "Learned positions are met as they are in layer 0 only; of later layers this is an assumption."},
+        {.kind = Kind::HeadPlane,
+         .title = "By weights and on random tokens",
+         .arrays = {"scores/previous_token", "analyses/pattern_scores/previous"},
+         .note =
+             "Needs the pattern scores too; heads above the diagonal owe it to what they read from others."},
+        {.kind = Kind::Histogram,
+         .title = "Heads by attention to the previous token",
+         .arrays = {"scores/previous_token"},
+         .note = {}}};
+}
+
 } // namespace
 
 Analysis previousTokenAnalysis()
@@ -261,7 +282,9 @@ Analysis previousTokenAnalysis()
             true,
             appliesAlways,
             positionCost,
-            runPreviousToken};
+            runPreviousToken,
+            {},
+            previousTokenPictures()};
 }
 
 Analysis positionKernelAnalysis()

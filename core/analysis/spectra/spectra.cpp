@@ -17,7 +17,7 @@ struct Null {
 };
 
 struct RankNulls {
-    Null effectiveRank, stableRank, participationRatio;
+    Null effectiveRank, stableRank, participationRatio, k90;
 };
 
 Null nullOf(const std::vector<double>& samples)
@@ -36,7 +36,7 @@ RankNulls rankNulls(const ModelConfig& config)
     const auto gaussian = [&] {
         return Matrix<float>::NullaryExpr(config.dModel, config.dHead, [&] { return normal(random); }).eval();
     };
-    std::vector<double> effective, stable, participation;
+    std::vector<double> effective, stable, participation, k90;
     for (int head = 0; head < heads; ++head) {
         const Matrix<float> left = gaussian();
         const Matrix<float> right = gaussian().transpose();
@@ -48,8 +48,9 @@ RankNulls rankNulls(const ModelConfig& config)
         effective.push_back(measures.effectiveRank);
         stable.push_back(measures.stableRank);
         participation.push_back(measures.participationRatio);
+        k90.push_back(measures.k90);
     }
-    return {nullOf(effective), nullOf(stable), nullOf(participation)};
+    return {nullOf(effective), nullOf(stable), nullOf(participation), nullOf(k90)};
 }
 
 struct CircuitSpectra {
@@ -162,12 +163,17 @@ Result<ResultSet> runRanks(const AnalysisContext& context, const Task& task)
     ResultSet results;
     results.warnings = *done;
     const Precision precision = context.options.precision;
+    const Null null = rankNulls(config).k90;
     for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
         const int index = kind == CircuitKind::Qk ? 0 : 1;
         const std::string path = "analyses/ranks/" + std::string(circuitName(kind));
         const std::string of = " of " + std::string(peopleName(kind));
         results.arrays.push_back(k90[index].array(precision, path + "_k90", "Components for 90 %" + of,
                                                   "smallest k with σ₁² + … + σ_k² ≥ 0.9 Σσ²"));
+        if (null.mean > 0) {
+            results.arrays.back().nullMean = null.mean;
+            results.arrays.back().nullDeviation = null.deviation;
+        }
         results.arrays.push_back(rank[index].array(precision, path + "_numerical_rank", "Numerical rank" + of,
                                                    "number of σ > d_model ε σ₁, ε = 2^-23"));
     }
@@ -194,6 +200,79 @@ AnalysisCost ranksCost(const ModelConfig& config, const AnalysisOptions& options
     return {heads * (16.0 * config.dModel * r * r + 20 * r * r * r), heads * 4 * 8};
 }
 
+std::vector<std::string> ofCircuits(const std::string& start, std::span<const CircuitKind> kinds,
+                                    const std::string& end)
+{
+    std::vector<std::string> paths;
+    paths.reserve(kinds.size());
+    for (const CircuitKind kind : kinds)
+        paths.push_back(std::string(start).append(circuitName(kind)).append(end));
+    return paths;
+}
+
+std::vector<Picture> spectraPictures()
+{
+    using Kind = Picture::Kind;
+    const auto all = [](const char* name) {
+        return ofCircuits("spectra/", circuitKinds, std::string("/") + name);
+    };
+    const std::array residual{CircuitKind::Qk, CircuitKind::Ov};
+    const std::array full{CircuitKind::FullQk, CircuitKind::FullOv};
+    const auto grid = [](const char* title, std::vector<std::string> arrays, const char* note) {
+        return Picture{.kind = Kind::HeadGrid,
+                       .title = title,
+                       .arrays = std::move(arrays),
+                       .signedColors = false,
+                       .note = note};
+    };
+    return {{.kind = Kind::Lines,
+             .title = "Singular values of QK and OV, selected head",
+             .arrays = ofCircuits("spectra/", residual, "/singular_values"),
+             .note = {}},
+            {.kind = Kind::Lines,
+             .title = "The same over a log axis",
+             .arrays = ofCircuits("spectra/", residual, "/singular_values"),
+             .logY = true,
+             .note = "Zeros, beyond the rank, are not on it."},
+            {.kind = Kind::Lines,
+             .title = "Singular values of full QK and full OV, selected head",
+             .arrays = ofCircuits("spectra/", full, "/singular_values"),
+             .logY = true,
+             .note = "The σ of tokens to scores and of tokens to logits: two units in one picture."},
+            grid("Norms", all("frobenius_norm"),
+                 "A norm grows with the weights: compare within a column of pictures."),
+            grid("Effective ranks", all("effective_rank"),
+                 "At most d_head; what random heads get stands beside QK and OV."),
+            grid("Stable ranks", all("stable_rank"), ""),
+            grid("Participation ratios", all("participation_ratio"), ""),
+            {.kind = Kind::Histogram,
+             .title = "Heads by effective rank",
+             .arrays = ofCircuits("spectra/", residual, "/effective_rank"),
+             .note = {}},
+            {.kind = Kind::HeadPlane,
+             .title = "Effective ranks of QK and OV",
+             .arrays = ofCircuits("spectra/", residual, "/effective_rank"),
+             .note = "A point per head."}};
+}
+
+std::vector<Picture> ranksPictures()
+{
+    using Kind = Picture::Kind;
+    const std::array residual{CircuitKind::Qk, CircuitKind::Ov};
+    const std::vector<std::string> k90 = ofCircuits("analyses/ranks/", residual, "_k90");
+    return {{.kind = Kind::HeadGrid,
+             .title = "Components for 90 % of the energy",
+             .arrays = k90,
+             .signedColors = false,
+             .note = "At most d_head; random heads get what stands beside it."},
+            {.kind = Kind::HeadGrid,
+             .title = "Numerical rank",
+             .arrays = ofCircuits("analyses/ranks/", residual, "_numerical_rank"),
+             .signedColors = false,
+             .note = "Below d_head the head does not use all of its dimensions."},
+            {.kind = Kind::Histogram, .title = "Heads by components", .arrays = k90, .note = {}}};
+}
+
 } // namespace
 
 Analysis spectraAnalysis()
@@ -208,7 +287,9 @@ Analysis spectraAnalysis()
             true,
             appliesAlways,
             spectraCost,
-            runSpectra};
+            runSpectra,
+            {},
+            spectraPictures()};
 }
 
 Analysis ranksAnalysis()
@@ -222,7 +303,9 @@ Analysis ranksAnalysis()
             false,
             appliesAlways,
             ranksCost,
-            runRanks};
+            runRanks,
+            {},
+            ranksPictures()};
 }
 
 } // namespace headwise

@@ -4,6 +4,8 @@
 #include "core/analysis/tokens/entry_ranks.h"
 #include "core/analysis/tokens/token_factors.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -68,9 +70,9 @@ struct RankStatistics {
 
 std::vector<int> counts(const std::vector<EntryRank>& ranks, int EntryRank::*which)
 {
-    std::vector<int> out;
-    for (const EntryRank& rank : ranks)
-        out.push_back(rank.*which);
+    std::vector<int> out(ranks.size());
+    std::transform(ranks.begin(), ranks.end(), out.begin(),
+                   [which](const EntryRank& rank) { return rank.*which; });
     return out;
 }
 
@@ -106,10 +108,10 @@ void addStatistics(ResultSet& results, const RankStatistics& statistics, const R
         + ", over the tokens of sample";
     const std::string start = std::string(folder) + reading.name;
     for (std::size_t i = 0; i < tops.size(); ++i) {
-        const std::string k = std::to_string(tops[i]);
-        ResultArray array = statistics.top[i].array(precision, start + "_top" + k,
-                                                    "Tokens in their own top " + k + " " + reading.title,
-                                                    "share of tokens with rank < " + k + "; " + rank);
+        ResultArray array =
+            statistics.top[i].array(precision, fmt::format("{}_top{}", start, tops[i]),
+                                    fmt::format("Tokens in their own top {} {}", tops[i], reading.title),
+                                    fmt::format("share of tokens with rank < {}; {}", tops[i], rank));
         const double p = std::min(1.0, tops[i] / sample.among);
         array.range = {0.0, 1.0};
         array.nullMean = p;

@@ -125,6 +125,56 @@ AnalysisCost eigenvaluesCost(const ModelConfig& config, const AnalysisOptions& o
     return {4 * one.flops, 4 * one.bytes * config.dHead};
 }
 
+using Kind = Picture::Kind;
+constexpr const char* positivityNote =
+    "Positive eigenvalues are evidence, not proof: a matrix far from normal does more than "
+    "they tell. By chance 0 ± 1.5/d_head.";
+
+std::vector<Picture> eigenvaluePictures()
+{
+    std::vector<Picture> pictures;
+    for (const CircuitKind kind :
+         {CircuitKind::FullOv, CircuitKind::FullQk, CircuitKind::Ov, CircuitKind::Qk}) {
+        const std::string name(circuitName(kind));
+        pictures.push_back(
+            {.kind = Kind::Points,
+             .title = "Eigenvalues of " + std::string(circuitFormula(kind)) + ", selected head",
+             .arrays = {"eigenvalues/" + name},
+             .note = "To the right of zero a direction is kept, to the left turned round; above and "
+                     "below it is rotated."});
+    }
+    return pictures;
+}
+
+std::vector<Picture> copyingPictures()
+{
+    return {
+        {.kind = Kind::HeadGrid, .title = "Copying", .arrays = {"scores/copying"}, .note = positivityNote},
+        {.kind = Kind::Points,
+         .title = "Eigenvalues of full OV, selected head",
+         .arrays = {"eigenvalues/full_ov"},
+         .note = "1: all eigenvalues are positive; −1: all are negative."},
+        {.kind = Kind::Histogram, .title = "Heads by copying", .arrays = {"scores/copying"}, .note = {}}};
+}
+
+std::vector<Picture> matchingPictures()
+{
+    return {{.kind = Kind::HeadPlane,
+             .title = "QK and OV positivity",
+             .arrays = {"scores/matching", "scores/copying"},
+             .note =
+                 "A point per head. Heads that attend to the same token and copy it stand in the right upper "
+                 "corner; of induction heads it is their K-composed QK that does."},
+            {.kind = Kind::HeadGrid,
+             .title = "Matching and copying",
+             .arrays = {"scores/matching", "scores/copying"},
+             .note = positivityNote},
+            {.kind = Kind::Histogram,
+             .title = "Heads by matching and copying",
+             .arrays = {"scores/matching", "scores/copying"},
+             .note = {}}};
+}
+
 } // namespace
 
 Analysis eigenvaluesAnalysis()
@@ -138,7 +188,9 @@ Analysis eigenvaluesAnalysis()
             true,
             appliesAlways,
             eigenvaluesCost,
-            runEigenvalues};
+            runEigenvalues,
+            {},
+            eigenvaluePictures()};
 }
 
 Analysis copyingAnalysis()
@@ -152,7 +204,9 @@ Analysis copyingAnalysis()
             true,
             appliesAlways,
             oneCircuitCost,
-            runCopying};
+            runCopying,
+            {},
+            copyingPictures()};
 }
 
 Analysis matchingAnalysis()
@@ -166,7 +220,9 @@ Analysis matchingAnalysis()
             true,
             appliesAlways,
             oneCircuitCost,
-            runMatching};
+            runMatching,
+            {},
+            matchingPictures()};
 }
 
 } // namespace headwise

@@ -1,6 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/token_scan.h"
+#include "core/analysis/token_table.h"
 
 #include <algorithm>
 #include <limits>
@@ -166,6 +167,40 @@ AnalysisCost tablesCost(const ModelConfig& config, const AnalysisOptions& option
     return {heads * 2 * 2 * 2 * V * V * config.dHead, heads * V * options.tableSize * 6 * 2 * 8};
 }
 
+/// The tokens at both ends of b_U: what the model says more and less often whatever it read.
+void addBiasEnds(ResultSet& results, const AnalysisContext& context, const RowVector<double>& bias)
+{
+    const TokenEnds both =
+        ends(bias, context.options.tableSize, marks(context.options.unusedTokens, bias.size()));
+    for (const bool isTop : {true, false}) {
+        const std::vector<TokenEntry>& entries = isTop ? both.top : both.bottom;
+        ResultArray ids;
+        std::vector<std::int32_t> tokens;
+        std::vector<double> numbers;
+        for (const TokenEntry& entry : entries) {
+            tokens.push_back(entry.id);
+            numbers.push_back(entry.value);
+        }
+        const std::string start = std::string("analyses/direct_path/b_U_") + (isTop ? "" : "lowest_");
+        const std::string what =
+            isTop ? "largest entries of b_U, falling" : "smallest entries of b_U, rising";
+        ids.path = start + "ids";
+        ids.shape = {tokens.size()};
+        ids.values = std::move(tokens);
+        ids.axes = {"rank"};
+        ids.title = isTop ? "Tokens said most, whatever was read" : "Tokens said least";
+        ids.unit = "token";
+        ids.definition = "ids of the " + what + ", ties to the lower id";
+        ResultArray values =
+            realArray(context.options.precision, start + "values", ids.shape, std::move(numbers), {"rank"});
+        values.title = isTop ? "Their bias" : "Bias of these";
+        values.unit = "logits";
+        values.definition = what;
+        results.arrays.push_back(std::move(ids));
+        results.arrays.push_back(std::move(values));
+    }
+}
+
 Result<ResultSet> runDirectPath(const AnalysisContext& context, const Task& task)
 {
     const TokenSide& tokens = *context.tokens;
@@ -208,6 +243,7 @@ Result<ResultSet> runDirectPath(const AnalysisContext& context, const Task& task
     b_U.unit = "logits";
     ResultSet results;
     results.arrays = {std::move(ids), std::move(values), std::move(b_U)};
+    addBiasEnds(results, context, bias);
     return results;
 }
 
@@ -225,6 +261,46 @@ std::string directPathTooLarge(const ModelConfig& config, const AnalysisOptions&
            "single tokens.";
 }
 
+std::vector<Picture> tablesPictures()
+{
+    using Kind = Picture::Kind;
+    std::vector<Picture> pictures;
+    const auto add = [&](CircuitKind kind, const char* title, const char* ids, const char* values,
+                         const char* note) {
+        const std::string folder = "tables/" + std::string(circuitName(kind)) + "/";
+        pictures.push_back(
+            {.kind = Kind::Table, .title = title, .arrays = {folder + ids, folder + values}, .note = note});
+    };
+    constexpr const char* noScale = "Without scale and biases.";
+    add(CircuitKind::FullOv, "What a source token raises", "ids", "values", "A row per source token.");
+    add(CircuitKind::FullOv, "What a source token lowers", "lowest_ids", "lowest_values",
+        "A row per source token.");
+    add(CircuitKind::FullOv, "Which sources raise a token", "column_ids", "column_values",
+        "A row per output token.");
+    add(CircuitKind::FullQk, "What a query token attends to", "ids", "values", noScale);
+    add(CircuitKind::FullQk, "What it attends to least", "lowest_ids", "lowest_values", noScale);
+    add(CircuitKind::FullQk, "Which queries attend to a token", "column_ids", "column_values", noScale);
+    return pictures;
+}
+
+std::vector<Picture> directPathPictures()
+{
+    using Kind = Picture::Kind;
+    return {
+        {.kind = Kind::Table,
+         .title = "Next tokens without any layer",
+         .arrays = {"analyses/direct_path/ids", "analyses/direct_path/values"},
+         .note =
+             "A row per token. With tied weights as they are in the file this is a Gram matrix: the folded "
+             "final norm makes it a bigram table."},
+        {.kind = Kind::Table,
+         .title = "What the bias says most and least",
+         .arrays = {"analyses/direct_path/b_U_ids", "analyses/direct_path/b_U_values",
+                    "analyses/direct_path/b_U_lowest_ids", "analyses/direct_path/b_U_lowest_values"},
+         .note = "Whatever was read: the model's own frequencies. Zeros where it has no bias."},
+        {.kind = Kind::Lines, .title = "b_U by token", .arrays = {"analyses/direct_path/b_U"}, .note = {}}};
+}
+
 } // namespace
 
 Analysis tablesAnalysis()
@@ -239,7 +315,9 @@ Analysis tablesAnalysis()
             true,
             appliesAlways,
             tablesCost,
-            runTables};
+            runTables,
+            {},
+            tablesPictures()};
 }
 
 Analysis directPathAnalysis()
@@ -253,7 +331,9 @@ Analysis directPathAnalysis()
             false,
             directPathTooLarge,
             directPathCost,
-            runDirectPath};
+            runDirectPath,
+            {},
+            directPathPictures()};
 }
 
 } // namespace headwise
