@@ -66,8 +66,10 @@ std::span<const Analysis> catalogue()
         positionGeometryAnalysis(),
         normSpreadAnalysis(),
         rotaryAnalysis(),
+        positionKernelAnalysis(), sixTermsAnalysis(),
         // composition
-        inductionAnalysis(),
+        inductionAnalysis(), compositionNullsAnalysis(), projectionKernelAnalysis(),
+        embeddingCompositionAnalysis(), componentCompositionAnalysis(), virtualHeadAnalysis(),
         // spectra
         ranksAnalysis(), singularTokensAnalysis(), degeneracyAnalysis(),
         // comparison

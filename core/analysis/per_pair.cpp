@@ -1,5 +1,7 @@
 #include "core/analysis/per_pair.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -51,6 +53,23 @@ ResultArray PerPair::array(Precision precision, std::string path, std::string ti
     array.title = std::move(title);
     array.definition = std::move(definition);
     return array;
+}
+
+std::string whyNotPair(const ModelConfig& config, const AnalysisOptions& options)
+{
+    if (!options.inputs.pair)
+        return {};
+    const auto [earlier, later] = *options.inputs.pair;
+    for (const HeadId head : {earlier, later}) {
+        if (head.layer < 0 || head.layer >= config.nLayers || head.head < 0 || head.head >= config.nHeads) {
+            return fmt::format("There is no head {}: this model has layers 0 to {} with heads 0 to {}.",
+                               dottedHead(head), config.nLayers - 1, config.nHeads - 1);
+        }
+    }
+    if (earlier.layer >= later.layer)
+        return fmt::format("Head {} is in no earlier layer than head {}; name the earlier head first.",
+                           dottedHead(earlier), dottedHead(later));
+    return {};
 }
 
 ResultArray wholeArray(std::string path, std::vector<std::size_t> shape, std::vector<std::int32_t> values,

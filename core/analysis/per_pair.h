@@ -28,6 +28,9 @@ private:
     std::vector<double> m_values;
 };
 
+/// Why options.inputs.pair is no pair of an earlier and a later head of this model; empty if it is, or if there is none.
+std::string whyNotPair(const ModelConfig& config, const AnalysisOptions& options);
+
 /// Whole numbers as an array of their own: ids, layers, heads.
 ResultArray wholeArray(std::string path, std::vector<std::size_t> shape, std::vector<std::int32_t> values,
                        std::vector<std::string> axes);

@@ -1,0 +1,178 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_pair.h"
+#include "core/analysis/subspace.h"
+#include "core/base/decompositions.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr std::array<const char*, 3> modes{"q", "k", "v"};
+constexpr std::array<const char*, 3> titles{"Q-composition", "K-composition", "V-composition"};
+constexpr std::array<const char*, 3> circuitsRead{"W_QK²", "W_QK²ᵀ", "W_OV²"};
+const std::string folder = "analyses/component_composition/";
+
+/// What a later head does with a direction x: ‖x near · coreᵀ‖ = ‖x W²‖.
+struct Reading {
+    Matrix<double> near;      // [d, r]
+    Matrix<double> core;      // R of the far factor, [min(d, r), r]
+    double norm = 0;          // ‖W²‖_F
+    double participation = 0; // Σσ⁴/(Σσ²)²
+};
+
+Result<Reading> readingOf(const Matrix<double>& near, const Matrix<double>& far)
+{
+    const auto qr = thinQr(far);
+    if (!qr)
+        return qr.error();
+    const Matrix<double> squares = (near.transpose() * near) * (qr->R.transpose() * qr->R);
+    const double norm = squares.trace();
+    return Reading{near, qr->R, std::sqrt(norm),
+                   squares.cwiseProduct(squares.transpose()).sum() / (norm * norm)};
+}
+
+struct Components {
+    std::vector<double> scores, shares; // [component], NaN beyond the rank
+};
+
+/// \param svd of W_OV of the earlier head
+Components components(const Svd<double>& svd, const Reading& reading)
+{
+    const auto count = static_cast<std::size_t>(svd.S.size());
+    Components found{std::vector<double>(count, none), std::vector<double>(count, none)};
+    const double smallest = static_cast<double>(svd.V.rows())
+        * static_cast<double>(std::numeric_limits<float>::epsilon()) * svd.S(0);
+    const Matrix<double> read = (svd.V.transpose() * reading.near) * reading.core.transpose(); // [k, r]
+    const double whole = (svd.S.asDiagonal() * read).squaredNorm();
+    for (Eigen::Index i = 0; i < svd.S.size() && svd.S(i) > smallest; ++i) {
+        const auto index = static_cast<std::size_t>(i);
+        found.scores[index] = read.row(i).norm() / reading.norm; // 0/0: NaN
+        found.shares[index] = svd.S(i) * svd.S(i) * read.row(i).squaredNorm() / whole;
+    }
+    return found;
+}
+
+class Arrays {
+public:
+    explicit Arrays(const AnalysisContext& context)
+        : m_context(context)
+    {
+        const auto [earlier, later] = *context.options.inputs.pair;
+        m_pair = dottedHead(earlier) + " " + dottedHead(later);
+    }
+
+    ResultArray& add(const std::string& name, std::string title, std::string formula,
+                     std::vector<double> values)
+    {
+        const std::size_t count = values.size();
+        m_results.arrays.push_back(
+            realArray(m_context.options.precision, folder + name, {count}, std::move(values), {"component"}));
+        ResultArray& array = m_results.arrays.back();
+        array.title = std::move(title);
+        array.definition = std::move(formula);
+        array.attributes["pair"] = m_pair;
+        return array;
+    }
+
+    ResultSet take() { return std::move(m_results); }
+
+private:
+    const AnalysisContext& m_context;
+    std::string m_pair;
+    ResultSet m_results;
+};
+
+Result<ResultSet> runComponentComposition(const AnalysisContext& context, const Task& task)
+{
+    const auto [earlier, later] = *context.options.inputs.pair;
+    const auto svd = context.circuits.ov(earlier).svd();
+    if (!svd)
+        return svd.error();
+    const HeadWeights<double> w = context.circuits.weights().head<double>(later);
+    const std::array<std::pair<Matrix<double>, Matrix<double>>, 3> sides{
+        {{w.W_Q, w.W_K}, {w.W_K, w.W_Q}, {w.W_V, w.W_O.transpose()}}};
+    const double d = context.circuits.config().dModel;
+    Arrays arrays(context);
+    arrays.add("singular_values", "Singular values of the earlier head", "σ_k of W_OV¹, descending",
+               std::vector<double>(svd->S.begin(), svd->S.end()));
+    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+        if (task.cancelled())
+            return stopped();
+        const auto reading = readingOf(sides[mode].first, sides[mode].second);
+        if (!reading)
+            return reading.error();
+        Components found = components(*svd, *reading);
+        const std::string read = circuitsRead[mode];
+        const std::string where = ", W_OV¹ = Σ σ_k u_k v_kᵀ; NaN where σ_k ≤ d_model ε σ₁, ε = 2^-23";
+        ResultArray& score = arrays.add(modes[mode], std::string(titles[mode]) + " by component",
+                                        "‖σ_k u_k v_kᵀ " + read + "‖_F / (σ_k ‖" + read + "‖_F)" + where,
+                                        std::move(found.scores));
+        const Moments null = overlapMoments(1, reading->participation, context.circuits.config().dModel);
+        score.nullMean = 1 / std::sqrt(d);
+        score.nullDeviation = null.deviation / (2 * std::sqrt(null.mean)); // of a root, to first order
+        score.range = {0.0, 1.0};
+        ResultArray& share = arrays.add(
+            std::string(modes[mode]) + "_share", std::string(titles[mode]) + ", share by component",
+            "‖σ_k u_k v_kᵀ " + read + "‖²_F / ‖W_OV¹ " + read + "‖²_F" + where, std::move(found.shares));
+        share.range = {0.0, 1.0};
+    }
+    const double energy = svd->S.squaredNorm();
+    std::vector<double> chance;
+    for (const double sigma : svd->S)
+        chance.push_back(sigma * sigma / energy);
+    arrays.add("share_null", "Share by component by chance",
+               "σ_k²/Σσ²: the share of every component if the later head read all directions alike",
+               std::move(chance));
+    return arrays.take();
+}
+
+AnalysisCost componentCompositionCost(const ModelConfig& config, const AnalysisOptions&)
+{
+    const double d = config.dModel;
+    const double r = config.dHead;
+    return {40 * d * r * r + 40 * r * r * r, 12 * d * r * 8};
+}
+
+std::vector<Picture> componentCompositionPictures()
+{
+    using Kind = Picture::Kind;
+    return {{.kind = Kind::Bars,
+             .title = "Score of every singular component",
+             .arrays = {folder + "q", folder + "k", folder + "v"},
+             .note = "Where neighbouring singular values are equal only their sum means something."},
+            {.kind = Kind::Bars,
+             .title = "Share of every singular component",
+             .arrays = {folder + "q_share", folder + "k_share", folder + "v_share", folder + "share_null"},
+             .note = {}},
+            {.kind = Kind::Lines,
+             .title = "Singular values of the earlier head",
+             .arrays = {folder + "singular_values"},
+             .logY = true,
+             .note = {}}};
+}
+
+} // namespace
+
+Analysis componentCompositionAnalysis()
+{
+    return {"component_composition",
+            "D5",
+            "Composition by singular component",
+            "‖v_kᵀ M²‖ / ‖M²‖_F, W_OV¹ = Σ σ_k u_k v_kᵀ, M² = W_QK, W_QKᵀ, W_OV of the later head",
+            "Merullo et al. 2024, arXiv 2406.09519",
+            false,
+            false,
+            whyNotPair,
+            componentCompositionCost,
+            runComponentComposition,
+            {.pair = true},
+            componentCompositionPictures()};
+}
+
+} // namespace headwise

@@ -1,0 +1,353 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_pair.h"
+#include "core/analysis/random_matrix.h"
+#include "core/analysis/subspace.h"
+#include "core/base/parallel.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr int spectrumDraws = 256;
+constexpr int gaussianDraws = 64;
+constexpr std::array<const char*, 3> modes{"q", "k", "v"};
+constexpr std::array<const char*, 3> titles{"Q-composition", "K-composition", "V-composition"};
+const std::string folder = "analyses/composition_nulls/";
+
+using Pair = std::pair<HeadId, HeadId>;
+
+/// Σσ⁴/(Σσ²)² of L Rᵀ from its [r, r] Gram products: no singular value is needed.
+double participation(const Matrix<double>& left, const Matrix<double>& right)
+{
+    const Matrix<double> product = (left.transpose() * left) * (right.transpose() * right);
+    const double squares = product.trace();
+    return product.cwiseProduct(product.transpose()).sum() / (squares * squares); // 0/0: NaN
+}
+
+/// Σσ⁴/(Σσ²)² of every head, [L H].
+struct Participations {
+    std::vector<double> qk, ov;
+};
+
+std::size_t flat(const ModelConfig& config, HeadId head)
+{
+    return static_cast<std::size_t>(head.layer) * config.nHeads + head.head;
+}
+
+/// How far a squared score is from that of unrelated circuits, in deviations; NaN where those cannot vary.
+double deviations(double score, const Moments& null)
+{
+    return null.deviation > 1e-9 * null.mean ? (score * score - null.mean) / null.deviation : none;
+}
+
+std::vector<Pair> pairsOf(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const std::vector<HeadId> heads = selectedHeads(config, options);
+    std::vector<Pair> pairs;
+    for (const HeadId earlier : heads) {
+        for (const HeadId later : heads) {
+            if (earlier.layer < later.layer)
+                pairs.emplace_back(earlier, later);
+        }
+    }
+    return pairs;
+}
+
+/// One pair of circuits with the singular values of the model's and random singular vectors.
+Result<double> spectrumDraw(const Circuits& circuits, const Pair& pair, bool isV, std::uint64_t seed)
+{
+    const auto written = circuits.ov(pair.first).singularValues();
+    const auto read = (isV ? circuits.ov(pair.second) : circuits.qk(pair.second)).singularValues();
+    if (!written || !read)
+        return written ? read.error() : written.error();
+    const Eigen::Map<const Eigen::VectorXd> a(written->data(), static_cast<Eigen::Index>(written->size()));
+    const Eigen::Map<const Eigen::VectorXd> b(read->data(), static_cast<Eigen::Index>(read->size()));
+    const auto overlap = randomOverlap(circuits.config().dModel, a.size(), b.size(), seed);
+    if (!overlap)
+        return overlap.error();
+    const Eigen::VectorXd aSquares = a.array().square() / a.squaredNorm();
+    const Eigen::VectorXd bSquares = b.array().square() / b.squaredNorm();
+    const double squared = aSquares.dot(overlap->cwiseAbs2() * bSquares);
+    const Moments null =
+        overlapMoments(aSquares.squaredNorm(), bSquares.squaredNorm(), circuits.config().dModel);
+    return deviations(std::sqrt(squared), null);
+}
+
+/// `deviations` of scores of chance, over random pairs of the model.
+Result<Sample> spectrumNull(const AnalysisContext& context, const Task& task)
+{
+    const std::vector<Pair> pairs = pairsOf(context.circuits.config(), context.options);
+    std::vector<double> draws(spectrumDraws, none);
+    if (pairs.empty())
+        return Sample(draws);
+    const auto done = parallelFor(spectrumDraws, task, "random singular vectors", [&](int i) -> Result<Done> {
+        // A generator of its own for every draw, so that threads do not change the numbers.
+        std::mt19937_64 random(context.options.inputs.seed * spectrumDraws + static_cast<std::uint64_t>(i));
+        const Pair& pair = pairs[static_cast<std::size_t>(random() % pairs.size())];
+        const bool isV = random() % modes.size() == 2;
+        const auto draw = spectrumDraw(context.circuits, pair, isV, random());
+        if (draw)
+            draws[static_cast<std::size_t>(i)] = *draw;
+        else if (draw.error().code != ErrorCode::Corrupt)
+            return draw.error();
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    return Sample(draws);
+}
+
+/// ‖V O Q Kᵀ‖_F / (‖V O‖_F ‖Q Kᵀ‖_F) of Gaussian factors.
+double gaussianScore(const ModelConfig& config, std::uint64_t seed)
+{
+    const Eigen::Index d = config.dModel;
+    const Eigen::Index r = config.dHead;
+    const Matrix<double> factors = gaussianMatrix(d, 4 * r, seed);
+    const Matrix<double> V = factors.leftCols(r), O = factors.middleCols(r, r),
+                         Q = factors.middleCols(2 * r, r), K = factors.rightCols(r);
+    const Matrix<double> ofV = V.transpose() * V;
+    const Matrix<double> ofK = K.transpose() * K;
+    const Matrix<double> meeting = O.transpose() * Q;
+    const double product = (ofV * meeting * ofK).cwiseProduct(meeting).sum();
+    const double written = ofV.cwiseProduct(O.transpose() * O).sum();
+    const double read = ofK.cwiseProduct(Q.transpose() * Q).sum();
+    return std::sqrt(std::max(0.0, product) / (written * read));
+}
+
+Result<Sample> gaussianNull(const AnalysisContext& context, const Task& task)
+{
+    std::vector<double> scores(gaussianDraws);
+    const auto done = parallelFor(gaussianDraws, withoutProgress(task), "Gaussian heads", [&](int i) {
+        const std::uint64_t seed =
+            context.options.inputs.seed * gaussianDraws + static_cast<std::uint64_t>(i);
+        scores[static_cast<std::size_t>(i)] = gaussianScore(context.circuits.config(), seed);
+        return Result<Done>(Done{});
+    });
+    if (!done)
+        return done.error();
+    return Sample(scores);
+}
+
+double median(std::vector<double> values)
+{
+    std::erase_if(values, [](double value) { return std::isnan(value); });
+    if (values.empty())
+        return none;
+    std::sort(values.begin(), values.end());
+    const std::size_t half = values.size() / 2;
+    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+ResultArray layerMedians(const AnalysisContext& context, const PerPair& scores, std::size_t mode)
+{
+    const ModelConfig& config = context.circuits.config();
+    const auto layers = static_cast<std::size_t>(config.nLayers);
+    std::vector<std::vector<double>> byLayers(layers * layers);
+    for (const auto& [earlier, later] : pairsOf(config, context.options)) {
+        byLayers[static_cast<std::size_t>(earlier.layer) * layers + static_cast<std::size_t>(later.layer)]
+            .push_back(scores.at(earlier, later));
+    }
+    std::vector<double> medians;
+    medians.reserve(byLayers.size());
+    for (const auto& values : byLayers)
+        medians.push_back(median(values));
+    ResultArray array = realArray(context.options.precision, folder + modes[mode] + "_layer_median",
+                                  {layers, layers}, std::move(medians), {"earlier layer", "later layer"});
+    array.title = std::string(titles[mode]) + ", median of two layers";
+    array.definition =
+        std::string("median of composition/") + modes[mode] + " over the pairs of heads of two layers";
+    array.nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
+    array.range = {0.0, 1.0};
+    return array;
+}
+
+struct Nulls {
+    Sample gaussian, spectrum;
+    Participations participations;
+};
+
+void addMode(ResultSet& results, const AnalysisContext& context, const Nulls& nulls, const PerPair& scores,
+             std::size_t mode)
+{
+    const ModelConfig& config = context.circuits.config();
+    PerPair excess(config), z(config), percentile(config);
+    const std::vector<double>& reading = mode == 2 ? nulls.participations.ov : nulls.participations.qk;
+    for (const auto& [earlier, later] : pairsOf(config, context.options)) {
+        const double score = scores.at(earlier, later);
+        const Moments null = overlapMoments(nulls.participations.ov[flat(config, earlier)],
+                                            reading[flat(config, later)], config.dModel);
+        const double distance = deviations(score, null);
+        excess.set(earlier, later, score - nulls.gaussian.mean());
+        z.set(earlier, later, distance);
+        percentile.set(earlier, later, nulls.spectrum.percentile(distance));
+    }
+    const Precision precision = context.options.precision;
+    const std::string path = folder + modes[mode];
+    const std::string of = std::string("s = composition/") + modes[mode];
+    const std::string title = titles[mode];
+    ResultArray array = excess.array(
+        precision, path + "_excess", title + " beyond chance",
+        fmt::format("s − mean of {} pairs of Gaussian factors of the same shapes, {}", gaussianDraws, of));
+    array.nullMean = 0.0;
+    array.nullDeviation = nulls.gaussian.deviation();
+    results.arrays.push_back(std::move(array));
+    array = z.array(precision, path + "_z", title + ", z",
+                    "(s² − 1/d_model) / deviation of s² if the singular vectors of both circuits were random "
+                    "and their singular values stayed, "
+                        + of);
+    array.nullMean = 0.0;
+    array.nullDeviation = 1.0;
+    results.arrays.push_back(std::move(array));
+    array = percentile.array(
+        precision, path + "_percentile", title + ", percentile",
+        fmt::format("where z stands among {} random pairs of this model with random singular vectors, "
+                    "(below + ½) / (n + 1), {}",
+                    spectrumDraws, of));
+    array.nullMean = 0.5;
+    array.nullDeviation = std::sqrt(1.0 / 12);
+    array.range = {0.0, 1.0};
+    results.arrays.push_back(std::move(array));
+    results.arrays.push_back(layerMedians(context, scores, mode));
+}
+
+void addDraws(ResultSet& results, const Nulls& nulls, Precision precision)
+{
+    const auto add = [&](const Sample& draws, const char* name, const char* title, std::string formula) {
+        results.arrays.push_back(
+            realArray(precision, folder + name, {draws.size()}, draws.values(), {"draw"}));
+        results.arrays.back().title = title;
+        results.arrays.back().definition = std::move(formula);
+    };
+    add(nulls.gaussian, "gaussian_null", "Composition of Gaussian heads",
+        "‖W_OV¹ W_QK²‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F) of Gaussian W_V, W_O, W_Q, W_K of the model's shapes, "
+        "ascending");
+    add(nulls.spectrum, "spectrum_null", "z of random singular vectors",
+        "z of random pairs whose singular vectors are random and whose singular values are the model's, "
+        "ascending");
+}
+
+/// What another row of the catalogue says of the pairs.
+PerPair scoresOf(const ResultSet& composition, const ModelConfig& config, std::size_t mode)
+{
+    const ResultArray& array = composition.arrays[mode];
+    const auto* exact = std::get_if<std::vector<double>>(&array.values);
+    const auto* rounded = std::get_if<std::vector<float>>(&array.values);
+    PerPair scores(config);
+    std::size_t at = 0;
+    for (int l1 = 0; l1 < config.nLayers; ++l1) {
+        for (int h1 = 0; h1 < config.nHeads; ++h1) {
+            for (int l2 = 0; l2 < config.nLayers; ++l2) {
+                for (int h2 = 0; h2 < config.nHeads; ++h2, ++at)
+                    scores.set({l1, h1}, {l2, h2}, exact ? (*exact)[at] : double((*rounded)[at]));
+            }
+        }
+    }
+    return scores;
+}
+
+Result<ResultSet> runCompositionNulls(const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    const auto composition = compositionAnalysis().run(context, task);
+    if (!composition)
+        return composition.error();
+    auto gaussian = gaussianNull(context, task);
+    if (!gaussian)
+        return gaussian.error();
+    auto spectrum = spectrumNull(context, task);
+    if (!spectrum)
+        return spectrum.error();
+    const std::vector<double> heads(static_cast<std::size_t>(config.nLayers) * config.nHeads, none);
+    Nulls nulls{std::move(gaussian).value(), std::move(spectrum).value(), {heads, heads}};
+    const auto done = forEachHead(context, task, "spreads of the spectra", [&](HeadId head) -> Result<Done> {
+        const HeadWeights<double> w = context.circuits.weights().head<double>(head);
+        nulls.participations.qk[flat(config, head)] = participation(w.W_Q, w.W_K);
+        nulls.participations.ov[flat(config, head)] = participation(w.W_V, w.W_O.transpose());
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    ResultSet results;
+    for (std::size_t mode = 0; mode < modes.size(); ++mode)
+        addMode(results, context, nulls, scoresOf(*composition, config, mode), mode);
+    addDraws(results, nulls, context.options.precision);
+    return results;
+}
+
+std::string needsTwoLayers(const ModelConfig& config, const AnalysisOptions&)
+{
+    return config.nLayers > 1 ? "" : "Composition needs two layers, and this model has one.";
+}
+
+AnalysisCost compositionNullsCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const AnalysisCost composition = compositionAnalysis().cost(config, options);
+    const double d = config.dModel;
+    const double r = config.dHead;
+    const double all = static_cast<double>(config.nLayers) * config.nHeads;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    return {composition.flops + spectrumDraws * (14 * d * r * r + 40 * r * r * r)
+                + (heads + gaussianDraws) * 8 * d * r * r,
+            composition.bytes + 9 * all * all * 8};
+}
+
+std::vector<Picture> compositionNullsPictures()
+{
+    using Kind = Picture::Kind;
+    std::vector<Picture> pictures;
+    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+        const std::string path = folder + modes[mode];
+        const std::string title = titles[mode];
+        pictures.push_back({.kind = Kind::HeadPairs,
+                            .title = title + ", z",
+                            .arrays = {path + "_z"},
+                            .note = "Zero is what random singular vectors give; beyond 4 is no chance."});
+        pictures.push_back({.kind = Kind::HeadPairs,
+                            .title = title + " beyond chance",
+                            .arrays = {path + "_excess"},
+                            .note = "The score less that of Gaussian heads of the same shapes."});
+        pictures.push_back(
+            {.kind = Kind::Diagram, .title = title + ", largest z", .arrays = {path + "_z"}, .note = {}});
+        pictures.push_back({.kind = Kind::Matrix,
+                            .title = title + ", median of two layers",
+                            .arrays = {path + "_layer_median"},
+                            .signedColors = false,
+                            .note = {}});
+    }
+    pictures.push_back({.kind = Kind::Lines,
+                        .title = "The draws of chance",
+                        .arrays = {folder + "gaussian_null"},
+                        .note = "Composition of Gaussian heads of the same shapes, ascending."});
+    return pictures;
+}
+
+} // namespace
+
+Analysis compositionNullsAnalysis()
+{
+    return {"composition_nulls",
+            "D2",
+            "Composition against chance",
+            "s − s of Gaussian heads; z and percentile of s² among random singular vectors of the same "
+            "singular values",
+            "Elhage et al. 2021, \"Three Kinds of Composition\", baselines",
+            false,
+            false,
+            needsTwoLayers,
+            compositionNullsCost,
+            runCompositionNulls,
+            {},
+            compositionNullsPictures()};
+}
+
+} // namespace headwise

@@ -1,0 +1,377 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_pair.h"
+#include "core/analysis/subspace.h"
+#include "core/base/decompositions.h"
+#include "core/base/parallel.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr int angleDraws = 64;
+constexpr std::array<const char*, 3> modes{"q", "k", "v"};
+constexpr std::array<const char*, 3> capitals{"Q", "K", "V"};
+const std::string folder = "analyses/projection_kernel/";
+
+/// The three subspaces a head reads from.
+std::array<Matrix<double>, 3> readers(const HeadWeights<double>& head)
+{
+    return {head.W_Q, head.W_K, head.W_V};
+}
+
+/// Moments of ‖Q‖²_F, Q the [a, b] block of a random orthogonal [d, d] matrix.
+Moments kernelMoments(Eigen::Index a, Eigen::Index b, Eigen::Index d)
+{
+    const double ranks = static_cast<double>(a) * static_cast<double>(b);
+    const Moments share = overlapMoments(1.0 / static_cast<double>(a), 1.0 / static_cast<double>(b), d);
+    return {ranks * share.mean, ranks * share.deviation};
+}
+
+/// Kernels between what every earlier head writes and what every later one reads. One layer of bases is a matrix, so that the
+/// products are large ones.
+template <typename Scalar>
+class Kernels {
+public:
+    Kernels(const AnalysisContext& context, const Task& task)
+        : m_context(context)
+        , m_config(context.circuits.config())
+        , m_task(task)
+        , m_heads(selectedHeads(m_config, context.options))
+        , m_width(std::min(m_config.dModel, m_config.dHead))
+        , m_ranks(static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads, 0)
+        , m_kernels(modes.size(), PerPair(m_config))
+        , m_deviations(modes.size(), PerPair(m_config))
+    {
+    }
+
+    Result<Done> run()
+    {
+        m_writing.assign(static_cast<std::size_t>(m_config.nLayers),
+                         Matrix<Scalar>::Zero(m_config.nHeads * m_width, m_config.dModel));
+        const auto count = static_cast<int>(m_heads.size());
+        const auto read = parallelFor(count, m_task, "subspaces of heads", [&](int i) {
+            return readWriter(m_heads[static_cast<std::size_t>(i)]);
+        });
+        if (!read)
+            return read;
+        return parallelFor(count, m_task, "projection kernels",
+                           [&](int i) { return runLater(m_heads[static_cast<std::size_t>(i)]); });
+    }
+
+    const PerPair& kernel(std::size_t mode) const { return m_kernels[mode]; }
+    const PerPair& deviations(std::size_t mode) const { return m_deviations[mode]; }
+
+private:
+    Eigen::Index& rankOf(HeadId head)
+    {
+        return m_ranks[static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head];
+    }
+
+    Result<Done> readWriter(HeadId id)
+    {
+        if (id.layer + 1 == m_config.nLayers)
+            return Done{};
+        const auto space = columnSpace(m_context.circuits.weights().head<double>(id).W_O.transpose().eval());
+        if (!space)
+            return space.error().code == ErrorCode::Corrupt ? Result<Done>(Done{}) : space.error();
+        m_writing[static_cast<std::size_t>(id.layer)].middleRows(id.head * m_width, m_width) =
+            space->basis.transpose().template cast<Scalar>();
+        rankOf(id) = space->rank;
+        return Done{};
+    }
+
+    Result<Done> runLater(HeadId later)
+    {
+        if (later.layer == 0)
+            return Done{};
+        const auto weights = readers(m_context.circuits.weights().head<double>(later));
+        for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+            if (m_task.cancelled())
+                return stopped();
+            const auto space = columnSpace(weights[mode]);
+            if (!space && space.error().code != ErrorCode::Corrupt)
+                return space.error();
+            if (space && space->rank > 0)
+                put(mode, later, *space);
+        }
+        return Done{};
+    }
+
+    void put(std::size_t mode, HeadId later, const Subspace& space)
+    {
+        const Matrix<Scalar> reading = space.basis.template cast<Scalar>(); // [d, width]
+        Matrix<Scalar> products;                                            // [H width, width]
+        int layer = -1;
+        for (const HeadId earlier : m_heads) { // layer by layer
+            if (earlier.layer >= later.layer)
+                break;
+            if (earlier.layer != layer) {
+                layer = earlier.layer;
+                products.noalias() = m_writing[static_cast<std::size_t>(layer)] * reading;
+            }
+            if (rankOf(earlier) == 0)
+                continue;
+            const double kernel =
+                products.middleRows(earlier.head * m_width, m_width).template cast<double>().squaredNorm();
+            const Moments null = kernelMoments(rankOf(earlier), space.rank, m_config.dModel);
+            m_kernels[mode].set(earlier, later, kernel);
+            m_deviations[mode].set(earlier, later,
+                                   null.deviation > 1e-9 * null.mean ? (kernel - null.mean) / null.deviation
+                                                                     : none);
+        }
+    }
+
+    const AnalysisContext& m_context;
+    const ModelConfig& m_config;
+    const Task& m_task;
+    std::vector<HeadId> m_heads;
+    Eigen::Index m_width;
+    std::vector<Eigen::Index> m_ranks;     // of W_O, [L H]
+    std::vector<Matrix<Scalar>> m_writing; // per layer: [H width, d]
+    std::vector<PerPair> m_kernels, m_deviations;
+};
+
+/// Those that are numbers, in the order of the pairs.
+std::vector<double> known(const std::vector<double>& values, const std::vector<double>& where)
+{
+    std::vector<double> out;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!std::isnan(where[i]))
+            out.push_back(values[i]);
+    }
+    return out;
+}
+
+std::vector<double> inDouble(const ResultArray& array)
+{
+    if (const auto* exact = std::get_if<std::vector<double>>(&array.values))
+        return *exact;
+    const auto& rounded = std::get<std::vector<float>>(array.values);
+    return {rounded.begin(), rounded.end()};
+}
+
+/// The smallest of the largest 3 %.
+double cutOff(std::vector<double> values)
+{
+    if (values.empty())
+        return none;
+    const auto at = static_cast<std::ptrdiff_t>(0.97 * static_cast<double>(values.size()));
+    std::nth_element(values.begin(), values.begin() + at, values.end());
+    return values[static_cast<std::size_t>(at)];
+}
+
+template <typename Scalar>
+Result<Done> addKernels(ResultSet& results, const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    Kernels<Scalar> kernels(context, task);
+    if (const auto done = kernels.run(); !done)
+        return done;
+    const auto composition = compositionAnalysis().run(context, withoutProgress(task));
+    if (!composition)
+        return composition.error();
+    const Eigen::Index r = std::min(config.dModel, config.dHead);
+    const Moments null = kernelMoments(r, r, config.dModel);
+    const Precision precision = context.options.precision;
+    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+        const std::string path = folder + "o_" + modes[mode];
+        const std::string title = std::string("O to ") + capitals[mode];
+        const std::string formula = std::string("‖U_Oᵀ U_") + capitals[mode]
+            + "‖²_F, U = orthonormal basis of the columns of W_Oᵀ of the earlier and W_" + capitals[mode]
+            + " of the later head (singular vectors with σ > d_model ε σ₁, ε = 2^-23)";
+        ResultArray array =
+            kernels.kernel(mode).array(precision, path, title + ", projection kernel", formula);
+        array.nullMean = null.mean;
+        array.nullDeviation = null.deviation;
+        array.range = {0.0, static_cast<double>(r)};
+        const auto& all = kernels.kernel(mode).values();
+        const std::vector<double> flat = known(all, all);
+        array.attributes["cutoff_3_percent"] = cutOff(flat);
+        results.arrays.push_back(std::move(array));
+        array = kernels.deviations(mode).array(
+            precision, path + "_z", title + ", z",
+            "(kernel − r_O r/d_model) / its deviation for random subspaces of the same dimensions, kernel = "
+                + formula);
+        array.nullMean = 0.0;
+        array.nullDeviation = 1.0;
+        results.arrays.push_back(std::move(array));
+        const auto add = [&](const char* name, const std::string& of, std::vector<double> values) {
+            const std::size_t count = values.size();
+            results.arrays.push_back(
+                realArray(precision, folder + name + modes[mode], {count}, std::move(values), {"pair"}));
+            results.arrays.back().title = fmt::format("{}, {}", title, of);
+            results.arrays.back().definition = of + " of every pair of an earlier and a later head, in order";
+        };
+        add("pairs_kernel_", "projection kernel", flat);
+        results.arrays.back().nullMean = null.mean;
+        add("pairs_composition_", "composition score", known(inDouble(composition->arrays[mode]), all));
+        results.arrays.back().nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
+    }
+    return Done{};
+}
+
+/// Principal angles in degrees, ascending. \param product U_Aᵀ U_B
+Result<std::vector<double>> angles(const Matrix<double>& product)
+{
+    const auto cosines = singularValues(product);
+    if (!cosines)
+        return cosines.error();
+    std::vector<double> degrees;
+    for (const double cosine : *cosines)
+        degrees.push_back(std::acos(std::min(1.0, cosine)) * 180 / std::numbers::pi);
+    return degrees;
+}
+
+Result<std::vector<double>> meanAnglesOfChance(const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    const Eigen::Index r = std::min(config.dModel, config.dHead);
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(r);
+    for (int i = 0; i < angleDraws; ++i) {
+        if (task.cancelled())
+            return stopped();
+        const auto product = randomOverlap(
+            config.dModel, r, r, context.options.inputs.seed * angleDraws + static_cast<std::uint64_t>(i));
+        const auto drawn = product ? angles(*product) : product.error();
+        if (!drawn)
+            return drawn.error();
+        sum += Eigen::Map<const Eigen::VectorXd>(drawn->data(), r) / angleDraws;
+    }
+    return std::vector<double>(sum.begin(), sum.end());
+}
+
+Result<Done> addAngles(ResultSet& results, const AnalysisContext& context, const Task& task)
+{
+    const auto [earlier, later] = *context.options.inputs.pair;
+    const auto written = columnSpace(context.circuits.weights().head<double>(earlier).W_O.transpose().eval());
+    if (!written)
+        return written.error();
+    const std::string pair = dottedHead(earlier) + " " + dottedHead(later);
+    const auto add = [&](const std::string& name, std::string title, std::string formula,
+                         std::vector<double> degrees) {
+        const std::size_t count = degrees.size();
+        results.arrays.push_back(
+            realArray(context.options.precision, folder + name, {count}, std::move(degrees), {"angle"}));
+        ResultArray& array = results.arrays.back();
+        array.title = std::move(title);
+        array.definition = std::move(formula);
+        array.unit = "degrees";
+        array.range = {0.0, 90.0};
+        array.attributes["pair"] = pair;
+    };
+    const auto weights = readers(context.circuits.weights().head<double>(later));
+    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+        const auto read = columnSpace(weights[mode]);
+        if (!read)
+            return read.error();
+        auto degrees =
+            angles(written->basis.leftCols(written->rank).transpose() * read->basis.leftCols(read->rank));
+        if (!degrees)
+            return degrees.error();
+        add(std::string("angles_") + modes[mode], std::string("Principal angles, O to ") + capitals[mode],
+            std::string("acos of the singular values of U_Oᵀ U_") + capitals[mode] + ", ascending",
+            std::move(degrees).value());
+    }
+    auto chance = meanAnglesOfChance(context, task);
+    if (!chance)
+        return chance.error();
+    add("angles_null", "Principal angles of random subspaces",
+        fmt::format("mean of {} draws of two random subspaces of min(d_model, d_head) dimensions",
+                    angleDraws),
+        std::move(chance).value());
+    return Done{};
+}
+
+Result<ResultSet> runProjectionKernel(const AnalysisContext& context, const Task& task)
+{
+    ResultSet results;
+    const auto done = context.options.precision == Precision::F64 ? addKernels<double>(results, context, task)
+                                                                  : addKernels<float>(results, context, task);
+    if (!done)
+        return done.error();
+    if (context.options.inputs.pair) {
+        const auto& [earlier, later] = *context.options.inputs.pair;
+        if (!context.circuits.contains(earlier) || !context.circuits.contains(later)) {
+            results.warnings.push_back("The principal angles were left out: a head of the pair is not in "
+                                       "this model.");
+        } else if (const auto added = addAngles(results, context, task); !added) {
+            if (added.error().code != ErrorCode::Corrupt)
+                return added.error();
+            results.warnings.push_back("The principal angles were left out: a weight of the pair is not a "
+                                       "finite number.");
+        }
+    }
+    return results;
+}
+
+std::string needsTwoLayers(const ModelConfig& config, const AnalysisOptions&)
+{
+    return config.nLayers > 1 ? "" : "It compares heads of two layers, and this model has one.";
+}
+
+AnalysisCost projectionKernelCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    AnalysisCost cost = compositionAnalysis().cost(config, options);
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double r = config.dHead;
+    const double all = static_cast<double>(config.nLayers) * config.nHeads;
+    return {2 * cost.flops + heads * 4 * 20 * r * r * config.dModel, 2 * cost.bytes + 9 * all * all * 8};
+}
+
+std::vector<Picture> projectionKernelPictures()
+{
+    using Kind = Picture::Kind;
+    std::vector<Picture> pictures;
+    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+        const std::string path = folder + "o_" + modes[mode];
+        const std::string title = std::string("O to ") + capitals[mode];
+        pictures.push_back({.kind = Kind::HeadPairs,
+                            .title = title,
+                            .arrays = {path},
+                            .signedColors = false,
+                            .note = "Σ cos² of the principal angles; random subspaces get d_head²/d_model."});
+        pictures.push_back({.kind = Kind::Diagram, .title = title + ", edges", .arrays = {path}, .note = {}});
+        pictures.push_back(
+            {.kind = Kind::Points,
+             .title = title + ", composition and kernel",
+             .arrays = {folder + "pairs_composition_" + modes[mode], folder + "pairs_kernel_" + modes[mode]},
+             .note = "A point per pair of heads."});
+    }
+    pictures.push_back(
+        {.kind = Kind::Bars,
+         .title = "Principal angles of the pair",
+         .arrays = {folder + "angles_q", folder + "angles_k", folder + "angles_v", folder + "angles_null"},
+         .note = "Small angles are shared directions."});
+    return pictures;
+}
+
+} // namespace
+
+Analysis projectionKernelAnalysis()
+{
+    return {
+        "projection_kernel",
+        "D3",
+        "Projection kernel",
+        "‖U_Oᵀ U_X‖²_F, X = Q, K, V: Σ cos² of the principal angles between what is written and what is read",
+        "Yamagiwa et al. 2026, arXiv 2601.10266",
+        false,
+        false,
+        needsTwoLayers,
+        projectionKernelCost,
+        runProjectionKernel,
+        {},
+        projectionKernelPictures()};
+}
+
+} // namespace headwise

@@ -1,0 +1,289 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_pair.h"
+#include "core/analysis/spectrum.h"
+#include "core/analysis/subspace.h"
+#include "core/analysis/token_table.h"
+#include "core/base/decompositions.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+constexpr int salientTokens = 20;
+constexpr int spectrumDraws = 32;
+const std::string folder = "analyses/virtual_head/";
+
+/// W_OV¹ W_OV² as one head: W_V = W_V¹ (W_O¹ W_V²), W_O = W_O².
+struct VirtualHead {
+    FactoredMatrix<double> circuit; // [d, d]
+    double norms = 0;               // ‖W_OV¹‖_F ‖W_OV²‖_F
+    int layer = 0;                  // where its tokens are read
+};
+
+Result<VirtualHead> virtualHead(const AnalysisContext& context)
+{
+    const auto [earlier, later] = *context.options.inputs.pair;
+    const FactoredMatrix<double> first = context.circuits.ov(earlier);
+    const FactoredMatrix<double> second = context.circuits.ov(later);
+    auto circuit =
+        FactoredMatrix<double>::create(first.left() * (first.right() * second.left()), second.right());
+    if (!circuit)
+        return circuit.error();
+    return VirtualHead{std::move(circuit).value(), first.frobeniusNorm() * second.frobeniusNorm(),
+                       earlier.layer};
+}
+
+class Arrays {
+public:
+    explicit Arrays(const AnalysisContext& context)
+        : m_precision(context.options.precision)
+    {
+        const auto [earlier, later] = *context.options.inputs.pair;
+        m_pair = dottedHead(earlier) + " " + dottedHead(later);
+    }
+
+    ResultArray& add(ResultArray array, std::string title, std::string formula)
+    {
+        array.title = std::move(title);
+        array.definition = std::move(formula);
+        array.attributes["pair"] = m_pair;
+        m_results.arrays.push_back(std::move(array));
+        return m_results.arrays.back();
+    }
+    ResultArray& add(const std::string& name, std::string title, std::string formula,
+                     std::vector<double> values, std::string axis)
+    {
+        const std::size_t count = values.size();
+        return add(realArray(m_precision, folder + name, {count}, std::move(values), {std::move(axis)}),
+                   std::move(title), std::move(formula));
+    }
+    ResultArray& add(const std::string& name, std::string title, std::string formula,
+                     std::vector<std::complex<double>> values)
+    {
+        const std::size_t count = values.size();
+        return add(complexArray(m_precision, folder + name, {count}, std::move(values), {"eigenvalue"}),
+                   std::move(title), std::move(formula));
+    }
+
+    void warn(std::string sentence) { m_results.warnings.push_back(std::move(sentence)); }
+    ResultSet take() { return std::move(m_results); }
+
+private:
+    Precision m_precision;
+    std::string m_pair;
+    ResultSet m_results;
+};
+
+/// Mean singular values of diag(σ¹) Q diag(σ²), Q of unrelated heads, as many as `count`.
+Result<std::vector<double>> singularValuesOfChance(const AnalysisContext& context, std::size_t count)
+{
+    const auto [earlier, later] = *context.options.inputs.pair;
+    const auto first = context.circuits.ov(earlier).singularValues();
+    const auto second = context.circuits.ov(later).singularValues();
+    if (!first || !second)
+        return first ? second.error() : first.error();
+    const Eigen::Map<const Eigen::VectorXd> a(first->data(), static_cast<Eigen::Index>(first->size()));
+    const Eigen::Map<const Eigen::VectorXd> b(second->data(), static_cast<Eigen::Index>(second->size()));
+    std::vector<double> mean(count, 0.0);
+    for (int i = 0; i < spectrumDraws; ++i) {
+        const auto overlap =
+            randomOverlap(context.circuits.config().dModel, a.size(), b.size(),
+                          context.options.inputs.seed * spectrumDraws + static_cast<std::uint64_t>(i));
+        const auto sigma =
+            overlap ? singularValues(a.asDiagonal() * *overlap * b.asDiagonal()) : overlap.error();
+        if (!sigma)
+            return sigma.error();
+        for (std::size_t k = 0; k < std::min(count, static_cast<std::size_t>(sigma->size())); ++k)
+            mean[k] += (*sigma)(static_cast<Eigen::Index>(k)) / spectrumDraws;
+    }
+    return mean;
+}
+
+Result<Done> addSpectrum(Arrays& arrays, const AnalysisContext& context, const VirtualHead& head)
+{
+    const auto sigma = head.circuit.singularValues();
+    if (!sigma)
+        return sigma.error();
+    auto chance = singularValuesOfChance(context, sigma->size());
+    if (!chance)
+        return chance.error();
+    const auto lambda = head.circuit.eigenvalues();
+    if (!lambda)
+        return lambda.error();
+    arrays.add("singular_values", "Singular values", "singular values of W_OV¹ W_OV², descending", *sigma,
+               "singular value");
+    arrays.add("singular_values_null", "Singular values of chance",
+               fmt::format("mean of {} draws with random singular vectors and the heads' own singular values",
+                           spectrumDraws),
+               std::move(chance).value(), "singular value");
+    arrays.add("eigenvalues", "Eigenvalues", "eigenvalues of W_OV¹ W_OV² by falling modulus", *lambda);
+    ResultArray& share = arrays.add("norm_share", "Norm", "‖W_OV¹ W_OV²‖_F / (‖W_OV¹‖_F ‖W_OV²‖_F)",
+                                    {head.circuit.frobeniusNorm() / head.norms}, "value");
+    share.nullMean = 1 / std::sqrt(static_cast<double>(context.circuits.config().dModel));
+    share.range = {0.0, 1.0};
+    return Done{};
+}
+
+/// Of E W_OV¹ W_OV² W_U.
+Result<Done> addFullEigenvalues(Arrays& arrays, const AnalysisContext& context, const VirtualHead& head)
+{
+    const TokenSide& tokens = *context.tokens;
+    if (!tokens.isSquare()) {
+        arrays.warn(
+            fmt::format("Copying of the virtual head is left out because the embedding has {} tokens and the "
+                        "unembedding {}.",
+                        tokens.E.rows(), tokens.W_U.cols()));
+        return Done{};
+    }
+    const Matrix<double>& left = head.circuit.left();
+    const Matrix<double>& right = head.circuit.right();
+    const Eigen::Index r = left.cols();
+    // Cut open where it is thinnest: many zeros at once are what eigenvalues are bad at.
+    const auto lambda = tokens.E.rows() < std::min(r, left.rows())
+        ? eigenvalues((tokens.embeddingOf(head.layer).cast<double>() * left)
+                      * (right * tokens.W_U.cast<double>()))
+        : left.rows() < r ? eigenvalues(left * right * tokens.unembedEmbedOf(head.layer))
+                          : eigenvalues(right * (tokens.unembedEmbedOf(head.layer) * left));
+    if (!lambda)
+        return lambda.error();
+    std::vector<std::complex<double>> values = inReadingOrder(*lambda);
+    const double copying = positivity(values);
+    arrays.add("full_eigenvalues", "Eigenvalues of the full circuit",
+               "eigenvalues of E W_OV¹ W_OV² W_U by falling modulus", std::move(values));
+    ResultArray& score = arrays.add("copying", "Copying",
+                                    "Re Σλ / Σ|λ|, λ = eigenvalues of E W_OV¹ W_OV² W_U", {copying}, "value");
+    score.range = {-1.0, 1.0};
+    score.nullMean = 0.0;
+    score.nullDeviation = 1.5 / static_cast<double>(r); // as for one head
+    return Done{};
+}
+
+/// The token asked for, else those whose rows are largest.
+std::vector<int> sources(const AnalysisContext& context, const FactoredMatrix<float>& full)
+{
+    const AnalysisOptions& options = context.options;
+    if (options.inputs.token && *options.inputs.token >= 0 && *options.inputs.token < full.rows())
+        return {*options.inputs.token};
+    std::vector<int> ids;
+    for (const TokenEntry& entry :
+         ends(lineNorms(full, TableSide::Row), salientTokens, options.unusedTokens).top)
+        ids.push_back(entry.id);
+    return ids;
+}
+
+Result<Done> addTokens(Arrays& arrays, const AnalysisContext& context, const VirtualHead& head)
+{
+    const TokenSide& tokens = *context.tokens;
+    const auto full =
+        FactoredMatrix<float>::create(tokens.embeddingOf(head.layer) * head.circuit.left().cast<float>(),
+                                      head.circuit.right().cast<float>() * tokens.W_U);
+    if (!full)
+        return full.error();
+    const std::vector<int> rows = sources(context, *full);
+    const auto k = static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, full->cols()));
+    std::vector<bool> unused = context.options.unusedTokens;
+    if (!unused.empty())
+        unused.resize(static_cast<std::size_t>(full->cols()), true);
+    std::vector<std::int32_t> ids(rows.begin(), rows.end()), outputs;
+    std::vector<double> values, norms;
+    for (const int row : rows) {
+        const RowVector<double> line = full->row(row).cast<double>();
+        std::vector<TokenEntry> top = ends(line, static_cast<int>(k), unused).top;
+        top.resize(k, {-1, std::nan("")});
+        norms.push_back(line.norm());
+        for (const TokenEntry& entry : top) {
+            outputs.push_back(entry.id);
+            values.push_back(entry.value);
+        }
+    }
+    const std::size_t count = rows.size();
+    const char* which = context.options.inputs.token
+        ? "the token asked for"
+        : "the tokens with the largest rows of E W_OV¹ W_OV² W_U";
+    arrays.add(wholeArray(folder + "source_ids", {count}, std::move(ids), {"source"}), "Source", which).unit =
+        "token";
+    arrays.add("source_norms", "Norm of the row", "‖row of E W_OV¹ W_OV² W_U‖₂", std::move(norms), "source");
+    arrays
+        .add(wholeArray(folder + "output_ids", {count, k}, std::move(outputs), {"source", "rank"}), "Output",
+             "the largest entries of the source's row of E W_OV¹ W_OV² W_U, falling")
+        .unit = "token";
+    arrays
+        .add(realArray(context.options.precision, folder + "output_values", {count, k}, std::move(values),
+                       {"source", "rank"}),
+             "Logit", "those entries")
+        .unit = "logits";
+    return Done{};
+}
+
+Result<ResultSet> runVirtualHead(const AnalysisContext& context, const Task& task)
+{
+    const auto head = virtualHead(context);
+    if (!head)
+        return head.error();
+    Arrays arrays(context);
+    for (const auto part : {addSpectrum, addFullEigenvalues, addTokens}) {
+        if (task.cancelled())
+            return stopped();
+        if (const auto done = part(arrays, context, *head); !done)
+            return done.error();
+    }
+    return arrays.take();
+}
+
+AnalysisCost virtualHeadCost(const ModelConfig& config, const AnalysisOptions&)
+{
+    const double d = config.dModel;
+    const double r = config.dHead;
+    const double v = config.dVocab;
+    return {4 * v * d * r + 2 * d * d * r + spectrumDraws * (4 * d * r * r + 20 * r * r * r),
+            8 * v * r + salientTokens * v * 8};
+}
+
+std::vector<Picture> virtualHeadPictures()
+{
+    using Kind = Picture::Kind;
+    return {{.kind = Kind::Lines,
+             .title = "Singular values",
+             .arrays = {folder + "singular_values", folder + "singular_values_null"},
+             .logY = true,
+             .note = "Beside them those of the same two heads with unrelated directions."},
+            {.kind = Kind::Table,
+             .title = "What it makes of tokens",
+             .arrays = {folder + "source_ids", folder + "source_norms", folder + "output_ids",
+                        folder + "output_values"},
+             .note = {}},
+            {.kind = Kind::Table,
+             .title = "Copying and norm",
+             .arrays = {folder + "copying", folder + "norm_share"},
+             .note = {}},
+            {.kind = Kind::Points,
+             .title = "Eigenvalues of the full circuit",
+             .arrays = {folder + "full_eigenvalues"},
+             .note = {}}};
+}
+
+} // namespace
+
+Analysis virtualHeadAnalysis()
+{
+    return {"virtual_head",
+            "D6",
+            "Virtual head",
+            "W_OV¹ W_OV² as a head: spectrum, copying, tokens",
+            "Elhage et al. 2021, \"Virtual Attention Heads\"",
+            true,
+            false,
+            whyNotPair,
+            virtualHeadCost,
+            runVirtualHead,
+            {.pair = true},
+            virtualHeadPictures()};
+}
+
+} // namespace headwise

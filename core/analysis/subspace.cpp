@@ -1,0 +1,48 @@
+#include "core/analysis/subspace.h"
+
+#include "core/analysis/random_matrix.h"
+#include "core/base/decompositions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace headwise {
+
+Result<Subspace> columnSpace(const Matrix<double>& W)
+{
+    const auto svd = thinSvd(W);
+    if (!svd)
+        return svd.error();
+    Subspace space{svd->U, 0};
+    const double smallest = static_cast<double>(W.rows())
+        * static_cast<double>(std::numeric_limits<float>::epsilon()) * (svd->S.size() > 0 ? svd->S(0) : 0.0);
+    while (space.rank < svd->S.size() && svd->S(space.rank) > smallest)
+        ++space.rank;
+    space.basis.rightCols(space.basis.cols() - space.rank).setZero();
+    return space;
+}
+
+Moments overlapMoments(double aa, double bb, Eigen::Index d)
+{
+    const double n = static_cast<double>(d);
+    if (d < 2)
+        return {1 / n, std::numeric_limits<double>::quiet_NaN()};
+    // Covariances of Q_ij² with itself, with another of its row or column, and with one of neither.
+    const double itself = 2 * (n - 1) / (n * n * (n + 2));
+    const double sameLine = -2 / (n * n * (n + 2));
+    const double neither = 2 / (n * n * (n - 1) * (n + 2));
+    const double variance =
+        aa * bb * itself + (aa * (1 - bb) + bb * (1 - aa)) * sameLine + (1 - aa) * (1 - bb) * neither;
+    return {1 / n, std::sqrt(std::max(0.0, variance))};
+}
+
+Result<Matrix<double>> randomOverlap(Eigen::Index d, Eigen::Index rows, Eigen::Index cols, std::uint64_t seed)
+{
+    const auto qr = thinQr(gaussianMatrix(d, cols, seed));
+    if (!qr)
+        return qr.error();
+    return Matrix<double>(qr->Q.topRows(rows));
+}
+
+} // namespace headwise

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "core/base/matrix.h"
+#include "core/base/result.h"
+
+#include <cstdint>
+
+namespace headwise {
+
+/// What the columns of a weight span.
+struct Subspace {
+    Matrix<double> basis; ///< [d, min(d, r)], orthonormal columns, then zeros beyond the rank
+    Eigen::Index rank = 0;
+};
+
+/// The left singular vectors with σ > d ε σ₁, ε = 2^-23: what storage in float32 cannot have made up.
+/// \param W [d, r]
+/// Errors: Corrupt if a number is not finite.
+Result<Subspace> columnSpace(const Matrix<double>& W);
+
+/// Mean and deviation of a random number, where they are known.
+struct Moments {
+    double mean = 0, deviation = 0;
+};
+
+/// Of Σ_ij a_i b_j Q_ij², Q a block of a random orthogonal [d, d] matrix, Σa = Σb = 1: how two unrelated circuits with the
+/// squared singular values a and b overlap. The mean is 1/d whatever they are.
+/// \param aa, bb Σ a_i², Σ b_j²
+/// \returns deviation NaN for d < 2
+/// Source: the fourth moments of orthogonal matrices, Collins & Śniady 2006, §4.
+Moments overlapMoments(double aa, double bb, Eigen::Index d);
+
+/// Rows [0, rows), columns [0, cols) of a random orthogonal [d, d] matrix: what the bases of two unrelated subspaces
+/// multiply to. Both at most d.
+Result<Matrix<double>> randomOverlap(Eigen::Index d, Eigen::Index rows, Eigen::Index cols,
+                                     std::uint64_t seed);
+
+} // namespace headwise
