@@ -73,6 +73,7 @@ std::span<const Analysis> catalogue()
         // spectra
         ranksAnalysis(), singularTokensAnalysis(), degeneracyAnalysis(),
         // comparison
+        similarityAnalysis(), headMapAnalysis(),
         // prompt
         attentionAnalysis(), patternScoresAnalysis(), logitAttributionAnalysis(), scoreSourcesAnalysis(),
         // architecture

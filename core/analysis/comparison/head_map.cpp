@@ -1,0 +1,220 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/comparison/all_pairs.h"
+#include "core/analysis/comparison/clustering.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+const std::string folder = "analyses/head_map/";
+constexpr const char* similarityFormula = "s = (cosine of W_QK + cosine of W_OV) / 2";
+
+/// The heads that have both cosines, and 1 − s of every two of them.
+struct Distances {
+    std::vector<HeadId> heads;
+    Matrix<double> values;
+};
+
+Result<Distances> distances(const AnalysisContext& context, const Task& task)
+{
+    const auto qk = circuitCosines(context, CircuitKind::Qk, task);
+    if (!qk)
+        return qk.error();
+    const auto ov = circuitCosines(context, CircuitKind::Ov, task);
+    if (!ov)
+        return ov.error();
+    const Matrix<double> similarity = 0.5 * (*qk + *ov);
+    const std::vector<HeadId> asked = selectedHeads(context.circuits.config(), context.options);
+    Distances found;
+    std::vector<Eigen::Index> rows;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        const auto row = static_cast<Eigen::Index>(i);
+        if (!std::isnan(similarity(row, row))) {
+            found.heads.push_back(asked[i]);
+            rows.push_back(row);
+        }
+    }
+    found.values = (1 - similarity(rows, rows).array()).max(0.0);
+    found.values.diagonal().setZero();
+    return found;
+}
+
+std::int32_t flat(const ModelConfig& config, HeadId head)
+{
+    return head.layer * config.nHeads + head.head;
+}
+
+void addPoints(ResultSet& results, const AnalysisContext& context, const Distances& all, const PlaneMap& map)
+{
+    PerHead points(context.circuits.config(), 2);
+    for (std::size_t i = 0; i < all.heads.size(); ++i) {
+        const auto row = static_cast<Eigen::Index>(i);
+        points.row(all.heads[i])[0] = map.points(row, 0);
+        points.row(all.heads[i])[1] = map.points(row, 1);
+    }
+    ResultArray array =
+        points.array(context.options.precision, folder + "coordinates", "Map of the heads",
+                     std::string("classical scaling of 1 − s, ") + similarityFormula, "coordinate");
+    array.attributes["share_of_distances"] = map.shareOfDistances;
+    // Heads that are all equally far from each other.
+    const double others = static_cast<double>(all.heads.size()) - 1;
+    array.attributes["null_share_of_distances"] = others > 2 ? 2 / others : 1.0;
+    results.arrays.push_back(std::move(array));
+}
+
+/// Similarities in the order of the leaves, and what stands in that order.
+void addOrder(ResultSet& results, const AnalysisContext& context, const Distances& all,
+              const std::vector<int>& leaves)
+{
+    const ModelConfig& config = context.circuits.config();
+    std::vector<std::int32_t> order(static_cast<std::size_t>(config.nLayers) * config.nHeads, -1), heads;
+    std::vector<std::string> labels;
+    std::vector<double> similarities;
+    heads.reserve(leaves.size());
+    labels.reserve(leaves.size());
+    similarities.reserve(leaves.size() * leaves.size());
+    for (std::size_t place = 0; place < leaves.size(); ++place) {
+        const HeadId head = all.heads[static_cast<std::size_t>(leaves[place])];
+        order[static_cast<std::size_t>(flat(config, head))] = static_cast<std::int32_t>(place);
+        heads.push_back(flat(config, head));
+        labels.push_back(dottedHead(head));
+        for (const int other : leaves)
+            similarities.push_back(1 - all.values(leaves[place], other));
+    }
+    const std::size_t count = leaves.size();
+    ResultArray array =
+        wholeArray(folder + "leaf_order",
+                   {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
+                   std::move(order), {"layer", "head"});
+    array.title = "Place among the leaves";
+    array.definition =
+        std::string("place in the order of the clusters of average linkage of 1 − s, ") + similarityFormula;
+    results.arrays.push_back(std::move(array));
+    array = wholeArray(folder + "leaves", {count}, std::move(heads), {"leaf"});
+    array.title = "Heads in the order of the leaves";
+    array.definition = "layer · n_heads + head";
+    array.attributes["heads"] = labels;
+    results.arrays.push_back(std::move(array));
+    array = realArray(context.options.precision, folder + "ordered_similarity", {count, count},
+                      std::move(similarities), {"leaf", "other leaf"});
+    array.title = "Similarity in the order of the leaves";
+    array.definition = similarityFormula;
+    array.nullMean = 0.0;
+    array.nullDeviation = std::sqrt(0.5) / config.dModel;
+    array.range = {-1.0, 1.0};
+    array.attributes["heads"] = std::move(labels);
+    results.arrays.push_back(std::move(array));
+}
+
+void addSteps(ResultSet& results, const AnalysisContext& context, const Distances& all,
+              const std::vector<ClusterStep>& steps)
+{
+    const ModelConfig& config = context.circuits.config();
+    const auto points = static_cast<int>(all.heads.size());
+    const int beyond = config.nLayers * config.nHeads;
+    const auto name = [&](int cluster) {
+        return cluster < points ? flat(config, all.heads[static_cast<std::size_t>(cluster)])
+                                : beyond + cluster - points;
+    };
+    std::vector<std::int32_t> first, second;
+    std::vector<double> heights;
+    first.reserve(steps.size());
+    second.reserve(steps.size());
+    heights.reserve(steps.size());
+    for (const ClusterStep& step : steps) {
+        first.push_back(name(step.first));
+        second.push_back(name(step.second));
+        heights.push_back(step.height);
+    }
+    const auto addWhole = [&](const char* path, const char* title, std::vector<std::int32_t> values) {
+        ResultArray array = wholeArray(folder + path, {steps.size()}, std::move(values), {"step"});
+        array.title = title;
+        array.definition =
+            "layer · n_heads + head of a head, n_layers · n_heads + i for the cluster of step i";
+        results.arrays.push_back(std::move(array));
+    };
+    addWhole("step_first", "One cluster", std::move(first));
+    addWhole("step_second", "The other", std::move(second));
+    ResultArray array = realArray(context.options.precision, folder + "step_height", {steps.size()},
+                                  std::move(heights), {"step"});
+    array.title = "Height of the clusters";
+    array.definition =
+        std::string("mean of 1 − s between the heads of the two clusters, ") + similarityFormula;
+    array.nullMean = 1.0; // unrelated heads
+    array.nullDeviation = std::sqrt(0.5) / config.dModel;
+    results.arrays.push_back(std::move(array));
+}
+
+Result<ResultSet> runHeadMap(const AnalysisContext& context, const Task& task)
+{
+    const auto all = distances(context, task);
+    if (!all)
+        return all.error();
+    const auto map = planeMap(all->values);
+    if (!map)
+        return map.error();
+    if (task.cancelled())
+        return stopped();
+    const Clustering clusters = averageLinkage(all->values);
+    ResultSet results;
+    addPoints(results, context, *all, *map);
+    addOrder(results, context, *all, clusters.leaves);
+    addSteps(results, context, *all, clusters.steps);
+    return results;
+}
+
+AnalysisCost headMapCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double d = config.dModel;
+    const double r = config.dHead;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    return {heads * heads / 2 * 8 * r * r * d + 30 * heads * heads * heads,
+            heads * (2 * d * r * 4 + 6 * heads * 8)};
+}
+
+std::vector<Picture> headMapPictures()
+{
+    using Kind = Picture::Kind;
+    return {{.kind = Kind::HeadMap,
+             .title = "Map of the heads",
+             .arrays = {folder + "coordinates"},
+             .note = "Heads that lie together have similar circuits; the axes themselves mean nothing."},
+            {.kind = Kind::Matrix,
+             .title = "Similarity, heads in the order of the clusters",
+             .arrays = {folder + "ordered_similarity"},
+             .note = {}},
+            {.kind = Kind::HeadGrid,
+             .title = "Place in the order of the clusters",
+             .arrays = {folder + "leaf_order"},
+             .signedColors = false,
+             .note = {}},
+            {.kind = Kind::Lines,
+             .title = "Heights of the clusters",
+             .arrays = {folder + "step_height"},
+             .note = "Unrelated heads join at 1."}};
+}
+
+} // namespace
+
+Analysis headMapAnalysis()
+{
+    return {"head_map",
+            "F2",
+            "Map and clusters of the heads",
+            "average linkage and classical scaling of 1 − (cosine of W_QK + cosine of W_OV)/2",
+            "Sokal & Michener 1958; Torgerson 1952",
+            false,
+            false,
+            appliesAlways,
+            headMapCost,
+            runHeadMap,
+            {},
+            headMapPictures()};
+}
+
+} // namespace headwise
