@@ -42,8 +42,13 @@ std::span<const Analysis> catalogue()
 {
     static const std::vector<Analysis> table{
         // The default ones, in the order in which they run.
-        spectraAnalysis(), eigenvaluesAnalysis(), copyingAnalysis(), matchingAnalysis(),
-        previousTokenAnalysis(), compositionAnalysis(), tablesAnalysis(),
+        spectraAnalysis(),
+        eigenvaluesAnalysis(),
+        copyingAnalysis(),
+        matchingAnalysis(),
+        previousTokenAnalysis(),
+        compositionAnalysis(),
+        tablesAnalysis(),
         // tokens
         directPathAnalysis(),
         largestEntriesAnalysis(),
@@ -66,16 +71,25 @@ std::span<const Analysis> catalogue()
         positionGeometryAnalysis(),
         normSpreadAnalysis(),
         rotaryAnalysis(),
-        positionKernelAnalysis(), sixTermsAnalysis(),
         // composition
-        inductionAnalysis(), compositionNullsAnalysis(), projectionKernelAnalysis(),
-        embeddingCompositionAnalysis(), componentCompositionAnalysis(), virtualHeadAnalysis(),
+        inductionAnalysis(),
+        compositionNullsAnalysis(),
+        projectionKernelAnalysis(),
+        embeddingCompositionAnalysis(),
+        componentCompositionAnalysis(),
+        virtualHeadAnalysis(),
         // spectra
-        ranksAnalysis(), singularTokensAnalysis(), degeneracyAnalysis(),
+        ranksAnalysis(),
+        singularTokensAnalysis(),
+        degeneracyAnalysis(),
         // comparison
-        similarityAnalysis(), headMapAnalysis(),
+        similarityAnalysis(),
+        headMapAnalysis(),
         // prompt
-        attentionAnalysis(), patternScoresAnalysis(), logitAttributionAnalysis(), scoreSourcesAnalysis(),
+        attentionAnalysis(),
+        patternScoresAnalysis(),
+        logitAttributionAnalysis(),
+        scoreSourcesAnalysis(),
         // architecture
         skiplessAnalysis(),
     };
