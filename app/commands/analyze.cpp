@@ -3,7 +3,6 @@
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "core/analysis/self_contained.h"
-#include "core/io/file_write.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -63,21 +62,6 @@ Result<std::vector<const Analysis*>> chosenAnalyses(const std::optional<std::str
     return chosen;
 }
 
-/// Before minutes of work: is there a folder to write into?
-Result<Done> checkOutput(const std::filesystem::path& path)
-{
-    std::error_code code;
-    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-    if (!std::filesystem::is_directory(folder, code))
-        return Error{ErrorCode::Io,
-                     "There is no folder '" + folder.string()
-                         + "' to write the session into; make it first."};
-    if (std::filesystem::is_directory(path, code))
-        return Error{ErrorCode::Io,
-                     "'" + path.string() + "' is a folder; name the session file to write, as in demo.h5."};
-    return canReplaceFile(path);
-}
-
 Result<ResultSet> computed(const Circuits& circuits, const Options& options,
                            const AnalysisOptions& analysisOptions, const Task& task)
 {
@@ -97,7 +81,7 @@ Result<ResultSet> computed(const Circuits& circuits, const Options& options,
 
 Result<int> analyze(const Options& options, const Task& task)
 {
-    if (const auto writable = checkOutput(options.output); !writable)
+    if (const auto writable = checkSessionPath(options.output); !writable)
         return writable.error();
     const auto weights = openProcessed(*options.model, *options.processing, task);
     if (!weights)

@@ -74,6 +74,7 @@ void addCommands(CLI::App& root, CommandContext& context)
     addTokensCommand(root, context);
     addTopCommand(root, context);
     addExportCommand(root, context);
+    addCompareCommand(root, context);
 }
 
 bool isCommand(const CLI::App& root, std::string_view name)

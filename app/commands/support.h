@@ -4,6 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,10 @@ void printWarnings(const std::vector<std::string>& sentences);
 /// was asked for.
 /// \param level empty: the usual one
 Result<Done> startLog(const std::string& level);
+
+/// Before minutes of work: whether a session can be written there.
+/// Errors: Io (no folder to write into, a folder itself, no permission).
+Result<Done> checkSessionPath(const std::filesystem::path& path);
 
 /// Prints a value on stdout, indented, keys in the order they were added; NaN and infinities become null.
 void printJson(const nlohmann::ordered_json& value);

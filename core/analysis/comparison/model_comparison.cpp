@@ -1,0 +1,326 @@
+#include "core/analysis/comparison/model_comparison.h"
+
+#include "core/analysis/comparison/table_change.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/random_matrix.h"
+#include "core/analysis/singular_directions.h"
+#include "core/base/decompositions.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace headwise {
+
+namespace {
+
+constexpr int nullSamples = 500;
+
+/// ‖B − A‖_F from B − A = [L_B − L_A, L_A] [R_B; R_B − R_A]: exactly 0 for equal factors, and no difference of large squares.
+Result<double> changeNorm(const FactoredMatrix<double>& a, const FactoredMatrix<double>& b)
+{
+    Matrix<double> left(a.rows(), a.inner() + b.inner()), right(a.cols(), a.inner() + b.inner());
+    left << b.left() - a.left(), a.left();
+    right << b.right().transpose(), b.right().transpose() - a.right().transpose();
+    const auto l = thinQr(std::move(left));
+    if (!l)
+        return l.error();
+    const auto r = thinQr(std::move(right));
+    if (!r)
+        return r.error();
+    return (l->R * r->R.transpose()).norm();
+}
+
+double innerProduct(const FactoredMatrix<double>& a, const FactoredMatrix<double>& b)
+{
+    const Matrix<double> left = a.left().transpose() * b.left();
+    const Matrix<double> right = a.right() * b.right().transpose();
+    return left.cwiseProduct(right).sum();
+}
+
+bool areEqual(const FactoredMatrix<double>& a, const FactoredMatrix<double>& b)
+{
+    return a.left() == b.left() && a.right() == b.right();
+}
+
+/// Orthonormal columns that span those of m, as many as its numerical rank.
+Result<Matrix<double>> basisOf(const Matrix<double>& m)
+{
+    const auto svd = thinSvd(m);
+    if (!svd)
+        return svd.error();
+    const std::span<const double> sigma(svd->S.data(), static_cast<std::size_t>(svd->S.size()));
+    return Matrix<double>(svd->U.leftCols(numericalRank(sigma, static_cast<int>(m.rows()))));
+}
+
+/// ‖U_Aᵀ U_B‖_F² over the larger rank: the mean squared cosine of the principal angles; 1 for one and the same subspace.
+Result<double> projectionKernel(const Matrix<double>& a, const Matrix<double>& b)
+{
+    const auto u = basisOf(a);
+    if (!u)
+        return u.error();
+    const auto v = basisOf(b);
+    if (!v)
+        return v.error();
+    const Eigen::Index rank = std::max(u->cols(), v->cols());
+    if (rank == 0)
+        return std::numeric_limits<double>::quiet_NaN();
+    if (a == b)
+        return 1.0;
+    return std::min(1.0, (u->transpose() * *v).squaredNorm() / static_cast<double>(rank));
+}
+
+/// What one circuit of every head turned into.
+struct CircuitChange {
+    PerHead change, cosine, oldSigma, newSigma, sigmaChange;
+    std::array<PerHead, 2> maxCosine, intruders; // of the left and the right singular vectors
+
+    CircuitChange(const ModelConfig& config, int directions)
+        : change(config)
+        , cosine(config)
+        , oldSigma(config, config.dHead)
+        , newSigma(config, config.dHead)
+        , sigmaChange(config, config.dHead)
+        , maxCosine{PerHead(config, directions), PerHead(config, directions)}
+        , intruders{PerHead(config), PerHead(config)}
+    {
+    }
+
+    Result<Done> add(const Circuits& older, const Circuits& newer, CircuitKind kind, HeadId head);
+    void addSide(HeadId head, std::size_t side, const SingularDirections& a, const SingularDirections& b,
+                 bool isSame);
+};
+
+void CircuitChange::addSide(HeadId head, std::size_t side, const SingularDirections& a,
+                            const SingularDirections& b, bool isSame)
+{
+    const Matrix<double>& before = side == 0 ? a.U : a.V;
+    const Matrix<double>& after = side == 0 ? b.U : b.V;
+    const std::span<double> row = maxCosine[side].row(head);
+    const auto count = std::min(static_cast<Eigen::Index>(row.size()), b.rank);
+    int found = 0;
+    for (Eigen::Index i = 0; i < count && a.rank > 0; ++i) {
+        const double largest = (after.col(i).transpose() * before.leftCols(a.rank)).cwiseAbs().maxCoeff();
+        row[static_cast<std::size_t>(i)] = isSame ? 1.0 : std::min(1.0, largest);
+        found += row[static_cast<std::size_t>(i)] < intruderCosine ? 1 : 0;
+    }
+    if (a.rank > 0)
+        intruders[side].set(head, found);
+}
+
+Result<Done> CircuitChange::add(const Circuits& older, const Circuits& newer, CircuitKind kind, HeadId head)
+{
+    const auto a = older.circuit<double>(kind, head, nullptr);
+    const auto b = newer.circuit<double>(kind, head, nullptr);
+    const auto difference = changeNorm(a, b);
+    if (!difference)
+        return difference.error();
+    const double squareA = innerProduct(a, a), squareB = innerProduct(b, b);
+    if (squareA > 0)
+        change.set(head, *difference / std::sqrt(squareA));
+    if (squareA > 0 && squareB > 0)
+        cosine.set(head, std::clamp(innerProduct(a, b) / std::sqrt(squareA * squareB), -1.0, 1.0));
+    const auto before = singularDirections(older, kind, head);
+    if (!before)
+        return before.error();
+    const auto after = singularDirections(newer, kind, head);
+    if (!after)
+        return after.error();
+    const auto values = [](const Eigen::VectorXd& s) {
+        return std::span<const double>(s.data(), static_cast<std::size_t>(s.size()));
+    };
+    oldSigma.set(head, values(before->S));
+    newSigma.set(head, values(after->S));
+    const Eigen::VectorXd moved = after->S - before->S;
+    sigmaChange.set(head, values(moved));
+    for (const std::size_t side : {0, 1})
+        addSide(head, side, *before, *after, areEqual(a, b));
+    return Done{};
+}
+
+/// The largest |cosine| of a random direction with r orthonormal ones, and how often it is that of an intruder.
+struct DirectionNull {
+    double mean = 0, deviation = 0, intruders = 0;
+};
+
+DirectionNull directionNull(const ModelConfig& config, std::uint64_t seed)
+{
+    // By symmetry the r orthonormal directions may be axes.
+    const Matrix<double> g = gaussianMatrix(config.dModel, nullSamples, seed);
+    const Eigen::Index r = std::min(config.dHead, config.dModel);
+    const Eigen::ArrayXd cosines =
+        (g.topRows(r).cwiseAbs().colwise().maxCoeff().array() / g.colwise().norm().array()).transpose();
+    return {cosines.mean(), std::sqrt((cosines - cosines.mean()).square().mean()),
+            (cosines < intruderCosine).cast<double>().mean()};
+}
+
+void addSideArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind kind,
+                   const ComparisonOptions& options, const ModelConfig& config)
+{
+    const DirectionNull null = directionNull(config, options.seed);
+    const std::string root = "comparison/" + std::string(circuitName(kind)) + "/";
+    const bool isQk = kind == CircuitKind::Qk;
+    for (const std::size_t side : {0, 1}) {
+        const std::string name = side == 0 ? "left" : "right";
+        const std::string where = side == 0 ? isQk ? "query" : "read" : isQk ? "key" : "written";
+        const std::string vectors = side == 0 ? "U" : "V";
+        ResultArray cosines = circuit.maxCosine[side].array(
+            options.precision, root + name + "_max_cosine", "Best match of each new " + where + " direction",
+            fmt::format("max over j of |{0}_Bᵀ {0}_A|_ij, {1} = U Σ Vᵀ, i by falling σ_B; NaN beyond the "
+                        "rank; null: a "
+                        "random direction, {2} samples with seed {3}",
+                        vectors, circuitFormula(kind), nullSamples, options.seed),
+            "direction");
+        cosines.range = {0.0, 1.0};
+        cosines.nullMean = null.mean;
+        cosines.nullDeviation = null.deviation;
+        const int looked = std::min({options.directions, config.dHead, config.dModel});
+        ResultArray intruders = circuit.intruders[side].array(
+            options.precision, root + name + "_intruders", "Intruders among the " + where + " directions",
+            fmt::format(
+                "how many of the first {} new directions have a largest |cosine| below {} with the old ones "
+                "(Shuttleworth et al., arXiv 2410.21228)",
+                looked, intruderCosine));
+        intruders.nullMean = looked * null.intruders;
+        intruders.nullDeviation = std::sqrt(looked * null.intruders * (1 - null.intruders));
+        results.arrays.push_back(std::move(cosines));
+        results.arrays.push_back(std::move(intruders));
+    }
+}
+
+void addCircuitArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind kind,
+                      const ComparisonOptions& options, const ModelConfig& config)
+{
+    const std::string root = "comparison/" + std::string(circuitName(kind)) + "/";
+    const std::string W(circuitFormula(kind));
+    const Precision precision = options.precision;
+    ResultArray change =
+        circuit.change.array(precision, root + "relative_change", "Relative change of " + W,
+                             "‖W_B − W_A‖_F / ‖W_A‖_F, W = " + W + "; null: unrelated heads of equal norm");
+    change.nullMean = std::sqrt(2.0);
+    ResultArray cosine = circuit.cosine.array(precision, root + "cosine", "Cosine of " + W,
+                                              "⟨W_A, W_B⟩_F / (‖W_A‖_F ‖W_B‖_F), W = " + W);
+    cosine.range = {-1.0, 1.0};
+    cosine.nullMean = 0;
+    cosine.nullDeviation = 1.0 / config.dModel;
+    results.arrays.push_back(std::move(change));
+    results.arrays.push_back(std::move(cosine));
+    const std::string of = " singular values of " + W + ", falling, padded with 0";
+    results.arrays.push_back(circuit.oldSigma.array(precision, root + "singular_values_a",
+                                                    "Singular values of A", "A's" + of, "rank"));
+    results.arrays.push_back(circuit.newSigma.array(precision, root + "singular_values_b",
+                                                    "Singular values of B", "B's" + of, "rank"));
+    results.arrays.push_back(circuit.sigmaChange.array(precision, root + "singular_value_change",
+                                                       "Change of the singular values", "B's less A's" + of,
+                                                       "rank"));
+    addSideArrays(results, circuit, kind, options, config);
+}
+
+constexpr std::array<const char*, 4> subspaceNames{"q", "k", "v", "o"};
+constexpr std::array<const char*, 4> subspaceTitles{"queries read", "keys read", "values read",
+                                                    "heads write"};
+
+/// [d, r]: columns span what queries, keys and values read and what the head writes.
+std::array<Matrix<double>, 4> subspaces(const Circuits& circuits, HeadId head)
+{
+    const HeadWeights<double> w = circuits.weights().head<double>(head);
+    return {w.W_Q, w.W_K, w.W_V, w.W_O.transpose()};
+}
+
+void addKernelArrays(ResultSet& results, const std::vector<PerHead>& kernels,
+                     const ComparisonOptions& options, const ModelConfig& config)
+{
+    const double d = config.dModel, r = std::min(config.dHead, config.dModel);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+        ResultArray array = kernels[i].array(options.precision,
+                                             std::string("comparison/projection_kernel/") + subspaceNames[i],
+                                             std::string("What ") + subspaceTitles[i] + ", then and now",
+                                             "‖U_Aᵀ U_B‖_F² / rank, U orthonormal bases of W_Q, W_K, W_V or "
+                                             "W_Oᵀ: 1 for the same subspace, 0 for "
+                                             "orthogonal ones; null: random subspaces");
+        array.range = {0.0, 1.0};
+        array.nullMean = r / d;
+        // Var tr(P Q) = 2 r² (d − r)² / (d² (d − 1) (d + 2)) for random projections of rank r.
+        array.nullDeviation = d > 1 ? std::sqrt(2 / ((d - 1) * (d + 2))) * (d - r) / d : 0;
+        results.arrays.push_back(std::move(array));
+    }
+}
+
+/// "n_layers is 2 and 4, …"
+void addDifference(std::string& text, std::string_view name, const std::string& a, const std::string& b)
+{
+    if (a != b)
+        text += (text.empty() ? "" : ", ") + std::string(name) + " is " + a + " and " + b;
+}
+
+} // namespace
+
+std::string whyNotCompare(const ModelConfig& a, const ModelConfig& b)
+{
+    std::string text;
+    addDifference(text, "architecture", a.architecture, b.architecture);
+    const auto number = [&](std::string_view name, int first, int second) {
+        addDifference(text, name, std::to_string(first), std::to_string(second));
+    };
+    number("n_layers", a.nLayers, b.nLayers);
+    number("n_heads", a.nHeads, b.nHeads);
+    number("n_kv_heads", a.nKvHeads, b.nKvHeads);
+    number("d_model", a.dModel, b.dModel);
+    number("d_head", a.dHead, b.dHead);
+    number("d_mlp", a.dMlp, b.dMlp);
+    addDifference(text, "positional", std::string(positionalName(a.positional)),
+                  std::string(positionalName(b.positional)));
+    addDifference(text, "skipless", a.skipless ? "true" : "false", b.skipless ? "true" : "false");
+    addDifference(text, "merged", a.merged ? "a pair" : "none", b.merged ? "a pair" : "none");
+    return text;
+}
+
+Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,
+                                const ComparisonOptions& options, const Task& task)
+{
+    const ModelConfig& config = older.config();
+    if (const std::string reason = whyNotCompare(config, newer.config()); !reason.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "Only models of one architecture and size can be compared, and of these " + reason
+                         + "."};
+    const int directions = std::clamp(options.directions, 1, config.dHead);
+    CircuitChange qk(config, directions), ov(config, directions);
+    std::vector<PerHead> kernels(subspaceNames.size(), PerHead(config));
+    const AnalysisContext context{older, nullptr, {}};
+    auto warnings = forEachHead(context, task, "comparison", [&](HeadId head) -> Result<Done> {
+        for (const auto& [kind, circuit] : {std::pair(CircuitKind::Qk, &qk), {CircuitKind::Ov, &ov}})
+            if (const auto done = circuit->add(older, newer, kind, head); !done)
+                return done;
+        const auto a = subspaces(older, head), b = subspaces(newer, head);
+        for (std::size_t i = 0; i < kernels.size(); ++i) {
+            const auto kernel = projectionKernel(a[i], b[i]);
+            if (!kernel)
+                return kernel.error();
+            kernels[i].set(head, *kernel);
+        }
+        return Done{};
+    });
+    if (!warnings)
+        return warnings.error();
+    ResultSet results;
+    results.warnings = *std::move(warnings);
+    addCircuitArrays(results, qk, CircuitKind::Qk, options, config);
+    addCircuitArrays(results, ov, CircuitKind::Ov, options, config);
+    addKernelArrays(results, kernels, options, config);
+    if (!options.sameVocabulary || config.dVocab != newer.config().dVocab
+        || config.dVocabOut != newer.config().dVocabOut) {
+        results.warnings.emplace_back(
+            "The token tables are not compared, because the two vocabularies differ.");
+        return results;
+    }
+    auto tables = tableChanges(older, newer, options, task);
+    if (!tables)
+        return tables.error();
+    results.merge(std::move(tables).value());
+    return results;
+}
+
+} // namespace headwise

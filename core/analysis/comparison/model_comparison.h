@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/analysis/result_set.h"
+#include "core/base/task.h"
+#include "core/circuits/circuits.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace headwise {
+
+struct ComparisonOptions {
+    Precision precision = Precision::F32; ///< Of the arrays.
+    bool sameVocabulary = true;           ///< Whether an id means one token in both; without, no tables.
+    std::vector<bool> unusedTokens;       ///< true: an id without a token, left out of tables; empty: none.
+    int tableSize = 10;                   ///< k of the tables.
+    int directions = 10;                  ///< How many of the newer model's directions are looked at.
+    std::uint64_t seed = 0;               ///< Of the sampled tokens and the nulls.
+};
+
+/// A direction of the newer model is an intruder if no direction of the older one has a larger |cosine| with it.
+/// Source: Shuttleworth et al., "LoRA vs full fine-tuning: an illusion of equivalence", arXiv 2410.21228, algorithm 1.
+inline constexpr double intruderCosine = 0.5;
+
+/// What keeps two models from being compared head by head, a sentence part: "n_layers is 2 and 4"; empty if nothing does.
+/// Vocabularies and contexts may differ.
+std::string whyNotCompare(const ModelConfig& a, const ModelConfig& b);
+
+/// What happened to every head between an older model and a newer one, under "comparison/": relative change and cosine of W_QK
+/// and W_OV, projection kernels between what they read and write, singular values, intruder dimensions, and how many tokens left
+/// the top of full OV's rows. Two equal models give exactly 0 and 1.
+///
+/// No number depends on the basis of a head. Everything is r × r work but the tables, of a seeded sample of tokens.
+/// Errors: InvalidArgument as `whyNotCompare`; Cancelled.
+/// Cost: 40 d r² flops per head, and 4 n d V for n ≤ 32 sampled tokens, fewer where that is more than 10¹² in all.
+/// Source: ANALYSES F3.
+Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,
+                                const ComparisonOptions& options, const Task& task);
+
+} // namespace headwise

@@ -1,0 +1,88 @@
+#include "core/session/session_file.h"
+#include "tests/support/command.h"
+#include "tests/support/matchers.h"
+#include "tests/support/toy_model.h"
+
+#include <QTemporaryDir>
+
+using namespace headwise;
+
+/// `headwise compare` as a user runs it.
+class CompareTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void writesASessionAboutTheOlderModel()
+    {
+        write("a", {});
+        test::ToyOptions options;
+        options.seed = 2;
+        write("b", options);
+        const test::CommandRun done = compare("a", "b");
+        QCOMPARE(done.exitCode, 0);
+        QVERIFY2(done.out.contains("what changed from toy to toy"), done.out);
+        const auto session = readSession(path("out.h5").toStdString(), Task{});
+        QVERIFY(test::isOk(session));
+        QVERIFY(session->model.source.ends_with("/a"));
+        const auto& other = session->results.groupAttributes.at("comparison");
+        QVERIFY(std::get<std::string>(other.at("model_b_source")).ends_with("/b"));
+        // Of config and header, which are the same here.
+        QCOMPARE(std::get<std::string>(other.at("model_b_sha256")), session->model.sha256);
+        QCOMPARE(std::get<std::string>(other.at("model_b_name")), std::string("toy"));
+        QVERIFY(session->processing.foldLayerNorm);
+        for (const ResultArray& array : session->results.arrays) {
+            QVERIFY(array.path.starts_with("comparison/"));
+            QVERIFY(!array.definition.empty() && array.axes.size() == array.shape.size());
+        }
+        // Saving it again keeps everything.
+        QVERIFY(test::isOk(writeSession(path("again.h5").toStdString(), *session, Task{})));
+        const auto again = readSession(path("again.h5").toStdString(), Task{});
+        QVERIFY(test::isOk(again));
+        QCOMPARE(again->results.arrays.size(), session->results.arrays.size());
+        QVERIFY(again->results.groupAttributes == session->results.groupAttributes);
+    }
+
+    void switchesCount()
+    {
+        write("a", {});
+        QCOMPARE(compare("a", "a", {"--no-fold-layer-norm"}).exitCode, 0);
+        const auto session = readSession(path("out.h5").toStdString(), Task{});
+        QVERIFY(test::isOk(session));
+        QVERIFY(!session->processing.foldLayerNorm);
+        const ResultArray* change = session->results.find("comparison/ov/relative_change");
+        QVERIFY(change && std::get<std::vector<float>>(change->values) == std::vector<float>(6, 0.F));
+    }
+
+    void refusesWhatCannotBeCompared()
+    {
+        write("a", {});
+        test::ToyOptions options;
+        options.nLayers = 3;
+        write("b", options);
+        const test::CommandRun other = compare("a", "b");
+        QCOMPARE(other.exitCode, 2);
+        QVERIFY2(other.err.contains("n_layers is 2 and 3"), other.err);
+        QCOMPARE(compare("a", "nothing").exitCode, 3);
+        QCOMPARE(test::runHeadwise({"compare", path("a"), "-o", path("x.h5")}, path("state")).exitCode, 2);
+        QCOMPARE(test::runHeadwise({"compare", path("a"), path("a"), "-o", path("no/x.h5")}, path("state"))
+                     .exitCode,
+                 4);
+    }
+
+private:
+    void write(const char* name, const test::ToyOptions& options)
+    {
+        test::writeToyModel(path(name).toStdString(), options);
+    }
+    test::CommandRun compare(const char* a, const char* b, const QStringList& switches = {}) const
+    {
+        return test::runHeadwise(QStringList{"compare", path(a), path(b), "-o", path("out.h5")} + switches,
+                                 path("state"));
+    }
+    QString path(const QString& name) const { return m_folder.path() + "/" + name; }
+
+    QTemporaryDir m_folder;
+};
+
+QTEST_GUILESS_MAIN(CompareTest)
+#include "compare_test.moc"

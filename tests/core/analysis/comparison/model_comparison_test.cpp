@@ -1,0 +1,301 @@
+#include "core/analysis/comparison/model_comparison.h"
+
+#include "core/analysis/random_matrix.h"
+#include "tests/support/analysed.h"
+#include "tests/support/toy_classes.h"
+
+#include <Eigen/LU>
+#include <Eigen/QR>
+#include <Eigen/SVD>
+
+#include <cmath>
+
+using namespace headwise;
+
+namespace {
+
+/// 31 dimensions, 3 heads of 5 in two layers: room for a direction that no head knows.
+test::ToyOptions roomyOptions()
+{
+    test::ToyOptions options;
+    options.dModel = 31;
+    options.dVocab = 47;
+    options.float64 = true;
+    return options;
+}
+
+ComparisonOptions f64()
+{
+    ComparisonOptions options;
+    options.precision = Precision::F64;
+    return options;
+}
+
+ResultSet compared(const Circuits& a, const Circuits& b, const ComparisonOptions& options = f64(),
+                   const Task& task = {})
+{
+    auto results = compareModels(a, b, options, task);
+    if (!results)
+        qFatal("%s", test::printed(results.error()).constData());
+    return std::move(results).value();
+}
+
+std::vector<double> numbers(const ResultSet& results, const std::string& name)
+{
+    return test::numbers(results, "comparison/" + name);
+}
+
+bool isEverywhere(const std::vector<double>& values, double expected)
+{
+    return std::ranges::all_of(values, [&](double value) { return std::isnan(value) || value == expected; })
+        && std::ranges::any_of(values, [&](double value) { return value == expected; });
+}
+
+/// [d, r] of one head of a stored stack [heads, d, r], or [r, d] of W_O.
+Eigen::Map<Eigen::Matrix<double, -1, -1, Eigen::RowMajor>>
+part(test::ToyModel& toy, const std::string& name, int head, Eigen::Index rows, Eigen::Index cols)
+{
+    return {toy.tensors.at(name).values.data() + head * rows * cols, rows, cols};
+}
+
+/// Orthonormal basis of the columns.
+Matrix<double> basis(const Matrix<double>& m)
+{
+    return Eigen::HouseholderQR<Matrix<double>>(m).householderQ()
+        * Matrix<double>::Identity(m.rows(), m.cols());
+}
+
+} // namespace
+
+class ModelComparisonTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void equalModelsDoNotDiffer()
+    {
+        for (const auto& [name, options] : test::toyClasses()) {
+            const Circuits circuits = test::toyCircuits(options);
+            const ResultSet results = compared(circuits, test::toyCircuits(options));
+            for (const std::string kind : {"qk", "ov"}) {
+                QVERIFY2(isEverywhere(numbers(results, kind + "/relative_change"), 0), name);
+                QVERIFY2(isEverywhere(numbers(results, kind + "/cosine"), 1), name);
+                QVERIFY2(isEverywhere(numbers(results, kind + "/singular_value_change"), 0), name);
+                for (const std::string side : {"left", "right"}) {
+                    QVERIFY2(isEverywhere(numbers(results, kind + "/" + side + "_max_cosine"), 1), name);
+                    QVERIFY2(isEverywhere(numbers(results, kind + "/" + side + "_intruders"), 0), name);
+                }
+            }
+            for (const std::string matrix : {"q", "k", "v", "o"})
+                QVERIFY2(isEverywhere(numbers(results, "projection_kernel/" + matrix), 1), name);
+            QVERIFY2(isEverywhere(numbers(results, "full_ov/table_change"), 0), name);
+        }
+    }
+
+    void agreesWithDenseMatrices()
+    {
+        test::ToyOptions options = roomyOptions();
+        const Circuits a = test::toyCircuits(options);
+        options.seed = 2;
+        const Circuits b = test::toyCircuits(options);
+        const ResultSet results = compared(a, b);
+        for (int index = 0; index < 6; ++index) {
+            const HeadId head{index / 3, index % 3};
+            const auto i = static_cast<std::size_t>(index);
+            for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
+                const std::string root(circuitName(kind));
+                const Matrix<double> A = test::denseCircuit(a, kind, head),
+                                     B = test::denseCircuit(b, kind, head);
+                QVERIFY(std::abs(numbers(results, root + "/relative_change")[i] - (B - A).norm() / A.norm())
+                        < 1e-12);
+                const double cosine = A.cwiseProduct(B).sum() / A.norm() / B.norm();
+                QVERIFY(std::abs(numbers(results, root + "/cosine")[i] - cosine) < 1e-12);
+                const Eigen::JacobiSVD<Matrix<double>> svdA(A, Eigen::ComputeFullU | Eigen::ComputeFullV),
+                    svdB(B, Eigen::ComputeFullU | Eigen::ComputeFullV);
+                double intruders = 0;
+                for (Eigen::Index k = 0; k < 5; ++k) {
+                    const auto at = i * 5 + static_cast<std::size_t>(k);
+                    QVERIFY(std::abs(numbers(results, root + "/singular_value_change")[at]
+                                     - (svdB.singularValues()[k] - svdA.singularValues()[k]))
+                            < 1e-10);
+                    const double u = (svdB.matrixU().col(k).transpose() * svdA.matrixU().leftCols(5))
+                                         .cwiseAbs()
+                                         .maxCoeff();
+                    const double v = (svdB.matrixV().col(k).transpose() * svdA.matrixV().leftCols(5))
+                                         .cwiseAbs()
+                                         .maxCoeff();
+                    QVERIFY(std::abs(numbers(results, root + "/left_max_cosine")[at] - u) < 1e-8);
+                    QVERIFY(std::abs(numbers(results, root + "/right_max_cosine")[at] - v) < 1e-8);
+                    intruders += u < 0.5;
+                }
+                QCOMPARE(numbers(results, root + "/left_intruders")[i], intruders);
+            }
+            const auto wa = a.weights().head<double>(head), wb = b.weights().head<double>(head);
+            const double kernel = (basis(wa.W_V).transpose() * basis(wb.W_V)).squaredNorm() / 5;
+            QVERIFY(std::abs(numbers(results, "projection_kernel/v")[i] - kernel) < 1e-12);
+        }
+    }
+
+    void tablesAgreeWithDenseMatrices()
+    {
+        test::ToyOptions options = roomyOptions();
+        const Circuits a = test::toyCircuits(options);
+        options.seed = 2;
+        const Circuits b = test::toyCircuits(options);
+        ComparisonOptions comparison = f64();
+        comparison.tableSize = 4;
+        const ResultSet results = compared(a, b, comparison);
+        const auto sample = numbers(results, "full_ov/sampled_tokens");
+        QCOMPARE(sample.size(), std::size_t{32});
+        const auto top = [&](const Circuits& circuits, HeadId head, double token) {
+            const RowVector<double> row =
+                test::denseCircuit(circuits, CircuitKind::FullOv, head).row(static_cast<Eigen::Index>(token));
+            std::vector<int> ids(47);
+            for (int id = 0; id < 47; ++id)
+                ids[static_cast<std::size_t>(id)] = id;
+            std::ranges::stable_sort(ids, [&](int x, int y) { return row[x] > row[y]; });
+            ids.resize(4);
+            return ids;
+        };
+        for (int index = 0; index < 6; ++index) {
+            const HeadId head{index / 3, index % 3};
+            double left = 0;
+            for (std::size_t i = 0; i < sample.size(); ++i) {
+                const auto before = top(a, head, sample[i]), after = top(b, head, sample[i]);
+                for (std::size_t k = 0; k < 4; ++k) {
+                    left += std::ranges::find(after, before[k]) == after.end();
+                    QCOMPARE(
+                        numbers(results, "full_ov/ids_a")[(static_cast<std::size_t>(index) * 32 + i) * 4 + k],
+                        double(before[k]));
+                }
+            }
+            QVERIFY(std::abs(numbers(results, "full_ov/table_change")[static_cast<std::size_t>(index)]
+                             - left / (4 * 32))
+                    < 1e-12);
+        }
+    }
+
+    void findsAPlantedIntruder()
+    {
+        // Of another file: the one that is changed is mapped.
+        const Circuits before = test::toyCircuits(roomyOptions(), test::noProcessing());
+        const QTemporaryDir folder;
+        test::ToyModel toy = test::writeToyModel(folder.path().toStdString(), roomyOptions());
+        // Head 1.2 gives one of its five components to a direction that it neither read nor wrote.
+        auto W_V = part(toy, "blocks.1.attn.W_V", 2, 31, 5);
+        auto W_O = part(toy, "blocks.1.attn.W_O", 2, 5, 31);
+        const Matrix<double> random = gaussianMatrix(31, 2, 3);
+        Eigen::VectorXd read = random.col(0), written = random.col(1);
+        const Matrix<double> U = basis(W_V), V = basis(W_O.transpose());
+        read -= U * (U.transpose() * read);
+        written -= V * (V.transpose() * written);
+        W_V.col(0) = 40 * read.normalized();
+        W_O.row(0) = written.normalized().transpose();
+        test::writeSafetensors(toy.folder / "model.safetensors", toy.tensors, true);
+        const Circuits after = test::circuitsOf(toy.folder, test::noProcessing());
+        const ResultSet results = compared(before, after);
+        for (std::size_t i = 0; i < 6; ++i) {
+            const double expected = i == 5 ? 1 : 0;
+            QCOMPARE(numbers(results, "ov/left_intruders")[i], expected);
+            QCOMPARE(numbers(results, "ov/right_intruders")[i], expected);
+            QCOMPARE(numbers(results, "qk/left_intruders")[i], 0.0);
+            QVERIFY(i == 5 ? numbers(results, "ov/relative_change")[i] > 1
+                           : numbers(results, "ov/relative_change")[i] == 0);
+            QCOMPARE(numbers(results, "qk/relative_change")[i], 0.0);
+        }
+        QVERIFY(numbers(results, "ov/left_max_cosine")[25] < 1e-6); // the strongest direction of head 1.2
+        QVERIFY(numbers(results, "ov/left_max_cosine")[26] > 0.5);
+        QVERIFY(std::abs(numbers(results, "projection_kernel/v")[5] - 0.8) < 0.2);
+    }
+
+    void theBasisOfAHeadDoesNotMatter()
+    {
+        const Circuits before = test::toyCircuits(roomyOptions(), test::noProcessing());
+        const QTemporaryDir folder;
+        test::ToyModel toy = test::writeToyModel(folder.path().toStdString(), roomyOptions());
+        const Matrix<double> T = gaussianMatrix(5, 5, 9) + 3 * Matrix<double>::Identity(5, 5);
+        auto W_V = part(toy, "blocks.0.attn.W_V", 1, 31, 5);
+        auto W_O = part(toy, "blocks.0.attn.W_O", 1, 5, 31);
+        W_V = (W_V * T).eval();
+        W_O = (T.inverse() * W_O).eval();
+        test::writeSafetensors(toy.folder / "model.safetensors", toy.tensors, true);
+        const ResultSet results = compared(before, test::circuitsOf(toy.folder, test::noProcessing()));
+        QVERIFY(numbers(results, "ov/relative_change")[1] > 0); // the factors did change
+        QVERIFY(numbers(results, "ov/relative_change")[1] < 1e-13);
+        QVERIFY(std::abs(numbers(results, "ov/cosine")[1] - 1) < 1e-13);
+        QVERIFY(std::abs(numbers(results, "projection_kernel/v")[1] - 1) < 1e-12);
+        QVERIFY(std::abs(numbers(results, "ov/left_max_cosine")[5] - 1) < 1e-8);
+        QCOMPARE(numbers(results, "full_ov/table_change")[1], 0.0);
+    }
+
+    void unrelatedHeadsAreAsTheNullsSay()
+    {
+        test::ToyOptions options = roomyOptions();
+        options.nLayers = 12;
+        const Circuits a = test::toyCircuits(options, test::noProcessing());
+        options.seed = 2;
+        const ResultSet results = compared(a, test::toyCircuits(options, test::noProcessing()));
+        for (const std::string name : {"ov/cosine", "ov/right_max_cosine", "projection_kernel/q",
+                                       "projection_kernel/o", "full_ov/table_change"}) {
+            const ResultArray& array = *results.find("comparison/" + name);
+            const auto values = numbers(results, name);
+            const Eigen::Map<const Eigen::VectorXd> v(values.data(),
+                                                      static_cast<Eigen::Index>(values.size()));
+            const double error = *array.nullDeviation / std::sqrt(static_cast<double>(values.size()));
+            // Rows of a table are not independent: a head favours some tokens.
+            const double allowed = name == "full_ov/table_change" ? 0.1 : 5 * error;
+            QVERIFY2(std::abs(v.mean() - *array.nullMean) < allowed,
+                     (name + " " + std::to_string(v.mean()) + " " + std::to_string(*array.nullMean)).c_str());
+        }
+    }
+
+    void threadsChangeNothing()
+    {
+        test::ToyOptions options = roomyOptions();
+        const Circuits a = test::toyCircuits(options);
+        options.seed = 2;
+        const Circuits b = test::toyCircuits(options);
+        QVERIFY(compared(a, b, f64(), Task{{}, {}, 1}) == compared(a, b, f64(), Task{{}, {}, 4}));
+    }
+
+    void otherVocabulariesHaveNoTables()
+    {
+        test::ToyOptions options = roomyOptions();
+        const Circuits a = test::toyCircuits(options);
+        options.dVocab = 43;
+        const ResultSet results = compared(a, test::toyCircuits(options));
+        QVERIFY(results.find("comparison/ov/cosine") && !results.find("comparison/full_ov/table_change"));
+        QVERIFY(results.warnings.size() == 1
+                && results.warnings[0].find("vocabularies") != std::string::npos);
+    }
+
+    void refusesOtherSizesNamingThem()
+    {
+        test::ToyOptions options = roomyOptions();
+        const Circuits a = test::toyCircuits(options);
+        options.nHeads = 6, options.nKvHeads = 2;
+        QVERIFY(test::failsWith(compareModels(a, test::toyCircuits(options), {}, Task{}),
+                                ErrorCode::InvalidArgument, "n_heads is 3 and 6, n_kv_heads is 3 and 2"));
+        std::stop_source stop;
+        stop.request_stop();
+        const auto cancelled = compareModels(a, a, {}, Task{stop.get_token(), {}, 1});
+        QVERIFY(!cancelled && cancelled.error().code == ErrorCode::Cancelled);
+    }
+
+    void aHeadThatIsNotFiniteIsLeftOut()
+    {
+        const Circuits before = test::toyCircuits(roomyOptions());
+        const QTemporaryDir folder;
+        test::ToyModel toy = test::writeToyModel(folder.path().toStdString(), roomyOptions());
+        toy.tensors.at("blocks.0.attn.W_V").values[31 * 5 + 3] = NAN;
+        test::writeSafetensors(toy.folder / "model.safetensors", toy.tensors, true);
+        const ResultSet results = compared(before, test::circuitsOf(toy.folder));
+        QVERIFY(std::isnan(numbers(results, "ov/relative_change")[1]));
+        QVERIFY(std::isnan(numbers(results, "full_ov/table_change")[1]));
+        QCOMPARE(numbers(results, "full_ov/table_change")[2], 0.0);
+        QVERIFY(results.warnings.size() >= 1);
+        QVERIFY(results.warnings[0].find("L0H1") != std::string::npos);
+    }
+};
+
+QTEST_GUILESS_MAIN(ModelComparisonTest)
+#include "model_comparison_test.moc"
