@@ -86,6 +86,44 @@ private slots:
         QCOMPARE(info["merges"][0]["possible"].toBool(true), false);
     }
 
+    void thePapersTableFollowsFromConfigsAlone_data()
+    {
+        QTest::addColumn<QByteArray>("config");
+        QTest::addColumn<int>("percent");
+        QTest::addColumn<int>("speedup"); // in hundredths
+        QTest::addColumn<bool>("equivalent");
+        QTest::newRow("Pythia-6.9B") << QByteArray(
+            R"({"model_type":"gpt_neox","architectures":["GPTNeoXForCausalLM"],"hidden_act":"gelu","hidden_size":4096,
+                "intermediate_size":16384,"layer_norm_eps":1e-5,"max_position_embeddings":2048,"num_attention_heads":32,
+                "num_hidden_layers":32,"rotary_emb_base":10000,"rotary_pct":0.25,"tie_word_embeddings":false,
+                "use_parallel_residual":true,"vocab_size":50432})")
+                                     << 16 << 119 << false;
+        QTest::newRow("Mistral-7B") << QByteArray(
+            R"({"model_type":"mistral","architectures":["MistralForCausalLM"],"hidden_act":"silu","hidden_size":4096,
+                "intermediate_size":14336,"max_position_embeddings":32768,"num_attention_heads":32,"num_hidden_layers":32,
+                "num_key_value_heads":8,"rms_norm_eps":1e-5,"rope_theta":10000.0,"sliding_window":4096,
+                "tie_word_embeddings":false,"vocab_size":32000})")
+                                    << 15 << 117 << true;
+    }
+    void thePapersTableFollowsFromConfigsAlone()
+    {
+        QFETCH(QByteArray, config);
+        QFETCH(int, percent);
+        QFETCH(int, speedup);
+        QFETCH(bool, equivalent);
+        QVERIFY(QDir().mkpath(path("config")));
+        QFile file(path("config") + "/config.json");
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.write(config) == config.size());
+        file.close();
+        const test::CommandRun done = run({"info", path("config"), "--json"});
+        QCOMPARE(done.exitCode, 0);
+        const QJsonObject qp = QJsonDocument::fromJson(done.out).object()["merges"][0].toObject();
+        QCOMPARE(qRound(100 * qp["saving"].toDouble()), percent);
+        QCOMPARE(qRound(100 * qp["speedup"].toDouble()), speedup);
+        QCOMPARE(qp["possible"].toBool(), true);
+        QCOMPARE(qp["equivalent"].toBool(), equivalent);
+    }
+
     void refusesWithTwo()
     {
         const QString out = path("refused");
