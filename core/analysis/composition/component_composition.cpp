@@ -3,6 +3,8 @@
 #include "core/analysis/subspace.h"
 #include "core/base/decompositions.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <array>
 #include <cmath>
 #include <limits>
@@ -111,7 +113,7 @@ Result<ResultSet> runComponentComposition(const AnalysisContext& context, const 
         const std::string read = circuitsRead[mode];
         const std::string where = ", W_OV¹ = Σ σ_k u_k v_kᵀ; NaN where σ_k ≤ d_model ε σ₁, ε = 2^-23";
         ResultArray& score = arrays.add(modes[mode], std::string(titles[mode]) + " by component",
-                                        "‖σ_k u_k v_kᵀ " + read + "‖_F / (σ_k ‖" + read + "‖_F)" + where,
+                                        fmt::format("‖σ_k u_k v_kᵀ {0}‖_F / (σ_k ‖{0}‖_F){1}", read, where),
                                         std::move(found.scores));
         const Moments null = overlapMoments(1, reading->participation, context.circuits.config().dModel);
         score.nullMean = 1 / std::sqrt(d);
@@ -119,7 +121,7 @@ Result<ResultSet> runComponentComposition(const AnalysisContext& context, const 
         score.range = {0.0, 1.0};
         ResultArray& share = arrays.add(
             std::string(modes[mode]) + "_share", std::string(titles[mode]) + ", share by component",
-            "‖σ_k u_k v_kᵀ " + read + "‖²_F / ‖W_OV¹ " + read + "‖²_F" + where, std::move(found.shares));
+            fmt::format("‖σ_k u_k v_kᵀ {0}‖²_F / ‖W_OV¹ {0}‖²_F{1}", read, where), std::move(found.shares));
         share.range = {0.0, 1.0};
     }
     const double energy = svd->S.squaredNorm();
