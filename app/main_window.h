@@ -21,6 +21,7 @@ namespace headwise::ui {
 class HeadHeader;
 class HeadsPage;
 class Page;
+class ResultPage;
 class StartPage;
 class TokenEdit;
 } // namespace headwise::ui
@@ -66,6 +67,7 @@ private:
                     void (MainWindow::*slot)());
     void addPage(ui::Page* page, const QString& name, const QString& title);
     void connectPage(ui::Page* page);
+    void connectView(QWidget* view); ///< One that can be exported.
 
     void chooseFolder();
     void chooseFile();
@@ -104,6 +106,7 @@ private:
     QTabWidget* m_tabs;
     QStringList m_pageNames; // in the order of the tabs
     ui::HeadsPage* m_heads;
+    ui::ResultPage* m_results = nullptr;
     std::vector<QDockWidget*> m_docks;
     bool m_docksShown = false;
     std::function<void()> m_afterSave;

@@ -30,7 +30,10 @@ QString keysText()
         "<tr><td>Ctrl+L, Ctrl+F</td><td>go to a head; find a token</td></tr>"
         "<tr><td>Ctrl+arrows</td><td>next and previous head and layer; plain arrows in the grid</td></tr>"
         "<tr><td>Alt+Left, Alt+Right</td><td>back and forward through the heads</td></tr>"
-        "<tr><td>Alt+1 … Alt+9</td><td>the pages</td></tr>"
+        "<tr><td>Alt+1 … Alt+9, Alt+0</td><td>the pages; Alt+0 is Analyses</td></tr>"
+        "<tr><td>click, Shift+click on a head</td><td>select it; mark it as the reference that it is "
+        "compared "
+        "with</td></tr>"
         "<tr><td>Ctrl+D</td><td>bookmark this head</td></tr>"
         "<tr><td>wheel, drag, double click</td><td>zoom, move, show everything; Ctrl+wheel columns, "
         "Shift+wheel "
@@ -62,7 +65,15 @@ QString conventionsText()
 
 QString analysesText()
 {
-    QString lines = MainWindow::tr("<h3>Scores and analyses</h3>");
+    QString lines = MainWindow::tr(
+        "<h3>Scores and analyses</h3>"
+        "<p>The Analyses page lists them all: ● is computed, ○ can be computed, – cannot be on this model, "
+        "and "
+        "its tooltip says why. Run computes one with what the fields over its pictures say: a prompt, the "
+        "selected token, the reference and the selected head, a direction, a seed. Pictures follow the "
+        "selected head; clicks in them select heads and tokens. Every score names its null: what heads of "
+        "random weights get. The results are saved with the session and shown from it without the "
+        "model.</p>");
     for (const Analysis& analysis : catalogue())
         lines += QStringLiteral("<p><b>%1</b> (%2)<br>%3<br><i>%4</i></p>")
                      .arg(text(analysis.title).toHtmlEscaped(), text(analysis.number).toHtmlEscaped(),

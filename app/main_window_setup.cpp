@@ -2,6 +2,7 @@
 
 #include "core/analysis/catalogue.h"
 #include "ui/icons.h"
+#include "ui/pages/analysis_list.h"
 #include "ui/pages/card_page.h"
 #include "ui/pages/composition_page.h"
 #include "ui/pages/head_header.h"
@@ -11,6 +12,7 @@
 #include "ui/pages/overview_page.h"
 #include "ui/pages/position_page.h"
 #include "ui/pages/prompt_page.h"
+#include "ui/pages/result_page.h"
 #include "ui/pages/spectrum_page.h"
 #include "ui/pages/tensors_page.h"
 #include "ui/pages/tokens_page.h"
@@ -47,13 +49,16 @@ void MainWindow::connectPage(Page* page)
 {
     connect(page, &Page::readOutChanged, this,
             [this](const QString& readOut) { m_readOut->setText(readOut); });
-    for (QWidget* view : page->findChildren<QWidget*>()) {
-        if (!dynamic_cast<FigureSource*>(view))
-            continue;
-        view->setContextMenuPolicy(Qt::CustomContextMenu);
-        connect(view, &QWidget::customContextMenuRequested, this,
-                [this, view](const QPoint& position) { showFigureMenu(view, position); });
-    }
+    for (QWidget* view : page->findChildren<QWidget*>())
+        if (dynamic_cast<FigureSource*>(view))
+            connectView(view);
+}
+
+void MainWindow::connectView(QWidget* view)
+{
+    view->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(view, &QWidget::customContextMenuRequested, this,
+            [this, view](const QPoint& position) { showFigureMenu(view, position); });
 }
 
 void MainWindow::createPages()
@@ -68,6 +73,9 @@ void MainWindow::createPages()
     addPage(new PromptPage(m_workspace, this), QStringLiteral("prompt"), tr("Prompt"));
     addPage(new TensorsPage(m_workspace, this), QStringLiteral("tensors"), tr("Tensors"));
     addPage(new CardPage(m_workspace, this), QStringLiteral("model"), tr("Model"));
+    m_results = new ResultPage(m_workspace, this);
+    addPage(m_results, QStringLiteral("analyses"), tr("Analyses"));
+    connect(m_results, &ResultPage::viewMade, this, &MainWindow::connectView);
     connect(overview, &OverviewPage::pageRequested, this, &MainWindow::showPage);
     connectPage(m_heads);
 }
@@ -171,7 +179,8 @@ void MainWindow::createViewMenu()
 {
     QMenu* view = menuBar()->addMenu(tr("&View"));
     for (int i = 0; i < m_tabs->count(); ++i)
-        m_whenOpen.push_back(view->addAction(m_tabs->tabText(i), QKeySequence(Qt::ALT | (Qt::Key_1 + i)),
+        m_whenOpen.push_back(view->addAction(m_tabs->tabText(i),
+                                             QKeySequence(Qt::ALT | (i < 9 ? Qt::Key_1 + i : Qt::Key_0)),
                                              this, [this, i] { m_tabs->setCurrentIndex(i); }));
     view->addSeparator();
     for (QDockWidget* dock : m_docks)
@@ -202,15 +211,18 @@ void MainWindow::createAnalysesMenu()
 {
     QMenu* analyses = menuBar()->addMenu(tr("&Analyses"));
     analyses->setToolTipsVisible(true);
-    for (const Analysis& analysis : catalogue()) {
-        QAction* run = analyses->addAction(text(analysis.title), this, [this, id = analysis.id] {
-            m_workspace->runAnalysis(id);
-            showMessage(
-                tr("What it finds for every head can be chosen over the head grid, and is saved with the "
-                   "session."));
-        });
-        run->setToolTip(text(analysis.formula));
-        m_whenOpen.push_back(run);
+    for (const auto& [title, rows] : analysisGroups()) {
+        QMenu* group = analyses->addMenu(title);
+        group->setToolTipsVisible(true);
+        for (const Analysis* analysis : rows) {
+            QAction* run = group->addAction(text(analysis->title), this, [this, id = analysis->id] {
+                showPage(QStringLiteral("analyses"));
+                m_results->showAnalysis(id);
+                m_results->run();
+            });
+            run->setToolTip(text(analysis->formula));
+            m_whenOpen.push_back(run);
+        }
     }
 }
 

@@ -113,6 +113,50 @@ void Workspace::setToken(int token)
     emit tokenChanged(token);
 }
 
+void Workspace::setReference(std::optional<HeadId> head)
+{
+    const auto isThere = [this](HeadId one) {
+        return m_card && one.layer >= 0 && one.layer < m_card->nLayers && one.head >= 0
+            && one.head < m_card->nHeads;
+    };
+    if (head == m_reference || (head && !isThere(*head)))
+        return;
+    m_reference = head;
+    emit referenceChanged();
+}
+
+AnalysisInputs Workspace::inputs() const
+{
+    AnalysisInputs inputs = m_inputs;
+    inputs.tokenizer = m_tokenizer;
+    if (m_card && m_token < m_card->dVocab)
+        inputs.token = m_token;
+    if (m_reference && m_reference->layer != m_head.layer)
+        inputs.pair = {std::min(*m_reference, m_head), std::max(*m_reference, m_head)};
+    return inputs;
+}
+
+void Workspace::setInputs(const AnalysisInputs& inputs)
+{
+    if (inputs == m_inputs)
+        return;
+    m_inputs = inputs;
+    emit inputsChanged();
+}
+
+std::optional<AnalysisInputs> Workspace::inputsOf(std::string_view id) const
+{
+    const auto found = m_inputsOf.find(id);
+    return found == m_inputsOf.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Workspace::forgetInputs()
+{
+    m_inputsOf.clear();
+    m_inputs = {};
+    m_reference.reset();
+}
+
 void Workspace::updateBanner()
 {
     if (m_readOnly)

@@ -13,6 +13,8 @@
 
 #include <deque>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -80,6 +82,16 @@ public:
     void setProcessingWish(const ProcessingWish& wish);
     void runAnalysis(std::string_view id); ///< One of the catalogue, after those under way.
 
+    /// What analyses are about beside the weights. Token, tokenizer and pair are those of the selection.
+    AnalysisInputs inputs() const;
+    void setInputs(const AnalysisInputs& inputs);
+    AnalysisOptions analysisOptions() const; ///< Of everything that is run from here.
+    /// What the results of an analysis were computed with; none if a session brought them or they are not there.
+    std::optional<AnalysisInputs> inputsOf(std::string_view id) const;
+
+    std::optional<HeadId> reference() const { return m_reference; } ///< The head others are compared with.
+    void setReference(std::optional<HeadId> head);                  ///< Ignored where there is no such head.
+
     QString note(HeadId head) const;
     void setNote(HeadId head, const QString& text);
     bool isBookmarked(HeadId head) const;
@@ -104,6 +116,8 @@ signals:
     void resultsChanged();
     void headChanged(HeadId head);
     void tokenChanged(int token);
+    void referenceChanged();
+    void inputsChanged();
     void embeddingChanged();
     void notesChanged(HeadId head);
     void sessionSaved(const QString& file);
@@ -130,10 +144,11 @@ private:
     void readTokens(TokenParts parts);
     void queueDefaultAnalyses();
     void runNext();
-    void mergeResults(ResultSet results);
+    /// Takes in what `analysis` found, in place of what it found before.
+    void mergeResults(const Analysis& analysis, ResultSet results);
+    void forgetInputs(); ///< Without a signal: another model comes, or none.
     void setResults(ResultSet results);
     void updateBanner();
-    AnalysisOptions analysisOptions() const;
 
     std::optional<ModelCard> m_card;
     ModelSource m_source;
@@ -154,6 +169,9 @@ private:
 
     HeadId m_head;
     int m_token = 0;
+    std::optional<HeadId> m_reference;
+    AnalysisInputs m_inputs;                                       // without what the selection says
+    std::map<std::string, AnalysisInputs, std::less<>> m_inputsOf; // of what has been run
     std::deque<HeadId> m_back, m_forward;
     Embedding m_embedding = Embedding::Raw;
     ProcessingWish m_wish;
@@ -161,6 +179,8 @@ private:
     bool m_modified = false;
 
     std::deque<const Analysis*> m_queue;
+    const Analysis* m_running = nullptr; // while m_analysisJob is running
+    AnalysisInputs m_runningWith;
     Job m_openJob, m_processJob, m_tokensJob, m_analysisJob, m_saveJob;
 };
 

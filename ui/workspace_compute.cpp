@@ -1,6 +1,8 @@
 #include "ui/text.h"
 #include "ui/workspace.h"
 
+#include <algorithm>
+
 // What is computed of the open model without being asked: processing, token side, the analyses of all heads.
 
 namespace headwise::ui {
@@ -60,6 +62,7 @@ void Workspace::stopComputing()
 void Workspace::computeAgain()
 {
     emit tokensChanged();
+    m_inputsOf.clear();
     setResults({});
     startTokens();
     queueDefaultAnalyses();
@@ -95,6 +98,7 @@ AnalysisOptions Workspace::analysisOptions() const
     AnalysisOptions options;
     options.embedding = m_embedding;
     options.unusedTokens = m_unused;
+    options.inputs = inputs();
     return options;
 }
 
@@ -118,7 +122,13 @@ void Workspace::runAnalysis(std::string_view id)
     const Analysis* analysis = findAnalysis(id);
     if (!analysis || !m_circuits)
         return;
-    m_queue.push_back(analysis);
+    if (m_running == analysis && m_analysisJob.isRunning()) {
+        if (m_runningWith == inputs())
+            return;
+        m_analysisJob.cancel(); // a newer question
+    }
+    if (std::find(m_queue.begin(), m_queue.end(), analysis) == m_queue.end())
+        m_queue.push_back(analysis);
     if (analysis->needsTokens && !m_tokensHaveGrams && !m_tokensJob.isRunning())
         startTokens(); // It had been cancelled.
     runNext();
@@ -135,24 +145,29 @@ void Workspace::runNext()
     const AnalysisOptions options = analysisOptions();
     if (!whyLeftOut(*analysis, m_circuits->config(), options).empty())
         return runNext();
+    m_running = analysis;
+    m_runningWith = options.inputs;
     m_analysisJob.start(
         text(analysis->title),
         [analysis, context = AnalysisContext{*m_circuits, m_tokens, options}](const Task& task) {
             return analysis->run(context, task);
         },
-        [this](Result<ResultSet> result) {
+        [this, analysis](Result<ResultSet> result) {
             if (result)
-                mergeResults(std::move(result).value());
+                mergeResults(*analysis, std::move(result).value());
             else
                 emit failed(text(result.error()));
             runNext();
         });
 }
 
-void Workspace::mergeResults(ResultSet results)
+void Workspace::mergeResults(const Analysis& analysis, ResultSet results)
 {
+    const std::string folder = "analyses/" + std::string(analysis.id) + "/";
     ResultSet all = *m_results;
+    std::erase_if(all.arrays, [&](const ResultArray& array) { return array.path.starts_with(folder); });
     all.merge(std::move(results));
+    m_inputsOf[std::string(analysis.id)] = m_runningWith;
     setResults(std::move(all));
 }
 

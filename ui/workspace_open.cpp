@@ -92,6 +92,7 @@ void Workspace::openModel(const ModelSource& source)
             m_results = std::make_shared<ResultSet>();
             m_wish = {};
             m_embedding = Embedding::Raw;
+            forgetInputs();
             applyModel(*result);
             emit opened();
             emit headChanged(m_head);
@@ -175,6 +176,7 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     m_token = firstWord();
     m_back.clear();
     m_forward.clear();
+    forgetInputs();
     updateBanner();
     emit circuitsChanged();
     emit opened();
@@ -265,6 +267,7 @@ void Workspace::close()
     m_tokenizer.reset();
     m_session.reset();
     m_results = std::make_shared<ResultSet>();
+    forgetInputs();
     m_sessionFile.clear();
     m_modified = false;
     emit bannerChanged({});

@@ -8,7 +8,9 @@
 #include "ui/pages/config_dialog.h"
 #include "ui/pages/export_dialog.h"
 #include "ui/pages/page.h"
+#include "ui/pages/result_page.h"
 #include "ui/pages/start_page.h"
+#include "ui/text.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/token_edit.h"
 
@@ -25,6 +27,8 @@
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QStackedWidget>
@@ -226,7 +230,7 @@ private slots:
                     settings.format = *figureFormatOf(file);
                     const auto exported = exportFigure(*source, file, settings);
                     QVERIFY2(exported, exported ? "" : exported.error().message.c_str());
-                    QVERIFY(QFileInfo(file).size() > 200);
+                    QVERIFY(QFileInfo(file).size() > (settings.format == FigureFormat::Csv ? 20 : 200));
                 }
             }
         }
@@ -468,6 +472,19 @@ private slots:
         driver.window.findChild<QMessageBox*>()->close();
     }
 
+    void theAnalysesMenuRunsOneAndItsPicturesHaveAMenu()
+    {
+        Driver driver;
+        driver.openDemo();
+        driver.trigger(QStringLiteral("Components for 90 % of the energy, numerical rank"));
+        auto* page = dynamic_cast<ResultPage*>(driver.page());
+        QVERIFY(page);
+        QCOMPARE(page->analysis().id, std::string_view("ranks"));
+        QTRY_VERIFY_WITH_TIMEOUT(!page->figures().isEmpty(), patience);
+        for (FigureSource* source : page->figures())
+            QCOMPARE(dynamic_cast<QWidget*>(source)->contextMenuPolicy(), Qt::CustomContextMenu);
+    }
+
     /// Pictures of every page for a person to look at, where HEADWISE_SCREENSHOTS names a folder.
     void everyPageCanBeLookedAt()
     {
@@ -490,6 +507,8 @@ private slots:
                 const QString name = driver.tabs()->tabText(i).toLower();
                 if (name == QLatin1String("prompt"))
                     driver.page()->findChild<QAbstractButton*>()->click();
+                if (auto* page = dynamic_cast<ResultPage*>(driver.page()))
+                    grabAnalyses(driver, *page, folder, suffix);
                 QTest::qWait(700);
                 driver.window.grab().save(folder + QStringLiteral("/%1-%2.png").arg(name, suffix));
                 if (name == QLatin1String("matrix")) {
@@ -509,6 +528,37 @@ private slots:
     }
 
 private:
+    /// Of those that HEADWISE_SCREENSHOTS_ANALYSES names, "all", or a few of different kinds.
+    static void grabAnalyses(Driver& driver, ResultPage& page, const QString& folder, const QString& suffix)
+    {
+        const QString wanted =
+            qEnvironmentVariable("HEADWISE_SCREENSHOTS_ANALYSES",
+                                 QStringLiteral("spectra,composition,position_kernel,direct_path,induction"));
+        driver.workspace().setReference(HeadId{0, 1});
+        for (const Analysis& analysis : catalogue()) {
+            const QString id = text(analysis.id);
+            if (wanted != QLatin1String("all") && !wanted.split(u',').contains(id))
+                continue;
+            page.showAnalysis(analysis.id);
+            page.run();
+            QTest::qWait(100);
+            QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().analysisJob()->isRunning(), patience);
+            QTest::qWait(300);
+            driver.window.grab().save(folder + QStringLiteral("/analysis-%1-%2.png").arg(id, suffix));
+            auto* scroll = page.findChild<QScrollArea*>();
+            for (int part = 2;
+                 part < 5 && scroll->verticalScrollBar()->value() < scroll->verticalScrollBar()->maximum();
+                 ++part) {
+                scroll->verticalScrollBar()->setValue(scroll->verticalScrollBar()->value()
+                                                      + scroll->viewport()->height() - 40);
+                QTest::qWait(200);
+                driver.window.grab().save(
+                    folder + QStringLiteral("/analysis-%1-%2-%3.png").arg(id, suffix).arg(part));
+            }
+        }
+        page.showAnalysis("copying");
+    }
+
     QTemporaryDir m_folder;
 };
 

@@ -66,6 +66,10 @@ void HeadsPage::connectSignals()
     connect(workspace(), &Workspace::closed, this, &HeadsPage::refreshMetrics);
     connect(workspace(), &Workspace::resultsChanged, this, &HeadsPage::refreshMetrics);
     connect(workspace(), &Workspace::headChanged, this, &HeadsPage::markHead);
+    connect(workspace(), &Workspace::referenceChanged, this, &HeadsPage::markHead);
+    connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
+        workspace()->setReference(HeadId{row, column});
+    });
     connect(m_metric, &QComboBox::activated, this, [this] {
         m_wanted = m_metric->currentData().toString();
         showMetric();
@@ -168,11 +172,13 @@ void HeadsPage::resizeEvent(QResizeEvent* event)
 
 void HeadsPage::markHead()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->isOpen() || !m_panel->view()->matrix())
         return;
     const HeadId head = workspace()->head();
     const QSignalBlocker quietView(m_panel->view());
     m_panel->view()->setCurrentCell(head.layer, head.head);
+    const HeadId reference = workspace()->reference().value_or(HeadId{-1, -1});
+    m_panel->view()->setReferenceCell(reference.layer, reference.head);
     const int row = m_model->rowOf(head);
     if (row < 0)
         return;

@@ -20,9 +20,6 @@ struct PromptPage::Answer {
     int likeliestNext = 0;
 };
 
-namespace {
-
-/// A prompt to begin with: a few words twice, which is where induction shows.
 QString repeatedWords(const Tokenizer& tokenizer)
 {
     std::vector<int> words = sampleOfWords(tokenizer, 8);
@@ -30,8 +27,6 @@ QString repeatedWords(const Tokenizer& tokenizer)
     words.insert(words.end(), once.begin(), once.end());
     return text(tokenizer.decode(words));
 }
-
-} // namespace
 
 PromptPage::PromptPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)

@@ -9,6 +9,9 @@ class QPushButton;
 
 namespace headwise::ui {
 
+/// A prompt to begin with: a few words twice, which is where induction shows.
+QString repeatedWords(const Tokenizer& tokenizer);
+
 class HeatmapPanel;
 class JobBar;
 

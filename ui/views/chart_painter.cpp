@@ -4,10 +4,8 @@
 
 #include <QFontMetricsF>
 #include <QPainter>
-#include <QPolygonF>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -18,10 +16,8 @@ namespace {
 
 constexpr double gap = 4;
 
-bool isLog(const ChartLook& look)
-{
-    return look.yScale == ChartLook::Scale::Log;
-}
+constexpr double longestLabel = 90;
+constexpr int flatLabels = 8; // As many names still stand side by side.
 
 struct Tick {
     double at; // As shown.
@@ -38,49 +34,61 @@ std::vector<Tick> linearTicks(double low, double high, double length, double roo
     return ticks;
 }
 
-std::vector<Tick> verticalTicks(const ChartFrame& frame, const QFontMetricsF& metrics)
+std::vector<Tick> ticksOf(ChartLook::Scale scale, double low, double high, double length, double room)
 {
-    const double room = 2.2 * metrics.height();
-    const double low = frame.range.top();
-    const double high = frame.range.bottom();
-    if (!isLog(frame.look))
-        return linearTicks(low, high, frame.plot.height(), room);
+    if (scale == ChartLook::Scale::Linear)
+        return linearTicks(low, high, length, room);
     std::vector<Tick> ticks;
-    for (const double value : decadeTicks(std::pow(10, low), std::pow(10, high),
-                                          std::max(2, static_cast<int>(frame.plot.height() / room))))
+    for (const double value :
+         decadeTicks(std::pow(10, low), std::pow(10, high), std::max(2, static_cast<int>(length / room))))
         ticks.push_back({std::log10(value), decadeText(value)});
     if (ticks.size() >= 2)
         return ticks;
     ticks.clear();
-    for (const Tick& tick : linearTicks(std::pow(10, low), std::pow(10, high), frame.plot.height(), room))
+    for (const Tick& tick : linearTicks(std::pow(10, low), std::pow(10, high), length, room))
         if (tick.at > 0)
             ticks.push_back({std::log10(tick.at), tick.text});
     return ticks;
 }
 
-// Liang and Barsky 1984: the part of a segment inside a rectangle. Own clipping, because SVG output knows none.
-bool clip(QPointF& from, QPointF& to, const QRectF& area)
+double widestName(const ChartLook& look, const QFontMetricsF& metrics)
 {
-    double enter = 0;
-    double leave = 1;
-    const QPointF d = to - from;
-    const std::array<std::pair<double, double>, 4> sides{{{-d.x(), from.x() - area.left()},
-                                                          {d.x(), area.right() - from.x()},
-                                                          {-d.y(), from.y() - area.top()},
-                                                          {d.y(), area.bottom() - from.y()}}};
-    for (const auto& [p, q] : sides) {
-        if (p == 0 && q < 0)
-            return false;
-        if (p < 0)
-            enter = std::max(enter, q / p);
-        else if (p > 0)
-            leave = std::min(leave, q / p);
+    double widest = 0;
+    for (const QString& name : look.xLabels)
+        widest = std::max(widest, metrics.horizontalAdvance(name));
+    return std::min(widest, longestLabel);
+}
+
+bool isUpright(const ChartLook& look)
+{
+    return look.xLabels.size() > flatLabels;
+}
+
+void paintNames(QPainter& painter, const ChartFrame& frame, const QFontMetricsF& metrics)
+{
+    const QStringList& names = frame.look.xLabels;
+    const double cell = frame.plot.width() / frame.range.width();
+    const bool upright = isUpright(frame.look);
+    const double room = upright ? metrics.height() : widestName(frame.look, metrics) / 2;
+    const int step = std::max(1, static_cast<int>(std::ceil(room / std::max(cell, 1e-9))));
+    for (int i = 0; i < static_cast<int>(names.size()); i += step) {
+        const double x = frame.map({static_cast<double>(i), 0}).x();
+        if (x < frame.plot.left() || x > frame.plot.right())
+            continue;
+        const QString shown =
+            metrics.elidedText(names[i], Qt::ElideRight, upright ? longestLabel : std::max(cell - gap, room));
+        painter.save();
+        if (upright) {
+            painter.translate(x + (metrics.ascent() - metrics.descent()) / 2, frame.plot.bottom() + gap);
+            painter.rotate(-90);
+            painter.drawText(QPointF(-metrics.horizontalAdvance(shown), 0), shown);
+        } else {
+            painter.drawText(QPointF(x - metrics.horizontalAdvance(shown) / 2,
+                                     frame.plot.bottom() + gap + metrics.ascent()),
+                             shown);
+        }
+        painter.restore();
     }
-    if (enter > leave)
-        return false;
-    to = from + leave * d;
-    from += enter * d;
-    return true;
 }
 
 void paintComplexPlane(QPainter& painter, const ChartFrame& frame)
@@ -118,8 +126,10 @@ QMarginsF chartMargins(const ChartLook& look, const QFont& font, const QPaintDev
     const QFontMetricsF metrics(font, device);
     const double title = metrics.height() + gap;
     const double labels = metrics.horizontalAdvance(QStringLiteral("−0.000")) + 2 * gap;
+    const double below =
+        !look.xLabels.isEmpty() && isUpright(look) ? widestName(look, metrics) : metrics.height();
     return {labels + (look.yTitle.isEmpty() ? 0 : title), metrics.height() / 2 + gap,
-            gap + metrics.height() / 2, metrics.height() + 2 * gap + (look.xTitle.isEmpty() ? 0 : title)};
+            gap + metrics.height() / 2, below + 2 * gap + (look.xTitle.isEmpty() ? 0 : title)};
 }
 
 QRectF equalUnits(const ChartFrame& frame)
@@ -136,14 +146,30 @@ QRectF equalUnits(const ChartFrame& frame)
 QPointF shownPoint(const QPointF& point, const ChartLook& look)
 {
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    if (!std::isfinite(point.x()) || !std::isfinite(point.y()) || (isLog(look) && point.y() <= 0))
+    const bool logX = look.xScale == ChartLook::Scale::Log;
+    const bool logY = look.yScale == ChartLook::Scale::Log;
+    if (!std::isfinite(point.x()) || !std::isfinite(point.y()) || (logX && point.x() <= 0)
+        || (logY && point.y() <= 0))
         return {nan, nan};
-    return {point.x(), isLog(look) ? std::log10(point.y()) : point.y()};
+    return {logX ? std::log10(point.x()) : point.x(), logY ? std::log10(point.y()) : point.y()};
 }
 
 QColor seriesColor(int index, const ThemeColors& colors)
 {
     return colors.categorical[static_cast<std::size_t>(index) % colors.categorical.size()];
+}
+
+QColor shadeColor(float shade, const ThemeColors& colors)
+{
+    if (!std::isfinite(shade))
+        return colors.muted;
+    const QColor& low = colors.categorical[0];
+    const QColor& high = colors.categorical[1];
+    const auto between = [shade](float from, float to) {
+        return from + std::clamp(shade, 0.0F, 1.0F) * (to - from);
+    };
+    return QColor::fromRgbF(between(low.redF(), high.redF()), between(low.greenF(), high.greenF()),
+                            between(low.blueF(), high.blueF()));
 }
 
 void paintChartAxes(QPainter& painter, const ChartFrame& frame)
@@ -154,7 +180,8 @@ void paintChartAxes(QPainter& painter, const ChartFrame& frame)
     const QRectF& plot = frame.plot;
     QColor grid = frame.colors.muted;
     grid.setAlphaF(0.25F);
-    for (const Tick& tick : verticalTicks(frame, metrics)) {
+    for (const Tick& tick : ticksOf(frame.look.yScale, frame.range.top(), frame.range.bottom(), plot.height(),
+                                    2.2 * metrics.height())) {
         const double y = frame.map({0, tick.at}).y();
         painter.setPen(QPen(grid, frame.hairline));
         painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
@@ -164,17 +191,24 @@ void paintChartAxes(QPainter& painter, const ChartFrame& frame)
                          tick.text);
     }
     const double room = 2.5 * metrics.horizontalAdvance(QStringLiteral("0.00"));
-    for (const Tick& tick : linearTicks(frame.range.left(), frame.range.right(), plot.width(), room)) {
+    painter.setPen(frame.colors.muted);
+    const std::vector<Tick> across = frame.look.xLabels.isEmpty()
+        ? ticksOf(frame.look.xScale, frame.range.left(), frame.range.right(), plot.width(), room)
+        : std::vector<Tick>();
+    for (const Tick& tick : across) {
         const double x = frame.map({tick.at, 0}).x();
         painter.drawText(
             QPointF(x - metrics.horizontalAdvance(tick.text) / 2, plot.bottom() + gap + metrics.ascent()),
             tick.text);
     }
+    if (!frame.look.xLabels.isEmpty())
+        paintNames(painter, frame, metrics);
     if (frame.look.plane == ChartLook::Plane::Complex)
         paintComplexPlane(painter, frame);
     painter.setPen(frame.colors.muted);
     painter.drawText(QPointF(plot.center().x() - metrics.horizontalAdvance(frame.look.xTitle) / 2,
-                             plot.bottom() + 2 * gap + metrics.height() + metrics.ascent()),
+                             plot.bottom() + chartMargins(frame.look, frame.font, painter.device()).bottom()
+                                 - gap - metrics.descent()),
                      frame.look.xTitle);
     painter.translate(plot.left() - chartMargins(frame.look, frame.font, painter.device()).left()
                           + metrics.ascent(),
@@ -192,7 +226,7 @@ void paintChartBaselines(QPainter& painter, const ChartFrame& frame,
     painter.setPen(QPen(frame.colors.muted, frame.hairline, Qt::DashLine));
     const QFontMetricsF metrics(frame.font, painter.device());
     for (const ChartBaseline& baseline : baselines) {
-        const double y = frame.map(shownPoint({0, baseline.y}, frame.look)).y();
+        const double y = frame.map(shownPoint({1, baseline.y}, frame.look)).y();
         if (!(frame.plot.top() <= y && y <= frame.plot.bottom()))
             continue;
         painter.drawLine(QPointF(frame.plot.left(), y), QPointF(frame.plot.right(), y));
@@ -201,61 +235,6 @@ void paintChartBaselines(QPainter& painter, const ChartFrame& frame,
         painter.drawText(QPointF(frame.plot.left() + gap, fits ? above : y + metrics.ascent() + 2),
                          baseline.name);
     }
-    painter.restore();
-}
-
-void paintMarker(QPainter& painter, const QPointF& at, int shape, double size)
-{
-    const double r = size / 2;
-    switch (shape % 4) {
-    case 0: return painter.drawEllipse(at, r, r);
-    case 1: return painter.drawRect(QRectF(at.x() - 0.85 * r, at.y() - 0.85 * r, 1.7 * r, 1.7 * r));
-    case 2:
-        return painter.drawPolygon(QPolygonF({at + QPointF(0, -1.2 * r), at + QPointF(1.2 * r, 0),
-                                              at + QPointF(0, 1.2 * r), at + QPointF(-1.2 * r, 0)}));
-    default:
-        return painter.drawPolygon(QPolygonF(
-            {at + QPointF(0, -1.1 * r), at + QPointF(1.1 * r, 0.9 * r), at + QPointF(-1.1 * r, 0.9 * r)}));
-    }
-}
-
-void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
-                      const QColor& color, int shape, double lineWidth)
-{
-    painter.save();
-    const bool points = series.style == SeriesStyle::Points;
-    const Qt::PenStyle pen = series.style == SeriesStyle::Dashed ? Qt::DashLine : Qt::SolidLine;
-    painter.setPen(points ? QPen(Qt::NoPen) : QPen(color, lineWidth, pen, Qt::FlatCap, Qt::RoundJoin));
-    QColor fill = color;
-    fill.setAlphaF(0.8F);
-    painter.setBrush(points ? QBrush(fill) : Qt::NoBrush);
-    QPolygonF run; // Connected and inside; a cut ends it.
-    const auto flush = [&] {
-        if (run.size() > 1)
-            painter.drawPolyline(run);
-        run.clear();
-    };
-    QPointF previous(std::numeric_limits<double>::quiet_NaN(), 0);
-    for (const QPointF& given : series.points) {
-        const QPointF at = frame.map(shownPoint(given, frame.look));
-        if (points && frame.plot.contains(at))
-            paintMarker(painter, at, shape, 3 * lineWidth + 1);
-        if (points || std::isnan(at.x()))
-            continue; // Left out and counted; the line goes on to the next point that can be shown.
-        QPointF from = previous;
-        QPointF to = at;
-        if (!std::isnan(previous.x()) && clip(from, to, frame.plot)) {
-            if (run.isEmpty() || from != previous) {
-                flush();
-                run << from;
-            }
-            run << to;
-            if (to != at)
-                flush();
-        }
-        previous = at;
-    }
-    flush();
     painter.restore();
 }
 

@@ -32,6 +32,7 @@ QRectF equalUnits(const ChartFrame& frame);
 /// A point as the axes show it; NaN where they cannot.
 QPointF shownPoint(const QPointF& point, const ChartLook& look);
 QColor seriesColor(int index, const ThemeColors& colors);
+QColor shadeColor(float shade, const ThemeColors& colors); ///< Blue at 0, vermilion at 1.
 
 void paintChartAxes(QPainter& painter, const ChartFrame& frame);
 void paintChartBaselines(QPainter& painter, const ChartFrame& frame,

@@ -53,14 +53,12 @@ QXYSeries* made(const ChartSeries& series, int index, const ThemeColors& colors,
     return line;
 }
 
-QString omittedNote(int count, const ChartLook& look)
+// Qt Charts makes an item of every marker: too slow for clouds, and all of one colour.
+bool isPainted(const ChartSeries& series)
 {
-    if (count == 0)
-        return {};
-    const QString why =
-        look.yScale == ChartLook::Scale::Log ? LineChart::tr("not above zero") : LineChart::tr("not finite");
-    return count == 1 ? LineChart::tr("1 point is left out: %1").arg(why)
-                      : LineChart::tr("%1 points are left out: %2").arg(ui::count(count), why);
+    constexpr qsizetype manyMarkers = 1000;
+    return series.style == SeriesStyle::Bars || !series.shades.empty()
+        || (series.style == SeriesStyle::Points && series.points.size() > manyMarkers);
 }
 
 } // namespace
@@ -122,8 +120,15 @@ LineChart::LineChart(QWidget* parent)
     m_canvas->viewport()->installEventFilter(this);
     m_canvas->viewport()->setMouseTracking(true);
     m_canvas->paintBehind = [this](QPainter& painter) {
-        if (!m_series.empty())
-            paintChartAxes(painter, frame());
+        if (m_series.empty())
+            return;
+        const ChartFrame now = frame();
+        paintChartAxes(painter, now);
+        painter.setRenderHint(QPainter::Antialiasing);
+        for (std::size_t i = 0; i < m_series.size(); ++i)
+            if (isPainted(m_series[i]))
+                paintChartSeries(painter, now, m_series[i], seriesColor(static_cast<int>(i), now.colors),
+                                 static_cast<int>(i), 2);
     };
     m_canvas->paintInFront = [this](QPainter& painter) { paintForeground(painter); };
 }
@@ -170,6 +175,8 @@ void LineChart::rebuild()
                 shown << at;
         }
         m_omitted += static_cast<int>(m_series[i].points.size() - shown.size());
+        if (isPainted(m_series[i]))
+            continue;
         QXYSeries* series = made(m_series[i], static_cast<int>(i), colors, m_canvas->chart());
         series->replace(shown);
         m_canvas->chart()->addSeries(series);
@@ -177,39 +184,6 @@ void LineChart::rebuild()
         series->attachAxis(m_canvas->y);
     }
     layOut();
-}
-
-QRectF LineChart::fullRange() const
-{
-    QRectF range;
-    bool any = false;
-    const auto include = [&](const QPointF& point) {
-        if (std::isnan(point.x()))
-            return;
-        const QRectF dot(point, QSizeF(0, 0));
-        range = any ? QRectF(QPointF(std::min(range.left(), point.x()), std::min(range.top(), point.y())),
-                             QPointF(std::max(range.right(), point.x()), std::max(range.bottom(), point.y())))
-                    : dot;
-        any = true;
-    };
-    for (const ChartSeries& series : m_series)
-        for (const QPointF& point : series.points)
-            include(shownPoint(point, m_look));
-    if (!any)
-        return {0, 0, 1, 1};
-    for (const ChartBaseline& baseline : m_baselines)
-        include(shownPoint({range.left(), baseline.y}, m_look));
-    if (m_look.plane == ChartLook::Plane::Complex)
-        for (const QPointF& corner : {QPointF(-1, -1), QPointF(1, 1)})
-            include(corner);
-    // A line that is flat, or a single point, still needs an extent.
-    const double width = range.width() > 0 ? range.width() : 1;
-    const double height = range.height() > 0 ? range.height() : std::max(1e-6, std::abs(range.top()));
-    const bool plane = m_look.plane == ChartLook::Plane::Complex;
-    const bool clouds =
-        std::ranges::any_of(m_series, [](const ChartSeries& s) { return s.style == SeriesStyle::Points; });
-    const double padX = (plane || clouds ? 0.05 : range.width() > 0 ? 0.0 : 0.5) * width;
-    return range.adjusted(-padX, -0.06 * height, padX, 0.06 * height);
 }
 
 void LineChart::resetZoom()
@@ -264,7 +238,7 @@ void LineChart::paintForeground(QPainter& painter) const
     }
     paintChartBaselines(painter, now, m_baselines);
     paintChartLegend(painter, now, m_series);
-    paintChartNote(painter, now, omittedNote(m_omitted, m_look));
+    paintChartNote(painter, now, omittedNote());
     if (m_hovered.series < 0)
         return;
     const QPointF at = now.map(m_hovered.point);
@@ -391,49 +365,6 @@ void LineChart::changeEvent(QEvent* event)
 void LineChart::resizeEvent(QResizeEvent* /*event*/)
 {
     layOut();
-}
-
-void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
-{
-    QFont font = QApplication::font();
-    if (!style.fontFamily.isEmpty())
-        font.setFamily(style.fontFamily);
-    font.setPointSizeF(style.fontSize);
-    font.setHintingPreference(QFont::PreferNoHinting);
-    const ThemeColors& colors = lightColors();
-    const QFontMetricsF metrics(font, painter.device());
-    QRectF area(QPointF(), size);
-    if (style.title && !figureTitle().isEmpty()) {
-        QFont bold = font;
-        bold.setWeight(QFont::DemiBold);
-        painter.setFont(bold);
-        painter.setPen(colors.text);
-        painter.drawText(QPointF(0, metrics.ascent()), figureTitle());
-        area.setTop(metrics.height() + 2);
-    }
-    ChartFrame paper{.plot = area.marginsRemoved(chartMargins(m_look, font, painter.device())),
-                     .range = m_range,
-                     .look = m_look,
-                     .font = font,
-                     .colors = colors,
-                     .hairline = 0.5};
-    paper.range = equalUnits(paper);
-    paintChartAxes(painter, paper);
-    paintChartBaselines(painter, paper, m_baselines);
-    for (std::size_t i = 0; i < m_series.size(); ++i)
-        paintChartSeries(painter, paper, m_series[i], seriesColor(static_cast<int>(i), colors),
-                         static_cast<int>(i), style.lineWidth);
-    paintChartLegend(painter, paper, m_series);
-    paintChartNote(painter, paper, omittedNote(m_omitted, m_look));
-}
-
-void LineChart::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
-{
-    writeRow({QStringLiteral("series"), m_look.xTitle.isEmpty() ? QStringLiteral("x") : m_look.xTitle,
-              m_look.yTitle.isEmpty() ? QStringLiteral("y") : m_look.yTitle});
-    for (const ChartSeries& series : m_series)
-        for (const QPointF& point : series.points)
-            writeRow({series.name, exactNumber(point.x()), exactNumber(point.y())});
 }
 
 } // namespace headwise::ui

@@ -4,6 +4,7 @@
 
 #include <QPointF>
 #include <QString>
+#include <QStringList>
 #include <QVector>
 #include <QWidget>
 
@@ -16,13 +17,15 @@ class ChartCanvas;
 struct ChartFrame;
 
 /// How the points of one series are drawn.
-enum class SeriesStyle { Line, Dashed, Points };
+enum class SeriesStyle { Line, Dashed, Points, Bars };
 
 /// One curve or cloud of points.
 struct ChartSeries {
     QString name;
     QVector<QPointF> points;
     SeriesStyle style = SeriesStyle::Line;
+    std::vector<float> shades =
+        {}; ///< Of Points, 0 … 1 for each: its place between two colours. Empty: one colour.
 
     bool operator==(const ChartSeries&) const = default;
 };
@@ -39,6 +42,8 @@ struct ChartLook {
     QString yTitle;
     Scale yScale = Scale::Linear;
     Plane plane = Plane::Free;
+    Scale xScale = Scale::Linear;
+    QStringList xLabels = {}; ///< Names of x = 0, 1, 2, …; empty: numbers.
 
     bool operator==(const ChartLook&) const = default;
 };
@@ -67,7 +72,10 @@ public:
     void setBaselines(const std::vector<ChartBaseline>& baselines);
     void setMessage(const QString& message); ///< Shown while there are no points: a hint or an error.
 
-    /// The part that is shown, in data units; on a log axis y is the base 10 logarithm. top() is the lowest y.
+    const std::vector<ChartSeries>& series() const { return m_series; }
+    const std::vector<ChartBaseline>& baselines() const { return m_baselines; }
+
+    /// The part that is shown, in data units; on a log axis the base 10 logarithm. top() is the lowest y.
     const QRectF& range() const { return m_range; }
     void setRange(const QRectF& range);
     void resetZoom();
@@ -103,6 +111,7 @@ private:
     void layOut();  ///< Plot area and axes.
     ChartFrame frame() const;
     QRectF fullRange() const;
+    QString omittedNote() const;
     Nearest nearestTo(const QPointF& position) const;
     void hover(const QPointF& position);
     void zoomAt(const QPointF& position, double factorX, double factorY);

@@ -1,0 +1,352 @@
+#include "ui/pages/result_page.h"
+
+#include "core/session/session_file.h"
+#include "tests/support/analysed.h"
+#include "ui/array_part.h"
+#include "ui/head_metrics.h"
+#include "ui/pages/analysis_form.h"
+#include "ui/pages/analysis_list.h"
+#include "ui/text.h"
+#include "ui/views/diagram_view.h"
+#include "ui/views/heatmap_view.h"
+#include "ui/views/spectrum_chart.h"
+#include "ui/views/table_figure.h"
+
+#include <QFile>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTreeWidget>
+
+#include <set>
+
+using namespace headwise;
+using namespace headwise::ui;
+using Kind = Picture::Kind;
+
+namespace {
+
+constexpr int patience = 60000; // ms, under a loaded machine
+
+std::vector<QStringList> rowsOf(FigureSource* source)
+{
+    std::vector<QStringList> rows;
+    source->forEachDataRow([&](const QStringList& row) { rows.push_back(row); });
+    return rows;
+}
+
+} // namespace
+
+class ResultPageTest : public QObject {
+    Q_OBJECT
+
+private:
+    QTemporaryDir m_folder;
+    std::unique_ptr<Workspace> m_workspace;
+    std::unique_ptr<ResultPage> m_page;
+    std::set<std::string> m_seen; // paths of every result of this run
+
+    void open(const std::filesystem::path& path)
+    {
+        m_page.reset();
+        m_workspace = std::make_unique<Workspace>();
+        m_page = std::make_unique<ResultPage>(m_workspace.get());
+        m_page->resize(1100, 800);
+        m_page->show();
+        if (path.extension() == ".h5")
+            m_workspace->openSession(path);
+        else
+            m_workspace->openModel({path, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->isOpen(), patience);
+    }
+
+    void openDemo()
+    {
+        open(HEADWISE_DEMO_MODEL);
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("composition/k"), patience);
+        m_workspace->setReference(HeadId{0, 1});
+        m_workspace->setHead({1, 5});
+    }
+
+    const ResultArray* array(const std::string& path) { return m_workspace->results()->find(path); }
+
+    template <typename View>
+    View* view(const QString& name)
+    {
+        for (View* one : m_page->findChildren<View*>())
+            if (one->accessibleName() == name)
+                return one;
+        return nullptr;
+    }
+
+    void run(std::string_view id)
+    {
+        m_page->showAnalysis(id);
+        m_page->run();
+        QTRY_VERIFY_WITH_TIMEOUT(isComputed(m_page->analysis(), *m_workspace->results())
+                                     && !m_workspace->analysisJob()->isRunning(),
+                                 patience);
+        QTest::qWait(10);
+    }
+
+    /// Every number of a grid on screen is the array's.
+    void checkGrid(const ResultArray& grid)
+    {
+        auto* shown = view<HeatmapView>(metricTitle(grid));
+        QVERIFY2(shown && shown->matrix(), grid.path.c_str());
+        const Eigen::MatrixXf expected = metricGrid(grid);
+        QCOMPARE(shown->matrix()->rows(), expected.rows());
+        QCOMPARE(shown->matrix()->cols(), expected.cols());
+        for (Eigen::Index i = 0; i < expected.size(); ++i) {
+            const float want = expected(i);
+            const float have = (*shown->matrix())(i);
+            QVERIFY2(have == want || (std::isnan(have) && std::isnan(want)), grid.path.c_str());
+        }
+    }
+
+    void checkPicture(const Picture& picture)
+    {
+        std::vector<const ResultArray*> there;
+        for (const std::string& path : picture.arrays)
+            if (const ResultArray* found = array(path))
+                there.push_back(found);
+        if (!canBeDrawn(picture, *m_workspace->results()))
+            return; // of another kind of model; checked over all of them below
+        const auto titled = [&](FigureSource* source) {
+            return source->figureTitle().contains(text(picture.title));
+        };
+        const QList<FigureSource*> figures = m_page->figures();
+        const auto figure = std::find_if(figures.begin(), figures.end(), titled);
+        QVERIFY2(figure != figures.end(), ("nothing is drawn of " + picture.title).c_str());
+        QVERIFY(!(*figure)->provenance().isEmpty());
+        QVERIFY2(rowsOf(*figure).size() > 1, picture.title.c_str());
+        if (picture.kind == Kind::HeadGrid)
+            for (const ResultArray* grid : there)
+                checkGrid(*grid);
+        if (picture.kind == Kind::Lines || picture.kind == Kind::Bars) {
+            auto* chart = dynamic_cast<LineChart*>(*figure);
+            QVERIFY(chart && !chart->series().empty());
+            const auto part = cutAtHeads(*there.front(), *m_workspace);
+            if (part && !part->shape.empty()) {
+                const QVector<QPointF>& points = chart->series().front().points;
+                QCOMPARE(points.size(), static_cast<qsizetype>(part->shape.back()));
+                for (qsizetype i = 0; i < points.size(); ++i) {
+                    const double want = part->at(static_cast<std::size_t>(i));
+                    QVERIFY(points[i].y() == want || std::isnan(want));
+                }
+            }
+        }
+    }
+
+private slots:
+    void everyAnalysisIsDrawnFromItsArrays_data()
+    {
+        QTest::addColumn<QString>("id");
+        for (const Analysis& analysis : catalogue())
+            QTest::newRow(std::string(analysis.id).c_str()) << text(analysis.id);
+        openDemo();
+    }
+    void everyAnalysisIsDrawnFromItsArrays()
+    {
+        QFETCH(QString, id);
+        m_page->showAnalysis(id.toStdString());
+        const Analysis& analysis = m_page->analysis();
+        QCOMPARE(text(analysis.id), id);
+        const std::string never =
+            analysis.whyNot(m_workspace->circuits()->config(), m_workspace->analysisOptions());
+        if (!never.empty()) {
+            QVERIFY(!m_page->findChild<QPushButton*>()->isEnabled());
+            return;
+        }
+        QCOMPARE(whyNotNow(analysis, *m_workspace), QString());
+        run(analysis.id);
+        QVERIFY(!m_page->figures().isEmpty());
+        for (const ResultArray& found : m_workspace->results()->arrays)
+            m_seen.insert(found.path);
+        for (const Picture& picture : picturesOf(analysis, *m_workspace->results(), m_workspace->card()))
+            checkPicture(picture);
+    }
+
+    /// After the test above, which leaves the paths it saw. A path that no kind of model has is a slip of the pen.
+    void everyPathOfAPictureExistsForSomeModel()
+    {
+        std::set<std::string> seen = m_seen;
+        AnalysisOptions options;
+        options.inputs.prompt = {1, 2, 3, 4, 1, 2, 3, 4};
+        options.inputs.token = 5;
+        options.inputs.pair = {HeadId{0, 1}, HeadId{1, 2}};
+        test::ToyOptions rms = test::llamaOptions();
+        test::ToyOptions attentionOnly;
+        attentionOnly.attnOnly = true;
+        test::ToyOptions biased = rms;
+        biased.qkvBias = true;
+        for (const test::ToyOptions& toy :
+             {test::ToyOptions(), attentionOnly, test::gpt2Options(), rms, biased}) {
+            const Circuits circuits = test::toyCircuits(toy);
+            options.inputs.direction.assign(static_cast<std::size_t>(circuits.config().dModel), 0.5);
+            for (const Analysis& analysis : catalogue()) {
+                const Analysis* const chosen[] = {&analysis};
+                const auto results = runAnalyses(circuits, chosen, options, Task{});
+                QVERIFY2(test::isOk(results), std::string(analysis.id).c_str());
+                for (const ResultArray& found : results->arrays)
+                    seen.insert(found.path);
+            }
+        }
+        QStringList faults;
+        const auto wasRun = [&](const Analysis& analysis) { // Names, say, need a larger vocabulary.
+            const std::string folder = "analyses/" + std::string(analysis.id) + "/";
+            return std::any_of(seen.begin(), seen.end(),
+                               [&](const std::string& path) { return path.starts_with(folder); });
+        };
+        for (const Analysis& analysis : catalogue())
+            if (wasRun(analysis))
+                for (const Picture& picture : analysis.pictures)
+                    for (const std::string& path : picture.arrays)
+                        if (!seen.contains(path))
+                            faults << QStringLiteral("%1: '%2' names %3")
+                                          .arg(text(analysis.id), text(picture.title), text(path));
+        QVERIFY2(faults.isEmpty(), qPrintable(faults.join(u'\n')));
+    }
+
+    void aClickOnAGridSelectsThatHeadAndChartsAreCutAgain()
+    {
+        openDemo();
+        run("spectra");
+        auto* grid = view<HeatmapView>(metricTitle(*array("spectra/qk/frobenius_norm")));
+        QVERIFY(grid);
+        QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier, grid->cellRect(0, 3).center().toPoint());
+        QCOMPARE(m_workspace->head(), (HeadId{0, 3}));
+        QTest::mouseClick(grid, Qt::LeftButton, Qt::ShiftModifier, grid->cellRect(1, 2).center().toPoint());
+        QCOMPARE(m_workspace->reference(), std::optional(HeadId{1, 2}));
+        const ResultArray& values = *array("spectra/qk/singular_values");
+        m_page->figures();
+        auto* chart = view<LineChart>(metricTitle(values));
+        QVERIFY(chart);
+        QCOMPARE(chart->series().front().points.front().y(), headSeries(&values, {0, 3}).front());
+        m_workspace->setHead({1, 7});
+        m_page->figures();
+        QCOMPARE(chart->series().front().points.front().y(), headSeries(&values, {1, 7}).front());
+    }
+
+    void aGridIsReadBackFromItsCsv()
+    {
+        openDemo();
+        run("copying");
+        const QList<FigureSource*> figures = m_page->figures();
+        QVERIFY(!figures.isEmpty());
+        const QString file = m_folder.filePath(QStringLiteral("copying.csv"));
+        FigureSettings settings;
+        settings.format = FigureFormat::Csv;
+        QVERIFY(test::isOk(exportFigure(*figures.first(), file, settings)));
+        QFile read(file);
+        QVERIFY(read.open(QIODevice::ReadOnly));
+        const QString all = QString::fromUtf8(read.readAll());
+        const ResultArray& scores = *array("scores/copying");
+        for (const float score : std::get<std::vector<float>>(scores.values))
+            QVERIFY2(all.contains(exactNumber(score)), qPrintable(exactNumber(score)));
+    }
+
+    void aSessionShowsItsPicturesWithoutTheModel()
+    {
+        openDemo();
+        run("ranks");
+        const auto file = std::filesystem::path(m_folder.filePath(QStringLiteral("s.h5")).toStdString());
+        QSignalSpy saved(m_workspace.get(), &Workspace::sessionSaved);
+        m_workspace->saveSession(file, {});
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        auto read = readSession(file, Task{});
+        QVERIFY(test::isOk(read));
+        Session session = std::move(read).value();
+        session.model.source = "/nowhere";
+        QVERIFY(test::isOk(writeSession(file, session, Task{})));
+        open(file);
+        m_page->showAnalysis("ranks");
+        QTRY_VERIFY(!m_page->figures().isEmpty());
+        auto* button = m_page->findChild<QPushButton*>();
+        QVERIFY(!button->isEnabled());
+        QVERIFY(button->toolTip().contains(QStringLiteral("Locate model")));
+    }
+
+    void theListFindsAndMarks()
+    {
+        openDemo();
+        auto* list = m_page->findChild<AnalysisList*>();
+        auto* tree = list->findChild<QTreeWidget*>();
+        list->findChild<QLineEdit*>()->setText(QStringLiteral("copying"));
+        int shown = 0;
+        QTreeWidgetItem* copying = nullptr;
+        for (int i = 0; i < tree->topLevelItemCount(); ++i)
+            for (int k = 0; k < tree->topLevelItem(i)->childCount(); ++k) {
+                QTreeWidgetItem* item = tree->topLevelItem(i)->child(k);
+                shown += item->isHidden() ? 0 : 1;
+                if (item->data(0, Qt::UserRole) == QStringLiteral("copying"))
+                    copying = item;
+            }
+        QVERIFY(shown > 0 && shown < static_cast<int>(catalogue().size()));
+        QVERIFY(copying && !copying->isHidden());
+        QTRY_COMPARE(copying->text(1), QStringLiteral("●"));
+        tree->setCurrentItem(copying);
+        QCOMPARE(m_page->analysis().id, std::string_view("copying"));
+    }
+
+    void relationsAreReadFromAFileAndAFaultIsSaid()
+    {
+        openDemo();
+        auto* form = m_page->findChild<AnalysisForm*>();
+        QFile file(m_folder.filePath(QStringLiteral("capitals.csv")));
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.write("France,Paris\nItaly,Rome\n") > 0);
+        file.close();
+        form->loadRelations(file.fileName());
+        QCOMPARE(m_workspace->inputs().relations.size(), std::size_t{1});
+        QCOMPARE(m_workspace->inputs().relations[0].pairs.size(), std::size_t{2});
+        form->loadRelations(m_folder.filePath(QStringLiteral("nowhere.csv")));
+        QVERIFY(m_workspace->inputs().relations.empty());
+        bool said = false;
+        for (const QLabel* label : form->findChildren<QLabel*>())
+            said = said || label->text().contains(QStringLiteral("nowhere.csv"));
+        QVERIFY(said);
+    }
+
+    void theViewIsKept()
+    {
+        openDemo();
+        m_page->showAnalysis("ranks");
+        const QJsonObject state = m_page->viewState();
+        m_page->showAnalysis("copying");
+        m_page->setViewState(state);
+        QCOMPARE(m_page->analysis().id, std::string_view("ranks"));
+    }
+
+    void aDiagramDrawsItsStrongestEdgesAndAClickSelects()
+    {
+        DiagramView diagram;
+        diagram.resize(600, 300);
+        diagram.setHeads(2, 8);
+        diagram.setEdges({{{0, 1}, {1, 5}, 0.9}, {{0, 2}, {1, 3}, 0.5}});
+        QSignalSpy clicked(&diagram, &DiagramView::headClicked);
+        QTest::mouseClick(&diagram, Qt::LeftButton, Qt::NoModifier, diagram.positionOf({1, 5}).toPoint());
+        QCOMPARE(clicked.count(), 1);
+        QCOMPARE(clicked.first().first().value<HeadId>(), (HeadId{1, 5}));
+        QCOMPARE(rowsOf(&diagram).at(1),
+                 (QStringList{QStringLiteral("L0H1"), QStringLiteral("L1H5"), QStringLiteral("0.9")}));
+    }
+
+    void aTokenThatIsChosenIsAskedAboutAgain()
+    {
+        openDemo();
+        const auto found = std::find_if(catalogue().begin(), catalogue().end(),
+                                        [](const Analysis& analysis) { return analysis.needs.token; });
+        if (found == catalogue().end())
+            return;
+        run(found->id);
+        const int token = m_workspace->token() + 7;
+        m_workspace->setToken(token);
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputsOf(found->id)->token == token, patience);
+    }
+};
+
+QTEST_MAIN(ResultPageTest)
+#include "result_page_test.moc"

@@ -1,0 +1,208 @@
+#include "ui/models/array_table_model.h"
+
+#include "ui/head_metrics.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr std::size_t mostColumns = 64; // of one array
+
+} // namespace
+
+ArrayTableModel::ArrayTableModel(QObject* parent)
+    : QAbstractTableModel(parent)
+{
+}
+
+void ArrayTableModel::clear()
+{
+    beginResetModel();
+    m_results.reset();
+    m_columns.clear();
+    m_rows = 0;
+    m_headsInLayer = 0;
+    m_rowTokens = nullptr;
+    endResetModel();
+}
+
+void ArrayTableModel::setParts(std::shared_ptr<const ResultSet> results, const std::vector<ArrayPart>& parts,
+                               const Workspace& workspace)
+{
+    clear();
+    if (parts.empty())
+        return;
+    beginResetModel();
+    m_results = std::move(results);
+    m_tokenText = [&workspace](int id) { return workspace.tokenText(id); };
+    const auto isOfHeads = [&](const ArrayPart& part) {
+        return part.shape.size() == 2 && part.shape == part.array->shape
+            && headAxes(*part.array, workspace.card()) == HeadAxes::OneHead;
+    };
+    if (std::all_of(parts.begin(), parts.end(), isOfHeads))
+        m_headsInLayer = workspace.card().nHeads;
+    for (const ArrayPart& part : parts) {
+        const std::size_t rows = m_headsInLayer > 0 ? part.size() : part.shape.empty() ? 1 : part.shape[0];
+        m_rows = std::max(m_rows, static_cast<int>(rows));
+    }
+    addRowNames(parts.front(), workspace);
+    // Lists of one shape stand together: each id before its value.
+    for (std::size_t first = 0; first < parts.size();) {
+        std::size_t end = first + 1;
+        while (end < parts.size() && parts[end].shape == parts[first].shape)
+            ++end;
+        addColumns({parts.begin() + static_cast<std::ptrdiff_t>(first),
+                    parts.begin() + static_cast<std::ptrdiff_t>(end)},
+                   workspace, parts.size() == 1);
+        first = end;
+    }
+    endResetModel();
+}
+
+void ArrayTableModel::addRowNames(const ArrayPart& part, const Workspace& workspace)
+{
+    Column names;
+    names.title = text(part.shape.empty() ? std::string() : part.axis(0));
+    names.kind = Kind::Name;
+    if (m_headsInLayer > 0) {
+        names.title = tr("head");
+        names.name = [heads = m_headsInLayer](int row) { return text(HeadId{row / heads, row % heads}); };
+    } else if (!part.shape.empty()) {
+        m_rowTokens = tokensAlong(part, 0, workspace);
+        names.name = namesAlong(part, 0, workspace);
+        if (m_rowTokens)
+            names.kind = Kind::Token;
+    }
+    m_columns.push_back(std::move(names));
+}
+
+void ArrayTableModel::addColumns(const std::vector<ArrayPart>& alike, const Workspace& workspace, bool alone)
+{
+    const ArrayPart& first = alike.front();
+    const bool isList = m_headsInLayer == 0 && first.shape.size() >= 2;
+    const std::size_t stride = isList ? entryOf(first, 0).size() : 1;
+    const auto names = isList && first.shape.size() == 2 ? namesAlong(first, 1, workspace) : nullptr;
+    for (std::size_t place = 0; place < std::min(stride, mostColumns); ++place) {
+        for (const ArrayPart& part : alike) {
+            const bool isWhole = std::holds_alternative<std::vector<std::int32_t>>(part.array->values);
+            const QString name = !isList ? QString()
+                : names                  ? names(static_cast<int>(place))
+                                         : QString::number(static_cast<qulonglong>(place + 1));
+            Column column;
+            column.title = metricTitle(*part.array);
+            if (isList)
+                column.title = alone ? name : QStringLiteral("%1 %2").arg(column.title, name);
+            column.definition = text(part.array->definition);
+            column.kind = isTokenIds(*part.array) ? Kind::Token : isWhole ? Kind::Whole : Kind::Number;
+            column.part = part;
+            column.place = place;
+            column.stride = stride;
+            m_columns.push_back(std::move(column));
+        }
+    }
+}
+
+double ArrayTableModel::value(const Column& column, int row) const
+{
+    const std::size_t at = static_cast<std::size_t>(row) * column.stride + column.place;
+    return at < column.part.size() ? column.part.at(at) : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::optional<int> ArrayTableModel::tokenAt(int row) const
+{
+    if (m_rowTokens)
+        return m_rowTokens(row);
+    for (const Column& column : m_columns) {
+        if (column.kind != Kind::Token)
+            continue;
+        const double id = value(column, row);
+        return id >= 0 ? std::optional(static_cast<int>(id)) : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+std::vector<HeadId> ArrayTableModel::headsAt(int row) const
+{
+    if (m_headsInLayer > 0)
+        return {HeadId{row / m_headsInLayer, row % m_headsInLayer}};
+    std::vector<HeadId> heads;
+    for (const Column& layer : m_columns) {
+        if (layer.kind != Kind::Whole || !layer.part.array->path.ends_with("layer"))
+            continue;
+        std::string path = layer.part.array->path;
+        path.replace(path.size() - 5, 5, "head"); // "earlier_layer" beside "earlier_head"
+        for (const Column& head : m_columns)
+            if (head.kind == Kind::Whole && head.part.array->path == path && value(layer, row) >= 0
+                && value(head, row) >= 0)
+                heads.push_back({static_cast<int>(value(layer, row)), static_cast<int>(value(head, row))});
+    }
+    return heads;
+}
+
+int ArrayTableModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : m_rows;
+}
+
+int ArrayTableModel::columnCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_columns.size());
+}
+
+QVariant ArrayTableModel::display(const Column& column, int row) const
+{
+    if (!column.part.array)
+        return column.name ? QVariant(column.name(row)) : QVariant(row);
+    const double number = value(column, row);
+    if (std::isnan(number) || (column.kind == Kind::Token && number < 0))
+        return QStringLiteral("–");
+    if (column.kind == Kind::Token)
+        return m_tokenText(static_cast<int>(number));
+    if (column.kind == Kind::Whole)
+        return static_cast<int>(number);
+    return ui::number(number);
+}
+
+QVariant ArrayTableModel::data(const QModelIndex& index, int role) const
+{
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid))
+        return {};
+    const Column& column = m_columns[static_cast<std::size_t>(index.column())];
+    const bool isText = column.kind == Kind::Token || (column.kind == Kind::Name && column.name);
+    switch (role) {
+    case Qt::DisplayRole: return display(column, index.row());
+    case SortRole: {
+        if (!column.part.array)
+            return index.row();
+        const double number = value(column, index.row());
+        return std::isnan(number) ? -std::numeric_limits<double>::infinity() : number;
+    }
+    case Qt::ToolTipRole:
+        return column.kind == Kind::Number ? exactNumber(value(column, index.row()))
+                                           : display(column, index.row()).toString();
+    case Qt::TextAlignmentRole:
+        return QVariant::fromValue(isText ? Qt::AlignLeft | Qt::AlignVCenter
+                                          : Qt::AlignRight | Qt::AlignVCenter);
+    case Qt::FontRole: return column.kind == Kind::Token ? tokenFont() : numberFont();
+    case IsTokenRole: return column.kind == Kind::Token;
+    default: return {};
+    }
+}
+
+QVariant ArrayTableModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || section < 0 || section >= columnCount())
+        return {};
+    const Column& column = m_columns[static_cast<std::size_t>(section)];
+    if (role == Qt::DisplayRole)
+        return column.title;
+    return role == Qt::ToolTipRole && !column.definition.isEmpty() ? QVariant(column.definition) : QVariant();
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "ui/array_part.h"
+#include "ui/models/token_table_model.h"
+
+#include <QAbstractTableModel>
+
+#include <memory>
+#include <optional>
+
+namespace headwise::ui {
+
+/// Read-only table over parts of result arrays: a row per entry of their first dimension, a column per number of the rest.
+/// Nothing is copied. Sorting and filtering belong to a proxy.
+class ArrayTableModel : public QAbstractTableModel {
+    Q_OBJECT
+
+public:
+    enum Role {
+        SortRole = TokenTableModel::SortRole,       ///< The number itself, NaN below all others.
+        IsTokenRole = TokenTableModel::IsTokenRole, ///< Whether this cell is drawn as a chip.
+    };
+
+    explicit ArrayTableModel(QObject* parent = nullptr);
+
+    /// `results` keeps the parts' arrays. Parts of different length: as many rows as the longest has.
+    void setParts(std::shared_ptr<const ResultSet> results, const std::vector<ArrayPart>& parts,
+                  const Workspace& workspace);
+    void clear();
+
+    std::optional<int> tokenAt(int row) const; ///< That the row speaks of; none if it speaks of none.
+    /// The heads that the row speaks of, in the order of its columns.
+    std::vector<HeadId> headsAt(int row) const;
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+private:
+    enum class Kind { Name, Number, Whole, Token };
+    struct Column {
+        QString title;
+        QString definition;
+        Kind kind = Kind::Number;
+        ArrayPart part;
+        std::size_t place = 0;            // in a row
+        std::size_t stride = 1;           // numbers in a row
+        std::function<QString(int)> name; // of a Name's rows
+    };
+    void addColumns(const std::vector<ArrayPart>& alike, const Workspace& workspace, bool alone);
+    void addRowNames(const ArrayPart& part, const Workspace& workspace);
+    double value(const Column& column, int row) const;
+    QVariant display(const Column& column, int row) const;
+
+    std::shared_ptr<const ResultSet> m_results;
+    std::vector<Column> m_columns;
+    int m_rows = 0;
+    int m_headsInLayer = 0; // not 0: the rows are the heads
+    std::function<int(int)> m_rowTokens;
+    std::function<QString(int)> m_tokenText;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,308 @@
+#include "ui/pages/analysis_form.h"
+
+#include "core/analysis/relation_file.h"
+#include "core/io/token_search.h"
+#include "ui/pages/prompt_page.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+
+#include <QComboBox>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QSpinBox>
+
+#include <algorithm>
+#include <limits>
+
+namespace headwise::ui {
+
+AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
+    : QWidget(parent)
+    , m_workspace(workspace)
+    , m_rows(new QFormLayout(this))
+    , m_prompt(new QPlainTextEdit(this))
+    , m_token(new QLabel(this))
+    , m_pair(new QWidget(this))
+    , m_reference(new QLineEdit(m_pair))
+    , m_selected(new QLabel(m_pair))
+    , m_direction(new QWidget(this))
+    , m_to(new QLineEdit(m_direction))
+    , m_from(new QLineEdit(m_direction))
+    , m_space(new QComboBox(m_direction))
+    , m_relations(new QWidget(this))
+    , m_relationsName(new QLabel(m_relations))
+    , m_seed(new QSpinBox(this))
+    , m_problem(new QLabel(this))
+{
+    setAcceptDrops(true);
+    createFields();
+    connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
+    for (QLineEdit* edit : {m_to, m_from})
+        connect(edit, &QLineEdit::editingFinished, this, &AnalysisForm::apply);
+    connect(m_space, &QComboBox::activated, this, &AnalysisForm::apply);
+    connect(m_seed, &QSpinBox::valueChanged, this, &AnalysisForm::apply);
+    connect(m_reference, &QLineEdit::editingFinished, this, [this] {
+        const auto head = parseHeadId(m_reference->text().toStdString());
+        if (head)
+            m_workspace->setReference(*head);
+        showSelection();
+    });
+    connect(workspace, &Workspace::tokenChanged, this, &AnalysisForm::showSelection);
+    connect(workspace, &Workspace::headChanged, this, &AnalysisForm::showSelection);
+    connect(workspace, &Workspace::referenceChanged, this, &AnalysisForm::showSelection);
+    connect(workspace, &Workspace::circuitsChanged, this, &AnalysisForm::suggest);
+    connect(workspace, &Workspace::opened, this, &AnalysisForm::suggest);
+}
+
+void AnalysisForm::createFields()
+{
+    const auto beside = [](QWidget* box, std::initializer_list<QWidget*> fields) {
+        auto* row = new QHBoxLayout(box);
+        row->setContentsMargins(0, 0, 0, 0);
+        row->setSpacing(8);
+        for (QWidget* field : fields)
+            row->addWidget(field);
+        row->addStretch();
+    };
+    m_rows->setContentsMargins(0, 0, 0, 0);
+    m_rows->setHorizontalSpacing(16);
+    m_rows->setVerticalSpacing(8);
+    m_prompt->setFont(tokenFont());
+    m_prompt->setTabChangesFocus(true);
+    m_prompt->setFixedHeight(2 * QFontMetrics(tokenFont()).lineSpacing() + 14);
+    m_prompt->setAccessibleName(tr("Prompt"));
+    m_token->setFont(tokenFont());
+    m_token->setToolTip(tr("The selected token; find another with Ctrl+F"));
+    m_reference->setFixedWidth(72);
+    m_reference->setAlignment(Qt::AlignCenter);
+    m_reference->setPlaceholderText(QStringLiteral("0.1"));
+    m_reference->setAccessibleName(tr("Reference head"));
+    m_reference->setToolTip(tr("Layer.head; a Shift+click in a grid of heads marks it too"));
+    beside(m_pair, {m_reference, m_selected});
+    for (QLineEdit* edit : {m_to, m_from}) {
+        edit->setFont(tokenFont());
+        edit->setFixedWidth(140);
+    }
+    m_to->setAccessibleName(tr("Token the direction goes to"));
+    m_from->setAccessibleName(tr("Token the direction comes from"));
+    m_from->setPlaceholderText(tr("nothing"));
+    m_space->addItems({tr("of W_E"), tr("of W_U")});
+    m_space->setAccessibleName(tr("Whose vectors"));
+    beside(m_direction, {m_to, new QLabel(tr("minus"), m_direction), m_from, m_space});
+    auto* choose = new QPushButton(tr("Choose a file…"), m_relations);
+    auto* reset = new QPushButton(tr("Built-in"), m_relations);
+    connect(choose, &QPushButton::clicked, this, &AnalysisForm::chooseRelations);
+    connect(reset, &QPushButton::clicked, this, [this] { loadRelations({}); });
+    m_relationsName->setText(tr("the built-in ones"));
+    beside(m_relations, {m_relationsName, choose, reset});
+    m_seed->setRange(0, std::numeric_limits<int>::max());
+    m_seed->setAccessibleName(tr("Seed"));
+    m_seed->setToolTip(tr("Of random baselines and samples"));
+    m_seed->setFixedWidth(110);
+    makeSecondary(m_problem);
+    m_problem->setWordWrap(true);
+    m_rows->addRow(tr("Prompt"), m_prompt);
+    m_rows->addRow(tr("Token"), m_token);
+    m_rows->addRow(tr("Reference, head"), m_pair);
+    m_rows->addRow(tr("Direction"), m_direction);
+    m_rows->addRow(tr("Relations"), m_relations);
+    m_rows->addRow(tr("Seed"), m_seed);
+    m_rows->addRow(m_problem);
+    m_problem->hide();
+}
+
+void AnalysisForm::setNeeds(const Analysis& analysis)
+{
+    m_needs = analysis.needs;
+    const auto show = [this](QWidget* field, bool on) {
+        field->setVisible(on);
+        m_rows->labelForField(field)->setVisible(on);
+    };
+    show(m_prompt, m_needs.prompt);
+    show(m_token, m_needs.token);
+    show(m_pair, m_needs.pair);
+    show(m_direction, m_needs.direction);
+    show(m_relations, m_needs.tokenizer && text(analysis.id).contains(QLatin1String("relation")));
+    apply();
+}
+
+void AnalysisForm::suggest()
+{
+    const auto tokenizer = m_workspace->tokenizer();
+    m_prompt->setPlaceholderText(tokenizer
+                                     ? tr("A prompt; the model's own rule for special tokens is followed")
+                                     : tr("Token ids, as 17 4 99"));
+    if (!m_workspace->isOpen())
+        return;
+    if (m_prompt->toPlainText() == m_suggestedPrompt) {
+        m_suggestedPrompt = tokenizer ? repeatedWords(*tokenizer) : QStringLiteral("1 2 3 4 1 2 3 4");
+        m_prompt->setPlainText(m_suggestedPrompt);
+    }
+    if (m_to->text() == m_suggestedDirection) {
+        m_suggestedDirection = tokenizer ? text(tokenizer->decode(std::vector<int>{m_workspace->token()}))
+                                         : QStringLiteral("#%1").arg(m_workspace->token());
+        m_to->setText(m_suggestedDirection);
+    }
+    showSelection();
+    apply();
+}
+
+void AnalysisForm::showSelection()
+{
+    if (!m_workspace->isOpen())
+        return;
+    m_token->setText(QStringLiteral("%1  #%2")
+                         .arg(m_workspace->tokenText(m_workspace->token()))
+                         .arg(m_workspace->token()));
+    const auto reference = m_workspace->reference();
+    m_reference->setText(reference ? text(dottedHead(*reference)) : QString());
+    m_selected->setText(tr("and %1").arg(text(m_workspace->head())));
+}
+
+std::vector<int> AnalysisForm::readPrompt(QString& problem) const
+{
+    const auto tokenizer = m_workspace->tokenizer();
+    const QString words = m_prompt->toPlainText();
+    std::vector<int> ids;
+    if (tokenizer) {
+        const auto encoded = tokenizer->encode(words.toStdString());
+        if (encoded)
+            ids = *encoded;
+        else if (!words.isEmpty())
+            problem = text(encoded.error());
+        return ids;
+    }
+    static const QRegularExpression between(QStringLiteral("[\\s,#]+"));
+    for (const QString& word : words.split(between, Qt::SkipEmptyParts)) {
+        bool isNumber = false;
+        const int id = word.toInt(&isNumber);
+        if (!isNumber || id < 0 || id >= m_workspace->card().dVocab) {
+            problem = tr("'%1' is not a token id below %2.").arg(word).arg(m_workspace->card().dVocab);
+            return {};
+        }
+        ids.push_back(id);
+    }
+    return ids;
+}
+
+std::vector<double> AnalysisForm::readDirection(QString& problem) const
+{
+    const auto circuits = m_workspace->circuits();
+    if (!circuits || m_to->text().isEmpty())
+        return {};
+    const auto tokenOf = [&](const QString& words) -> int {
+        if (words.startsWith(u'#'))
+            return words.mid(1).toInt();
+        const auto tokenizer = m_workspace->tokenizer();
+        const auto ids = tokenizer ? tokenizer->encode(words.toStdString(), Tokenizer::SpecialTokens::None)
+                                   : Result<std::vector<int>>(std::vector<int>());
+        return ids && ids->size() == 1 ? ids->front() : -1;
+    };
+    RowVector<double> direction = RowVector<double>::Zero(circuits->config().dModel);
+    for (const QLineEdit* edit : {m_to, m_from}) {
+        if (edit->text().isEmpty())
+            continue;
+        const int id = tokenOf(edit->text());
+        const bool ofW_U = m_space->currentIndex() == 1;
+        if (id < 0 || id >= (ofW_U ? circuits->config().dVocabOut : circuits->config().dVocab)) {
+            problem = tr("'%1' is not one token of this model.").arg(edit->text());
+            return {};
+        }
+        const double sign = edit == m_to ? 1 : -1;
+        if (ofW_U)
+            direction += sign * circuits->weights().W_U<double>(id, 1).col(0).transpose();
+        else
+            direction += sign * circuits->weights().W_E<double>(id, 1).row(0);
+    }
+    return {direction.begin(), direction.end()};
+}
+
+void AnalysisForm::apply()
+{
+    if (!m_workspace->isOpen())
+        return;
+    QString problem;
+    AnalysisInputs inputs;
+    inputs.prompt = readPrompt(problem);
+    if (!m_needs.prompt)
+        problem.clear();
+    QString ofDirection;
+    if (m_needs.direction)
+        inputs.direction = readDirection(ofDirection);
+    problem += ofDirection;
+    inputs.relations = m_loaded;
+    inputs.seed = static_cast<std::uint64_t>(m_seed->value());
+    m_problem->setText(problem);
+    m_problem->setVisible(!problem.isEmpty());
+    m_workspace->setInputs(inputs);
+}
+
+QString AnalysisForm::prompt() const
+{
+    return m_prompt->toPlainText();
+}
+
+void AnalysisForm::setPrompt(const QString& prompt)
+{
+    m_prompt->setPlainText(prompt);
+}
+
+int AnalysisForm::seed() const
+{
+    return m_seed->value();
+}
+
+void AnalysisForm::setSeed(int seed)
+{
+    m_seed->setValue(seed);
+}
+
+void AnalysisForm::chooseRelations()
+{
+    const QString file = QFileDialog::getOpenFileName(this, tr("Pairs of words"), {},
+                                                      tr("Relations (*.csv *.json);;All files (*)"));
+    if (!file.isEmpty())
+        loadRelations(file);
+}
+
+void AnalysisForm::loadRelations(const QString& file)
+{
+    m_loaded.clear();
+    m_relationsName->setText(tr("the built-in ones"));
+    if (!file.isEmpty()) {
+        const auto relations = readRelations(file.toStdString());
+        if (!relations) {
+            apply();
+            m_problem->setText(text(relations.error()));
+            return m_problem->show();
+        }
+        m_loaded = *relations;
+        m_relationsName->setText(tr("%1 of %2").arg(m_loaded.size()).arg(QFileInfo(file).fileName()));
+    }
+    apply();
+}
+
+void AnalysisForm::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (!m_relations->isHidden() && event->mimeData()->hasUrls()
+        && event->mimeData()->urls().first().isLocalFile())
+        event->acceptProposedAction();
+}
+
+void AnalysisForm::dropEvent(QDropEvent* event)
+{
+    event->acceptProposedAction();
+    loadRelations(event->mimeData()->urls().first().toLocalFile());
+}
+
+} // namespace headwise::ui

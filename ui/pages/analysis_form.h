@@ -1,0 +1,66 @@
+#pragma once
+
+#include "ui/workspace.h"
+
+#include <QWidget>
+
+class QComboBox;
+class QFormLayout;
+class QLabel;
+class QLineEdit;
+class QPlainTextEdit;
+class QPushButton;
+class QSpinBox;
+
+namespace headwise::ui {
+
+/// What analyses are asked about beside the weights, as fields; only those that the shown analysis needs are there.
+class AnalysisForm : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit AnalysisForm(Workspace* workspace, QWidget* parent = nullptr);
+
+    void setNeeds(const Analysis& analysis);
+    /// Takes the fields over into the workspace; what cannot be read is said under them.
+    void apply();
+
+    QString prompt() const;
+    void setPrompt(const QString& prompt);
+    int seed() const;
+    void setSeed(int seed);
+    void loadRelations(const QString& file); ///< Empty: the built-in ones.
+
+protected:
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+
+private:
+    void createFields();
+    void suggest();       ///< A prompt and a direction to begin with.
+    void showSelection(); ///< Token and heads.
+    std::vector<int> readPrompt(QString& problem) const;
+    std::vector<double> readDirection(QString& problem) const;
+    void chooseRelations();
+
+    Workspace* m_workspace;
+    QFormLayout* m_rows;
+    QPlainTextEdit* m_prompt;
+    QLabel* m_token;
+    QWidget* m_pair;
+    QLineEdit* m_reference;
+    QLabel* m_selected;
+    QWidget* m_direction;
+    QLineEdit* m_to;
+    QLineEdit* m_from;
+    QComboBox* m_space;
+    QWidget* m_relations;
+    QLabel* m_relationsName;
+    QSpinBox* m_seed;
+    QLabel* m_problem;
+    QString m_suggestedPrompt, m_suggestedDirection;
+    InputNeeds m_needs;
+    std::vector<Relation> m_loaded; // of a file
+};
+
+} // namespace headwise::ui

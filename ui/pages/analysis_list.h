@@ -1,0 +1,43 @@
+#pragma once
+
+#include "ui/workspace.h"
+
+#include <QWidget>
+
+class QLineEdit;
+class QTreeWidget;
+class QTreeWidgetItem;
+
+namespace headwise::ui {
+
+/// The catalogue's analyses by their groups, searchable, each marked as computed, possible or not possible on this model.
+class AnalysisList : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit AnalysisList(Workspace* workspace, QWidget* parent = nullptr);
+
+    void select(const Analysis& analysis); ///< Without a signal.
+    void updateMarks();
+
+signals:
+    void chosen(const headwise::Analysis* analysis);
+
+private:
+    void fill();
+    void filter(const QString& words);
+
+    Workspace* m_workspace;
+    QLineEdit* m_search;
+    QTreeWidget* m_tree;
+};
+
+/// "Circuits and tokens", of the letter an analysis' number begins with.
+QString groupTitle(QChar letter);
+/// The groups in their order, each with its analyses.
+std::vector<std::pair<QString, std::vector<const Analysis*>>> analysisGroups();
+
+/// Why `analysis` cannot be run now, in the window's words; empty if it can.
+QString whyNotNow(const Analysis& analysis, const Workspace& workspace);
+
+} // namespace headwise::ui

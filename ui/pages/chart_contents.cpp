@@ -1,0 +1,224 @@
+#include "ui/pages/chart_contents.h"
+
+#include "ui/head_metrics.h"
+#include "ui/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+// Lines, bars and points of arrays that are cut at the selection.
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr std::size_t mostLines = 16;  // a person tells apart, with a name each
+constexpr std::size_t mostNames = 300; // along an axis
+
+class SeriesMaker {
+public:
+    SeriesMaker(const PictureData& shown, const Workspace& workspace)
+        : m_data(shown)
+        , m_workspace(workspace)
+    {
+        const Picture& picture = shown.picture;
+        m_contents.look.xScale = picture.logX ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
+        m_contents.look.yScale = picture.logY ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
+        m_contents.message = PictureBody::tr("The results have no such array.");
+    }
+
+    ChartContents make()
+    {
+        if (m_data.picture.kind == Picture::Kind::Points)
+            addPoints();
+        else
+            addLines();
+        return std::move(m_contents);
+    }
+
+private:
+    /// The arrays cut at the selection; says why where one cannot be.
+    std::vector<ArrayPart> parts()
+    {
+        std::vector<ArrayPart> all;
+        for (const ResultArray* array : m_data.arrays) {
+            if (const auto part = cutAtHeads(*array, m_workspace))
+                all.push_back(ofLayer(*part)
+                                  ? entryOf(*part, static_cast<std::size_t>(m_workspace.head().layer))
+                                  : *part);
+            else
+                m_contents.message = headAxes(*array, m_workspace.card()) == HeadAxes::TwoHeads
+                    ? PictureBody::tr("Mark another head as the reference: Shift+click it in the grid.")
+                    : PictureBody::tr("This head was left out of the computation.");
+        }
+        return all;
+    }
+
+    /// A null that is the same for all heads of a layer.
+    bool ofLayer(const ArrayPart& part) const
+    {
+        return part.shape.size() > 1 && part.axis(0) == "layer"
+            && part.array->path.find("null") != std::string::npos
+            && part.shape[0] == static_cast<std::size_t>(m_workspace.card().nLayers);
+    }
+
+    void addLines()
+    {
+        const std::vector<ArrayPart> all = parts();
+        if (!all.empty()
+            && std::ranges::all_of(all, [](const ArrayPart& part) { return part.shape.empty(); }))
+            return addNumbers(all);
+        for (const ArrayPart& part : all) {
+            if (part.shape.empty())
+                m_contents.baselines.push_back({metricTitle(*part.array), part.at(0)});
+            else
+                addRows(part, all.size() > 1);
+            const double null = part.array->nullMean.value_or(std::nan(""));
+            if (std::isfinite(null)
+                && std::ranges::none_of(m_contents.baselines,
+                                        [&](const ChartBaseline& line) { return line.y == null; }))
+                m_contents.baselines.push_back(
+                    {all.size() > 1 ? PictureBody::tr("null of %1").arg(metricTitle(*part.array))
+                                    : PictureBody::tr("null"),
+                     null});
+        }
+        if (m_data.arrays.size() == 1 || m_contents.look.yTitle.isEmpty())
+            m_contents.look.yTitle = m_data.arrays.empty() ? QString()
+                : m_data.arrays.size() == 1                ? axisTitle(*m_data.arrays.front())
+                                                           : text(m_data.arrays.front()->unit);
+    }
+
+    /// Numbers of the head side by side, each with its name.
+    void addNumbers(const std::vector<ArrayPart>& all)
+    {
+        ChartSeries bars{text(m_workspace.head()), {}, SeriesStyle::Bars};
+        for (const ArrayPart& part : all) {
+            bars.points << QPointF(static_cast<double>(bars.points.size()), part.at(0));
+            m_contents.look.xLabels << metricTitle(*part.array);
+        }
+        m_contents.names = [labels = m_contents.look.xLabels](int index) { return labels.value(index); };
+        m_contents.series.push_back(std::move(bars));
+    }
+
+    SeriesStyle styleOf(const ResultArray& array) const
+    {
+        if (array.path.find("null") != std::string::npos)
+            return SeriesStyle::Dashed;
+        return m_data.picture.kind == Picture::Kind::Bars ? SeriesStyle::Bars : SeriesStyle::Line;
+    }
+
+    void addRows(const ArrayPart& part, bool several)
+    {
+        const std::size_t length = part.shape.back();
+        const std::size_t rows = length == 0 ? 0 : part.size() / length;
+        const std::size_t last = part.shape.size() - 1;
+        const std::vector<double> x = places(part, last);
+        const auto rowNames = part.shape.size() == 2 ? namesAlong(part, 0, m_workspace) : nullptr;
+        for (std::size_t row = 0; row < std::min(rows, mostLines); ++row) {
+            const int index = static_cast<int>(row);
+            QString name = several ? metricTitle(*part.array) : QString();
+            if (rows > 1)
+                name += (name.isEmpty() ? QString() : QStringLiteral(" "))
+                    + (rowNames ? rowNames(index)
+                                : QStringLiteral("%1 %2").arg(text(part.axis(0))).arg(index));
+            ChartSeries line{name, {}, styleOf(*part.array)};
+            line.points.reserve(static_cast<qsizetype>(length));
+            for (std::size_t i = 0; i < length; ++i)
+                line.points << QPointF(x[i], part.at(row * length + i));
+            m_contents.series.push_back(std::move(line));
+        }
+        if (rows > mostLines)
+            m_contents.caption = PictureBody::tr("The first %1 of %2 rows.").arg(mostLines).arg(rows);
+    }
+
+    /// Where the entries of one dimension stand on the x axis, and what they are called.
+    std::vector<double> places(const ArrayPart& part, std::size_t dimension)
+    {
+        std::vector<double> x(part.shape[dimension]);
+        for (std::size_t i = 0; i < x.size(); ++i)
+            x[i] = static_cast<double>(i);
+        m_contents.look.xTitle = text(part.axis(dimension));
+        const auto names = namesAlong(part, dimension, m_workspace);
+        if (!names)
+            return x;
+        bool numeric = true;
+        for (std::size_t i = 0; i < x.size() && numeric; ++i)
+            names(static_cast<int>(i)).toDouble(&numeric);
+        for (std::size_t i = 0; i < x.size() && numeric; ++i)
+            x[i] = names(static_cast<int>(i)).toDouble();
+        if (numeric)
+            return x;
+        m_contents.names = names;
+        m_contents.tokens = tokensAlong(part, dimension, m_workspace);
+        if (x.size() <= mostNames && m_contents.look.xLabels.isEmpty())
+            for (std::size_t i = 0; i < x.size(); ++i)
+                m_contents.look.xLabels << names(static_cast<int>(i));
+        return x;
+    }
+
+    void addPoints()
+    {
+        const std::vector<ArrayPart> all = parts();
+        if (all.size() == 1 && all[0].array->values.index() >= 3) {
+            m_contents.look.plane = ChartLook::Plane::Complex;
+            m_contents.look.xTitle = PictureBody::tr("real part");
+            m_contents.look.yTitle = PictureBody::tr("imaginary part");
+            ChartSeries cloud{text(m_workspace.head()), {}, SeriesStyle::Points};
+            for (std::size_t i = 0; i < all[0].size(); ++i)
+                cloud.points << QPointF(all[0].at(i), all[0].imaginaryAt(i));
+            return m_contents.series.push_back(std::move(cloud));
+        }
+        if (all.size() < 2)
+            return;
+        ChartSeries cloud{QString(), {}, SeriesStyle::Points};
+        const std::size_t count = std::min(all[0].size(), all[1].size());
+        cloud.points.reserve(static_cast<qsizetype>(count));
+        for (std::size_t i = 0; i < count; ++i)
+            cloud.points << QPointF(all[0].at(i), all[1].at(i));
+        m_contents.look.xTitle = axisTitle(*all[0].array);
+        m_contents.look.yTitle = axisTitle(*all[1].array);
+        if (all[0].shape.size() == 1) {
+            m_contents.names = namesAlong(all[0], 0, m_workspace);
+            m_contents.tokens = tokensAlong(all[0], 0, m_workspace);
+        }
+        if (all.size() > 2 && all[2].size() == count)
+            shadePoints(m_contents, cloud, all[2]);
+        m_contents.series.push_back(std::move(cloud));
+    }
+
+    PictureData m_data;
+    const Workspace& m_workspace;
+    ChartContents m_contents;
+};
+
+} // namespace
+
+QString axisTitle(const ResultArray& array)
+{
+    const QString title = metricTitle(array);
+    return array.unit.empty() || array.unit == "token"
+        ? title
+        : QStringLiteral("%1 (%2)").arg(title, text(array.unit));
+}
+
+void shadePoints(ChartContents& contents, ChartSeries& cloud, const ArrayPart& by)
+{
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
+    for (std::size_t i = 0; i < by.size(); ++i) {
+        low = std::fmin(low, by.at(i));
+        high = std::fmax(high, by.at(i));
+    }
+    for (std::size_t i = 0; i < by.size(); ++i)
+        cloud.shades.push_back(static_cast<float>(high > low ? (by.at(i) - low) / (high - low) : 0.5));
+    contents.caption = PictureBody::tr("Colour: %1, from %2 (blue) to %3 (orange).")
+                           .arg(metricTitle(*by.array), number(low), number(high));
+}
+
+ChartContents seriesContents(const PictureData& shown, const Workspace& workspace)
+{
+    return SeriesMaker(shown, workspace).make();
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "ui/pages/picture_body.h"
+#include "ui/views/spectrum_chart.h"
+
+namespace headwise::ui {
+
+/// What a chart shows of a picture's arrays.
+struct ChartContents {
+    ChartLook look;
+    std::vector<ChartSeries> series;
+    std::vector<ChartBaseline> baselines;
+    std::function<QString(int)> names; ///< Of the points of every series; empty: they have none.
+    std::function<int(int)> tokens;    ///< Which token a point is; empty: none.
+    QString caption;                   ///< What else one has to know to read it.
+    QString message;                   ///< Why there is nothing.
+};
+
+/// Lines, Bars and Points, cut at the selection.
+ChartContents seriesContents(const PictureData& shown, const Workspace& workspace);
+/// HeadPlane, HeadMap and Histogram: all heads, the selected one marked.
+ChartContents headContents(const PictureData& shown, const Workspace& workspace);
+
+QString axisTitle(const ResultArray& array); ///< "score (logits)"
+/// Colours the points of `cloud` by a number each and says so.
+void shadePoints(ChartContents& contents, ChartSeries& cloud, const ArrayPart& by);
+
+} // namespace headwise::ui

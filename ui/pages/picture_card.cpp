@@ -1,0 +1,133 @@
+#include "ui/pages/picture_card.h"
+
+#include "ui/text.h"
+#include "ui/theme.h"
+
+#include <QApplication>
+#include <QEvent>
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include <utility>
+
+namespace headwise::ui {
+
+namespace {
+
+using Kind = Picture::Kind;
+
+constexpr int unseenHeight = 260; // until it is drawn, so that those below it are not on screen
+
+PictureBody* newBody(Kind kind, Workspace* workspace, QWidget* parent)
+{
+    switch (kind) {
+    case Kind::HeadGrid:
+    case Kind::Matrix:
+    case Kind::HeadPairs: return newCellsBody(kind, workspace, parent);
+    case Kind::Table: return newTableBody(workspace, parent);
+    case Kind::Diagram: return newDiagramBody(workspace, parent);
+    default: return newChartBody(kind, workspace, parent);
+    }
+}
+
+} // namespace
+
+PictureCard::PictureCard(Workspace* workspace, const Picture& picture, QWidget* parent)
+    : QWidget(parent)
+    , m_workspace(workspace)
+    , m_picture(picture)
+    , m_body(newBody(picture.kind, workspace, this))
+    , m_caption(new QLabel(this))
+{
+    auto* title = new QLabel(QStringLiteral("<b>%1</b>").arg(text(picture.title).toHtmlEscaped()), this);
+    title->setWordWrap(true);
+    makeSecondary(m_caption);
+    m_caption->setWordWrap(true);
+    m_caption->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 8);
+    layout->setSpacing(4);
+    layout->addWidget(title);
+    layout->addWidget(m_body);
+    layout->addWidget(m_caption);
+    layout->addStretch();
+    setMinimumHeight(unseenHeight);
+    connect(m_body, &PictureBody::readOutChanged, this, &PictureCard::readOutChanged);
+    for (QWidget* child : m_body->findChildren<QWidget*>())
+        child->installEventFilter(this);
+}
+
+bool PictureCard::isWide() const
+{
+    return m_picture.kind == Kind::HeadGrid || m_picture.kind == Kind::HeadPairs
+        || m_picture.kind == Kind::Diagram || m_picture.kind == Kind::Table || m_picture.kind == Kind::Matrix;
+}
+
+void PictureCard::changeHead()
+{
+    if (m_body->showsAllHeads())
+        m_headChanged = true;
+    else
+        m_isStale = true;
+}
+
+void PictureCard::ensureCurrent()
+{
+    if (!m_workspace->isOpen())
+        return;
+    if (!std::exchange(m_isStale, false)) {
+        if (std::exchange(m_headChanged, false))
+            m_body->markHead();
+        return;
+    }
+    m_headChanged = false;
+    setMinimumHeight(0);
+    PictureData shown{m_picture, m_workspace->results(), {}};
+    for (const std::string& path : m_picture.arrays)
+        if (const ResultArray* array = shown.results->find(path))
+            shown.arrays.push_back(array);
+    m_body->showPicture(shown);
+    QStringList words{text(m_picture.note), m_body->caption(), nullText(shown.arrays)};
+    words.removeAll(QString());
+    m_caption->setText(words.join(QStringLiteral("  ·  ")));
+    m_caption->setVisible(!words.isEmpty());
+    for (const auto& [view, what] : m_body->figures()) {
+        if (m_announced.contains(view))
+            continue;
+        m_announced.insert(view);
+        for (QWidget* child : m_body->findChildren<QWidget*>()) {
+            child->removeEventFilter(this);
+            child->installEventFilter(this);
+        }
+        emit viewMade(view);
+    }
+}
+
+std::vector<std::pair<QWidget*, QString>> PictureCard::figures()
+{
+    ensureCurrent();
+    std::vector<std::pair<QWidget*, QString>> all;
+    const QString head = m_body->showsAllHeads() ? QString() : text(m_workspace->head()) + u' ';
+    for (const auto& [view, what] : m_body->figures())
+        all.emplace_back(
+            view, head + text(m_picture.title) + (what.isEmpty() ? QString() : QStringLiteral(": ") + what));
+    return all;
+}
+
+bool PictureCard::eventFilter(QObject* watched, QEvent* event)
+{
+    // The page scrolls under the wheel, not the picture that happens to come along: that one is clicked first.
+    if (event->type() == QEvent::Wheel) {
+        const QWidget* focused = QApplication::focusWidget();
+        auto* widget = static_cast<QWidget*>(watched);
+        const bool isMeant =
+            focused && (widget == focused || widget->isAncestorOf(focused) || focused->isAncestorOf(widget));
+        if (!isMeant || !isAncestorOf(focused)) {
+            event->ignore();
+            return true;
+        }
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+} // namespace headwise::ui

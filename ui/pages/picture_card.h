@@ -1,0 +1,47 @@
+#pragma once
+
+#include "ui/pages/picture_body.h"
+
+#include <QSet>
+
+class QLabel;
+
+namespace headwise::ui {
+
+/// One picture of an analysis with its title, its null and what one has to know to read it.
+///
+/// It is drawn when it is first seen or asked for, not before: cutting a large array takes a moment.
+class PictureCard : public QWidget {
+    Q_OBJECT
+
+public:
+    PictureCard(Workspace* workspace, const Picture& picture, QWidget* parent = nullptr);
+
+    const Picture& picture() const { return m_picture; }
+    bool isWide() const; ///< Whether it wants the whole width.
+
+    void markStale() { m_isStale = true; } ///< Other results.
+    void changeHead();                     ///< Another head or reference is selected.
+    void ensureCurrent();
+
+    /// Its views that have something to take away, with what each shows.
+    std::vector<std::pair<QWidget*, QString>> figures();
+
+signals:
+    void readOutChanged(const QString& text);
+    void viewMade(QWidget* view); ///< A view that can be exported; once for each.
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    Workspace* m_workspace;
+    Picture m_picture;
+    PictureBody* m_body;
+    QLabel* m_caption;
+    QSet<QWidget*> m_announced;
+    bool m_isStale = true;
+    bool m_headChanged = false;
+};
+
+} // namespace headwise::ui

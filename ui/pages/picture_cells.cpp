@@ -1,0 +1,341 @@
+#include "ui/head_metrics.h"
+#include "ui/pages/picture_body.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/heatmap_panel.h"
+
+#include <QComboBox>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+
+#include <algorithm>
+#include <cmath>
+
+// Pictures made of cells: a grid of heads, a matrix, pairs of heads.
+
+namespace headwise::ui {
+
+namespace {
+
+using Cells = std::shared_ptr<const Eigen::MatrixXf>;
+
+ColorScale scaleOf(const Picture& picture, const ResultArray& array, const Eigen::MatrixXf& cells)
+{
+    const bool centred = picture.signedColors;
+    ColorScale scale = fitted(centred ? ColorMap::Signed : ColorMap::Viridis, cells,
+                              centred ? ColorFit::Full : ColorFit::DataRange);
+    if (array.range && centred && array.range->first == -array.range->second) {
+        scale.low = static_cast<float>(array.range->first);
+        scale.high = static_cast<float>(array.range->second);
+        scale.fit = ColorFit::Fixed;
+    }
+    return scale;
+}
+
+/// A grid of heads for each array, up to three abreast.
+class HeadGrids : public PictureBody {
+public:
+    HeadGrids(Workspace* workspace, QWidget* parent)
+        : PictureBody(workspace, parent)
+        , m_layout(new QGridLayout(this))
+    {
+        m_layout->setContentsMargins(0, 0, 0, 0);
+        m_layout->setHorizontalSpacing(16);
+        m_layout->setVerticalSpacing(8);
+    }
+
+    bool showsAllHeads() const override { return true; }
+
+    void showPicture(const PictureData& shown) override
+    {
+        m_data = shown;
+        std::erase_if(m_data.arrays, [](const ResultArray* array) { return array->shape.size() != 2; });
+        while (m_panels.size() < m_data.arrays.size())
+            addPanel();
+        for (std::size_t i = 0; i < m_panels.size(); ++i) {
+            const bool used = i < m_data.arrays.size();
+            m_panels[i].title->setVisible(used && m_data.arrays.size() > 1);
+            m_panels[i].panel->setVisible(used);
+            if (used)
+                showArray(m_panels[i], *m_data.arrays[i]);
+        }
+        markHead();
+    }
+
+    void markHead() override
+    {
+        const HeadId head = workspace()->head();
+        for (std::size_t i = 0; i < std::min(m_panels.size(), m_data.arrays.size()); ++i) {
+            HeatmapView* view = m_panels[i].panel->view();
+            const QSignalBlocker quiet(view);
+            view->setCurrentCell(head.layer, head.head);
+            const HeadId reference = workspace()->reference().value_or(HeadId{-1, -1});
+            view->setReferenceCell(reference.layer, reference.head);
+        }
+    }
+
+    std::vector<std::pair<QWidget*, QString>> figures() override
+    {
+        std::vector<std::pair<QWidget*, QString>> all;
+        for (std::size_t i = 0; i < std::min(m_panels.size(), m_data.arrays.size()); ++i)
+            all.emplace_back(m_panels[i].panel->view(),
+                             m_data.arrays.size() > 1 ? metricTitle(*m_data.arrays[i]) : QString());
+        return all;
+    }
+
+private:
+    struct Panel {
+        QLabel* title;
+        HeatmapPanel* panel;
+    };
+
+    void addPanel()
+    {
+        constexpr int abreast = 3;
+        const int place = static_cast<int>(m_panels.size());
+        Panel made{new QLabel(this), new HeatmapPanel(this, Qt::Horizontal)};
+        HeatmapView* view = made.panel->view();
+        view->setCellShape(HeatmapView::CellShape::Square);
+        view->setRowAxis({tr("layer"), {}});
+        view->setColumnAxis({tr("head"), {}});
+        m_layout->addWidget(made.title, 2 * (place / abreast), place % abreast);
+        m_layout->addWidget(made.panel, 2 * (place / abreast) + 1, place % abreast);
+        m_panels.push_back(made);
+        connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
+            if (row >= 0)
+                workspace()->setHead({row, column});
+        });
+        connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
+            workspace()->setReference(HeadId{row, column});
+        });
+        connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
+        connect(view, &HeatmapView::cellHovered, this, [this, place](int row, int column, float) {
+            const auto at = static_cast<std::size_t>(place);
+            if (at < m_data.arrays.size())
+                emit readOutChanged(readOut(*m_data.arrays[at], {row, column}));
+        });
+    }
+
+    QString readOut(const ResultArray& array, HeadId head) const
+    {
+        const double value = metricAt(array, head);
+        QString words = QStringLiteral("%1   %2 %3").arg(text(head), metricTitle(array), number(value));
+        if (const double z = zScore(array, value); std::isfinite(z))
+            words += tr("   null %1   z %2").arg(number(*array.nullMean), signedNumber(z));
+        else if (array.nullMean)
+            words += tr("   null %1").arg(number(*array.nullMean));
+        return words;
+    }
+
+    void showArray(const Panel& panel, const ResultArray& array)
+    {
+        constexpr int aroundCells = 96; // titles, labels and the colour bar
+        const auto cells = std::make_shared<Eigen::MatrixXf>(metricGrid(array));
+        panel.title->setText(metricTitle(array));
+        panel.title->setToolTip(text(array.definition));
+        HeatmapView* view = panel.panel->view();
+        view->setAccessibleName(metricTitle(array));
+        view->setColorScale(scaleOf(m_data.picture, array, *cells));
+        view->setMatrix(cells);
+        panel.panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 24 + aroundCells, 160, 420));
+    }
+
+    QGridLayout* m_layout;
+    std::vector<Panel> m_panels;
+    PictureData m_data;
+};
+
+/// One array as cells: cut to two dimensions, or with a row and a column for every head.
+class CellsBody : public PictureBody {
+public:
+    CellsBody(bool ofHeads, Workspace* workspace, QWidget* parent)
+        : PictureBody(workspace, parent)
+        , m_ofHeads(ofHeads)
+        , m_panel(new HeatmapPanel(this))
+        , m_choices(new QHBoxLayout)
+    {
+        auto* layout = new QVBoxLayout(this);
+        layout->setContentsMargins(0, 0, 0, 0);
+        layout->setSpacing(8);
+        m_choices->setSpacing(8);
+        layout->addLayout(m_choices);
+        layout->addWidget(m_panel);
+        HeatmapView* view = m_panel->view();
+        view->setCellShape(HeatmapView::CellShape::Square);
+        view->setNanIsAbsent(true);
+        connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
+        connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
+            emit readOutChanged(
+                QStringLiteral("%1 · %2   %3")
+                    .arg(axisLabel(m_rows, row), axisLabel(m_columns, column), number(value)));
+        });
+        connect(view, &HeatmapView::cellClicked, this, &CellsBody::choose);
+    }
+
+    bool showsAllHeads() const override { return m_ofHeads; }
+
+    void showPicture(const PictureData& shown) override
+    {
+        m_data = shown;
+        m_tokens = nullptr;
+        HeatmapView* view = m_panel->view();
+        view->setMessage(tr("The results have no such array."));
+        if (shown.arrays.empty())
+            return view->setMatrix(nullptr);
+        const ResultArray& array = *shown.arrays.front();
+        view->setAccessibleName(metricTitle(array));
+        if (m_ofHeads)
+            return showPairs(array);
+        const auto part = cutAtHeads(array, *workspace());
+        if (!part) {
+            view->setMessage(headAxes(array, workspace()->card()) == HeadAxes::TwoHeads
+                                 ? tr("Mark another head as the reference: Shift+click it in the grid.")
+                                 : tr("This head was left out of the computation."));
+            return view->setMatrix(nullptr);
+        }
+        showPart(chosen(*part));
+    }
+
+    void markHead() override
+    {
+        if (!m_ofHeads || !m_panel->view()->matrix())
+            return;
+        const QSignalBlocker quiet(m_panel->view());
+        const Eigen::MatrixXf& cells = *m_panel->view()->matrix();
+        const int row = indexOf(workspace()->reference().value_or(workspace()->head()));
+        const int column = indexOf(workspace()->head()) - m_firstColumn;
+        const bool isThere = row < cells.rows() && column >= 0;
+        m_panel->view()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
+    }
+
+    std::vector<std::pair<QWidget*, QString>> figures() override
+    {
+        if (!m_panel->view()->matrix())
+            return {};
+        return {{m_panel->view(), QString()}};
+    }
+
+private:
+    int indexOf(HeadId head) const { return head.layer * workspace()->card().nHeads + head.head; }
+    HeadId headOf(int index) const
+    {
+        const int heads = std::max(1, workspace()->card().nHeads);
+        return {index / heads, index % heads};
+    }
+
+    void showPairs(const ResultArray& array)
+    {
+        if (headAxes(array, workspace()->card()) != HeadAxes::TwoHeads || array.shape.size() != 4)
+            return m_panel->view()->setMatrix(nullptr);
+        ArrayPart square = wholeArray(array);
+        square.shape = {array.shape[0] * array.shape[1], array.shape[2] * array.shape[3]};
+        Eigen::MatrixXf cells = matrixOf(square);
+        // Where only later heads read, the last layer writes to none and the first reads from none.
+        const auto inLayer = static_cast<Eigen::Index>(array.shape[1]);
+        const bool isForward = array.shape[0] > 1 && cells.leftCols(inLayer).array().isNaN().all()
+            && cells.bottomRows(inLayer).array().isNaN().all();
+        m_firstColumn = isForward ? static_cast<int>(inLayer) : 0;
+        if (isForward)
+            cells = Eigen::MatrixXf(cells.topRightCorner(cells.rows() - inLayer, cells.cols() - inLayer));
+        m_rows = {text(array.axes[1]), [this](int row) { return text(headOf(row)); }};
+        m_columns = {text(array.axes[3]),
+                     [this](int column) { return text(headOf(column + m_firstColumn)); }};
+        showCells(array, std::make_shared<Eigen::MatrixXf>(std::move(cells)));
+        markHead();
+    }
+
+    /// What is left of more than two dimensions once the boxes over the picture have been asked.
+    ArrayPart chosen(ArrayPart part)
+    {
+        std::size_t box = 0;
+        for (; part.shape.size() > 2; ++box) {
+            if (box == m_boxes.size())
+                addBox();
+            QComboBox* choice = m_boxes[box];
+            const int count = static_cast<int>(part.shape.front());
+            const auto names = namesAlong(part, 0, *workspace());
+            const int before = choice->currentIndex();
+            const QSignalBlocker quiet(choice);
+            choice->clear();
+            for (int i = 0; i < count; ++i)
+                choice->addItem(
+                    QStringLiteral("%1 %2").arg(text(part.axis(0)), names ? names(i) : QString::number(i)));
+            choice->setCurrentIndex(std::clamp(before, 0, std::max(0, count - 1)));
+            choice->setAccessibleName(text(part.axis(0)));
+            choice->show();
+            part = entryOf(part, static_cast<std::size_t>(choice->currentIndex()));
+        }
+        for (; box < m_boxes.size(); ++box)
+            m_boxes[box]->hide();
+        return part;
+    }
+
+    void addBox()
+    {
+        auto* choice = new QComboBox(this);
+        connect(choice, &QComboBox::currentIndexChanged, this, [this] { showPicture(m_data); });
+        m_choices->insertWidget(static_cast<int>(m_boxes.size()), choice);
+        if (m_boxes.empty())
+            m_choices->addStretch();
+        m_boxes.push_back(choice);
+    }
+
+    void showPart(const ArrayPart& part)
+    {
+        const std::size_t last = part.shape.size() - 1;
+        m_rows = part.shape.size() > 1 ? HeatmapAxis{text(part.axis(0)), namesAlong(part, 0, *workspace())}
+                                       : HeatmapAxis{};
+        m_columns = part.shape.empty()
+            ? HeatmapAxis{}
+            : HeatmapAxis{text(part.axis(last)), namesAlong(part, last, *workspace())};
+        if (part.shape.size() > 1)
+            m_tokens = tokensAlong(part, 0, *workspace());
+        showCells(*part.array, std::make_shared<Eigen::MatrixXf>(matrixOf(part)));
+    }
+
+    void showCells(const ResultArray& array, const Cells& cells)
+    {
+        HeatmapView* view = m_panel->view();
+        view->setRowAxis(m_rows);
+        view->setColumnAxis(m_columns);
+        // Long thin matrices would be a line of square cells.
+        const Eigen::Index shorter = std::max<Eigen::Index>(1, std::min(cells->rows(), cells->cols()));
+        const bool thin = std::max(cells->rows(), cells->cols()) > 4 * shorter;
+        view->setCellShape(thin ? HeatmapView::CellShape::Stretched : HeatmapView::CellShape::Square);
+        view->setColorScale(scaleOf(m_data.picture, array, *cells));
+        view->setMatrix(cells);
+        m_panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 26 + 110, 220, 480));
+    }
+
+    void choose(int row, int column)
+    {
+        if (m_ofHeads) {
+            workspace()->setReference(headOf(row));
+            workspace()->setHead(headOf(column + m_firstColumn));
+        } else if (m_tokens) {
+            workspace()->setToken(m_tokens(row));
+        }
+    }
+
+    bool m_ofHeads;
+    int m_firstColumn = 0; // of pairs: the heads before it read from none
+    HeatmapPanel* m_panel;
+    QHBoxLayout* m_choices;
+    std::vector<QComboBox*> m_boxes;
+    HeatmapAxis m_rows, m_columns;
+    std::function<int(int)> m_tokens;
+    PictureData m_data;
+};
+
+} // namespace
+
+PictureBody* newCellsBody(Picture::Kind kind, Workspace* workspace, QWidget* parent)
+{
+    if (kind == Picture::Kind::HeadGrid)
+        return new HeadGrids(workspace, parent);
+    return new CellsBody(kind == Picture::Kind::HeadPairs, workspace, parent);
+}
+
+} // namespace headwise::ui

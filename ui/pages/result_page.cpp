@@ -1,0 +1,376 @@
+#include "ui/pages/result_page.h"
+
+#include "ui/array_part.h"
+#include "ui/pages/analysis_form.h"
+#include "ui/pages/analysis_list.h"
+#include "ui/pages/numbers_table.h"
+#include "ui/pages/picture_card.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/job_bar.h"
+#include "ui/views/table_figure.h"
+
+#include <QGridLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSplitter>
+#include <QTimer>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double flopsPerSecond = 1e10; // of a small machine, per core; the real one is rarely slower
+constexpr double cheap = 2e10;          // flops that a change of the token may cost without being asked
+constexpr int twoAbreast = 860;         // px from which small pictures stand in pairs
+
+QString sizeText(double bytes)
+{
+    if (bytes < 1e6)
+        return ResultPage::tr("%1 kB").arg(std::max(1.0, std::round(bytes / 1e3)));
+    return bytes < 1e9 ? ResultPage::tr("%1 MB").arg(std::round(bytes / 1e6))
+                       : ResultPage::tr("%1 GB").arg(number(bytes / 1e9));
+}
+
+} // namespace
+
+ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_analysis(&catalogue().front())
+    , m_list(new AnalysisList(workspace, this))
+    , m_form(new AnalysisForm(workspace, this))
+    , m_title(new QLabel(this))
+    , m_formula(new QLabel(this))
+    , m_citation(new QLabel(this))
+    , m_cost(new QLabel(this))
+    , m_state(new QLabel(this))
+    , m_run(new QPushButton(tr("Run"), this))
+    , m_scroll(new QScrollArea(this))
+    , m_pictures(new QWidget(m_scroll))
+    , m_grid(new QGridLayout(m_pictures))
+    , m_empty(new QLabel(m_pictures))
+    , m_numbers(new NumbersTable(m_pictures))
+{
+    auto* right = new QWidget(this);
+    auto* column = new QVBoxLayout(right);
+    column->setContentsMargins(8, 0, 0, 0);
+    column->setSpacing(8);
+    column->addWidget(createHead());
+    column->addWidget(m_form);
+    createPictures();
+    column->addWidget(m_scroll, 1);
+    auto* splitter = new QSplitter(this);
+    splitter->addWidget(m_list);
+    splitter->addWidget(right);
+    splitter->setStretchFactor(1, 1);
+    splitter->setSizes({260, 800});
+    splitter->setChildrenCollapsible(false);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->addWidget(splitter);
+    connectSignals();
+    m_list->select(*m_analysis);
+    m_form->setNeeds(*m_analysis);
+}
+
+QWidget* ResultPage::createHead()
+{
+    auto* head = new QWidget(this);
+    makeHeading(m_title);
+    for (QLabel* label : {m_title, m_formula, m_citation, m_cost, m_state}) {
+        label->setWordWrap(true);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    }
+    for (QLabel* label : {m_citation, m_cost, m_state})
+        makeSecondary(label);
+    m_run->setAccessibleName(tr("Run this analysis"));
+    auto* layout = new QGridLayout(head);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setHorizontalSpacing(16);
+    layout->setVerticalSpacing(4);
+    layout->addWidget(m_title, 0, 0);
+    layout->addWidget(m_run, 0, 1, Qt::AlignRight | Qt::AlignTop);
+    layout->addWidget(m_formula, 1, 0, 1, 2);
+    layout->addWidget(m_citation, 2, 0, 1, 2);
+    layout->addWidget(m_cost, 3, 0);
+    layout->addWidget(new JobBar(workspace()->analysisJob(), head), 3, 1, Qt::AlignRight);
+    layout->addWidget(m_state, 4, 0, 1, 2);
+    layout->setColumnStretch(0, 1);
+    return head;
+}
+
+void ResultPage::createPictures()
+{
+    m_grid->setContentsMargins(0, 0, 8, 0);
+    m_grid->setHorizontalSpacing(24);
+    m_grid->setVerticalSpacing(8);
+    m_empty->setWordWrap(true);
+    m_empty->setAlignment(Qt::AlignCenter);
+    makeSecondary(m_empty);
+    m_scroll->setWidget(m_pictures);
+    m_scroll->setWidgetResizable(true);
+    m_scroll->setFrameShape(QFrame::NoFrame);
+    m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+}
+
+void ResultPage::connectSignals()
+{
+    connect(m_list, &AnalysisList::chosen, this, &ResultPage::choose);
+    connect(m_run, &QPushButton::clicked, this, &ResultPage::run);
+    connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ResultPage::drawVisible);
+    connect(workspace(), &Workspace::opened, this, &ResultPage::refresh);
+    connect(workspace(), &Workspace::closed, this, &ResultPage::refresh);
+    connect(workspace(), &Workspace::circuitsChanged, this, &ResultPage::refresh);
+    connect(workspace(), &Workspace::inputsChanged, this, &ResultPage::refresh);
+    connect(workspace(), &Workspace::tokenChanged, this, [this] {
+        // A session does not say which token its numbers are about: they are asked for again.
+        m_tokenMoved = true;
+        refresh();
+    });
+    connect(workspace(), &Workspace::resultsChanged, this, [this] {
+        for (PictureCard* card : m_cards)
+            card->markStale();
+        refresh();
+    });
+    connect(workspace(), &Workspace::headChanged, this, &ResultPage::followSelection);
+    connect(workspace(), &Workspace::referenceChanged, this, &ResultPage::followSelection);
+    connect(workspace()->analysisJob(), &Job::started, this, &ResultPage::showHead);
+    connect(workspace()->analysisJob(), &Job::finished, this, &ResultPage::showHead);
+}
+
+void ResultPage::choose(const Analysis* analysis)
+{
+    if (analysis == m_analysis)
+        return;
+    m_analysis = analysis;
+    m_list->select(*analysis);
+    m_form->setNeeds(*analysis);
+    m_scroll->verticalScrollBar()->setValue(0);
+    refresh();
+}
+
+void ResultPage::showAnalysis(std::string_view id)
+{
+    if (const Analysis* analysis = findAnalysis(id))
+        choose(analysis);
+}
+
+void ResultPage::run()
+{
+    m_form->apply();
+    if (whyNotNow(*m_analysis, *workspace()).isEmpty())
+        workspace()->runAnalysis(m_analysis->id);
+    showHead();
+}
+
+void ResultPage::recompute()
+{
+    m_list->updateMarks();
+    showHead();
+    makeCards();
+    showNumbers();
+    QTimer::singleShot(0, this, &ResultPage::drawVisible); // once they have their places
+    // What is about one token follows it, where that takes no longer than a look.
+    if (!m_analysis->needs.token || !workspace()->hasModel()
+        || !isComputed(*m_analysis, *workspace()->results())
+        || m_analysis->cost(workspace()->circuits()->config(), workspace()->analysisOptions()).flops > cheap)
+        return;
+    const auto with = workspace()->inputsOf(m_analysis->id);
+    const bool moved = with ? with->token != workspace()->inputs().token : m_tokenMoved;
+    m_tokenMoved = false;
+    if (moved)
+        run();
+}
+
+bool ResultPage::isStale() const
+{
+    const auto with = workspace()->inputsOf(m_analysis->id);
+    if (!with || !isComputed(*m_analysis, *workspace()->results()))
+        return false;
+    const AnalysisInputs now = workspace()->inputs();
+    const InputNeeds& needs = m_analysis->needs;
+    return (needs.prompt && with->prompt != now.prompt) || (needs.token && with->token != now.token)
+        || (needs.pair && with->pair != now.pair) || (needs.direction && with->direction != now.direction)
+        || with->relations != now.relations || with->seed != now.seed;
+}
+
+QString ResultPage::costText() const
+{
+    if (!workspace()->hasModel())
+        return {};
+    const AnalysisCost cost =
+        m_analysis->cost(workspace()->circuits()->config(), workspace()->analysisOptions());
+    const double seconds = cost.flops / flopsPerSecond;
+    const QString time = seconds < 1
+        ? tr("less than a second")
+        : tr("about %1").arg(duration(std::chrono::milliseconds(static_cast<qint64>(seconds * 1000))));
+    return tr("%1 floating-point operations, %2; %3 of memory")
+        .arg(number(cost.flops), time, sizeText(cost.bytes));
+}
+
+void ResultPage::showHead()
+{
+    m_title->setText(QStringLiteral("%1  %2").arg(text(m_analysis->number), text(m_analysis->title)));
+    m_formula->setText(text(m_analysis->formula));
+    m_citation->setText(text(m_analysis->citation));
+    m_cost->setText(costText());
+    m_cost->setVisible(!m_cost->text().isEmpty());
+    const QString why = whyNotNow(*m_analysis, *workspace());
+    const bool computed = workspace()->isOpen() && isComputed(*m_analysis, *workspace()->results());
+    m_run->setText(computed ? tr("Run again") : tr("Run"));
+    m_run->setEnabled(why.isEmpty());
+    m_run->setToolTip(why);
+    m_form->setVisible(workspace()->hasModel());
+    m_state->setText(!why.isEmpty()  ? why
+                         : isStale() ? tr("What is shown was computed about something else: run it again.")
+                                     : QString());
+    m_state->setVisible(!m_state->text().isEmpty());
+    m_empty->setText(!why.isEmpty() ? why
+                         : workspace()->analysisJob()->isRunning()
+                         ? tr("It is being computed.")
+                         : tr("Not computed yet. Run computes it; the "
+                              "results are saved with the session."));
+}
+
+void ResultPage::makeCards()
+{
+    const ResultSet& results = *workspace()->results();
+    std::vector<Picture> pictures;
+    if (workspace()->isOpen() && isComputed(*m_analysis, results)) {
+        pictures = picturesOf(*m_analysis, results, workspace()->card());
+        std::erase_if(pictures, [&](const Picture& picture) { return !canBeDrawn(picture, results); });
+    }
+    m_empty->setVisible(pictures.empty());
+    const bool same = std::equal(
+        pictures.begin(), pictures.end(), m_cards.begin(), m_cards.end(),
+        [](const Picture& picture, const PictureCard* card) { return picture == card->picture(); });
+    if (!same) {
+        for (PictureCard* card : m_cards)
+            delete card;
+        m_cards.clear();
+        for (const Picture& picture : pictures) {
+            auto* card = new PictureCard(workspace(), picture, m_pictures);
+            connect(card, &PictureCard::readOutChanged, this, &Page::readOutChanged);
+            connect(card, &PictureCard::viewMade, this, &ResultPage::viewMade);
+            m_cards.push_back(card);
+        }
+        m_abreast = 0;
+    }
+    placeCards();
+}
+
+void ResultPage::placeCards()
+{
+    const int abreast = m_scroll->viewport()->width() >= twoAbreast ? 2 : 1;
+    if (abreast == m_abreast)
+        return;
+    m_abreast = abreast;
+    while (QLayoutItem* item = m_grid->takeAt(0))
+        delete item;
+    int row = 0;
+    int column = 0;
+    for (PictureCard* card : m_cards) {
+        const bool wide = abreast == 1 || card->isWide();
+        if (wide && column == 1) {
+            column = 0;
+            ++row;
+        }
+        m_grid->addWidget(card, row, column, 1, wide ? 2 : 1);
+        column = wide ? 0 : 1 - column;
+        row += column == 0 ? 1 : 0;
+    }
+    m_grid->addWidget(m_empty, ++row, 0, 1, 2);
+    m_grid->addWidget(m_numbers, ++row, 0, 1, 2);
+    m_grid->setRowStretch(++row, 1);
+    m_grid->setColumnStretch(0, 1);
+    m_grid->setColumnStretch(1, abreast == 2 ? 1 : 0);
+}
+
+void ResultPage::drawVisible()
+{
+    if (!isVisible())
+        return;
+    const QRect seen(-m_pictures->pos(), m_scroll->viewport()->size());
+    for (PictureCard* card : m_cards)
+        if (card->geometry().intersects(seen))
+            card->ensureCurrent();
+    if (m_wantedScroll >= 0 && !m_cards.empty())
+        QTimer::singleShot(
+            0, this, [this] { m_scroll->verticalScrollBar()->setValue(std::exchange(m_wantedScroll, -1)); });
+}
+
+void ResultPage::followSelection()
+{
+    for (PictureCard* card : m_cards)
+        card->changeHead();
+    refresh();
+}
+
+void ResultPage::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    placeCards();
+    QTimer::singleShot(0, this, &ResultPage::drawVisible);
+}
+
+void ResultPage::showNumbers()
+{
+    std::vector<const ResultArray*> others;
+    if (workspace()->isOpen() && isComputed(*m_analysis, *workspace()->results())) {
+        for (const ResultArray& array : workspace()->results()->arrays) {
+            const bool shown = std::any_of(m_cards.begin(), m_cards.end(), [&](const PictureCard* card) {
+                const std::vector<std::string>& paths = card->picture().arrays;
+                return std::find(paths.begin(), paths.end(), array.path) != paths.end();
+            });
+            if (!shown && belongsTo(array, *m_analysis))
+                others.push_back(&array);
+        }
+    }
+    m_numbers->show(others, *workspace());
+}
+
+QJsonObject ResultPage::viewState() const
+{
+    return {{QStringLiteral("analysis"), text(m_analysis->id)},
+            {QStringLiteral("scroll"), m_scroll->verticalScrollBar()->value()},
+            {QStringLiteral("prompt"), m_form->prompt()},
+            {QStringLiteral("seed"), m_form->seed()}};
+}
+
+void ResultPage::setViewState(const QJsonObject& state)
+{
+    if (state.isEmpty())
+        return;
+    if (state.contains(QStringLiteral("prompt")))
+        m_form->setPrompt(state[QStringLiteral("prompt")].toString());
+    m_form->setSeed(state[QStringLiteral("seed")].toInt());
+    showAnalysis(state[QStringLiteral("analysis")].toString().toStdString());
+    m_wantedScroll = state[QStringLiteral("scroll")].toInt(-1);
+}
+
+QList<FigureSource*> ResultPage::figures()
+{
+    QList<FigureSource*> all;
+    if (!workspace()->isOpen())
+        return all;
+    for (PictureCard* card : m_cards) {
+        for (const auto& [view, what] : card->figures()) {
+            auto* source = dynamic_cast<FigureSource*>(view);
+            describe(source, tr("%1, %2").arg(what, text(workspace()->card().name)));
+            all << source;
+        }
+    }
+    if (!m_numbers->isEmpty()) {
+        describe(m_numbers->table(),
+                 tr("%1, %2").arg(text(m_analysis->title), text(workspace()->card().name)));
+        all << m_numbers->table();
+    }
+    return all;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "ui/pages/page.h"
+
+class QGridLayout;
+class QLabel;
+class QPushButton;
+class QScrollArea;
+
+namespace headwise::ui {
+
+class AnalysisForm;
+class AnalysisList;
+class NumbersTable;
+class PictureCard;
+
+/// Every analysis of the catalogue: what it is, what it costs, what it is asked about, and its pictures.
+///
+/// Driven by the catalogue and the results alone, so that an analysis that is added there is at once on this page.
+class ResultPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit ResultPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    void showAnalysis(std::string_view id);
+    const Analysis& analysis() const { return *m_analysis; }
+    void run(); ///< Computes it with what the fields say; nothing where it cannot be.
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+signals:
+    void viewMade(QWidget* view); ///< A picture that can be exported, made just now.
+
+protected:
+    void recompute() override;
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    QWidget* createHead();
+    void createPictures();
+    void connectSignals();
+    void choose(const Analysis* analysis);
+    void showHead();    ///< What it is and whether it can be run.
+    void makeCards();   ///< Those of the analysis' pictures, new if they are not those that are there.
+    void placeCards();  ///< One or two abreast.
+    void drawVisible(); ///< Those cards that are on screen.
+    void showNumbers(); ///< The arrays that no picture shows.
+    void followSelection();
+    bool isStale() const; ///< Computed, but about other inputs.
+    QString costText() const;
+
+    const Analysis* m_analysis;
+    AnalysisList* m_list;
+    AnalysisForm* m_form;
+    QLabel* m_title;
+    QLabel* m_formula;
+    QLabel* m_citation;
+    QLabel* m_cost;
+    QLabel* m_state;
+    QPushButton* m_run;
+    QScrollArea* m_scroll;
+    QWidget* m_pictures;
+    QGridLayout* m_grid;
+    QLabel* m_empty;
+    NumbersTable* m_numbers;
+    std::vector<PictureCard*> m_cards;
+    int m_wantedScroll = -1; // of a session, until the pictures are there
+    int m_abreast = 0;
+    bool m_tokenMoved = false; // since the session was opened, or the last look
+};
+
+} // namespace headwise::ui

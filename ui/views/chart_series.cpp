@@ -1,0 +1,153 @@
+#include "ui/views/chart_painter.h"
+
+#include <QPainter>
+#include <QPolygonF>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+// Lines, bars and points of a chart.
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr qsizetype mostMarkers = 4000; // Beyond, dots.
+
+// Liang and Barsky 1984: the part of a segment inside a rectangle. Own clipping, because SVG output knows none.
+bool clip(QPointF& from, QPointF& to, const QRectF& area)
+{
+    double enter = 0;
+    double leave = 1;
+    const QPointF d = to - from;
+    const std::array<std::pair<double, double>, 4> sides{{{-d.x(), from.x() - area.left()},
+                                                          {d.x(), area.right() - from.x()},
+                                                          {-d.y(), from.y() - area.top()},
+                                                          {d.y(), area.bottom() - from.y()}}};
+    for (const auto& [p, q] : sides) {
+        if (p == 0 && q < 0)
+            return false;
+        if (p < 0)
+            enter = std::max(enter, q / p);
+        else if (p > 0)
+            leave = std::min(leave, q / p);
+    }
+    if (enter > leave)
+        return false;
+    to = from + leave * d;
+    from += enter * d;
+    return true;
+}
+
+/// Bars stand on zero; those of later series are narrower, before the others.
+void paintBars(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, const QColor& color,
+               int index)
+{
+    double spacing = frame.range.width();
+    for (qsizetype i = 1; i < series.points.size(); ++i) {
+        const double step =
+            shownPoint(series.points[i], frame.look).x() - shownPoint(series.points[i - 1], frame.look).x();
+        if (step > 0)
+            spacing = std::min(spacing, step);
+    }
+    const double width =
+        std::clamp(0.8 * spacing / frame.range.width() * frame.plot.width(), 1.0, 48.0) / (1 + 0.6 * index);
+    const double zero = frame.look.yScale == ChartLook::Scale::Log ? frame.range.top() : 0;
+    const double foot = std::clamp(frame.map({0, zero}).y(), frame.plot.top(), frame.plot.bottom());
+    QColor fill = color;
+    fill.setAlphaF(0.85F);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(fill);
+    for (const QPointF& given : series.points) {
+        const QPointF at = frame.map(shownPoint(given, frame.look));
+        if (std::isnan(at.x()) || at.x() < frame.plot.left() || at.x() > frame.plot.right())
+            continue;
+        const double end = std::clamp(at.y(), frame.plot.top(), frame.plot.bottom());
+        painter.drawRect(QRectF(QPointF(at.x() - width / 2, std::min(end, foot)),
+                                QPointF(at.x() + width / 2, std::max(end, foot))));
+    }
+}
+
+void paintPoints(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, const QColor& color,
+                 int shape, double size)
+{
+    const bool dots = series.points.size() > mostMarkers;
+    QColor fill = color;
+    fill.setAlphaF(dots ? 0.5F : 0.8F);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(fill);
+    for (qsizetype i = 0; i < series.points.size(); ++i) {
+        const QPointF at = frame.map(shownPoint(series.points[i], frame.look));
+        if (std::isnan(at.x()) || !frame.plot.contains(at))
+            continue;
+        if (static_cast<std::size_t>(i) < series.shades.size())
+            painter.setBrush(shadeColor(series.shades[static_cast<std::size_t>(i)], frame.colors));
+        if (dots)
+            painter.fillRect(QRectF(at.x() - 1, at.y() - 1, 2, 2), painter.brush());
+        else
+            paintMarker(painter, at, shape, size);
+    }
+}
+
+} // namespace
+
+void paintMarker(QPainter& painter, const QPointF& at, int shape, double size)
+{
+    const double r = size / 2;
+    switch (shape % 4) {
+    case 0: return painter.drawEllipse(at, r, r);
+    case 1: return painter.drawRect(QRectF(at.x() - 0.85 * r, at.y() - 0.85 * r, 1.7 * r, 1.7 * r));
+    case 2:
+        return painter.drawPolygon(QPolygonF({at + QPointF(0, -1.2 * r), at + QPointF(1.2 * r, 0),
+                                              at + QPointF(0, 1.2 * r), at + QPointF(-1.2 * r, 0)}));
+    default:
+        return painter.drawPolygon(QPolygonF(
+            {at + QPointF(0, -1.1 * r), at + QPointF(1.1 * r, 0.9 * r), at + QPointF(-1.1 * r, 0.9 * r)}));
+    }
+}
+
+void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
+                      const QColor& color, int shape, double lineWidth)
+{
+    painter.save();
+    if (series.style == SeriesStyle::Bars || series.style == SeriesStyle::Points) {
+        if (series.style == SeriesStyle::Bars)
+            paintBars(painter, frame, series, color, shape);
+        else
+            paintPoints(painter, frame, series, color, shape, 3 * lineWidth + 1);
+        return painter.restore();
+    }
+    const Qt::PenStyle pen = series.style == SeriesStyle::Dashed ? Qt::DashLine : Qt::SolidLine;
+    painter.setPen(QPen(color, lineWidth, pen, Qt::FlatCap, Qt::RoundJoin));
+    painter.setBrush(Qt::NoBrush);
+    QPolygonF run; // Connected and inside; a cut ends it.
+    const auto flush = [&] {
+        if (run.size() > 1)
+            painter.drawPolyline(run);
+        run.clear();
+    };
+    QPointF previous(std::numeric_limits<double>::quiet_NaN(), 0);
+    for (const QPointF& given : series.points) {
+        const QPointF at = frame.map(shownPoint(given, frame.look));
+        if (std::isnan(at.x()))
+            continue; // Left out and counted; the line goes on to the next point that can be shown.
+        QPointF from = previous;
+        QPointF to = at;
+        if (!std::isnan(previous.x()) && clip(from, to, frame.plot)) {
+            if (run.isEmpty() || from != previous) {
+                flush();
+                run << from;
+            }
+            run << to;
+            if (to != at)
+                flush();
+        }
+        previous = at;
+    }
+    flush();
+    painter.restore();
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "core/model/head_id.h"
+#include "ui/figure_export.h"
+#include "ui/theme.h"
+
+#include <QWidget>
+
+#include <optional>
+#include <vector>
+
+namespace headwise::ui {
+
+/// One arrow from a head to a later one.
+struct DiagramEdge {
+    HeadId from, to;
+    double value = 0;
+
+    bool operator==(const DiagramEdge&) const = default;
+};
+
+/// Heads as nodes, a row per layer with layer 0 at the top, and the given edges between them, the stronger the wider.
+///
+/// Hovering a head shows its edges alone; a click chooses it.
+class DiagramView : public QWidget, public FigureSource {
+    Q_OBJECT
+
+public:
+    explicit DiagramView(QWidget* parent = nullptr);
+
+    void setHeads(int layers, int headsInLayer);
+    void setEdges(const std::vector<DiagramEdge>& edges); ///< The strongest first.
+    const std::vector<DiagramEdge>& edges() const { return m_edges; }
+    void setCurrent(HeadId head);
+    void setMessage(const QString& message); ///< Shown while there are no edges.
+    QPointF positionOf(HeadId head) const;   ///< In widget coordinates.
+
+    void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
+
+    QSize sizeHint() const override { return {480, 320}; }
+
+signals:
+    void headClicked(headwise::HeadId head);
+    void headHovered(const QString& text); ///< Its strongest edges; empty when the mouse has left.
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
+private:
+    QPointF place(HeadId head, const QRectF& area) const;
+    std::optional<HeadId> headAt(const QPointF& position) const;
+    void paint(QPainter& painter, const QRectF& area, const QFont& font, const ThemeColors& colors) const;
+    QString describe(HeadId head) const;
+
+    int m_layers = 0;
+    int m_heads = 0;
+    std::vector<DiagramEdge> m_edges;
+    HeadId m_current;
+    std::optional<HeadId> m_hovered;
+    QString m_message;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,104 @@
+#include "ui/text.h"
+#include "ui/views/chart_painter.h"
+#include "ui/views/spectrum_chart.h"
+
+#include <QApplication>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+// What a chart shows at first, and how it is taken away: the same painters at the paper's size.
+
+namespace headwise::ui {
+
+QRectF LineChart::fullRange() const
+{
+    QRectF range;
+    bool any = false;
+    const auto include = [&](const QPointF& point) {
+        if (std::isnan(point.x()) || std::isnan(point.y()))
+            return;
+        const QRectF dot(point, QSizeF(0, 0));
+        range = any ? QRectF(QPointF(std::min(range.left(), point.x()), std::min(range.top(), point.y())),
+                             QPointF(std::max(range.right(), point.x()), std::max(range.bottom(), point.y())))
+                    : dot;
+        any = true;
+    };
+    for (const ChartSeries& series : m_series)
+        for (const QPointF& point : series.points) {
+            include(shownPoint(point, m_look));
+            if (series.style == SeriesStyle::Bars)
+                include(shownPoint({point.x(), 0}, m_look)); // They stand on zero.
+        }
+    if (!any)
+        return {0, 0, 1, 1};
+    for (const ChartBaseline& baseline : m_baselines)
+        include({range.left(), shownPoint({1, baseline.y}, m_look).y()});
+    if (m_look.plane == ChartLook::Plane::Complex)
+        for (const QPointF& corner : {QPointF(-1, -1), QPointF(1, 1)})
+            include(corner);
+    // A line that is flat, or a single point, still needs an extent.
+    const double width = range.width() > 0 ? range.width() : 1;
+    const double height = range.height() > 0 ? range.height() : std::max(1e-6, std::abs(range.top()));
+    const bool plane = m_look.plane == ChartLook::Plane::Complex;
+    const bool clouds =
+        std::ranges::any_of(m_series, [](const ChartSeries& s) { return s.style >= SeriesStyle::Points; });
+    const double padX = (plane || clouds ? 0.05 : range.width() > 0 ? 0.0 : 0.5) * width;
+    return range.adjusted(-padX, -0.06 * height, padX, 0.06 * height);
+}
+
+QString LineChart::omittedNote() const
+{
+    if (m_omitted == 0)
+        return {};
+    const bool isLog = m_look.yScale == ChartLook::Scale::Log || m_look.xScale == ChartLook::Scale::Log;
+    const QString why = isLog ? tr("not above zero") : tr("not finite");
+    return m_omitted == 1 ? tr("1 point is left out: %1").arg(why)
+                          : tr("%1 points are left out: %2").arg(ui::count(m_omitted), why);
+}
+
+void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+{
+    QFont font = QApplication::font();
+    if (!style.fontFamily.isEmpty())
+        font.setFamily(style.fontFamily);
+    font.setPointSizeF(style.fontSize);
+    font.setHintingPreference(QFont::PreferNoHinting);
+    const ThemeColors& colors = lightColors();
+    const QFontMetricsF metrics(font, painter.device());
+    QRectF area(QPointF(), size);
+    if (style.title && !figureTitle().isEmpty()) {
+        QFont bold = font;
+        bold.setWeight(QFont::DemiBold);
+        painter.setFont(bold);
+        painter.setPen(colors.text);
+        painter.drawText(QPointF(0, metrics.ascent()), figureTitle());
+        area.setTop(metrics.height() + 2);
+    }
+    ChartFrame paper{.plot = area.marginsRemoved(chartMargins(m_look, font, painter.device())),
+                     .range = m_range,
+                     .look = m_look,
+                     .font = font,
+                     .colors = colors,
+                     .hairline = 0.5};
+    paper.range = equalUnits(paper);
+    paintChartAxes(painter, paper);
+    paintChartBaselines(painter, paper, m_baselines);
+    for (std::size_t i = 0; i < m_series.size(); ++i)
+        paintChartSeries(painter, paper, m_series[i], seriesColor(static_cast<int>(i), colors),
+                         static_cast<int>(i), style.lineWidth);
+    paintChartLegend(painter, paper, m_series);
+    paintChartNote(painter, paper, omittedNote());
+}
+
+void LineChart::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
+{
+    writeRow({QStringLiteral("series"), m_look.xTitle.isEmpty() ? QStringLiteral("x") : m_look.xTitle,
+              m_look.yTitle.isEmpty() ? QStringLiteral("y") : m_look.yTitle});
+    for (const ChartSeries& series : m_series)
+        for (const QPointF& point : series.points)
+            writeRow({series.name, exactNumber(point.x()), exactNumber(point.y())});
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "ui/figure_export.h"
+
+#include <QTableView>
+
+class QSortFilterProxyModel;
+
+namespace headwise::ui {
+
+/// A sortable table that is taken away as a figure and as its numbers: Ctrl+C copies the selected rows, the export all.
+class TableFigure : public QTableView, public FigureSource {
+    Q_OBJECT
+
+public:
+    explicit TableFigure(QWidget* parent = nullptr);
+
+    void setSource(QAbstractItemModel* model, int sortRole);
+    int sourceRow(const QModelIndex& index) const; ///< Of the model below the sorting.
+
+    void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
+
+signals:
+    void rowChosen(int sourceRow);
+
+protected:
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    QString exported(int row, int column) const; ///< Exact numbers, tokens as shown.
+
+    QSortFilterProxyModel* m_sorted;
+    int m_sortRole = 0;
+};
+
+} // namespace headwise::ui
