@@ -71,6 +71,9 @@ std::span<const Analysis> catalogue()
         positionGeometryAnalysis(),
         normSpreadAnalysis(),
         rotaryAnalysis(),
+        directPathAnalysis(), largestEntriesAnalysis(),
+        // position
+        positionKernelAnalysis(), sixTermsAnalysis(),
         // composition
         inductionAnalysis(),
         compositionNullsAnalysis(),
@@ -82,6 +85,8 @@ std::span<const Analysis> catalogue()
         ranksAnalysis(),
         singularTokensAnalysis(),
         degeneracyAnalysis(),
+        ranksAnalysis(), symmetryAnalysis(), singularTokensAnalysis(), degeneracyAnalysis(), bandsAnalysis(),
+        weightsInVocabularyAnalysis(), conditioningAnalysis(),
         // comparison
         similarityAnalysis(),
         headMapAnalysis(),
@@ -92,6 +97,7 @@ std::span<const Analysis> catalogue()
         scoreSourcesAnalysis(),
         // architecture
         skiplessAnalysis(),
+        groupsAnalysis(), neuronsAnalysis(),
     };
     return table;
 }

@@ -108,6 +108,22 @@ Result<Eigen::VectorXd> symmetricEigenvalues(Matrix<double> m)
     return values;
 }
 
+Result<SymmetricEigen> symmetricEigen(Matrix<double> m)
+{
+    assert(m.rows() == m.cols());
+    if (const auto error = notFinite(m))
+        return *error;
+    SymmetricEigen out{Eigen::VectorXd(m.rows()), std::move(m)};
+    if (out.values.size() == 0)
+        return out;
+    const lapack_int size = lapackSize(out.vectors.rows());
+    if (const auto error = failed(
+            "dsyevd",
+            LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', size, out.vectors.data(), size, out.values.data())))
+        return *error;
+    return out;
+}
+
 Result<Matrix<double>> semidefiniteFactor(Matrix<double> gram)
 {
     assert(gram.rows() == gram.cols());

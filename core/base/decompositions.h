@@ -31,6 +31,14 @@ Result<Eigen::VectorXd> singularValues(Matrix<double> m);
 /// Eigenvalues of a symmetric matrix, ascending; only its lower triangle is read. (dsyevd)
 Result<Eigen::VectorXd> symmetricEigenvalues(Matrix<double> m);
 
+struct SymmetricEigen {
+    Eigen::VectorXd values; ///< [n], ascending
+    Matrix<double> vectors; ///< [n, n], orthonormal columns in the order of the values
+};
+
+/// m = vectors diag(values) vectorsᵀ of a symmetric matrix; only its lower triangle is read. (dsyevd)
+Result<SymmetricEigen> symmetricEigen(Matrix<double> m);
+
 /// F [rank, n] with gram = Fᵀ F, of a symmetric positive semidefinite [n, n] matrix of any rank. (dpstrf)
 ///
 /// Cholesky with complete pivoting: what is left when the largest pivot falls below n·ε·(largest diagonal entry) is dropped.

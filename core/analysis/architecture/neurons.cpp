@@ -1,0 +1,304 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/picture_of.h"
+#include "core/analysis/top_lists.h"
+
+#include "core/base/decompositions.h"
+#include "core/base/parallel.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace headwise {
+
+namespace {
+
+constexpr int listed = 20;
+constexpr const char* folder = "analyses/neurons/";
+
+std::string whyNotNeurons(const ModelConfig& config, const AnalysisOptions&)
+{
+    if (config.attentionOnly)
+        return "This model has no MLPs.";
+    if (config.nExperts > 0)
+        return "This model's MLPs are mixtures of experts, whose neurons are there for some tokens alone.";
+    if (config.gatedMlp)
+        return "The neurons of this model's gated MLPs read two directions each, so no single one stands for "
+               "what they "
+               "read.";
+    if (config.nLayers == 1 && config.parallelBlocks)
+        return "The MLP and the heads of this model's only layer stand side by side, so neither reads the "
+               "other.";
+    return {};
+}
+
+enum Way { Q, K, V, O };
+struct WayName {
+    const char* name;
+    const char* title;
+    const char* formula;
+};
+constexpr std::array<WayName, 4> ways{{
+    {"q", "Neurons that queries read",
+     "‖w_out^n U‖² / ‖w_out^n‖², U = orthonormal basis of the columns of W_Q"},
+    {"k", "Neurons that keys read", "‖w_out^n U‖² / ‖w_out^n‖², U = orthonormal basis of the columns of W_K"},
+    {"v", "Neurons that values read",
+     "‖w_out^n U‖² / ‖w_out^n‖², U = orthonormal basis of the columns of W_V"},
+    {"o", "Neurons that read the output",
+     "‖U w_in^n‖² / ‖w_in^n‖², U = orthonormal basis of the rows of W_O"},
+}};
+
+struct Neuron {
+    double value;
+    int layer, index;
+};
+
+/// The best so far, ties to the earlier layer and the lower index.
+class Best {
+public:
+    void offer(const Eigen::VectorXd& values, int layer)
+    {
+        for (Eigen::Index i = 0; i < values.size(); ++i) {
+            if (std::isfinite(values(i)) && values(i) > m_threshold)
+                m_neurons.push_back({values(i), layer, static_cast<int>(i)});
+            if (m_neurons.size() >= 4 * listed)
+                shrink();
+        }
+    }
+    const std::vector<Neuron>& sorted()
+    {
+        shrink();
+        return m_neurons;
+    }
+
+private:
+    void shrink()
+    {
+        // Neurons arrive in order, so that a stable sort breaks ties as it should.
+        std::stable_sort(m_neurons.begin(), m_neurons.end(),
+                         [](const Neuron& a, const Neuron& b) { return a.value > b.value; });
+        if (m_neurons.size() >= listed) {
+            m_neurons.resize(listed, Neuron{});
+            m_threshold = m_neurons.back().value;
+        }
+    }
+
+    std::vector<Neuron> m_neurons;
+    double m_threshold = -1;
+};
+
+/// How much of each unit row lies in the span of `basis`, [n]. \param rows [n, d] \param basis [d, r]
+template <typename Scalar>
+Eigen::VectorXd shares(const Matrix<Scalar>& rows, const Matrix<Scalar>& basis)
+{
+    const Matrix<Scalar> inside = rows * basis;
+    return inside.template cast<double>().rowwise().squaredNorm();
+}
+
+template <typename Scalar>
+class Neurons {
+public:
+    Neurons(const AnalysisContext& context, const Task& task)
+        : m_context(context)
+        , m_config(context.circuits.config())
+        , m_task(task)
+        , m_heads(static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads)
+    {
+        for (const HeadId head : selectedHeads(m_config, context.options))
+            m_heads[index(head)].isAsked = true;
+    }
+
+    Result<ResultSet> run()
+    {
+        for (int layer = 0; layer < m_config.nLayers; ++layer) {
+            if (const auto done = readLayer(layer); !done)
+                return done.error();
+            m_task.report(layer + 1, m_config.nLayers, "layers of heads beside neurons");
+        }
+        ResultSet results;
+        for (std::size_t way = 0; way < ways.size(); ++way)
+            addLists(results, way);
+        return results;
+    }
+
+private:
+    struct Head {
+        bool isAsked = false;
+        std::array<Matrix<Scalar>, 4> bases; // of W_Q, W_K, W_V, W_O, while its layer is read
+        std::array<Best, 4> best;
+    };
+
+    std::size_t index(HeadId head) const
+    {
+        return static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head;
+    }
+
+    /// All neurons before and after the heads of one layer: each MLP is read once per layer of heads and shared by them.
+    Result<Done> readLayer(int layer)
+    {
+        const auto bases = forHeads(layer, [&](HeadId id, Head& head) -> Result<Done> {
+            const HeadWeights<double> w = m_context.circuits.weights().head<double>(id);
+            const std::array<Matrix<double>, 4> sides{w.W_Q, w.W_K, w.W_V, w.W_O.transpose()};
+            for (std::size_t way = 0; way < sides.size(); ++way) {
+                const auto qr = thinQr(sides[way]);
+                if (!qr && qr.error().code != ErrorCode::Corrupt)
+                    return qr.error();
+                head.bases[way] = qr ? Matrix<Scalar>(qr->Q.template cast<Scalar>()) : Matrix<Scalar>();
+            }
+            return Done{};
+        });
+        if (!bases)
+            return bases;
+        for (int mlp = 0; mlp < m_config.nLayers; ++mlp) {
+            if (m_task.cancelled())
+                return stopped();
+            const bool isAfter = mlp > layer || (mlp == layer && !m_config.parallelBlocks);
+            if (!isAfter && mlp == layer)
+                continue;
+            if (const auto done = isAfter ? meetReaders(layer, mlp) : meetWriters(layer, mlp); !done)
+                return done;
+        }
+        return forHeads(layer, [](HeadId, Head& head) -> Result<Done> {
+            head.bases = {};
+            return Done{};
+        });
+    }
+
+    template <typename Body>
+    Result<Done> forHeads(int layer, Body body)
+    {
+        return parallelFor(m_config.nHeads, withoutProgress(m_task), "heads", [&](int head) -> Result<Done> {
+            Head& state = m_heads[index({layer, head})];
+            return state.isAsked ? body({layer, head}, state) : Result<Done>(Done{});
+        });
+    }
+
+    /// \param rows [f, d]: of W_out, or of W_inᵀ
+    static Matrix<Scalar> unitRows(Matrix<double> rows)
+    {
+        rows.rowwise().normalize(); // a row of zeros becomes NaN, which no list takes
+        return rows.template cast<Scalar>();
+    }
+
+    Result<Done> meetWriters(int layer, int mlp)
+    {
+        const Matrix<Scalar> rows = unitRows(m_context.circuits.weights().mlp<double>(mlp).W_out);
+        return forHeads(layer, [&](HeadId, Head& head) -> Result<Done> {
+            for (const Way way : {Way::Q, Way::K, Way::V}) {
+                if (head.bases[way].size() > 0)
+                    head.best[way].offer(shares<Scalar>(rows, head.bases[way]), mlp);
+            }
+            return Done{};
+        });
+    }
+
+    Result<Done> meetReaders(int layer, int mlp)
+    {
+        const Matrix<Scalar> rows = unitRows(m_context.circuits.weights().mlp<double>(mlp).W_in.transpose());
+        return forHeads(layer, [&](HeadId, Head& head) -> Result<Done> {
+            if (head.bases[Way::O].size() > 0)
+                head.best[Way::O].offer(shares<Scalar>(rows, head.bases[Way::O]), mlp);
+            return Done{};
+        });
+    }
+
+    void addLists(ResultSet& results, std::size_t way)
+    {
+        const std::vector<std::size_t> shape{static_cast<std::size_t>(m_config.nLayers),
+                                             static_cast<std::size_t>(m_config.nHeads), listed};
+        const std::size_t size = m_heads.size() * listed;
+        std::vector<std::int32_t> layers(size, -1);
+        std::vector<std::int32_t> indices(size, -1);
+        std::vector<double> values(size, std::numeric_limits<double>::quiet_NaN());
+        for (std::size_t head = 0; head < m_heads.size(); ++head) {
+            std::size_t at = head * listed;
+            for (const Neuron& neuron : m_heads[head].best[way].sorted()) {
+                layers[at] = neuron.layer;
+                indices[at] = neuron.index;
+                values[at++] = neuron.value;
+            }
+        }
+        const std::vector<std::string> axes{"layer", "head", "rank"};
+        const std::string path = folder + std::string(ways[way].name);
+        const std::string title = ways[way].title;
+        const std::string formula = std::string("the largest ") + ways[way].formula
+            + (way == Way::O ? ", over the MLPs after the head" : ", over the MLPs before the head");
+        const auto add = [&](ResultArray array, const char* suffix) {
+            array.title = title + suffix;
+            array.definition = formula;
+            results.arrays.push_back(std::move(array));
+        };
+        add(integerArray(path + "_layer", shape, std::move(layers), axes), ", layer");
+        add(integerArray(path + "_neuron", shape, std::move(indices), axes), ", neuron");
+        ResultArray array =
+            realArray(m_context.options.precision, path + "_values", shape, std::move(values), axes);
+        const double d = m_config.dModel;
+        const double r = std::min(m_config.dHead, m_config.dModel);
+        array.range = {0.0, 1.0};
+        array.nullMean = r / d;
+        array.nullDeviation = std::sqrt(2 * r * (d - r) / (d * d * (d + 2))); // Beta(r/2, (d − r)/2)
+        add(std::move(array), "");
+    }
+
+    const AnalysisContext& m_context;
+    const ModelConfig& m_config;
+    const Task& m_task;
+    std::vector<Head> m_heads;
+};
+
+Result<ResultSet> runNeurons(const AnalysisContext& context, const Task& task)
+{
+    return context.options.precision == Precision::F64 ? Neurons<double>(context, task).run()
+                                                       : Neurons<float>(context, task).run();
+}
+
+AnalysisCost neuronsCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double d = config.dModel;
+    const double r = config.dHead;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double layers = config.nLayers;
+    // A head meets half of the MLPs before it, three times, and half after it.
+    const double perHead = 2 * d * r * config.dMlp * (3 * (layers - 1) / 2 + (layers + 1) / 2);
+    return {heads * (perHead + 16 * d * r * r),
+            heads * 4 * listed * 16 + 3.0 * 8 * d * config.dMlp + 4.0 * 4 * config.nHeads * d * r};
+}
+
+std::vector<Picture> neuronsPictures()
+{
+    using Kind = Picture::Kind;
+    const char* note =
+        "The null is the share of a random direction; the largest of many thousands lies above it by chance.";
+    std::vector<Picture> pictures{
+        pictureOf(folder, Kind::Table, "Neurons that queries read", {"q_layer", "q_neuron", "q_values"},
+                  note),
+        pictureOf(folder, Kind::Table, "Neurons that keys read", {"k_layer", "k_neuron", "k_values"}, note),
+        pictureOf(folder, Kind::Table, "Neurons that values read", {"v_layer", "v_neuron", "v_values"}, note),
+        pictureOf(folder, Kind::Table, "Neurons that read the output", {"o_layer", "o_neuron", "o_values"},
+                  note),
+        pictureOf(folder, Kind::Lines, "Shares by rank", {"q_values", "k_values", "v_values", "o_values"}),
+    };
+    return pictures;
+}
+
+} // namespace
+
+Analysis neuronsAnalysis()
+{
+    return {"neurons",
+            "I1",
+            "Neurons beside heads",
+            "‖w_out^n U‖² of W_Q, W_K, W_V of later heads; ‖U_Oᵀ w_in^n‖² of neurons after a head",
+            "Elhage et al. 2021; Gurnee et al. 2024, arXiv 2401.12181",
+            false,
+            false,
+            whyNotNeurons,
+            neuronsCost,
+            runNeurons,
+            {},
+            neuronsPictures()};
+}
+
+} // namespace headwise

@@ -1,0 +1,238 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/picture_of.h"
+
+#include "core/base/decompositions.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+namespace headwise {
+
+namespace {
+
+constexpr int mostBands = 20;
+constexpr const char* folder = "analyses/bands/";
+
+/// The eigenvectors of a Gram matrix of tokens by falling eigenvalue, cut into bands of about equal width.
+struct Bands {
+    Matrix<double> vectors;         // [d, d]
+    std::vector<double> energies;   // [bands] share of the Gram matrix's trace
+    std::vector<Eigen::Index> ends; // [bands] one past the last vector
+
+    static int count(int dModel) { return std::min(mostBands, dModel); }
+
+    static Result<Bands> create(const Matrix<double>& gram)
+    {
+        Result<SymmetricEigen> eigen = symmetricEigen(gram);
+        if (!eigen)
+            return eigen.error();
+        const Eigen::Index d = gram.rows();
+        const int bands = count(static_cast<int>(d));
+        Bands out{eigen->vectors.rowwise().reverse(), {}, {}};
+        const Eigen::VectorXd values = eigen->values.reverse().cwiseMax(0);
+        for (int band = 0; band < bands; ++band)
+            out.ends.push_back(d * (band + 1) / bands);
+        out.energies = out.shares(values);
+        return out;
+    }
+
+    Eigen::Index begin(std::size_t band) const { return band == 0 ? 0 : ends[band - 1]; }
+
+    /// \param perVector [d], not negative \returns how much of their sum lies in each band; NaN if it is 0
+    std::vector<double> shares(const Eigen::VectorXd& perVector) const
+    {
+        std::vector<double> out;
+        const double all = perVector.sum();
+        for (std::size_t band = 0; band < ends.size(); ++band)
+            out.push_back(perVector.segment(begin(band), ends[band] - begin(band)).sum() / all);
+        return out;
+    }
+
+    /// ‖(m P_b)‖²_F / ‖m‖²_F of m = A B. \param B [r, d] \param gramA AᵀA, [r, r]
+    std::vector<double> sharesOf(const Matrix<double>& gramA, const Matrix<double>& B) const
+    {
+        const Matrix<double> inside = B * vectors; // [r, d]
+        const Matrix<double> weighted = gramA * inside;
+        return shares(weighted.cwiseProduct(inside).colwise().sum().transpose().cwiseMax(0));
+    }
+};
+
+enum Way { OvWrite, OvRead, QkQuery, QkKey };
+struct WayName {
+    const char* name;
+    const char* title;
+    const char* formula;
+};
+constexpr std::array<WayName, 4> ways{{
+    {"ov_write", "Where OV writes, by band of W_U",
+     "‖W_OV P_b‖²_F / ‖W_OV‖²_F, P_b = projector on band b of the eigenvectors of W_U W_Uᵀ by falling "
+     "eigenvalue"},
+    {"ov_read", "Where OV reads, by band of E",
+     "‖P_b W_OV‖²_F / ‖W_OV‖²_F, P_b = projector on band b of the eigenvectors of Eᵀ E by falling "
+     "eigenvalue"},
+    {"qk_query", "Where QK reads queries, by band of E",
+     "‖P_b W_QK‖²_F / ‖W_QK‖²_F, P_b = projector on band b of the eigenvectors of Eᵀ E by falling "
+     "eigenvalue"},
+    {"qk_key", "Where QK reads keys, by band of E",
+     "‖W_QK P_b‖²_F / ‖W_QK‖²_F, P_b = projector on band b of the eigenvectors of Eᵀ E by falling "
+     "eigenvalue"},
+}};
+
+struct TokenBands {
+    Bands unembedding, embedding;
+    std::optional<Bands> layer0; // where E is another there
+
+    const Bands& embeddingOf(int layer) const { return layer == 0 && layer0 ? *layer0 : embedding; }
+
+    static Result<TokenBands> create(const TokenSide& tokens)
+    {
+        auto unembedding = Bands::create(tokens.UUt);
+        if (!unembedding)
+            return unembedding.error();
+        auto embedding = Bands::create(tokens.EtE);
+        if (!embedding)
+            return embedding.error();
+        TokenBands out{std::move(unembedding).value(), std::move(embedding).value(), std::nullopt};
+        if (tokens.layer0E.size() > 0) {
+            auto layer0 = Bands::create(tokens.layer0EtE);
+            if (!layer0)
+                return layer0.error();
+            out.layer0 = std::move(layer0).value();
+        }
+        return out;
+    }
+};
+
+void addArrays(ResultSet& results, const AnalysisContext& context, const std::vector<PerHead>& shares,
+               const TokenBands& bands)
+{
+    const Precision precision = context.options.precision;
+    const auto count = static_cast<std::size_t>(Bands::count(context.circuits.config().dModel));
+    const std::string embedding(embeddingName(context.options.embedding));
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+        ResultArray array = shares[way].array(precision, std::string(folder) + ways[way].name,
+                                              ways[way].title, ways[way].formula, "band");
+        array.range = {0.0, 1.0};
+        array.nullMean = 1 / static_cast<double>(count);
+        if (way != OvWrite)
+            array.attributes["embedding"] = embedding;
+        results.arrays.push_back(std::move(array));
+    }
+    const auto addList = [&](const char* name, const char* title, const char* definition,
+                             const std::vector<double>& values) {
+        ResultArray array =
+            realArray(precision, std::string(folder) + name, {values.size()}, values, {"band"});
+        array.title = title;
+        array.definition = definition;
+        array.range = {0.0, 1.0};
+        results.arrays.push_back(std::move(array));
+    };
+    std::vector<double> widths;
+    for (std::size_t band = 0; band < count; ++band)
+        widths.push_back(static_cast<double>(bands.embedding.ends[band] - bands.embedding.begin(band))
+                         / static_cast<double>(context.circuits.config().dModel));
+    addList("null", "Share of a head without preference", "width of band b over d_model", widths);
+    addList("unembedding", "Share of W_U, by band", "eigenvalues of W_U W_Uᵀ in band b over their sum",
+            bands.unembedding.energies);
+    addList("embedding", "Share of E, by band", "eigenvalues of Eᵀ E in band b over their sum",
+            bands.embedding.energies);
+}
+
+/// The last band alone, a number per head: what goes where the unembedding hardly looks.
+void addTail(ResultSet& results, const AnalysisContext& context, PerHead writes, const Bands& bands)
+{
+    const ModelConfig& config = context.circuits.config();
+    PerHead tail(config);
+    for (const HeadId head : selectedHeads(config, context.options))
+        tail.set(head, writes.row(head).back());
+    ResultArray array = tail.array(
+        context.options.precision, folder + std::string("dark_writing"), "Dark writing",
+        "‖W_OV P‖²_F / ‖W_OV‖²_F, P = projector on the last band of the eigenvectors of W_U W_Uᵀ by "
+        "falling eigenvalue");
+    array.range = {0.0, 1.0};
+    const std::size_t last = bands.ends.size() - 1;
+    const double width = static_cast<double>(bands.ends[last] - bands.begin(last));
+    const double d = config.dModel;
+    array.nullMean = width / d;
+    array.nullDeviation =
+        std::sqrt(2 * width * (d - width) / (d * d * d * config.dHead)); // Beta, r directions
+    results.arrays.push_back(std::move(array));
+}
+
+Result<ResultSet> runBands(const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    const auto bands = TokenBands::create(*context.tokens);
+    if (!bands)
+        return bands.error();
+    std::vector<PerHead> shares(ways.size(), PerHead(config, Bands::count(config.dModel)));
+    const auto done = forEachHead(context, task, "bands", [&](HeadId head) -> Result<Done> {
+        const HeadWeights<double> w = context.circuits.weights().head<double>(head);
+        const Bands& embedding = bands->embeddingOf(head.layer);
+        const auto put = [&](Way way, const Bands& from, const Matrix<double>& A, const Matrix<double>& B) {
+            shares[way].set(head, std::span<const double>(from.sharesOf(A.transpose() * A, B)));
+        };
+        if (!w.W_Q.allFinite() || !w.W_K.allFinite() || !w.W_V.allFinite() || !w.W_O.allFinite())
+            return Error{ErrorCode::Corrupt,
+                         "A weight of head " + dottedHead(head) + " is not a finite number."};
+        put(OvWrite, bands->unembedding, w.W_V, w.W_O);
+        put(OvRead, embedding, w.W_O.transpose(), w.W_V.transpose());
+        put(QkQuery, embedding, w.W_K, w.W_Q.transpose());
+        put(QkKey, embedding, w.W_Q, w.W_K.transpose());
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    ResultSet results;
+    results.warnings = *done;
+    addArrays(results, context, shares, *bands);
+    addTail(results, context, shares[OvWrite], bands->unembedding);
+    return results;
+}
+
+AnalysisCost bandsCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double d = config.dModel;
+    const double r = config.dHead;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    return {2 * 9 * d * d * d + heads * 4 * (2 * d * d * r + 4 * d * r * r),
+            6 * 8 * d * d + heads * 4 * 8 * mostBands};
+}
+
+std::vector<Picture> bandsPictures()
+{
+    using Kind = Picture::Kind;
+    return {
+        pictureOf(folder, Kind::HeadGrid, "Writing where W_U hardly looks", {"dark_writing"},
+                  "Heads that write into the last band tend to keep books rather than name tokens."),
+        pictureOf(folder, Kind::Bars, "Where OV writes, by band of W_U", {"ov_write", "null"}),
+        pictureOf(folder, Kind::Bars, "Where OV reads, by band of E", {"ov_read", "null"}),
+        pictureOf(folder, Kind::Bars, "Where QK reads, by band of E", {"qk_query", "qk_key", "null"}),
+        pictureOf(folder, Kind::Lines, "How much of the tokens lies in each band",
+                  {"unembedding", "embedding"}),
+    };
+}
+
+} // namespace
+
+Analysis bandsAnalysis()
+{
+    return {"bands",
+            "E8",
+            "Bands of the embedding and the unembedding",
+            "‖W_OV P_b‖²_F / ‖W_OV‖²_F over 20 bands of the eigenvectors of W_U W_Uᵀ; the same of what is "
+            "read, over Eᵀ E",
+            "Cancedda 2024, arXiv 2402.09221",
+            true,
+            false,
+            appliesAlways,
+            bandsCost,
+            runBands,
+            {},
+            bandsPictures()};
+}
+
+} // namespace headwise

@@ -1,0 +1,267 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/picture_of.h"
+#include "core/analysis/random_matrix.h"
+#include "core/analysis/top_lists.h"
+
+#include "core/base/decompositions.h"
+#include "core/base/parallel.h"
+#include "core/model/merges.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace headwise {
+
+namespace {
+
+constexpr const char* folder = "analyses/conditioning/";
+constexpr int nullHeads = 32;
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr double worstFp32 = 1e7; // as for the merges: an inverse in float32 keeps no digit beyond
+constexpr double worstBf16 = 256; // 1/u, u = 2^-8
+
+struct Part {
+    TensorKind kind;
+    const char* name;
+    const char* letter;
+    bool isGrouped; // one per key/value head
+};
+
+constexpr std::array<Part, 4> parts{{{TensorKind::W_Q, "W_Q", "Q", false},
+                                     {TensorKind::W_K, "W_K", "K", true},
+                                     {TensorKind::W_V, "W_V", "V", true},
+                                     {TensorKind::W_O, "W_O", "O", false}}};
+
+int headsOf(const ModelConfig& c, const Part& part)
+{
+    return part.isGrouped ? c.nKvHeads : c.nHeads;
+}
+
+bool isSquare(const ModelConfig& c, const Part& part)
+{
+    return static_cast<std::int64_t>(headsOf(c, part)) * c.dHead == c.dModel;
+}
+
+/// log10 of σ_max/σ_min of a head's factor, over its min(d, r) singular values; infinite if it has lost rank.
+Result<double> headCondition(const Matrix<double>& factor)
+{
+    const bool isTall = factor.rows() > factor.cols();
+    const auto qr = thinQr(isTall ? factor : Matrix<double>(factor.transpose()));
+    if (!qr)
+        return qr.error();
+    const auto sigma = singularValues(qr->R);
+    if (!sigma)
+        return sigma.error();
+    const double largest = (*sigma)(0);
+    const double smallest = (*sigma)(sigma->size() - 1);
+    if (largest == 0)
+        return none;
+    return std::log10(largest / smallest); // 1/0: infinite
+}
+
+/// All heads of a layer side by side, [d, d]; of W_O its transpose, which is as well conditioned.
+Matrix<double> concatenated(const ModelWeights& weights, const Part& part, int layer)
+{
+    const ModelConfig& c = weights.config();
+    Matrix<double> all(c.dModel, c.dModel);
+    for (int head = 0; head < headsOf(c, part); ++head) {
+        const Matrix<double> one = weights.read<double>(part.kind, layer, head);
+        all.middleCols(Eigen::Index(head) * c.dHead, c.dHead) =
+            part.kind == TensorKind::W_O ? Matrix<double>(one.transpose()) : one;
+    }
+    return all;
+}
+
+struct Numbers {
+    std::array<std::vector<double>, 4> layers; // log10, [n_layers]
+    std::vector<PerHead> heads;
+};
+
+Result<Done> readLayers(const AnalysisContext& context, const Task& task, Numbers& out)
+{
+    const ModelWeights& weights = context.circuits.weights().original();
+    const ModelConfig& c = weights.config();
+    std::vector<std::pair<std::size_t, int>> questions; // (part, layer)
+    std::vector<bool> asked(static_cast<std::size_t>(c.nLayers), false);
+    for (const HeadId head : selectedHeads(context.circuits.config(), context.options))
+        asked[static_cast<std::size_t>(head.layer)] = true;
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+        out.layers[part].assign(static_cast<std::size_t>(c.nLayers), none);
+        for (int layer = 0; layer < c.nLayers; ++layer) {
+            if (isSquare(c, parts[part]) && asked[static_cast<std::size_t>(layer)])
+                questions.emplace_back(part, layer);
+        }
+    }
+    Task few = task;
+    if (c.dModel > 2048)
+        few.threads = task.threads == 1 ? 1 : 2; // each holds the matrix and its factors in double
+    return parallelFor(static_cast<int>(questions.size()), few, "condition numbers",
+                       [&](int i) -> Result<Done> {
+                           const auto [part, layer] = questions[static_cast<std::size_t>(i)];
+                           out.layers[part][static_cast<std::size_t>(layer)] =
+                               std::log10(conditionNumber(concatenated(weights, parts[part], layer)));
+                           return Done{};
+                       });
+}
+
+struct Null {
+    double mean = 0, deviation = 0;
+};
+
+/// Of a head of Gaussian weights, [d, r].
+Result<Null> headNull(const ModelConfig& c, std::uint64_t seed)
+{
+    Eigen::ArrayXd conditions(nullHeads);
+    for (int i = 0; i < nullHeads; ++i) {
+        const auto condition =
+            headCondition(gaussianMatrix(c.dModel, c.dHead, seed + static_cast<std::uint64_t>(i)));
+        if (!condition)
+            return condition.error();
+        conditions(i) = *condition;
+    }
+    const double mean = conditions.mean();
+    return Null{mean, std::sqrt((conditions - mean).square().sum() / (nullHeads - 1))};
+}
+
+/// Of a square Gaussian matrix: κ/n has the density (2x + 4)/x³ exp(−2/x − 2/x²), so log10 κ is log10 n + 0.6675 ± 0.488.
+/// Source: Edelman 1988, "Eigenvalues and condition numbers of random matrices", §6.
+Null squareNull(const ModelConfig& c)
+{
+    return {std::log10(c.dModel) + 0.6675, 0.488};
+}
+
+void setNull(ResultArray& array, const Null& null)
+{
+    array.nullMean = null.mean;
+    array.nullDeviation = null.deviation;
+}
+
+std::vector<std::int32_t> flags(const std::vector<double>& log10Conditions, double worst)
+{
+    std::vector<std::int32_t> out;
+    out.reserve(log10Conditions.size());
+    for (const double condition : log10Conditions)
+        out.push_back(std::isnan(condition) ? -1 : condition < std::log10(worst) ? 1 : 0);
+    return out;
+}
+
+void addPart(ResultSet& results, const AnalysisContext& context, const Numbers& numbers, std::size_t index,
+             const Null& null)
+{
+    const Part& part = parts[index];
+    const ModelConfig& c = context.circuits.weights().original().config();
+    const std::string name = part.name;
+    const std::string path = folder + name;
+    const Precision precision = context.options.precision;
+    ResultArray head = numbers.heads[index].array(
+        precision, path + "_head", "Condition of a head's " + name + ", log10",
+        "log10(σ_max/σ_min) of the head's " + name + " as it is in the file; depends on the basis (gauge)");
+    setNull(head, null);
+    head.attributes["warning"] = std::string("basis-dependent (gauge)");
+    results.arrays.push_back(std::move(head));
+
+    const std::vector<double>& values = numbers.layers[index];
+    ResultArray layer = realArray(precision, path + "_layer", {values.size()}, values, {"layer"});
+    layer.title = "Condition of a layer's " + name + ", log10";
+    layer.definition = "log10(σ_max/σ_min) of all heads' " + name
+        + " side by side as it is in the file, from below to a few per cent; NaN where that is not square";
+    setNull(layer, squareNull(c));
+    results.arrays.push_back(std::move(layer));
+
+    const auto addFlags = [&](const char* suffix, const char* dtype, double worst, const char* limit) {
+        ResultArray flag = integerArray(path + suffix, {values.size()}, flags(values, worst), {"layer"});
+        flag.title = "A layer's " + name + " is invertible in " + dtype;
+        flag.definition = "1 if σ_max/σ_min of all heads' " + name + " side by side is below " + limit
+            + ", else 0; −1 where that is not square";
+        results.arrays.push_back(std::move(flag));
+    };
+    addFlags("_invertible_fp32", "float32", worstFp32, "1e7");
+    addFlags("_invertible_bf16", "bfloat16", worstBf16, "256");
+}
+
+Result<ResultSet> runConditioning(const AnalysisContext& context, const Task& task)
+{
+    const ModelWeights& weights = context.circuits.weights().original();
+    const ModelConfig& c = weights.config();
+    Numbers numbers{{}, std::vector<PerHead>(parts.size(), PerHead(c))};
+    const auto done = forEachHead(context, task, "condition numbers", [&](HeadId head) -> Result<Done> {
+        const int group = head.head / (c.nHeads / c.nKvHeads);
+        for (std::size_t part = 0; part < parts.size(); ++part) {
+            const auto condition = headCondition(weights.read<double>(
+                parts[part].kind, head.layer, parts[part].isGrouped ? group : head.head));
+            if (!condition)
+                return condition.error();
+            numbers.heads[part].set(head, *condition);
+        }
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    if (const auto layers = readLayers(context, task, numbers); !layers)
+        return layers.error();
+    const auto null = headNull(c, context.options.inputs.seed);
+    if (!null)
+        return null.error();
+    ResultSet results;
+    results.warnings = *done;
+    for (std::size_t part = 0; part < parts.size(); ++part)
+        addPart(results, context, numbers, part, *null);
+    return results;
+}
+
+AnalysisCost conditioningCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double d = config.dModel;
+    const double r = config.dHead;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double square = static_cast<double>(
+        std::count_if(parts.begin(), parts.end(), [&](const Part& part) { return isSquare(config, part); }));
+    return {heads * 4 * (2 * d * r * r + 4 * r * r * r) + square * config.nLayers * (d * d * d + 400 * d * d),
+            (square > 0 ? 2 * 2 * 8 * d * d : 0) + heads * 4 * 8};
+}
+
+std::vector<Picture> conditioningPictures()
+{
+    using Kind = Picture::Kind;
+    std::vector<Picture> pictures{
+        pictureOf(folder, Kind::HeadGrid, "Condition of each head's factors, log10",
+                  {"W_Q_head", "W_K_head", "W_V_head", "W_O_head"},
+                  "They depend on the basis inside a head, which changes no circuit (gauge)."),
+        pictureOf(folder, Kind::Lines, "Condition of all heads together, log10",
+                  {"W_Q_layer", "W_K_layer", "W_V_layer", "W_O_layer"},
+                  "Of square matrices alone: those a skipless merge inverts."),
+        pictureOf(
+            folder, Kind::Table, "Which layers can be inverted",
+            {"W_Q_invertible_fp32", "W_K_invertible_fp32", "W_V_invertible_fp32", "W_O_invertible_fp32"}),
+        pictureOf(
+            folder, Kind::Table, "Which layers can be inverted in bfloat16",
+            {"W_Q_invertible_bf16", "W_K_invertible_bf16", "W_V_invertible_bf16", "W_O_invertible_bf16"}),
+    };
+    for (Picture& picture : pictures)
+        picture.signedColors = false;
+    return pictures;
+}
+
+} // namespace
+
+Analysis conditioningAnalysis()
+{
+    return {"conditioning",
+            "E10",
+            "Conditioning of Q, K, V and O",
+            "log10(σ_max/σ_min) of each head's W_Q, W_K, W_V, W_O and of all heads' side by side where that "
+            "is square",
+            "Graef, KV-weights are all you need for skipless transformers; Edelman 1988",
+            false,
+            false,
+            appliesAlways,
+            conditioningCost,
+            runConditioning,
+            {},
+            conditioningPictures()};
+}
+
+} // namespace headwise

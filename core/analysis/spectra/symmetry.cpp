@@ -1,0 +1,330 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/picture_of.h"
+#include "core/analysis/random_matrix.h"
+
+#include "core/base/decompositions.h"
+#include "core/base/parallel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace headwise {
+
+namespace {
+
+constexpr int nullHeads = 16;
+constexpr const char* folder = "analyses/symmetry/";
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+/// What one M = W_Q W_Kᵀ says of queries and keys.
+struct Symmetry {
+    double score = none, direction = none, positive = none;
+    double symmetricNorm = 0, antisymmetricNorm = 0;
+    std::vector<double> eigenvalues; ///< Of ½(M + Mᵀ), falling.
+};
+
+/// What the norms that stand out by two deviations have beyond that.
+double excess(const Eigen::ArrayXd& norms)
+{
+    const double mean = norms.mean();
+    const double count = static_cast<double>(norms.size());
+    const double deviation = std::sqrt((norms - mean).square().sum() / std::max(1.0, count - 1));
+    return (norms - (mean + 2 * deviation)).cwiseMax(0).sum();
+}
+
+/// (Σ column excess − Σ row excess) / (Σ both); 0 if nothing stands out.
+/// Source: Saponati et al. 2025, arXiv 2502.10927, and their utils/scores.py.
+double direction(const Eigen::ArrayXd& rowNorms, const Eigen::ArrayXd& columnNorms)
+{
+    const double rows = excess(rowNorms);
+    const double columns = excess(columnNorms);
+    return rows + columns > 0 ? (columns - rows) / (columns + rows) : 0;
+}
+
+/// \param square tr(M Mᵀ) \param twice tr(M M)
+void setNorms(Symmetry& out, double square, double twice)
+{
+    out.symmetricNorm = std::sqrt(std::max(0.0, (square + twice) / 2));
+    out.antisymmetricNorm = std::sqrt(std::max(0.0, (square - twice) / 2));
+    if (square > 0)
+        out.score = std::clamp((square + twice) / (2 * square), 0.0, 1.0);
+}
+
+void setEigenvalues(Symmetry& out, const Eigen::VectorXd& ascending)
+{
+    out.eigenvalues.assign(ascending.begin(), ascending.end());
+    std::reverse(out.eigenvalues.begin(), out.eigenvalues.end());
+    const double all = ascending.cwiseAbs().sum();
+    if (all > 0)
+        out.positive = ascending.cwiseMax(0).sum() / all;
+}
+
+/// ‖row i of A Bᵀ‖ from BᵀB alone.
+Eigen::ArrayXd rowNorms(const Matrix<double>& A, const Matrix<double>& gramB)
+{
+    const Matrix<double> product = A * gramB;
+    return product.cwiseProduct(A).rowwise().sum().array().cwiseMax(0).sqrt();
+}
+
+/// Of M = A Bᵀ with thin factors [d, r]: traces from [r, r] products, eigenvalues of the symmetric part from one QR of [A B].
+Result<Symmetry> factoredSymmetry(const Matrix<double>& A, const Matrix<double>& B)
+{
+    const Eigen::Index r = A.cols();
+    const Matrix<double> gramA = A.transpose() * A;
+    const Matrix<double> gramB = B.transpose() * B;
+    const Matrix<double> cross = B.transpose() * A;
+    Symmetry out;
+    setNorms(out, gramA.cwiseProduct(gramB).sum(), cross.cwiseProduct(cross.transpose()).sum());
+    if (!std::isnan(out.score))
+        out.direction = direction(rowNorms(A, gramB), rowNorms(B, gramA));
+    Matrix<double> both(A.rows(), 2 * r);
+    both << A, B;
+    const auto qr = thinQr(std::move(both)); // ½(A Bᵀ + B Aᵀ) = Q ½(R_A R_Bᵀ + R_B R_Aᵀ) Qᵀ
+    if (!qr)
+        return qr.error();
+    const Matrix<double> half = qr->R.leftCols(r) * qr->R.rightCols(r).transpose() / 2;
+    const auto values = symmetricEigenvalues(half + half.transpose());
+    if (!values)
+        return values.error();
+    setEigenvalues(out, *values);
+    return out;
+}
+
+/// The same of a matrix whose rank is full anyway, the sum over a layer's heads. \param M [d, d]
+Result<Symmetry> denseSymmetry(const Matrix<double>& M)
+{
+    Symmetry out;
+    setNorms(out, M.squaredNorm(), M.cwiseProduct(M.transpose()).sum());
+    if (!std::isnan(out.score))
+        out.direction = direction(M.rowwise().norm().array(), M.colwise().norm().transpose().array());
+    const auto values = symmetricEigenvalues((M + M.transpose()) / 2);
+    if (!values)
+        return values.error();
+    setEigenvalues(out, *values);
+    return out;
+}
+
+struct Deviations {
+    double direction = 0, positive = 0;
+};
+
+/// Of heads of Gaussian weights.
+Result<Deviations> nullDeviations(const ModelConfig& config, std::uint64_t seed)
+{
+    Deviations squares;
+    for (std::uint64_t i = 0; i < nullHeads; ++i) {
+        const auto head = factoredSymmetry(gaussianMatrix(config.dModel, config.dHead, seed + 2 * i),
+                                           gaussianMatrix(config.dModel, config.dHead, seed + 2 * i + 1));
+        if (!head)
+            return head.error();
+        squares.direction += head->direction * head->direction / nullHeads;
+        squares.positive += (head->positive - 0.5) * (head->positive - 0.5) / nullHeads;
+    }
+    return Deviations{std::sqrt(squares.direction), std::sqrt(squares.positive)};
+}
+
+struct Numbers {
+    PerHead score, direction, positive, symmetricNorm, antisymmetricNorm, eigenvalues;
+    std::vector<Symmetry> layers;
+
+    explicit Numbers(const ModelConfig& config)
+        : score(config)
+        , direction(config)
+        , positive(config)
+        , symmetricNorm(config)
+        , antisymmetricNorm(config)
+        , eigenvalues(config, 2 * config.dHead)
+        , layers(static_cast<std::size_t>(config.nLayers), Symmetry{none, none, none, none, none, {}})
+    {
+    }
+
+    void set(HeadId head, const Symmetry& from)
+    {
+        score.set(head, from.score);
+        direction.set(head, from.direction);
+        positive.set(head, from.positive);
+        symmetricNorm.set(head, from.symmetricNorm);
+        antisymmetricNorm.set(head, from.antisymmetricNorm);
+        eigenvalues.set(head, std::span<const double>(from.eigenvalues));
+    }
+};
+
+/// M = Σ_h W_QK^h of every layer with a head asked for; large ones two at a time, for their memory.
+Result<Done> readLayers(const AnalysisContext& context, const Task& task, Numbers& out)
+{
+    const ModelConfig& config = context.circuits.config();
+    std::vector<int> layers;
+    for (const HeadId head : selectedHeads(config, context.options)) {
+        if (layers.empty() || layers.back() != head.layer)
+            layers.push_back(head.layer);
+    }
+    Task few = task;
+    if (config.dModel > 1024)
+        few.threads = task.threads == 1 ? 1 : 2;
+    return parallelFor(static_cast<int>(layers.size()), few, "layers", [&](int i) -> Result<Done> {
+        const int layer = layers[static_cast<std::size_t>(i)];
+        Matrix<double> M = Matrix<double>::Zero(config.dModel, config.dModel);
+        for (int head = 0; head < config.nHeads; ++head) {
+            if (task.cancelled())
+                return stopped();
+            const HeadWeights<double> w = context.circuits.weights().head<double>({layer, head});
+            M.noalias() += w.W_Q * w.W_K.transpose();
+        }
+        const auto symmetry = denseSymmetry(M);
+        if (symmetry)
+            out.layers[static_cast<std::size_t>(layer)] = *symmetry;
+        else if (symmetry.error().code != ErrorCode::Corrupt)
+            return symmetry.error();
+        return Done{};
+    });
+}
+
+constexpr const char* scoreFormula = "‖½(M + Mᵀ)‖²_F / ‖M‖²_F";
+constexpr const char* directionFormula = "(Σ column excess − Σ row excess) / (Σ both), excess of norms over "
+                                         "mean + 2 standard deviations; 1: some keys "
+                                         "stand out, −1: some queries";
+constexpr const char* positiveFormula = "Σ max(λ, 0) / Σ|λ|, λ = eigenvalues of ½(M + Mᵀ)";
+
+struct Null {
+    double mean = 0, deviation = 0;
+};
+
+/// Of s: tr(M M) of Gaussian factors is d r ± √2 d r, ‖M‖² about d² r.
+Null scoreNull(const ModelConfig& config)
+{
+    const double d = config.dModel;
+    return {0.5 + 0.5 / d, std::sqrt(0.5) / d};
+}
+
+void addHeads(ResultSet& results, const Numbers& numbers, const AnalysisContext& context,
+              const Deviations& null)
+{
+    const Precision precision = context.options.precision;
+    const char* where = ", M = W_Q W_Kᵀ";
+    const auto add = [&](const PerHead& values, const char* name, const char* title, const char* formula) {
+        results.arrays.push_back(
+            values.array(precision, folder + std::string(name), title, std::string(formula) + where));
+        return &results.arrays.back();
+    };
+    const auto addScore = [&](const PerHead& values, const char* name, const char* title, const char* formula,
+                              const Null& random) {
+        ResultArray* array = add(values, name, title, formula);
+        array->nullMean = random.mean;
+        array->nullDeviation = random.deviation;
+        array->range = {random.mean == 0 ? -1.0 : 0.0, 1.0};
+    };
+    addScore(numbers.score, "symmetry", "Symmetry of QK", scoreFormula, scoreNull(context.circuits.config()));
+    addScore(numbers.direction, "direction", "Directionality of QK", directionFormula, {0, null.direction});
+    addScore(numbers.positive, "positive", "Positive part of QK's symmetric part", positiveFormula,
+             {0.5, null.positive});
+    add(numbers.symmetricNorm, "symmetric_norm", "Norm of QK's symmetric part", "‖½(M + Mᵀ)‖_F");
+    add(numbers.antisymmetricNorm, "antisymmetric_norm", "Norm of QK's antisymmetric part", "‖½(M − Mᵀ)‖_F");
+    results.arrays.push_back(numbers.eigenvalues.array(
+        precision, folder + std::string("eigenvalues"), "Eigenvalues of QK's symmetric part",
+        "eigenvalues of ½(M + Mᵀ), M = W_Q W_Kᵀ, falling, those that can differ from 0; padded with 0",
+        "eigenvalue"));
+}
+
+void addLayers(ResultSet& results, const Numbers& numbers, const AnalysisContext& context)
+{
+    const auto add = [&](const char* name, const char* title, const char* formula, double Symmetry::*member) {
+        std::vector<double> values;
+        values.reserve(numbers.layers.size());
+        for (const Symmetry& layer : numbers.layers)
+            values.push_back(layer.*member);
+        ResultArray array = realArray(context.options.precision, folder + std::string(name), {values.size()},
+                                      values, {"layer"});
+        array.title = title;
+        array.definition = std::string(formula) + ", M = Σ_h W_Q W_Kᵀ over the heads of a layer";
+        results.arrays.push_back(std::move(array));
+        return &results.arrays.back();
+    };
+    ResultArray* score = add("layer_symmetry", "Symmetry of a layer's QK", scoreFormula, &Symmetry::score);
+    score->nullMean = scoreNull(context.circuits.config()).mean;
+    score->nullDeviation = scoreNull(context.circuits.config()).deviation;
+    score->range = {0.0, 1.0};
+    ResultArray* direction =
+        add("layer_direction", "Directionality of a layer's QK", directionFormula, &Symmetry::direction);
+    direction->nullMean = 0.0;
+    direction->range = {-1.0, 1.0};
+    ResultArray* positive =
+        add("layer_positive", "Positive part of a layer's QK", positiveFormula, &Symmetry::positive);
+    positive->nullMean = 0.5;
+    positive->range = {0.0, 1.0};
+}
+
+Result<ResultSet> runSymmetry(const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    Numbers numbers(config);
+    const auto done = forEachHead(context, task, "symmetry of QK", [&](HeadId head) -> Result<Done> {
+        const HeadWeights<double> w = context.circuits.weights().head<double>(head);
+        const auto symmetry = factoredSymmetry(w.W_Q, w.W_K);
+        if (!symmetry)
+            return symmetry.error();
+        numbers.set(head, *symmetry);
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    if (const auto layers = readLayers(context, task, numbers); !layers)
+        return layers.error();
+    const auto null = nullDeviations(config, context.options.inputs.seed);
+    if (!null)
+        return null.error();
+    ResultSet results;
+    results.warnings = *done;
+    addHeads(results, numbers, context, *null);
+    addLayers(results, numbers, context);
+    return results;
+}
+
+AnalysisCost symmetryCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double d = config.dModel;
+    const double r = config.dHead;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double layers = std::min<double>(config.nLayers, heads);
+    return {heads * (24 * d * r * r + 12 * r * r * r)
+                + layers * (2 * d * d * r * config.nHeads + 2 * d * d * d),
+            2 * 3 * 8 * d * d + heads * (5 + 2 * r) * 8};
+}
+
+std::vector<Picture> symmetryPictures()
+{
+    using Kind = Picture::Kind;
+    return {
+        pictureOf(folder, Kind::HeadGrid, "Symmetry, directionality, positive part",
+                  {"symmetry", "direction", "positive"},
+                  "Of W_Q W_Kᵀ alone: with rotary positions, of offset 0."),
+        pictureOf(folder, Kind::Lines, "By layer", {"layer_symmetry", "layer_positive", "layer_direction"}),
+        pictureOf(folder, Kind::Histogram, "Heads by symmetry", {"symmetry"}),
+        pictureOf(folder, Kind::HeadPlane, "Symmetric and antisymmetric part",
+                  {"symmetric_norm", "antisymmetric_norm", "direction"}),
+        pictureOf(folder, Kind::Lines, "Eigenvalues of the symmetric part", {"eigenvalues"},
+                  "Above 0 attends to what is alike, below to the opposite."),
+    };
+}
+
+} // namespace
+
+Analysis symmetryAnalysis()
+{
+    return {"symmetry",
+            "E5",
+            "Symmetry and directionality of QK",
+            "‖½(M + Mᵀ)‖²_F / ‖M‖²_F; (Σ column excess − Σ row excess) / (Σ both); M = W_Q W_Kᵀ, and Σ_h of "
+            "a layer",
+            "Saponati et al. 2025, arXiv 2502.10927",
+            false,
+            false,
+            appliesAlways,
+            symmetryCost,
+            runSymmetry,
+            {},
+            symmetryPictures()};
+}
+
+} // namespace headwise

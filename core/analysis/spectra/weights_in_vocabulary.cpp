@@ -1,0 +1,351 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/picture_of.h"
+#include "core/analysis/singular_directions.h"
+#include "core/analysis/top_lists.h"
+
+#include "core/base/parallel.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+namespace headwise {
+
+namespace {
+
+constexpr int listedColumns = 5;    // of each matrix, the longest
+constexpr int comparedColumns = 16; // of W_V with W_O, the longest
+constexpr int comparedTokens = 100;
+constexpr const char* folder = "analyses/weights_in_vocabulary/";
+constexpr const char* gauge = "basis-dependent (gauge)";
+
+const DirectionSide& readingSide = directionSides[0]; // E
+const DirectionSide& writingSide = directionSides[1]; // W_U
+
+/// One matrix whose columns (rows, of what writes) are looked at one by one.
+struct Part {
+    const char* name;
+    const char* formula;
+    bool writes;
+};
+constexpr std::array<Part, 4> headParts{{{"W_V", "E W_V, column by column", false},
+                                         {"W_O", "W_O W_U, row by row", true},
+                                         {"W_Q", "E W_Q, column by column", false},
+                                         {"W_K", "E W_K, column by column", false}}};
+constexpr std::array<Part, 2> mlpParts{
+    {{"W_in", "E W_in, column by column", false}, {"W_out", "W_out W_U, row by row", true}}};
+
+/// Indices of the longest columns, ties to the lower index.
+std::vector<int> longest(const Matrix<double>& columns, int count)
+{
+    const Eigen::VectorXd norms = columns.colwise().squaredNorm().transpose();
+    std::vector<int> order(static_cast<std::size_t>(columns.cols()));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return norms(a) > norms(b); });
+    order.resize(std::min(order.size(), static_cast<std::size_t>(count)));
+    return order;
+}
+
+/// |a ∩ b| / |a ∪ b| of sorted lists.
+double jaccard(const std::vector<int>& a, const std::vector<int>& b)
+{
+    std::vector<int> both;
+    std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+    const std::size_t all = a.size() + b.size() - both.size();
+    return all > 0 ? static_cast<double>(both.size()) / static_cast<double>(all) : 0;
+}
+
+struct Overlap {
+    double pairs = std::numeric_limits<double>::quiet_NaN();    // column k with row k
+    double shuffled = std::numeric_limits<double>::quiet_NaN(); // column k with row l ≠ k
+};
+
+/// Lists and numbers of the heads, or of the MLPs.
+struct Lists {
+    TopLists top, bottom;
+    std::vector<std::int32_t> column;
+
+    Lists(const std::vector<std::string>& axes, const std::vector<std::size_t>& shape)
+        : top(axes, shape)
+        , bottom(axes, shape)
+        , column(std::accumulate(shape.begin(), shape.end() - 1, std::size_t(1), std::multiplies<>()), -1)
+    {
+    }
+};
+
+class WeightsInVocabulary {
+public:
+    WeightsInVocabulary(const AnalysisContext& context, const Task& task)
+        : m_context(context)
+        , m_config(context.circuits.config())
+        , m_task(task)
+        , m_overlap(m_config)
+        , m_shuffled(m_config)
+    {
+        const auto layers = static_cast<std::size_t>(m_config.nLayers);
+        for (const Part& part : headParts)
+            m_heads.emplace_back(std::vector<std::string>{"layer", "head", "column", "rank"},
+                                 std::vector<std::size_t>{layers, static_cast<std::size_t>(m_config.nHeads),
+                                                          columns(m_config.dHead), length(part)});
+        for (const Part& part : mlpParts)
+            m_mlps.emplace_back(std::vector<std::string>{"layer", "neuron", "rank"},
+                                std::vector<std::size_t>{layers, columns(m_config.dMlp), length(part)});
+    }
+
+    Result<ResultSet> run()
+    {
+        const auto done = forEachHead(m_context, m_task, "weights in the vocabulary",
+                                      [&](HeadId head) { return readHead(head); });
+        if (!done)
+            return done.error();
+        if (hasMlps()) {
+            if (const auto mlps = readMlps(); !mlps)
+                return mlps.error();
+        }
+        ResultSet results;
+        results.warnings = *done;
+        addOverlap(results);
+        for (std::size_t i = 0; i < headParts.size(); ++i)
+            addLists(results, headParts[i], m_heads[i], {"layer", "head", "column"});
+        for (std::size_t i = 0; i < mlpParts.size() && hasMlps(); ++i)
+            addLists(results, mlpParts[i], m_mlps[i], {"layer", "neuron"});
+        return results;
+    }
+
+private:
+    static std::size_t columns(int all) { return static_cast<std::size_t>(std::min(listedColumns, all)); }
+    bool hasMlps() const { return !m_config.attentionOnly && m_config.nExperts == 0; }
+    std::size_t length(const Part& part) const
+    {
+        const Eigen::Index count = tokenCount(*m_context.tokens, part.writes ? writingSide : readingSide, 0);
+        return static_cast<std::size_t>(std::min<Eigen::Index>(m_context.options.tableSize, count));
+    }
+
+    /// \param vectors [d, n] \param first of the lists
+    Result<Matrix<double>> list(const Part& part, Lists& lists, int layer, std::size_t first,
+                                const Matrix<double>& vectors)
+    {
+        const std::vector<int> order = longest(vectors, comparedColumns);
+        const Matrix<double> chosen = vectors(Eigen::all, order);
+        auto scores = directionScores(*m_context.tokens, part.writes ? writingSide : readingSide, layer,
+                                      chosen, m_task);
+        if (!scores)
+            return scores;
+        const auto shown = std::min(order.size(), static_cast<std::size_t>(listedColumns));
+        for (std::size_t i = 0; i < shown; ++i) {
+            const RowVector<double> line = scores->col(static_cast<Eigen::Index>(i)).transpose();
+            const TokenEnds found =
+                ends(line, static_cast<int>(lists.top.length()), m_context.options.unusedTokens);
+            lists.top.set(first + i, found.top);
+            lists.bottom.set(first + i, found.bottom);
+            lists.column[first + i] = order[i];
+        }
+        return scores;
+    }
+
+    Result<Done> readHead(HeadId head)
+    {
+        const HeadWeights<double> w = m_context.circuits.weights().head<double>(head);
+        if (!w.W_Q.allFinite() || !w.W_K.allFinite() || !w.W_V.allFinite() || !w.W_O.allFinite())
+            return Error{ErrorCode::Corrupt,
+                         "A weight of head " + dottedHead(head) + " is not a finite number."};
+        const std::array<Matrix<double>, 4> vectors{w.W_V, w.W_O.transpose(), w.W_Q, w.W_K};
+        const std::size_t first =
+            (static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head) * columns(m_config.dHead);
+        for (std::size_t i = 0; i < headParts.size(); ++i) {
+            const auto scores = list(headParts[i], m_heads[i], head.layer, first, vectors[i]);
+            if (!scores)
+                return scores.error();
+        }
+        if (!m_context.tokens->isSquare())
+            return Done{};
+        // Column k of W_V with row k of W_O, for the longest columns of W_V.
+        const std::vector<int> order = longest(vectors[0], comparedColumns);
+        const Matrix<double> in = vectors[0](Eigen::all, order);
+        const Matrix<double> out = vectors[1](Eigen::all, order);
+        const auto read = directionScores(*m_context.tokens, readingSide, head.layer, in, m_task);
+        const auto written =
+            read ? directionScores(*m_context.tokens, writingSide, head.layer, out, m_task) : read;
+        if (!written)
+            return written.error();
+        const Overlap overlap = overlapOf(*read, *written);
+        m_overlap.set(head, overlap.pairs);
+        m_shuffled.set(head, overlap.shuffled);
+        return Done{};
+    }
+
+    std::vector<std::vector<int>> sortedTops(const Matrix<double>& scores, int count) const
+    {
+        std::vector<std::vector<int>> out;
+        for (Eigen::Index k = 0; k < scores.cols(); ++k) {
+            const RowVector<double> line = scores.col(k).transpose();
+            std::vector<int> ids;
+            for (const TokenEntry& entry : ends(line, count, m_context.options.unusedTokens).top)
+                ids.push_back(entry.id);
+            std::sort(ids.begin(), ids.end());
+            out.push_back(std::move(ids));
+        }
+        return out;
+    }
+
+    int comparedLength() const
+    {
+        const Eigen::Index tokens = m_context.tokens->E.rows();
+        return static_cast<int>(std::min<Eigen::Index>(comparedTokens, (tokens + 9) / 10));
+    }
+
+    /// \param read, written [V, n]
+    Overlap overlapOf(const Matrix<double>& read, const Matrix<double>& written) const
+    {
+        const auto in = sortedTops(read, comparedLength());
+        const auto out = sortedTops(written, comparedLength());
+        const auto n = static_cast<double>(in.size());
+        Overlap overlap{0, 0};
+        for (std::size_t k = 0; k < in.size(); ++k) {
+            for (std::size_t l = 0; l < out.size(); ++l)
+                (k == l ? overlap.pairs : overlap.shuffled) += jaccard(in[k], out[l]);
+        }
+        overlap.pairs /= n;
+        overlap.shuffled /= n * (n - 1); // one column alone: 0/0
+        return overlap;
+    }
+
+    Result<Done> readMlps()
+    {
+        std::vector<bool> asked(static_cast<std::size_t>(m_config.nLayers), false);
+        for (const HeadId head : selectedHeads(m_config, m_context.options))
+            asked[static_cast<std::size_t>(head.layer)] = true;
+        return parallelFor(
+            m_config.nLayers, m_task, "neurons in the vocabulary", [&](int layer) -> Result<Done> {
+                if (!asked[static_cast<std::size_t>(layer)])
+                    return Done{};
+                const MlpWeights<double> mlp = m_context.circuits.weights().mlp<double>(layer);
+                if (!mlp.W_in.allFinite() || !mlp.W_out.allFinite())
+                    return Done{}; // stays −1, as a head whose weights are not finite
+                const std::size_t first = static_cast<std::size_t>(layer) * columns(m_config.dMlp);
+                // MLPs read what layer 0's attention has already changed: E of later layers.
+                const auto in = list(mlpParts[0], m_mlps[0], 1, first, mlp.W_in);
+                if (!in)
+                    return in.error();
+                const auto out = list(mlpParts[1], m_mlps[1], 1, first, mlp.W_out.transpose());
+                return out ? Result<Done>(Done{}) : out.error();
+            });
+    }
+
+    void addOverlap(ResultSet& results) const
+    {
+        const Precision precision = m_context.options.precision;
+        const std::string tops = "Jaccard index of the " + std::to_string(comparedLength())
+            + " largest entries of E W_V[:, k] and of W_O[l, :] W_U, the " + std::to_string(comparedColumns)
+            + " longest columns of W_V; mean over ";
+        const auto add = [&](const PerHead& values, const char* name, const char* title, const char* which) {
+            ResultArray array = values.array(precision, folder + std::string(name), title, tops + which);
+            array.range = {0.0, 1.0};
+            array.attributes["warning"] = std::string(gauge);
+            array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
+            results.arrays.push_back(std::move(array));
+        };
+        add(m_overlap, "overlap", "Tokens shared by W_V's columns and W_O's rows", "l = k");
+        const auto tokens = static_cast<double>(m_context.tokens->E.rows());
+        const double share = comparedLength() / tokens;
+        results.arrays.back().nullMean = share / (2 - share); // of two lists chosen by chance
+        add(m_shuffled, "overlap_null", "Tokens shared by W_V's columns and other rows of W_O", "l ≠ k");
+        if (!m_context.tokens->isSquare())
+            results.warnings.push_back("The overlap of W_V and W_O is left out because the embedding and the "
+                                       "unembedding have different tokens.");
+    }
+
+    void addLists(ResultSet& results, const Part& part, const Lists& lists,
+                  std::vector<std::string> axes) const
+    {
+        const std::string path = folder + std::string(part.name);
+        const std::string name = part.name;
+        const std::string of = std::string(part.formula) + ", the " + std::to_string(listedColumns)
+            + " longest, by falling length";
+        const auto add = [&](ResultArray array) {
+            if (axes.size() == 3) // neurons have a basis of their own
+                array.attributes["warning"] = std::string(gauge);
+            if (!part.writes && array.unit == "token")
+                array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
+            results.arrays.push_back(std::move(array));
+        };
+        const Precision precision = m_context.options.precision;
+        add(lists.top.ids(path + "_ids", "Tokens of " + name, "the largest entries of " + of));
+        add(lists.top.values(precision, path + "_values", "Tokens of " + name + ", score",
+                             "the largest entries of " + of));
+        add(lists.bottom.ids(path + "_lowest_ids", "Tokens of " + name + ", other end",
+                             "the smallest entries of " + of));
+        add(lists.bottom.values(precision, path + "_lowest_values",
+                                "Tokens of " + name + ", other end, score", "the smallest entries of " + of));
+        std::vector<std::size_t> shape = results.arrays.back().shape;
+        shape.pop_back();
+        ResultArray column = integerArray(path + "_column", std::move(shape), lists.column, std::move(axes));
+        column.title = "Which of " + name;
+        column.definition = "index of the listed column (row, of what writes) of " + name;
+        results.arrays.push_back(std::move(column));
+    }
+
+    const AnalysisContext& m_context;
+    const ModelConfig& m_config;
+    const Task& m_task;
+    PerHead m_overlap, m_shuffled;
+    std::vector<Lists> m_heads, m_mlps; // as headParts, mlpParts
+};
+
+Result<ResultSet> runWeightsInVocabulary(const AnalysisContext& context, const Task& task)
+{
+    return WeightsInVocabulary(context, task).run();
+}
+
+AnalysisCost weightsInVocabularyCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double d = config.dModel;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double columns = std::min(comparedColumns, config.dHead);
+    const double perList = 2 * d * columns * config.dVocab;
+    const double lists = (6 * heads + 2 * config.nLayers) * listedColumns * options.tableSize;
+    return {heads * 6 * perList + 2 * config.nLayers * perList,
+            lists * 2 * 12 + 2 * 8 * columns * config.dVocab};
+}
+
+std::vector<Picture> weightsInVocabularyPictures()
+{
+    using Kind = Picture::Kind;
+    const char* note =
+        "A column a row. The basis inside a head is arbitrary (gauge): singular directions are not.";
+    return {
+        pictureOf(folder, Kind::Table, "What columns of W_V read", {"W_V_column", "W_V_ids", "W_V_values"},
+                  note),
+        pictureOf(folder, Kind::Table, "What rows of W_O write", {"W_O_column", "W_O_ids", "W_O_values"},
+                  note),
+        pictureOf(folder, Kind::Table, "What columns of W_Q read", {"W_Q_column", "W_Q_ids", "W_Q_values"},
+                  note),
+        pictureOf(folder, Kind::Table, "What columns of W_K read", {"W_K_column", "W_K_ids", "W_K_values"},
+                  note),
+        pictureOf(folder, Kind::Table, "What neurons read", {"W_in_ids", "W_in_values"}),
+        pictureOf(folder, Kind::Table, "What neurons write", {"W_out_ids", "W_out_values"}),
+        pictureOf(folder, Kind::HeadGrid, "Tokens shared by W_V and W_O", {"overlap", "overlap_null"}, note),
+    };
+}
+
+} // namespace
+
+Analysis weightsInVocabularyAnalysis()
+{
+    return {"weights_in_vocabulary",
+            "E9",
+            "Columns and rows of the weights as tokens",
+            "E W_V, W_O W_U, E W_Q, E W_K, E W_in, W_out W_U, column by column or row by row",
+            "Dar et al. 2023, arXiv 2209.02535",
+            true,
+            false,
+            appliesAlways,
+            weightsInVocabularyCost,
+            runWeightsInVocabulary,
+            {},
+            weightsInVocabularyPictures()};
+}
+
+} // namespace headwise
