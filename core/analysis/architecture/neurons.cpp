@@ -15,7 +15,7 @@ namespace headwise {
 
 namespace {
 
-constexpr int listed = 20;
+constexpr std::size_t listed = 20;
 constexpr const char* folder = "analyses/neurons/";
 
 std::string whyNotNeurons(const ModelConfig& config, const AnalysisOptions&)
@@ -263,7 +263,8 @@ AnalysisCost neuronsCost(const ModelConfig& config, const AnalysisOptions& optio
     // A head meets half of the MLPs before it, three times, and half after it.
     const double perHead = 2 * d * r * config.dMlp * (3 * (layers - 1) / 2 + (layers + 1) / 2);
     return {heads * (perHead + 16 * d * r * r),
-            heads * 4 * listed * 16 + 3.0 * 8 * d * config.dMlp + 4.0 * 4 * config.nHeads * d * r};
+            heads * 4 * static_cast<double>(listed) * 16 + 3.0 * 8 * d * config.dMlp
+                + 4.0 * 4 * config.nHeads * d * r};
 }
 
 std::vector<Picture> neuronsPictures()

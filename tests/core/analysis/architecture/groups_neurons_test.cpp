@@ -1,4 +1,4 @@
-#include "tests/support/planted_model.h"
+#include "tests/support/changed_toy.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>

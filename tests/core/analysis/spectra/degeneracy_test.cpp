@@ -2,7 +2,7 @@
 #include "core/analysis/singular_directions.h"
 #include "core/analysis/storage_precision.h"
 
-#include "tests/support/planted_model.h"
+#include "tests/support/changed_toy.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/SVD>

@@ -1,7 +1,7 @@
 #include "core/analysis/random_matrix.h"
 #include "core/base/decompositions.h"
 
-#include "tests/support/planted_model.h"
+#include "tests/support/changed_toy.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/Eigenvalues>

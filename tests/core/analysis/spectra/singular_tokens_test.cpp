@@ -1,6 +1,6 @@
 #include "core/analysis/singular_search.h"
 
-#include "tests/support/planted_model.h"
+#include "tests/support/changed_toy.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/SVD>
