@@ -71,9 +71,7 @@ std::span<const Analysis> catalogue()
         positionGeometryAnalysis(),
         normSpreadAnalysis(),
         rotaryAnalysis(),
-        directPathAnalysis(), largestEntriesAnalysis(),
         // position
-        positionKernelAnalysis(), sixTermsAnalysis(),
         // composition
         inductionAnalysis(),
         compositionNullsAnalysis(),
@@ -87,6 +85,12 @@ std::span<const Analysis> catalogue()
         degeneracyAnalysis(),
         ranksAnalysis(), symmetryAnalysis(), singularTokensAnalysis(), degeneracyAnalysis(), bandsAnalysis(),
         weightsInVocabularyAnalysis(), conditioningAnalysis(),
+        symmetryAnalysis(),
+        singularTokensAnalysis(),
+        degeneracyAnalysis(),
+        bandsAnalysis(),
+        weightsInVocabularyAnalysis(),
+        conditioningAnalysis(),
         // comparison
         similarityAnalysis(),
         headMapAnalysis(),
@@ -97,7 +101,8 @@ std::span<const Analysis> catalogue()
         scoreSourcesAnalysis(),
         // architecture
         skiplessAnalysis(),
-        groupsAnalysis(), neuronsAnalysis(),
+        groupsAnalysis(),
+        neuronsAnalysis(),
     };
     return table;
 }
