@@ -71,7 +71,6 @@ std::span<const Analysis> catalogue()
         positionGeometryAnalysis(),
         normSpreadAnalysis(),
         rotaryAnalysis(),
-        // position
         // composition
         inductionAnalysis(),
         compositionNullsAnalysis(),
@@ -81,10 +80,6 @@ std::span<const Analysis> catalogue()
         virtualHeadAnalysis(),
         // spectra
         ranksAnalysis(),
-        singularTokensAnalysis(),
-        degeneracyAnalysis(),
-        ranksAnalysis(), symmetryAnalysis(), singularTokensAnalysis(), degeneracyAnalysis(), bandsAnalysis(),
-        weightsInVocabularyAnalysis(), conditioningAnalysis(),
         symmetryAnalysis(),
         singularTokensAnalysis(),
         degeneracyAnalysis(),
