@@ -93,7 +93,7 @@ void ArrayTableModel::addColumns(const std::vector<ArrayPart>& alike, const Work
             const bool isWhole = std::holds_alternative<std::vector<std::int32_t>>(part.array->values);
             const QString name = !isList ? QString()
                 : names                  ? names(static_cast<int>(place))
-                                         : QString::number(static_cast<qulonglong>(place + 1));
+                                         : QString::number(static_cast<int>(place) + 1);
             Column column;
             column.title = metricTitle(*part.array);
             if (isList)

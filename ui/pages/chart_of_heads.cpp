@@ -80,7 +80,8 @@ private:
         ChartSeries heads{QString(), {}, SeriesStyle::Points};
         for (std::size_t i = 0; i < points.shape[0] * points.shape[1]; ++i) {
             heads.points << QPointF(points.at(i * wide), points.at(i * wide + 1));
-            heads.shades.push_back(static_cast<float>(i / points.shape[1]) / layers);
+            const auto layer = static_cast<int>(i / points.shape[1]);
+            heads.shades.push_back(static_cast<float>(layer) / layers);
         }
         const HeadId head = m_workspace.head();
         const QPointF mark =

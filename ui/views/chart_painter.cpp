@@ -29,6 +29,7 @@ std::vector<Tick> linearTicks(double low, double high, double length, double roo
     const std::vector<double> values = roundTicks(low, high, std::max(2, static_cast<int>(length / room)));
     const double spacing = values.size() > 1 ? values[1] - values[0] : high - low;
     std::vector<Tick> ticks;
+    ticks.reserve(values.size());
     for (const double value : values)
         ticks.push_back({value, tickText(value, spacing)});
     return ticks;
@@ -99,7 +100,7 @@ void paintComplexPlane(QPainter& painter, const ChartFrame& frame)
         const double angle = degrees * std::numbers::pi / 180;
         circle.points << QPointF(std::cos(angle), std::sin(angle));
     }
-    paintChartSeries(painter, frame, circle, frame.colors.muted, 0, frame.hairline);
+    paintChartSeries(painter, frame, circle, {frame.colors.muted, 0, frame.hairline});
     painter.setPen(QPen(frame.colors.border, frame.hairline));
     if (frame.plot.top() < origin.y() && origin.y() < frame.plot.bottom())
         painter.drawLine(QPointF(frame.plot.left(), origin.y()), QPointF(frame.plot.right(), origin.y()));

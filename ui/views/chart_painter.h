@@ -37,8 +37,15 @@ QColor shadeColor(float shade, const ThemeColors& colors); ///< Blue at 0, vermi
 void paintChartAxes(QPainter& painter, const ChartFrame& frame);
 void paintChartBaselines(QPainter& painter, const ChartFrame& frame,
                          const std::vector<ChartBaseline>& baselines);
+
+/// How a series is drawn on its device.
+struct SeriesLook {
+    QColor color;
+    int shape = 0;        ///< Of its markers; bars of a higher one are narrower.
+    double lineWidth = 1; ///< Device units; markers grow with it.
+};
 void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
-                      const QColor& color, int shape, double lineWidth);
+                      const SeriesLook& look);
 /// Names in the colour of their line, top right inside the plot.
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
 void paintChartNote(QPainter& painter, const ChartFrame& frame, const QString& note);

@@ -42,8 +42,7 @@ bool clip(QPointF& from, QPointF& to, const QRectF& area)
 }
 
 /// Bars stand on zero; those of later series are narrower, before the others.
-void paintBars(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, const QColor& color,
-               int index)
+void paintBars(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, const SeriesLook& look)
 {
     double spacing = frame.range.width();
     for (qsizetype i = 1; i < series.points.size(); ++i) {
@@ -52,11 +51,11 @@ void paintBars(QPainter& painter, const ChartFrame& frame, const ChartSeries& se
         if (step > 0)
             spacing = std::min(spacing, step);
     }
-    const double width =
-        std::clamp(0.8 * spacing / frame.range.width() * frame.plot.width(), 1.0, 48.0) / (1 + 0.6 * index);
+    const double width = std::clamp(0.8 * spacing / frame.range.width() * frame.plot.width(), 1.0, 48.0)
+        / (1 + 0.6 * look.shape);
     const double zero = frame.look.yScale == ChartLook::Scale::Log ? frame.range.top() : 0;
     const double foot = std::clamp(frame.map({0, zero}).y(), frame.plot.top(), frame.plot.bottom());
-    QColor fill = color;
+    QColor fill = look.color;
     fill.setAlphaF(0.85F);
     painter.setPen(Qt::NoPen);
     painter.setBrush(fill);
@@ -70,11 +69,11 @@ void paintBars(QPainter& painter, const ChartFrame& frame, const ChartSeries& se
     }
 }
 
-void paintPoints(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, const QColor& color,
-                 int shape, double size)
+void paintPoints(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
+                 const SeriesLook& look)
 {
     const bool dots = series.points.size() > mostMarkers;
-    QColor fill = color;
+    QColor fill = look.color;
     fill.setAlphaF(dots ? 0.5F : 0.8F);
     painter.setPen(Qt::NoPen);
     painter.setBrush(fill);
@@ -87,7 +86,7 @@ void paintPoints(QPainter& painter, const ChartFrame& frame, const ChartSeries& 
         if (dots)
             painter.fillRect(QRectF(at.x() - 1, at.y() - 1, 2, 2), painter.brush());
         else
-            paintMarker(painter, at, shape, size);
+            paintMarker(painter, at, look.shape, 3 * look.lineWidth + 1);
     }
 }
 
@@ -109,18 +108,18 @@ void paintMarker(QPainter& painter, const QPointF& at, int shape, double size)
 }
 
 void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
-                      const QColor& color, int shape, double lineWidth)
+                      const SeriesLook& look)
 {
     painter.save();
     if (series.style == SeriesStyle::Bars || series.style == SeriesStyle::Points) {
         if (series.style == SeriesStyle::Bars)
-            paintBars(painter, frame, series, color, shape);
+            paintBars(painter, frame, series, look);
         else
-            paintPoints(painter, frame, series, color, shape, 3 * lineWidth + 1);
+            paintPoints(painter, frame, series, look);
         return painter.restore();
     }
     const Qt::PenStyle pen = series.style == SeriesStyle::Dashed ? Qt::DashLine : Qt::SolidLine;
-    painter.setPen(QPen(color, lineWidth, pen, Qt::FlatCap, Qt::RoundJoin));
+    painter.setPen(QPen(look.color, look.lineWidth, pen, Qt::FlatCap, Qt::RoundJoin));
     painter.setBrush(Qt::NoBrush);
     QPolygonF run; // Connected and inside; a cut ends it.
     const auto flush = [&] {

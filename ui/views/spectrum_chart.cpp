@@ -127,8 +127,8 @@ LineChart::LineChart(QWidget* parent)
         painter.setRenderHint(QPainter::Antialiasing);
         for (std::size_t i = 0; i < m_series.size(); ++i)
             if (isPainted(m_series[i]))
-                paintChartSeries(painter, now, m_series[i], seriesColor(static_cast<int>(i), now.colors),
-                                 static_cast<int>(i), 2);
+                paintChartSeries(painter, now, m_series[i],
+                                 {seriesColor(static_cast<int>(i), now.colors), static_cast<int>(i), 2});
     };
     m_canvas->paintInFront = [this](QPainter& painter) { paintForeground(painter); };
 }

@@ -86,8 +86,8 @@ void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
     paintChartAxes(painter, paper);
     paintChartBaselines(painter, paper, m_baselines);
     for (std::size_t i = 0; i < m_series.size(); ++i)
-        paintChartSeries(painter, paper, m_series[i], seriesColor(static_cast<int>(i), colors),
-                         static_cast<int>(i), style.lineWidth);
+        paintChartSeries(painter, paper, m_series[i],
+                         {seriesColor(static_cast<int>(i), colors), static_cast<int>(i), style.lineWidth});
     paintChartLegend(painter, paper, m_series);
     paintChartNote(painter, paper, omittedNote());
 }

@@ -222,13 +222,18 @@ private slots:
         QTest::mouseClick(grid, Qt::LeftButton, Qt::ShiftModifier, grid->cellRect(1, 2).center().toPoint());
         QCOMPARE(m_workspace->reference(), std::optional(HeadId{1, 2}));
         const ResultArray& values = *array("spectra/qk/singular_values");
-        m_page->figures();
-        auto* chart = view<LineChart>(metricTitle(values));
-        QVERIFY(chart);
-        QCOMPARE(chart->series().front().points.front().y(), headSeries(&values, {0, 3}).front());
+        const auto drawsHead = [&](HeadId head) {
+            m_page->figures();
+            for (const LineChart* chart : m_page->findChildren<LineChart*>())
+                for (const ChartSeries& series : chart->series())
+                    if (!series.points.isEmpty()
+                        && series.points.front().y() == headSeries(&values, head).front())
+                        return true;
+            return false;
+        };
+        QVERIFY(drawsHead({0, 3}));
         m_workspace->setHead({1, 7});
-        m_page->figures();
-        QCOMPARE(chart->series().front().points.front().y(), headSeries(&values, {1, 7}).front());
+        QVERIFY(drawsHead({1, 7}) && !drawsHead({0, 3}));
     }
 
     void aGridIsReadBackFromItsCsv()

@@ -164,8 +164,8 @@ private slots:
                                .look = {},
                                .font = {},
                                .colors = lightColors()};
-        paintChartSeries(painter, frame, line({}, {{-100, 5}, {100, 5}}), Qt::red, 0, 3);
-        paintChartSeries(painter, frame, line({}, {{5, -100}, {5, 100}}), Qt::red, 0, 3);
+        paintChartSeries(painter, frame, line({}, {{-100, 5}, {100, 5}}), {Qt::red, 0, 3});
+        paintChartSeries(painter, frame, line({}, {{5, -100}, {5, 100}}), {Qt::red, 0, 3});
         painter.end();
         QCOMPARE(image.pixelColor(100, 30), QColor(Qt::red));
         QCOMPARE(image.pixelColor(60, 50), QColor(Qt::red));
