@@ -40,8 +40,10 @@ public:
 private:
     void addMark(const QPointF& at)
     {
-        if (std::isfinite(at.x()) && std::isfinite(at.y()))
-            m_contents.series.push_back({text(m_workspace.head()), {at}, SeriesStyle::Points});
+        if (!std::isfinite(at.x()) || !std::isfinite(at.y()))
+            return;
+        m_contents.series.push_back({QString(), {}, SeriesStyle::Points}); // its colour is one of the shades'
+        m_contents.series.push_back({text(m_workspace.head()), {at}, SeriesStyle::Points});
     }
 
     void addHeadPlane()

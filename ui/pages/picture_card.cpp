@@ -71,14 +71,14 @@ void PictureCard::changeHead()
         m_isStale = true;
 }
 
-void PictureCard::ensureCurrent()
+bool PictureCard::ensureCurrent()
 {
     if (!m_workspace->isOpen())
-        return;
+        return false;
     if (!std::exchange(m_isStale, false)) {
         if (std::exchange(m_headChanged, false))
             m_body->markHead();
-        return;
+        return false;
     }
     m_headChanged = false;
     setMinimumHeight(0);
@@ -101,6 +101,7 @@ void PictureCard::ensureCurrent()
         }
         emit viewMade(view);
     }
+    return true;
 }
 
 std::vector<std::pair<QWidget*, QString>> PictureCard::figures()

@@ -96,6 +96,8 @@ private:
         constexpr int abreast = 3;
         const int place = static_cast<int>(m_panels.size());
         Panel made{new QLabel(this), new HeatmapPanel(this, Qt::Horizontal)};
+        made.title->setWordWrap(true);
+        m_layout->setColumnStretch(place % abreast, 1);
         HeatmapView* view = made.panel->view();
         view->setCellShape(HeatmapView::CellShape::Square);
         view->setRowAxis({tr("layer"), {}});

@@ -123,6 +123,7 @@ void ResultPage::connectSignals()
     connect(m_list, &AnalysisList::chosen, this, &ResultPage::choose);
     connect(m_run, &QPushButton::clicked, this, &ResultPage::run);
     connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ResultPage::drawVisible);
+    connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ResultPage::drawVisible);
     connect(workspace(), &Workspace::opened, this, &ResultPage::refresh);
     connect(workspace(), &Workspace::closed, this, &ResultPage::refresh);
     connect(workspace(), &Workspace::circuitsChanged, this, &ResultPage::refresh);
@@ -296,9 +297,12 @@ void ResultPage::drawVisible()
     if (!isVisible())
         return;
     const QRect seen(-m_pictures->pos(), m_scroll->viewport()->size());
+    bool drawn = false;
     for (PictureCard* card : m_cards)
         if (card->geometry().intersects(seen))
-            card->ensureCurrent();
+            drawn = card->ensureCurrent() || drawn;
+    if (drawn) // They have taken their height, and others may have come into view.
+        QTimer::singleShot(0, this, &ResultPage::drawVisible);
     if (m_wantedScroll >= 0 && !m_cards.empty())
         QTimer::singleShot(
             0, this, [this] { m_scroll->verticalScrollBar()->setValue(std::exchange(m_wantedScroll, -1)); });
