@@ -236,7 +236,8 @@ std::function<QString(int)> namesAlong(const ArrayPart& part, std::size_t dimens
     const std::string& axis = part.axis(dimension);
     for (const std::string& key : {axis + "_labels", axis + " labels", std::string("labels")}) {
         const auto* labels = strings(part.array->attributes, key);
-        if (labels && takesLabels(part, dimension, labels->size()))
+        if (labels && labels->size() == part.shape[dimension]
+            && (key != "labels" || takesLabels(part, dimension, labels->size())))
             return [names = *labels](int index) { return text(names[static_cast<std::size_t>(index)]); };
     }
     const auto tokens = tokensAlong(part, dimension, workspace);

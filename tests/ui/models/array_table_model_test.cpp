@@ -114,6 +114,16 @@ private slots:
             (std::vector<Kind>{Kind::HeadGrid, Kind::Lines, Kind::Matrix, Kind::HeadPairs, Kind::Table}));
     }
 
+    void labelsNameTheLastSideOfASquareAndTheirOwnAxis()
+    {
+        ResultArray square = arrayOf("analyses/x/square", {2, 2}, {"leaf", "part"});
+        square.attributes["labels"] = std::vector<std::string>{"heads", "MLP"};
+        QVERIFY(!namesAlong(wholeArray(square), 0, *m_workspace));
+        QCOMPARE(namesAlong(wholeArray(square), 1, *m_workspace)(1), QStringLiteral("MLP"));
+        square.attributes["leaf_labels"] = std::vector<std::string>{"0.1", "1.5"};
+        QCOMPARE(namesAlong(wholeArray(square), 0, *m_workspace)(1), QStringLiteral("1.5"));
+    }
+
     void partsAreRunsOfTheArray()
     {
         const ResultArray whole = arrayOf("analyses/x/cube", {2, 3, 4}, {"a", "b", "c"});
