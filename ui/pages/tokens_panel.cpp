@@ -44,6 +44,7 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     layout->addWidget(m_heading);
     layout->addWidget(m_message);
     layout->addLayout(tables, 1);
+    showColumns();
     connect(workspace, &Workspace::headChanged, this, &TokensPanel::refresh);
     connect(workspace, &Workspace::tokenChanged, this, &TokensPanel::refresh);
     connect(workspace, &Workspace::tokensChanged, this, &TokensPanel::refresh);
@@ -88,6 +89,7 @@ QTableView* TokensPanel::makeTable(TokenTableModel* model)
 void TokensPanel::setKind(CircuitKind kind)
 {
     m_kind = kind;
+    showColumns();
     refresh();
 }
 
@@ -112,12 +114,19 @@ QWidget* TokensPanel::captioned(const QString& caption, QTableView* table)
 
 void TokensPanel::setCompact(bool on)
 {
+    m_isCompact = on;
+    showColumns();
+}
+
+void TokensPanel::showColumns()
+{
+    const bool isQk = m_kind == CircuitKind::FullQk;
     for (QTableView* table : {m_topTable, m_bottomTable}) {
-        table->setColumnHidden(TokenTableModel::RankColumn, on);
-        for (const int column :
-             {TokenTableModel::IdColumn, TokenTableModel::ZColumn, TokenTableModel::ShareColumn})
-            table->setColumnHidden(column, on);
-        table->horizontalHeader()->setVisible(!on);
+        for (const int column : {TokenTableModel::RankColumn, TokenTableModel::IdColumn})
+            table->setColumnHidden(column, m_isCompact);
+        table->setColumnHidden(TokenTableModel::ZColumn, m_isCompact || !isQk);
+        table->setColumnHidden(TokenTableModel::ShareColumn, m_isCompact || isQk);
+        table->horizontalHeader()->setVisible(!m_isCompact);
     }
 }
 

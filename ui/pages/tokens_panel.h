@@ -35,6 +35,7 @@ signals:
 
 private:
     QTableView* makeTable(TokenTableModel* model);
+    void showColumns(); ///< z-scores are read of scores, shares of outputs.
     QWidget* captioned(const QString& caption, QTableView* table);
     struct Answer;
     void recompute() override;
@@ -45,6 +46,7 @@ private:
     CircuitKind m_kind;
     TableSide m_side = TableSide::Row;
     int m_length = 30;
+    bool m_isCompact = false;
     QString m_filter;
     CircuitTerms m_terms;
     QLabel* m_heading;
