@@ -101,7 +101,7 @@ Result<int> analyze(const Options& options, const Task& task)
             return heads.error();
         analysisOptions.heads = *heads;
     }
-    auto inputs = analysisInputs(*options.inputs, *options.model, (*weights)->original(), *tokenizer);
+    auto inputs = analysisInputs(*options.inputs, *options.model, **weights, *tokenizer);
     if (!inputs)
         return inputs.error();
     analysisOptions.inputs = std::move(inputs).value();

@@ -11,19 +11,22 @@
 
 namespace headwise::app {
 
-/// What some analyses are about beside the weights: --prompt or --tokens, --token, --pair, --relation, --seed.
+/// What some analyses are about beside the weights: --prompt or --tokens, --token, --pair, --relation, --direction, --seed.
 struct InputArguments {
     std::shared_ptr<PromptArguments> prompt;
-    std::optional<std::string> token, pair;
+    std::optional<std::string> token, pair, direction;
     std::vector<std::string> relationFiles;
     std::uint64_t seed = 0;
 };
 std::shared_ptr<InputArguments> addInputArguments(CLI::App& command);
 
 /// The same, looked up in the model.
+/// \param weights as they are in use: the direction of a token is its row of W_E, or column of W_U, there
 /// Errors: InvalidArgument (a pair that is not two heads of this model, the first in an earlier layer; two relations of one
-/// name); NotFound (a token, a tokenizer for --prompt); those of readRelations.
+/// name; a direction of another length than d_model); NotFound (a token, a file, a tokenizer for --prompt); those of
+/// readRelations and readNpyVector.
 Result<AnalysisInputs> analysisInputs(const InputArguments& arguments, const ModelArguments& model,
-                                      const ModelWeights& weights, const std::optional<Tokenizer>& tokenizer);
+                                      const ProcessedWeights& weights,
+                                      const std::optional<Tokenizer>& tokenizer);
 
 } // namespace headwise::app

@@ -1,6 +1,9 @@
 #include "core/io/npy.h"
 
 #include "core/io/file_write.h"
+#include "core/io/mapped_file.h"
+#include "core/io/npz.h"
+#include "core/io/number_formats.h"
 #include "core/io/scattered.h"
 
 #include <algorithm>
@@ -118,6 +121,37 @@ Result<Done> writeNpy(const WeightMap& file, int tensor, const std::filesystem::
             return written;
         return writeNumbers(writer, file, tensor, task);
     });
+}
+
+Result<std::vector<double>> readNpyVector(const std::filesystem::path& path)
+{
+    const auto file = MappedFile::open(path);
+    if (!file)
+        return file.error();
+    const std::span<const std::byte> bytes = file->bytes();
+    // As the only member of an archive that is not packed.
+    const ZipEntry entry{path.stem().string() + ".npy", 0, bytes.size(), bytes.size(), false};
+    const auto content = readNpz(bytes, std::span(&entry, 1), path.string());
+    if (!content)
+        return content.error();
+    const StoredTensor& array = content->tensors.front();
+    const std::int64_t count = elementCount(array);
+    const bool isVector = !array.shape.empty()
+        && std::count_if(array.shape.begin(), array.shape.end(), [](std::int64_t size) { return size != 1; })
+            <= 1;
+    if (!isVector || !(isReadableFloat(array.dtype) || isReadableInteger(array.dtype))) {
+        return Error{ErrorCode::Unsupported,
+                     "The file '" + path.string() + "' holds an array of shape " + shapeText(array.shape)
+                         + " and type " + std::string(dtypeName(array.dtype))
+                         + ", expected one vector of real numbers."};
+    }
+    const std::byte* begin =
+        (content->unpacked.empty() ? bytes.data() : content->unpacked.data()) + array.begin;
+    std::vector<double> numbers(static_cast<std::size_t>(count));
+    readRectangle<double>({array.dtype, begin, 1, 1, count, 1}, numbers.data());
+    if (!file->isIntact())
+        return Error{ErrorCode::Io, "File '" + path.string() + "' was shortened while it was read."};
+    return numbers;
 }
 
 } // namespace headwise

@@ -1,3 +1,4 @@
+#include "core/io/npy.h"
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
 
@@ -72,6 +73,28 @@ private slots:
                               "--circuit", "full-ov", "--head", "0.3", "-n", "2000000", "--csv"});
         QCOMPARE(all.exitCode, 0);
         QCOMPARE(all.out.count("\r\n"), 512 * 512 + 1);
+    }
+
+    void aDirectionIsAFileATokenOrADifference()
+    {
+        const auto made = [&](const QString& direction) {
+            return run({"analyze", m_demo, "-o", m_folder.filePath("direction.h5"), "--analyses",
+                        "direction_card", "--heads", "0.0", "--direction", direction});
+        };
+        for (const char* direction : {"#300", " the", "#300 -- #301", "unembed:#300 -- unembed: the"}) {
+            const auto done = made(direction);
+            QVERIFY2(done.exitCode == 0 && done.out.contains("with 11 arrays"), done.err + done.out);
+        }
+        QFile file(m_folder.filePath("x.npy"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(QByteArray::fromStdString(npyHeader("<f8", {3})) + QByteArray(24, '\0'));
+        file.close();
+        const auto wrong = made(file.fileName());
+        QCOMPARE(wrong.exitCode, 2);
+        QVERIFY(wrong.err.contains("has 3 numbers, expected"));
+        QCOMPARE(made(m_folder.filePath("absent.npy")).exitCode, 3);
+        QCOMPARE(made("#99999").exitCode, 3);
+        QCOMPARE(made("#1 -- ").exitCode, 2);
     }
 
     void aTokenIsNamedAsShownAsTextOrById()

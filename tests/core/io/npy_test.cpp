@@ -60,6 +60,28 @@ private:
 private slots:
     void init() { m_folder = m_temporary.path().toStdString(); }
 
+    void readsOneVector()
+    {
+        const std::vector<double> numbers{1.5, -2, 1e300};
+        const auto write = [&](const std::string& content) {
+            std::ofstream(m_folder / "x.npy", std::ios::binary) << content;
+            return readNpyVector(m_folder / "x.npy");
+        };
+        for (const auto& shape : std::vector<std::vector<std::int64_t>>{{3}, {1, 3}, {3, 1}}) {
+            const auto read = write(npyHeader("<f8", shape) + bytesOf(numbers));
+            QVERIFY(test::isOk(read));
+            QVERIFY(*read == numbers);
+        }
+        const auto narrow = write(npyHeader("<f4", {2}) + bytesOf(std::vector<float>{0.5F, 3}));
+        QVERIFY(test::isOk(narrow));
+        QVERIFY(*narrow == (std::vector<double>{0.5, 3}));
+        const auto matrix = write(npyHeader("<f4", {2, 2}) + std::string(16, '\0'));
+        QVERIFY(test::failsWith(matrix, ErrorCode::Unsupported, "[2, 2]"));
+        QVERIFY(test::failsWith(write(npyHeader("<f8", {3}) + "short"), ErrorCode::Corrupt, "x"));
+        QVERIFY(test::failsWith(write("no array"), ErrorCode::Corrupt, "NumPy"));
+        QVERIFY(test::failsWith(readNpyVector(m_folder / "absent.npy"), ErrorCode::NotFound, "absent"));
+    }
+
     /// The sample of the format's facts: 2×2 f4.
     void writesTheBytesOfTheFormat()
     {
