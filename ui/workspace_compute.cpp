@@ -1,3 +1,4 @@
+#include "core/analysis/embedding_mark.h"
 #include "ui/text.h"
 #include "ui/workspace.h"
 
@@ -149,8 +150,14 @@ void Workspace::runNext()
     m_runningWith = options.inputs;
     m_analysisJob.start(
         text(analysis->title),
-        [analysis, context = AnalysisContext{*m_circuits, m_tokens, options}](const Task& task) {
-            return analysis->run(context, task);
+        [analysis,
+         context = AnalysisContext{*m_circuits, m_tokens, options}](const Task& task) -> Result<ResultSet> {
+            Result<ResultSet> results = analysis->run(context, task);
+            if (!results)
+                return results;
+            ResultSet found = std::move(results).value();
+            markEmbedding(found, context.options.embedding);
+            return found;
         },
         [this, analysis](Result<ResultSet> result) {
             if (result)

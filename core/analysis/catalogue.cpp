@@ -1,6 +1,7 @@
 #include "core/analysis/catalogue.h"
 
 #include "core/analysis/analyses.h"
+#include "core/analysis/embedding_mark.h"
 #include "core/analysis/per_head.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -25,15 +26,6 @@ std::string wrongRequest(const ModelConfig& config, const AnalysisOptions& optio
     if (options.tableSize < 1)
         return fmt::format("The length of the token tables is {}, expected at least 1.", options.tableSize);
     return {};
-}
-
-/// Every array about full circuits says which E stood on their token sides (DESIGN §2).
-void markEmbedding(ResultSet& results, Embedding embedding)
-{
-    for (ResultArray& array : results.arrays) {
-        if (array.definition.find("E W_") != std::string::npos)
-            array.attributes["embedding"] = std::string(embeddingName(embedding));
-    }
 }
 
 } // namespace

@@ -1,0 +1,38 @@
+#include "core/analysis/embedding_mark.h"
+
+#include <cctype>
+#include <string_view>
+
+namespace headwise {
+
+namespace {
+
+bool isWordByte(char c)
+{
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+/// Whether a formula has E, the matrix on the token sides, as a word of its own, or within W_E.
+bool namesTokenSide(std::string_view formula)
+{
+    if (formula.find("E W_") != std::string_view::npos)
+        return true;
+    for (std::size_t at = formula.find('E'); at != std::string_view::npos; at = formula.find('E', at + 1)) {
+        const bool startsWord = at == 0 || !isWordByte(formula[at - 1]);
+        if (startsWord && (at + 1 == formula.size() || !isWordByte(formula[at + 1])))
+            return true;
+    }
+    return false;
+}
+
+} // namespace
+
+void markEmbedding(ResultSet& results, Embedding embedding)
+{
+    for (ResultArray& array : results.arrays) {
+        if (namesTokenSide(array.definition))
+            array.attributes["embedding"] = std::string(embeddingName(embedding));
+    }
+}
+
+} // namespace headwise
