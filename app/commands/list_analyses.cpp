@@ -44,6 +44,14 @@ std::string needsOf(const Analysis& analysis)
     return needs;
 }
 
+/// What is listed is whether the model fits: a token, which one can always give, is taken as given.
+AnalysisOptions usualInputs()
+{
+    AnalysisOptions options;
+    options.inputs.token = 0;
+    return options;
+}
+
 /// What `analyze` without --analyses computes on this model; without a model, what it may compute.
 bool isDefault(const Analysis& analysis, const ModelConfig* config)
 {
@@ -62,11 +70,11 @@ void printText(const ModelConfig* config)
         std::cout << fmt::format("{:<16} needs: {}; source: {}\n", "", needsOf(analysis), analysis.citation);
         if (!config)
             continue;
-        if (const std::string reason = analysis.whyNot(*config, {}); !reason.empty()) {
+        if (const std::string reason = analysis.whyNot(*config, usualInputs()); !reason.empty()) {
             std::cout << fmt::format("{:<16} not on this model: {}\n", "", reason);
             continue;
         }
-        const AnalysisCost cost = analysis.cost(*config, {});
+        const AnalysisCost cost = analysis.cost(*config, usualInputs());
         std::cout << fmt::format("{:<16} on this model: {}flop, {}B\n", "", scaled(cost.flops),
                                  scaled(cost.bytes));
     }
@@ -84,8 +92,8 @@ void printAsJson(const ModelConfig* config)
                                    {"needs", needsOf(analysis)},
                                    {"default", isDefault(analysis, config)}};
         if (config) {
-            const std::string reason = analysis.whyNot(*config, {});
-            const AnalysisCost cost = analysis.cost(*config, {});
+            const std::string reason = analysis.whyNot(*config, usualInputs());
+            const AnalysisCost cost = analysis.cost(*config, usualInputs());
             row["applies"] = reason.empty();
             row["reason"] = reason;
             row["flops"] = cost.flops;

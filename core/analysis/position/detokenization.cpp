@@ -200,11 +200,13 @@ Result<ResultSet> runDetokenization(const AnalysisContext& context, const Task& 
 
 std::string whyNotDetokenization(const ModelConfig& config, const AnalysisOptions& options)
 {
-    if (!options.inputs.token && !options.inputs.tokenizer)
-        return "It needs a token (--token), the suffix, or the model's tokenizer.";
     if (std::string reason = whyNotOneScore(config); !reason.empty())
         return reason;
-    return whyNoHeadOfLayer0(options);
+    if (std::string reason = whyNoHeadOfLayer0(options); !reason.empty())
+        return reason;
+    return options.inputs.token || options.inputs.tokenizer
+        ? ""
+        : "It needs a token (--token), the suffix, or the model's tokenizer.";
 }
 
 AnalysisCost detokenizationCost(const ModelConfig& config, const AnalysisOptions& options)

@@ -27,7 +27,7 @@ double bytesPerNumber(const AnalysisOptions& options)
 
 double patternBytes(const ModelConfig& config, const AnalysisOptions& options)
 {
-    const double n = static_cast<double>(options.inputs.prompt.size());
+    const double n = promptLength(config, options);
     return 5 * bytesPerNumber(options) * config.nLayers * config.nHeads * n
         * n; // the arrays are made in double
 }
@@ -197,7 +197,7 @@ Result<ResultSet> runAttention(const AnalysisContext& context, const Task& task)
 
 std::string promptTooLong(const ModelConfig& config, const AnalysisOptions& options)
 {
-    const double n = static_cast<double>(options.inputs.prompt.size());
+    const double n = promptLength(config, options);
     const double bytes = patternBytes(config, options);
     if (bytes <= memoryBudget)
         return {};
@@ -208,7 +208,7 @@ std::string promptTooLong(const ModelConfig& config, const AnalysisOptions& opti
 AnalysisCost attentionCost(const ModelConfig& config, const AnalysisOptions& options)
 {
     ModelConfig sized = config;
-    sized.nCtx = static_cast<int>(options.inputs.prompt.size());
+    sized.nCtx = promptLength(config, options);
     const double n = sized.nCtx;
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     return {countFlops(sized).perSequence + heads * n * (4.0 * config.dModel * config.dHead + 20 * n),

@@ -304,7 +304,7 @@ std::string noDirectWay(const ModelConfig& config, const AnalysisOptions&)
 AnalysisCost logitAttributionCost(const ModelConfig& config, const AnalysisOptions& options)
 {
     ModelConfig sized = config;
-    sized.nCtx = static_cast<int>(options.inputs.prompt.size());
+    sized.nCtx = promptLength(config, options);
     const double n = sized.nCtx;
     const double parts = PartList(config).count();
     const double heads = static_cast<double>(config.nLayers) * config.nHeads;

@@ -3,12 +3,20 @@
 #include "core/analysis/per_head.h"
 #include "core/io/tokenizer.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 namespace headwise {
+
+int promptLength(const ModelConfig& config, const AnalysisOptions& options)
+{
+    constexpr int usual = 64;
+    return options.inputs.prompt.empty() ? std::min(config.nCtx, usual)
+                                         : static_cast<int>(options.inputs.prompt.size());
+}
 
 std::string tokenLabel(const AnalysisInputs& inputs, int id)
 {

@@ -9,6 +9,9 @@ namespace headwise {
 
 // What the analyses of a prompt have in common.
 
+/// Tokens of the prompt; where none is given yet, of one to reckon costs with: 64, or n_ctx if that is less.
+int promptLength(const ModelConfig& config, const AnalysisOptions& options);
+
 /// A token as shown, "#ID" without a tokenizer.
 std::string tokenLabel(const AnalysisInputs& inputs, int id);
 /// Those of the prompt, the labels of its axes.

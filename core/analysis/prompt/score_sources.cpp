@@ -21,7 +21,7 @@ constexpr double partsBudget = 640e6; // bytes of the streams taken apart
 double positionsNeeded(const ModelConfig& config, const AnalysisOptions& options)
 {
     const double heads = static_cast<double>(selectedHeads(config, options).size());
-    return std::min(static_cast<double>(options.inputs.prompt.size()), heads + 1);
+    return std::min<double>(promptLength(config, options), heads + 1);
 }
 
 double partsBytes(const ModelConfig& config, const AnalysisOptions& options)

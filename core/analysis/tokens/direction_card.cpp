@@ -109,6 +109,8 @@ AnalysisCost directionCardCost(const ModelConfig& config, const AnalysisOptions&
 std::string whyNoDirection(const ModelConfig& config, const AnalysisOptions& options)
 {
     const auto& x = options.inputs.direction;
+    if (x.empty())
+        return {}; // What is missing is said by the row's needs.
     if (x.size() != static_cast<std::size_t>(config.dModel))
         return "The direction has " + std::to_string(x.size())
             + " numbers, and the residual stream of this model " + std::to_string(config.dModel) + ".";

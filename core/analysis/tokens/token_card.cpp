@@ -291,7 +291,8 @@ AnalysisCost tokenCardCost(const ModelConfig& config, const AnalysisOptions& opt
 
 std::string whyNoCard(const ModelConfig& config, const AnalysisOptions& options)
 {
-    return options.inputs.token ? whyNoToken(config, *options.inputs.token) : "It needs a token (--token).";
+    return options.inputs.token ? whyNoToken(config, *options.inputs.token)
+                                : ""; // else the row's needs say it
 }
 
 } // namespace

@@ -406,7 +406,10 @@ private slots:
                 const bool isDouble = std::holds_alternative<std::vector<double>>(array.values)
                     || std::holds_alternative<std::vector<std::complex<double>>>(array.values);
                 const bool isInteger = std::holds_alternative<std::vector<std::int32_t>>(array.values);
-                QVERIFY(isInteger || isDouble == (precision == Precision::F64));
+                const bool isCount = array.path.starts_with("analyses/skipless/")
+                    && array.axes == std::vector<std::string>{"pair"}; // does not fit into a float
+                QVERIFY2(isInteger || isCount || isDouble == (precision == Precision::F64),
+                         array.path.c_str());
             }
         }
     }
@@ -483,15 +486,26 @@ private slots:
     void everyAnalysisStopsWhenAsked()
     {
         const Circuits circuits = test::toyCircuits({});
+        AnalysisOptions options;
+        options.inputs.prompt = {1, 2, 3, 1, 2};
+        options.inputs.token = 1;
+        options.inputs.pair = {{0, 0}, {1, 1}};
+        options.inputs.direction.assign(static_cast<std::size_t>(circuits.config().dModel), 1.0);
+        int asked = 0;
         for (const Analysis& analysis : catalogue()) {
+            if (!whyLeftOut(analysis, circuits.config(), options).empty())
+                continue;
+            ++asked;
             std::stop_source stop;
             Task task;
             task.stop = stop.get_token();
-            AnalysisContext context{circuits, test::tokensOf(circuits), {}};
+            AnalysisContext context{circuits, test::tokensOf(circuits), options};
             QVERIFY(test::isOk(analysis.run(context, task))); // it would have answered
             stop.request_stop();
-            QVERIFY(test::failsWith(analysis.run(context, task), ErrorCode::Cancelled, "cancelled"));
+            const auto stopped = analysis.run(context, task);
+            QVERIFY2(test::failsWith(stopped, ErrorCode::Cancelled, "cancelled"), analysis.id.data());
         }
+        QVERIFY(asked >= 40);
     }
 
 private:
