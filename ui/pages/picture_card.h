@@ -22,7 +22,7 @@ public:
 
     void markStale() { m_isStale = true; } ///< Other results.
     void changeHead();                     ///< Another head or reference is selected.
-    bool ensureCurrent(); ///< Whether there was something to draw.
+    bool ensureCurrent();                  ///< Whether there was something to draw.
 
     /// Its views that have something to take away, with what each shows.
     std::vector<std::pair<QWidget*, QString>> figures();

@@ -30,6 +30,7 @@ TableFigure::TableFigure(QWidget* parent)
     verticalHeader()->hide();
     verticalHeader()->setDefaultSectionSize(24);
     horizontalHeader()->setHighlightSections(false);
+    horizontalHeader()->setTextElideMode(Qt::ElideMiddle); // The tool tip has the whole.
     horizontalHeader()->setSortIndicatorClearable(true);
     connect(this, &QAbstractItemView::clicked, this,
             [this](const QModelIndex& index) { emit rowChosen(sourceRow(index)); });

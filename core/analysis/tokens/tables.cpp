@@ -88,8 +88,13 @@ void addEmptyHead(Tables& tables, Eigen::Index rows, Eigen::Index cols, int k)
     tables.columnValues.resize(tables.columnValues.size() + size(cols), none);
 }
 
-void addArrays(ResultSet& results, Tables tables, CircuitKind kind, const AnalysisContext& context,
-               std::size_t heads, std::size_t rows, std::size_t cols, int k)
+struct TableSizes {
+    std::size_t heads = 0, rows = 0, cols = 0;
+    int k = 0;
+};
+
+void addArrays(ResultSet& results, Tables tables, CircuitKind kind, const TableSizes& sizes,
+               Precision precision)
 {
     const std::string folder = "tables/" + std::string(circuitName(kind)) + "/";
     const std::string of = " of M = " + std::string(circuitFormula(kind)) + ", ties to the lower id";
@@ -99,7 +104,7 @@ void addArrays(ResultSet& results, Tables tables, CircuitKind kind, const Analys
     const auto add = [&](const char* name, std::vector<std::int32_t> ids, const char* valuesName,
                          std::vector<double> values, std::size_t tokens, const std::string& axis,
                          const std::string& what) {
-        const std::vector<std::size_t> shape{heads, tokens, static_cast<std::size_t>(k)};
+        const std::vector<std::size_t> shape{sizes.heads, tokens, static_cast<std::size_t>(sizes.k)};
         const std::vector<std::string> axes{"analysed head", axis, "rank"};
         ResultArray idArray;
         idArray.path = folder + name;
@@ -108,20 +113,19 @@ void addArrays(ResultSet& results, Tables tables, CircuitKind kind, const Analys
         idArray.values = std::move(ids);
         idArray.title = what + ": ids";
         idArray.definition = "ids of the " + what + of + "; -1 where there is none";
-        ResultArray valueArray =
-            realArray(context.options.precision, folder + valuesName, shape, std::move(values), axes);
+        ResultArray valueArray = realArray(precision, folder + valuesName, shape, std::move(values), axes);
         valueArray.title = what;
         valueArray.definition = what + of;
         results.arrays.push_back(std::move(idArray));
         results.arrays.push_back(std::move(valueArray));
     };
-    const std::string number = std::to_string(k);
-    add("ids", std::move(tables.ids), "values", std::move(tables.values), rows, row,
+    const std::string number = std::to_string(sizes.k);
+    add("ids", std::move(tables.ids), "values", std::move(tables.values), sizes.rows, row,
         number + " largest entries of each row");
-    add("lowest_ids", std::move(tables.lowestIds), "lowest_values", std::move(tables.lowestValues), rows, row,
-        number + " smallest entries of each row");
-    add("column_ids", std::move(tables.columnIds), "column_values", std::move(tables.columnValues), cols, col,
-        number + " largest entries of each column");
+    add("lowest_ids", std::move(tables.lowestIds), "lowest_values", std::move(tables.lowestValues),
+        sizes.rows, row, number + " smallest entries of each row");
+    add("column_ids", std::move(tables.columnIds), "column_values", std::move(tables.columnValues),
+        sizes.cols, col, number + " largest entries of each column");
 }
 
 Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
@@ -129,6 +133,7 @@ Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
     const ModelConfig& config = context.circuits.config();
     const std::vector<HeadId> heads = selectedHeads(config, context.options);
     std::vector<std::string> names;
+    names.reserve(heads.size());
     for (const HeadId head : heads)
         names.push_back(dottedHead(head));
     const Eigen::Index rows = context.tokens->E.rows();
@@ -153,8 +158,9 @@ Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
             }
             task.report(++done, total, "token tables");
         }
-        addArrays(results, std::move(tables), kind, context, heads.size(), static_cast<std::size_t>(rows),
-                  static_cast<std::size_t>(cols), k);
+        addArrays(results, std::move(tables), kind,
+                  {heads.size(), static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), k},
+                  context.options.precision);
         results.groupAttributes["tables/" + std::string(circuitName(kind))]["heads"] = names;
     }
     return results;
@@ -177,6 +183,8 @@ void addBiasEnds(ResultSet& results, const AnalysisContext& context, const RowVe
         ResultArray ids;
         std::vector<std::int32_t> tokens;
         std::vector<double> numbers;
+        tokens.reserve(entries.size());
+        numbers.reserve(entries.size());
         for (const TokenEntry& entry : entries) {
             tokens.push_back(entry.id);
             numbers.push_back(entry.value);
