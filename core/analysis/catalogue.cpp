@@ -7,6 +7,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 
 namespace headwise {
@@ -28,69 +29,78 @@ std::string wrongRequest(const ModelConfig& config, const AnalysisOptions& optio
     return {};
 }
 
+/// The table of analyses, one to a line.
+constexpr std::array rows{
+    // The default ones, in the order in which they run.
+    spectraAnalysis,
+    eigenvaluesAnalysis,
+    copyingAnalysis,
+    matchingAnalysis,
+    previousTokenAnalysis,
+    compositionAnalysis,
+    tablesAnalysis,
+    // tokens
+    directPathAnalysis,
+    largestEntriesAnalysis,
+    foldingAnalysis,
+    skipTrigramsAnalysis,
+    tokenCardAnalysis,
+    directionCardAnalysis,
+    normalityAnalysis,
+    diagonalRanksAnalysis,
+    copySuppressionAnalysis,
+    nameCopyingAnalysis,
+    relationsAnalysis,
+    salientTokensAnalysis,
+    // position
+    positionKernelAnalysis,
+    positionalCircuitAnalysis,
+    sixTermsAnalysis,
+    tokenPriorAnalysis,
+    detokenizationAnalysis,
+    positionGeometryAnalysis,
+    normSpreadAnalysis,
+    rotaryAnalysis,
+    // composition
+    inductionAnalysis,
+    compositionNullsAnalysis,
+    projectionKernelAnalysis,
+    embeddingCompositionAnalysis,
+    componentCompositionAnalysis,
+    virtualHeadAnalysis,
+    // spectra
+    ranksAnalysis,
+    symmetryAnalysis,
+    singularTokensAnalysis,
+    degeneracyAnalysis,
+    bandsAnalysis,
+    weightsInVocabularyAnalysis,
+    conditioningAnalysis,
+    // comparison
+    similarityAnalysis,
+    headMapAnalysis,
+    // prompt
+    attentionAnalysis,
+    patternScoresAnalysis,
+    logitAttributionAnalysis,
+    scoreSourcesAnalysis,
+    // architecture
+    skiplessAnalysis,
+    groupsAnalysis,
+    neuronsAnalysis,
+};
+
 } // namespace
 
 std::span<const Analysis> catalogue()
 {
-    static const std::vector<Analysis> table{
-        // The default ones, in the order in which they run.
-        spectraAnalysis(),
-        eigenvaluesAnalysis(),
-        copyingAnalysis(),
-        matchingAnalysis(),
-        previousTokenAnalysis(),
-        compositionAnalysis(),
-        tablesAnalysis(),
-        // tokens
-        directPathAnalysis(),
-        largestEntriesAnalysis(),
-        foldingAnalysis(),
-        skipTrigramsAnalysis(),
-        tokenCardAnalysis(),
-        directionCardAnalysis(),
-        normalityAnalysis(),
-        diagonalRanksAnalysis(),
-        copySuppressionAnalysis(),
-        nameCopyingAnalysis(),
-        relationsAnalysis(),
-        salientTokensAnalysis(),
-        // position
-        positionKernelAnalysis(),
-        positionalCircuitAnalysis(),
-        sixTermsAnalysis(),
-        tokenPriorAnalysis(),
-        detokenizationAnalysis(),
-        positionGeometryAnalysis(),
-        normSpreadAnalysis(),
-        rotaryAnalysis(),
-        // composition
-        inductionAnalysis(),
-        compositionNullsAnalysis(),
-        projectionKernelAnalysis(),
-        embeddingCompositionAnalysis(),
-        componentCompositionAnalysis(),
-        virtualHeadAnalysis(),
-        // spectra
-        ranksAnalysis(),
-        symmetryAnalysis(),
-        singularTokensAnalysis(),
-        degeneracyAnalysis(),
-        bandsAnalysis(),
-        weightsInVocabularyAnalysis(),
-        conditioningAnalysis(),
-        // comparison
-        similarityAnalysis(),
-        headMapAnalysis(),
-        // prompt
-        attentionAnalysis(),
-        patternScoresAnalysis(),
-        logitAttributionAnalysis(),
-        scoreSourcesAnalysis(),
-        // architecture
-        skiplessAnalysis(),
-        groupsAnalysis(),
-        neuronsAnalysis(),
-    };
+    static const std::vector<Analysis> table = [] {
+        std::vector<Analysis> made;
+        made.reserve(rows.size());
+        for (Analysis (*row)() : rows)
+            made.push_back(row());
+        return made;
+    }();
     return table;
 }
 
