@@ -167,7 +167,8 @@ private slots:
         QVERIFY(again->warnings().empty());
         QCOMPARE(normalizationName(again->config()), std::string_view("none"));
         QVERIFY(relative(test::ran<double>(test::raw(again), tokens).logits, denseLogits(toy)) < 1e-12);
-        for (const Merge& merge : *mergesOf(*again, Task{}))
+        const auto merges = mergesOf(*again, Task{});
+        for (const Merge& merge : *merges)
             QVERIFY(merge.reason.find("skip connections") == std::string::npos);
     }
 
@@ -340,7 +341,8 @@ private:
         QVERIFY2(difference < (toy.options.float64 ? 1e-10 : 1e-3), QByteArray::number(difference));
         QCOMPARE(countWeights(again->config()).total, countWeights(merged.config()).total);
         QCOMPARE(mergeSource(*again).path, std::filesystem::absolute(toy.folder).lexically_normal().string());
-        for (const Merge& merge : *mergesOf(*again, Task{}))
+        const auto merges = mergesOf(*again, Task{});
+        for (const Merge& merge : *merges)
             QVERIFY(!merge.possible && merge.reason.find("already") != std::string::npos);
     }
 
