@@ -26,33 +26,8 @@ double transformed(double value, const ColorScale& scale)
     return scale.transform == ColorTransform::Linear ? value : std::asinh(value / symlogUnit(scale));
 }
 
-/// What a fit needs to know of the finite values, gathered in one pass.
-struct Moments {
-    double low = std::numeric_limits<double>::infinity();
-    double high = -std::numeric_limits<double>::infinity();
-    double sum = 0;
-    double squares = 0;
-    double count = 0;
-};
-
-Moments momentsOf(const Eigen::MatrixXf& matrix)
-{
-    Moments m;
-    for (const float value : matrix.reshaped()) {
-        if (!std::isfinite(value))
-            continue;
-        const double x = value;
-        m.low = std::min(m.low, x);
-        m.high = std::max(m.high, x);
-        m.sum += x;
-        m.squares += x * x;
-        m.count += 1;
-    }
-    return m;
-}
-
 // Trimming is about zero for signed maps, where the sign is the message, and about the mean for the others.
-std::pair<double, double> limitsOf(const Moments& m, ColorMap map, ColorFit fit)
+std::pair<double, double> limitsOf(const ValueStatistics& m, ColorMap map, ColorFit fit)
 {
     if (fit == ColorFit::DataRange)
         return {m.low, m.high};
@@ -135,13 +110,41 @@ ColorMap darkTwin(ColorMap map)
     }
 }
 
+void ValueStatistics::add(const ValueStatistics& other)
+{
+    low = std::min(low, other.low);
+    high = std::max(high, other.high);
+    sum += other.sum;
+    squares += other.squares;
+    count += other.count;
+}
+
+ValueStatistics statisticsOf(const Eigen::MatrixXf& matrix)
+{
+    ValueStatistics m;
+    for (const float value : matrix.reshaped()) {
+        if (!std::isfinite(value))
+            continue;
+        const double x = value;
+        m.low = std::min(m.low, x);
+        m.high = std::max(m.high, x);
+        m.sum += x;
+        m.squares += x * x;
+        m.count += 1;
+    }
+    return m;
+}
+
 ColorScale fitted(ColorScale scale, const Eigen::MatrixXf& matrix)
+{
+    return scale.fit == ColorFit::Fixed ? scale : fitted(scale, statisticsOf(matrix));
+}
+
+ColorScale fitted(ColorScale scale, const ValueStatistics& values)
 {
     if (scale.fit == ColorFit::Fixed)
         return scale;
-    const Moments moments = momentsOf(matrix);
-    const auto [low, high] =
-        moments.count > 0 ? limitsOf(moments, scale.map, scale.fit) : std::pair(0.0, 0.0);
+    const auto [low, high] = values.count > 0 ? limitsOf(values, scale.map, scale.fit) : std::pair(0.0, 0.0);
     scale.low = static_cast<float>(low);
     scale.high = static_cast<float>(high);
     if (scale.low < scale.high)

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,9 +65,22 @@ inline constexpr Rgb nanColor = 0xFF00FF00;
 bool isSigned(ColorMap map);
 ColorMap darkTwin(ColorMap map); ///< The map to draw in a dark window; the map itself if it has no twin.
 
+/// What the limits of a scale depend on: the finite values of one matrix or, added up, of several.
+struct ValueStatistics {
+    double low = std::numeric_limits<double>::infinity();
+    double high = -std::numeric_limits<double>::infinity();
+    double sum = 0;
+    double squares = 0;
+    double count = 0;
+
+    void add(const ValueStatistics& other);
+};
+ValueStatistics statisticsOf(const Eigen::MatrixXf& matrix);
+
 /// `scale` with the limits its fit asks for, given the finite values of `matrix`. ColorFit::Fixed keeps them.
 /// An empty, constant or entirely non-finite matrix gives a valid scale of width > 0.
 ColorScale fitted(ColorScale scale, const Eigen::MatrixXf& matrix);
+ColorScale fitted(ColorScale scale, const ValueStatistics& values);
 ColorScale fitted(ColorMap map, const Eigen::MatrixXf& matrix, ColorFit fit = ColorFit::Full);
 
 /// Where `value` lies between the limits, 0 … 1, clamped. NaN for a value that is not finite.

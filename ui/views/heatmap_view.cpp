@@ -2,6 +2,7 @@
 
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/shared_scale.h"
 
 #include <QAccessible>
 #include <QEvent>
@@ -50,13 +51,18 @@ HeatmapView::HeatmapView(QWidget* parent)
     });
 }
 
-HeatmapView::~HeatmapView() = default;
+HeatmapView::~HeatmapView()
+{
+    if (m_shared)
+        m_shared->remove(this);
+}
 
 void HeatmapView::setMatrix(Matrix matrix)
 {
     m_scene.matrix = std::move(matrix);
     m_pyramid = std::make_unique<StrongestPyramid>(m_scene.matrix);
     m_notFinite = isEmpty() ? 0 : countNotFinite(*m_scene.matrix);
+    m_statistics = isEmpty() ? ValueStatistics() : statisticsOf(*m_scene.matrix);
     setPending(false);
     setColorScale(m_scene.scale);
     if (isEmpty() || m_state.row >= m_scene.matrix->rows() || m_state.column >= m_scene.matrix->cols())
@@ -90,13 +96,19 @@ void HeatmapView::setCellShape(CellShape shape)
 
 void HeatmapView::setColorScale(const ColorScale& scale)
 {
-    const ColorScale fit = isEmpty() ? scale : fitted(scale, *m_scene.matrix);
-    if (fit == m_scene.scale)
+    if (m_shared)
+        return m_shared->setScale(scale);
+    showScale(isEmpty() ? scale : fitted(scale, m_statistics));
+}
+
+void HeatmapView::showScale(const ColorScale& scale)
+{
+    if (scale == m_scene.scale)
         return;
-    m_scene.scale = fit;
+    m_scene.scale = scale;
     m_image = {};
     update();
-    emit colorScaleChanged(fit);
+    emit colorScaleChanged(scale);
 }
 
 ColorScale HeatmapView::shownScale() const

@@ -12,6 +12,8 @@
 
 namespace headwise::ui {
 
+class SharedScale;
+
 /// Where a heatmap is looked at. Fractions of the matrix, so that it fits one of another size as well.
 struct HeatmapState {
     double zoomX = 1; ///< 1: all columns are visible.
@@ -50,6 +52,10 @@ public:
 
     void setColorScale(const ColorScale& scale); ///< Fits it to the matrix unless it is fixed.
     const ColorScale& colorScale() const { return m_scene.scale; }
+    const ValueStatistics& statistics() const { return m_statistics; } ///< Of all finite values.
+    void setSharedScale(SharedScale* shared) { m_shared = shared; }    ///< SharedScale calls it.
+    SharedScale* sharedScale() const { return m_shared; }              ///< Null: a scale of its own.
+    void showScale(const ColorScale& scale);                           ///< As it is, for this view alone.
     ColorScale shownScale() const; ///< The same with the map of the window's theme.
 
     void setState(const HeatmapState& state);
@@ -116,6 +122,8 @@ private:
     QPoint m_reference{-1, -1}; // (column, row)
     QImage m_image;             // The visible cells in device pixels; null when out of date.
     qint64 m_notFinite = 0;
+    ValueStatistics m_statistics;
+    SharedScale* m_shared = nullptr; // The views that show one scale.
     QString m_message;
     QTimer m_dimTimer;
     bool m_dimmed = false;
