@@ -4,6 +4,7 @@
 #include "ui/icons.h"
 #include "ui/pages/analysis_list.h"
 #include "ui/pages/card_page.h"
+#include "ui/pages/compare_page.h"
 #include "ui/pages/composition_page.h"
 #include "ui/pages/head_header.h"
 #include "ui/pages/heads_page.h"
@@ -56,6 +57,8 @@ void MainWindow::connectPage(Page* page)
 
 void MainWindow::connectView(QWidget* view)
 {
+    if (view->property("rightClickIsReference").toBool())
+        return; // a grid of heads: its right button marks the head to compare with
     view->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(view, &QWidget::customContextMenuRequested, this,
             [this, view](const QPoint& position) { showFigureMenu(view, position); });
@@ -70,6 +73,7 @@ void MainWindow::createPages()
     addPage(new SpectrumPage(m_workspace, this), QStringLiteral("spectrum"), tr("Spectrum"));
     addPage(new PositionPage(m_workspace, this), QStringLiteral("position"), tr("Position"));
     addPage(new CompositionPage(m_workspace, this), QStringLiteral("composition"), tr("Composition"));
+    addPage(new ComparePage(m_workspace, this), QStringLiteral("compare"), tr("Compare"));
     addPage(new PromptPage(m_workspace, this), QStringLiteral("prompt"), tr("Prompt"));
     addPage(new TensorsPage(m_workspace, this), QStringLiteral("tensors"), tr("Tensors"));
     addPage(new CardPage(m_workspace, this), QStringLiteral("model"), tr("Model"));
@@ -178,10 +182,14 @@ void MainWindow::createMenus()
 void MainWindow::createViewMenu()
 {
     QMenu* view = menuBar()->addMenu(tr("&View"));
-    for (int i = 0; i < m_tabs->count(); ++i)
-        m_whenOpen.push_back(view->addAction(m_tabs->tabText(i),
-                                             QKeySequence(Qt::ALT | (i < 9 ? Qt::Key_1 + i : Qt::Key_0)),
-                                             this, [this, i] { m_tabs->setCurrentIndex(i); }));
+    for (int i = 0; i < m_tabs->count(); ++i) {
+        const bool isLast = i == m_tabs->count() - 1; // the analyses, whatever comes before them
+        const QKeySequence key = i < 9 ? QKeySequence(Qt::ALT | (Qt::Key_1 + i))
+            : isLast                   ? QKeySequence(Qt::ALT | Qt::Key_0)
+                                       : QKeySequence();
+        m_whenOpen.push_back(
+            view->addAction(m_tabs->tabText(i), key, this, [this, i] { m_tabs->setCurrentIndex(i); }));
+    }
     view->addSeparator();
     for (QDockWidget* dock : m_docks)
         view->addAction(dock->toggleViewAction());

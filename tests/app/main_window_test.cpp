@@ -213,6 +213,7 @@ private slots:
         Driver driver;
         driver.openDemo();
         driver.workspace().setHead({1, 5});
+        driver.workspace().setReference(HeadId{0, 1});
         for (int i = 0; i < driver.tabs()->count(); ++i) {
             driver.tabs()->setCurrentIndex(i);
             const QString name = driver.tabs()->tabText(i);
@@ -502,9 +503,13 @@ private slots:
                 qEnvironmentVariable("HEADWISE_SCREENSHOTS_OF", QStringLiteral(HEADWISE_DEMO_MODEL)));
             driver.waitForAnalyses();
             driver.workspace().setHead({1, 5});
+            driver.workspace().setReference(HeadId{0, 1});
+            const QString wanted = qEnvironmentVariable("HEADWISE_SCREENSHOT_PAGES"); // empty: all
             for (int i = 0; i < driver.tabs()->count(); ++i) {
-                driver.tabs()->setCurrentIndex(i);
                 const QString name = driver.tabs()->tabText(i).toLower();
+                if (!wanted.isEmpty() && !wanted.contains(name))
+                    continue;
+                driver.tabs()->setCurrentIndex(i);
                 if (name == QLatin1String("prompt"))
                     driver.page()->findChild<QAbstractButton*>()->click();
                 if (auto* page = dynamic_cast<ResultPage*>(driver.page()))

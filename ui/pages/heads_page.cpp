@@ -39,6 +39,8 @@ void HeadsPage::createLayout()
     view->setCellShape(HeatmapView::CellShape::Square);
     view->setRowAxis({tr("layer"), {}});
     view->setColumnAxis({tr("head"), {}});
+    view->setAccessibleName(tr("Heads"));
+    view->setProperty("rightClickIsReference", true);
     m_sorted->setSourceModel(m_model);
     m_sorted->setSortRole(HeadTableModel::SortRole);
     m_table->setModel(m_sorted);

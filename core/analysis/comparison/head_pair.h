@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/analysis/token_table.h"
+#include "core/base/task.h"
+#include "core/circuits/circuits.h"
+
+#include <vector>
+
+namespace headwise {
+
+/// How far one residual circuit of two heads of a model is alike; no number depends on the bases of the heads.
+struct HeadPair {
+    double cosine = 0; ///< ⟨A, B⟩_F / (‖A‖_F ‖B‖_F); of chance 0 ± 1/d_model. NaN for a zero circuit.
+    double leftKernel =
+        0; ///< ‖U_Aᵀ U_B‖²_F of the columns of W_Q (W_V): what queries are made of (what is read).
+    double rightKernel = 0;            ///< The same of W_K (W_Oᵀ): what keys are made of (what is written).
+    double kernelOfChance = 0;         ///< min(d, r)²/d
+    std::vector<double> first, second; ///< Singular values of each, descending.
+    double spectrumDistance = 0;       ///< ‖σ_A/‖σ_A‖ − σ_B/‖σ_B‖‖₂, 0 … √2
+};
+
+/// \param kind Qk or Ov
+/// Errors: InvalidArgument for a head outside the model; Corrupt if a weight is not finite; Cancelled.
+/// Source: ANALYSES F1, as the analysis of all pairs ("similarity").
+Result<HeadPair> compareHeads(const Circuits& circuits, CircuitKind kind, HeadId first, HeadId second,
+                              const Task& task);
+
+/// Where one token stands in two lines.
+struct ChangedEntry {
+    int id = 0;
+    int firstRank = 0, secondRank = 0; ///< From 0, in the whole line, ties to the lower id.
+    double first = 0, second = 0;      ///< Values.
+
+    bool operator==(const ChangedEntry&) const = default;
+};
+
+/// The k largest entries of two lines over the same tokens, by where they are.
+struct TableDifference {
+    std::vector<ChangedEntry> onlyFirst, both; ///< By rank in the first line.
+    std::vector<ChangedEntry> onlySecond;      ///< By rank in the second.
+};
+
+/// \param unused true: an id without a token, left out; empty: none
+/// Cost: 2 k V comparisons beside the sorting.
+TableDifference tableDifference(const RowVector<double>& first, const RowVector<double>& second, int k,
+                                const std::vector<bool>& unused);
+
+} // namespace headwise

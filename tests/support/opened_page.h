@@ -1,0 +1,57 @@
+#pragma once
+
+#include "ui/figure_export.h"
+#include "ui/workspace.h"
+
+#include <QAbstractItemModel>
+#include <QTableView>
+#include <QTest>
+
+#include <vector>
+
+namespace headwise::test {
+
+inline constexpr int patience = 60000; // ms, under a loaded machine
+
+/// A page on the screen with a model open.
+template <typename PageType>
+class OpenedPage {
+public:
+    explicit OpenedPage(const std::filesystem::path& model, const QSize& size = {1000, 800})
+        : page(&workspace)
+    {
+        page.resize(size);
+        page.show();
+        workspace.openModel({model, {}, {}});
+        [&] {
+            QTRY_VERIFY_WITH_TIMEOUT(workspace.tokens() && !workspace.tokensJob()->isRunning(), patience);
+        }();
+    }
+
+    /// The widget with that accessible name.
+    template <typename Widget>
+    Widget* find(const QString& name)
+    {
+        for (Widget* one : page.template findChildren<Widget*>())
+            if (one->accessibleName() == name)
+                return one;
+        qFatal("there is no '%s'", qPrintable(name));
+    }
+
+    ui::Workspace workspace;
+    PageType page;
+};
+
+inline std::vector<QStringList> dataRows(const ui::FigureSource* source)
+{
+    std::vector<QStringList> rows;
+    source->forEachDataRow([&](const QStringList& row) { rows.push_back(row); });
+    return rows;
+}
+
+inline QString cellText(const QTableView* table, int row, int column)
+{
+    return table->model()->index(row, column).data().toString();
+}
+
+} // namespace headwise::test

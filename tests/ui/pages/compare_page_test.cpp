@@ -1,0 +1,169 @@
+#include "ui/pages/compare_page.h"
+
+#include "core/analysis/block.h"
+#include "tests/support/opened_page.h"
+#include "ui/text.h"
+#include "ui/views/heatmap_view.h"
+#include "ui/views/spectrum_chart.h"
+#include "ui/views/table_figure.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QSignalSpy>
+#include <QToolButton>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+class ComparePageTest : public QObject {
+    Q_OBJECT
+
+private:
+    using Opened = OpenedPage<ComparePage>;
+
+    static constexpr HeadId head{1, 5}, reference{0, 1};
+
+    static Eigen::MatrixXf whole(Opened& opened, CircuitKind kind, HeadId of)
+    {
+        return *wholeCircuit(*opened.workspace.circuits(), {kind, of});
+    }
+
+    static HeatmapView* selected(Opened& opened)
+    {
+        return opened.find<HeatmapView>(QStringLiteral("Circuit of the selected head"));
+    }
+    static HeatmapView* other(Opened& opened)
+    {
+        return opened.find<HeatmapView>(QStringLiteral("Circuit of the reference"));
+    }
+
+    static void select(Opened& opened)
+    {
+        opened.workspace.setHead(head);
+        opened.workspace.setReference(reference);
+        QTRY_VERIFY_WITH_TIMEOUT(other(opened)->matrix() && other(opened)->isVisible(), patience);
+    }
+
+    static bool shows(const HeatmapView* view, const Eigen::MatrixXf& matrix)
+    {
+        return view->matrix() && view->matrix()->rows() == matrix.rows() && *view->matrix() == matrix;
+    }
+
+private slots:
+    void saysHowToSetAReference()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        const auto says = [&] {
+            for (const QLabel* label : opened.page.findChildren<QLabel*>())
+                if (label->isVisible() && label->text().startsWith(QLatin1String("Right-click a head")))
+                    return true;
+            return false;
+        };
+        QTRY_VERIFY(says());
+        QVERIFY(opened.page.figures().isEmpty());
+        select(opened);
+        QVERIFY(!says());
+        opened.workspace.setReference(std::nullopt);
+        QTRY_VERIFY(says());
+    }
+
+    void showsBothHeadsWithOneScaleAndZoom()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        select(opened);
+        QVERIFY(shows(selected(opened), whole(opened, CircuitKind::Ov, head)));
+        QVERIFY(shows(other(opened), whole(opened, CircuitKind::Ov, reference)));
+        QCOMPARE(selected(opened)->colorScale(), other(opened)->colorScale());
+        ColorScale wider = selected(opened)->colorScale();
+        wider.high *= 3;
+        other(opened)->setColorScale(wider);
+        QCOMPARE(selected(opened)->colorScale().high, wider.high);
+        QTest::keyClick(selected(opened), Qt::Key_Plus);
+        QVERIFY(selected(opened)->state().zoomX > 1);
+        QCOMPARE(other(opened)->state(), selected(opened)->state());
+        QTest::mouseClick(other(opened), Qt::LeftButton, {}, other(opened)->rect().center());
+        QVERIFY(other(opened)->state().row >= 0);
+        QCOMPARE(selected(opened)->state(), other(opened)->state());
+    }
+
+    void shiftShowsTheReferenceInPlaceAndDTheDifference()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        select(opened);
+        const Eigen::MatrixXf a = whole(opened, CircuitKind::Ov, head);
+        const Eigen::MatrixXf b = whole(opened, CircuitKind::Ov, reference);
+        QTest::keyPress(&opened.page, Qt::Key_Shift);
+        QVERIFY(shows(selected(opened), b));
+        QTest::keyRelease(&opened.page, Qt::Key_Shift);
+        QVERIFY(shows(selected(opened), a));
+        opened.page.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&opened.page));
+        QTest::keyClick(&opened.page, Qt::Key_D);
+        auto* between = opened.find<HeatmapView>(QStringLiteral("Selected head minus reference"));
+        QTRY_VERIFY(between->isVisible());
+        QVERIFY(!selected(opened)->isVisible());
+        QVERIFY(shows(between, a - b));
+        QVERIFY(opened.page.figures().first()->figureTitle().startsWith(QStringLiteral("L1H5 − L0H1")));
+        QTest::qWait(150); // until the button is up again
+        QTest::keyClick(&opened.page, Qt::Key_D);
+        QTRY_VERIFY(selected(opened)->isVisible());
+    }
+
+    void tablesSayWhatEntersAndLeaves()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setToken(opened.workspace.tokenizer()->encode(" the")->back());
+        select(opened);
+        const int token = opened.workspace.token();
+        const auto line = [&](HeadId of) {
+            return *tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
+                              {CircuitKind::FullOv, of}, TableSide::Row, token);
+        };
+        const TableDifference expected =
+            tableDifference(line(head), line(reference), 20, opened.workspace.unusedTokens());
+        auto* only = opened.find<TableFigure>(QStringLiteral("Tokens only the selected head has"));
+        auto* both = opened.find<TableFigure>(QStringLiteral("Tokens both heads have"));
+        QTRY_COMPARE(only->model()->rowCount(), static_cast<int>(expected.onlyFirst.size()));
+        QCOMPARE(both->model()->rowCount(), static_cast<int>(expected.both.size()));
+        QVERIFY(!expected.onlyFirst.empty());
+        QCOMPARE(cellText(only, 0, 0), opened.workspace.tokenText(expected.onlyFirst.front().id));
+        QCOMPARE(cellText(only, 0, 2), count(expected.onlyFirst.front().secondRank + 1));
+        QCOMPARE(cellText(only, 0, 4), signedNumber(expected.onlyFirst.front().first));
+        const QPoint cell = only->visualRect(only->model()->index(0, 0)).center();
+        QTest::mouseClick(only->viewport(), Qt::LeftButton, {}, cell);
+        QTest::mouseDClick(only->viewport(), Qt::LeftButton, {}, cell);
+        QTRY_COMPARE(opened.workspace.token(), expected.onlyFirst.front().id);
+    }
+
+    void numbersAndSpectraAreThoseOfCore()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        select(opened);
+        opened.find<QComboBox>(QStringLiteral("Circuit to compare"))->setCurrentIndex(1); // QK
+        const auto pair =
+            compareHeads(*opened.workspace.circuits(), CircuitKind::Qk, head, reference, Task{});
+        QVERIFY(pair);
+        QTRY_VERIFY(shows(selected(opened), whole(opened, CircuitKind::Qk, head)));
+        QString words;
+        for (const QLabel* label : opened.page.findChildren<QLabel*>())
+            words += label->text();
+        QVERIFY(words.contains(QStringLiteral("<b>%1</b>").arg(signedNumber(pair->cosine))));
+        QVERIFY(words.contains(QStringLiteral("<b>%1</b>").arg(number(pair->leftKernel))));
+        QVERIFY(words.contains(QStringLiteral("<b>%1</b>").arg(number(pair->spectrumDistance))));
+        const auto& series =
+            opened.find<LineChart>(QStringLiteral("Singular values of both heads"))->series();
+        QCOMPARE(series.size(), 2U);
+        QCOMPARE(series[1].points[0].y(), pair->second[0]);
+        // The view comes back as it was.
+        const QJsonObject state = opened.page.viewState();
+        opened.find<QComboBox>(QStringLiteral("Circuit to compare"))->setCurrentIndex(2);
+        opened.page.setViewState(state);
+        QCOMPARE(opened.page.viewState(), state);
+        QTRY_VERIFY(opened.page.figures().size() == 6);
+        QVERIFY(dataRows(opened.page.figures().last()).size() > 1);
+    }
+};
+
+QTEST_MAIN(ComparePageTest)
+#include "compare_page_test.moc"

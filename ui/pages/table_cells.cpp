@@ -1,0 +1,90 @@
+#include "ui/pages/table_cells.h"
+
+#include "ui/models/token_table_model.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/table_figure.h"
+#include "ui/workspace.h"
+
+#include <QHeaderView>
+#include <QStandardItemModel>
+
+namespace headwise::ui {
+
+namespace {
+
+QStandardItem* cell(const QString& words, const QVariant& sortKey)
+{
+    auto* made = new QStandardItem(words);
+    made->setEditable(false);
+    made->setData(sortKey, TokenTableModel::SortRole);
+    return made;
+}
+
+QStandardItem* figures(const QString& words, double value)
+{
+    QStandardItem* made = cell(words, value);
+    made->setFont(numberFont());
+    made->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    made->setToolTip(exactNumber(value));
+    return made;
+}
+
+} // namespace
+
+QStandardItem* wordCell(const QString& words)
+{
+    QStandardItem* made = cell(words, words);
+    made->setToolTip(words);
+    return made;
+}
+
+QStandardItem* numberCell(double value)
+{
+    return figures(number(value), value);
+}
+
+QStandardItem* signedNumberCell(double value)
+{
+    return figures(signedNumber(value), value);
+}
+
+QStandardItem* countCell(int value)
+{
+    QStandardItem* made = cell(count(value), value);
+    made->setFont(numberFont());
+    made->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    return made;
+}
+
+QStandardItem* tokenCell(const Workspace& workspace, int token, bool isSource)
+{
+    const QString shown = workspace.tokenText(token);
+    QStandardItem* made = cell(shown, shown);
+    made->setFont(tokenFont());
+    made->setToolTip(QStringLiteral("%1  #%2").arg(shown).arg(token));
+    made->setData(token, TokenTableModel::IdRole);
+    const auto tokenizer = workspace.tokenizer();
+    made->setData(tokenizer && tokenizer->isSpecial(token), TokenTableModel::IsSpecialRole);
+    made->setData(isSource, TokenTableModel::IsSourceRole);
+    made->setData(true, TokenTableModel::IsTokenRole);
+    return made;
+}
+
+int tokenOf(const QStandardItemModel& model, int row, int column)
+{
+    const QStandardItem* item = model.item(row, column);
+    const QVariant id = item ? item->data(TokenTableModel::IdRole) : QVariant();
+    return id.isValid() ? id.toInt() : -1;
+}
+
+void fitColumns(TableFigure* table)
+{
+    QHeaderView* header = table->horizontalHeader();
+    header->setMinimumSectionSize(40);
+    header->setResizeContentsPrecision(50);
+    header->setSectionResizeMode(QHeaderView::ResizeToContents);
+    header->setStretchLastSection(true);
+}
+
+} // namespace headwise::ui

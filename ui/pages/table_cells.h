@@ -1,0 +1,26 @@
+#pragma once
+
+#include <QString>
+
+class QStandardItem;
+class QStandardItemModel;
+
+namespace headwise::ui {
+
+class TableFigure;
+class Workspace;
+
+// Cells of the small tables of pages: read-only, drawn as TokenDelegate draws them, sorted by what they are.
+
+QStandardItem* wordCell(const QString& words);
+QStandardItem* numberCell(double value);       ///< Three digits, with all of them on hover and in exports.
+QStandardItem* signedNumberCell(double value); ///< The same with its sign.
+QStandardItem* countCell(int value);
+/// A chip; IdRole holds the token. \param isSource drawn bold
+QStandardItem* tokenCell(const Workspace& workspace, int token, bool isSource = false);
+
+int tokenOf(const QStandardItemModel& model, int row, int column); ///< −1 where the cell is no token.
+
+void fitColumns(TableFigure* table); ///< As wide as what is in them, the last taking the rest.
+
+} // namespace headwise::ui
