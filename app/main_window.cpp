@@ -82,6 +82,7 @@ MainWindow::MainWindow(QWidget* parent)
     createStatusBar();
     connectSignals();
     m_start->setDemoAvailable(!demoModelFolder().isEmpty());
+    m_firstLayout = saveState();
     restoreGeometry(m_settings.geometry);
     showDocks(false);
     updateRecent();
@@ -242,7 +243,8 @@ void MainWindow::showDocks(bool open)
     if (!open && m_docksShown)
         m_settings.layout = saveState();
     for (QDockWidget* dock : m_docks)
-        dock->setVisible(open && dock->objectName() != QLatin1String("log"));
+        dock->setVisible(open && dock->objectName() != QLatin1String("log")
+                         && dock->objectName() != QLatin1String("jobs"));
     if (open)
         restoreState(m_settings.layout);
     m_docksShown = open;

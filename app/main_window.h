@@ -6,6 +6,7 @@
 #include <QMainWindow>
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
 class QComboBox;
@@ -15,6 +16,7 @@ class QLineEdit;
 class QMenu;
 class QStackedWidget;
 class QTabWidget;
+class QToolBar;
 class QToolButton;
 
 namespace headwise::ui {
@@ -56,15 +58,20 @@ private:
     void createPages();
     void createDocks();
     void createActions();
-    void createMenus();
+    void createFileMenu(QToolBar* bar);
+    void createEditMenu();
+    void createGoMenu();
     void createViewMenu();
+    void createModelMenu();
     void createAnalysesMenu();
+    void createHelpMenu();
     void addThemes(QMenu* menu);
     void createToolBar();
     void createStatusBar();
     void connectSignals();
     QAction* action(const QString& text, const char* iconName, const QKeySequence& key,
                     void (MainWindow::*slot)());
+    QAction* whenOpen(QAction* item); ///< Enabled only while a model or session is open.
     void addPage(ui::Page* page, const QString& name, const QString& title);
     void connectPage(ui::Page* page);
     void connectView(QWidget* view); ///< One that can be exported.
@@ -87,6 +94,9 @@ private:
     void moveHead(int layers, int heads);
     void toggleBookmark();
     void goToHead();
+    void writeNote();
+    void showCommandPalette();
+    void runAnalysis(std::string_view id); ///< On its page, with what the page asks.
     /// Calls `next` at once, or once the notes are saved or given up; not at all if the user cancels.
     void whenNotesAreSafe(const std::function<void()>& next);
     void showDocks(bool open);
@@ -111,6 +121,9 @@ private:
     bool m_docksShown = false;
     std::function<void()> m_afterSave;
     std::vector<QAction*> m_whenOpen; // actions that need a model or session
+    QAction* m_back = nullptr;
+    QAction* m_forward = nullptr;
+    QByteArray m_firstLayout; // of docks and bars, before the user moved any
     QMenu* m_recentMenu = nullptr;
     QLineEdit* m_headEdit = nullptr;
     ui::TokenEdit* m_search = nullptr;

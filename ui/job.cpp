@@ -12,6 +12,7 @@ Job::Job(QObject* parent)
 Job::~Job()
 {
     m_stop.request_stop();
+    retire(true);
 }
 
 void Job::cancel()
@@ -20,7 +21,18 @@ void Job::cancel()
         return;
     m_stop.request_stop();
     abandon();
+    retire(true);
     emit finished();
+}
+
+void Job::announce()
+{
+    JobBoard::instance().add(this);
+}
+
+void Job::retire(bool cancelled)
+{
+    JobBoard::instance().remove(this, cancelled);
 }
 
 // From here on nothing the old work does reaches us: its promise has no listener any more.
@@ -29,6 +41,27 @@ void Job::abandon()
     m_watcher->disconnect(this);
     m_watcher->deleteLater();
     m_watcher = nullptr;
+}
+
+JobBoard& JobBoard::instance()
+{
+    static JobBoard board;
+    return board;
+}
+
+void JobBoard::add(Job* job)
+{
+    m_running << job;
+    m_clocks[job].start();
+    emit started(job);
+}
+
+void JobBoard::remove(Job* job, bool cancelled)
+{
+    if (!m_running.removeOne(job))
+        return;
+    const qint64 elapsed = m_clocks.take(job).elapsed();
+    emit ended(job, elapsed, cancelled);
 }
 
 bool waitForJobs(std::chrono::milliseconds patience)
@@ -49,10 +82,16 @@ QThreadPool& jobPool()
     return *pool;
 }
 
-QString stepText(int done, int total, std::string_view step)
+QString stepText(int done, int total, std::string_view step, std::chrono::milliseconds elapsed)
 {
     const QString name = QString::fromUtf8(step.data(), static_cast<qsizetype>(step.size()));
-    return total > 1 ? Job::tr("%1 of %2 %3").arg(done).arg(total).arg(name) : name;
+    if (total <= 1)
+        return name;
+    const QString count = Job::tr("%1 of %2 %3").arg(done).arg(total).arg(name);
+    if (elapsed < std::chrono::seconds(1) || done == 0)
+        return count;
+    const double perSecond = done / std::chrono::duration<double>(elapsed).count();
+    return Job::tr("%1 · %2/s").arg(count, QString::number(perSecond, 'g', 2));
 }
 
 } // namespace detail

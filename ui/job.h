@@ -2,7 +2,10 @@
 
 #include "core/base/task.h"
 
+#include <QElapsedTimer>
 #include <QFutureWatcher>
+#include <QHash>
+#include <QList>
 #include <QObject>
 #include <QPointer>
 #include <QString>
@@ -51,11 +54,36 @@ signals:
 
 private:
     void abandon();
+    void announce();             ///< Running, from here on.
+    void retire(bool cancelled); ///< Not running any more.
 
     std::stop_source m_stop;
     QFutureWatcherBase* m_watcher = nullptr;
     QString m_title;
     int m_threads = 0;
+};
+
+/// Every job of the program that runs now, for the one list of them.
+class JobBoard : public QObject {
+    Q_OBJECT
+
+public:
+    static JobBoard& instance(); ///< Of the GUI thread.
+
+    const QList<Job*>& running() const { return m_running; } ///< In the order they were started.
+
+signals:
+    void started(headwise::ui::Job* job);
+    void ended(headwise::ui::Job* job, qint64 milliseconds,
+               bool cancelled); ///< `job` may be in its destructor.
+
+private:
+    friend class Job;
+    void add(Job* job);
+    void remove(Job* job, bool cancelled);
+
+    QList<Job*> m_running;
+    QHash<Job*, QElapsedTimer> m_clocks;
 };
 
 /// Waits until no work of any job runs, for the moment after the window has closed. False if some still does.
@@ -67,16 +95,20 @@ namespace detail {
 /// neither delays the question that superseded it nor the closing of the window.
 QThreadPool& jobPool();
 
-QString stepText(int done, int total, std::string_view step);
+/// "37 of 144 heads · 12/s"; the rate after a second, when it says something.
+QString stepText(int done, int total, std::string_view step, std::chrono::milliseconds elapsed);
 
 /// A task whose progress goes to `promise`, in thousandths.
 template <typename Answer>
 Task taskFor(QPromise<Answer>& promise, const std::stop_token& stop, int threads)
 {
     promise.setProgressRange(0, 1000);
-    const auto report = [&promise](int done, int total, std::string_view step) {
+    const auto report = [&promise, begin = std::chrono::steady_clock::now()](int done, int total,
+                                                                             std::string_view step) {
         const int permille = total > 0 ? static_cast<int>(1000LL * done / total) : 0;
-        promise.setProgressValueAndText(permille, stepText(done, total, step));
+        const auto elapsed =
+            std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+        promise.setProgressValueAndText(permille, stepText(done, total, step, elapsed));
     };
     return {.stop = stop, .onProgress = report, .threads = threads};
 }
@@ -114,11 +146,13 @@ void Job::start(const QString& title, Work work, DoneFn done)
         Answer answer = watcher->future().takeResult();
         auto callback = std::move(done); // `watcher` and this lambda may go away below.
         abandon();
+        retire(false);
         const QPointer<Job> self(this);
         emit finished();
         if (self)
             callback(std::move(answer));
     });
+    announce();
     emit started(title);
     watcher->setFuture(QtConcurrent::run(&detail::jobPool(),
                                          [work = std::move(work), stop = m_stop.get_token(),

@@ -104,4 +104,12 @@ QString duration(std::chrono::milliseconds time)
     return minutes < 60 ? tr("%1 min").arg(minutes) : tr("%1 h %2 min").arg(minutes / 60).arg(minutes % 60);
 }
 
+std::chrono::milliseconds estimatedTime(double flops)
+{
+    constexpr double flopsPerSecond = 1e10; // of one core and more
+    constexpr double longest = 1e12;        // s; a longer time is no answer either
+    return std::chrono::milliseconds(
+        static_cast<qint64>(1000 * std::clamp(flops / flopsPerSecond, 0.0, longest)));
+}
+
 } // namespace headwise::ui

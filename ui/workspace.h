@@ -81,6 +81,8 @@ public:
     void setEmbedding(Embedding embedding);
     void setProcessingWish(const ProcessingWish& wish);
     void runAnalysis(std::string_view id); ///< One of the catalogue, after those under way.
+    const std::deque<const Analysis*>& waiting() const { return m_queue; } ///< The next first.
+    void removeWaiting(const Analysis& analysis);
 
     /// What analyses are about beside the weights. Token, tokenizer and pair are those of the selection.
     AnalysisInputs inputs() const;
@@ -114,6 +116,7 @@ signals:
     void circuitsChanged(); ///< Other weights or another processing.
     void tokensChanged();   ///< The token side is there, or gone.
     void resultsChanged();
+    void waitingChanged(); ///< Of the analyses that have not begun.
     void headChanged(HeadId head);
     void tokenChanged(int token);
     void referenceChanged();

@@ -2,11 +2,28 @@
 #include "ui/text.h"
 #include "ui/workspace.h"
 
+#include <QLocale>
+
 #include <algorithm>
 
 // What is computed of the open model without being asked: processing, token side, the analyses of all heads.
 
 namespace headwise::ui {
+
+namespace {
+
+/// "Composition · about 8 s, 300 MB": what takes over two seconds says so before it begins.
+QString titleWithEstimate(const Analysis& analysis, const AnalysisCost& cost)
+{
+    const std::chrono::milliseconds time = estimatedTime(cost.flops);
+    if (time < std::chrono::seconds(2))
+        return text(analysis.title);
+    return Workspace::tr("%1 · about %2, %3")
+        .arg(text(analysis.title), duration(time),
+             QLocale().formattedDataSize(static_cast<qint64>(cost.bytes), 0, QLocale::DataSizeSIFormat));
+}
+
+} // namespace
 
 Result<std::shared_ptr<const ProcessedWeights>>
 Workspace::processedWeights(std::shared_ptr<const ModelWeights> weights, const ProcessingWish& wish,
@@ -54,6 +71,7 @@ void Workspace::setProcessingWish(const ProcessingWish& wish)
 void Workspace::stopComputing()
 {
     m_queue.clear();
+    emit waitingChanged();
     m_analysisJob.cancel();
     m_tokensJob.cancel();
     m_tokens.reset();
@@ -130,9 +148,16 @@ void Workspace::runAnalysis(std::string_view id)
     }
     if (std::find(m_queue.begin(), m_queue.end(), analysis) == m_queue.end())
         m_queue.push_back(analysis);
+    emit waitingChanged();
     if (analysis->needsTokens && !m_tokensHaveGrams && !m_tokensJob.isRunning())
         startTokens(); // It had been cancelled.
     runNext();
+}
+
+void Workspace::removeWaiting(const Analysis& analysis)
+{
+    std::erase(m_queue, &analysis);
+    emit waitingChanged();
 }
 
 void Workspace::runNext()
@@ -143,13 +168,14 @@ void Workspace::runNext()
     if (analysis->needsTokens && !m_tokensHaveGrams)
         return; // readTokens() comes back here
     m_queue.pop_front();
+    emit waitingChanged();
     const AnalysisOptions options = analysisOptions();
     if (!whyLeftOut(*analysis, m_circuits->config(), options).empty())
         return runNext();
     m_running = analysis;
     m_runningWith = options.inputs;
     m_analysisJob.start(
-        text(analysis->title),
+        titleWithEstimate(*analysis, analysis->cost(m_circuits->config(), options)),
         [analysis,
          context = AnalysisContext{*m_circuits, m_tokens, options}](const Task& task) -> Result<ResultSet> {
             Result<ResultSet> results = analysis->run(context, task);

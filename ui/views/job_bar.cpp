@@ -38,11 +38,15 @@ JobBar::JobBar(Job* job, QWidget* parent)
     connect(job, &Job::progressed, this, &JobBar::show);
     connect(job, &Job::finished, this, [this] { setVisible(false); });
     connect(m_cancel, &QToolButton::clicked, job, &Job::cancel);
+    m_cancel->setAccessibleName(tr("Cancel"));
+    if (job->isRunning())
+        begin(job->title());
 }
 
 void JobBar::begin(const QString& title)
 {
     m_title->setText(title);
+    m_cancel->setAccessibleName(tr("Cancel %1").arg(title));
     m_step->clear();
     m_progress->setValue(0);
     m_clock.start();

@@ -1,0 +1,284 @@
+#include "app/main_window.h"
+
+#include "ui/icons.h"
+#include "ui/pages/analysis_list.h"
+#include "ui/pages/notes_page.h"
+#include "ui/pages/result_page.h"
+#include "ui/text.h"
+#include "ui/views/command_palette.h"
+#include "ui/views/token_edit.h"
+
+#include <QActionGroup>
+#include <QDockWidget>
+#include <QLineEdit>
+#include <QMenuBar>
+#include <QPlainTextEdit>
+#include <QTabWidget>
+#include <QToolBar>
+#include <QWhatsThis>
+
+// What the window can be asked to do: actions, menus, keys and the palette that finds them.
+
+namespace headwise::app {
+
+using namespace headwise::ui;
+
+QAction* MainWindow::action(const QString& text, const char* iconName, const QKeySequence& key,
+                            void (MainWindow::*slot)())
+{
+    auto* made = new QAction(text, this);
+    if (iconName)
+        made->setIcon(icon(iconName));
+    made->setShortcut(key);
+    if (!key.isEmpty())
+        made->setToolTip(QStringLiteral("%1 (%2)").arg(QString(text).remove(u'&').remove(u'…'),
+                                                       key.toString(QKeySequence::NativeText)));
+    connect(made, &QAction::triggered, this, slot);
+    return made;
+}
+
+QAction* MainWindow::whenOpen(QAction* item)
+{
+    m_whenOpen.push_back(item);
+    return item;
+}
+
+void MainWindow::createActions()
+{
+    QToolBar* bar = addToolBar(tr("Main"));
+    bar->setObjectName(QStringLiteral("main"));
+    bar->setMovable(false);
+    bar->setIconSize({16, 16});
+    createFileMenu(bar);
+    createEditMenu();
+    createGoMenu();
+    createViewMenu();
+    createModelMenu();
+    createAnalysesMenu();
+    createHelpMenu();
+}
+
+void MainWindow::createFileMenu(QToolBar* bar)
+{
+    QMenu* file = menuBar()->addMenu(tr("&File"));
+    QAction* open = action(tr("&Open model folder…"), "open", QKeySequence::Open, &MainWindow::chooseFolder);
+    QAction* openFile =
+        action(tr("Open &file or session…"), "table", tr("Ctrl+Shift+O"), &MainWindow::chooseFile);
+    QAction* demo = action(tr("Open &demo"), "play", {}, &MainWindow::openDemo);
+    QAction* saveSession =
+        whenOpen(action(tr("&Save session"), "save", QKeySequence::Save, &MainWindow::save));
+    QAction* saveSessionAs =
+        whenOpen(action(tr("Save session &as…"), nullptr, tr("Ctrl+Shift+S"), &MainWindow::saveAs));
+    QAction* exportAction =
+        whenOpen(action(tr("&Export figure…"), "export", tr("Ctrl+E"), &MainWindow::exportFigure));
+    QAction* closeAction =
+        whenOpen(action(tr("&Close"), nullptr, QKeySequence::Close, &MainWindow::closeModel));
+    file->addActions({open, openFile});
+    m_recentMenu = file->addMenu(tr("Open &recent"));
+    file->addActions({demo, file->addSeparator(), saveSession, saveSessionAs, file->addSeparator(),
+                      exportAction, file->addSeparator(), closeAction});
+    file->addSeparator();
+    file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
+    bar->addActions({open, saveSession});
+    bar->addSeparator();
+}
+
+void MainWindow::createEditMenu()
+{
+    QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+    edit->addAction(
+        whenOpen(action(tr("Book&mark this head"), "bookmark", tr("Ctrl+D"), &MainWindow::toggleBookmark)));
+    edit->addAction(
+        whenOpen(action(tr("&Note on this head"), "note", tr("Ctrl+Shift+N"), &MainWindow::writeNote)));
+    edit->addSeparator();
+    edit->addAction(action(tr("&Find a command…"), "search", tr("Ctrl+K"), &MainWindow::showCommandPalette));
+}
+
+void MainWindow::createGoMenu()
+{
+    QMenu* go = menuBar()->addMenu(tr("&Go"));
+    const auto add = [&](const QString& words, const QKeySequence& key, const auto& slot) {
+        return whenOpen(go->addAction(words, key, this, slot));
+    };
+    m_back = add(tr("&Back"), tr("Alt+Left"), [this] { m_workspace->goBack(); });
+    m_back->setIcon(icon("back"));
+    m_forward = add(tr("&Forward"), tr("Alt+Right"), [this] { m_workspace->goForward(); });
+    m_forward->setIcon(icon("forward"));
+    go->addSeparator();
+    go->addAction(whenOpen(action(tr("&Go to head…"), nullptr, tr("Ctrl+L"), &MainWindow::goToHead)));
+    add(tr("&Find a token…"), QKeySequence::Find, [this] {
+        m_search->setFocus();
+        m_search->selectAll();
+    })->setIcon(icon("search"));
+    go->addSeparator();
+    add(tr("&Next head"), tr("Ctrl+Right"), [this] { moveHead(0, 1); });
+    add(tr("&Previous head"), tr("Ctrl+Left"), [this] { moveHead(0, -1); });
+    add(tr("Next &layer"), tr("Ctrl+Down"), [this] { moveHead(1, 0); });
+    add(tr("Previous l&ayer"), tr("Ctrl+Up"), [this] { moveHead(-1, 0); });
+}
+
+void MainWindow::createViewMenu()
+{
+    QMenu* view = menuBar()->addMenu(tr("&View"));
+    for (int i = 0; i < m_tabs->count(); ++i) {
+        // Analyses, the last, keeps 0 however many pages come before it.
+        const bool isAnalyses = m_pageNames[i] == QLatin1String("analyses");
+        const int digit = isAnalyses ? Qt::Key_0 : Qt::Key_1 + i;
+        QAction* page =
+            whenOpen(view->addAction(m_tabs->tabText(i), this, [this, i] { m_tabs->setCurrentIndex(i); }));
+        if (isAnalyses || i < 9)
+            page->setShortcuts({QKeySequence(Qt::ALT | digit), QKeySequence(digit)});
+    }
+    view->addSeparator();
+    for (QDockWidget* dock : m_docks)
+        view->addAction(dock->toggleViewAction());
+    whenOpen(view->addAction(tr("&Reset the layout"), this, [this] { restoreState(m_firstLayout); }));
+    view->addSeparator();
+    addThemes(view);
+    QAction* full = view->addAction(tr("F&ull screen"), QKeySequence(Qt::Key_F11), this, [this](bool on) {
+        setWindowState(windowState().setFlag(Qt::WindowFullScreen, on));
+    });
+    full->setCheckable(true);
+}
+
+void MainWindow::addThemes(QMenu* menu)
+{
+    auto* themes = new QActionGroup(this);
+    connect(themes, &QActionGroup::triggered, this,
+            [this](const QAction* choice) { setTheme(static_cast<ThemeMode>(choice->data().toInt())); });
+    const std::array<std::pair<ThemeMode, QString>, 3> modes{
+        {{ThemeMode::System, tr("Colours of the &system")},
+         {ThemeMode::Light, tr("&Light")},
+         {ThemeMode::Dark, tr("&Dark")}}};
+    for (const auto& [mode, name] : modes) {
+        QAction* choice = menu->addAction(name);
+        choice->setData(static_cast<int>(mode));
+        choice->setCheckable(true);
+        choice->setChecked(mode == m_settings.theme);
+        themes->addAction(choice);
+    }
+}
+
+void MainWindow::createModelMenu()
+{
+    QMenu* model = menuBar()->addMenu(tr("&Model"));
+    const auto page = [&](const QString& words, const QString& name) {
+        whenOpen(model->addAction(words, this, [this, name] { showPage(name); }));
+    };
+    page(tr("&Model card"), QStringLiteral("model"));
+    page(tr("&Tensors of the file"), QStringLiteral("tensors"));
+    const auto analysis = [&](const QString& words, std::string_view id) {
+        whenOpen(model->addAction(words, this, [this, id] { runAnalysis(id); }));
+    };
+    analysis(tr("What &folding changed"), "folding");
+    analysis(tr("&Skipless merge"), "skipless");
+    model->addSeparator();
+    model->addActions({whenOpen(action(tr("&Locate model…"), "link", {}, &MainWindow::locateModel)),
+                       whenOpen(action(tr("Add to&kenizer…"), nullptr, {}, &MainWindow::addTokenizer))});
+}
+
+void MainWindow::runAnalysis(std::string_view id)
+{
+    showPage(QStringLiteral("analyses"));
+    m_results->showAnalysis(id);
+    m_results->run();
+}
+
+void MainWindow::createAnalysesMenu()
+{
+    QMenu* analyses = menuBar()->addMenu(tr("&Analyses"));
+    analyses->setToolTipsVisible(true);
+    for (const auto& [title, rows] : analysisGroups()) {
+        QMenu* group = analyses->addMenu(title);
+        group->setToolTipsVisible(true);
+        for (const Analysis* analysis : rows) {
+            QAction* run =
+                group->addAction(text(analysis->title), this, [this, id = analysis->id] { runAnalysis(id); });
+            run->setToolTip(text(analysis->formula));
+            m_whenOpen.push_back(run);
+        }
+    }
+}
+
+void MainWindow::createHelpMenu()
+{
+    QMenu* help = menuBar()->addMenu(tr("&Help"));
+    QAction* keys = action(tr("&Keys and views"), "help", QKeySequence::HelpContents, &MainWindow::showHelp);
+    keys->setShortcuts({QKeySequence(QKeySequence::HelpContents), QKeySequence(Qt::Key_Question)});
+    help->addAction(keys);
+    help->addAction(QWhatsThis::createAction(this));
+    help->addAction(action(tr("&About Headwise"), nullptr, {}, &MainWindow::showAbout));
+}
+
+namespace {
+
+void addCommands(const QMenu* menu, const QString& path, QList<PaletteCommand>& commands)
+{
+    for (QAction* item : menu->actions()) {
+        QString words = item->text().remove(u'&');
+        if (item->menu())
+            addCommands(item->menu(), path + words + QStringLiteral(" › "), commands);
+        else if (item->isEnabled() && !item->isSeparator())
+            commands << PaletteCommand{words, path, item->shortcut().toString(QKeySequence::NativeText),
+                                       [item] { item->trigger(); }};
+    }
+}
+
+} // namespace
+
+void MainWindow::showCommandPalette()
+{
+    QList<PaletteCommand> commands;
+    for (const QAction* top : menuBar()->actions())
+        if (top->menu())
+            addCommands(top->menu(), top->text().remove(u'&') + QStringLiteral(" › "), commands);
+    if (m_workspace->isOpen())
+        for (const HeadId head : m_workspace->bookmarks())
+            commands << PaletteCommand{
+                text(head), tr("Bookmark › "), {}, [this, head] { m_workspace->setHead(head); }};
+    auto* palette = new CommandPalette(commands, this);
+    palette->setAttribute(Qt::WA_DeleteOnClose);
+    if (m_workspace->isOpen())
+        palette->setFallback([this](const QString& words) -> QList<PaletteCommand> {
+            QList<PaletteCommand> found;
+            if (const auto head = parseHeadId(words.toStdString()))
+                found << PaletteCommand{
+                    tr("Go to %1").arg(text(*head)), {}, {}, [this, head] { m_workspace->setHead(*head); }};
+            found << PaletteCommand{tr("Find the token “%1”").arg(words), {}, {}, [this, words] {
+                                        m_search->setFocus();
+                                        m_search->setText(words);
+                                        emit m_search->returnPressed();
+                                    }};
+            return found;
+        });
+    palette->open();
+}
+
+void MainWindow::writeNote()
+{
+    for (QDockWidget* dock : m_docks)
+        if (auto* note = dock->findChild<QPlainTextEdit*>(QStringLiteral("note"))) {
+            dock->show();
+            dock->raise();
+            note->setFocus();
+        }
+}
+
+void MainWindow::moveHead(int layers, int heads)
+{
+    const HeadId head = m_workspace->head();
+    m_workspace->setHead({head.layer + layers, head.head + heads});
+}
+
+void MainWindow::toggleBookmark()
+{
+    m_workspace->setBookmarked(m_workspace->head(), !m_workspace->isBookmarked(m_workspace->head()));
+}
+
+void MainWindow::goToHead()
+{
+    m_headEdit->setFocus();
+    m_headEdit->selectAll();
+}
+
+} // namespace headwise::app
