@@ -177,6 +177,7 @@ void MainWindow::restoreViewState(const QString& json)
         m_workspace->setHead(*head);
     m_workspace->setToken(state[QStringLiteral("token")].toInt());
     showPage(state[QStringLiteral("page")].toString());
+    m_workspace->forgetHistory();
 }
 
 void MainWindow::showPage(const QString& name)

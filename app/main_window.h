@@ -94,6 +94,8 @@ private:
     void moveHead(int layers, int heads);
     void toggleBookmark();
     void goToHead();
+    void jumpTo(const QString& headName); ///< "10.7" or "L10H7"; says so if there is none.
+    void returnFromJump();                ///< To where the last jump began, once.
     void writeNote();
     void showCommandPalette();
     void runAnalysis(std::string_view id); ///< On its page, with what the page asks.
@@ -121,6 +123,7 @@ private:
     bool m_docksShown = false;
     std::function<void()> m_afterSave;
     std::vector<QAction*> m_whenOpen; // actions that need a model or session
+    bool m_jumped = false;
     QAction* m_back = nullptr;
     QAction* m_forward = nullptr;
     QByteArray m_firstLayout; // of docks and bars, before the user moved any

@@ -17,6 +17,8 @@
 #include <QToolBar>
 #include <QWhatsThis>
 
+#include <utility>
+
 // What the window can be asked to do: actions, menus, keys and the palette that finds them.
 
 namespace headwise::app {
@@ -104,6 +106,7 @@ void MainWindow::createGoMenu()
     m_back->setIcon(icon("back"));
     m_forward = add(tr("&Forward"), tr("Alt+Right"), [this] { m_workspace->goForward(); });
     m_forward->setIcon(icon("forward"));
+    add(tr("&Return from a jump"), QKeySequence(Qt::Key_Escape), [this] { returnFromJump(); });
     go->addSeparator();
     go->addAction(whenOpen(action(tr("&Go to head…"), nullptr, tr("Ctrl+L"), &MainWindow::goToHead)));
     add(tr("&Find a token…"), QKeySequence::Find, [this] {
@@ -235,7 +238,7 @@ void MainWindow::showCommandPalette()
     if (m_workspace->isOpen())
         for (const HeadId head : m_workspace->bookmarks())
             commands << PaletteCommand{
-                text(head), tr("Bookmark › "), {}, [this, head] { m_workspace->setHead(head); }};
+                text(head), tr("Bookmark › "), {}, [this, head] { jumpTo(text(head)); }};
     auto* palette = new CommandPalette(commands, this);
     palette->setAttribute(Qt::WA_DeleteOnClose);
     if (m_workspace->isOpen())
@@ -243,7 +246,7 @@ void MainWindow::showCommandPalette()
             QList<PaletteCommand> found;
             if (const auto head = parseHeadId(words.toStdString()))
                 found << PaletteCommand{
-                    tr("Go to %1").arg(text(*head)), {}, {}, [this, head] { m_workspace->setHead(*head); }};
+                    tr("Go to %1").arg(text(*head)), {}, {}, [this, words] { jumpTo(words); }};
             found << PaletteCommand{tr("Find the token “%1”").arg(words), {}, {}, [this, words] {
                                         m_search->setFocus();
                                         m_search->setText(words);
@@ -273,6 +276,29 @@ void MainWindow::moveHead(int layers, int heads)
 void MainWindow::toggleBookmark()
 {
     m_workspace->setBookmarked(m_workspace->head(), !m_workspace->isBookmarked(m_workspace->head()));
+}
+
+void MainWindow::jumpTo(const QString& headName)
+{
+    const auto head = parseHeadId(headName.trimmed().toStdString());
+    const ModelCard& card = m_workspace->card();
+    if (!head || head->layer >= card.nLayers || head->head >= card.nHeads) {
+        showMessage(tr("'%1' is no head of this model; its heads are 0.0 to %2.%3.")
+                        .arg(headName)
+                        .arg(card.nLayers - 1)
+                        .arg(card.nHeads - 1));
+        return updateState();
+    }
+    m_jumped = *head != m_workspace->head();
+    m_workspace->setHead(*head);
+    updateState();
+    m_tabs->currentWidget()->setFocus(); // so that the keys belong to the page again
+}
+
+void MainWindow::returnFromJump()
+{
+    if (std::exchange(m_jumped, false))
+        m_workspace->goBack();
 }
 
 void MainWindow::goToHead()

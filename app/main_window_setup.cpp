@@ -113,17 +113,15 @@ void MainWindow::createToolBar()
     m_headEdit->setFixedWidth(64);
     m_headEdit->setAlignment(Qt::AlignCenter);
     m_headEdit->setToolTip(tr("Layer.head, as 1.5 or L1H5 (Ctrl+L)"));
-    connect(m_headEdit, &QLineEdit::returnPressed, this, [this] {
-        if (const auto head = parseHeadId(m_headEdit->text().toStdString()))
-            m_workspace->setHead(*head);
-        updateState();
-    });
+    m_headEdit->setAccessibleName(tr("Head"));
+    connect(m_headEdit, &QLineEdit::returnPressed, this, [this] { jumpTo(m_headEdit->text()); });
     bar->addWidget(m_headEdit);
     bar->addActions({m_back, m_forward});
     bar->addSeparator();
     m_search = new TokenEdit(bar);
     m_search->setMinimumWidth(220);
     m_search->setMaximumWidth(360);
+    m_search->setAccessibleName(tr("Find a token"));
     m_search->setToolTip(tr("Find a token (Ctrl+F) or a head"));
     bar->addWidget(m_search);
     connect(m_workspace, &Workspace::circuitsChanged, this,
@@ -135,6 +133,7 @@ void MainWindow::createToolBar()
     m_embedding = new QComboBox(bar);
     for (const Embedding kind : {Embedding::Raw, Embedding::Effective, Embedding::Mlp0, Embedding::Unembed})
         m_embedding->addItem(text(embeddingName(kind)), static_cast<int>(kind));
+    m_embedding->setAccessibleName(tr("Embedding"));
     m_embedding->setToolTip(tr("Which token vectors stand on the token sides of the full circuits"));
     connect(m_embedding, &QComboBox::activated, this, [this] {
         m_workspace->setEmbedding(static_cast<Embedding>(m_embedding->currentData().toInt()));
@@ -143,6 +142,7 @@ void MainWindow::createToolBar()
     label(tr("weights"));
     m_processing = new QComboBox(bar);
     m_processing->addItems({tr("processed"), tr("raw")});
+    m_processing->setAccessibleName(tr("Weights"));
     m_processing->setToolTip(tr("Processed: norms and value biases folded, writing weights and unembedding "
                                 "centred, where that keeps the model's function"));
     connect(m_processing, &QComboBox::activated, this, [this](int index) {

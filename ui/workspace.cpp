@@ -77,38 +77,57 @@ void Workspace::setHead(HeadId head)
     if (!m_card || head == m_head || head.layer < 0 || head.layer >= m_card->nLayers || head.head < 0
         || head.head >= m_card->nHeads)
         return;
-    m_back.push_back(m_head);
-    if (m_back.size() > historyLength)
-        m_back.pop_front();
-    m_forward.clear();
+    remember();
     m_head = head;
     emit headChanged(head);
 }
 
+void Workspace::remember()
+{
+    m_back.push_back({m_head, m_token});
+    if (m_back.size() > historyLength)
+        m_back.pop_front();
+    m_forward.clear();
+}
+
+void Workspace::go(std::deque<Place>& from, std::deque<Place>& to)
+{
+    if (from.empty())
+        return;
+    const Place place = from.back();
+    from.pop_back();
+    to.push_back({m_head, m_token});
+    const bool otherHead = place.head != m_head;
+    const bool otherToken = place.token != m_token;
+    m_head = place.head;
+    m_token = place.token;
+    if (otherHead)
+        emit headChanged(m_head);
+    if (otherToken)
+        emit tokenChanged(m_token);
+}
+
+void Workspace::forgetHistory()
+{
+    m_back.clear();
+    m_forward.clear();
+}
+
 void Workspace::goBack()
 {
-    if (m_back.empty())
-        return;
-    m_forward.push_back(m_head);
-    m_head = m_back.back();
-    m_back.pop_back();
-    emit headChanged(m_head);
+    go(m_back, m_forward);
 }
 
 void Workspace::goForward()
 {
-    if (m_forward.empty())
-        return;
-    m_back.push_back(m_head);
-    m_head = m_forward.back();
-    m_forward.pop_back();
-    emit headChanged(m_head);
+    go(m_forward, m_back);
 }
 
 void Workspace::setToken(int token)
 {
     if (!m_card || token == m_token || token < 0 || token >= m_card->dVocab)
         return;
+    remember();
     m_token = token;
     emit tokenChanged(token);
 }

@@ -76,8 +76,9 @@ public:
 
     void setHead(HeadId head); ///< Ignored where the model has no such head.
     void setToken(int token);  ///< Ignored outside the vocabulary.
-    void goBack();
+    void goBack(); ///< To the head and token that were selected before.
     void goForward();
+    void forgetHistory(); ///< What is selected now is where it begins.
     void setEmbedding(Embedding embedding);
     void setProcessingWish(const ProcessingWish& wish);
     void runAnalysis(std::string_view id); ///< One of the catalogue, after those under way.
@@ -175,7 +176,13 @@ private:
     std::optional<HeadId> m_reference;
     AnalysisInputs m_inputs;                                       // without what the selection says
     std::map<std::string, AnalysisInputs, std::less<>> m_inputsOf; // of what has been run
-    std::deque<HeadId> m_back, m_forward;
+    struct Place {
+        HeadId head;
+        int token;
+    };
+    void remember(); ///< Where the selection is, before it changes.
+    void go(std::deque<Place>& from, std::deque<Place>& to);
+    std::deque<Place> m_back, m_forward;
     Embedding m_embedding = Embedding::Raw;
     ProcessingWish m_wish;
     bool m_readOnly = false;

@@ -112,8 +112,7 @@ void Workspace::applyModel(const std::shared_ptr<const Opened>& opened)
     if (!m_session) {
         m_head = {};
         m_token = firstWord();
-        m_back.clear();
-        m_forward.clear();
+        forgetHistory();
     }
     emit circuitsChanged();
     if (!opened->tokenizerProblem.isEmpty())
@@ -174,8 +173,7 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     }
     m_head = {};
     m_token = firstWord();
-    m_back.clear();
-    m_forward.clear();
+    forgetHistory();
     forgetInputs();
     updateBanner();
     emit circuitsChanged();

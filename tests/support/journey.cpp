@@ -1,0 +1,221 @@
+#include "tests/support/journey.h"
+
+#include "tests/bench/make_gpt2_small.h"
+#include "ui/job.h"
+
+#include <QAction>
+#include <QDropEvent>
+#include <QMetaEnum>
+#include <QMimeData>
+#include <QRegularExpression>
+#include <QTextDocument>
+#include <QUrl>
+
+#include <cmath>
+#include <ctime>
+
+namespace headwise::test {
+
+namespace {
+
+double threadMilliseconds()
+{
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
+
+/// What the events under way have spent in loops that were opened while they were handled.
+struct Frame {
+    int loopLevel;
+    double inner;
+};
+std::vector<Frame>& frames()
+{
+    static std::vector<Frame> stack;
+    return stack;
+}
+
+QStringList& stalls()
+{
+    static QStringList list;
+    return list;
+}
+
+QString plain(const QLabel& label)
+{
+    if (!Qt::mightBeRichText(label.text()))
+        return label.text();
+    QTextDocument document;
+    document.setHtml(label.text());
+    return document.toPlainText().replace(QChar::Nbsp, u' ');
+}
+
+} // namespace
+
+bool WatchedApplication::notify(QObject* receiver, QEvent* event)
+{
+    // `receiver` may be gone afterwards.
+    if (QThread::currentThread() != thread())
+        return QApplication::notify(receiver, event);
+    const char* type = QMetaEnum::fromType<QEvent::Type>().valueToKey(event->type());
+    const QString what =
+        QStringLiteral("%1 of %2 %3")
+            .arg(QLatin1String(type ? type : "an event"), QLatin1String(receiver->metaObject()->className()),
+                 receiver->isWidgetType() ? static_cast<QWidget*>(receiver)->accessibleName()
+                                          : receiver->objectName());
+    const int level = thread()->loopLevel();
+    const bool isNested = !frames().empty() && frames().back().loopLevel == level;
+    frames().push_back({level, 0});
+    const double begin = threadMilliseconds();
+    const bool handled = QApplication::notify(receiver, event);
+    const double all = threadMilliseconds() - begin;
+    const double own = all - frames().back().inner;
+    frames().pop_back();
+    if (isNested)
+        return handled; // a part of the event that sent this one
+    if (own > limit)
+        stalls() << QStringLiteral("%1 ms: %2").arg(own, 0, 'f', 0).arg(what);
+    if (!frames().empty())
+        frames().back().inner += all;
+    return handled;
+}
+
+QStringList WatchedApplication::takeStalls()
+{
+    return std::exchange(stalls(), {});
+}
+
+std::filesystem::path folderOf(JourneyModel model)
+{
+    if (model == JourneyModel::Demo)
+        return HEADWISE_DEMO_MODEL;
+    static const bench::Gpt2Small made;
+    static const bool withTokenizer = [] {
+        std::error_code error;
+        std::filesystem::copy_file(HEADWISE_TEST_DATA "/tokenizers/gpt2/tokenizer.json",
+                                   made.folder() / "tokenizer.json", error);
+        return made.isThere() && !error;
+    }();
+    if (!withTokenizer)
+        qFatal("a model of GPT-2 small's sizes could not be written into the temporary folder");
+    return made.folder();
+}
+
+void addJourneyModels()
+{
+    QTest::addColumn<int>("model");
+    QTest::newRow("demo") << static_cast<int>(JourneyModel::Demo);
+    QTest::newRow("GPT-2 small") << static_cast<int>(JourneyModel::Gpt2Small);
+}
+
+Journey::Journey(const QString& name)
+    : m_name(name)
+    , m_window(std::make_unique<app::MainWindow>())
+{
+    m_window->resize(1280, 800);
+    m_window->show();
+    QCoreApplication::processEvents();
+    WatchedApplication::takeStalls(); // of the first layout, before anybody saw it
+}
+
+Journey::~Journey()
+{
+    const QStringList slow = WatchedApplication::takeStalls();
+    const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS");
+    if (!folder.isEmpty())
+        m_window->grab().save(folder + u'/' + m_name + QStringLiteral(".png"));
+    if (!slow.isEmpty())
+        QTest::qFail(qPrintable(QStringLiteral("the window stood still: ") + slow.join(QStringLiteral("; "))),
+                     __FILE__, __LINE__);
+    m_window.reset();
+    ui::waitForJobs(std::chrono::minutes(1));
+}
+
+void Journey::drop(QWidget* on, const QStringList& files, Qt::KeyboardModifiers modifiers)
+{
+    QMimeData dropped;
+    QList<QUrl> urls;
+    for (const QString& file : files)
+        urls << QUrl::fromLocalFile(file);
+    dropped.setUrls(urls);
+    // As Qt does: the innermost widget under the mouse that accepts drops.
+    QWidget* target = on;
+    while (target && !target->acceptDrops())
+        target = target->parentWidget();
+    QVERIFY2(target, "nothing here takes what is dropped");
+    const QPoint center = target->rect().center();
+    QDragEnterEvent enter(center, Qt::CopyAction, &dropped, Qt::LeftButton, modifiers);
+    QCoreApplication::sendEvent(target, &enter);
+    QVERIFY2(enter.isAccepted(), "what is dropped is refused");
+    QDropEvent drop(QPointF(center), Qt::CopyAction, &dropped, Qt::LeftButton, modifiers);
+    QCoreApplication::sendEvent(target, &drop);
+}
+
+void Journey::trigger(const QString& words)
+{
+    for (QAction* action : m_window->findChildren<QAction*>()) {
+        if (action->text().remove(u'&') != words)
+            continue;
+        QVERIFY2(action->isEnabled(), qPrintable(words + QStringLiteral(" is disabled")));
+        return action->trigger();
+    }
+    QFAIL(qPrintable(QStringLiteral("no action is called ") + words));
+}
+
+void Journey::keys(const QString& shortcut)
+{
+    const QKeyCombination pressed = QKeySequence(shortcut)[0];
+    QWidget* focus = QApplication::focusWidget();
+    QTest::keyClick(focus ? focus : m_window.get(), pressed.key(), pressed.keyboardModifiers());
+}
+
+void Journey::type(const QString& words)
+{
+    QWidget* focus = QApplication::focusWidget();
+    QVERIFY2(focus, "nothing has the focus");
+    QTest::keyClicks(focus, words);
+}
+
+QString Journey::labelWith(const QString& words) const
+{
+    for (const QLabel* label : m_window->findChildren<QLabel*>())
+        if (label->isVisible())
+            if (const QString text = plain(*label); text.contains(words))
+                return text;
+    return {};
+}
+
+bool Journey::shows(const QString& words) const
+{
+    return !labelWith(words).isEmpty();
+}
+
+void Journey::waitFor(const std::function<bool()>& holds, const QString& what)
+{
+    QVERIFY2(QTest::qWaitFor(holds, patience), qPrintable(QStringLiteral("waited in vain for ") + what));
+}
+
+void Journey::waitForRest()
+{
+    const ui::JobBoard& board = ui::JobBoard::instance();
+    waitFor(
+        [&board] {
+            // One job may start the next.
+            if (!board.running().isEmpty())
+                return false;
+            QCoreApplication::processEvents();
+            return board.running().isEmpty();
+        },
+        QStringLiteral("everything to be computed"));
+}
+
+double numberAfter(const QString& words, const QString& name)
+{
+    const QRegularExpression pattern(QRegularExpression::escape(name)
+                                     + QStringLiteral("\\s*([+−-]?[\\d.]+(?:e[+-]?\\d+)?)"));
+    const QRegularExpressionMatch match = pattern.match(words);
+    return match.hasMatch() ? match.captured(1).replace(u'−', u'-').toDouble() : std::nan("");
+}
+
+} // namespace headwise::test

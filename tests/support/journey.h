@@ -1,0 +1,98 @@
+#pragma once
+
+#include "app/main_window.h"
+
+#include <QAccessible>
+#include <QApplication>
+#include <QLabel>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <filesystem>
+
+namespace headwise::test {
+
+inline constexpr int patience = 60000; // ms, under a loaded machine
+
+/// Notes every event that keeps the GUI thread busy for longer than a user would not notice, in that thread's own CPU
+/// time, so that a loaded machine does not count. What a nested event loop spends belongs to its own events.
+class WatchedApplication : public QApplication {
+public:
+    static constexpr double limit = 50; ///< ms
+
+    using QApplication::QApplication;
+    bool notify(QObject* receiver, QEvent* event) override;
+
+    /// "63 ms: MouseButtonPress of HeatmapView Heads", since the last call.
+    static QStringList takeStalls();
+};
+
+/// The checkpoints every journey is made on: the demo, and a random one of GPT-2 small's sizes with GPT-2's tokenizer,
+/// written once per process.
+enum class JourneyModel { Demo, Gpt2Small };
+std::filesystem::path folderOf(JourneyModel model);
+/// Rows "demo" and "GPT-2 small" of a column `model`.
+void addJourneyModels();
+
+/// One walk through the program as a person takes it: by what is written on the screen and what a screen reader says.
+/// At its end no event has stalled the window, and a picture of it is in $HEADWISE_SCREENSHOTS, if that is set.
+class Journey {
+public:
+    explicit Journey(const QString& name);
+    ~Journey();
+    Journey(const Journey&) = delete;
+    Journey& operator=(const Journey&) = delete;
+
+    /// The visible widget of that accessible name; waits for it. Null, and the test fails, if there is none.
+    template <typename Widget = QWidget>
+    Widget* named(const QString& accessibleName)
+    {
+        Widget* found = nullptr;
+        const auto look = [&] {
+            for (Widget* one : m_window->findChildren<Widget*>())
+                if (one->isVisible() && one->accessibleName() == accessibleName)
+                    found = one;
+            return found != nullptr;
+        };
+        waitFor(look, QStringLiteral("a widget named ") + accessibleName);
+        return found;
+    }
+
+    void drop(QWidget* on, const QStringList& files, Qt::KeyboardModifiers modifiers = Qt::NoModifier);
+    void trigger(const QString& words); ///< The action of a menu or button, without its mnemonic.
+    void keys(const QString& shortcut); ///< "Ctrl+L", to what has the focus.
+    void type(const QString& words);
+    bool shows(const QString& words) const; ///< In a visible label or banner.
+    QString
+    labelWith(const QString& words) const; ///< The whole text of the first such label, without markup.
+    void waitFor(const std::function<bool()>& holds, const QString& what);
+    /// Until nothing is being computed any more.
+    void waitForRest();
+
+    QMainWindow* window() { return m_window.get(); }
+
+private:
+    QString m_name;
+    std::unique_ptr<app::MainWindow> m_window;
+};
+
+/// The number after `name` in `words`: "copying +0.931 (z …" → 0.931; NaN if there is none.
+double numberAfter(const QString& words, const QString& name);
+
+/// `main` of a test of journeys.
+template <typename Test>
+int runJourneys(int argc, char** argv)
+{
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    const QTemporaryDir home; // settings, state and logs of this process alone
+    for (const char* variable : {"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"})
+        qputenv(variable, home.path().toLocal8Bit());
+    QCoreApplication::setOrganizationName(QStringLiteral("headwise"));
+    QCoreApplication::setApplicationName(QStringLiteral("headwise"));
+    WatchedApplication application(argc, argv);
+    ui::applyTheme(application, ui::ThemeMode::Light);
+    Test test;
+    return QTest::qExec(&test, argc, argv);
+}
+
+} // namespace headwise::test
