@@ -5,6 +5,7 @@
 #include <QLocale>
 
 #include <algorithm>
+#include <utility>
 
 // What is computed of the open model without being asked: processing, token side, the analyses of all heads.
 
@@ -74,7 +75,8 @@ void Workspace::stopComputing()
     emit waitingChanged();
     m_analysisJob.cancel();
     m_tokensJob.cancel();
-    m_tokens.reset();
+    // Hundreds of megabytes: the system takes a while to get them back.
+    detail::jobPool().start([last = std::exchange(m_tokens, nullptr)]() mutable { last.reset(); });
     m_tokensHaveGrams = false;
 }
 

@@ -6,6 +6,7 @@
 #include "ui/workspace.h"
 
 #include <algorithm>
+#include <utility>
 
 // Models and sessions: opened, closed, saved.
 
@@ -16,6 +17,7 @@ struct Workspace::Opened {
     std::shared_ptr<const ModelWeights> weights;
     std::shared_ptr<const ProcessedWeights> processed;
     std::shared_ptr<const Tokenizer> tokenizer; // null where the folder has none
+    std::vector<bool> unused;                   // ids without a token
     QString tokenizerProblem;
 };
 
@@ -35,6 +37,37 @@ std::vector<bool> unusedIds(const Tokenizer& tokenizer, int count)
     for (int id = 0; id < count; ++id)
         unused[static_cast<std::size_t>(id)] = !tokenizer.hasToken(id);
     return unused;
+}
+
+/// A session and what reading tens of thousands of tokens out of it takes.
+struct OpenedSession {
+    std::shared_ptr<const Session> session;
+    std::shared_ptr<const ResultSet> results;
+    std::shared_ptr<const Tokenizer> tokenizer; // null where it has no tokens
+    std::vector<bool> unused;
+};
+
+Result<std::shared_ptr<const OpenedSession>> readWhole(const std::filesystem::path& file, const Task& task)
+{
+    auto session = readSession(file, task);
+    if (!session)
+        return session.error();
+    auto opened = std::make_shared<OpenedSession>();
+    opened->session = std::make_shared<const Session>(std::move(session).value());
+    opened->results = std::make_shared<const ResultSet>(opened->session->results);
+    if (!opened->session->tokens.empty()) {
+        opened->tokenizer = std::make_shared<const Tokenizer>(
+            Tokenizer::fromVocabulary(opened->session->tokens, opened->session->tokenBytes));
+        opened->unused = unusedIds(*opened->tokenizer, opened->session->model.dVocab);
+    }
+    return std::shared_ptr<const OpenedSession>(std::move(opened));
+}
+
+/// Frees what may be hundreds of megabytes on another thread: giving them back takes the system a while.
+template <typename Owned>
+void dispose(std::shared_ptr<Owned>& owned)
+{
+    detail::jobPool().start([last = std::exchange(owned, nullptr)]() mutable { last.reset(); });
 }
 
 } // namespace
@@ -57,6 +90,8 @@ Result<std::shared_ptr<const Workspace::Opened>> Workspace::read(const ModelSour
         opened->tokenizer = std::make_shared<const Tokenizer>(std::move(tokenizer).value());
     else if (tokenizer.error().code != ErrorCode::NotFound)
         opened->tokenizerProblem = text(tokenizer.error());
+    if (opened->tokenizer)
+        opened->unused = unusedIds(*opened->tokenizer, opened->weights->config().dVocab);
     return std::shared_ptr<const Opened>(std::move(opened));
 }
 
@@ -108,7 +143,7 @@ void Workspace::applyModel(const std::shared_ptr<const Opened>& opened)
     m_circuits = std::make_shared<const Circuits>(m_processed);
     m_tokenizer = opened->tokenizer;
     m_card = modelCard(*m_weights);
-    m_unused = m_tokenizer ? unusedIds(*m_tokenizer, m_card->dVocab) : std::vector<bool>();
+    m_unused = opened->unused;
     if (!m_session) {
         m_head = {};
         m_token = firstWord();
@@ -130,19 +165,16 @@ int Workspace::firstWord() const
 
 void Workspace::openSession(const std::filesystem::path& file)
 {
-    using Answer = std::shared_ptr<const Session>;
     m_openJob.start(
         tr("Opening %1").arg(text(file.filename().string())),
-        [file](const Task& task) -> Result<Answer> {
-            auto session = readSession(file, task);
-            if (!session)
-                return session.error();
-            return std::make_shared<const Session>(std::move(session).value());
-        },
-        [this, file](const Result<Answer>& result) {
+        [file](const Task& task) { return readWhole(file, task); },
+        [this, file](const Result<std::shared_ptr<const OpenedSession>>& result) {
             if (!result)
                 return emit openFailed(text(result.error()));
-            applySession(*result, file);
+            m_tokenizer = (*result)->tokenizer;
+            m_unused = (*result)->unused;
+            m_results = (*result)->results;
+            applySession((*result)->session, file);
         });
 }
 
@@ -150,10 +182,9 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
 {
     stopComputing();
     m_processJob.cancel();
-    m_weights.reset();
-    m_processed.reset();
-    m_circuits.reset();
-    m_tokenizer.reset();
+    dispose(m_weights);
+    dispose(m_processed);
+    dispose(m_circuits);
     m_session = std::move(session);
     m_sessionFile = file;
     m_sessionView = text(m_session->view);
@@ -164,13 +195,6 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     m_modified = false;
     m_wish = wishOf(m_session->processing);
     m_embedding = parseEmbedding(m_session->embedding).value_or(Embedding::Raw);
-    m_results = std::make_shared<const ResultSet>(m_session->results);
-    m_unused.clear();
-    if (!m_session->tokens.empty()) {
-        m_tokenizer = std::make_shared<const Tokenizer>(
-            Tokenizer::fromVocabulary(m_session->tokens, m_session->tokenBytes));
-        m_unused = unusedIds(*m_tokenizer, m_card->dVocab);
-    }
     m_head = {};
     m_token = firstWord();
     forgetHistory();
@@ -259,11 +283,11 @@ void Workspace::close()
     m_processJob.cancel();
     stopComputing();
     m_card.reset();
-    m_weights.reset();
-    m_processed.reset();
-    m_circuits.reset();
-    m_tokenizer.reset();
-    m_session.reset();
+    dispose(m_weights);
+    dispose(m_processed);
+    dispose(m_circuits);
+    dispose(m_tokenizer);
+    dispose(m_session);
     m_results = std::make_shared<ResultSet>();
     forgetInputs();
     m_sessionFile.clear();
@@ -279,27 +303,28 @@ void Workspace::saveSession(const std::filesystem::path& file, const QString& vi
     if (m_readOnly)
         return emit failed(
             tr("This session was written by a newer Headwise and is open read-only; nothing was saved."));
-    Session session = m_processed
-        ? makeSession(*m_processed, std::string(embeddingName(m_embedding)), m_tokenizer.get(), *m_results)
-        : *m_session;
-    if (!m_processed && m_tokenizer && session.tokens.empty()) {
-        for (int id = 0; id < session.model.dVocab; ++id) {
-            session.tokens.push_back(m_tokenizer->shown(id));
-            session.tokenBytes.push_back(m_tokenizer->bytes(id));
+    const auto assemble = [processed = m_processed, before = m_session, tokenizer = m_tokenizer,
+                           results = m_results, embedding = std::string(embeddingName(m_embedding)),
+                           source = m_source.path.string(), notes = m_notes, bookmarks = m_bookmarks,
+                           words = view.toStdString()] {
+        Session session = processed ? makeSession(*processed, embedding, tokenizer.get(), *results) : *before;
+        for (int id = 0; !processed && tokenizer && before->tokens.empty() && id < session.model.dVocab;
+             ++id) {
+            session.tokens.push_back(tokenizer->shown(id));
+            session.tokenBytes.push_back(tokenizer->bytes(id));
         }
-    }
-    session.results = *m_results;
-    session.created = m_session ? m_session->created : std::string();
-    session.notes = m_notes;
-    session.bookmarks = m_bookmarks;
-    session.view = view.toStdString();
-    if (session.model.source.empty())
-        session.model.source = m_source.path.string();
+        session.results = *results;
+        session.created = before ? before->created : std::string();
+        session.notes = notes;
+        session.bookmarks = bookmarks;
+        session.view = words;
+        if (session.model.source.empty())
+            session.model.source = source;
+        return session;
+    };
     m_saveJob.start(
         tr("Saving %1").arg(text(file.filename().string())),
-        [file, session = std::make_shared<const Session>(std::move(session))](const Task& task) {
-            return writeSession(file, *session, task);
-        },
+        [file, assemble](const Task& task) { return writeSession(file, assemble(), task); },
         [this, file](const Result<Done>& result) {
             if (!result)
                 return emit failed(text(result.error()));

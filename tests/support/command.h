@@ -20,8 +20,8 @@ inline QProcessEnvironment quietEnvironment(const QString& stateFolder)
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "XDG_RUNTIME_DIR"})
         environment.remove(QLatin1String(name));
-    environment.insert("XDG_STATE_HOME", stateFolder);
-    environment.insert("XDG_CONFIG_HOME", stateFolder);
+    environment.insert(QStringLiteral("XDG_STATE_HOME"), stateFolder);
+    environment.insert(QStringLiteral("XDG_CONFIG_HOME"), stateFolder);
     return environment;
 }
 
@@ -36,7 +36,7 @@ inline CommandRun runHeadwise(const QStringList& arguments, const QString& state
     process.setWorkingDirectory(folder);
     if (inChild)
         process.setChildProcessModifier(inChild);
-    process.start(HEADWISE_BINARY, arguments);
+    process.start(QStringLiteral(HEADWISE_BINARY), arguments);
     CommandRun run;
     if (process.waitForFinished(120'000) && process.exitStatus() == QProcess::NormalExit)
         run.exitCode = process.exitCode();

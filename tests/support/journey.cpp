@@ -3,6 +3,7 @@
 #include "tests/bench/make_gpt2_small.h"
 #include "ui/job.h"
 
+#include <QAbstractButton>
 #include <QAction>
 #include <QDropEvent>
 #include <QMetaEnum>
@@ -161,6 +162,26 @@ void Journey::trigger(const QString& words)
         return action->trigger();
     }
     QFAIL(qPrintable(QStringLiteral("no action is called ") + words));
+}
+
+void Journey::click(const QString& words)
+{
+    QAbstractButton* found = nullptr;
+    waitFor(
+        [&] {
+            for (QAbstractButton* button : m_window->findChildren<QAbstractButton*>())
+                if (button->isVisible() && button->isEnabled() && button->text().contains(words))
+                    found = button;
+            return found != nullptr;
+        },
+        QStringLiteral("a button with ") + words);
+    if (found)
+        QTest::mouseClick(found, Qt::LeftButton);
+}
+
+void Journey::close()
+{
+    m_window->close();
 }
 
 void Journey::keys(const QString& shortcut)

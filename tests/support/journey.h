@@ -60,6 +60,8 @@ public:
 
     void drop(QWidget* on, const QStringList& files, Qt::KeyboardModifiers modifiers = Qt::NoModifier);
     void trigger(const QString& words); ///< The action of a menu or button, without its mnemonic.
+    void click(const QString& words);   ///< The visible button that has these words in it; waits for it.
+    void close();                       ///< As the user closes the window.
     void keys(const QString& shortcut); ///< "Ctrl+L", to what has the focus.
     void type(const QString& words);
     bool shows(const QString& words) const; ///< In a visible label or banner.
