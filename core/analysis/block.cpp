@@ -1,5 +1,7 @@
 #include "core/analysis/block.h"
 
+#include "core/base/parallel.h"
+
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -113,6 +115,42 @@ Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* to
     if (of.terms.scale && isQk(of.kind))
         block *= static_cast<float>(circuits.config().attentionScaleOf(of.head.layer));
     return block;
+}
+
+Result<FactoredMatrix<float>> circuitFactors(const Circuits& circuits, const TokenSide& tokens,
+                                             const CircuitOfHead& of, const Task& task)
+{
+    if (const auto error = wrongHead(circuits, of.head))
+        return *error;
+    const HeadSides sides(circuits.weights().head<float>(of.head), of.kind);
+    const Matrix<float>& E = tokens.embeddingOf(of.head.layer);
+    const Eigen::Index targets = isQk(of.kind) ? E.rows() : tokens.W_U.cols();
+    Matrix<float> left(E.rows(), sides.in.cols());
+    Matrix<float> right(sides.out.rows(), targets);
+    constexpr Eigen::Index some = 2048; // tokens at once
+    const auto blocks = static_cast<int>((std::max(E.rows(), targets) + some - 1) / some);
+    const auto done = parallelFor(2 * blocks, task, "tokens", [&](int i) -> Result<Done> {
+        const Eigen::Index first = i / 2 * some;
+        const Eigen::Index count = std::min(some, (i % 2 == 0 ? E.rows() : targets) - first);
+        if (count <= 0)
+            return Done{};
+        if (i % 2 == 0)
+            left.middleRows(first, count).noalias() = E.middleRows(first, count) * sides.in;
+        else if (isQk(of.kind))
+            right.middleCols(first, count).noalias() = sides.out * E.middleRows(first, count).transpose();
+        else
+            right.middleCols(first, count).noalias() = sides.out * tokens.W_U.middleCols(first, count);
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    if (of.terms.biases)
+        left.rowwise() += sides.inBias;
+    if (of.terms.biases && isQk(of.kind))
+        right.colwise() += Eigen::VectorXf(sides.outBias.transpose());
+    if (of.terms.scale && isQk(of.kind))
+        left *= static_cast<float>(circuits.config().attentionScaleOf(of.head.layer));
+    return FactoredMatrix<float>::create(std::move(left), std::move(right));
 }
 
 Result<Matrix<float>> wholeCircuit(const Circuits& circuits, const CircuitOfHead& of)

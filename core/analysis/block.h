@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/circuit_terms.h"
+#include "core/base/task.h"
 #include "core/circuits/circuits.h"
 
 #include <vector>
@@ -22,6 +23,12 @@ Result<Matrix<float>> denseBlock(const FactoredMatrix<float>& circuit, const std
 /// Cost: 2 (rows + cols) d r + 2 rows cols r flops.
 Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* tokens, const CircuitOfHead& of,
                                    const std::vector<int>& rowIds, const std::vector<int>& colIds);
+
+/// The factors of a full circuit over all tokens, with its terms: what a picture of the whole is drawn from.
+/// Errors: InvalidArgument for a head outside the model; Cancelled.
+/// Cost: 2 (V + V out) d r flops, on all threads.
+Result<FactoredMatrix<float>> circuitFactors(const Circuits& circuits, const TokenSide& tokens,
+                                             const CircuitOfHead& of, const Task& task);
 
 /// The whole of qk or ov, [d, d]; with biases [d+1, d+1] and [d+1, d], the last row and column being those of the bias.
 /// Errors: as above.

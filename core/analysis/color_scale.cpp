@@ -23,12 +23,54 @@ double symlogUnit(const ColorScale& scale)
 
 double transformed(double value, const ColorScale& scale)
 {
-    return scale.transform == ColorTransform::Linear ? value : std::asinh(value / symlogUnit(scale));
+    switch (scale.transform) {
+    case ColorTransform::Linear: return value;
+    case ColorTransform::Sqrt: return std::copysign(std::sqrt(std::abs(value)), value);
+    case ColorTransform::Symlog: return std::asinh(value / symlogUnit(scale));
+    }
+    return value;
+}
+
+double restored(double x, const ColorScale& scale)
+{
+    switch (scale.transform) {
+    case ColorTransform::Linear: return x;
+    case ColorTransform::Sqrt: return std::copysign(x * x, x);
+    case ColorTransform::Symlog: return symlogUnit(scale) * std::sinh(x);
+    }
+    return x;
+}
+
+/// The value below which `part` of the sample lies, 0 … 1.
+double quantile(std::vector<float>& sample, double part)
+{
+    const auto place =
+        std::min(sample.size() - 1, static_cast<std::size_t>(part * static_cast<double>(sample.size())));
+    const auto nth = sample.begin() + static_cast<std::ptrdiff_t>(place);
+    std::nth_element(sample.begin(), nth, sample.end());
+    return *nth;
+}
+
+std::pair<double, double> percentileLimits(std::vector<float> sample, const ColorScale& scale)
+{
+    const double part = std::clamp(double{scale.percentile}, 50.0, 100.0) / 100;
+    if (!isSigned(scale.map)) {
+        const double low = quantile(sample, 1 - part);
+        return {low, quantile(sample, part)};
+    }
+    for (float& value : sample)
+        value = std::abs(value);
+    const double most = quantile(sample, part);
+    return {-most, most};
 }
 
 // Trimming is about zero for signed maps, where the sign is the message, and about the mean for the others.
-std::pair<double, double> limitsOf(const ValueStatistics& m, ColorMap map, ColorFit fit)
+std::pair<double, double> limitsOf(const ValueStatistics& m, const ColorScale& scale)
 {
+    const ColorMap map = scale.map;
+    const ColorFit fit = scale.fit;
+    if (fit == ColorFit::Percentiles && !m.sample.empty())
+        return percentileLimits(m.sample, scale);
     if (fit == ColorFit::DataRange)
         return {m.low, m.high};
     const double mean = m.sum / m.count;
@@ -48,12 +90,42 @@ std::pair<double, double> limitsOf(const ValueStatistics& m, ColorMap map, Color
     return {low, high};
 }
 
+double lightness(Rgb color)
+{
+    return (2.0 * ((color >> 16U) & 0xFFU) + 5.0 * ((color >> 8U) & 0xFFU) + (color & 0xFFU)) / 8;
+}
+
+/// On from the end of a map in the direction that it comes from `before`; a green that no such map has, where there is no
+/// way on from black or white.
+Rgb beyond(Rgb end, Rgb before)
+{
+    const double here = lightness(end);
+    if (here < 24 || here > 240)
+        return 0xFF009E73;
+    const bool darker = here < lightness(before);
+    const auto moved = [&](unsigned shift) {
+        const double channel = (end >> shift) & 0xFFU;
+        return static_cast<Rgb>(darker ? 0.35 * channel : channel + 0.65 * (255 - channel)) << shift;
+    };
+    return 0xFF000000U | moved(16) | moved(8) | moved(0);
+}
+
 struct FitName {
     ColorFit fit;
     std::string_view name;
 };
 constexpr std::array fitNames{FitName{ColorFit::Full, "full"}, FitName{ColorFit::Robust, "robust"},
-                              FitName{ColorFit::DataRange, "data"}, FitName{ColorFit::Fixed, "fixed"}};
+                              FitName{ColorFit::DataRange, "data"},
+                              FitName{ColorFit::Percentiles, "percentiles"},
+                              FitName{ColorFit::Fixed, "fixed"}};
+
+struct TransformName {
+    ColorTransform transform;
+    std::string_view name;
+};
+constexpr std::array transformNames{TransformName{ColorTransform::Linear, "linear"},
+                                    TransformName{ColorTransform::Sqrt, "sqrt"},
+                                    TransformName{ColorTransform::Symlog, "symlog"}};
 
 std::string exact(float value)
 {
@@ -87,8 +159,12 @@ bool assign(ColorScale& scale, std::string_view key, std::string_view value)
         return parsed && ((key == "low" ? scale.low : scale.high) = *parsed, true);
     }
     if (key == "transform") {
-        scale.transform = value == "symlog" ? ColorTransform::Symlog : ColorTransform::Linear;
-        return value == "symlog" || value == "linear";
+        const auto* found = std::ranges::find(transformNames, value, &TransformName::name);
+        return found != transformNames.end() && (scale.transform = found->transform, true);
+    }
+    if (key == "percentile") {
+        const std::optional<float> parsed = number(value);
+        return parsed && *parsed > 50 && *parsed <= 100 && (scale.percentile = *parsed, true);
     }
     scale.inverted = value == "yes";
     return key == "inverted" && (value == "yes" || value == "no");
@@ -117,6 +193,7 @@ void ValueStatistics::add(const ValueStatistics& other)
     sum += other.sum;
     squares += other.squares;
     count += other.count;
+    sample.insert(sample.end(), other.sample.begin(), other.sample.end());
 }
 
 ValueStatistics statisticsOf(const Eigen::MatrixXf& matrix)
@@ -132,6 +209,11 @@ ValueStatistics statisticsOf(const Eigen::MatrixXf& matrix)
         m.squares += x * x;
         m.count += 1;
     }
+    constexpr Eigen::Index most = 65536;
+    const Eigen::Index step = matrix.size() / most + 1;
+    for (Eigen::Index i = 0; i < matrix.size(); i += step)
+        if (std::isfinite(matrix.data()[i]))
+            m.sample.push_back(matrix.data()[i]);
     return m;
 }
 
@@ -144,7 +226,7 @@ ColorScale fitted(ColorScale scale, const ValueStatistics& values)
 {
     if (scale.fit == ColorFit::Fixed)
         return scale;
-    const auto [low, high] = values.count > 0 ? limitsOf(values, scale.map, scale.fit) : std::pair(0.0, 0.0);
+    const auto [low, high] = values.count > 0 ? limitsOf(values, scale) : std::pair(0.0, 0.0);
     scale.low = static_cast<float>(low);
     scale.high = static_cast<float>(high);
     if (scale.low < scale.high)
@@ -176,16 +258,17 @@ float valueAt(float position, const ColorScale& scale)
     const double low = transformed(scale.low, scale);
     const double high = transformed(scale.high, scale);
     const double x = std::lerp(low, high, double{position});
-    return static_cast<float>(scale.transform == ColorTransform::Linear ? x
-                                                                        : symlogUnit(scale) * std::sinh(x));
+    return static_cast<float>(restored(x, scale));
 }
 
 Colorizer::Colorizer(const ColorScale& scale)
     : m_table(colorTable(scale.map))
-    , m_symlogUnit(scale.transform == ColorTransform::Symlog ? symlogUnit(scale) : 0)
-    , m_low(transformed(scale.low, scale))
-    , m_factor(256 / (transformed(scale.high, scale) - m_low))
+    , m_low(scale.low)
+    , m_factor(256 / (double{scale.high} - m_low))
 {
+    if (scale.transform != ColorTransform::Linear)
+        for (int i = 1; i < 256; ++i)
+            m_edges.push_back(valueAt(static_cast<float>(i) / 256, scale));
     if (scale.inverted)
         std::ranges::reverse(m_table);
 }
@@ -193,6 +276,14 @@ Colorizer::Colorizer(const ColorScale& scale)
 Rgb colorOf(float value, const ColorScale& scale)
 {
     return Colorizer(scale)(value);
+}
+
+BeyondColors beyondColors(const ColorScale& scale)
+{
+    const ColorTable& table = colorTable(scale.map);
+    const Rgb low = beyond(table[0], table[24]);
+    const Rgb high = beyond(table[255], table[231]);
+    return scale.inverted ? BeyondColors{high, low} : BeyondColors{low, high};
 }
 
 std::vector<Rgb> toPixels(const Eigen::MatrixXf& matrix, const ColorScale& scale)
@@ -235,7 +326,9 @@ std::string text(const ColorScale& scale)
         .append(" high=")
         .append(exact(scale.high));
     line.append(" fit=").append(fit->name).append(" transform=");
-    line.append(scale.transform == ColorTransform::Symlog ? "symlog" : "linear");
+    line.append(std::ranges::find(transformNames, scale.transform, &TransformName::transform)->name);
+    if (scale.fit == ColorFit::Percentiles)
+        line.append(" percentile=").append(exact(scale.percentile));
     return line.append(" inverted=").append(scale.inverted ? "yes" : "no");
 }
 

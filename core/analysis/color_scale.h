@@ -34,15 +34,17 @@ inline constexpr std::array allColorMaps{ColorMap::Signed,  ColorMap::SignedDark
 
 /// How the limits follow the data.
 enum class ColorFit {
-    Full,      ///< All finite values: symmetric about zero for signed maps, from zero for the others.
-    Robust,    ///< The same after values beyond three standard deviations are trimmed.
-    DataRange, ///< From the smallest to the largest finite value.
-    Fixed,     ///< They do not: the reader chose or locked them.
+    Full,        ///< All finite values: symmetric about zero for signed maps, from zero for the others.
+    Robust,      ///< The same after values beyond three standard deviations are trimmed.
+    DataRange,   ///< From the smallest to the largest finite value.
+    Percentiles, ///< `percentile` percent of the magnitudes on signed maps; of the values, as many cut off at either end, else.
+    Fixed,       ///< They do not: the reader chose or locked them.
 };
 
 /// How a value is placed between the limits.
 enum class ColorTransform {
     Linear,
+    Sqrt, ///< √|x| with the sign of x.
     Symlog, ///< asinh(100 x / m), m the larger magnitude of the two limits: linear near zero, logarithmic beyond.
 };
 
@@ -54,6 +56,7 @@ struct ColorScale {
     float high = 1; ///< Values at or above it get the last colour. low < high.
     ColorFit fit = ColorFit::Full;
     ColorTransform transform = ColorTransform::Linear;
+    float percentile = 99; ///< Of ColorFit::Percentiles: above 50, at most 100.
     bool inverted = false; ///< The first colour becomes the last.
 
     bool operator==(const ColorScale&) const = default;
@@ -72,6 +75,8 @@ struct ValueStatistics {
     double sum = 0;
     double squares = 0;
     double count = 0;
+    std::vector<float>
+        sample; ///< Evenly spread values, at most 65 536 of one matrix: what percentiles are taken from.
 
     void add(const ValueStatistics& other);
 };
@@ -98,16 +103,20 @@ public:
     {
         if (!std::isfinite(value))
             return nanColor;
-        const double x = m_symlogUnit > 0 ? std::asinh(value / m_symlogUnit) : double{value};
+        if (!m_edges.empty())
+            return m_table[static_cast<std::size_t>(std::upper_bound(m_edges.begin(), m_edges.end(), value)
+                                                    - m_edges.begin())];
+        const double x = value;
         // Truncated, not rounded: then x and −x are mirror images and zero is the first entry above the middle.
         return m_table[static_cast<std::size_t>(std::clamp((x - m_low) * m_factor, 0.0, 255.0))];
     }
 
 private:
     std::array<Rgb, 256> m_table;
-    double m_symlogUnit; // 0: linear.
-    double m_low;        // Transformed.
-    double m_factor;     // Of a transformed value, to entries of the table.
+    std::vector<float>
+        m_edges; // [255] between the entries, rising; empty: linear. A search is faster than asinh.
+    double m_low;
+    double m_factor; // Of a value, to entries of the table.
 };
 
 /// The colour of one value. Total: defined for every float, NaN and infinities included.
@@ -116,9 +125,17 @@ Rgb colorOf(float value, const ColorScale& scale);
 /// One colour per entry, row-major (top row first), size rows · cols.
 std::vector<Rgb> toPixels(const Eigen::MatrixXf& matrix, const ColorScale& scale);
 
+/// The colour of a cell beyond a limit where it is too small for a mark: the colour of that end, moved away from the map, so
+/// that a trimmed outlier differs from the strongest value shown.
+struct BeyondColors {
+    Rgb low = 0;
+    Rgb high = 0;
+};
+BeyondColors beyondColors(const ColorScale& scale);
+
 /// "signed", "viridis", … as text() writes them.
 std::string_view mapName(ColorMap map);
-/// "map=signed low=-1 high=1 fit=full transform=linear inverted=no": one line, exact, for a session.
+/// "map=signed low=-1 high=1 fit=full transform=linear inverted=no", with percentile=99 where the fit asks for it: one line, exact, for a session.
 std::string text(const ColorScale& scale);
 /// Errors: Corrupt, naming the word, if `line` is not what text() writes or low < high does not hold.
 Result<ColorScale> parseColorScale(std::string_view line);

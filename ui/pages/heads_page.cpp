@@ -36,6 +36,7 @@ void HeadsPage::createLayout()
     makeSecondary(m_definition);
     m_definition->setWordWrap(true);
     HeatmapView* view = m_panel->view();
+    view->setLettersMove(true);
     view->setCellShape(HeatmapView::CellShape::Square);
     view->setRowAxis({tr("layer"), {}});
     view->setColumnAxis({tr("head"), {}});

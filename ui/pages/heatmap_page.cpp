@@ -20,13 +20,17 @@ namespace headwise::ui {
 
 namespace {
 constexpr int sampleSize = 40;
-}
+constexpr Eigen::Index largestFormed = 1024; // tokens; of more, tiles
+} // namespace
 
 HeatmapPage::HeatmapPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_circuit(new QComboBox(this))
+    , m_which(new QComboBox(this))
     , m_form(new QComboBox(this))
     , m_order(new QComboBox(this))
+    , m_aggregate(new QComboBox(this))
+    , m_norms(new QCheckBox(tr("norms"), this))
     , m_biases(new QCheckBox(tr("biases"), this))
     , m_scale(new QCheckBox(tr("scale"), this))
     , m_text(new QLineEdit(this))
@@ -34,7 +38,8 @@ HeatmapPage::HeatmapPage(Workspace* workspace, QWidget* parent)
     , m_panel(new HeatmapPanel(this))
 {
     createLayout();
-    connectSignals();
+    connectChoices();
+    connectView();
 }
 
 void HeatmapPage::createLayout()
@@ -43,6 +48,16 @@ void HeatmapPage::createLayout()
     m_circuit->addItem(tr("QK: W_Q W_Kᵀ"), static_cast<int>(CircuitKind::Qk));
     m_circuit->addItem(tr("full OV: E W_V W_O W_U"), static_cast<int>(CircuitKind::FullOv));
     m_circuit->addItem(tr("full QK: E W_Q W_Kᵀ Eᵀ"), static_cast<int>(CircuitKind::FullQk));
+    m_which->addItem(tr("tokens of a text"));
+    m_which->addItem(tr("all tokens"));
+    m_which->setAccessibleName(tr("Tokens shown"));
+    m_aggregate->addItem(tr("strongest"));
+    m_aggregate->addItem(tr("mean"));
+    m_aggregate->setAccessibleName(tr("What a pixel shows"));
+    m_aggregate->setToolTip(
+        tr("What a pixel shows that covers several cells: the entry of largest magnitude, or "
+           "their mean"));
+    m_norms->setToolTip(tr("The norms of rows and columns as bars at the edges"));
     m_text->setPlaceholderText(tr("Text whose tokens are the rows and columns; empty: a sample of words"));
     m_text->setFont(tokenFont());
     m_text->setTextMargins(4, 0, 4, 0);
@@ -61,12 +76,16 @@ void HeatmapPage::createLayout()
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_circuit);
+    controls->addWidget(m_which);
     controls->addWidget(m_text, 1);
     for (QWidget* control : std::initializer_list<QWidget*>{m_form, m_order, m_biases, m_scale})
         controls->addWidget(control);
     auto* bottom = new QHBoxLayout;
     bottom->addWidget(m_state, 1);
     bottom->addWidget(new JobBar(&m_job, this));
+    bottom->addWidget(new JobBar(m_panel->view()->tileLoader()->scan(), this));
+    bottom->addWidget(m_aggregate);
+    bottom->addWidget(m_norms);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
@@ -79,10 +98,16 @@ void HeatmapPage::createLayout()
     m_panel->view()->setColorScale(scale);
 }
 
-void HeatmapPage::connectSignals()
+void HeatmapPage::connectChoices()
 {
     HeatmapView* view = m_panel->view();
-    for (QComboBox* choice : {m_circuit, m_form, m_order})
+    connect(m_aggregate, &QComboBox::currentIndexChanged, view,
+            [view](int index) { view->setAggregate(static_cast<Aggregate>(index)); });
+    connect(view, &HeatmapView::aggregateChanged, m_aggregate,
+            [this](Aggregate aggregate) { m_aggregate->setCurrentIndex(static_cast<int>(aggregate)); });
+    connect(m_norms, &QCheckBox::toggled, view, &HeatmapView::setNormBars);
+    connect(view, &HeatmapView::normBarsChanged, m_norms, &QCheckBox::setChecked);
+    for (QComboBox* choice : {m_circuit, m_which, m_form, m_order})
         connect(choice, &QComboBox::currentIndexChanged, this, &HeatmapPage::refresh);
     for (QCheckBox* term : {m_biases, m_scale})
         connect(term, &QCheckBox::toggled, this, &HeatmapPage::refresh);
@@ -96,6 +121,11 @@ void HeatmapPage::connectSignals()
     });
     connect(workspace(), &Workspace::headChanged, this, &HeatmapPage::refresh);
     connect(workspace(), &Workspace::tokensChanged, this, &HeatmapPage::refresh);
+}
+
+void HeatmapPage::connectView()
+{
+    HeatmapView* view = m_panel->view();
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
         emit readOutChanged(tr("%1 → %2   %3   row %4 col %5")
@@ -118,6 +148,17 @@ CircuitKind HeatmapPage::kind() const
 bool HeatmapPage::isTokenCircuit() const
 {
     return kind() == CircuitKind::FullQk || kind() == CircuitKind::FullOv;
+}
+
+bool HeatmapPage::isOfAllTokens() const
+{
+    return isTokenCircuit() && m_which->currentIndex() == 1;
+}
+
+bool HeatmapPage::isTiled() const
+{
+    const auto tokens = workspace()->tokens();
+    return isOfAllTokens() && tokens && std::max(tokens->E.rows(), tokens->W_U.cols()) > largestFormed;
 }
 
 QString HeatmapPage::entryName(const std::vector<int>& shown, int index) const
@@ -144,8 +185,9 @@ QString HeatmapPage::termsText() const
 
 void HeatmapPage::arrange(Matrix<float>& block)
 {
-    m_rows = m_columns = m_tokens;
     if (isTokenCircuit()) {
+        m_rows = rowTokens();
+        m_columns = columnTokens();
         block = inRowForm(block, static_cast<RowForm>(m_form->currentData().toInt()));
         return;
     }
@@ -183,10 +225,30 @@ void HeatmapPage::chooseTokens()
     std::erase_if(m_tokens, [this](int id) { return id >= workspace()->card().dVocab; });
 }
 
+std::vector<int> HeatmapPage::rowTokens() const
+{
+    if (!isOfAllTokens())
+        return m_tokens;
+    std::vector<int> all(static_cast<std::size_t>(workspace()->tokens()->E.rows()));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+std::vector<int> HeatmapPage::columnTokens() const
+{
+    if (!isOfAllTokens() || kind() == CircuitKind::FullQk)
+        return rowTokens();
+    std::vector<int> all(static_cast<std::size_t>(workspace()->tokens()->W_U.cols()));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
 void HeatmapPage::recompute()
 {
-    m_text->setEnabled(isTokenCircuit());
+    m_which->setVisible(isTokenCircuit());
+    m_text->setEnabled(isTokenCircuit() && !isOfAllTokens());
     m_form->setVisible(isTokenCircuit());
+    m_form->setEnabled(!isTiled());
     m_order->setVisible(!isTokenCircuit());
     m_scale->setEnabled(kind() == CircuitKind::Qk || kind() == CircuitKind::FullQk);
     HeatmapView* view = m_panel->view();
@@ -202,27 +264,79 @@ void HeatmapPage::recompute()
         return view->setMessage(tr("Reading the embeddings…"));
     }
     view->setPending(true);
+    if (isTiled())
+        return computeWhole();
     m_job.start(
         tr("%1 of %2").arg(m_circuit->currentText().section(u':', 0, 0), text(workspace()->head())),
-        [circuits, tokens = workspace()->tokens(), kind = kind(), head = workspace()->head(), ids = m_tokens,
-         ofTokens = isTokenCircuit(), terms = terms()](const Task&) {
-            return ofTokens ? circuitBlock(*circuits, tokens.get(), {kind, head, terms}, ids, ids)
+        [circuits, tokens = workspace()->tokens(), kind = kind(), head = workspace()->head(),
+         rows = rowTokens(), columns = columnTokens(), ofTokens = isTokenCircuit(),
+         terms = terms()](const Task&) {
+            return ofTokens ? circuitBlock(*circuits, tokens.get(), {kind, head, terms}, rows, columns)
                             : wholeCircuit(*circuits, {kind, head, terms});
         },
         [this](const Result<Matrix<float>>& block) {
             m_panel->view()->setPending(false);
-            if (block)
-                return showBlock(*block);
-            m_panel->view()->setMatrix(nullptr);
-            m_panel->view()->setMessage(text(block.error()));
+            block ? showBlock(*block) : showError(block.error());
         });
+}
+
+void HeatmapPage::computeWhole()
+{
+    m_job.start(
+        tr("%1 of %2").arg(m_circuit->currentText().section(u':', 0, 0), text(workspace()->head())),
+        [circuits = workspace()->circuits(), tokens = workspace()->tokens(), kind = kind(),
+         head = workspace()->head(),
+         terms = terms()](const Task& task) -> Result<std::shared_ptr<const TiledCircuit>> {
+            auto factors = circuitFactors(*circuits, *tokens, {kind, head, terms}, task);
+            if (!factors)
+                return factors.error();
+            return TiledCircuit::create(*std::move(factors),
+                                        {.stop = task.stop, .onProgress = {}, .threads = task.threads});
+        },
+        [this](const Result<std::shared_ptr<const TiledCircuit>>& circuit) {
+            m_panel->view()->setPending(false);
+            circuit ? showWhole(*circuit) : showError(circuit.error());
+        });
+}
+
+void HeatmapPage::showError(const Error& error)
+{
+    m_panel->view()->setMatrix(nullptr);
+    m_panel->view()->setMessage(text(error));
+}
+
+void HeatmapPage::showWhole(const std::shared_ptr<const TiledCircuit>& circuit)
+{
+    m_rows = rowTokens();
+    m_columns = columnTokens();
+    describeAxes();
+    m_panel->view()->setTiles(circuit);
+    m_state->setText(stateText(circuit->rows(), circuit->cols()));
+}
+
+QString HeatmapPage::stateText(Eigen::Index rows, Eigen::Index columns) const
+{
+    const bool isArranged = isTokenCircuit() && !isTiled() && m_form->currentIndex() > 0;
+    return tr("%1 · %2 × %3 · %4%5 · %6")
+        .arg(text(workspace()->head()))
+        .arg(rows)
+        .arg(columns)
+        .arg(termsText(), isArranged ? QStringLiteral(" · ") + m_form->currentText() : QString(),
+             workspace()->processingText());
 }
 
 void HeatmapPage::showBlock(const Matrix<float>& block)
 {
-    HeatmapView* view = m_panel->view();
     auto shown = std::make_shared<Eigen::MatrixXf>(block);
     arrange(*shown);
+    describeAxes();
+    m_panel->view()->setMatrix(shown);
+    m_state->setText(stateText(block.rows(), block.cols()));
+}
+
+void HeatmapPage::describeAxes()
+{
+    HeatmapView* view = m_panel->view();
     const bool isQk = kind() == CircuitKind::Qk || kind() == CircuitKind::FullQk;
     const QString rows = isTokenCircuit()
         ? (isQk ? tr("query token") : tr("source token"))
@@ -232,22 +346,13 @@ void HeatmapPage::showBlock(const Matrix<float>& block)
         : (isQk ? tr("residual direction, key") : tr("residual direction, written"));
     view->setRowAxis({rows, [this](int index) { return entryName(m_rows, index); }});
     view->setColumnAxis({columns, [this](int index) { return entryName(m_columns, index); }});
-    view->setMatrix(shown);
-    m_state->setText(tr("%1 · %2 × %3 · %4%5 · %6")
-                         .arg(text(workspace()->head()))
-                         .arg(block.rows())
-                         .arg(block.cols())
-                         .arg(termsText(),
-                              isTokenCircuit() && m_form->currentIndex() > 0
-                                  ? QStringLiteral(" · ") + m_form->currentText()
-                                  : QString(),
-                              workspace()->processingText()));
 }
 
 QJsonObject HeatmapPage::viewState() const
 {
     return {{QStringLiteral("circuit"), m_circuit->currentIndex()},
             {QStringLiteral("text"), m_text->text()},
+            {QStringLiteral("which"), m_which->currentIndex()},
             {QStringLiteral("rows"), m_form->currentIndex()},
             {QStringLiteral("order"), m_order->currentIndex()},
             {QStringLiteral("biases"), m_biases->isChecked()},
@@ -259,6 +364,7 @@ void HeatmapPage::setViewState(const QJsonObject& state)
 {
     m_text->setText(state[QStringLiteral("text")].toString());
     m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
+    m_which->setCurrentIndex(state[QStringLiteral("which")].toInt());
     m_form->setCurrentIndex(state[QStringLiteral("rows")].toInt());
     m_order->setCurrentIndex(state[QStringLiteral("order")].toInt());
     m_biases->setChecked(state[QStringLiteral("biases")].toBool());
@@ -270,7 +376,7 @@ void HeatmapPage::setViewState(const QJsonObject& state)
 
 QList<FigureSource*> HeatmapPage::figures()
 {
-    if (!m_panel->view()->matrix())
+    if (m_panel->view()->isEmpty())
         return {};
     describe(m_panel->view(),
              tr("%1 %2, %3, %4")

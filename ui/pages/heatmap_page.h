@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/block.h"
+#include "core/analysis/tiled_circuit.h"
 #include "ui/pages/page.h"
 
 class QCheckBox;
@@ -26,20 +27,33 @@ public:
 
 private:
     void createLayout();
-    void connectSignals();
     void recompute() override;
     void chooseTokens(); ///< From the text, or a sample of whole words.
+    void computeWhole(); ///< The circuit of all tokens, as tiles.
+    void describeAxes();
+    void showWhole(const std::shared_ptr<const TiledCircuit>& circuit);
+    void connectChoices();
+    void connectView();
+    void showError(const Error& error);
+    QString stateText(Eigen::Index rows, Eigen::Index columns) const;
     void showBlock(const Matrix<float>& block);
     void arrange(Matrix<float>& block); ///< Row form, order of rows and columns.
     CircuitTerms terms() const;
     QString termsText() const; ///< "no scale, no bias"
     CircuitKind kind() const;
     bool isTokenCircuit() const;
+    bool isOfAllTokens() const;
+    bool isTiled() const;               ///< Too large to be formed.
+    std::vector<int> rowTokens() const; ///< Of a circuit of tokens.
+    std::vector<int> columnTokens() const;
     QString entryName(const std::vector<int>& shown, int index) const;
 
     QComboBox* m_circuit;
+    QComboBox* m_which; // tokens
     QComboBox* m_form;  // of rows
     QComboBox* m_order; // of residual directions
+    QComboBox* m_aggregate;
+    QCheckBox* m_norms;
     QCheckBox* m_biases;
     QCheckBox* m_scale;
     QLineEdit* m_text;

@@ -5,11 +5,8 @@
 #include "ui/views/heatmap_view.h"
 #include "ui/views/ticks.h"
 
-#include <QActionGroup>
-#include <QContextMenuEvent>
 #include <QFontMetricsF>
 #include <QKeyEvent>
-#include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
 
@@ -24,6 +21,7 @@ constexpr double thickness = 12;
 constexpr double tickLength = 4;
 constexpr double grip = 10; // px around an end that take hold of it
 constexpr double endRoom = 8;
+constexpr double capLength = 6;
 
 struct Tick {
     double value;
@@ -38,7 +36,7 @@ std::vector<Tick> ticksOf(const ColorScale& scale, int atMost)
     std::vector<Tick> ticks{{low, number(low)}, {high, number(high)}};
     std::vector<double> inner =
         scale.transform == ColorTransform::Linear ? roundTicks(low, high, atMost) : std::vector<double>{0};
-    if (scale.transform == ColorTransform::Symlog)
+    if (scale.transform != ColorTransform::Linear)
         for (const double decade : {1e-2, 1e-1})
             for (const double limit : {low, high})
                 inner.push_back(limit * decade);
@@ -66,6 +64,27 @@ void paintColors(QPainter& painter, const QRectF& bar, const ColorScale& scale, 
             : QRectF(bar.left() + bar.width() * part, bar.top(), bar.width() * (1 - part), bar.height());
         painter.setBrush(QColor::fromRgb(table[static_cast<std::size_t>(scale.inverted ? 255 - i : i)]));
         painter.drawRect(slice);
+    }
+}
+
+/// Beyond either end the colour of what lies there, where a fit may leave something out.
+void paintCaps(QPainter& painter, const QRectF& bar, const ColorScale& scale, Qt::Orientation orientation)
+{
+    if (scale.fit != ColorFit::Robust && scale.fit != ColorFit::Percentiles)
+        return;
+    const BeyondColors beyond = beyondColors(scale);
+    const auto cap = [&](const QPointF& from, const QPointF& to, const QPointF& tip, Rgb color) {
+        painter.setBrush(QColor::fromRgb(color));
+        painter.drawPolygon(QPolygonF({from, to, tip}));
+    };
+    painter.setPen(Qt::NoPen);
+    const QPointF middle = bar.center();
+    if (orientation == Qt::Vertical) {
+        cap(bar.topLeft(), bar.topRight(), {middle.x(), bar.top() - capLength}, beyond.high);
+        cap(bar.bottomLeft(), bar.bottomRight(), {middle.x(), bar.bottom() + capLength}, beyond.low);
+    } else {
+        cap(bar.topLeft(), bar.bottomLeft(), {bar.left() - capLength, middle.y()}, beyond.low);
+        cap(bar.topRight(), bar.bottomRight(), {bar.right() + capLength, middle.y()}, beyond.high);
     }
 }
 
@@ -108,6 +127,7 @@ void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scal
     const QRectF bar = upright ? QRectF(area.left(), area.top(), thickness, area.height())
                                : QRectF(area.left(), area.top(), area.width(), thickness);
     paintColors(painter, bar, scale, orientation);
+    paintCaps(painter, bar, scale, orientation);
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(colors.border, 1));
     painter.drawRect(bar);
@@ -169,6 +189,8 @@ void ColorBar::setTitle(const QString& title)
 
 void ColorBar::follow(HeatmapView* view)
 {
+    m_view = view;
+    connect(view, &QObject::destroyed, this, [this] { m_view = nullptr; });
     setScale(view->colorScale());
     connect(view, &HeatmapView::colorScaleChanged, this, &ColorBar::setScale);
     connect(this, &ColorBar::scaleChanged, view, &HeatmapView::setColorScale);
@@ -192,6 +214,8 @@ void ColorBar::invert()
 
 void ColorBar::toggleLock()
 {
+    if (m_view)
+        return m_view->toggleLock();
     setFit(m_scale.fit == ColorFit::Fixed ? ColorFit::Full : ColorFit::Fixed);
 }
 
@@ -199,6 +223,32 @@ void ColorBar::setFit(ColorFit fit)
 {
     ColorScale scale = m_scale;
     scale.fit = fit;
+    change(scale);
+}
+
+void ColorBar::setPercentile(double percentile)
+{
+    ColorScale scale = m_scale;
+    scale.fit = ColorFit::Percentiles;
+    scale.percentile = static_cast<float>(percentile);
+    change(scale);
+}
+
+void ColorBar::setTransform(ColorTransform transform)
+{
+    ColorScale scale = m_scale;
+    scale.transform = transform;
+    change(scale);
+}
+
+void ColorBar::centerOnZero()
+{
+    if (m_view)
+        return m_view->centerOnZero();
+    ColorScale scale = m_scale;
+    scale.fit = ColorFit::Full;
+    if (!isSigned(scale.map))
+        scale.map = ColorMap::Signed;
     change(scale);
 }
 
@@ -313,63 +363,12 @@ void ColorBar::mouseDoubleClickEvent(QMouseEvent* event)
         setFit(ColorFit::Full);
 }
 
-void ColorBar::addMaps(QMenu* menu)
-{
-    auto* maps = new QActionGroup(menu);
-    for (const ColorMap map : allColorMaps) {
-        if (map == ColorMap::SignedDark || map == ColorMap::AttentionDark)
-            continue; // A dark window takes them by itself.
-        QAction* action = menu->addAction(mapTitle(map), this, [this, map] { setMap(map); });
-        action->setCheckable(true);
-        action->setChecked(map == m_scale.map);
-        maps->addAction(action);
-    }
-}
-
-void ColorBar::addFits(QMenu* menu)
-{
-    const bool symmetric = isSigned(m_scale.map);
-    auto* fits = new QActionGroup(menu);
-    const auto add = [&](const QString& title, ColorFit fit) {
-        QAction* action = menu->addAction(title, this, [this, fit] { setFit(fit); });
-        action->setCheckable(true);
-        action->setChecked(fit == m_scale.fit);
-        fits->addAction(action);
-    };
-    add(symmetric ? tr("Symmetric about zero") : tr("From zero"), ColorFit::Full);
-    add(symmetric ? tr("Symmetric, trimmed at 3 σ") : tr("From zero, trimmed at 3 σ"), ColorFit::Robust);
-    add(tr("Data range"), ColorFit::DataRange);
-    add(tr("Lock the limits"), ColorFit::Fixed);
-}
-
-void ColorBar::contextMenuEvent(QContextMenuEvent* event)
-{
-    auto* menu = new QMenu(this);
-    menu->setAttribute(Qt::WA_DeleteOnClose);
-    addMaps(menu);
-    menu->addSeparator();
-    addFits(menu);
-    menu->addSeparator();
-    QAction* inverted = menu->addAction(tr("Invert"), this, &ColorBar::invert);
-    inverted->setCheckable(true);
-    inverted->setChecked(m_scale.inverted);
-    QAction* symlog = menu->addAction(tr("Logarithmic away from zero"), this, [this] {
-        ColorScale scale = m_scale;
-        scale.transform =
-            scale.transform == ColorTransform::Linear ? ColorTransform::Symlog : ColorTransform::Linear;
-        change(scale);
-    });
-    symlog->setCheckable(true);
-    symlog->setChecked(m_scale.transform == ColorTransform::Symlog);
-    menu->popup(event->globalPos());
-}
-
 void ColorBar::keyPressEvent(QKeyEvent* event)
 {
     switch (event->key()) {
     case Qt::Key_I: return invert();
     case Qt::Key_L: return toggleLock();
-    case Qt::Key_Z: return setFit(ColorFit::Full);
+    case Qt::Key_Z: return centerOnZero();
     default: QWidget::keyPressEvent(event);
     }
 }

@@ -34,6 +34,9 @@ public:
     void invert();
     void toggleLock(); ///< Fixed limits ↔ limits that follow the data.
     void setFit(ColorFit fit);
+    void setPercentile(double percentile); ///< Percent that the limits are to contain.
+    void setTransform(ColorTransform transform);
+    void centerOnZero();
     void setMap(ColorMap map);
 
     QSize sizeHint() const override;
@@ -57,6 +60,12 @@ private:
     void change(const ColorScale& scale);
     void addMaps(QMenu* menu);
     void addFits(QMenu* menu);
+    void addPercentiles(QMenu* menu);
+    void askPercentile();
+    void addTransforms(QMenu* menu);
+    void addPixels(
+        QMenu*
+            menu); ///< What the heatmap shows of several cells, its norms, and whom it shares its scale with.
     QRectF bar() const;
     double
     fractionAt(const QPointF& position) const; ///< 0 at the low end, 1 at the high one, beyond outside.
@@ -64,6 +73,7 @@ private:
     ColorScale shownScale() const;
 
     Qt::Orientation m_orientation;
+    HeatmapView* m_view = nullptr; // The one it follows, a sibling.
     ColorScale m_scale;
     QString m_title;
     std::optional<End> m_dragged;

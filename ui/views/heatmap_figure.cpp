@@ -55,17 +55,25 @@ QRectF squared(const QRectF& area, const QRectF& visible)
     return {area.left(), area.top(), side * visible.width(), side * visible.height()};
 }
 
-void paintCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, StrongestPyramid& pyramid)
+/// As many pixels as the picture has cells; of tiles, as it has entries of the level on screen, which are there.
+QSize pixelsOf(const HeatmapScene& scene, int level)
+{
+    const auto pixels = [level](double cells) {
+        return std::clamp(static_cast<int>(std::ceil(std::ldexp(cells, -level) - 1e-9)), 1, mostPixels);
+    };
+    return {pixels(scene.visible.width()), pixels(scene.visible.height())};
+}
+
+void paintCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scene,
+                const std::function<QImage()>& picture)
 {
     const ThemeColors& colors = lightColors();
     painter.setRenderHint(QPainter::Antialiasing, false);
     if (scene.visible.width() * scene.visible.height() <= most) {
         paintHeatmapCells(painter, cells, scene, colors);
     } else {
-        const QSize pixels(std::min(mostPixels, static_cast<int>(std::ceil(scene.visible.width()))),
-                           std::min(mostPixels, static_cast<int>(std::ceil(scene.visible.height()))));
         painter.setRenderHint(QPainter::LosslessImageRendering);
-        painter.drawImage(cells, heatmapImage(scene, pyramid, pixels, colors));
+        painter.drawImage(cells, picture());
     }
     painter.setRenderHint(QPainter::Antialiasing);
 }
@@ -91,6 +99,15 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
             QFontMetricsF(bold, painter.device()).elidedText(figureTitle(), Qt::ElideRight, size.width()));
         area.setTop(metrics.height() + gap);
     }
+    const QSize pixels = pixelsOf(scene, std::max(0, m_level));
+    const QString note = noteOf(pixels);
+    if (!note.isEmpty()) {
+        painter.setFont(fonts.text);
+        painter.setPen(colors.muted);
+        painter.drawText(QPointF(0, area.top() + metrics.ascent()),
+                         metrics.elidedText(note, Qt::ElideRight, size.width()));
+        area.setTop(area.top() + metrics.height() + gap);
+    }
     const double barWidth = colorBarExtent(m_scene.scale, Qt::Vertical, fonts.text, painter.device());
     if (style.colorBar)
         area.setRight(area.right() - barWidth - gap - 3);
@@ -101,7 +118,12 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         cells = squared(cells, scene.visible);
     if (cells.width() <= 0 || cells.height() <= 0)
         return;
-    paintCells(painter, cells, scene, *m_pyramid);
+    paintCells(painter, cells, scene, [&] {
+        std::vector<TileKey> visible;
+        return scene.tiles ? tiledImage(scene, *m_loader, pixels, visible)
+                           : heatmapImage(scene, *m_pyramid, pixels, colors);
+    });
+    paintHeatmapMarks(painter, cells, scene);
     const double cellWidth = cells.width() / scene.visible.width();
     const double cellHeight = cells.height() / scene.visible.height();
     if (cellWidth >= metrics.horizontalAdvance(QStringLiteral("−0.000")) + 4
@@ -111,30 +133,36 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
     painter.setPen(QPen(colors.muted, 0.5));
     painter.drawRect(cells);
     paintHeatmapAxes(painter, cells, room, scene, fonts, colors);
+    paintHeatmapNorms(painter, cells, room, scene, colors);
     if (style.colorBar)
-        paintColorBar(painter, QRectF(cells.right() + gap + 2, cells.top(), barWidth, cells.height()),
+        paintColorBar(painter,
+                      QRectF(cells.right() + room.norms + gap + 2, cells.top(), barWidth, cells.height()),
                       scene.scale, Qt::Vertical, fonts.text, colors);
 }
 
-// The visible part, as the picture has it.
+// The visible part, as the picture has it: cells, or entries that stand for as many as a pixel does.
 void HeatmapView::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
 {
     if (isEmpty())
         return;
-    const int firstRow = static_cast<int>(m_scene.visible.top() + 1e-9);
-    const int firstColumn = static_cast<int>(m_scene.visible.left() + 1e-9);
-    const int endRow = std::min(static_cast<int>(std::ceil(m_scene.visible.bottom() - 1e-9)),
-                                static_cast<int>(m_scene.matrix->rows()));
-    const int endColumn = std::min(static_cast<int>(std::ceil(m_scene.visible.right() - 1e-9)),
-                                   static_cast<int>(m_scene.matrix->cols()));
+    const int level = std::max(0, m_level);
+    const QRect part = m_scene.visibleCells();
+    const QRect entries(QPoint(part.left() >> level, part.top() >> level),
+                        QPoint(part.right() >> level, part.bottom() >> level));
+    const auto name = [level](const HeatmapAxis& axis, int entry, Eigen::Index count) {
+        const int first = entry << level;
+        const int last = std::min(static_cast<int>(count), (entry + 1) << level) - 1;
+        return first == last ? axisLabel(axis, first) : QStringLiteral("%1–%2").arg(first).arg(last);
+    };
     QStringList cells{m_scene.rows.title};
-    for (int column = firstColumn; column < endColumn; ++column)
-        cells << axisLabel(m_scene.columns, column);
+    for (int column = entries.left(); column <= entries.right(); ++column)
+        cells << name(m_scene.columns, column, m_scene.columnCount());
     writeRow(cells);
-    for (int row = firstRow; row < endRow; ++row) {
-        cells = {axisLabel(m_scene.rows, row)};
-        for (int column = firstColumn; column < endColumn; ++column)
-            cells << exactNumber((*m_scene.matrix)(row, column));
+    for (int row = entries.top(); row <= entries.bottom(); ++row) {
+        cells = {name(m_scene.rows, row, m_scene.rowCount())};
+        for (int column = entries.left(); column <= entries.right(); ++column)
+            cells << exactNumber(level == 0 ? m_scene.at(row, column)
+                                            : m_loader->best(m_scene.aggregate, level, row, column));
         writeRow(cells);
     }
 }

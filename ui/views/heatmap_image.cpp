@@ -1,3 +1,4 @@
+#include "ui/views/cell_colors.h"
 #include "ui/views/heatmap_painter.h"
 
 #include <algorithm>
@@ -80,16 +81,63 @@ Eigen::MatrixXf strongestUnder(const Eigen::MatrixXf& level, const Spans& rows, 
     return result;
 }
 
-float strongestOfFour(const Eigen::MatrixXf& below, Eigen::Index row, Eigen::Index column)
+/// The mean under each pixel: sums down the columns, then across them.
+Eigen::MatrixXf meanUnder(const Eigen::MatrixXf& level, const Spans& rows, const Spans& columns)
 {
-    const Eigen::Index nextRow = std::min(row + 1, below.rows() - 1);
-    const Eigen::Index nextColumn = std::min(column + 1, below.cols() - 1);
-    return stronger(stronger(below(row, column), below(nextRow, column)),
-                    stronger(below(row, nextColumn), below(nextRow, nextColumn)));
+    const auto height = static_cast<Eigen::Index>(rows.first.size());
+    const auto width = static_cast<Eigen::Index>(columns.first.size());
+    const Eigen::Index firstColumn = columns.first.front();
+    Eigen::MatrixXf down(height, columns.end.back() - firstColumn);
+    for (Eigen::Index column = 0; column < down.cols(); ++column) {
+        for (Eigen::Index y = 0; y < height; ++y) {
+            const Eigen::Index first = rows.first[static_cast<std::size_t>(y)];
+            const Eigen::Index count = rows.end[static_cast<std::size_t>(y)] - first;
+            down(y, column) =
+                level.col(firstColumn + column).segment(first, count).sum() / static_cast<float>(count);
+        }
+    }
+    Eigen::MatrixXf result(height, width);
+    for (Eigen::Index x = 0; x < width; ++x) {
+        const Eigen::Index first = columns.first[static_cast<std::size_t>(x)];
+        const Eigen::Index count = columns.end[static_cast<std::size_t>(x)] - first;
+        result.col(x) = down.col(first - firstColumn);
+        for (Eigen::Index k = 1; k < count; ++k)
+            result.col(x) += down.col(first - firstColumn + k);
+        result.col(x) /= static_cast<float>(count);
+    }
+    return result;
+}
+
+/// An entry of the next level from the up to four below it, of which those at the far edges stand for fewer cells.
+struct Four {
+    Eigen::Index row, column;         // the first of them
+    Eigen::Index nextRow, nextColumn; // the same as the first where there is no other
+    float rowShare, columnShare;      // of the cells under all four, those under the next
+};
+
+float strongestOf(const Eigen::MatrixXf& below, const Four& four)
+{
+    return stronger(stronger(below(four.row, four.column), below(four.nextRow, four.column)),
+                    stronger(below(four.row, four.nextColumn), below(four.nextRow, four.nextColumn)));
+}
+
+float meanOf(const Eigen::MatrixXf& below, const Four& four)
+{
+    const auto down = [&](Eigen::Index column) {
+        return (1 - four.rowShare) * below(four.row, column) + four.rowShare * below(four.nextRow, column);
+    };
+    return (1 - four.columnShare) * down(four.column) + four.columnShare * down(four.nextColumn);
+}
+
+// Of two neighbouring entries that stand for `under` cells each, the second's part; the last may stand for fewer.
+float shareOfNext(Eigen::Index first, Eigen::Index under, Eigen::Index cells)
+{
+    const Eigen::Index second = std::clamp<Eigen::Index>(cells - (first + 1) * under, 0, under);
+    return static_cast<float>(second) / static_cast<float>(under + second);
 }
 
 // In blocks: the values lie by columns, the picture by rows.
-void colorInto(QImage& image, const Eigen::MatrixXf& values, const Colorizer& color, QRgb hatch,
+void colorInto(QImage& image, const Eigen::MatrixXf& values, const CellColors& color, QRgb hatch,
                const ThemeColors& colors)
 {
     constexpr int block = 32;
@@ -108,25 +156,35 @@ void colorInto(QImage& image, const Eigen::MatrixXf& values, const Colorizer& co
 
 } // namespace
 
-StrongestPyramid::StrongestPyramid(std::shared_ptr<const Eigen::MatrixXf> matrix)
+MatrixPyramid::MatrixPyramid(std::shared_ptr<const Eigen::MatrixXf> matrix, Aggregate aggregate)
     : m_matrix(std::move(matrix))
+    , m_aggregate(aggregate)
 {
 }
 
-const Eigen::MatrixXf& StrongestPyramid::level(int index)
+const Eigen::MatrixXf& MatrixPyramid::level(int index)
 {
     while (static_cast<int>(m_levels.size()) < index) {
         const Eigen::MatrixXf& below = m_levels.empty() ? *m_matrix : m_levels.back();
+        const Eigen::Index under = Eigen::Index{1} << m_levels.size();
         Eigen::MatrixXf above((below.rows() + 1) / 2, (below.cols() + 1) / 2);
         for (Eigen::Index column = 0; column < above.cols(); ++column)
-            for (Eigen::Index row = 0; row < above.rows(); ++row)
-                above(row, column) = strongestOfFour(below, 2 * row, 2 * column);
+            for (Eigen::Index row = 0; row < above.rows(); ++row) {
+                const Four four{2 * row,
+                                2 * column,
+                                std::min(2 * row + 1, below.rows() - 1),
+                                std::min(2 * column + 1, below.cols() - 1),
+                                shareOfNext(2 * row, under, m_matrix->rows()),
+                                shareOfNext(2 * column, under, m_matrix->cols())};
+                above(row, column) =
+                    m_aggregate == Aggregate::Mean ? meanOf(below, four) : strongestOf(below, four);
+            }
         m_levels.push_back(std::move(above));
     }
     return index == 0 ? *m_matrix : m_levels[static_cast<std::size_t>(index) - 1];
 }
 
-QImage heatmapImage(const HeatmapScene& scene, StrongestPyramid& pyramid, const QSize& size,
+QImage heatmapImage(const HeatmapScene& scene, MatrixPyramid& pyramid, const QSize& size,
                     const ThemeColors& colors)
 {
     if (size.isEmpty() || !scene.matrix || scene.matrix->size() == 0)
@@ -141,8 +199,10 @@ QImage heatmapImage(const HeatmapScene& scene, StrongestPyramid& pyramid, const 
     const Spans rows = spansOf(scene.visible.top(), downPixel, size.height(), cellsPerEntry, level.rows());
 
     QImage image(size, QImage::Format_RGB32);
-    colorInto(image, strongestUnder(level, rows, columns), Colorizer(scene.scale),
-              (scene.nanIsAbsent ? colors.base : colors.muted).rgb(), colors);
+    colorInto(image,
+              scene.aggregate == Aggregate::Mean ? meanUnder(level, rows, columns)
+                                                 : strongestUnder(level, rows, columns),
+              CellColors(scene, size), (scene.nanIsAbsent ? colors.base : colors.muted).rgb(), colors);
     return image;
 }
 

@@ -36,7 +36,7 @@ void HeatmapView::mouseMoveEvent(QMouseEvent* event)
         return setState(state);
     }
     if (const std::optional<QPoint> cell = cellAt(event->position()))
-        emit cellHovered(cell->y(), cell->x(), (*m_scene.matrix)(cell->y(), cell->x()));
+        emit cellHovered(cell->y(), cell->x(), m_scene.at(cell->y(), cell->x()));
     else
         emit hoverLeft();
 }
@@ -92,7 +92,8 @@ void HeatmapView::keyPressEvent(QKeyEvent* event)
     if (event->matches(QKeySequence::Copy))
         return copyCurrent();
     const bool command = event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier);
-    if (command || isEmpty() || !(handleZoomKey(event->key()) || handleMoveKey(event)))
+    const bool isScaleKey = !command && !isEmpty() && !m_lettersMove && handleScaleKey(event->key());
+    if (!isScaleKey && (command || isEmpty() || !(handleZoomKey(event->key()) || handleMoveKey(event))))
         QWidget::keyPressEvent(event);
 }
 
@@ -111,10 +112,20 @@ bool HeatmapView::handleZoomKey(int key)
     }
 }
 
+bool HeatmapView::handleScaleKey(int key)
+{
+    switch (key) {
+    case Qt::Key_L: return toggleLock(), true;
+    case Qt::Key_I: return invertColors(), true;
+    case Qt::Key_Z: return centerOnZero(), true;
+    default: return false;
+    }
+}
+
 bool HeatmapView::handleMoveKey(QKeyEvent* event)
 {
     const int page = std::max(1, static_cast<int>(m_scene.visible.height()) - 1);
-    const int all = static_cast<int>(m_scene.matrix->cols());
+    const int all = static_cast<int>(m_scene.columnCount());
     switch (event->key()) {
     case Qt::Key_Left:
     case Qt::Key_H: return moveCurrent(0, -1), true;
@@ -142,8 +153,8 @@ void HeatmapView::moveCurrent(int rows, int columns)
     if (m_state.row < 0) // The first key shows where one is.
         return setCurrentCell(static_cast<int>(m_scene.visible.top()),
                               static_cast<int>(m_scene.visible.left()));
-    setCurrentCell(std::clamp(m_state.row + rows, 0, static_cast<int>(m_scene.matrix->rows()) - 1),
-                   std::clamp(m_state.column + columns, 0, static_cast<int>(m_scene.matrix->cols()) - 1));
+    setCurrentCell(std::clamp(m_state.row + rows, 0, static_cast<int>(m_scene.rowCount()) - 1),
+                   std::clamp(m_state.column + columns, 0, static_cast<int>(m_scene.columnCount()) - 1));
     showCurrent();
 }
 
@@ -153,8 +164,8 @@ void HeatmapView::showCurrent()
     const double x = std::clamp(m_state.column + 0.5, visible.left() + 0.5, visible.right() - 0.5);
     const double y = std::clamp(m_state.row + 0.5, visible.top() + 0.5, visible.bottom() - 0.5);
     HeatmapState state = m_state;
-    state.centerX += (m_state.column + 0.5 - x) / static_cast<double>(m_scene.matrix->cols());
-    state.centerY += (m_state.row + 0.5 - y) / static_cast<double>(m_scene.matrix->rows());
+    state.centerX += (m_state.column + 0.5 - x) / static_cast<double>(m_scene.columnCount());
+    state.centerY += (m_state.row + 0.5 - y) / static_cast<double>(m_scene.rowCount());
     setState(state);
 }
 
@@ -163,8 +174,8 @@ void HeatmapView::centerCurrent()
     if (m_state.row < 0)
         return;
     HeatmapState state = m_state;
-    state.centerX = (m_state.column + 0.5) / static_cast<double>(m_scene.matrix->cols());
-    state.centerY = (m_state.row + 0.5) / static_cast<double>(m_scene.matrix->rows());
+    state.centerX = (m_state.column + 0.5) / static_cast<double>(m_scene.columnCount());
+    state.centerY = (m_state.row + 0.5) / static_cast<double>(m_scene.rowCount());
     setState(state);
 }
 
@@ -172,10 +183,10 @@ void HeatmapView::copyCurrent() const
 {
     if (isEmpty() || m_state.row < 0)
         return;
-    QApplication::clipboard()->setText(
-        QStringList{axisLabel(m_scene.rows, m_state.row), axisLabel(m_scene.columns, m_state.column),
-                    exactNumber((*m_scene.matrix)(m_state.row, m_state.column))}
-            .join(u'\t'));
+    QApplication::clipboard()->setText(QStringList{axisLabel(m_scene.rows, m_state.row),
+                                                   axisLabel(m_scene.columns, m_state.column),
+                                                   exactNumber(m_scene.at(m_state.row, m_state.column))}
+                                           .join(u'\t'));
 }
 
 void HeatmapView::leaveEvent(QEvent* /*event*/)

@@ -14,24 +14,26 @@ namespace headwise::ui {
 namespace {
 
 constexpr double gap = 4;
+constexpr double normBars = 28;
 constexpr int sampledLabels = 256; // Enough to know how wide labels are; all 50 000 would be slow.
 
 int count(const HeatmapScene& scene, Qt::Orientation axis)
 {
-    if (!scene.matrix)
-        return 0;
-    return static_cast<int>(axis == Qt::Vertical ? scene.matrix->rows() : scene.matrix->cols());
+    return static_cast<int>(axis == Qt::Vertical ? scene.rowCount() : scene.columnCount());
 }
 
 double widestLabel(const HeatmapAxis& axis, int size, const QFontMetricsF& metrics)
 {
     if (!axis.label)
         return metrics.horizontalAdvance(QString::number(std::max(0, size - 1)));
-    double widest = 0;
+    std::vector<double> widths;
     const int step = std::max(1, size / sampledLabels);
     for (int i = 0; i < size; i += step)
-        widest = std::max(widest, metrics.horizontalAdvance(axis.label(i)));
-    return widest;
+        widths.push_back(metrics.horizontalAdvance(axis.label(i)));
+    // Of a vocabulary a few are far longer than the rest: those are shortened.
+    const auto place = step > 1 ? widths.size() * 19 / 20 : widths.size() - 1;
+    std::nth_element(widths.begin(), widths.begin() + static_cast<std::ptrdiff_t>(place), widths.end());
+    return std::max(widths[place], metrics.horizontalAdvance(QString::number(size - 1)));
 }
 
 const QFont& fontOf(const HeatmapAxis& axis, const HeatmapFonts& fonts)
@@ -129,32 +131,6 @@ void paintColumnLabels(QPainter& painter, const QRectF& cells, const HeatmapRoom
     }
 }
 
-double linearPart(int channel)
-{
-    const double x = channel / 255.0;
-    return x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
-}
-
-// Whichever of black and white has the higher WCAG contrast on `ground`.
-QColor inkOn(Rgb ground)
-{
-    const QColor c = QColor::fromRgb(ground);
-    const double luminance =
-        0.2126 * linearPart(c.red()) + 0.7152 * linearPart(c.green()) + 0.0722 * linearPart(c.blue());
-    return luminance > 0.179 ? QColor(0x10131A) : QColor(Qt::white);
-}
-
-// As lines of their own: neither QSvgGenerator's clipping nor its pattern brushes can be relied on.
-void paintHatch(QPainter& painter, const QRectF& area, double spacing)
-{
-    for (double offset = spacing / 2; offset < area.width() + area.height(); offset += spacing) {
-        const double alongTop = std::min(offset, area.width());
-        const double alongLeft = std::min(offset, area.height());
-        painter.drawLine(QLineF(area.left() + alongTop, area.top() + offset - alongTop,
-                                area.left() + offset - alongLeft, area.top() + alongLeft));
-    }
-}
-
 } // namespace
 
 QString axisLabel(const HeatmapAxis& axis, int index)
@@ -186,13 +162,14 @@ HeatmapRoom heatmapRoom(const HeatmapScene& scene, const QSizeF& size, const Hea
     const double most = std::min(0.33 * std::min(size.width(), size.height()), 160.0);
     const double title = QFontMetricsF(fonts.text, device).height() + gap;
     HeatmapRoom room;
+    room.norms = scene.norms ? std::min(normBars, 0.15 * std::min(size.width(), size.height())) : 0;
     room.rowTitle = scene.rows.title.isEmpty() ? 0 : title;
     room.rowLabels = std::min(
         most, widestLabel(scene.rows, rows, QFontMetricsF(fontOf(scene.rows, fonts), device)) + 2 * gap);
     room.columnTitle = scene.columns.title.isEmpty() ? 0 : title;
     const QFontMetricsF names(fontOf(scene.columns, fonts), device);
     const double widest = widestLabel(scene.columns, columns, names);
-    const double cellWidth = (size.width() - room.rowTitle - room.rowLabels) / columns;
+    const double cellWidth = (size.width() - room.rowTitle - room.rowLabels - room.norms) / columns;
     room.flatColumnLabels = !scene.columns.label || widest + gap <= cellWidth;
     room.columnLabels = room.flatColumnLabels ? names.height() + gap : std::min(most, widest + 2 * gap);
     return room;
@@ -222,55 +199,6 @@ void paintHeatmapAxes(QPainter& painter, const QRectF& cells, const HeatmapRoom&
                       cells.center().y() + text.horizontalAdvance(down) / 2);
     painter.rotate(-90);
     painter.drawText(QPointF(0, 0), down);
-    painter.restore();
-}
-
-void paintHeatmapValues(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, const QFont& font)
-{
-    painter.save();
-    painter.setFont(font);
-    const QFontMetricsF metrics(font, painter.device());
-    const Colorizer color(scene.scale);
-    const int lastRow = static_cast<int>(std::ceil(scene.visible.bottom()));
-    const int lastColumn = static_cast<int>(std::ceil(scene.visible.right()));
-    for (int row = static_cast<int>(scene.visible.top()); row < lastRow; ++row) {
-        for (int column = static_cast<int>(scene.visible.left()); column < lastColumn; ++column) {
-            const float value = (*scene.matrix)(row, column);
-            const QRectF cell = cellRect(cells, scene, row, column);
-            const QString shown = number(double{value});
-            const double width = metrics.horizontalAdvance(shown);
-            const QPointF at(cell.center().x() - width / 2,
-                             cell.center().y() + (metrics.ascent() - metrics.descent()) / 2);
-            if (!std::isfinite(value) || width > cell.width() || !cells.contains(cell.center()))
-                continue;
-            painter.setPen(inkOn(color(value)));
-            painter.drawText(at, shown);
-        }
-    }
-    painter.restore();
-}
-
-void paintHeatmapCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scene,
-                       const ThemeColors& colors)
-{
-    painter.save();
-    const Colorizer color(scene.scale);
-    const int lastRow = static_cast<int>(std::ceil(scene.visible.bottom()));
-    const int lastColumn = static_cast<int>(std::ceil(scene.visible.right()));
-    for (int row = static_cast<int>(scene.visible.top()); row < lastRow; ++row) {
-        for (int column = static_cast<int>(scene.visible.left()); column < lastColumn; ++column) {
-            const float value = (*scene.matrix)(row, column);
-            // A hair of overlap, or viewers show the seams between neighbours as white lines.
-            const QRectF cell = cellRect(cells, scene, row, column).adjusted(0, 0, 0.15, 0.15) & cells;
-            painter.setPen(Qt::NoPen);
-            painter.setBrush(std::isfinite(value) ? QColor::fromRgb(color(value)) : colors.base);
-            painter.drawRect(cell);
-            if (std::isfinite(value) || scene.nanIsAbsent)
-                continue;
-            painter.setPen(QPen(colors.muted, 0.4));
-            paintHatch(painter, cell, std::min(3.0, cell.width()));
-        }
-    }
     painter.restore();
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "core/analysis/color_scale.h"
+#include "core/analysis/tiled_circuit.h"
 #include "ui/theme.h"
+#include "ui/views/tile_loader.h"
 
 #include <QFont>
 #include <QImage>
@@ -33,33 +34,68 @@ struct HeatmapFonts {
     QFont labels; ///< Tokens and other names.
 };
 
+/// Euclidean norms of the rows and of the columns, for the bars at the edges.
+struct HeatmapNorms {
+    Eigen::VectorXf rows;
+    Eigen::VectorXf columns;
+};
+HeatmapNorms normsOf(const Eigen::MatrixXf& matrix); ///< Of what is finite.
+
 /// Everything a picture of a matrix depends on but its size and its colours.
 struct HeatmapScene {
-    std::shared_ptr<const Eigen::MatrixXf> matrix; // Null when empty.
+    std::shared_ptr<const Eigen::MatrixXf> matrix; // This or `tiles`; both null when empty.
+    std::shared_ptr<const TiledCircuit> tiles;     // What is too large to be formed.
+    Aggregate aggregate = Aggregate::Strongest;    ///< What a pixel shows that covers several cells.
+    std::shared_ptr<const HeatmapNorms> norms;     ///< Null: no bars.
     ColorScale scale;
     HeatmapAxis rows;
     HeatmapAxis columns;
     QRectF visible; ///< In cells: x counts columns, y rows.
     bool nanIsAbsent =
         false; ///< A cell that is not finite is left empty, not marked: there is nothing to know there.
+
+    Eigen::Index rowCount() const { return matrix ? matrix->rows() : tiles ? tiles->rows() : 0; }
+    Eigen::Index columnCount() const { return matrix ? matrix->cols() : tiles ? tiles->cols() : 0; }
+    bool isEmpty() const { return rowCount() == 0 || columnCount() == 0; }
+    float at(Eigen::Index row, Eigen::Index column) const
+    {
+        return matrix ? (*matrix)(row, column) : tiles->at(row, column);
+    }
+    QRect visibleCells() const; ///< Those of which at least a part is visible.
+    /// The visible cells as numbers, [rows, columns] of visibleCells(): a few ten thousand at most.
+    Eigen::MatrixXf visibleValues() const;
 };
 
 /// The matrix at half, quarter, … resolution. An entry is the strongest of the cells under it (largest magnitude),
-/// so that a single large entry never disappears; one that is not finite wins over all.
-class StrongestPyramid {
+/// so that a single large entry never disappears, or their mean; one that is not finite wins over all.
+class MatrixPyramid {
 public:
-    explicit StrongestPyramid(std::shared_ptr<const Eigen::MatrixXf> matrix);
+    MatrixPyramid(std::shared_ptr<const Eigen::MatrixXf> matrix, Aggregate aggregate);
     const Eigen::MatrixXf& level(int index); ///< Made when first asked for; 0 is the matrix itself.
 
 private:
     std::shared_ptr<const Eigen::MatrixXf> m_matrix;
+    Aggregate m_aggregate;
     std::vector<Eigen::MatrixXf> m_levels; // m_levels[i] is level i + 1.
 };
 
-/// The visible cells at `size` device pixels: nearest neighbour where a cell has a pixel or more, else the strongest.
-/// Cells that are not finite are hatched in `colors`.
-QImage heatmapImage(const HeatmapScene& scene, StrongestPyramid& pyramid, const QSize& size,
+/// The visible cells of a matrix at `size` device pixels: nearest neighbour where a cell has a pixel or more, else the
+/// scene's aggregate. Cells that are not finite are hatched in `colors`; cells beyond the limits that are too small for a mark
+/// have a colour of their own.
+QImage heatmapImage(const HeatmapScene& scene, MatrixPyramid& pyramid, const QSize& size,
                     const ThemeColors& colors);
+
+/// The level of a scene's tiles of which an entry is as large as a pixel or a little larger.
+int tileLevel(const HeatmapScene& scene, const QSize& size);
+/// The same picture from tiles, of those that are there; coarser ones stand in for the others.
+/// \param visible receives the tiles that belong in the picture, empty where the overview is enough
+QImage tiledImage(const HeatmapScene& scene, TileLoader& loader, const QSize& size,
+                  std::vector<TileKey>& visible);
+
+inline constexpr double markSize =
+    6; ///< Pixels or points a cell must have each way to be marked where it is beyond the limits.
+/// ▲ in cells above the upper limit, ▼ in cells below the lower one.
+void paintHeatmapMarks(QPainter& painter, const QRectF& cells, const HeatmapScene& scene);
 
 /// How much of a picture belongs to titles and labels.
 struct HeatmapRoom {
@@ -67,9 +103,13 @@ struct HeatmapRoom {
     double rowLabels = 0;
     double columnTitle = 0;
     double columnLabels = 0;
+    double norms = 0;             ///< Of the bars at the right and at the bottom.
     bool flatColumnLabels = true; ///< Else they are written upwards.
 
-    QMarginsF margins() const { return {rowTitle + rowLabels, columnTitle + columnLabels, 1, 1}; }
+    QMarginsF margins() const
+    {
+        return {rowTitle + rowLabels, columnTitle + columnLabels, 1 + norms, 1 + norms};
+    }
 };
 
 /// Does not depend on the zoom, so that the cells stay where they are.
@@ -80,6 +120,9 @@ HeatmapRoom heatmapRoom(const HeatmapScene& scene, const QSizeF& size, const Hea
 /// indices at round steps.
 void paintHeatmapAxes(QPainter& painter, const QRectF& cells, const HeatmapRoom& room,
                       const HeatmapScene& scene, const HeatmapFonts& fonts, const ThemeColors& colors);
+/// A bar for the norm of each row beside it and of each column below it, the longest of all rows as long as there is room.
+void paintHeatmapNorms(QPainter& painter, const QRectF& cells, const HeatmapRoom& room,
+                       const HeatmapScene& scene, const ThemeColors& colors);
 /// The number in every visible cell, in black or white.
 void paintHeatmapValues(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, const QFont& font);
 /// The visible cells as rectangles, for devices that keep them (SVG, PDF). A few thousand at most.

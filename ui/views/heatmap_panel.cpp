@@ -28,7 +28,9 @@ QJsonObject HeatmapPanel::viewState() const
             {QStringLiteral("zoomX"), state.zoomX},
             {QStringLiteral("zoomY"), state.zoomY},
             {QStringLiteral("centerX"), state.centerX},
-            {QStringLiteral("centerY"), state.centerY}};
+            {QStringLiteral("centerY"), state.centerY},
+            {QStringLiteral("mean"), m_view->aggregate() == Aggregate::Mean},
+            {QStringLiteral("norms"), m_view->hasNormBars()}};
 }
 
 void HeatmapPanel::setViewState(const QJsonObject& state)
@@ -42,6 +44,8 @@ void HeatmapPanel::setViewState(const QJsonObject& state)
     viewed.centerX = state[QStringLiteral("centerX")].toDouble(0.5);
     viewed.centerY = state[QStringLiteral("centerY")].toDouble(0.5);
     m_view->setState(viewed);
+    m_view->setAggregate(state[QStringLiteral("mean")].toBool() ? Aggregate::Mean : Aggregate::Strongest);
+    m_view->setNormBars(state[QStringLiteral("norms")].toBool());
 }
 
 } // namespace headwise::ui

@@ -2,21 +2,19 @@
 
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/heatmap_accessible.h"
 #include "ui/views/shared_scale.h"
 
 #include <QAccessible>
 #include <QEvent>
-#include <QPainter>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace headwise::ui {
 
 namespace {
-
-constexpr double valueWidth = 40; // px; from here on a cell has room for its number
-constexpr double valueHeight = 16;
 
 // At least two cells stay in view, or one if there is only one.
 double clampedZoom(double zoom, Eigen::Index cells)
@@ -40,6 +38,7 @@ HeatmapView::HeatmapView(QWidget* parent)
     : QWidget(parent)
     , m_message(tr("Nothing to show yet"))
 {
+    installHeatmapAccessibility();
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
@@ -60,12 +59,23 @@ HeatmapView::~HeatmapView()
 void HeatmapView::setMatrix(Matrix matrix)
 {
     m_scene.matrix = std::move(matrix);
-    m_pyramid = std::make_unique<StrongestPyramid>(m_scene.matrix);
+    m_scene.tiles = nullptr;
+    if (m_loader)
+        m_loader->setCircuit(nullptr);
+    m_pyramid = std::make_unique<MatrixPyramid>(m_scene.matrix, m_scene.aggregate);
     m_notFinite = isEmpty() ? 0 : countNotFinite(*m_scene.matrix);
     m_statistics = isEmpty() ? ValueStatistics() : statisticsOf(*m_scene.matrix);
+    contentChanged();
+}
+
+void HeatmapView::contentChanged()
+{
     setPending(false);
+    updateNorms();
+    m_room.reset();
+    m_level = -1;
     setColorScale(m_scene.scale);
-    if (isEmpty() || m_state.row >= m_scene.matrix->rows() || m_state.column >= m_scene.matrix->cols())
+    if (m_state.row >= m_scene.rowCount() || m_state.column >= m_scene.columnCount())
         setCurrentCell(-1, -1);
     updateVisible();
 }
@@ -73,12 +83,14 @@ void HeatmapView::setMatrix(Matrix matrix)
 void HeatmapView::setRowAxis(const HeatmapAxis& axis)
 {
     m_scene.rows = axis;
+    m_room.reset();
     updateVisible();
 }
 
 void HeatmapView::setColumnAxis(const HeatmapAxis& axis)
 {
     m_scene.columns = axis;
+    m_room.reset();
     updateVisible();
 }
 
@@ -94,21 +106,9 @@ void HeatmapView::setCellShape(CellShape shape)
     updateVisible();
 }
 
-void HeatmapView::setColorScale(const ColorScale& scale)
+void HeatmapView::setLettersMove(bool move)
 {
-    if (m_shared)
-        return m_shared->setScale(scale);
-    showScale(isEmpty() ? scale : fitted(scale, m_statistics));
-}
-
-void HeatmapView::showScale(const ColorScale& scale)
-{
-    if (scale == m_scene.scale)
-        return;
-    m_scene.scale = scale;
-    m_image = {};
-    update();
-    emit colorScaleChanged(scale);
+    m_lettersMove = move;
 }
 
 ColorScale HeatmapView::shownScale() const
@@ -123,9 +123,9 @@ void HeatmapView::setState(const HeatmapState& state)
 {
     HeatmapState possible = state;
     if (!isEmpty()) {
-        possible.zoomX = clampedZoom(state.zoomX, m_scene.matrix->cols());
-        possible.zoomY = clampedZoom(state.zoomY, m_scene.matrix->rows());
-        if (state.row >= m_scene.matrix->rows() || state.column >= m_scene.matrix->cols() || state.row < 0
+        possible.zoomX = clampedZoom(state.zoomX, m_scene.columnCount());
+        possible.zoomY = clampedZoom(state.zoomY, m_scene.rowCount());
+        if (state.row >= m_scene.rowCount() || state.column >= m_scene.columnCount() || state.row < 0
             || state.column < 0)
             possible.row = possible.column = -1;
     }
@@ -146,9 +146,15 @@ void HeatmapView::setState(const HeatmapState& state)
     setAccessibleDescription(tr("row %1, column %2: %3")
                                  .arg(axisLabel(m_scene.rows, m_state.row),
                                       axisLabel(m_scene.columns, m_state.column),
-                                      number(double{(*m_scene.matrix)(m_state.row, m_state.column)})));
+                                      number(double{m_scene.at(m_state.row, m_state.column)})));
     QAccessibleEvent event(this, QAccessible::DescriptionChanged);
     QAccessible::updateAccessibility(&event);
+    const qint64 cell = qint64{m_state.row} * m_scene.columnCount() + m_state.column;
+    if (!hasFocus() || cell > std::numeric_limits<int>::max())
+        return;
+    QAccessibleEvent focus(this, QAccessible::Focus);
+    focus.setChild(static_cast<int>(cell));
+    QAccessible::updateAccessibility(&focus);
 }
 
 void HeatmapView::setCurrentCell(int row, int column)
@@ -205,15 +211,20 @@ HeatmapFonts HeatmapView::fonts() const
     return {text, labels};
 }
 
+const HeatmapRoom& HeatmapView::room() const
+{
+    if (!m_room)
+        m_room = heatmapRoom(m_scene, QSizeF(size()), fonts(), this);
+    return *m_room;
+}
+
 QRectF HeatmapView::cellsArea() const
 {
-    const QRectF room =
-        QRectF(rect()).marginsRemoved(heatmapRoom(m_scene, QSizeF(size()), fonts(), this).margins());
+    const QRectF area = QRectF(rect()).marginsRemoved(room().margins());
     if (m_shape == CellShape::Stretched || isEmpty())
-        return {room.topLeft().toPoint(), room.size().toSize()};
-    const QSizeF cells(static_cast<double>(m_scene.matrix->cols()),
-                       static_cast<double>(m_scene.matrix->rows()));
-    return {room.topLeft().toPoint(), cells.scaled(room.size(), Qt::KeepAspectRatio).toSize()};
+        return {area.topLeft().toPoint(), area.size().toSize()};
+    const QSizeF cells(static_cast<double>(m_scene.columnCount()), static_cast<double>(m_scene.rowCount()));
+    return {area.topLeft().toPoint(), cells.scaled(area.size(), Qt::KeepAspectRatio).toSize()};
 }
 
 QRectF HeatmapView::cellRect(int row, int column) const
@@ -224,10 +235,10 @@ QRectF HeatmapView::cellRect(int row, int column) const
 void HeatmapView::updateVisible()
 {
     if (!isEmpty()) {
-        const double columns = static_cast<double>(m_scene.matrix->cols());
-        const double rows = static_cast<double>(m_scene.matrix->rows());
-        m_state.zoomX = clampedZoom(m_state.zoomX, m_scene.matrix->cols());
-        m_state.zoomY = clampedZoom(m_state.zoomY, m_scene.matrix->rows());
+        const double columns = static_cast<double>(m_scene.columnCount());
+        const double rows = static_cast<double>(m_scene.rowCount());
+        m_state.zoomX = clampedZoom(m_state.zoomX, m_scene.columnCount());
+        m_state.zoomY = clampedZoom(m_state.zoomY, m_scene.rowCount());
         m_state.centerX = clampedCenter(m_state.centerX, m_state.zoomX);
         m_state.centerY = clampedCenter(m_state.centerY, m_state.zoomY);
         const QSizeF size(columns / m_state.zoomX, rows / m_state.zoomY);
@@ -235,6 +246,7 @@ void HeatmapView::updateVisible()
                            m_state.centerY * rows - size.height() / 2, size.width(), size.height()};
     }
     m_image = {};
+    fitToLevel();
     update();
 }
 
@@ -244,8 +256,8 @@ void HeatmapView::zoomAt(const QPointF& position, double factorX, double factorY
     if (isEmpty() || cells.isEmpty())
         return;
     HeatmapState state = m_state;
-    state.zoomX = clampedZoom(m_state.zoomX * factorX, m_scene.matrix->cols());
-    state.zoomY = clampedZoom(m_state.zoomY * factorY, m_scene.matrix->rows());
+    state.zoomX = clampedZoom(m_state.zoomX * factorX, m_scene.columnCount());
+    state.zoomY = clampedZoom(m_state.zoomY * factorY, m_scene.rowCount());
     // The point under the cursor stays where it is.
     const double u = std::clamp((position.x() - cells.left()) / cells.width(), 0.0, 1.0) - 0.5;
     const double v = std::clamp((position.y() - cells.top()) / cells.height(), 0.0, 1.0) - 0.5;
@@ -263,99 +275,23 @@ std::optional<QPoint> HeatmapView::cellAt(const QPointF& position) const
         m_scene.visible.left() + (position.x() - cells.left()) / cells.width() * m_scene.visible.width();
     const double y =
         m_scene.visible.top() + (position.y() - cells.top()) / cells.height() * m_scene.visible.height();
-    return QPoint(std::clamp(static_cast<int>(x), 0, static_cast<int>(m_scene.matrix->cols()) - 1),
-                  std::clamp(static_cast<int>(y), 0, static_cast<int>(m_scene.matrix->rows()) - 1));
-}
-
-void HeatmapView::paintEvent(QPaintEvent* /*event*/)
-{
-    QPainter painter(this);
-    const ThemeColors& colors = themeColors(palette());
-    if (isEmpty())
-        return paintNothing(painter);
-    HeatmapScene scene = m_scene;
-    scene.scale = shownScale();
-    const QRectF cells = cellsArea();
-    if (m_image.isNull()) {
-        m_image = heatmapImage(scene, *m_pyramid, (cells.size() * devicePixelRatioF()).toSize(), colors);
-        m_image.setDevicePixelRatio(devicePixelRatioF());
-    }
-    painter.drawImage(cells.topLeft(), m_image);
-    const QSizeF cell = cellRect(0, 0).size();
-    if (cell.width() >= valueWidth && cell.height() >= valueHeight)
-        paintHeatmapValues(painter, cells, scene, fonts().text);
-    if (m_dimmed) {
-        QColor veil = colors.window;
-        veil.setAlphaF(0.6F);
-        painter.fillRect(cells, veil);
-    }
-    paintHeatmapAxes(painter, cells, heatmapRoom(scene, QSizeF(size()), fonts(), this), scene, fonts(),
-                     colors);
-    paintOverlays(painter, cells);
-}
-
-void HeatmapView::paintOverlays(QPainter& painter, const QRectF& cells) const
-{
-    const ThemeColors& colors = themeColors(palette());
-    painter.setPen(QPen(hasFocus() ? colors.accent : colors.border, 1));
-    painter.drawRect(cells.adjusted(-0.5, -0.5, 0.5, 0.5));
-    painter.save();
-    painter.setClipRect(cells.adjusted(-3, -3, 3, 3));
-    if (m_reference.x() >= 0)
-        paintCellRing(painter, cellRect(m_reference.y(), m_reference.x()), colors, Qt::DashLine);
-    if (m_state.row >= 0)
-        paintCellRing(painter, cellRect(m_state.row, m_state.column), colors, Qt::SolidLine);
-    painter.restore();
-    const QString corner = cornerText();
-    if (corner.isEmpty())
-        return;
-    painter.setFont(fonts().text);
-    const QFontMetricsF metrics(fonts().text, this);
-    const QRectF chip(cells.left() + 6, cells.bottom() - metrics.height() - 10,
-                      metrics.horizontalAdvance(corner) + 12, metrics.height() + 4);
-    QColor ground = colors.base;
-    ground.setAlphaF(0.88F);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(ground);
-    painter.drawRoundedRect(chip, 4, 4);
-    painter.setPen(colors.muted);
-    painter.drawText(chip, Qt::AlignCenter, corner);
-}
-
-QString HeatmapView::cornerText() const
-{
-    QStringList parts;
-    const QRectF cells = cellsArea();
-    const double across = m_scene.visible.width() / (cells.width() * devicePixelRatioF());
-    const double down = m_scene.visible.height() / (cells.height() * devicePixelRatioF());
-    if (across > 1 || down > 1)
-        parts << tr("a pixel shows the strongest of %1 × %2 cells")
-                     .arg(std::max(1, qRound(std::ceil(down))))
-                     .arg(std::max(1, qRound(std::ceil(across))));
-    if (m_notFinite > 0 && !m_scene.nanIsAbsent)
-        parts << (m_notFinite == 1 ? tr("1 value is not finite")
-                                   : tr("%1 values are not finite").arg(ui::count(m_notFinite)));
-    return parts.join(QStringLiteral(" · "));
-}
-
-void HeatmapView::paintNothing(QPainter& painter) const
-{
-    painter.setPen(themeColors(palette()).muted);
-    painter.setFont(font());
-    painter.drawText(rect().adjusted(12, 12, -12, -12), Qt::AlignCenter | Qt::TextWordWrap, m_message);
+    return QPoint(std::clamp(static_cast<int>(x), 0, static_cast<int>(m_scene.columnCount()) - 1),
+                  std::clamp(static_cast<int>(y), 0, static_cast<int>(m_scene.rowCount()) - 1));
 }
 
 void HeatmapView::resizeEvent(QResizeEvent* /*event*/)
 {
     m_image = {};
+    m_room.reset();
+    fitToLevel();
 }
 
 void HeatmapView::changeEvent(QEvent* event)
 {
     if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
         m_image = {};
-        update();
+        m_room.reset();
+        updateVisible();
     }
     QWidget::changeEvent(event);
 }

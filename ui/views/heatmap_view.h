@@ -44,6 +44,17 @@ public:
     void setMatrix(
         Matrix matrix); ///< Null shows an empty view. Keeps scale and zoom; refits the limits if they follow.
     const Matrix& matrix() const { return m_scene.matrix; }
+    /// Shows a circuit too large to be a matrix, from tiles that are computed as they come into view; null: an empty view.
+    void setTiles(std::shared_ptr<const TiledCircuit> circuit);
+    const std::shared_ptr<const TiledCircuit>& tiles() const { return m_scene.tiles; }
+    bool isEmpty() const { return m_scene.isEmpty(); }
+    TileLoader* tileLoader(); ///< Its scan has a progress and can be cancelled.
+
+    void setAggregate(Aggregate aggregate); ///< What a pixel shows that covers several cells.
+    Aggregate aggregate() const { return m_scene.aggregate; }
+    void setNormBars(bool shown); ///< The norms of rows and columns as bars at the right and bottom edge.
+    bool hasNormBars() const { return m_normBars; }
+    void setLettersMove(bool move); ///< h, j, k, l move the current cell; else L, I and Z change the scale.
     void setRowAxis(const HeatmapAxis& axis);
     void setColumnAxis(const HeatmapAxis& axis);
     void setCellShape(CellShape shape);
@@ -52,10 +63,19 @@ public:
 
     void setColorScale(const ColorScale& scale); ///< Fits it to the matrix unless it is fixed.
     const ColorScale& colorScale() const { return m_scene.scale; }
+    const HeatmapAxis& rowAxis() const { return m_scene.rows; }
+    const HeatmapAxis& columnAxis() const { return m_scene.columns; }
+    Eigen::Index rowCount() const { return m_scene.rowCount(); }
+    Eigen::Index columnCount() const { return m_scene.columnCount(); }
+    float valueAt(int row, int column) const { return m_scene.at(row, column); } ///< Exact.
+
     const ValueStatistics& statistics() const { return m_statistics; } ///< Of all finite values.
     void setSharedScale(SharedScale* shared) { m_shared = shared; }    ///< SharedScale calls it.
     SharedScale* sharedScale() const { return m_shared; }              ///< Null: a scale of its own.
     void showScale(const ColorScale& scale);                           ///< As it is, for this view alone.
+    void toggleLock(); ///< Fixed limits ↔ limits that follow the data as before.
+    void invertColors();
+    void centerOnZero();           ///< Limits symmetric about zero, on a map with a neutral middle.
     ColorScale shownScale() const; ///< The same with the map of the window's theme.
 
     void setState(const HeatmapState& state);
@@ -69,6 +89,8 @@ public:
 
     QRectF cellRect(int row, int column) const; ///< In widget coordinates.
     qint64 notFiniteCount() const { return m_notFinite; }
+    QString note()
+        const; ///< What the corner says: what a pixel stands for, how many values are out of range or not finite.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
@@ -84,7 +106,9 @@ signals:
     void cellActivated(int row, int column);  ///< Enter, or double-click at full view.
     void currentCellChanged(int row, int column);
     void stateChanged(const headwise::ui::HeatmapState& state); ///< Zoom, pan or current cell.
-    void colorScaleChanged(const headwise::ColorScale& scale);  ///< Set, or refitted to a new matrix.
+    void aggregateChanged(headwise::Aggregate aggregate);
+    void normBarsChanged(bool shown);
+    void colorScaleChanged(const headwise::ColorScale& scale); ///< Set, or refitted to a new matrix.
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -97,10 +121,21 @@ protected:
     void wheelEvent(QWheelEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    bool event(QEvent* event) override;
 
 private:
-    bool isEmpty() const { return !m_scene.matrix || m_scene.matrix->size() == 0; }
+    void contentChanged();
+    void updateNorms();
+    void fitToLevel(); ///< Tiles: the limits follow what is shown, which at another level are other numbers.
+    QImage picture(const HeatmapScene& scene, const QSize& size);
+    QString normAt(const QPointF& position) const;
+    QString noteOf(const QSize& pixels) const; ///< Of a picture of so many device pixels.
+    QString aggregateNote(const QSize& pixels) const;
+    QString beyondNote() const;
+    void paintNote(QPainter& painter, const QRectF& cells) const;
+    bool handleScaleKey(int key);
     HeatmapFonts fonts() const;
+    const HeatmapRoom& room() const;
     QRectF cellsArea() const; ///< Where the cells are, in widget coordinates.
     void updateVisible();     ///< m_scene.visible from m_state; asks for a repaint.
     void zoomAt(const QPointF& position, double factorX, double factorY);
@@ -111,17 +146,23 @@ private:
     bool handleZoomKey(int key);
     bool handleMoveKey(QKeyEvent* event);
     void copyCurrent() const;
-    QString cornerText() const;
     void paintOverlays(QPainter& painter, const QRectF& cells) const;
     void paintNothing(QPainter& painter) const;
 
     HeatmapScene m_scene; // Its scale's map is the one that was set; painting uses shownScale().
     HeatmapState m_state;
+    mutable std::optional<HeatmapRoom> m_room; // Of hundreds of labels measured; null when out of date.
     CellShape m_shape = CellShape::Stretched;
-    std::unique_ptr<StrongestPyramid> m_pyramid;
-    QPoint m_reference{-1, -1}; // (column, row)
-    QImage m_image;             // The visible cells in device pixels; null when out of date.
+    std::unique_ptr<MatrixPyramid> m_pyramid;
+    TileLoader* m_loader = nullptr; // Made when first asked for.
+    int m_level = -1;               // Of the tiles shown; −1: not known yet.
+    QPoint m_reference{-1, -1};     // (column, row)
+    QImage m_image;                 // The visible cells in device pixels; null when out of date.
     qint64 m_notFinite = 0;
+    bool m_normBars = false;
+    bool m_lettersMove = false;
+    ColorFit m_unlockedFit = ColorFit::Full; // What toggleLock() returns to.
+    bool m_isLocked = false;                 // By the reader, not by a page that knows the range.
     ValueStatistics m_statistics;
     SharedScale* m_shared = nullptr; // The views that show one scale.
     QString m_message;

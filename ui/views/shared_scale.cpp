@@ -49,8 +49,22 @@ void SharedScale::setScale(const ColorScale& scale)
     const ColorScale fit = all.count > 0 ? fitted(scale, all) : scale;
     const QList<HeatmapView*> views = m_views; // A view that is told may leave.
     for (HeatmapView* view : views)
-        if (contains(view))
+        if (contains(view)) {
             view->showScale(fit);
+            view->update(); // Its corner says how many share the scale.
+        }
+}
+
+SharedScale* scaleOfWindow(const QWidget* widget)
+{
+    const QString name = QStringLiteral("scaleOfWindow");
+    QWidget* window = widget->window();
+    auto* scale = window->findChild<SharedScale*>(name, Qt::FindDirectChildrenOnly);
+    if (!scale) {
+        scale = new SharedScale(window);
+        scale->setObjectName(name);
+    }
+    return scale;
 }
 
 void linkHeatmaps(HeatmapView* first, HeatmapView* second)
@@ -58,6 +72,7 @@ void linkHeatmaps(HeatmapView* first, HeatmapView* second)
     second->setState(first->state());
     QObject::connect(first, &HeatmapView::stateChanged, second, &HeatmapView::setState);
     QObject::connect(second, &HeatmapView::stateChanged, first, &HeatmapView::setState);
+    // The one of the window may hold others as well, which is what was asked for.
     auto* scale = first->sharedScale() ? first->sharedScale() : new SharedScale(first);
     scale->add(first);
     scale->add(second);

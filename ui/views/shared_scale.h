@@ -5,6 +5,8 @@
 #include <QList>
 #include <QObject>
 
+class QWidget;
+
 namespace headwise::ui {
 
 class HeatmapView;
@@ -29,6 +31,9 @@ public:
 private:
     QList<HeatmapView*> m_views;
 };
+
+/// The scale that heatmaps of one window share if the reader wishes; made when first asked for. \param widget any of the window
+SharedScale* scaleOfWindow(const QWidget* widget);
 
 /// Two heatmaps side by side are looked at as one from now on: the same zoom, place and current cell, and one scale.
 /// `second` takes over how `first` is seen. They are apart again when one is destroyed.

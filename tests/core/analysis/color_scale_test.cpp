@@ -230,6 +230,63 @@ private slots:
             QVERIFY(test::failsWith(parseColorScale(line), ErrorCode::Corrupt, line));
         QVERIFY(test::failsWith(parseColorScale("low=2 high=1"), ErrorCode::Corrupt, "no room"));
     }
+
+    void percentilesAreOfMagnitudesOnSignedMapsAndOfBothEndsElse()
+    {
+        Eigen::MatrixXf values(1, 1000);
+        for (int i = 0; i < 1000; ++i)
+            values(i) = static_cast<float>(i < 500 ? -i : i); // Magnitudes 0 … 999.
+        ColorScale scale{.fit = ColorFit::Percentiles, .percentile = 95};
+        QCOMPARE(fitted(scale, values).high, 950.0F);
+        QCOMPARE(fitted(scale, values).low, -950.0F);
+        scale.map = ColorMap::Viridis;
+        QCOMPARE(fitted(scale, values.cwiseAbs()).low, 50.0F);
+        QCOMPARE(fitted(scale, values.cwiseAbs()).high, 950.0F);
+        ValueStatistics both = statisticsOf(values.cwiseAbs());
+        both.add(statisticsOf(Eigen::MatrixXf::Constant(1, 1000, 2000))); // Of two matrices together.
+        QCOMPARE(fitted(scale, both).high, 2000.0F);
+        QCOMPARE(fitted(scale, both).low, 100.0F);
+    }
+
+    void everyTransformKeepsOrderAndIsUndoneByValueAt()
+    {
+        for (const ColorTransform transform :
+             {ColorTransform::Linear, ColorTransform::Sqrt, ColorTransform::Symlog}) {
+            const ColorScale scale{.low = -4, .high = 9, .transform = transform};
+            for (float x = -4; x <= 9; x += 0.37F) {
+                const float at = position(x, scale);
+                QVERIFY(std::abs(valueAt(at, scale) - x) < 1e-4F);
+                // The table entry is the one under the position, up to rounding at its edge.
+                const Rgb found = colorOf(x, scale);
+                const auto entry = [&](float place) {
+                    return colorTable(
+                        scale.map)[static_cast<std::size_t>(std::clamp(place * 256, 0.F, 255.F))];
+                };
+                QVERIFY(found == entry(at - 1e-4F) || found == entry(at + 1e-4F));
+            }
+        }
+        QCOMPARE(position(4, {.low = 0, .high = 16, .transform = ColorTransform::Sqrt}), 0.5F);
+    }
+
+    void whatLiesBeyondALimitIsDistinctFromTheEndOfEveryMap()
+    {
+        for (const ColorMap map : allColorMaps)
+            for (const bool inverted : {false, true}) {
+                const ColorScale scale{.map = map, .inverted = inverted};
+                QVERIFY((okLab(beyondColors(scale).low) - okLab(colorOf(-1, scale))).norm() > 0.1);
+                QVERIFY((okLab(beyondColors(scale).high) - okLab(colorOf(1, scale))).norm() > 0.1);
+            }
+    }
+
+    void percentilesAndTransformsAreSaved()
+    {
+        const ColorScale scale{
+            .fit = ColorFit::Percentiles, .transform = ColorTransform::Sqrt, .percentile = 97.5F};
+        const auto read = parseColorScale(text(scale));
+        QVERIFY(read && *read == scale);
+        QVERIFY(test::failsWith(parseColorScale("low=-1 high=1 percentile=20"), ErrorCode::Corrupt,
+                                "percentile=20"));
+    }
 };
 
 QTEST_GUILESS_MAIN(ColorScaleTest)

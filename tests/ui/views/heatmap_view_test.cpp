@@ -132,7 +132,7 @@ private slots:
     {
         const auto matrix = std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(37, 53));
         (*matrix)(5, 7) = notANumber;
-        StrongestPyramid pyramid(matrix);
+        MatrixPyramid pyramid(matrix, Aggregate::Strongest);
         for (int level = 1; level <= 3; ++level) {
             const int side = 1 << level;
             const Eigen::MatrixXf& found = pyramid.level(level);
@@ -292,7 +292,7 @@ private slots:
         view.setState({.zoomX = 10, .zoomY = 10, .row = 49, .column = 54});
         QSignalSpy moved(&view, &HeatmapView::currentCellChanged);
         QTest::keyClick(&view, Qt::Key_Right);
-        QTest::keyClick(&view, Qt::Key_J);
+        QTest::keyClick(&view, Qt::Key_Down);
         QCOMPARE(moved.last(), (QList<QVariant>{50, 55}));
         const QRectF cell = view.cellRect(50, 55);
         QVERIFY(QRectF(view.rect()).contains(cell));

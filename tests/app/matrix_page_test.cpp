@@ -1,0 +1,193 @@
+// The circuit of all tokens on the Matrix page, from opening the demo to a number under the mouse.
+
+#include "app/main_window.h"
+#include "core/analysis/block.h"
+#include "ui/job.h"
+#include "ui/pages/page.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/heatmap_view.h"
+
+#include <QApplication>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QStandardPaths>
+#include <QTabWidget>
+#include <QTest>
+
+#include <cmath>
+
+using namespace headwise;
+using namespace headwise::ui;
+
+namespace {
+
+constexpr int patience = 20000; // ms, under a loaded machine
+
+class Driver {
+public:
+    app::MainWindow window;
+
+    Driver()
+    {
+        window.resize(1360, 860);
+        window.show();
+        window.openDemo();
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->tokens() != nullptr, patience);
+        auto* tabs = window.findChild<QTabWidget*>();
+        for (int i = 0; i < tabs->count(); ++i)
+            if (tabs->tabText(i) == QLatin1String("Matrix"))
+                tabs->setCurrentIndex(i);
+        page = static_cast<Page*>(tabs->currentWidget());
+        view = page->findChild<HeatmapView*>();
+    }
+
+    void choose(const QString& start)
+    {
+        for (auto* box : page->findChildren<QComboBox*>())
+            for (int i = 0; i < box->count(); ++i)
+                if (box->itemText(i).startsWith(start))
+                    return box->setCurrentIndex(i);
+        QFAIL(qPrintable(start));
+    }
+
+    void showAllTokens()
+    {
+        choose(QStringLiteral("full OV"));
+        choose(QStringLiteral("all tokens"));
+        QTRY_VERIFY_WITH_TIMEOUT(view->tiles() != nullptr, patience);
+    }
+
+    void keep(const QString& name)
+    {
+        const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS");
+        if (!folder.isEmpty())
+            window.grab().save(QStringLiteral("%1/%2.png").arg(folder, name));
+    }
+
+    Page* page = nullptr;
+    HeatmapView* view = nullptr;
+};
+
+} // namespace
+
+class MatrixPageTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase()
+    {
+        QStandardPaths::setTestModeEnabled(true);
+        QCoreApplication::setOrganizationName(QStringLiteral("headwise-test-matrix"));
+        QSettings().clear();
+        applyTheme(*qApp, ThemeMode::Light);
+    }
+
+    void cleanupTestCase() { QVERIFY(waitForJobs(std::chrono::minutes(1))); }
+
+    void allTokensAreShownAndReadExactly()
+    {
+        Driver driver;
+        driver.showAllTokens();
+        const int V = driver.window.workspace()->card().dVocab;
+        QCOMPARE(driver.view->tiles()->rows(), Eigen::Index{V});
+        (void)driver.window.grab();
+        QVERIFY2(driver.view->note().startsWith(QStringLiteral("each pixel: strongest of ")),
+                 qPrintable(driver.view->note()));
+        const HeadId head = driver.window.workspace()->head();
+        const int row = 1234;
+        const int column = 321;
+        QSignalSpy readOut(driver.page, &Page::readOutChanged);
+        driver.view->setState({.zoomX = 200, .zoomY = 200, .centerX = 321.5 / V, .centerY = 1234.5 / V});
+        QTest::qWait(50); // Wider numbers at the colour bar leave the picture less room.
+        QTest::mouseMove(driver.view, driver.view->cellRect(row, column).center().toPoint());
+        QTRY_VERIFY(!readOut.isEmpty() && !readOut.last().first().toString().isEmpty());
+        const auto expected =
+            circuitBlock(*driver.window.workspace()->circuits(), driver.window.workspace()->tokens().get(),
+                         {CircuitKind::FullOv, head}, {row}, {column});
+        QVERIFY(expected);
+        const QString shown = readOut.last().first().toString();
+        QVERIFY2(shown.contains(signedNumber(double{(*expected)(0, 0)})), qPrintable(shown));
+    }
+
+    void theLimitsFitWhatIsShownInAnyWindow()
+    {
+        for (const QSize size : {QSize(1360, 860), QSize(1200, 700)}) {
+            Driver driver;
+            driver.window.resize(size);
+            driver.showAllTokens();
+            (void)driver.window.grab();
+            const QString side = driver.view->note().section(u' ', 6, 6);
+            const int level = static_cast<int>(std::log2(side.toInt()));
+            const ValueStatistics shown = driver.view->tileLoader()->statistics(Aggregate::Strongest, level);
+            QVERIFY2(level > 1, qPrintable(driver.view->note()));
+            QCOMPARE(driver.view->colorScale().high, fitted(driver.view->colorScale(), shown).high);
+        }
+    }
+
+    void theChoicesOfThePageAreThoseOfThePicture()
+    {
+        Driver driver;
+        driver.showAllTokens();
+        driver.choose(QStringLiteral("mean"));
+        QCOMPARE(driver.view->aggregate(), Aggregate::Mean);
+        for (auto* box : driver.page->findChildren<QCheckBox*>())
+            if (box->text() == QLatin1String("norms"))
+                box->click();
+        QVERIFY(driver.view->hasNormBars());
+        const QJsonObject state = driver.page->viewState();
+        driver.choose(QStringLiteral("strongest"));
+        driver.choose(QStringLiteral("tokens of a text"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix() != nullptr, patience);
+        driver.page->setViewState(state);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() != nullptr, patience);
+        QCOMPARE(driver.view->aggregate(), Aggregate::Mean);
+        QVERIFY(driver.view->hasNormBars());
+    }
+
+    void anotherHeadTakesItsPlaceWithoutABlankFrame()
+    {
+        Driver driver;
+        driver.showAllTokens();
+        const auto before = driver.view->tiles();
+        driver.window.workspace()->setHead({0, 2});
+        QVERIFY(driver.view->tiles() == before); // Until the new one is there.
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() && driver.view->tiles() != before, patience);
+        driver.choose(QStringLiteral("full QK"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() && driver.view->tiles() != before, patience);
+    }
+
+    /// Pictures for a person to look at, where HEADWISE_SCREENSHOTS names a folder.
+    void itCanBeLookedAt()
+    {
+        if (qEnvironmentVariableIsEmpty("HEADWISE_SCREENSHOTS"))
+            QSKIP("HEADWISE_SCREENSHOTS names no folder");
+        for (const ThemeMode mode : {ThemeMode::Light, ThemeMode::Dark}) {
+            applyTheme(*qApp, mode);
+            const QString suffix =
+                mode == ThemeMode::Light ? QStringLiteral("light") : QStringLiteral("dark");
+            Driver driver;
+            driver.window.workspace()->setHead({1, 5});
+            driver.showAllTokens();
+            QTest::qWait(1500);
+            driver.keep(QStringLiteral("all-strongest-") + suffix);
+            driver.choose(QStringLiteral("mean"));
+            driver.view->setNormBars(true);
+            QTest::qWait(700);
+            driver.keep(QStringLiteral("all-mean-norms-") + suffix);
+            driver.choose(QStringLiteral("strongest"));
+            driver.view->setState({.zoomX = 30, .zoomY = 30, .centerX = 0.2, .centerY = 0.3});
+            QTest::qWait(700);
+            driver.keep(QStringLiteral("all-zoomed-") + suffix);
+            driver.view->setState({.zoomX = 140, .zoomY = 140, .centerX = 0.2, .centerY = 0.2});
+            QTest::qWait(700);
+            driver.keep(QStringLiteral("all-values-") + suffix);
+        }
+        applyTheme(*qApp, ThemeMode::Light);
+    }
+};
+
+QTEST_MAIN(MatrixPageTest)
+#include "matrix_page_test.moc"
