@@ -5,6 +5,8 @@
 #include "ui/text.h"
 #include "ui/workspace.h"
 
+#include <QTimer>
+
 #include <algorithm>
 #include <utility>
 
@@ -202,11 +204,16 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     updateBanner();
     emit circuitsChanged();
     emit opened();
-    emit resultsChanged();
-    emit headChanged(m_head);
-    std::error_code code;
-    if (!m_session->model.source.empty() && std::filesystem::exists(m_session->model.source, code))
-        locateModel(m_session->model.source);
+    // In an event of its own: the window has just been laid out for the first time.
+    QTimer::singleShot(0, this, [this, now = m_session] {
+        if (m_session != now)
+            return;
+        emit resultsChanged();
+        emit headChanged(m_head);
+        std::error_code code;
+        if (!m_session->model.source.empty() && std::filesystem::exists(m_session->model.source, code))
+            locateModel(m_session->model.source);
+    });
 }
 
 void Workspace::locateModel(const std::filesystem::path& path)

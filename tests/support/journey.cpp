@@ -43,6 +43,15 @@ QStringList& stalls()
     return list;
 }
 
+QString nameOf(const QObject* object)
+{
+    if (object->isWidgetType())
+        return static_cast<const QWidget*>(object)->accessibleName();
+    if (const auto* job = qobject_cast<const ui::Job*>(object->parent()))
+        return job->title();
+    return object->objectName();
+}
+
 QString plain(const QLabel& label)
 {
     if (!Qt::mightBeRichText(label.text()))
@@ -60,11 +69,9 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event)
     if (QThread::currentThread() != thread())
         return QApplication::notify(receiver, event);
     const char* type = QMetaEnum::fromType<QEvent::Type>().valueToKey(event->type());
-    const QString what =
-        QStringLiteral("%1 of %2 %3")
-            .arg(QLatin1String(type ? type : "an event"), QLatin1String(receiver->metaObject()->className()),
-                 receiver->isWidgetType() ? static_cast<QWidget*>(receiver)->accessibleName()
-                                          : receiver->objectName());
+    const QString what = QStringLiteral("%1 of %2 %3")
+                             .arg(QLatin1String(type ? type : "an event"),
+                                  QLatin1String(receiver->metaObject()->className()), nameOf(receiver));
     const int level = thread()->loopLevel();
     const bool isNested = !frames().empty() && frames().back().loopLevel == level;
     frames().push_back({level, 0});
