@@ -1,3 +1,4 @@
+#include "app/commands/filter_arguments.h"
 #include "app/commands/head_arguments.h"
 #include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
@@ -18,7 +19,9 @@ constexpr std::string_view footer =
     "where\n"
     "heads * d_vocab^2 * d_head is at most 2e11. An analysis that does not apply to the model is left out "
     "with a\n"
-    "warning. Heads that were not asked for are NaN. The file is described in core/session/FORMAT.md.\n"
+    "warning. Heads that were not asked for are NaN. Ids without a token, and what --ascii, --words and "
+    "--trained leave\nout, are in no table, rank or search, and in every spectrum, eigenvalue and norm. The "
+    "file is described in core/session/FORMAT.md.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model, 4 input/output or memory, 130 cancelled.";
 
@@ -27,6 +30,7 @@ struct Options {
     std::shared_ptr<ProcessingArguments> processing;
     std::shared_ptr<Precision> precision;
     std::shared_ptr<InputArguments> inputs;
+    std::shared_ptr<TokenFilter> filter;
     std::string output;
     std::optional<std::string> analyses, heads; ///< Not given: the default ones, all.
     std::string embedding = "raw";
@@ -79,6 +83,17 @@ Result<ResultSet> computed(const Circuits& circuits, const Options& options,
     return all;
 }
 
+/// Tables, ranks and searches saw fewer tokens: their arrays say so.
+void markFilter(ResultSet& results, const TokenFilter& filter)
+{
+    if (!filter.isOn())
+        return;
+    for (ResultArray& array : results.arrays) {
+        if (array.path.starts_with("tables/") || array.path.starts_with("analyses/"))
+            array.attributes["token_filter"] = filterName(filter);
+    }
+}
+
 Result<int> analyze(const Options& options, const Task& task)
 {
     if (const auto writable = checkSessionPath(options.output); !writable)
@@ -94,7 +109,10 @@ Result<int> analyze(const Options& options, const Task& task)
     analysisOptions.embedding = *parseEmbedding(options.embedding);
     analysisOptions.precision = *options.precision;
     analysisOptions.tableSize = options.tableSize;
-    analysisOptions.unusedTokens = unusedTokens(*tokenizer, circuits.config().dVocab);
+    auto unused = leftOutTokens(*options.filter, *tokenizer, **weights, circuits.config().dVocab, task);
+    if (!unused)
+        return unused.error();
+    analysisOptions.unusedTokens = std::move(unused).value();
     if (options.heads) {
         const auto heads = parseHeads(*options.heads, circuits.config().nLayers, circuits.config().nHeads);
         if (!heads)
@@ -105,13 +123,15 @@ Result<int> analyze(const Options& options, const Task& task)
     if (!inputs)
         return inputs.error();
     analysisOptions.inputs = std::move(inputs).value();
-    auto results = computed(circuits, options, analysisOptions, task);
-    if (!results)
-        return results.error();
-    printWarnings(results->warnings);
-    const std::size_t arrays = results->arrays.size();
-    const Session session = makeSession(**weights, options.embedding, *tokenizer ? &**tokenizer : nullptr,
-                                        std::move(results).value());
+    auto found = computed(circuits, options, analysisOptions, task);
+    if (!found)
+        return found.error();
+    ResultSet results = std::move(found).value();
+    printWarnings(results.warnings);
+    markFilter(results, *options.filter);
+    const std::size_t arrays = results.arrays.size();
+    const Session session =
+        makeSession(**weights, options.embedding, *tokenizer ? &**tokenizer : nullptr, std::move(results));
     if (const auto written = writeSession(options.output, session, task); !written)
         return written.error();
     std::cout << "Wrote " << options.output << " with " << arrays << " arrays about " << session.model.name
@@ -143,6 +163,7 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
         ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
         ->type_name("raw|effective|mlp0|unembed");
     options->inputs = addInputArguments(*command);
+    options->filter = addFilterArguments(*command);
     options->precision = addPrecisionOption(*command);
     addThreadsOption(*command, context);
     command->add_option("-k", options->tableSize, "Entries per row of the token tables (10)")

@@ -10,6 +10,7 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view footer =
+    "--config, --set and --tokenizer are for both models, which are of one architecture.\n"
     "The session is about MODEL_A; /comparison holds, for every head, how far W_QK and W_OV moved and "
     "turned, "
     "how much of\n"
@@ -26,6 +27,7 @@ constexpr std::string_view footer =
 
 struct Options {
     ModelArguments a, b;
+    std::shared_ptr<ModelArguments> both = std::make_shared<ModelArguments>(); ///< All but their paths.
     std::shared_ptr<ProcessingArguments> processing;
     std::string output;
 };
@@ -39,8 +41,13 @@ bool haveSameVocabulary(const std::optional<Tokenizer>& a, const std::optional<T
     return true;
 }
 
-Result<int> compare(const Options& options, const Task& task)
+Result<int> compare(Options options, const Task& task)
 {
+    for (ModelArguments* model : {&options.a, &options.b}) {
+        std::string path = std::move(model->path);
+        *model = *options.both;
+        model->path = std::move(path);
+    }
     if (const auto writable = checkSessionPath(options.output); !writable)
         return writable.error();
     const auto a = openProcessed(options.a, *options.processing, task);
@@ -94,6 +101,7 @@ void addCompareCommand(CLI::App& root, CommandContext& context)
     command->add_option("-o,--output", options->output, "The session file to write (HDF5)")
         ->required()
         ->type_name("SESSION.h5");
+    addModelFiles(*command, *options->both);
     options->processing = addProcessingArguments(*command);
     addThreadsOption(*command, context);
     command->callback([options, &context] {

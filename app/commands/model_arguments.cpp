@@ -89,21 +89,26 @@ std::shared_ptr<ModelArguments> addModelArguments(CLI::App& command)
                     "A folder with config.json and weights, or one weights file with its config beside it")
         ->required()
         ->type_name("");
-    command.add_option("--config", arguments->configFile, "The config file, if it is not beside the weights")
+    addModelFiles(command, *arguments);
+    return arguments;
+}
+
+void addModelFiles(CLI::App& command, ModelArguments& arguments)
+{
+    command.add_option("--config", arguments.configFile, "The config file, if it is not beside the weights")
         ->type_name("FILE");
     command
-        .add_option("--tokenizer", arguments->tokenizerFile,
+        .add_option("--tokenizer", arguments.tokenizerFile,
                     "The tokenizer's file or folder, if the model brings none: tokenizer.json, vocab.json, "
                     "tokenizer.model, GGUF, ...")
         ->type_name("FILE");
     command
         .add_option(
-            "--set", arguments->sets,
+            "--set", arguments.sets,
             "Config keys that are missing or wrong in the file, as in n_heads=12,eps=1e-5; may be repeated")
         ->type_name("KEY=VALUE,...")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    return arguments;
 }
 
 ProcessingWish ProcessingArguments::wish() const

@@ -24,6 +24,8 @@ struct ModelArguments {
     Result<ModelSource> source() const;
 };
 std::shared_ptr<ModelArguments> addModelArguments(CLI::App& command);
+/// All but MODEL itself.
+void addModelFiles(CLI::App& command, ModelArguments& arguments);
 
 /// The processing switches of DESIGN §3.
 struct ProcessingArguments {

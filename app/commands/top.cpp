@@ -1,3 +1,4 @@
+#include "app/commands/filter_arguments.h"
 #include "app/commands/head_arguments.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
@@ -16,7 +17,9 @@ constexpr std::string_view footer =
     "column id.\n"
     "Rows of full-ov are source tokens, columns output tokens; rows of full-qk are query tokens, columns key "
     "tokens.\n"
-    "Values are without scale and bias. Ids without a token are left out. Where there are fewer than N "
+    "Values are without scale and bias. Ids without a token are left out, and "
+    "with --ascii,\n--words and --trained other tokens too, as rows and as columns. Where there are fewer "
+    "than N "
     "entries all are\n"
     "printed.\n"
     "\n"
@@ -25,6 +28,7 @@ constexpr std::string_view footer =
 struct Options {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
+    std::shared_ptr<TokenFilter> filter;
     std::string circuit, head;
     std::string embedding = "raw";
     std::size_t count = 0;
@@ -69,10 +73,13 @@ Result<int> top(const Options& options, const Task& task)
                                   TokenParts::MatricesAlone);
     if (!tokens)
         return tokens.error();
-    const std::vector<bool> unused = unusedTokens(*tokenizer, std::max(config.dVocab, config.dVocabOut));
+    const auto unused = leftOutTokens(*options.filter, *tokenizer, **weights,
+                                      std::max(config.dVocab, config.dVocabOut), task);
+    if (!unused)
+        return unused.error();
     const auto entries = largestEntries(
         circuits.circuit<double>(*parseFullCircuit(options.circuit), heads->front(), tokens->get()),
-        {options.count, unused, unused}, task);
+        {options.count, *unused, *unused}, task);
     if (!entries)
         return entries.error();
     print(*entries, *tokenizer, options.csv);
@@ -104,6 +111,7 @@ void addTopCommand(CLI::App& root, CommandContext& context)
                      "The token vectors E: raw (the default), effective, mlp0 or unembed")
         ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
         ->type_name("raw|effective|mlp0|unembed");
+    options->filter = addFilterArguments(*command);
     options->processing = addProcessingArguments(*command);
     addThreadsOption(*command, context);
     command->callback(

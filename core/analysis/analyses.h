@@ -49,6 +49,9 @@ Analysis embeddingCompositionAnalysis();
 // spectra
 Analysis symmetryAnalysis();
 Analysis singularTokensAnalysis();
+Analysis directionSearchAnalysis();
+Analysis mlpDirectionsAnalysis();
+Analysis spectrumShapesAnalysis();
 Analysis degeneracyAnalysis();
 Analysis bandsAnalysis();
 Analysis weightsInVocabularyAnalysis();

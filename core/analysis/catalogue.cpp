@@ -70,8 +70,11 @@ constexpr std::array rows{
     virtualHeadAnalysis,
     // spectra
     ranksAnalysis,
+    spectrumShapesAnalysis,
     symmetryAnalysis,
     singularTokensAnalysis,
+    directionSearchAnalysis,
+    mlpDirectionsAnalysis,
     degeneracyAnalysis,
     bandsAnalysis,
     weightsInVocabularyAnalysis,

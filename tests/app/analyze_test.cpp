@@ -1,4 +1,5 @@
 #include "core/io/npy.h"
+#include "core/session/session_file.h"
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
 
@@ -7,6 +8,8 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
+
+#include <algorithm>
 
 using namespace headwise;
 
@@ -95,6 +98,87 @@ private slots:
         QCOMPARE(made(m_folder.filePath("absent.npy")).exitCode, 3);
         QCOMPARE(made("#99999").exitCode, 3);
         QCOMPARE(made("#1 -- ").exitCode, 2);
+    }
+
+    void relationsComeFromCsvAndJson()
+    {
+        const auto file = [&](const char* name, const QByteArray& text) {
+            QFile out(m_folder.filePath(name));
+            const bool isWritten = out.open(QIODevice::WriteOnly) && out.write(text) == text.size();
+            return isWritten ? out.fileName() : QString();
+        };
+        const QString session = m_folder.filePath("relations.h5");
+        const auto made = [&](const QStringList& files) {
+            QStringList arguments{"analyze", m_demo, "-o", session, "--analyses", "relations"};
+            for (const QString& name : files)
+                arguments += QStringList{"--relation", name};
+            return run(arguments);
+        };
+        const QString letters = file("letters.csv", "source,target\nA,B\n\"C\",D\n");
+        const QString named = file("x.json", R"({"name":"back","pairs":[["B","A"],["D","C"],["F","E"]]})");
+        const auto done = made({letters, named});
+        QVERIFY2(done.exitCode == 0, done.err);
+        const auto written = readSession(session.toStdString(), Task{});
+        QVERIFY(test::isOk(written));
+        const auto& attributes = written->results.groupAttributes.at("analyses/relations");
+        QCOMPARE(std::get<std::vector<std::string>>(attributes.at("relations")),
+                 (std::vector<std::string>{"letters", "back"}));
+        const auto given = std::get<std::vector<std::int32_t>>(
+            written->results.find("analyses/relations/pairs_given")->values);
+        QCOMPARE(given, (std::vector<std::int32_t>{2, 3}));
+
+        const auto refused = [&](const QString& name, int code, const char* part) {
+            const auto wrong = made({name});
+            return wrong.exitCode == code && wrong.err.count('\n') == 1 && wrong.err.contains(part);
+        };
+        QVERIFY(refused(file("three.csv", "A,B\nA,B,C\n"), 3, "three.csv"));
+        QVERIFY(refused(file("cut.json", R"([["A","B"],["C")"), 3, "cut.json"));
+        QVERIFY(refused(file("single.json", R"([["A"]])"), 3, "single.json"));
+        QVERIFY(refused(file("empty.csv", "source,target\n"), 3, "empty.csv"));
+        QVERIFY(refused(m_folder.filePath("absent.csv"), 3, "absent.csv"));
+        QCOMPARE(made({letters, letters}).exitCode, 2);
+    }
+
+    void filtersLeaveTokensOut()
+    {
+        const QStringList question{"top",     m_demo,   "-n",  "40",   "--circuit",
+                                   "full-ov", "--head", "1.5", "--csv"};
+        const auto all = run(question);
+        const auto words = run(question + QStringList{"--words", "--ascii"});
+        QCOMPARE(words.exitCode, 0);
+        QVERIFY(words.out != all.out);
+        QCOMPARE(words.out.count("\r\n"), 41);
+        for (const QByteArray& line : words.out.trimmed().split('\n').mid(1)) {
+            const QByteArrayList fields = line.split(',');
+            QCOMPARE(fields.size(), 6);
+            for (const int field : {2, 4}) {
+                QString token = QString::fromUtf8(fields[field]);
+                if (token.startsWith(QChar(0x2423)))
+                    token.remove(0, 1);
+                QVERIFY2(!token.isEmpty()
+                             && std::all_of(token.begin(), token.end(),
+                                            [](QChar c) { return c.isLetter() && c.unicode() < 128; }),
+                         line);
+            }
+        }
+        const QString session = m_folder.filePath("words.h5");
+        QCOMPARE(run({"analyze", m_demo, "-o", session, "--analyses", "tables,copying", "--heads", "1.5",
+                      "-k", "1", "--words", "--ascii"})
+                     .exitCode,
+                 0);
+        const auto written = readSession(session.toStdString(), Task{});
+        QVERIFY(test::isOk(written));
+        const ResultArray* ids = written->results.find("tables/full_ov/ids");
+        QCOMPARE(std::get<std::string>(ids->attributes.at("token_filter")), std::string("--ascii --words"));
+        QVERIFY(!written->results.find("scores/copying")->attributes.contains("token_filter"));
+        // The best entry of the whole matrix is the best of its row.
+        const QByteArrayList best = words.out.split('\n')[1].split(',');
+        QCOMPARE(std::get<std::vector<std::int32_t>>(ids->values)[static_cast<std::size_t>(best[1].toInt())],
+                 best[3].toInt());
+        const QString stories = QString::fromStdString(test::testData("models/stories260k").string());
+        QCOMPARE(
+            run({"top", stories, "-n", "3", "--circuit", "full-ov", "--head", "0.0", "--trained"}).exitCode,
+            0);
     }
 
     void aTokenIsNamedAsShownAsTextOrById()

@@ -3,6 +3,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/toy_model.h"
 
+#include <QFile>
 #include <QTemporaryDir>
 
 using namespace headwise;
@@ -51,6 +52,30 @@ private slots:
         QVERIFY(!session->processing.foldLayerNorm);
         const ResultArray* change = session->results.find("comparison/ov/relative_change");
         QVERIFY(change && std::get<std::vector<float>>(change->values) == std::vector<float>(6, 0.F));
+    }
+
+    void optionsOfAModelAreForBoth()
+    {
+        write("a", {});
+        test::ToyOptions options;
+        options.seed = 2;
+        write("b", options);
+        for (const char* name : {"a", "b"})
+            QVERIFY(QFile::rename(path(name) + "/config.json", path(name) + ".json"));
+        const test::CommandRun done = compare("a", "b", {"--config", path("a.json")});
+        QVERIFY2(done.exitCode == 0, done.err);
+        const auto session = readSession(path("out.h5").toStdString(), Task{});
+        QVERIFY(test::isOk(session));
+        const ResultArray* change = session->results.find("comparison/ov/relative_change");
+        QVERIFY(change && std::get<std::vector<float>>(change->values)[0] > 0.1F);
+        QCOMPARE(compare("a", "b", {"--set", "9"}).exitCode, 2);
+        const test::CommandRun wrong = compare("a", "b", {"--config", path("a.json"), "--set", "d_model=8"});
+        QCOMPARE(wrong.exitCode, 3);
+        QVERIFY2(wrong.err.contains("expected [11, 8]"), wrong.err);
+        const test::CommandRun absent =
+            compare("a", "b", {"--config", path("a.json"), "--tokenizer", path("none.json")});
+        QCOMPARE(absent.exitCode, 3);
+        QVERIFY2(absent.err.contains("none.json"), absent.err);
     }
 
     void refusesWhatCannotBeCompared()

@@ -63,7 +63,9 @@ public:
         for (std::size_t i = 0; i < suffixes.size(); ++i)
             sought.col(static_cast<Eigen::Index>(i)) =
                 h.W_K * (m_tokens.row(suffixes[i]) * h.W_Q).transpose();
-        const auto scores = m_tokens.times(sought, task); // [V, suffixes]
+        Task single = withoutProgress(task);
+        single.threads = 1; // heads run side by side
+        const auto scores = m_tokens.times(sought, single); // [V, suffixes]
         if (!scores)
             return scores.error();
         setCurves(head, *scores);

@@ -1,6 +1,7 @@
 #include "core/analysis/position/mean_tokens.h"
 
 #include "core/analysis/per_head.h"
+#include "core/base/parallel.h"
 
 #include <algorithm>
 #include <utility>
@@ -52,12 +53,15 @@ Matrix<double> MeanDivided::rows(Eigen::Index first, Eigen::Index count) const
 Result<Matrix<double>> MeanDivided::times(const Matrix<double>& right, const Task& task) const
 {
     Matrix<double> out(m_divisors.size(), right.cols());
-    for (Eigen::Index first = 0; first < out.rows(); first += tokensPerBlock) {
-        if (task.cancelled())
-            return stopped();
+    const auto blocks = static_cast<int>((out.rows() + tokensPerBlock - 1) / tokensPerBlock);
+    const auto done = parallelFor(blocks, withoutProgress(task), "", [&](int block) -> Result<Done> {
+        const Eigen::Index first = block * tokensPerBlock;
         const Eigen::Index count = std::min(tokensPerBlock, out.rows() - first);
         out.middleRows(first, count).noalias() = rows(first, count) * right;
-    }
+        return Done{};
+    });
+    if (!done)
+        return done.error();
     return out;
 }
 

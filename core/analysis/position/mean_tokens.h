@@ -13,8 +13,8 @@ public:
                                       const Task& task);
 
     RowVector<double> row(int token) const; ///< [d]
-    /// Ê · right, [V, columns]. \param right [d, columns]
-    /// Errors: Cancelled.
+    /// Ê · right, [V, columns], in parallel over tokens. \param right [d, columns]
+    /// Errors: Cancelled. Cost: once through W_E, which is dearer than few columns: ask for many at once.
     Result<Matrix<double>> times(const Matrix<double>& right, const Task& task) const;
     double meanSquare() const { return m_meanSquare; } ///< Mean over tokens of ‖ê_j‖².
 

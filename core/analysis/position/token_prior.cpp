@@ -4,6 +4,7 @@
 #include "core/analysis/position/mean_tokens.h"
 #include "core/analysis/position/norm_divisors.h"
 #include "core/analysis/position/positions_shown.h"
+#include "core/base/parallel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr const char* priorFormula = "b_Q W_Kᵀ e_jᵀ/σ̄_j, e = W_E, σ̄_j = mean over positions of σ";
 constexpr Eigen::Index sampledTokens = 2048;
+constexpr std::size_t valuesAtOnce = 1 << 23; // 64 MB: the heads whose values are computed together
 
 /// Spearman's ρ of values with their place in the list; NaN where all are equal. Equal values share their mean rank.
 double rankCorrelation(const std::vector<double>& values)
@@ -76,40 +78,104 @@ void addTo(ResultSet& results, const Arrays& arrays, const std::vector<int>& sam
         array.attributes["assumption"] = std::string("raw tokens, as layer 0 reads them");
 }
 
-Result<ResultSet> runTokenPrior(const AnalysisContext& context, const Task& task)
-{
-    const ProcessedWeights& weights = context.circuits.weights();
-    const ModelConfig& config = weights.config();
-    const AnalysisOptions& options = context.options;
-    const auto tokens = MeanDivided::create(weights, options, task);
-    if (!tokens)
-        return tokens.error();
-    std::vector<int> used = sampledIds(config, options, config.dVocab); // all of them
-    std::vector<int> sample;
-    for (const int place : evenlySpaced(static_cast<Eigen::Index>(used.size()), sampledTokens))
-        sample.push_back(used[static_cast<std::size_t>(place)]);
-    Arrays arrays(config, options.tableSize, sample.size());
-    const double width = static_cast<double>(config.dModel);
-    const auto done = forEachHead(context, task, "token priors", [&](HeadId head) -> Result<Done> {
-        const FoldedHead h = foldedHead(weights, head);
-        const RowVector<double> prior = h.b_Q * h.W_K.transpose();
-        const auto product = tokens->times(prior.transpose(), task);
+/// The priors b_Q W_Kᵀ of the heads asked for, and their values over the vocabulary, many heads at once.
+class Priors {
+public:
+    Priors(const AnalysisContext& context, const MeanDivided& tokens)
+        : m_context(context)
+        , m_config(context.circuits.config())
+        , m_tokens(tokens)
+        , m_used(sampledIds(m_config, context.options, m_config.dVocab)) // all of them
+        , m_sample(sampleOf(m_used))
+        , m_arrays(m_config, context.options.tableSize, m_sample.size())
+    {
+    }
+
+    Result<ResultSet> run(const Task& task)
+    {
+        Matrix<double> priors(m_config.dModel, Eigen::Index(m_config.nLayers) * m_config.nHeads);
+        std::vector<char> isGood(static_cast<std::size_t>(priors.cols()), 0);
+        const auto done = forEachHead(m_context, withoutProgress(task), "", [&](HeadId head) -> Result<Done> {
+            const FoldedHead h = foldedHead(m_context.circuits.weights(), head);
+            const Eigen::VectorXd prior = h.W_K * h.b_Q.transpose();
+            if (!prior.allFinite())
+                return Error{ErrorCode::Corrupt, headLabel(head) + " holds a number that is not finite."};
+            priors.col(placeOf(head)) = prior;
+            isGood[static_cast<std::size_t>(placeOf(head))] = 1;
+            return Done{};
+        });
+        if (!done)
+            return done.error();
+        std::vector<HeadId> heads = selectedHeads(m_config, m_context.options);
+        std::erase_if(heads, [&](HeadId head) { return !isGood[static_cast<std::size_t>(placeOf(head))]; });
+        const std::size_t atOnce =
+            std::max<std::size_t>(1, valuesAtOnce / static_cast<std::size_t>(m_config.dVocab));
+        for (std::size_t first = 0; first < heads.size(); first += atOnce) {
+            const std::span<const HeadId> some(heads.data() + first, std::min(atOnce, heads.size() - first));
+            if (const auto state = readSome(some, priors, task); !state)
+                return state.error();
+            task.report(static_cast<int>(first + some.size()), static_cast<int>(heads.size()),
+                        "token priors");
+        }
+        ResultSet results;
+        results.warnings = *done;
+        addTo(results, m_arrays, m_sample, m_used.size(), m_context.options.precision);
+        return results;
+    }
+
+private:
+    static std::vector<int> sampleOf(const std::vector<int>& used)
+    {
+        std::vector<int> sample;
+        for (const int place : evenlySpaced(static_cast<Eigen::Index>(used.size()), sampledTokens))
+            sample.push_back(used[static_cast<std::size_t>(place)]);
+        return sample;
+    }
+
+    Eigen::Index placeOf(HeadId head) const { return Eigen::Index(head.layer) * m_config.nHeads + head.head; }
+
+    Result<Done> readSome(std::span<const HeadId> heads, const Matrix<double>& priors, const Task& task)
+    {
+        std::vector<Eigen::Index> places;
+        places.reserve(heads.size());
+        for (const HeadId head : heads)
+            places.push_back(placeOf(head));
+        const Matrix<double> asked = priors(Eigen::all, places);
+        const auto product = m_tokens.times(asked, task); // [V, heads]
         if (!product)
             return product.error();
-        const RowVector<double> values = product->col(0).transpose();
-        arrays.ends.set(head, 0, ends(values, options.tableSize, options.unusedTokens));
-        setRows(arrays.sampled, head, values(sample));
-        const RowVector<double> ofUsed = values(used);
-        arrays.correlation.set(head, rankCorrelation({ofUsed.begin(), ofUsed.end()}));
-        arrays.deviation.set(head, prior.norm() * std::sqrt(tokens->meanSquare() / width));
-        return Done{};
-    });
-    if (!done)
-        return done.error();
-    ResultSet results;
-    results.warnings = *done;
-    addTo(results, arrays, sample, used.size(), options.precision);
-    return results;
+        return parallelFor(
+            static_cast<int>(heads.size()), withoutProgress(task), "", [&](int i) -> Result<Done> {
+                put(heads[static_cast<std::size_t>(i)], product->col(i).transpose(), asked.col(i).norm());
+                return Done{};
+            });
+    }
+
+    /// \param values of the vocabulary
+    void put(HeadId head, const RowVector<double>& values, double norm)
+    {
+        const AnalysisOptions& options = m_context.options;
+        m_arrays.ends.set(head, 0, ends(values, options.tableSize, options.unusedTokens));
+        setRows(m_arrays.sampled, head, values(m_sample));
+        const RowVector<double> ofUsed = values(m_used);
+        m_arrays.correlation.set(head, rankCorrelation({ofUsed.begin(), ofUsed.end()}));
+        m_arrays.deviation.set(
+            head, norm * std::sqrt(m_tokens.meanSquare() / static_cast<double>(m_config.dModel)));
+    }
+
+    const AnalysisContext& m_context;
+    const ModelConfig& m_config;
+    const MeanDivided& m_tokens;
+    std::vector<int> m_used, m_sample; // token ids
+    Arrays m_arrays;
+};
+
+Result<ResultSet> runTokenPrior(const AnalysisContext& context, const Task& task)
+{
+    const auto tokens = MeanDivided::create(context.circuits.weights(), context.options, task);
+    if (!tokens)
+        return tokens.error();
+    return Priors(context, *tokens).run(task);
 }
 
 std::string whyNotTokenPrior(const ModelConfig& config, const AnalysisOptions&)
@@ -127,7 +193,8 @@ AnalysisCost tokenPriorCost(const ModelConfig& config, const AnalysisOptions& op
     const double V = config.dVocab, d = config.dModel;
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
     return {2 * V * d * (static_cast<double>(addedPositions(config)) + heads) + heads * 20 * V,
-            all * 12 * (static_cast<double>(sampledTokens) + 4.0 * options.tableSize) + 40 * V};
+            all * 12 * (static_cast<double>(sampledTokens) + 4.0 * options.tableSize) + 40 * V
+                + 8 * std::max(V, static_cast<double>(valuesAtOnce))};
 }
 
 std::vector<Picture> tokenPriorPictures()

@@ -1,8 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/picture_of.h"
-#include "core/analysis/random_matrix.h"
-#include "core/analysis/singular_directions.h"
+#include "core/analysis/spectra/random_list.h"
 #include "core/analysis/top_lists.h"
 
 #include <algorithm>
@@ -14,7 +13,6 @@ namespace headwise {
 namespace {
 
 constexpr int mostDirections = 10;
-constexpr int nullDirections = 32;
 constexpr const char* folder = "analyses/singular_tokens/";
 constexpr const char* signRule = "; sign of the pair u_k, v_k: the token score of largest magnitude on the "
                                  "first side is positive, ties to "
@@ -149,7 +147,7 @@ private:
 
     Result<Done> addSide(ResultSet& results, const DirectionSide& side, const SideLists& lists) const
     {
-        const auto null = randomList(side, lists.top.length());
+        const auto null = randomList(m_context, side, lists.top.length(), m_task);
         if (!null)
             return null.error();
         const std::string path = folder + std::string(side.name);
@@ -182,32 +180,6 @@ private:
         return Done{};
     }
 
-    struct RandomList {
-        std::vector<double> means; // [rank]
-        double deviation = 0;      // of the score of one token
-    };
-
-    /// What directions that mean nothing look like; of the later layers' E where layer 0 has another.
-    Result<RandomList> randomList(const DirectionSide& side, std::size_t length) const
-    {
-        Matrix<double> directions =
-            gaussianMatrix(m_config.dModel, nullDirections, m_context.options.inputs.seed);
-        directions.colwise().normalize();
-        const auto scores =
-            directionScores(*m_context.tokens, side, m_config.nLayers - 1, directions, m_task);
-        if (!scores)
-            return scores.error();
-        RandomList out{std::vector<double>(length, 0.0), 0};
-        for (Eigen::Index k = 0; k < nullDirections; ++k) {
-            const RowVector<double> line = scores->col(k).transpose();
-            const TokenEnds found = ends(line, static_cast<int>(length), m_context.options.unusedTokens);
-            for (std::size_t i = 0; i < found.top.size(); ++i)
-                out.means[i] += found.top[i].value / nullDirections;
-        }
-        out.deviation = std::sqrt(scores->squaredNorm() / static_cast<double>(scores->size()));
-        return out;
-    }
-
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
     const Task& m_task;
@@ -231,7 +203,7 @@ AnalysisCost singularTokensCost(const ModelConfig& config, const AnalysisOptions
         2 * d * static_cast<double>(directionCount(config)) * (3.0 * config.dVocab + config.dVocabOut);
     return {heads * (2 * (16 * d * r * r + 20 * r * r * r) + scores),
             all * 8 * static_cast<double>(directionCount(config)) * options.tableSize * 8
-                + 8.0 * nullDirections * config.dVocab};
+                + 8.0 * listedNullDirections * config.dVocab};
 }
 
 std::vector<Picture> singularTokensPictures()

@@ -1,4 +1,5 @@
 #include "core/analysis/analyses.h"
+#include "core/analysis/tokens/best_relations.h"
 #include "core/analysis/tokens/cards.h"
 #include "core/base/parallel.h"
 #include "core/model/layer_parts.h"
@@ -15,15 +16,6 @@ constexpr Eigen::Index tokensPerBlock = 512;
 std::string at(const std::string& name)
 {
     return "analyses/token_card/" + name;
-}
-
-/// How many of the tokens that count have a larger number than `token`.
-double rankOf(const RowVector<double>& line, int token, const std::vector<bool>& unused)
-{
-    int larger = 0;
-    for (Eigen::Index id = 0; id < line.size(); ++id)
-        larger += line(id) > line(token) && (unused.empty() || !unused[static_cast<std::size_t>(id)]) ? 1 : 0;
-    return larger;
 }
 
 bool isSame(const RowVector<double>& a, const RowVector<double>& b)
@@ -156,6 +148,7 @@ public:
         , m_normNull(context.circuits.config())
         , m_ovRank(context.circuits.config())
         , m_qkRank(context.circuits.config())
+        , m_relations(context, m_token)
         , m_outputs(context.circuits.config(), listSize(context.options, context.circuits.config().dVocabOut))
         , m_keys(context.circuits.config(), listSize(context.options, context.circuits.config().dVocab))
     {
@@ -200,8 +193,9 @@ private:
                                 const auto unused = unusedOf(m_context.options, line.size());
                                 m_norm.set(head, line.norm());
                                 if (m_token < line.size())
-                                    m_ovRank.set(head, rankOf(line, m_token, unused));
+                                    m_ovRank.set(head, rankInLine(line, m_token, unused));
                                 m_outputs.putTop(head, line, m_context.options);
+                                m_relations.put(head, line, unused);
                             }});
     }
 
@@ -214,7 +208,7 @@ private:
                             },
                             [this](HeadId head, const RowVector<double>& line) {
                                 const auto unused = unusedOf(m_context.options, line.size());
-                                m_qkRank.set(head, rankOf(line, m_token, unused));
+                                m_qkRank.set(head, rankInLine(line, m_token, unused));
                                 m_keys.putTop(head, line, m_context.options);
                             }});
     }
@@ -244,6 +238,7 @@ private:
                              "‖E W_V W_O W_U‖_F / √V: root mean square over all tokens"));
         addRank(results, m_ovRank, "ov_rank", "Own rank in full OV", "E W_V W_O W_U");
         addRank(results, m_qkRank, "qk_rank", "Own rank in full QK", "E W_Q W_Kᵀ Eᵀ");
+        m_relations.addTo(results);
         m_outputs.addTo(results, precision, at("output"), "Output",
                         "the largest entries of the asked token's row of E W_V W_O W_U");
         m_outputs.addNullTo(results, precision, at("output"), "the asked token's row of E W_V W_O W_U");
@@ -271,6 +266,7 @@ private:
     const Task& m_task;
     int m_token;
     PerHead m_norm, m_normNull, m_ovRank, m_qkRank;
+    BestRelations m_relations;
     HeadLists m_outputs, m_keys;
 };
 
@@ -334,6 +330,15 @@ Analysis tokenCardAnalysis()
               false,
               true,
               "True of E alone: no positions, and later layers read more than embeddings."},
+             {Picture::Kind::HeadGrid,
+              "Its best relation: rank of the target",
+              {at("relation_rank")},
+              false,
+              false,
+              false,
+              "0: the head raises the word that the token stands to in some relation (its capital, its "
+              "opposite …) most. "
+              "Only where the token begins a pair of the relations."},
              {Picture::Kind::Table,
               "What the head makes of it",
               {at("output_ids"), at("output_values"), at("output_null"), at("key_ids"), at("key_values"),

@@ -4,9 +4,7 @@
 #include "core/analysis/token_table.h"
 
 #include "tests/support/analysed.h"
-
-#include <Eigen/Eigenvalues>
-#include <Eigen/SVD>
+#include "tests/support/dense_algebra.h"
 
 #include <algorithm>
 #include <array>
@@ -108,10 +106,10 @@ private slots:
         for (const HeadId head : someHeads(circuits)) {
             for (const CircuitKind kind : circuitKinds) {
                 const Matrix<double> dense = test::denseCircuit(circuits, kind, head);
-                const Eigen::BDCSVD<Matrix<double>> svd(dense);
+                const Eigen::VectorXd sigmas = test::singularValuesOf(dense);
                 Eigen::VectorXd expected = Eigen::VectorXd::Zero(circuits.config().dHead);
-                const Eigen::Index count = std::min(expected.size(), svd.singularValues().size());
-                expected.head(count) = svd.singularValues().head(count);
+                const Eigen::Index count = std::min(expected.size(), sigmas.size());
+                expected.head(count) = sigmas.head(count);
                 const std::string folder = "spectra/" + name(kind) + "/";
                 const auto sigma = ofHead(circuits, results, folder + "singular_values", head);
                 const Eigen::Map<const Eigen::VectorXd> found(sigma.data(), expected.size());
@@ -145,9 +143,7 @@ private slots:
                 if (isFull(kind) && circuits.config().dVocab > 100)
                     continue; // minutes as a dense problem; the demo's published numbers stand for it
 
-                const Eigen::EigenSolver<Matrix<double>> solver(test::denseCircuit(circuits, kind, head),
-                                                                false);
-                auto expected = inReadingOrder(solver.eigenvalues());
+                auto expected = inReadingOrder(test::eigenvaluesOf(test::denseCircuit(circuits, kind, head)));
                 expected.resize(r);
                 const auto& all = std::get<std::vector<std::complex<double>>>(
                     results.find("eigenvalues/" + name(kind))->values);

@@ -1,11 +1,11 @@
 #include "core/analysis/comparison/clustering.h"
 #include "core/analysis/per_pair.h"
 
+#include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/LU>
-#include <Eigen/SVD>
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ double at(const Circuits& circuits, const ResultSet& results, const std::string&
 
 Matrix<double> projector(const Matrix<double>& W)
 {
-    const Eigen::BDCSVD<Matrix<double>> svd(W * W.transpose(), Eigen::ComputeFullU);
+    const test::DenseSvd svd(W * W.transpose());
     Matrix<double> sum = Matrix<double>::Zero(W.rows(), W.rows());
     for (Eigen::Index i = 0; i < W.rows() && svd.singularValues()(i) > 1e-10 * svd.singularValues()(0); ++i)
         sum += svd.matrixU().col(i) * svd.matrixU().col(i).transpose();
@@ -49,8 +49,8 @@ double cosine(const Matrix<double>& A, const Matrix<double>& B)
 
 double spectrumDistance(const Matrix<double>& A, const Matrix<double>& B)
 {
-    const Eigen::VectorXd a = Eigen::BDCSVD<Matrix<double>>(A).singularValues() / A.norm();
-    const Eigen::VectorXd b = Eigen::BDCSVD<Matrix<double>>(B).singularValues() / B.norm();
+    const Eigen::VectorXd a = test::singularValuesOf(A) / A.norm();
+    const Eigen::VectorXd b = test::singularValuesOf(B) / B.norm();
     return (a - b).norm();
 }
 

@@ -2,10 +2,8 @@
 #include "core/base/decompositions.h"
 
 #include "tests/support/changed_toy.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/toy_classes.h"
-
-#include <Eigen/Eigenvalues>
-#include <Eigen/SVD>
 
 #include <algorithm>
 #include <cmath>
@@ -80,14 +78,14 @@ Expected denseSymmetry(const Matrix<double>& M)
     }
     const double c = excess(columns);
     const double r = excess(rows);
-    const Eigen::SelfAdjointEigenSolver<Matrix<double>> eigen(S);
+    const test::DenseEigen eigen(S);
     return {S.squaredNorm() / M.squaredNorm(), c + r > 0 ? (c - r) / (c + r) : 0,
             eigen.eigenvalues().cwiseMax(0).sum() / eigen.eigenvalues().cwiseAbs().sum(), S.norm(), A.norm()};
 }
 
 double log10Condition(const Matrix<double>& m)
 {
-    const Eigen::VectorXd sigma = Eigen::JacobiSVD<Matrix<double>>(m).singularValues();
+    const Eigen::VectorXd sigma = test::singularValuesOf(m);
     return std::log10(sigma(0) / sigma(sigma.size() - 1));
 }
 
@@ -262,7 +260,7 @@ private slots:
         const auto results = test::analysed(circuits, {"bands"}, exactOptions());
         const int bands = std::min(20, config.dModel); // one vector each in models this small
         const auto projectors = [&](const Matrix<double>& gram, int band) {
-            const Eigen::SelfAdjointEigenSolver<Matrix<double>> eigen(gram);
+            const test::DenseEigen eigen(gram);
             const Matrix<double> v = eigen.eigenvectors().rowwise().reverse();
             return Matrix<double>(v.middleCols(config.dModel * band / bands, 1)
                                   * v.middleCols(config.dModel * band / bands, 1).transpose());

@@ -1,16 +1,17 @@
-#include "core/analysis/singular_search.h"
+#include "core/analysis/singular_directions.h"
 
+#include "tests/core/analysis/spectra/dense_directions.h"
 #include "tests/support/changed_toy.h"
 #include "tests/support/toy_classes.h"
 
-#include <Eigen/SVD>
-
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 using namespace headwise;
 using test::ChangedToy;
+using test::DenseDirections;
+using test::denseDirections;
+using test::ranked;
 
 namespace {
 
@@ -22,42 +23,6 @@ AnalysisOptions exactOptions(int k = 5)
     options.precision = Precision::F64;
     options.tableSize = k;
     return options;
-}
-
-/// Ids by falling value, ties to the lower id.
-std::vector<int> ranked(const Eigen::VectorXd& scores)
-{
-    std::vector<int> ids(static_cast<std::size_t>(scores.size()));
-    std::iota(ids.begin(), ids.end(), 0);
-    std::stable_sort(ids.begin(), ids.end(), [&](int a, int b) { return scores(a) > scores(b); });
-    return ids;
-}
-
-/// Singular directions straight from the dense circuit, signs fixed by the token scores of the first side.
-struct Reference {
-    Eigen::VectorXd S;
-    Matrix<double> first, second; // [tokens, k] scores
-};
-
-Reference reference(const Circuits& circuits, CircuitKind kind, HeadId head)
-{
-    const ModelConfig& config = circuits.config();
-    const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
-    const Matrix<double> W_U = circuits.weights().W_U<double>(0, config.dVocabOut);
-    const Eigen::JacobiSVD<Matrix<double>> svd(test::denseCircuit(circuits, kind, head),
-                                               Eigen::ComputeThinU | Eigen::ComputeThinV);
-    Reference out{svd.singularValues(), E * svd.matrixU(), {}};
-    out.second = kind == CircuitKind::Ov ? Matrix<double>(W_U.transpose() * svd.matrixV())
-                                         : Matrix<double>(E * svd.matrixV());
-    for (Eigen::Index k = 0; k < out.first.cols(); ++k) {
-        Eigen::Index largest = 0;
-        out.first.col(k).cwiseAbs().maxCoeff(&largest);
-        if (out.first(largest, k) < 0) {
-            out.first.col(k) *= -1;
-            out.second.col(k) *= -1;
-        }
-    }
-    return out;
 }
 
 /// Whether list k of a head is the head of the ranking of `scores`, at the end that `sign` names.
@@ -103,46 +68,6 @@ std::vector<std::string> everyList()
             paths.push_back(folder + std::string(side.name) + array);
     }
     return paths;
-}
-
-/// What the search must find, from whole rankings of every direction.
-std::vector<DirectionHit> bruteForce(const Circuits& circuits, int token, int top)
-{
-    std::vector<DirectionHit> hits;
-    const ModelConfig& config = circuits.config();
-    for (int layer = 0; layer < config.nLayers; ++layer) {
-        for (int head = 0; head < config.nHeads; ++head) {
-            for (const CircuitKind kind : {CircuitKind::Ov, CircuitKind::Qk}) {
-                const Reference dense = reference(circuits, kind, {layer, head});
-                const double smallest = config.dModel * std::ldexp(1.0, -23) * dense.S(0);
-                const auto rank = static_cast<int>((dense.S.array() > smallest).count());
-                for (const VectorSide side : {VectorSide::First, VectorSide::Second}) {
-                    const Matrix<double>& scores = side == VectorSide::First ? dense.first : dense.second;
-                    for (int k = 0; k < rank && token < scores.rows(); ++k) {
-                        for (const int sign : {1, -1}) {
-                            const std::vector<int> order = ranked(sign * scores.col(k));
-                            const auto at = std::find(order.begin(), order.end(), token) - order.begin();
-                            if (at < top)
-                                hits.push_back({{layer, head},
-                                                kind,
-                                                side,
-                                                k,
-                                                static_cast<int>(at),
-                                                sign,
-                                                scores(token, k),
-                                                dense.S(k)});
-                        }
-                    }
-                }
-            }
-        }
-    }
-    return hits;
-}
-
-auto place(const DirectionHit& hit)
-{
-    return std::tuple(hit.rank, hit.head, hit.circuit, hit.side, hit.direction, -hit.sign);
 }
 
 } // namespace
@@ -209,7 +134,7 @@ private slots:
         for (const HeadId head : {HeadId{0, 0}, HeadId{config.nLayers - 1, config.nHeads - 1}}) {
             const auto list = static_cast<std::size_t>((head.layer * config.nHeads + head.head) * width);
             for (const CircuitKind kind : {CircuitKind::Ov, CircuitKind::Qk}) {
-                const Reference dense = reference(circuits, kind, head);
+                const DenseDirections dense = denseDirections(circuits, kind, head);
                 const bool isOv = kind == CircuitKind::Ov;
                 for (int k = 0; k < count && dense.S(k) > 1e-4 * dense.S(0); ++k) {
                     for (const double sign : {1.0, -1.0}) {
@@ -219,10 +144,8 @@ private slots:
                     }
                 }
             }
-            const auto w = circuits.weights().head<double>(head);
-            const Eigen::JacobiSVD<Matrix<double>> svd(w.W_Q * w.W_K.transpose(),
-                                                       Eigen::ComputeThinU | Eigen::ComputeThinV);
-            QVERIFY(std::abs(cosine[list] - svd.matrixU().col(0).dot(svd.matrixV().col(0))) < 1e-9);
+            QVERIFY(std::abs(cosine[list] - denseDirections(circuits, CircuitKind::Qk, head).cosine(0))
+                    < 1e-9);
         }
     }
 
@@ -311,89 +234,6 @@ private slots:
         const double expected = E.norm() / std::sqrt(11.0 * 7.0);
         const double found = *results.find("analyses/singular_tokens/ov_in_values")->nullDeviation;
         QVERIFY(std::abs(found - expected) < 0.2 * expected);
-    }
-
-    void searchFindsWhatWholeRankingsShow_data()
-    {
-        QTest::addColumn<int>("at");
-        const auto classes = test::toyClasses();
-        for (const std::size_t i : {0, 2, 7, 9, 33})
-            QTest::newRow(classes.at(i).first) << static_cast<int>(i);
-    }
-    void searchFindsWhatWholeRankingsShow()
-    {
-        QFETCH(int, at);
-        const Circuits circuits = test::toyCircuits(test::toyClasses()[static_cast<std::size_t>(at)].second);
-        const auto tokens = test::tokensOf(circuits, Embedding::Raw, Precision::F64);
-        for (int token = 0; token < circuits.config().dVocab; ++token) {
-            const auto found = findInDirections(circuits, *tokens, {.token = token, .top = 3}, Task{});
-            QVERIFY(test::isOk(found));
-            std::vector<DirectionHit> expected = bruteForce(circuits, token, 3);
-            std::sort(expected.begin(), expected.end(),
-                      [](const auto& a, const auto& b) { return place(a) < place(b); });
-            QCOMPARE(found->size(), expected.size());
-            for (std::size_t i = 0; i < expected.size(); ++i) {
-                QVERIFY(place((*found)[i]) == place(expected[i]));
-                QVERIFY(std::abs((*found)[i].score - expected[i].score) < 1e-9);
-                QVERIFY(std::abs((*found)[i].sigma - expected[i].sigma) < 1e-9);
-            }
-        }
-    }
-
-    // More tokens than one block, so that directions are dropped on the way; the last direction of the last head is not lost.
-    void searchMeetsEveryToken()
-    {
-        test::ToyOptions options = test::bareAttention();
-        options.dVocab = 3500;
-        const Circuits circuits = test::toyCircuits(options, test::noProcessing());
-        const auto tokens = test::tokensOf(circuits, Embedding::Raw, Precision::F64);
-        const Reference last = reference(circuits, CircuitKind::Qk, {1, 2});
-        const int token = ranked(last.second.col(4))[6];
-        const auto found = findInDirections(circuits, *tokens, {.token = token}, Task{});
-        QVERIFY(test::isOk(found));
-        std::vector<DirectionHit> expected = bruteForce(circuits, token, 20);
-        std::sort(expected.begin(), expected.end(),
-                  [](const auto& a, const auto& b) { return place(a) < place(b); });
-        QCOMPARE(found->size(), expected.size());
-        bool isThere = false;
-        for (std::size_t i = 0; i < expected.size(); ++i) {
-            QVERIFY(place((*found)[i]) == place(expected[i]));
-            isThere |=
-                expected[i].head == HeadId{1, 2} && expected[i].direction == 4 && expected[i].rank == 6;
-        }
-        QVERIFY(isThere);
-    }
-
-    void searchKeepsToItsHeads()
-    {
-        const Circuits circuits = test::toyCircuits({});
-        const auto tokens = test::tokensOf(circuits);
-        const auto found = findInDirections(circuits, *tokens, {.token = 3, .heads = {{1, 0}}}, Task{});
-        QVERIFY(test::isOk(found) && !found->empty());
-        for (const DirectionHit& hit : *found)
-            QVERIFY((hit.head == HeadId{1, 0}));
-    }
-
-    void searchRefusesWhatIsNotThere()
-    {
-        const Circuits circuits = test::toyCircuits({});
-        const auto tokens = test::tokensOf(circuits);
-        const auto search = [&](const DirectionSearch& wish, const Task& task = {}) {
-            return findInDirections(circuits, *tokens, wish, task);
-        };
-        QVERIFY(test::failsWith(search({.token = 11}), ErrorCode::InvalidArgument, "no token 11"));
-        QVERIFY(test::failsWith(search({.token = -1}), ErrorCode::InvalidArgument, "no token -1"));
-        QVERIFY(test::failsWith(search({.token = 1, .top = 0}), ErrorCode::InvalidArgument, "top 0"));
-        QVERIFY(test::failsWith(search({.token = 1, .heads = {{2, 0}}}), ErrorCode::InvalidArgument, "2.0"));
-        std::vector<bool> unused(11, false);
-        unused[5] = true;
-        QVERIFY(test::failsWith(search({.token = 5, .unusedTokens = unused}), ErrorCode::InvalidArgument,
-                                "Id 5"));
-        std::stop_source stop;
-        stop.request_stop();
-        Task cancelled;
-        cancelled.stop = stop.get_token();
-        QVERIFY(test::failsWith(search({.token = 1}, cancelled), ErrorCode::Cancelled, ""));
     }
 };
 

@@ -1,3 +1,5 @@
+#include "core/io/tokenizer.h"
+
 #include "tests/support/analysed.h"
 #include "tests/support/toy_classes.h"
 
@@ -112,6 +114,46 @@ private slots:
                 QVERIFY(std::isnan(numbers(results, "analyses/token_card/row_norm")[0]));
             }
         }
+    }
+
+    // Tokens " w0" … " w10"; 3 is the source of two pairs of one relation and one of another, of which no other token is.
+    void theBestRelationOfTheToken()
+    {
+        const Circuits circuits = toyCircuits({});
+        AnalysisOptions options = exactly(3);
+        QVERIFY(!analysed(circuits, {"token_card"}, options).find("analyses/token_card/relation_rank"));
+        std::vector<std::string> shown, bytes;
+        for (int i = 0; i < 11; ++i) {
+            shown.push_back("␣w" + std::to_string(i));
+            bytes.push_back(" w" + std::to_string(i));
+        }
+        options.inputs.tokenizer = std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary(shown, bytes));
+        options.inputs.relations = {{"one", {{"w1", "w2"}, {"w3", "w7"}, {"w3", "w9"}}},
+                                    {"two", {{"w3", "w5"}}}};
+        const ResultSet results = analysed(circuits, {"token_card"}, options);
+        const ResultArray* array = results.find("analyses/token_card/relation_rank");
+        QVERIFY(array);
+        // The smallest of three ranks of 0 … 10, and its square: Σ_k ((11 − k)/11)³ and Σ_k (2k − 1)(…)³.
+        double mean = 0, square = 0;
+        for (int k = 1; k < 11; ++k) {
+            mean += std::pow((11 - k) / 11.0, 3);
+            square += (2 * k - 1) * std::pow((11 - k) / 11.0, 3);
+        }
+        QVERIFY(std::abs(*array->nullMean - mean) < 1e-12);
+        QVERIFY(std::abs(*array->nullDeviation - std::sqrt(square - mean * mean)) < 1e-12);
+        for (int layer = 0; layer < 2; ++layer) {
+            for (int head = 0; head < 3; ++head) {
+                const RowVector<double> row =
+                    denseCircuit(circuits, CircuitKind::FullOv, {layer, head}).row(3);
+                const auto rank = [&](int target) { return int((row.array() > row(target)).count()); };
+                const int one = std::min(rank(7), rank(9)), two = rank(5);
+                const HeadOf found{results, 3, {layer, head}};
+                QCOMPARE(found.one("analyses/token_card/relation_rank"), double(std::min(one, two)));
+                QCOMPARE(found.one("analyses/token_card/relation"), two < one ? 1.0 : 0.0);
+            }
+        }
+        options.inputs.token = 2; // a target alone
+        QVERIFY(!analysed(circuits, {"token_card"}, options).find("analyses/token_card/relation_rank"));
     }
 
     void skipTrigramsOfTheToken()

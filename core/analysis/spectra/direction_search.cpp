@@ -1,0 +1,224 @@
+#include "core/analysis/singular_search.h"
+
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/picture_of.h"
+#include "core/analysis/tokens/cards.h"
+#include "core/analysis/top_lists.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise {
+
+namespace {
+
+constexpr int searchedDepth = 20;
+constexpr std::size_t mostHits = 500; // listed; `hits` counts them all
+constexpr const char* folder = "analyses/direction_search/";
+
+std::size_t sideOf(const DirectionHit& hit)
+{
+    const auto isIts = [&](const DirectionSide& side) {
+        return side.circuit == hit.circuit && side.side == hit.side;
+    };
+    return static_cast<std::size_t>(std::find_if(directionSides.begin(), directionSides.end(), isIts)
+                                    - directionSides.begin());
+}
+
+/// What the listed hits have in common: rows named by the side, the asked token as an attribute.
+class HitTable {
+public:
+    HitTable(const AnalysisContext& context, const std::vector<DirectionHit>& found)
+        : m_context(context)
+        , m_hits(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(std::min(found.size(), mostHits)))
+        , m_found(found.size())
+    {
+        for (const DirectionHit& hit : m_hits)
+            m_labels.emplace_back(directionSides[sideOf(hit)].title);
+    }
+
+    void addTo(ResultSet& results) const
+    {
+        whole(results, "hit_layer", "Layer", "the layer of the head",
+              [](const auto& hit) { return hit.head.layer; });
+        whole(results, "hit_head", "Head", "the head", [](const auto& hit) { return hit.head.head; });
+        whole(results, "side", "Side",
+              "0: E u_k, 1: v_kᵀ W_U, W_V W_O = U Σ Vᵀ; 2: E u_k, 3: E v_k, W_Q W_Kᵀ = U Σ Vᵀ",
+              [](const auto& hit) { return static_cast<int>(sideOf(hit)); });
+        whole(results, "direction", "Direction", "k, from 0: by falling σ",
+              [](const auto& hit) { return hit.direction; });
+        whole(results, "rank", "Rank", "how many tokens stand before the asked one at that end",
+              [](const auto& hit) { return hit.rank; });
+        whole(results, "end", "End",
+              "1: among the largest scores, −1: among the smallest; the score of largest magnitude on the "
+              "first side is positive, ties to the lower id",
+              [](const auto& hit) { return hit.sign; });
+        real(results, "score", "Score", "of the asked token along the direction",
+             [](const auto& hit) { return hit.score; });
+        real(results, "score_null", "Score, random direction",
+             "‖e‖/√d_model, e the asked token's row of E or column of W_U: the deviation of its score over "
+             "random unit directions",
+             [this](const auto& hit) { return ofChance(hit); });
+        real(results, "sigma", "Singular value", "σ_k", [](const auto& hit) { return hit.sigma; });
+    }
+
+private:
+    template <typename Value>
+    void whole(ResultSet& results, const char* name, const char* title, const char* definition,
+               Value value) const
+    {
+        std::vector<std::int32_t> values;
+        for (const DirectionHit& hit : m_hits)
+            values.push_back(value(hit));
+        add(results, integerArray(std::string(folder) + name, {m_hits.size()}, std::move(values), {"hit"}),
+            title, definition);
+    }
+
+    template <typename Value>
+    void real(ResultSet& results, const char* name, const char* title, const char* definition,
+              Value value) const
+    {
+        std::vector<double> values;
+        for (const DirectionHit& hit : m_hits)
+            values.push_back(value(hit));
+        add(results,
+            realArray(m_context.options.precision, std::string(folder) + name, {m_hits.size()},
+                      std::move(values), {"hit"}),
+            title, definition);
+    }
+
+    void add(ResultSet& results, ResultArray array, const char* title, const char* definition) const
+    {
+        array.title = title;
+        array.definition = definition;
+        array.attributes["labels"] = m_labels;
+        array.attributes["token"] = static_cast<double>(*m_context.options.inputs.token);
+        array.attributes["found"] = static_cast<double>(m_found);
+        array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
+        results.arrays.push_back(std::move(array));
+    }
+
+    double ofChance(const DirectionHit& hit) const
+    {
+        const Matrix<double> row = tokenRows(*m_context.tokens, directionSides[sideOf(hit)], hit.head.layer,
+                                             *m_context.options.inputs.token, 1);
+        return row.norm() / std::sqrt(static_cast<double>(row.cols()));
+    }
+
+    const AnalysisContext& m_context;
+    std::vector<DirectionHit> m_hits;
+    std::size_t m_found;
+    std::vector<std::string> m_labels;
+};
+
+/// How many ends of directions of one head hold the token by chance, and the deviation of that.
+std::pair<double, double> hitsOfChance(const AnalysisContext& context)
+{
+    const ModelConfig& config = context.circuits.config();
+    double mean = 0, variance = 0;
+    for (const DirectionSide& side : directionSides) {
+        const Eigen::Index count = tokenCount(*context.tokens, side, config.nLayers - 1);
+        const std::vector<bool> unused = unusedOf(context.options, count);
+        const auto tokens = static_cast<double>(count - std::count(unused.begin(), unused.end(), true));
+        if (*context.options.inputs.token >= count)
+            continue;
+        const double chance = std::min(1.0, searchedDepth / tokens);
+        const double ends = 2.0 * std::min(config.dModel, config.dHead);
+        mean += ends * chance;
+        variance += ends * chance * (1 - chance);
+    }
+    return {mean, std::sqrt(variance)};
+}
+
+Result<ResultSet> runDirectionSearch(const AnalysisContext& context, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    const DirectionSearch search{*context.options.inputs.token, searchedDepth, context.options.heads,
+                                 context.options.unusedTokens};
+    const auto found = findInDirections(context.circuits, *context.tokens, search, task);
+    if (!found)
+        return found.error();
+    PerHead hits(config);
+    const auto done = forEachHead(context, withoutProgress(task), "", [&](HeadId head) -> Result<Done> {
+        const auto w = context.circuits.weights().head<double>(head);
+        if (!w.W_Q.allFinite() || !w.W_K.allFinite() || !w.W_V.allFinite() || !w.W_O.allFinite())
+            return Error{ErrorCode::Corrupt, headLabel(head) + " holds a number that is not finite."};
+        const auto isIts = [&](const DirectionHit& hit) { return hit.head == head; };
+        hits.set(head, static_cast<double>(std::count_if(found->begin(), found->end(), isIts)));
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    ResultSet results;
+    results.warnings = *done;
+    ResultArray grid =
+        hits.array(context.options.precision, std::string(folder) + "hits", "Directions that hold the token",
+                   "ends of singular directions of W_V W_O and W_Q W_Kᵀ whose 20 strongest "
+                   "tokens contain the asked one");
+    const auto [mean, deviation] = hitsOfChance(context);
+    grid.nullMean = mean;
+    grid.nullDeviation = deviation;
+    grid.attributes["embedding"] = std::string(embeddingName(context.tokens->embedding));
+    results.arrays.push_back(std::move(grid));
+    HitTable(context, *found).addTo(results);
+    if (found->size() > mostHits)
+        results.warnings.push_back("The search through singular directions found "
+                                   + std::to_string(found->size()) + " places of the token; the first "
+                                   + std::to_string(mostHits) + " are listed.");
+    return results;
+}
+
+std::string whyNoSearch(const ModelConfig& config, const AnalysisOptions& options)
+{
+    if (!options.inputs.token)
+        return {}; // What is missing is said by the row's needs.
+    const int token = *options.inputs.token;
+    const auto& unused = options.unusedTokens;
+    if (token >= 0 && static_cast<std::size_t>(token) < unused.size()
+        && unused[static_cast<std::size_t>(token)])
+        return "Id " + std::to_string(token) + " has no token; choose one that the tokenizer knows.";
+    return whyNoToken(config, token);
+}
+
+AnalysisCost directionSearchCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double d = config.dModel, r = std::min(config.dModel, config.dHead), V = config.dVocab;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double asked = std::min(V, 2048.0);
+    return {heads * (2 * (24 * d * r * r + 20 * r * r * r) + 8 * asked * d * r) + 6 * V * d,
+            24 * asked * d + 8 * V};
+}
+
+} // namespace
+
+Analysis directionSearchAnalysis()
+{
+    using Kind = Picture::Kind;
+    InputNeeds needs;
+    needs.token = true;
+    return {
+        "direction_search",
+        "E6",
+        "Search through singular directions",
+        "all u_k, v_k of W_V W_O and W_Q W_Kᵀ of any head whose 20 strongest tokens, at either end, contain "
+        "the token",
+        "Millidge & Black 2022, the query locator",
+        true,
+        false,
+        whyNoSearch,
+        directionSearchCost,
+        runDirectionSearch,
+        needs,
+        {pictureOf(folder, Kind::Table, "Directions that hold the token",
+                   {"hit_layer", "hit_head", "direction", "rank", "end", "score", "score_null", "sigma"},
+                   "By rank. Directions of nearly equal σ mean nothing one by one: see the degeneracy of "
+                   "the spectra."),
+         Picture{.kind = Kind::HeadGrid,
+                 .title = "How many of a head's directions hold it",
+                 .arrays = {std::string(folder) + "hits"},
+                 .signedColors = false,
+                 .note = "Of both ends of all directions of OV and QK, read and written."}}};
+}
+
+} // namespace headwise

@@ -1,0 +1,259 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/picture_of.h"
+#include "core/analysis/spectra/random_list.h"
+#include "core/analysis/top_lists.h"
+#include "core/base/decompositions.h"
+#include "core/base/parallel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace headwise {
+
+namespace {
+
+constexpr int mostDirections = 10;
+constexpr const char* folder = "analyses/mlp_directions/";
+constexpr const char* signRule =
+    "; the sign of each is that of its token score of largest magnitude, ties to the lower id";
+
+/// A matrix of the MLP and the side of its singular vectors that lies in the residual stream.
+struct Part {
+    const char* name;
+    const char* title;
+    const char* formula;
+    bool writes;
+};
+constexpr std::array<Part, 3> parts{{{"in", "read by the MLP", "E u_k, W_in = U Σ Vᵀ", false},
+                                     {"gate", "read by the MLP's gate", "E u_k, W_gate = U Σ Vᵀ", false},
+                                     {"out", "written by the MLP", "v_kᵀ W_U, W_out = U Σ Vᵀ", true}}};
+
+const DirectionSide& sideOf(const Part& part)
+{
+    return directionSides[part.writes ? 1 : 0]; // W_U, E
+}
+
+struct Directions {
+    Matrix<double> vectors; // [d, k], orthonormal columns
+    Eigen::VectorXd sigma;  // [k], falling
+};
+
+/// The longest directions of W Wᵀ. \param W [d, f]
+Result<Directions> longestDirections(const Matrix<double>& W)
+{
+    const auto eigen = symmetricEigen(W * W.transpose());
+    if (!eigen)
+        return eigen.error();
+    const Eigen::Index count = std::min<Eigen::Index>(mostDirections, std::min(W.rows(), W.cols()));
+    return Directions{eigen->vectors.rightCols(count).rowwise().reverse(),
+                      eigen->values.tail(count).reverse().cwiseMax(0).cwiseSqrt()};
+}
+
+class MlpDirections {
+public:
+    MlpDirections(const AnalysisContext& context, const Task& task)
+        : m_context(context)
+        , m_config(context.circuits.config())
+        , m_task(task)
+        , m_count(static_cast<std::size_t>(std::min({mostDirections, m_config.dModel, m_config.dMlp})))
+        , m_isAsked(static_cast<std::size_t>(m_config.nLayers), false)
+    {
+        for (const HeadId head : selectedHeads(m_config, context.options))
+            m_isAsked[static_cast<std::size_t>(head.layer)] = true;
+        const auto layers = static_cast<std::size_t>(m_config.nLayers);
+        for (const Part& part : parts) {
+            const Eigen::Index tokens = tokenCount(*context.tokens, sideOf(part), 1);
+            const auto length =
+                static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, tokens));
+            m_lists.push_back({TopLists({"layer", "direction", "rank"}, {layers, m_count, length}),
+                               TopLists({"layer", "direction", "rank"}, {layers, m_count, length}),
+                               std::vector<double>(layers * m_count, std::nan(""))});
+        }
+    }
+
+    Result<ResultSet> run()
+    {
+        ResultSet results;
+        std::vector<std::string> broken(static_cast<std::size_t>(m_config.nLayers));
+        const auto done =
+            parallelFor(m_config.nLayers, m_task, "directions of the MLPs", [&](int layer) -> Result<Done> {
+                if (!m_isAsked[static_cast<std::size_t>(layer)])
+                    return Done{};
+                const auto state = readLayer(layer);
+                if (state || state.error().code != ErrorCode::Corrupt)
+                    return state;
+                broken[static_cast<std::size_t>(layer)] = "The directions of the MLP of layer "
+                    + std::to_string(layer) + " were left out because a weight is not a finite number.";
+                return Done{};
+            });
+        if (!done)
+            return done.error();
+        for (std::string& warning : broken) {
+            if (!warning.empty())
+                results.warnings.push_back(std::move(warning));
+        }
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            if (i == 1 && !m_config.gatedMlp)
+                continue;
+            if (const auto added = addPart(results, parts[i], m_lists[i]); !added)
+                return added.error();
+        }
+        return results;
+    }
+
+private:
+    struct Lists {
+        TopLists top, bottom;
+        std::vector<double> sigma; // [n_layers, direction]
+    };
+
+    Result<Done> readLayer(int layer)
+    {
+        const MlpWeights<double> mlp = m_context.circuits.weights().mlp<double>(layer);
+        const std::array<Matrix<double>, 3> matrices{mlp.W_in, mlp.W_gate, mlp.W_out.transpose()};
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            if (matrices[i].size() == 0)
+                continue;
+            const auto directions = longestDirections(matrices[i]);
+            if (!directions)
+                return directions.error();
+            if (const auto named = nameTokens(parts[i], m_lists[i], layer, *directions); !named)
+                return named;
+        }
+        return Done{};
+    }
+
+    Result<Done> nameTokens(const Part& part, Lists& lists, int layer, const Directions& directions)
+    {
+        const std::size_t first = static_cast<std::size_t>(layer) * m_count;
+        std::copy(directions.sigma.begin(), directions.sigma.end(),
+                  lists.sigma.begin() + static_cast<std::ptrdiff_t>(first));
+        const Eigen::Index named = numericalRank(
+            {directions.sigma.data(), static_cast<std::size_t>(directions.sigma.size())}, m_config.dModel);
+        if (named == 0)
+            return Done{};
+        // MLPs read what layer 0's attention has already changed: E of later layers.
+        const auto scores =
+            directionScores(*m_context.tokens, sideOf(part), 1, directions.vectors.leftCols(named), m_task);
+        if (!scores)
+            return scores.error();
+        for (Eigen::Index k = 0; k < named; ++k) {
+            const auto& unused = m_context.options.unusedTokens;
+            const RowVector<double> line = (scores->col(k) * jointSign(scores->col(k), unused)).transpose();
+            const TokenEnds found = ends(line, static_cast<int>(lists.top.length()), unused);
+            lists.top.set(first + static_cast<std::size_t>(k), found.top);
+            lists.bottom.set(first + static_cast<std::size_t>(k), found.bottom);
+        }
+        return Done{};
+    }
+
+    Result<Done> addPart(ResultSet& results, const Part& part, const Lists& lists) const
+    {
+        const auto null = randomList(m_context, sideOf(part), lists.top.length(), m_task);
+        if (!null)
+            return null.error();
+        const Precision precision = m_context.options.precision;
+        const std::string path = folder + std::string(part.name);
+        const std::string formula = part.formula + std::string(signRule);
+        const std::string title = "Tokens " + std::string(part.title);
+        const auto add = [&](ResultArray array) {
+            if (!part.writes && array.axes.back() == "rank")
+                array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
+            results.arrays.push_back(std::move(array));
+        };
+        const auto addValues = [&](ResultArray array) {
+            array.nullMean = 0.0;
+            array.nullDeviation = null->deviation;
+            add(std::move(array));
+        };
+        add(lists.top.ids(path + "_ids", title, "the largest entries of " + formula));
+        addValues(lists.top.values(precision, path + "_values", title + ", score",
+                                   "the largest entries of " + formula));
+        add(lists.bottom.ids(path + "_lowest_ids", title + ", other end",
+                             "the smallest entries of " + formula));
+        addValues(lists.bottom.values(precision, path + "_lowest_values", title + ", other end, score",
+                                      "the smallest entries of " + formula));
+        ResultArray random =
+            realArray(precision, path + "_null", {null->means.size()}, null->means, {"rank"});
+        random.title = title + ", of a random direction, score";
+        random.definition = "mean over 32 random unit directions of their largest token scores, by rank";
+        add(std::move(random));
+        ResultArray sigma =
+            realArray(precision, path + "_sigma", {static_cast<std::size_t>(m_config.nLayers), m_count},
+                      lists.sigma, {"layer", "direction"});
+        sigma.title = "Singular values, " + std::string(part.title);
+        sigma.definition = "the first σ_k of W_" + std::string(part.name);
+        add(std::move(sigma));
+        return Done{};
+    }
+
+    const AnalysisContext& m_context;
+    const ModelConfig& m_config;
+    const Task& m_task;
+    std::size_t m_count; // directions of each matrix
+    std::vector<bool> m_isAsked;
+    std::vector<Lists> m_lists; // as parts
+};
+
+Result<ResultSet> runMlpDirections(const AnalysisContext& context, const Task& task)
+{
+    return MlpDirections(context, task).run();
+}
+
+std::string whyNoMlps(const ModelConfig& config, const AnalysisOptions&)
+{
+    if (config.attentionOnly)
+        return "This model has no MLPs.";
+    if (config.nExperts > 0)
+        return "Its MLPs are mixtures of experts, each with directions of its own.";
+    if (config.merged)
+        return "Its output projections are merged into the MLPs, which read no residual stream any more.";
+    return {};
+}
+
+AnalysisCost mlpDirectionsCost(const ModelConfig& config, const AnalysisOptions&)
+{
+    const double d = config.dModel, f = config.dMlp, V = config.dVocab;
+    const double matrices = config.gatedMlp ? 3 : 2;
+    const double layers = config.nLayers;
+    return {layers * matrices * (2 * d * d * f + 9 * d * d * d + 2 * mostDirections * V * d)
+                + matrices * 2 * listedNullDirections * V * d,
+            8 * (3 * d * f + 3 * d * d + V * listedNullDirections)};
+}
+
+} // namespace
+
+Analysis mlpDirectionsAnalysis()
+{
+    using Kind = Picture::Kind;
+    const char* note = "A direction a row, its tokens by rank, layer by layer. The basis is that of the "
+                       "singular values, not of the neurons.";
+    return {"mlp_directions",
+            "E6",
+            "Singular directions of the MLPs as tokens",
+            "E u_k of W_in (and W_gate) = U Σ Vᵀ, v_kᵀ W_U of W_out = U Σ Vᵀ",
+            "Millidge & Black 2022",
+            true,
+            false,
+            whyNoMlps,
+            mlpDirectionsCost,
+            runMlpDirections,
+            {},
+            {pictureOf(folder, Kind::Table, "What MLPs read", {"in_ids", "in_values"}, note),
+             pictureOf(folder, Kind::Table, "What MLPs write", {"out_ids", "out_values"}, note),
+             pictureOf(folder, Kind::Table, "What their gates read", {"gate_ids", "gate_values"}, note),
+             pictureOf(folder, Kind::Table, "What MLPs read, the other end",
+                       {"in_lowest_ids", "in_lowest_values"}, note),
+             pictureOf(folder, Kind::Table, "What MLPs write, the other end",
+                       {"out_lowest_ids", "out_lowest_values"}, note),
+             pictureOf(folder, Kind::Table, "What their gates read, the other end",
+                       {"gate_lowest_ids", "gate_lowest_values"}, note),
+             pictureOf(folder, Kind::Lines, "Singular values, a line per layer", {"in_sigma"}),
+             pictureOf(folder, Kind::Lines, "Singular values of what MLPs write, a line per layer",
+                       {"out_sigma"}),
+             pictureOf(folder, Kind::Lines, "The list of a random direction", {"in_null", "out_null"})}};
+}
+
+} // namespace headwise

@@ -1,0 +1,31 @@
+#include "core/analysis/spectra/random_list.h"
+
+#include "core/analysis/random_matrix.h"
+#include "core/analysis/token_table.h"
+
+#include <cmath>
+
+namespace headwise {
+
+Result<RandomList> randomList(const AnalysisContext& context, const DirectionSide& side, std::size_t length,
+                              const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    Matrix<double> directions =
+        gaussianMatrix(config.dModel, listedNullDirections, context.options.inputs.seed);
+    directions.colwise().normalize();
+    const auto scores = directionScores(*context.tokens, side, config.nLayers - 1, directions, task);
+    if (!scores)
+        return scores.error();
+    RandomList out{std::vector<double>(length, 0.0), 0};
+    for (Eigen::Index k = 0; k < listedNullDirections; ++k) {
+        const RowVector<double> line = scores->col(k).transpose();
+        const TokenEnds found = ends(line, static_cast<int>(length), context.options.unusedTokens);
+        for (std::size_t i = 0; i < found.top.size(); ++i)
+            out.means[i] += found.top[i].value / listedNullDirections;
+    }
+    out.deviation = std::sqrt(scores->squaredNorm() / static_cast<double>(scores->size()));
+    return out;
+}
+
+} // namespace headwise

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/analysis/catalogue.h"
+#include "core/analysis/singular_directions.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace headwise {
+
+inline constexpr int listedNullDirections = 32;
+
+/// The list of tokens that a direction which means nothing has.
+struct RandomList {
+    std::vector<double> means; ///< [rank], mean over 32 random unit directions of their largest token scores
+    double deviation = 0;      ///< of the score of one token
+};
+
+/// Of the later layers' E where layer 0 has another. \param length of the list
+/// Errors: Cancelled.
+Result<RandomList> randomList(const AnalysisContext& context, const DirectionSide& side, std::size_t length,
+                              const Task& task);
+
+} // namespace headwise

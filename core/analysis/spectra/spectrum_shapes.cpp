@@ -1,0 +1,264 @@
+#include "core/analysis/analyses.h"
+#include "core/analysis/per_head.h"
+#include "core/analysis/picture_of.h"
+#include "core/analysis/random_matrix.h"
+#include "core/analysis/spectrum.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace headwise {
+
+namespace {
+
+constexpr const char* folder = "analyses/spectrum_shapes/";
+constexpr int gaussianHeads = 8;
+constexpr double mostOverlaid = 1e7; // numbers of the lines of all heads of a layer, head by head
+
+struct Shape {
+    std::vector<double> normalised, cumulative;
+};
+
+/// \param sigma falling, not all 0
+Shape shapeOf(const std::vector<double>& sigma, std::size_t width)
+{
+    Shape shape{std::vector<double>(width, 0.0), std::vector<double>(width, 1.0)};
+    const double energy = std::inner_product(sigma.begin(), sigma.end(), sigma.begin(), 0.0);
+    double sum = 0;
+    for (std::size_t k = 0; k < std::min(width, sigma.size()); ++k) {
+        sum += sigma[k] * sigma[k];
+        shape.normalised[k] = sigma[k] / sigma[0];
+        shape.cumulative[k] = std::min(1.0, sum / energy);
+    }
+    return shape;
+}
+
+/// The mean shape of heads of Gaussian factors.
+Result<Shape> shapeOfChance(const ModelConfig& config, std::uint64_t seed)
+{
+    const auto width = static_cast<std::size_t>(config.dHead);
+    Shape mean{std::vector<double>(width, 0.0), std::vector<double>(width, 0.0)};
+    for (int head = 0; head < gaussianHeads; ++head) {
+        const Matrix<double> factors =
+            gaussianMatrix(config.dModel, 2 * Eigen::Index(config.dHead),
+                           seed * gaussianHeads + static_cast<std::uint64_t>(head));
+        const auto circuit = FactoredMatrix<double>::create(factors.leftCols(config.dHead),
+                                                            factors.rightCols(config.dHead).transpose());
+        if (!circuit)
+            return circuit.error();
+        const auto sigma = circuit->singularValues();
+        if (!sigma)
+            return sigma.error();
+        const Shape shape = shapeOf(*sigma, width);
+        for (std::size_t k = 0; k < width; ++k) {
+            mean.normalised[k] += shape.normalised[k] / gaussianHeads;
+            mean.cumulative[k] += shape.cumulative[k] / gaussianHeads;
+        }
+    }
+    return mean;
+}
+
+bool isOverlaid(const ModelConfig& c)
+{
+    return static_cast<double>(c.nLayers) * c.nHeads * c.nHeads * c.dHead <= mostOverlaid;
+}
+
+class SpectrumShapes {
+public:
+    explicit SpectrumShapes(const AnalysisContext& context)
+        : m_context(context)
+        , m_config(context.circuits.config())
+        , m_normalised(circuitKinds.size(), PerHead(m_config, m_config.dHead))
+        , m_cumulative(m_normalised)
+    {
+    }
+
+    Result<ResultSet> run(const Task& task)
+    {
+        const auto done = forEachHead(m_context, task, "spectra", [&](HeadId head) -> Result<Done> {
+            const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
+            for (const CircuitKind kind : circuitKinds) {
+                if (task.cancelled())
+                    return stopped();
+                const auto sigma =
+                    circuitSingularValues(m_context.circuits, weights, kind, head, m_context.tokens.get());
+                if (!sigma)
+                    return sigma.error();
+                if (sigma->empty() || sigma->front() <= 0)
+                    continue; // a zero circuit has no shape
+                const Shape shape = shapeOf(*sigma, static_cast<std::size_t>(m_config.dHead));
+                m_normalised[static_cast<std::size_t>(kind)].set(head,
+                                                                 std::span<const double>(shape.normalised));
+                m_cumulative[static_cast<std::size_t>(kind)].set(head,
+                                                                 std::span<const double>(shape.cumulative));
+            }
+            return Done{};
+        });
+        if (!done)
+            return done.error();
+        const auto chance = shapeOfChance(m_config, m_context.options.inputs.seed);
+        if (!chance)
+            return chance.error();
+        ResultSet results;
+        results.warnings = *done;
+        for (const CircuitKind kind : circuitKinds)
+            addCircuit(results, kind);
+        addNull(results, "normalised_null", "Of Gaussian factors, largest = 1", chance->normalised,
+                "mean over 8 heads of Gaussian factors of σ_k/σ_1");
+        addNull(results, "cumulative_null", "Energy of Gaussian factors", chance->cumulative,
+                "mean over 8 heads of Gaussian factors of (σ_1² + … + σ_k²)/Σσ²");
+        return results;
+    }
+
+private:
+    void addCircuit(ResultSet& results, CircuitKind kind)
+    {
+        const std::string name(circuitName(kind));
+        const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
+        PerHead& normalised = m_normalised[static_cast<std::size_t>(kind)];
+        add(results,
+            normalised.array(precision(), folder + name + "_normalised", "Largest = 1, " + name,
+                             "σ_k/σ_1" + where, "singular value"),
+            kind);
+        add(results,
+            m_cumulative[static_cast<std::size_t>(kind)].array(
+                precision(), folder + name + "_cumulative", "Energy up to k, " + name,
+                "(σ_1² + … + σ_k²)/Σσ²" + where, "singular value"),
+            kind);
+        addLayerMeans(results, kind, normalised);
+        if (isOverlaid(m_config))
+            addOverlay(results, kind, normalised);
+    }
+
+    /// The mean of the heads that have a shape, a line per layer.
+    void addLayerMeans(ResultSet& results, CircuitKind kind, PerHead& normalised) const
+    {
+        const auto width = static_cast<std::size_t>(m_config.dHead);
+        std::vector<double> means;
+        for (int layer = 0; layer < m_config.nLayers; ++layer) {
+            std::vector<double> sum(width, 0.0);
+            int heads = 0;
+            for (int head = 0; head < m_config.nHeads; ++head) {
+                const std::span<double> line = normalised.row({layer, head});
+                if (std::isnan(line[0]))
+                    continue;
+                std::transform(line.begin(), line.end(), sum.begin(), sum.begin(), std::plus<>());
+                ++heads;
+            }
+            for (const double value : sum)
+                means.push_back(value / heads); // 0/0: NaN
+        }
+        ResultArray array = realArray(precision(), folder + std::string(circuitName(kind)) + "_by_layer",
+                                      {static_cast<std::size_t>(m_config.nLayers), width}, std::move(means),
+                                      {"layer", "singular value"});
+        array.title = "Mean of a layer's heads, " + std::string(circuitName(kind));
+        array.definition = "mean over the heads of a layer of σ_k/σ_1, σ = singular values of "
+            + std::string(circuitFormula(kind));
+        add(results, std::move(array), kind);
+    }
+
+    /// The lines of all heads of a head's layer, so that the selected head's layer is what is drawn.
+    void addOverlay(ResultSet& results, CircuitKind kind, PerHead& normalised) const
+    {
+        PerHead overlay(m_config, m_config.nHeads * m_config.dHead);
+        for (const HeadId head : selectedHeads(m_config, m_context.options)) {
+            const std::span<double> lines = overlay.row(head);
+            for (int member = 0; member < m_config.nHeads; ++member) {
+                const std::span<double> line = normalised.row({head.layer, member});
+                std::copy(line.begin(), line.end(), lines.begin() + std::ptrdiff_t(member) * m_config.dHead);
+            }
+        }
+        ResultArray array = overlay.array(precision(), folder + std::string(circuitName(kind)) + "_of_layer",
+                                          "All heads of the layer, " + std::string(circuitName(kind)),
+                                          "σ_k/σ_1 of every head of the same layer, σ = singular values of "
+                                              + std::string(circuitFormula(kind)),
+                                          "singular value");
+        array.shape.back() = static_cast<std::size_t>(m_config.nHeads);
+        array.shape.push_back(static_cast<std::size_t>(m_config.dHead));
+        array.axes.insert(array.axes.end() - 1, "member");
+        add(results, std::move(array), kind);
+    }
+
+    void addNull(ResultSet& results, const char* name, const char* title, const std::vector<double>& values,
+                 const char* definition) const
+    {
+        ResultArray array =
+            realArray(precision(), std::string(folder) + name, {values.size()}, values, {"singular value"});
+        array.title = title;
+        array.definition = definition;
+        array.range = {0.0, 1.0};
+        results.arrays.push_back(std::move(array));
+    }
+
+    void add(ResultSet& results, ResultArray array, CircuitKind kind) const
+    {
+        array.range = {0.0, 1.0};
+        if (isFull(kind))
+            array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
+        results.arrays.push_back(std::move(array));
+    }
+
+    Precision precision() const { return m_context.options.precision; }
+
+    const AnalysisContext& m_context;
+    const ModelConfig& m_config;
+    std::vector<PerHead> m_normalised, m_cumulative; // as circuitKinds
+};
+
+Result<ResultSet> runSpectrumShapes(const AnalysisContext& context, const Task& task)
+{
+    return SpectrumShapes(context).run(task);
+}
+
+AnalysisCost spectrumShapesCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double d = config.dModel, r = config.dHead;
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double all = static_cast<double>(config.nLayers) * config.nHeads;
+    return {heads * (8 * d * d * r + 24 * d * r * r + 80 * r * r * r),
+            all * 4 * r * 12 * (2 + (isOverlaid(config) ? config.nHeads : 0))};
+}
+
+std::vector<Picture> spectrumShapesPictures()
+{
+    using Kind = Picture::Kind;
+    const char* note = "Beside them what heads of Gaussian factors have.";
+    return {pictureOf(folder, Kind::Lines, "Largest = 1, selected head",
+                      {"qk_normalised", "ov_normalised", "full_qk_normalised", "full_ov_normalised",
+                       "normalised_null"},
+                      note),
+            pictureOf(folder, Kind::Lines, "Energy up to each singular value, selected head",
+                      {"qk_cumulative", "ov_cumulative", "full_qk_cumulative", "full_ov_cumulative",
+                       "cumulative_null"},
+                      note),
+            pictureOf(folder, Kind::Lines, "OV of every head of the layer", {"ov_of_layer"}),
+            pictureOf(folder, Kind::Lines, "QK of every head of the layer", {"qk_of_layer"}),
+            pictureOf(folder, Kind::Lines, "Full OV of every head of the layer", {"full_ov_of_layer"}),
+            pictureOf(folder, Kind::Lines, "Full QK of every head of the layer", {"full_qk_of_layer"}),
+            pictureOf(folder, Kind::Lines, "OV, the mean of each layer", {"ov_by_layer"}),
+            pictureOf(folder, Kind::Lines, "QK, the mean of each layer", {"qk_by_layer"}),
+            pictureOf(folder, Kind::Matrix, "OV, layers down", {"ov_by_layer"}),
+            pictureOf(folder, Kind::Matrix, "QK, layers down", {"qk_by_layer"})};
+}
+
+} // namespace
+
+Analysis spectrumShapesAnalysis()
+{
+    return {"spectrum_shapes",
+            "E1",
+            "Shapes of the spectra",
+            "σ_k/σ_1 and (σ_1² + … + σ_k²)/Σσ² of QK, OV, full QK and full OV; all heads of a layer",
+            "Elhage et al. 2021",
+            true,
+            false,
+            appliesAlways,
+            spectrumShapesCost,
+            runSpectrumShapes,
+            {},
+            spectrumShapesPictures()};
+}
+
+} // namespace headwise

@@ -1,0 +1,111 @@
+#include "core/analysis/token_filter.h"
+
+#include "core/io/token_pattern.h"
+#include "core/io/utf8.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise {
+
+namespace {
+
+constexpr double fewestDeviations = 4;
+constexpr Eigen::Index rowsAtOnce = 4096;
+
+double median(std::vector<double> values)
+{
+    if (values.empty())
+        return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    if (values.size() % 2 == 1)
+        return *middle;
+    return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+bool isWord(const std::string& text)
+{
+    static const auto pattern = TokenPattern::compile({.isRegex = true, .text = R"( ?\p{L}[\p{L}\p{M}]*)"});
+    if (!pattern || firstInvalidUtf8(text))
+        return false;
+    const auto found = pattern->matches(text);
+    return found && found->size() == 1 && found->front().begin == 0 && found->front().end == text.size();
+}
+
+/// body(first, rows) over W_E in blocks.
+template <typename Body>
+Result<Done> forEachBlock(const ProcessedWeights& weights, const Task& task, Body body)
+{
+    const Eigen::Index count = weights.config().dVocab;
+    for (Eigen::Index first = 0; first < count; first += rowsAtOnce) {
+        if (task.cancelled())
+            return stopped();
+        body(first, weights.W_E<double>(first, std::min(rowsAtOnce, count - first)));
+    }
+    return Done{};
+}
+
+} // namespace
+
+bool passes(const TokenFilter& filter, const std::string& bytes)
+{
+    const auto isPrintable = [](char c) { return c >= ' ' && c <= '~'; };
+    return (!filter.asciiOnly || std::all_of(bytes.begin(), bytes.end(), isPrintable))
+        && (!filter.wordsOnly || isWord(bytes));
+}
+
+Result<std::vector<bool>> hardlyTrained(const ProcessedWeights& weights, const std::vector<bool>& unused,
+                                        const Task& task)
+{
+    const auto count = static_cast<std::size_t>(weights.config().dVocab);
+    RowVector<double> sum = RowVector<double>::Zero(weights.config().dModel);
+    auto done = forEachBlock(weights, task,
+                             [&](Eigen::Index, const Matrix<double>& rows) { sum += rows.colwise().sum(); });
+    if (!done)
+        return done.error();
+    const RowVector<double> mean = sum / static_cast<double>(count);
+    std::vector<double> distances;
+    distances.reserve(count);
+    done = forEachBlock(weights, task, [&](Eigen::Index, const Matrix<double>& rows) {
+        const Eigen::VectorXd found = (rows.rowwise() - mean).rowwise().norm();
+        distances.insert(distances.end(), found.begin(), found.end());
+    });
+    if (!done)
+        return done.error();
+    std::vector<double> asked;
+    for (std::size_t id = 0; id < count; ++id) {
+        if (id >= unused.size() || !unused[id])
+            asked.push_back(distances[id]);
+    }
+    const double middle = median(asked);
+    for (double& distance : asked)
+        distance = std::abs(distance - middle);
+    const double lowest = middle - fewestDeviations * 1.4826 * median(asked);
+    std::vector<bool> marks(count, false);
+    for (std::size_t id = 0; id < count; ++id)
+        marks[id] = distances[id] < lowest && (id >= unused.size() || !unused[id]);
+    return marks;
+}
+
+Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const Tokenizer& tokenizer,
+                                        const ProcessedWeights& weights, std::vector<bool> unused,
+                                        const Task& task)
+{
+    if (filter.trainedOnly) {
+        const auto marks = hardlyTrained(weights, unused, task);
+        if (!marks)
+            return marks.error();
+        for (std::size_t id = 0; id < std::min(marks->size(), unused.size()); ++id)
+            unused[id] = unused[id] || (*marks)[id];
+    }
+    for (std::size_t id = 0; id < unused.size(); ++id) {
+        const int token = static_cast<int>(id);
+        const bool isLeftOut =
+            !passes(filter, tokenizer.bytes(token)) || (filter.wordsOnly && tokenizer.isSpecial(token));
+        unused[id] = unused[id] || isLeftOut;
+    }
+    return unused;
+}
+
+} // namespace headwise

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "core/base/task.h"
+#include "core/io/tokenizer.h"
+#include "core/model/processing.h"
+
+#include <vector>
+
+namespace headwise {
+
+/// Which tokens are looked at: all filters that are on must let a token pass.
+struct TokenFilter {
+    bool asciiOnly = false; ///< Printable ASCII alone.
+    bool wordsOnly = false; ///< A space or none, then letters of any script alone.
+    /// No token whose embedding was hardly trained: ‖e − ē‖ more than 4 robust deviations below the median, ē the mean row of
+    /// W_E. Such rows stay near their starting point, where they extend every table of extremes ("glitch tokens").
+    bool trainedOnly = false;
+
+    bool isOn() const { return asciiOnly || wordsOnly || trainedOnly; }
+    bool operator==(const TokenFilter&) const = default;
+};
+
+/// Whether the text of a token passes the filters that look at it.
+bool passes(const TokenFilter& filter, const std::string& bytes);
+
+/// true: a row of W_E that was hardly trained, [d_vocab].
+/// The robust deviation is 1.4826 · the median of |‖e − ē‖ − median|. Ids of `unused` are not asked, and not marked.
+/// Errors: Cancelled. Source: Land & Bartolo 2024, arXiv 2405.05417 (rows near the untrained ones' common place).
+Result<std::vector<bool>> hardlyTrained(const ProcessedWeights& weights, const std::vector<bool>& unused,
+                                        const Task& task);
+
+/// `unused` with the tokens that the filters leave out; special tokens are no words.
+/// \param unused true: an id without a token, of all that are asked about
+/// Errors: Cancelled.
+Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const Tokenizer& tokenizer,
+                                        const ProcessedWeights& weights, std::vector<bool> unused,
+                                        const Task& task);
+
+} // namespace headwise

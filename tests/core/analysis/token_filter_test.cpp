@@ -1,0 +1,103 @@
+#include "core/analysis/token_filter.h"
+
+#include "tests/support/changed_toy.h"
+
+using namespace headwise;
+
+namespace {
+
+constexpr TokenFilter ascii{.asciiOnly = true};
+constexpr TokenFilter words{.wordsOnly = true};
+constexpr TokenFilter trained{.trainedOnly = true};
+
+} // namespace
+
+class TokenFilterTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void looksAtTheText_data()
+    {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<bool>("isAscii");
+        QTest::addColumn<bool>("isWord");
+        QTest::newRow("word") << QByteArray("the") << true << true;
+        QTest::newRow("word behind a space") << QByteArray(" the") << true << true;
+        QTest::newRow("two spaces") << QByteArray("  the") << true << false;
+        QTest::newRow("a space behind") << QByteArray("the ") << true << false;
+        QTest::newRow("number") << QByteArray(" 42") << true << false;
+        QTest::newRow("letters and number") << QByteArray("b2") << true << false;
+        QTest::newRow("apostrophe") << QByteArray("'s") << true << false;
+        QTest::newRow("two words") << QByteArray("of the") << true << false;
+        QTest::newRow("new line") << QByteArray("\n") << false << false;
+        QTest::newRow("two lines of letters") << QByteArray("a\nb") << false << false;
+        QTest::newRow("umlaut") << QByteArray(" \xc3\xbc"
+                                              "ber")
+                                << false << true;
+        QTest::newRow("combining accent") << QByteArray("e\xcc\x81") << false << true;
+        QTest::newRow("Chinese") << QByteArray("\xe4\xb8\xad") << false << true;
+        QTest::newRow("quotation mark") << QByteArray("\xe2\x80\x9c") << false << false;
+        QTest::newRow("part of a letter") << QByteArray("\xc3") << false << false;
+        QTest::newRow("space") << QByteArray(" ") << true << false;
+    }
+    void looksAtTheText()
+    {
+        QFETCH(QByteArray, text);
+        QFETCH(bool, isAscii);
+        QFETCH(bool, isWord);
+        QCOMPARE(passes(ascii, text.toStdString()), isAscii);
+        QCOMPARE(passes(words, text.toStdString()), isWord);
+        QCOMPARE(passes({.asciiOnly = true, .wordsOnly = true}, text.toStdString()), isAscii && isWord);
+        QVERIFY(passes(trained, text.toStdString()) && passes({}, text.toStdString()));
+    }
+
+    // 48 rows at distances 10 … 11 of their mean, opposite each other, and two at it.
+    void findsRowsThatStayedAtTheMean()
+    {
+        test::ToyOptions options;
+        options.dVocab = 50;
+        test::ChangedToy toy(options);
+        Matrix<double> E = Matrix<double>::Zero(50, 7);
+        for (int i = 0; i < 24; ++i) {
+            E(2 * i, i % 7) = 10 + i / 24.0;
+            E(2 * i + 1, i % 7) = -E(2 * i, i % 7);
+        }
+        E.rowwise() += RowVector<double>::LinSpaced(7, 1, 3);
+        E.row(20).swap(E.row(48)); // tokens 20 and 49 are the two at the mean
+        toy.set("embed.W_E", 0, E);
+        const ProcessedWeights weights = toy.circuits().weights();
+        const auto marks = hardlyTrained(weights, {}, Task{});
+        QVERIFY(test::isOk(marks));
+        for (std::size_t id = 0; id < 50; ++id)
+            QCOMPARE(bool((*marks)[id]), id == 20 || id == 49);
+        std::vector<bool> unused(50, false);
+        unused[49] = true;
+        QVERIFY(!(*hardlyTrained(weights, unused, Task{}))[49]);
+
+        std::vector<std::string> shown(50, "a"), bytes(50, "a");
+        bytes[7] = "7";
+        const auto tokenizer = Tokenizer::fromVocabulary(shown, bytes);
+        const auto left =
+            leftOutTokens({.wordsOnly = true, .trainedOnly = true}, tokenizer, weights, unused, Task{});
+        QVERIFY(test::isOk(left));
+        for (std::size_t id = 0; id < 50; ++id)
+            QCOMPARE(bool((*left)[id]), id == 7 || id == 20 || id == 49);
+        std::stop_source stop;
+        stop.request_stop();
+        Task cancelled;
+        cancelled.stop = stop.get_token();
+        QVERIFY(test::failsWith(hardlyTrained(weights, {}, cancelled), ErrorCode::Cancelled, ""));
+    }
+
+    void marksNothingWhereRowsAreAlike()
+    {
+        test::ChangedToy toy(test::ToyOptions{});
+        toy.set("embed.W_E", 0, Matrix<double>::Ones(11, 7));
+        const auto marks = hardlyTrained(toy.circuits().weights(), {}, Task{});
+        QVERIFY(test::isOk(marks));
+        QCOMPARE(std::count(marks->begin(), marks->end(), true), 0);
+    }
+};
+
+QTEST_APPLESS_MAIN(TokenFilterTest)
+#include "token_filter_test.moc"
