@@ -78,7 +78,13 @@ Result<Output> outputOf(const Options& options, const Task& task)
     output.weights = *weights;
     if (options.merge.empty())
         return output;
-    const auto merged = mergePair(*output.weights, *parseMerge(options.merge), task);
+    const MergePair pair = *parseMerge(options.merge);
+    const auto refusal = whyNotMerge(*output.weights, pair, Task{task.stop, {}, task.threads});
+    if (!refusal)
+        return refusal.error();
+    if (!refusal->empty())
+        return Error{ErrorCode::InvalidArgument, *refusal};
+    const auto merged = mergePair(*output.weights, pair, task);
     if (!merged)
         return merged.error();
     auto remark = mergeRemark(*merged, *output.weights, task);

@@ -110,7 +110,14 @@ Result<std::vector<VerifiedStep>> verifySteps(const std::shared_ptr<const ModelW
     return steps;
 }
 
-/// Of a skipless model: each pair merged, on its own, against the model as it is.
+std::string asReason(std::string message)
+{
+    while (message.ends_with('.'))
+        message.pop_back();
+    return message;
+}
+
+/// Of a skipless model: each pair merged, on its own, against the model as it is; one matrix where a pair cannot go and one can.
 Result<Done> verifyMerges(const std::shared_ptr<const ModelWeights>& model, const std::vector<int>& tokens,
                           const Task& task, std::vector<VerifiedStep>& steps)
 {
@@ -123,6 +130,14 @@ Result<Done> verifyMerges(const std::shared_ptr<const ModelWeights>& model, cons
         return expected.error();
     for (const MergePair pair : {MergePair::QP, MergePair::KP, MergePair::VP}) {
         VerifiedStep step{{"merge-" + std::string(mergeName(pair)), false, {}}, 0};
+        if (losesOneMatrix(model->config())) {
+            const auto reason = whyNotMerge(**unmerged, pair, quiet);
+            if (!reason)
+                return reason.error();
+            step.outcome.reason = asReason(*reason);
+            steps.push_back(step);
+            step.outcome = {"merge-" + std::string(mergeName(pair).substr(0, 1)), false, {}};
+        }
         const auto merged = mergePair(**unmerged, pair, quiet);
         if (!merged && merged.error().code != ErrorCode::InvalidArgument)
             return merged.error();
@@ -133,9 +148,7 @@ Result<Done> verifyMerges(const std::shared_ptr<const ModelWeights>& model, cons
             step.outcome.applied = true;
             step.difference = largestDifference(*found, *expected);
         } else {
-            step.outcome.reason = merged.error().message;
-            while (step.outcome.reason.ends_with('.'))
-                step.outcome.reason.pop_back();
+            step.outcome.reason = asReason(merged.error().message);
         }
         steps.push_back(std::move(step));
     }

@@ -54,23 +54,50 @@ HeadWeights<double> ProcessedWeights::State::mergedHead(HeadId id) const
                 RowVector<double>::Zero(config.dHead)};
     };
     ReadingMatrix q = place(TensorKind::W_Q), k = place(TensorKind::W_K), v = place(TensorKind::W_V);
-    const Eigen::Index width = config.attentionWidth();
     return {std::move(q.W),
             std::move(k.W),
             std::move(v.W),
             std::move(q.b),
             std::move(k.b),
             std::move(v.b),
-            Matrix<double>::Identity(width, width)
-                .middleRows(static_cast<Eigen::Index>(id.head) * config.dHead, config.dHead),
+            mergedOutput(id),
             {},
             {}};
+}
+
+Matrix<double> ProcessedWeights::State::mergedOutput(HeadId id) const
+{
+    const Eigen::Index width = config.attentionWidth();
+    if (!merging->keepsP)
+        return Matrix<double>::Identity(width, width)
+            .middleRows(static_cast<Eigen::Index>(id.head) * config.dHead, config.dHead);
+    const Matrix<double> P = weights->read<double>(TensorKind::W_O, id.layer, id.head);
+    if (id.layer + 1 == config.nLayers)
+        return P;
+    return P * basisChange(id.layer + 1).W;
+}
+
+RowVector<double> ProcessedWeights::State::mergedAttentionBias(int layer) const
+{
+    if (!merging->keepsP)
+        return RowVector<double>::Zero(config.attentionWidth());
+    const RowVector<double>& bias = b_O[static_cast<std::size_t>(layer)];
+    if (layer + 1 == config.nLayers)
+        return bias;
+    const ReadingMatrix change = basisChange(layer + 1);
+    return bias * change.W + change.b;
 }
 
 void ProcessedWeights::State::mergeInput(int layer, ReadingMatrix& reading) const
 {
     if (!merging)
         return;
+    if (merging->keepsP) {
+        const ReadingMatrix change = basisChange(layer);
+        reading.W = Eigen::PartialPivLU<Matrix<double>>(change.W).solve(reading.W).eval();
+        reading.b -= change.b * reading.W;
+        return;
+    }
     Matrix<double> P(config.attentionWidth(), config.dModel);
     for (int head = 0; head < config.nHeads; ++head)
         P.middleRows(static_cast<Eigen::Index>(head) * config.dHead, config.dHead) =
@@ -85,10 +112,31 @@ void ProcessedWeights::State::mergeOutput(int layer, ReadingMatrix& writing) con
         return;
     const ReadingMatrix change = basisChange(layer + 1);
     writing.W = (writing.W * change.W).eval();
-    writing.b = (writing.b * change.W).eval() + change.b;
+    writing.b = (writing.b * change.W).eval();
+    if (!merging->keepsP) // else the attention's bias beside it has taken t in
+        writing.b += change.b;
 }
 
-Result<std::string> whyNotMerge(const ProcessedWeights& weights, MergePair pair, const Task& task)
+bool losesOneMatrix(const ModelConfig& config)
+{
+    return (config.parallelBlocks || config.attentionOnly)
+        && !(config.positionsInQueriesAndKeys && config.nLayers > 1);
+}
+
+namespace {
+
+/// Why neither the pair nor its first matrix can be merged; "" if one of them can.
+std::string obstacleOf(const ProcessedWeights& weights, const Merge& merge, bool keepsP)
+{
+    if (!merge.possible || !(merge.equivalent || keepsP))
+        return merge.obstacle;
+    if (weights.plan().applied.refactorAttention)
+        return "its attention was refactored, which leaves the heads' matrices without full rank";
+    return "";
+}
+
+/// \param keepsP whether the pair's first matrix alone is asked about
+Result<std::string> whyNot(const ProcessedWeights& weights, MergePair pair, bool keepsP, const Task& task)
 {
     const ModelConfig& config = weights.config();
     if (!config.skipless)
@@ -99,19 +147,25 @@ Result<std::string> whyNotMerge(const ProcessedWeights& weights, MergePair pair,
     const auto merges = mergesOf(weights.original(), task);
     if (!merges)
         return merges.error();
-    const Merge& merge = (*merges)[static_cast<std::size_t>(pair)];
-    std::string obstacle = merge.possible && merge.equivalent ? "" : merge.obstacle;
-    if (obstacle.empty() && weights.plan().applied.refactorAttention)
-        obstacle = "its attention was refactored, which leaves the heads' matrices without full rank";
+    const std::string obstacle = obstacleOf(weights, (*merges)[static_cast<std::size_t>(pair)], keepsP);
     if (obstacle.empty())
         return obstacle;
-    return pairText(pair, config) + " of this model cannot be merged: " + obstacle + ".";
+    return (keepsP ? std::string(mergedMatrix(pair, config).letter) : pairText(pair, config))
+        + " of this model cannot be merged: " + obstacle + ".";
+}
+
+} // namespace
+
+Result<std::string> whyNotMerge(const ProcessedWeights& weights, MergePair pair, const Task& task)
+{
+    return whyNot(weights, pair, false, task);
 }
 
 Result<ProcessedWeights> mergePair(const ProcessedWeights& skipless, MergePair pair, const Task& task)
 {
     const Task quiet{task.stop, {}, task.threads};
-    const auto reason = whyNotMerge(skipless, pair, quiet);
+    const bool keepsP = losesOneMatrix(skipless.config());
+    const auto reason = whyNot(skipless, pair, keepsP, quiet);
     if (!reason)
         return reason.error();
     if (!reason->empty())
@@ -119,6 +173,7 @@ Result<ProcessedWeights> mergePair(const ProcessedWeights& skipless, MergePair p
     auto state = std::make_shared<ProcessedWeights::State>(*skipless.m_state);
     auto merging = std::make_shared<Merging>();
     merging->pair = pair;
+    merging->keepsP = keepsP;
     merging->layers.resize(static_cast<std::size_t>(state->config.nLayers));
     state->merging = merging;
     merging->entry = state->basisChange(0);
@@ -150,7 +205,8 @@ Result<ProcessedWeights> mergePair(const ProcessedWeights& skipless, MergePair p
     });
     if (!done)
         return done.error();
-    state->config.merged = pair;
+    if (!keepsP)
+        state->config.merged = pair;
     state->config.tiedEmbeddings = false;
     return ProcessedWeights(std::move(state));
 }

@@ -113,7 +113,7 @@ template <typename Scalar>
 RowVector<Scalar> ProcessedWeights::b_O(int layer) const
 {
     if (m_state->merging)
-        return RowVector<Scalar>::Zero(m_state->config.attentionWidth());
+        return m_state->finish<Scalar>(m_state->mergedAttentionBias(layer));
     return m_state->finish<Scalar>(m_state->b_O[static_cast<std::size_t>(layer)]);
 }
 

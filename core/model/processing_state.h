@@ -77,6 +77,7 @@ void centerRows(Matrix<double>& m);
 /// being the layer's Q, K or V, its heads side by side, and t its bias.
 struct Merging {
     MergePair pair = MergePair::QP;
+    bool keepsP = false; ///< Q, K or V alone is gone; P and what the MLP reads with take T in instead.
     ReadingMatrix entry; ///< T and t of the first layer, which W_E and W_pos take in.
     /// The other two of Q, K and V of every layer, T⁻¹ X and b − t T⁻¹ X, in this order, a head of theirs each.
     struct Layer {
@@ -133,8 +134,11 @@ struct ProcessedWeights::State {
     // Of `merging` alone (merging.cpp).
     ReadingMatrix basisChange(int layer) const; ///< T and t.
     HeadWeights<double> mergedHead(HeadId id) const;
-    void mergeInput(int layer, ReadingMatrix& reading) const;  ///< P and b_O into what the MLP reads with.
+    /// P and b_O into what the MLP reads with; where P stays, T⁻¹ and t.
+    void mergeInput(int layer, ReadingMatrix& reading) const;
     void mergeOutput(int layer, ReadingMatrix& writing) const; ///< The next layer's T and t.
+    RowVector<double> mergedAttentionBias(int layer) const;
+    Matrix<double> mergedOutput(HeadId id) const; ///< [r, …] in the place of the head's P.
     RowVector<double> foldedAttentionBias(int layer) const;
     Result<Done> prepareAttentionBiases(const Task& task);
     Result<Done> prepareUnembedding(const Task& task);

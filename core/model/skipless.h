@@ -16,7 +16,10 @@ namespace headwise {
 /// Source: Graef, "Transformer tricks: Removing weights for skipless transformers", figures 1 and 3.
 ModelWeights skiplessCounterpart(const ModelWeights& weights);
 
-/// Why `mergePair` would refuse, a sentence; empty if it would not.
+/// Whether the blocks are such that one of Q, K, V or P can go and a pair cannot: parallel ones, and those without MLPs.
+bool losesOneMatrix(const ModelConfig& config);
+
+/// Why the pair cannot be merged, a sentence; empty if it can.
 /// Errors: Cancelled.
 Result<std::string> whyNotMerge(const ProcessedWeights& weights, MergePair pair, const Task& task);
 
@@ -26,9 +29,11 @@ Result<std::string> whyNotMerge(const ProcessedWeights& weights, MergePair pair,
 ///   W_out ← W_out T, b_out ← b_out T + t of the layer before; before the first W_E ← W_E T + t, W_pos ← W_pos T;
 ///   the other two of Q, K, V: X ← T⁻¹ X, b ← b − t T⁻¹ X;
 ///   what the MLP reads with: M ← P M, b ← b + b_O M.
+/// Where the model loses one matrix, T alone goes, which is the same function too, and P stays; `merged` is then not set:
+///   P ← P T, b_O ← b_O T + t of the layer before; what the MLP reads with: M ← T⁻¹ M, b ← b − t T⁻¹ M.
 /// Rotary positions, ALiBi, windows and soft caps act on queries, keys and scores, which stay as they were.
 /// Source: Graef, table 1; the biases: ANALYSES H1.
-/// Errors: InvalidArgument as whyNotMerge; Cancelled.
+/// Errors: InvalidArgument as whyNotMerge, or where T has no inverse; Cancelled.
 /// Cost: an LU decomposition of a d_model² matrix per layer. Memory: the two matrices that stay, in double.
 Result<ProcessedWeights> mergePair(const ProcessedWeights& skipless, MergePair pair, const Task& task);
 

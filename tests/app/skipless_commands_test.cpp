@@ -142,8 +142,16 @@ private slots:
         test::ToyOptions options;
         options.parallel = true;
         options.dModel = 15;
+        options.seed = 2; // matrices whose inverses float32 can bear
         test::writeToyModel(path("model").toStdString(), options);
         QVERIFY(refusal({"--merge", "qp", "--skipless"}).contains("one of Q, K, V or P"));
+        QCOMPARE(run({"process", path("model"), "-o", out, "--skipless"}).exitCode, 0);
+        const test::CommandRun parallel = run({"verify", out, "--json"});
+        QVERIFY2(parallel.exitCode == 0, parallel.out + parallel.err);
+        QCOMPARE(mergeSteps(parallel),
+                 QStringList({"merge-qp skipped", "merge-q applied", "merge-kp skipped", "merge-k applied",
+                              "merge-vp skipped", "merge-v applied"}));
+        QVERIFY(QDir(out).removeRecursively());
         test::writeToyModel(path("model").toStdString(), {});
         QVERIFY(refusal({"--merge", "qp", "--skipless"}).contains("is not square"));
         QVERIFY(!QDir(out).exists());

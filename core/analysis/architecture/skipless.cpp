@@ -15,6 +15,8 @@ namespace {
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array<MergePair, 3> pairs{MergePair::QP, MergePair::KP, MergePair::VP};
 const std::vector<std::string> pairNames{"qp", "kp", "vp"};
+const std::vector<std::string> letters{"Q", "K", "V"};
+const std::vector<std::string> precisionNames{"float64", "float32", "bfloat16"};
 constexpr int sampledTokens = 16;
 
 /// Above these the numbers are left out with a warning: about half a minute each on one core.
@@ -54,6 +56,7 @@ Result<std::vector<double>> conditions(const ModelWeights& weights, const Task& 
     return all;
 }
 
+/// Of merges that are exact: of pairs, or where the blocks are such that one matrix can go, of their first matrices.
 struct Errors {
     std::vector<double> merged = std::vector<double>(pairs.size() * 3, none); // [pair][precision]
     std::vector<double> rounding = std::vector<double>(3, none);              // [precision]
@@ -81,7 +84,7 @@ Result<Errors> measuredErrors(const ProcessedWeights& unmerged, const std::array
             put(errors.rounding, 0, *found);
             return Done{};
         }
-        if (!merges[row].possible || !merges[row].equivalent)
+        if (!merges[row].possible || !(merges[row].equivalent || losesOneMatrix(unmerged.config())))
             return Done{};
         const auto merged = mergePair(unmerged, pairs[row], single);
         if (!merged)
@@ -97,9 +100,13 @@ Result<Errors> measuredErrors(const ProcessedWeights& unmerged, const std::array
     return errors;
 }
 
+struct Column {
+    const char *name, *title, *definition;
+};
+
 /// One number per pair; f64, because counts of weights do not fit into a float.
-void addColumn(ResultSet& results, const std::array<Merge, 3>& merges, const char* name, const char* title,
-               const char* definition, double (*value)(const Merge&))
+void addColumn(ResultSet& results, const std::array<Merge, 3>& merges, const Column& column,
+               double (*value)(const Merge&))
 {
     std::vector<double> values;
     std::vector<std::string> reasons;
@@ -107,10 +114,10 @@ void addColumn(ResultSet& results, const std::array<Merge, 3>& merges, const cha
         values.push_back(value(merge));
         reasons.push_back(merge.reason);
     }
-    ResultArray array = realArray(Precision::F64, std::string("analyses/skipless/") + name, {pairs.size()},
-                                  std::move(values), {"pair"});
-    array.title = title;
-    array.definition = definition;
+    ResultArray array = realArray(Precision::F64, std::string("analyses/skipless/") + column.name,
+                                  {pairs.size()}, std::move(values), {"pair"});
+    array.title = column.title;
+    array.definition = column.definition;
     array.attributes["pairs"] = pairNames;
     array.attributes["reasons"] = std::move(reasons);
     results.arrays.push_back(std::move(array));
@@ -119,46 +126,93 @@ void addColumn(ResultSet& results, const std::array<Merge, 3>& merges, const cha
 void addSavings(ResultSet& results, const std::array<Merge, 3>& merges)
 {
     addColumn(
-        results, merges, "possible", "Possible",
-        "1 if the removed Q, K or V, its heads side by side, is square with a condition number below 10^7 "
-        "in every layer; else 0",
+        results, merges,
+        {"possible", "Possible",
+         "1 if the removed Q, K or V, its heads side by side, is square with a condition number below 10^7 "
+         "in every layer; else 0"},
         [](const Merge& m) { return m.possible ? 1.0 : 0.0; });
     addColumn(
-        results, merges, "equivalent", "Same function",
-        "1 if the skipless counterpart without the pair computes the same; 0 of parallel blocks, which can "
-        "lose one of Q, K, V or P exactly, and of models without MLPs",
+        results, merges,
+        {"equivalent", "Same function",
+         "1 if the skipless counterpart without the pair computes the same; 0 of parallel blocks, which can "
+         "lose one of Q, K, V or P exactly, and of models without MLPs"},
         [](const Merge& m) { return m.equivalent ? 1.0 : 0.0; });
-    addColumn(results, merges, "weights_total", "Weights",
-              "W_E + W_U (once if tied) + Q, K, V, P and MLP matrices",
+    addColumn(results, merges,
+              {"weights_total", "Weights", "W_E + W_U (once if tied) + Q, K, V, P and MLP matrices"},
               [](const Merge& m) { return static_cast<double>(m.weightsTotal); });
-    addColumn(results, merges, "weights_removed", "Weights removed",
-              "2 d_model² per layer where heads are not grouped",
+    addColumn(results, merges,
+              {"weights_removed", "Weights removed", "2 d_model² per layer where heads are not grouped"},
               [](const Merge& m) { return static_cast<double>(m.weightsRemoved); });
-    addColumn(results, merges, "saving", "Saving", "removed / total",
+    addColumn(results, merges, {"saving", "Saving", "removed / total"},
               [](const Merge& m) { return m.saving; });
-    addColumn(results, merges, "speedup", "Speed-up",
-              "total / (total − removed): one token at a time, bound by memory bandwidth",
-              [](const Merge& m) { return m.speedup; });
+    addColumn(
+        results, merges,
+        {"speedup", "Speed-up", "total / (total − removed): one token at a time, bound by memory bandwidth"},
+        [](const Merge& m) { return m.speedup; });
 }
 
-void addErrors(ResultSet& results, const Errors& errors, Precision precision)
+/// Of the pairs, or of one matrix of each.
+ResultArray errorArray(const std::vector<double>& values, bool ofOneMatrix, Precision precision)
 {
-    ResultArray merged = realArray(precision, "analyses/skipless/error", {pairs.size(), 3}, errors.merged,
-                                   {"pair", "precision"});
-    merged.title = "Error of the merge";
-    merged.definition =
+    ResultArray array =
+        realArray(precision, std::string("analyses/skipless/") + (ofOneMatrix ? "single_error" : "error"),
+                  {pairs.size(), 3}, values, {ofOneMatrix ? "matrix" : "pair", "precision"});
+    array.title = ofOneMatrix ? "Error of merging one matrix" : "Error of the merge";
+    array.definition =
         "max |logits − logits of the unmerged skipless model| / max |these|, both stored and computed in "
         "float64, float32, bfloat16 (sums in float32), over seeded random tokens";
-    merged.attributes["pairs"] = pairNames;
+    if (ofOneMatrix)
+        array.attributes["labels"] = letters;
+    else
+        array.attributes["pairs"] = pairNames;
+    return array;
+}
+
+/// What Q, K or V alone would save of a model that can lose one matrix exactly.
+void addSingles(ResultSet& results, const std::array<Merge, 3>& merges, const ModelConfig& c)
+{
+    std::vector<double> removed, saving, speedup;
+    for (const Merge& merge : merges) {
+        const auto gone = merge.possible ? static_cast<double>(c.nLayers) * c.dModel * c.dModel : 0.0;
+        const auto total = static_cast<double>(merge.weightsTotal);
+        removed.push_back(gone);
+        saving.push_back(gone / total);
+        speedup.push_back(total / (total - gone));
+    }
+    const auto add = [&](const char* name, std::vector<double> values, const char* title,
+                         const char* definition) {
+        ResultArray array = realArray(Precision::F64, std::string("analyses/skipless/") + name,
+                                      {pairs.size()}, std::move(values), {"matrix"});
+        array.title = title;
+        array.definition = definition;
+        array.attributes["labels"] = letters;
+        results.arrays.push_back(std::move(array));
+    };
+    add("single_removed", std::move(removed), "Weights removed, one matrix",
+        "d_model² per layer of Q, K or V, which is square and well conditioned; 0 where it is not");
+    add("single_saving", std::move(saving), "Saving, one matrix", "removed / total");
+    add("single_speedup", std::move(speedup), "Speed-up, one matrix",
+        "total / (total − removed): one token at a time, bound by memory bandwidth");
+}
+
+void addErrors(ResultSet& results, const Errors& errors, bool ofOneMatrix, Precision precision)
+{
+    const std::vector<double> notExact(errors.merged.size(), none);
+    ResultArray merged = errorArray(ofOneMatrix ? notExact : errors.merged, false, precision);
     ResultArray rounding =
         realArray(precision, "analyses/skipless/error_null", {3}, errors.rounding, {"precision"});
     rounding.title = "Error of rounding alone";
     rounding.definition = "max |logits of the unmerged skipless model − its logits in float64| / max "
                           "|these|, over the same tokens";
     for (ResultArray* array : {&merged, &rounding}) {
-        array->attributes["precisions"] = std::vector<std::string>{"float64", "float32", "bfloat16"};
+        array->attributes["precisions"] = precisionNames;
         results.arrays.push_back(std::move(*array));
     }
+    if (!ofOneMatrix)
+        return;
+    ResultArray single = errorArray(errors.merged, true, precision);
+    single.attributes["precisions"] = precisionNames;
+    results.arrays.push_back(std::move(single));
 }
 
 Result<Done> addConditions(ResultSet& results, const ModelWeights& weights, Precision precision,
@@ -196,6 +250,8 @@ Result<ResultSet> runSkipless(const AnalysisContext& context, const Task& task)
         return merges.error();
     ResultSet results;
     addSavings(results, *merges);
+    if (losesOneMatrix(c))
+        addSingles(results, *merges, c);
     if (conditionFlops(c) <= maxConditionFlops) {
         if (const auto done = addConditions(results, *source, context.options.precision, task); !done)
             return done.error();
@@ -214,7 +270,7 @@ Result<ResultSet> runSkipless(const AnalysisContext& context, const Task& task)
     const auto errors = measuredErrors(**unmerged, *merges, context.options.inputs.seed, task);
     if (!errors)
         return errors.error();
-    addErrors(results, *errors, context.options.precision);
+    addErrors(results, *errors, losesOneMatrix(c), context.options.precision);
     return results;
 }
 
@@ -264,6 +320,15 @@ Analysis skiplessAnalysis()
          "without them, which is another function. Of parallel blocks the pair is only counted; one of Q, K, "
          "V or P "
          "can go exactly. Training such models, and the figure 4 of the paper, are out of scope."},
+        {Picture::Kind::Table,
+         "What one matrix of parallel blocks would save, exactly",
+         {at + "single_removed", at + "single_saving", at + "single_speedup", at + "single_error"},
+         false,
+         false,
+         false,
+         "Where attention and MLP stand side by side, and where there are no MLPs, Q, K or V alone can go "
+         "without changing "
+         "the counterpart's function."},
         {Picture::Kind::Bars,
          "Error of each merge on random tokens",
          {at + "error", at + "error_null"},

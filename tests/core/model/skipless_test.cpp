@@ -221,6 +221,42 @@ private slots:
         }
     }
 
+    // Q, K or V of a block whose attention and MLP stand side by side, or that has no MLP: P stays, the function too.
+    void oneMatrixOfParallelBlocksKeepsTheFunction()
+    {
+        for (const int kind : {0, 1, 2, 3}) {
+            test::ToyOptions options = squareOptions();
+            options.parallel = kind != 1;
+            options.attnOnly = kind == 1;
+            options.nKvHeads = kind == 2 ? 1 : 0;
+            options.gatedMlp = kind == 3;
+            options.positional = kind == 3 ? "rotary" : "standard";
+            options.rotaryDim = kind == 3 ? 4 : 0;
+            const test::ToyModel toy = write(options);
+            const ProcessedWeights counterpart = skipless(toy.folder, kind % 2 == 0);
+            const auto expected = test::ran<double>(counterpart, tokens);
+            for (const MergePair pair : pairs) {
+                QVERIFY(!whyNotMerge(counterpart, pair, Task{})->empty());
+                const auto merged = mergePair(counterpart, pair, Task{});
+                if (kind == 2 && pair != MergePair::QP) {
+                    QVERIFY(test::failsWith(merged, ErrorCode::InvalidArgument, "is not square"));
+                    continue;
+                }
+                QVERIFY(test::isOk(merged) && !merged->config().merged);
+                const auto run = test::ran<double>(*merged, tokens);
+                const double difference = relative(run.logits, expected.logits);
+                QVERIFY2(difference < 1e-10, QByteArray::number(difference));
+                QVERIFY((run.patterns[1][2] - expected.patterns[1][2]).cwiseAbs().maxCoeff() < 1e-10);
+                // The matrix is gone: the heads' columns of the identity stand in its place.
+                const HeadWeights<double> head = merged->head<double>({1, 0});
+                const Matrix<double>& gone = pair == MergePair::QP ? head.W_Q
+                    : pair == MergePair::KP                        ? head.W_K
+                                                                   : head.W_V;
+                QVERIFY(gone == Matrix<double>(Matrix<double>::Identity(15, 15).leftCols(5)));
+            }
+        }
+    }
+
     void errorsGrowWithTheRounding()
     {
         const test::ToyModel toy = write(squareOptions());
@@ -244,9 +280,13 @@ private slots:
     {
         const auto refusal = [&](const test::ToyOptions& options, bool isSkipless = true) {
             const auto folder = write(options).folder;
-            const auto merged = mergePair(isSkipless ? skipless(folder) : test::raw(test::loaded(folder)),
-                                          MergePair::QP, Task{});
-            return merged ? std::string() : merged.error().message;
+            const ProcessedWeights model = isSkipless ? skipless(folder) : test::raw(test::loaded(folder));
+            const std::string reason = *whyNotMerge(model, MergePair::QP, Task{});
+            const auto merged = mergePair(model, MergePair::QP, Task{});
+            // Where the pair cannot go and one matrix can, it is that one that goes.
+            return merged && !losesOneMatrix(model.config()) ? std::string()
+                : merged                                     ? reason
+                                                             : merged.error().message;
         };
         test::ToyOptions options = squareOptions();
         QVERIFY(refusal(options).empty()); // it could have been merged

@@ -1,8 +1,7 @@
 #include "core/model/skipless.h"
 #include "tests/support/analysed.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/toy_classes.h"
-
-#include <Eigen/SVD>
 
 #include <cmath>
 
@@ -55,7 +54,7 @@ private slots:
         QCOMPARE(found.size(), std::size_t{6});
         for (int layer = 0; layer < 2; ++layer) {
             const Matrix<double> Q = sideBySide(circuits.weights().original(), TensorKind::W_Q, layer, 3);
-            const Eigen::VectorXd s = Eigen::JacobiSVD<Matrix<double>>(Q).singularValues();
+            const Eigen::VectorXd s = test::singularValuesOf(Q);
             const double expected = std::log10(s[0] / s[14]);
             QVERIFY(std::abs(found[static_cast<std::size_t>(layer) * 3] - expected) < std::log10(1.1));
             QVERIFY(std::isnan(found[static_cast<std::size_t>(layer) * 3 + 1]));
@@ -88,6 +87,28 @@ private slots:
                          name);
             }
         }
+    }
+
+    void parallelBlocksLoseOneMatrixExactly()
+    {
+        for (const bool isParallel : {true, false}) {
+            test::ToyOptions options = squareOptions();
+            options.parallel = isParallel;
+            options.attnOnly = !isParallel;
+            const ResultSet results = test::analysed(test::toyCircuits(options), {"skipless"});
+            const auto errors = numbers(results, "single_error");
+            const double total = numbers(results, "weights_total")[0];
+            QCOMPARE(numbers(results, "single_removed"), std::vector<double>(3, 2 * 225.0));
+            for (std::size_t matrix = 0; matrix < 3; ++matrix) {
+                QVERIFY(errors[matrix * 3] < 1e-10);
+                QVERIFY(errors[matrix * 3] < errors[matrix * 3 + 1]
+                        && errors[matrix * 3 + 1] < errors[matrix * 3 + 2]);
+                QCOMPARE(numbers(results, "single_saving")[matrix], 450 / total);
+                QCOMPARE(numbers(results, "single_speedup")[matrix], total / (total - 450));
+            }
+        }
+        QVERIFY(!test::analysed(test::toyCircuits(squareOptions()), {"skipless"})
+                     .find("analyses/skipless/single_error"));
     }
 
     void parallelBlocksAreCountedAndNotMerged()
