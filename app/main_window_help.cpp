@@ -64,7 +64,13 @@ QString conventionsText()
         "bins from the smallest to the largest. In a picture of a big matrix each cell is the entry of "
         "largest magnitude of those it stands for. The badges at the right over the pages name what stands "
         "beside the bare products of this head: rotary positions, QK-norm, soft caps, windows, ALiBi; the "
-        "Model page has the sentences, and what loading used, ignored and found.</p>");
+        "Model page has the sentences, and what loading used, ignored and found.</p>"
+        "<p>Matrices: where cells are smaller than pixels, the corner says what each pixel stands for: the "
+        "strongest or the mean of so many cells. Of a circuit of all tokens the strongest are estimates at "
+        "first, never too strong, until the scan has seen every cell. ▲ and ▼ mark cells beyond the limits, "
+        "an odd colour where they are too small for it. L locks the limits, I inverts the colours, Z centres "
+        "them on zero; a right click on the colour bar has maps, percentiles, scales and who shares "
+        "them.</p>");
 }
 
 QString analysesText()

@@ -205,16 +205,18 @@ int main(int argc, char** argv)
     const bool hasWindow = !ofWindow.empty();
     std::move(ofWindow.begin(), ofWindow.end(), std::back_inserter(figures));
     for (const bench::Figure& figure : figures) {
-        benchmark::RegisterBenchmark(figure.name.c_str(),
-                                     [&figure](benchmark::State& state) {
-                                         for (auto _ : state)
-                                             figure.run();
-                                         state.counters["floor_s"] = figure.floor;
-                                     })
-            ->Unit(benchmark::kMillisecond)
-            ->UseRealTime()
-            ->Iterations(1)
-            ->Repetitions(4);
+        auto* registered =
+            benchmark::RegisterBenchmark(figure.name.c_str(), [&figure](benchmark::State& state) {
+                for (auto _ : state) {
+                    if (figure.measured)
+                        state.SetIterationTime(figure.measured());
+                    else
+                        figure.run();
+                }
+                state.counters["floor_s"] = figure.floor;
+            });
+        registered->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(4);
+        figure.measured ? registered->UseManualTime() : registered->UseRealTime();
     }
     std::map<std::string, double> best;
     KeepingReporter reporter(best);

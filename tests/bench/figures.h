@@ -26,6 +26,7 @@ struct Figure {
     double bound = 0;         ///< `--check` fails above bound × floor …
     double seconds = 0; ///< … or above so many seconds, where the program promises some; 0: no promise.
     std::function<void()> run;
+    std::function<double()> measured = {}; ///< In place of `run`: says itself how many seconds count.
 };
 
 std::vector<Figure> figures(const Subject& subject, const Limits& limits);

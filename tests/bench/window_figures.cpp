@@ -1,5 +1,7 @@
 #include "tests/bench/window_figures.h"
 
+#include "tests/bench/frame_figures.h"
+
 #include "app/main_window.h"
 #include "ui/job.h"
 #include "ui/models/token_table_model.h"
@@ -10,8 +12,10 @@
 #include <QStandardPaths>
 #include <QTabWidget>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 namespace headwise::bench {
 
@@ -124,7 +128,7 @@ std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits)
     startQt();
     const auto folder = subject.folder;
     const double V = 50257, d = 768, r = 64;
-    return {
+    std::vector<Figure> figures{
         {"window: open to the first heatmap", "V d 4 bytes / bandwidth (one pass over W_U)",
          V * d * 4 / limits.bandwidth, 60, 1,
          [=] {
@@ -145,6 +149,8 @@ std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits)
              window.switchOnOverview();
          }},
     };
+    std::ranges::move(frameFigures(limits), std::back_inserter(figures));
+    return figures;
 }
 
 int useWindow(const std::filesystem::path& folder)

@@ -79,17 +79,24 @@ private slots:
     {
         HeatmapView view;
         prepare(view);
-        const ColorScale fixed{.low = -100, .high = 100, .fit = ColorFit::Fixed};
+        const ColorScale fixed{.low = -3, .high = 3, .fit = ColorFit::Fixed};
         view.setColorScale(fixed);
         (void)view.grab();
         QVERIFY2(view.note().contains(QStringLiteral("each pixel: strongest of 32 × 32, estimated")),
                  qPrintable(view.note()));
         QTRY_VERIFY(isSettled(view));
         QVERIFY(view.tileLoader()->isOverviewExact());
-        QCOMPARE(view.note(), QStringLiteral("each pixel: strongest of 32 × 32"));
+        QVERIFY(view.note().startsWith(QStringLiteral("each pixel: strongest of 32 × 32")));
         const QImage image = view.grab().toImage();
-        for (const QPoint at : {QPoint(150, 150), QPoint(300, 200), QPoint(400, 330)})
-            QCOMPARE(image.pixel(at), colorOf(strongestOf(cellsUnder(view, at, 5)), fixed));
+        int negative = 0;
+        for (int i = 0; i < 20; ++i) {
+            const QPoint at(100 + 20 * i, 100 + 15 * i);
+            const float expected = strongestOf(cellsUnder(view, at, 5));
+            QVERIFY(std::abs(expected) < 3); // Else the limits would hide a wrong one.
+            QCOMPARE(image.pixel(at), colorOf(expected, fixed));
+            negative += expected < 0 ? 1 : 0;
+        }
+        QVERIFY(negative > 2 && negative < 18);
     }
 
     void theMeanIsTheMeanOfAllCellsUnderThePixel()
