@@ -4,7 +4,9 @@
 #include "ui/views/heatmap_view.h"
 
 #include <QApplication>
+#include <QFile>
 #include <QSignalSpy>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include <cmath>
@@ -216,6 +218,25 @@ private slots:
         view.setTiles(nullptr);
         QVERIFY(view.isEmpty());
         (void)view.grab();
+    }
+
+    void aFigureSaysWhatItsPixelsStandFor()
+    {
+        HeatmapView view;
+        prepare(view);
+        view.setNormBars(true);
+        (void)view.grab();
+        QTRY_VERIFY(isSettled(view));
+        QTemporaryDir folder;
+        FigureSettings settings;
+        settings.format = FigureFormat::Svg;
+        const QString path = folder.filePath(QStringLiteral("whole.svg"));
+        QVERIFY(exportFigure(view, path, settings));
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray svg = file.readAll();
+        QVERIFY(svg.contains("each pixel: strongest of 32"));
+        QVERIFY(svg.contains("image-rendering"));
     }
 
     void theDataOfThePictureIsWhatItsPixelsShow()
