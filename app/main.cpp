@@ -30,13 +30,19 @@ int main(int argc, char** argv)
     const auto request = windowRequest(argc, argv);
     if (!request)
         return runCommandLine(argc, argv);
+    if (!*request) {
+        printError(request->error().message);
+        return exitCode(request->error().code);
+    }
+    if (const auto code = runElsewhere(**request))
+        return *code;
     if (HEADWISE_GUI && !hasDisplay()) {
         std::cerr << "headwise: no display; see headwise --help\n";
         return 4;
     }
-    if (const auto log = startLog(request->logLevel); !log) {
+    if (const auto log = startLog((*request)->logLevel); !log) {
         printError(log.error().message);
         return exitCode(log.error().code);
     }
-    return runWindow(argc, argv, request->toOpen);
+    return runWindow(argc, argv, **request);
 }

@@ -9,6 +9,7 @@
 #include "ui/pages/heads_page.h"
 #include "ui/pages/start_page.h"
 #include "ui/text.h"
+#include "ui/views/notice_bar.h"
 #include "ui/views/token_edit.h"
 
 #include <QApplication>
@@ -54,6 +55,7 @@ MainWindow::MainWindow(QWidget* parent)
     , m_header(new HeadHeader(m_workspace, this))
     , m_tabs(new QTabWidget(this))
     , m_heads(new HeadsPage(m_workspace, this))
+    , m_notices(new NoticeBar(this))
 {
     setAcceptDrops(true);
     setWindowIcon(applicationIcon());
@@ -73,7 +75,13 @@ MainWindow::MainWindow(QWidget* parent)
     layout->addWidget(m_tabs, 1);
     m_stack->addWidget(m_start);
     m_stack->addWidget(m_center);
-    setCentralWidget(m_stack);
+    auto* central = new QWidget(this);
+    auto* rows = new QVBoxLayout(central);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setSpacing(0);
+    rows->addWidget(m_notices);
+    rows->addWidget(m_stack, 1);
+    setCentralWidget(central);
 
     createPages();
     createDocks();
@@ -81,6 +89,7 @@ MainWindow::MainWindow(QWidget* parent)
     createToolBar();
     createStatusBar();
     connectSignals();
+    createNotices();
     m_start->setDemoAvailable(!demoModelFolder().isEmpty());
     m_firstLayout = saveState();
     restoreGeometry(m_settings.geometry);
@@ -271,10 +280,10 @@ void MainWindow::updateState()
     const QSignalBlocker quietEmbedding(m_embedding);
     m_embedding->setCurrentIndex(m_embedding->findData(static_cast<int>(m_workspace->embedding())));
     const QString file = text(m_workspace->sessionFile().filename().string());
-    setWindowModified(m_workspace->isModified());
     setWindowTitle(
         tr("%1%2[*] — Headwise")
             .arg(text(m_workspace->card().name), file.isEmpty() ? QString() : QStringLiteral(" · ") + file));
+    setWindowModified(m_workspace->isModified());
 }
 
 void MainWindow::updateRecent()

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/address.h"
 #include "app/settings.h"
 #include "ui/workspace.h"
 
@@ -22,6 +23,7 @@ class QToolButton;
 namespace headwise::ui {
 class HeadHeader;
 class HeadsPage;
+class NoticeBar;
 class Page;
 class ResultPage;
 class StartPage;
@@ -29,6 +31,9 @@ class TokenEdit;
 } // namespace headwise::ui
 
 namespace headwise::app {
+
+class FileWatch;
+class Recovery;
 
 /// The window: it makes the workspace and the pages, introduces them to each other and keeps files, docks and menus.
 class MainWindow : public QMainWindow {
@@ -46,6 +51,15 @@ public:
     /// Everything about how the window looks that a session keeps, one JSON string.
     QString viewState() const;
     void restoreViewState(const QString& json);
+    /// Shows a place in a model, which is opened first if another one is.
+    void goTo(const Address& address);
+    /// Whether it or a session of it is open or being opened.
+    bool shows(const std::filesystem::path& path) const;
+    bool isEmpty() const;                                ///< Nothing is open or being opened.
+    Result<Done> checkPage(std::string_view page) const; ///< Errors: InvalidArgument, naming those there are.
+    void comeForward();
+    /// Writes recovery copies into `folder` and offers those that others have left there.
+    void keepRecovery(const std::filesystem::path& folder);
     void showPage(const QString& name); ///< "overview", "tokens", …; unknown names are ignored.
 
 protected:
@@ -75,6 +89,15 @@ private:
     void addPage(ui::Page* page, const QString& name, const QString& title);
     void connectPage(ui::Page* page);
     void connectView(QWidget* view); ///< One that can be exported.
+
+    void createNotices();
+    void showAddress(const Address& address);
+    bool chooseToken(const std::string& shown);
+    QString rawToken(const std::string& shown) const;
+    /// A page, with some of its view state changed.
+    void showOn(const QString& name, const QJsonObject& choice);
+    void reload();
+    void copyReference(); ///< Onto the clipboard: what --goto takes to come back here.
 
     void chooseFolder();
     void chooseFile();
@@ -119,6 +142,12 @@ private:
     QStringList m_pageNames; // in the order of the tabs
     ui::HeadsPage* m_heads;
     ui::ResultPage* m_results = nullptr;
+    ui::NoticeBar* m_notices;
+    FileWatch* m_fileWatch = nullptr;
+    Recovery* m_recovery = nullptr;
+    std::filesystem::path m_pathToOpen; // the newest asked for
+    QString m_viewToRestore;            // once it is open again
+    std::optional<Address> m_addressToShow;
     std::vector<QDockWidget*> m_docks;
     bool m_docksShown = false;
     std::function<void()> m_afterSave;

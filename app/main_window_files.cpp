@@ -24,6 +24,7 @@ void MainWindow::openPath(const QString& path)
 {
     whenNotesAreSafe([this, path] {
         const std::filesystem::path file(QFileInfo(path).absoluteFilePath().toStdString());
+        m_pathToOpen = file;
         if (isSessionFile(file))
             m_workspace->openSession(file);
         else

@@ -25,6 +25,7 @@ QString keysText()
         "<h3>Keys</h3><table cellspacing='6'>"
         "<tr><td>Ctrl+O, Ctrl+Shift+O</td><td>open a model folder; a file or session</td></tr>"
         "<tr><td>Ctrl+S</td><td>save the session</td></tr>"
+        "<tr><td>F5</td><td>read the model or session from disk again</td></tr>"
         "<tr><td>Ctrl+E</td><td>export a picture and its numbers; a right click on any picture does the "
         "same</td></tr>"
         "<tr><td>Ctrl+K</td><td>find any command, head or token by a few letters</td></tr>"
@@ -39,6 +40,7 @@ QString keysText()
         "compared "
         "with</td></tr>"
         "<tr><td>Ctrl+D</td><td>bookmark this head</td></tr>"
+        "<tr><td>Ctrl+Shift+C</td><td>copy a reference to what is shown, for headwise --goto</td></tr>"
         "<tr><td>wheel, drag, double click</td><td>zoom, move, show everything; Ctrl+wheel columns, "
         "Shift+wheel "
         "rows; + − 0 by keyboard</td></tr></table>");

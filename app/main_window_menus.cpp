@@ -73,12 +73,13 @@ void MainWindow::createFileMenu(QToolBar* bar)
         whenOpen(action(tr("Save session &as…"), nullptr, tr("Ctrl+Shift+S"), &MainWindow::saveAs));
     QAction* exportAction =
         whenOpen(action(tr("&Export figure…"), "export", tr("Ctrl+E"), &MainWindow::exportFigure));
+    QAction* reloadAction = whenOpen(action(tr("&Reload"), "reload", tr("F5"), &MainWindow::reload));
     QAction* closeAction =
         whenOpen(action(tr("&Close"), nullptr, QKeySequence::Close, &MainWindow::closeModel));
     file->addActions({open, openFile});
     m_recentMenu = file->addMenu(tr("Open &recent"));
     file->addActions({demo, file->addSeparator(), saveSession, saveSessionAs, file->addSeparator(),
-                      exportAction, file->addSeparator(), closeAction});
+                      exportAction, file->addSeparator(), reloadAction, closeAction});
     file->addSeparator();
     file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
     bar->addActions({open, saveSession});
@@ -92,6 +93,8 @@ void MainWindow::createEditMenu()
         whenOpen(action(tr("Book&mark this head"), "bookmark", tr("Ctrl+D"), &MainWindow::toggleBookmark)));
     edit->addAction(
         whenOpen(action(tr("&Note on this head"), "note", tr("Ctrl+Shift+N"), &MainWindow::writeNote)));
+    edit->addAction(
+        whenOpen(action(tr("Copy &reference"), "copy", tr("Ctrl+Shift+C"), &MainWindow::copyReference)));
     edit->addSeparator();
     edit->addAction(action(tr("&Find a command…"), "search", tr("Ctrl+K"), &MainWindow::showCommandPalette));
 }

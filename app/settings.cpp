@@ -6,14 +6,22 @@ namespace headwise::app {
 
 namespace {
 constexpr int recentLimit = 10;
-}
+constexpr double longestPause = 24.0 * 60; // minutes
+} // namespace
 
 void Settings::addRecent(const QString& path)
 {
+    if (path.isEmpty())
+        return;
     recentFiles.removeAll(path);
     recentFiles.prepend(path);
     while (recentFiles.size() > recentLimit)
         recentFiles.removeLast();
+}
+
+std::chrono::milliseconds Settings::autosaveInterval() const
+{
+    return std::chrono::milliseconds(static_cast<qint64>(autosaveMinutes * 60'000));
 }
 
 Settings readSettings()
@@ -28,6 +36,10 @@ Settings readSettings()
     settings.geometry = store.value(QStringLiteral("geometry")).toByteArray();
     settings.layout = store.value(QStringLiteral("layout")).toByteArray();
     settings.lastFolder = store.value(QStringLiteral("lastFolder")).toString();
+    const double minutes =
+        store.value(QStringLiteral("autosaveMinutes"), settings.autosaveMinutes).toDouble();
+    if (minutes >= 0 && minutes <= longestPause) // not what a damaged file says
+        settings.autosaveMinutes = minutes;
     settings.figure = store.value(QStringLiteral("figure")).toString();
     return settings;
 }
@@ -43,6 +55,7 @@ void writeSettings(const Settings& settings)
     store.setValue(QStringLiteral("geometry"), settings.geometry);
     store.setValue(QStringLiteral("layout"), settings.layout);
     store.setValue(QStringLiteral("lastFolder"), settings.lastFolder);
+    store.setValue(QStringLiteral("autosaveMinutes"), settings.autosaveMinutes);
     store.setValue(QStringLiteral("figure"), settings.figure);
 }
 

@@ -5,6 +5,8 @@
 #include <QByteArray>
 #include <QStringList>
 
+#include <chrono>
+
 namespace headwise::app {
 
 /// What the window remembers between two runs.
@@ -14,11 +16,13 @@ struct Settings {
     QByteArray geometry;
     QByteArray layout; ///< Docks and tool bars.
     QString lastFolder;
-    QString figure; ///< The last figure settings, as the export dialog writes them.
+    double autosaveMinutes = 3; ///< Between recovery copies; 0: none.
+    QString figure;             ///< The last figure settings, as the export dialog writes them.
 
     bool operator==(const Settings&) const = default;
 
-    void addRecent(const QString& path);
+    void addRecent(const QString& path); ///< Ignores an empty one.
+    std::chrono::milliseconds autosaveInterval() const;
 };
 
 Settings readSettings();

@@ -1,32 +1,93 @@
 #include "app/window.h"
 
+#include "app/commands/support.h"
 #include "app/main_window.h"
+#include "app/remote.h"
+#include "app/screenshot.h"
+#include "app/windows.h"
 #include "core/base/log.h"
 #include "ui/job.h"
 #include "ui/text.h"
 
 #include <QApplication>
+#include <QFileInfo>
+#include <QSettings>
+#include <QTemporaryDir>
 
 #include <cstdlib>
 
 namespace headwise::app {
+namespace {
 
-int runWindow(int& argc, char** argv, const std::filesystem::path& toOpen)
+constexpr const char* desktopId = "org.headwise.Headwise";
+
+void introduce()
 {
     QCoreApplication::setApplicationName(QStringLiteral("headwise"));
     QCoreApplication::setOrganizationName(QStringLiteral("headwise"));
     QCoreApplication::setApplicationVersion(ui::text(versionText()));
     QGuiApplication::setApplicationDisplayName(QStringLiteral("Headwise"));
-    QGuiApplication::setDesktopFileName(QStringLiteral("org.headwise.Headwise"));
+    // What task bars find the desktop entry by: on Wayland this, on X11 the window's class, StartupWMClass there.
+    QGuiApplication::setDesktopFileName(QLatin1String(desktopId));
+    if (!qEnvironmentVariableIsSet("RESOURCE_NAME"))
+        qputenv("RESOURCE_NAME", desktopId);
+    QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
+}
+
+RemoteRequest localRequest(const WindowRequest& request)
+{
+    RemoteRequest local{.display = {}, .toOpen = {}, .address = request.address};
+    for (const std::filesystem::path& path : request.toOpen)
+        local.toOpen << QFileInfo(ui::text(path.string())).absoluteFilePath();
+    if (local.address)
+        local.address->model =
+            QFileInfo(ui::text(local.address->model.string())).absoluteFilePath().toStdString();
+    return local;
+}
+
+int show(const WindowRequest& request)
+{
+    Windows windows(request.fresh ? Windows::Memory::Fresh : Windows::Memory::Kept);
+    MainWindow* window = windows.first();
+    if (const auto done = windows.handle(localRequest(request)); !done) {
+        printError(done.error().message);
+        return exitCode(done.error().code);
+    }
+    if (!request.screenshot.empty())
+        new Screenshot(window, ui::text(request.screenshot.string())); // The window owns it.
+    std::unique_ptr<RemoteServer> server;
+    if (!request.fresh && request.screenshot.empty())
+        server = std::make_unique<RemoteServer>(
+            [&windows](const RemoteRequest& asked) { return windows.handle(asked); });
+    return QApplication::exec();
+}
+
+} // namespace
+
+std::optional<int> runElsewhere(const WindowRequest& request)
+{
+    const std::optional<Result<Done>> done = passToRunningWindow(request);
+    if (!done)
+        return std::nullopt;
+    if (*done)
+        return 0;
+    printError(done->error().message);
+    return exitCode(done->error().code);
+}
+
+int runWindow(int& argc, char** argv, const WindowRequest& request)
+{
+    introduce();
+    // Settings of a folder that goes with the program: as if there had never been any.
+    const QTemporaryDir nowhere;
+    if (request.fresh)
+        for (const QSettings::Scope scope : {QSettings::UserScope, QSettings::SystemScope})
+            QSettings::setPath(QSettings::NativeFormat, scope, nowhere.path());
     int code = 0;
     {
         QApplication application(argc, argv);
         ui::applyTheme(application, readSettings().theme);
-        MainWindow window;
-        window.show();
-        if (!toOpen.empty())
-            window.openPath(ui::text(toOpen.string()));
-        code = QApplication::exec();
+        code = show(request);
     }
     // What cannot be interrupted may still run; there is nobody left to hear its answer.
     if (!ui::waitForJobs(std::chrono::seconds(2)))

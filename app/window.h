@@ -1,11 +1,14 @@
 #pragma once
 
-#include <filesystem>
+#include "app/commands/commands.h"
 
 namespace headwise::app {
 
-/// Shows the main window and returns when it is closed, with the exit code of the program.
-/// \param toOpen  a model or a session; empty: nothing is opened
-int runWindow(int& argc, char** argv, const std::filesystem::path& toOpen);
+/// Lets the headwise that is running do it, if there is one for this display.
+/// \returns nothing: this program has to do it itself; else the exit code
+std::optional<int> runElsewhere(const WindowRequest& request);
+
+/// Shows the windows asked for and returns when the last is closed, with the exit code of the program.
+int runWindow(int& argc, char** argv, const WindowRequest& request);
 
 } // namespace headwise::app

@@ -4,7 +4,12 @@
 
 namespace headwise::app {
 
-int runWindow(int& /*argc*/, char** /*argv*/, const std::filesystem::path& /*toOpen*/)
+std::optional<int> runElsewhere(const WindowRequest& /*request*/)
+{
+    return std::nullopt;
+}
+
+int runWindow(int& /*argc*/, char** /*argv*/, const WindowRequest& /*request*/)
 {
     std::cerr
         << "headwise: This headwise was built without the window; see headwise --help for what it can do.\n";

@@ -56,6 +56,7 @@ QCheckBox::indicator:checked { background: @accent; border-color: @accent; image
 QCheckBox::indicator:disabled { border-color: @border; }
 QCheckBox::indicator:focus { border: 2px solid @accent; }
 QFrame[card="true"] { background: @base; border: 1px solid @border; border-radius: 4px; }
+QFrame[notice="true"] { background: @alternate; border: none; border-bottom: 1px solid @border; border-left: 3px solid @accent; }
 QLabel[role="heading"] { font-size: 12pt; font-weight: 600; }
 QLabel[role="secondary"] { color: @muted; font-size: 9pt; }
 QLabel[role="error"] { color: @bad; }
@@ -65,6 +66,7 @@ QLabel[role="error"] { color: @bad; }
     filled.replace(QStringLiteral("@base"), c.base.name());
     filled.replace(QStringLiteral("@border"), c.border.name());
     filled.replace(QStringLiteral("@window"), c.window.name());
+    filled.replace(QStringLiteral("@alternate"), c.alternate.name());
     filled.replace(QStringLiteral("@muted"), c.muted.name());
     filled.replace(QStringLiteral("@accent"), c.accent.name());
     filled.replace(QStringLiteral("@check"),

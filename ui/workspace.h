@@ -33,6 +33,9 @@ public:
 
     void openModel(const ModelSource& source);
     void openSession(const std::filesystem::path& file);
+    /// Opens a recovery copy as what it is a copy of, not saved yet.
+    /// \param original  empty: it had never been saved
+    void recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original);
     /// Looks for the open session's model at `path`; refused where its fingerprint differs.
     void locateModel(const std::filesystem::path& path);
     /// Shows tokens as the tokenizer in `path` (any kind that Tokenizer::open reads) has them, in place of the model's own.
@@ -40,6 +43,9 @@ public:
     void close();
     /// Writes beside and renames; `view` is the window's state as one JSON string.
     void saveSession(const std::filesystem::path& file, const QString& view);
+
+    /// What saving writes, put together by whoever calls it, on any thread.
+    std::function<Session()> snapshot(const QString& view) const;
 
     bool isOpen() const { return m_card.has_value(); }
     bool hasModel() const { return m_circuits != nullptr; }
@@ -140,7 +146,10 @@ private:
                      const Task& task);
     void applyModel(const std::shared_ptr<const Opened>& opened);
     void applyTokenizer(std::shared_ptr<const Tokenizer> tokenizer);
-    void applySession(std::shared_ptr<const Session> session, const std::filesystem::path& file);
+    enum class Origin { File, Recovery };
+    void readAndApply(const std::filesystem::path& from, const std::filesystem::path& file, Origin origin);
+    void applySession(std::shared_ptr<const Session> session, const std::filesystem::path& file,
+                      Origin origin);
     void stopComputing();
     int firstWord() const; ///< A token worth looking at first; 0 where there is no tokenizer.
     void computeAgain();   ///< Token side and the default analyses, from nothing.

@@ -167,20 +167,32 @@ int Workspace::firstWord() const
 
 void Workspace::openSession(const std::filesystem::path& file)
 {
+    readAndApply(file, file, Origin::File);
+}
+
+void Workspace::recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original)
+{
+    readAndApply(copy, original, Origin::Recovery);
+}
+
+void Workspace::readAndApply(const std::filesystem::path& from, const std::filesystem::path& file,
+                             Origin origin)
+{
     m_openJob.start(
-        tr("Opening %1").arg(text(file.filename().string())),
-        [file](const Task& task) { return readWhole(file, task); },
-        [this, file](const Result<std::shared_ptr<const OpenedSession>>& result) {
+        tr("Opening %1").arg(text(from.filename().string())),
+        [from](const Task& task) { return readWhole(from, task); },
+        [this, file, origin](const Result<std::shared_ptr<const OpenedSession>>& result) {
             if (!result)
                 return emit openFailed(text(result.error()));
             m_tokenizer = (*result)->tokenizer;
             m_unused = (*result)->unused;
             m_results = (*result)->results;
-            applySession((*result)->session, file);
+            applySession((*result)->session, file, origin);
         });
 }
 
-void Workspace::applySession(std::shared_ptr<const Session> session, const std::filesystem::path& file)
+void Workspace::applySession(std::shared_ptr<const Session> session, const std::filesystem::path& file,
+                             Origin origin)
 {
     stopComputing();
     m_processJob.cancel();
@@ -189,12 +201,13 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     dispose(m_circuits);
     m_session = std::move(session);
     m_sessionFile = file;
+    m_source = {};
     m_sessionView = text(m_session->view);
     m_card = m_session->model;
     m_notes = m_session->notes;
     m_bookmarks = m_session->bookmarks;
     m_readOnly = m_session->formatVersion > 1;
-    m_modified = false;
+    m_modified = origin == Origin::Recovery;
     m_wish = wishOf(m_session->processing);
     m_embedding = parseEmbedding(m_session->embedding).value_or(Embedding::Raw);
     m_head = {};
@@ -303,6 +316,30 @@ void Workspace::close()
     emit closed();
 }
 
+std::function<Session()> Workspace::snapshot(const QString& view) const
+{
+    // Everything is held by pointer to const or by value: the window goes on while it is put together.
+    return [card = *m_card, processed = m_processed, session = m_session, results = m_results,
+            tokenizer = m_tokenizer, embedding = std::string(embeddingName(m_embedding)), notes = m_notes,
+            bookmarks = m_bookmarks, source = m_source.path.string(), view = view.toStdString()] {
+        Session made = processed ? makeSession(*processed, embedding, tokenizer.get(), *results) : *session;
+        if (!processed && tokenizer && made.tokens.empty()) {
+            for (int id = 0; id < card.dVocab; ++id) {
+                made.tokens.push_back(tokenizer->shown(id));
+                made.tokenBytes.push_back(tokenizer->bytes(id));
+            }
+        }
+        made.results = *results;
+        made.created = session ? session->created : std::string();
+        made.notes = notes;
+        made.bookmarks = bookmarks;
+        made.view = view;
+        if (made.model.source.empty())
+            made.model.source = source;
+        return made;
+    };
+}
+
 void Workspace::saveSession(const std::filesystem::path& file, const QString& view)
 {
     if (!isOpen())
@@ -310,28 +347,9 @@ void Workspace::saveSession(const std::filesystem::path& file, const QString& vi
     if (m_readOnly)
         return emit failed(
             tr("This session was written by a newer Headwise and is open read-only; nothing was saved."));
-    const auto assemble = [processed = m_processed, before = m_session, tokenizer = m_tokenizer,
-                           results = m_results, embedding = std::string(embeddingName(m_embedding)),
-                           source = m_source.path.string(), notes = m_notes, bookmarks = m_bookmarks,
-                           words = view.toStdString()] {
-        Session session = processed ? makeSession(*processed, embedding, tokenizer.get(), *results) : *before;
-        for (int id = 0; !processed && tokenizer && before->tokens.empty() && id < session.model.dVocab;
-             ++id) {
-            session.tokens.push_back(tokenizer->shown(id));
-            session.tokenBytes.push_back(tokenizer->bytes(id));
-        }
-        session.results = *results;
-        session.created = before ? before->created : std::string();
-        session.notes = notes;
-        session.bookmarks = bookmarks;
-        session.view = words;
-        if (session.model.source.empty())
-            session.model.source = source;
-        return session;
-    };
     m_saveJob.start(
         tr("Saving %1").arg(text(file.filename().string())),
-        [file, assemble](const Task& task) { return writeSession(file, assemble(), task); },
+        [file, session = snapshot(view)](const Task& task) { return writeSession(file, session(), task); },
         [this, file](const Result<Done>& result) {
             if (!result)
                 return emit failed(text(result.error()));

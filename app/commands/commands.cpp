@@ -19,7 +19,8 @@ namespace {
 constexpr std::string_view description =
     "Headwise: circuit analysis of transformer weights.\n"
     "\n"
-    "  headwise [MODEL | SESSION.h5]      opens the window\n"
+    "  headwise [MODEL | SESSION.h5]      opens the window, or a further one in the headwise that is "
+    "running\n"
     "  headwise COMMAND …                 works without a display\n"
     "\n"
     "MODEL is a Hugging Face folder, a TransformerLens folder or one weights file.\n"
@@ -48,6 +49,33 @@ struct GlobalOptions {
     std::string logLevel;
     bool progress = false;
 };
+
+/// As they stand on the command line; what they mean is read by windowRequest.
+struct WindowOptions {
+    std::vector<std::string> paths;
+    std::optional<std::string> address;
+    std::string screenshot;
+    bool newWindow = false, fresh = false;
+};
+
+constexpr std::string_view windowGroup = "The window";
+
+void addWindowOptions(CLI::App& root, WindowOptions& options)
+{
+    const auto ofWindow = [](CLI::Option* option) { return option->group(std::string(windowGroup)); };
+    ofWindow(
+        root.add_option("--goto", options.address,
+                        "Shows a head, as in demo#L1H5/OV?row=%20the, in the window that is running or in a "
+                        "new one"))
+        ->type_name("ADDRESS");
+    ofWindow(
+        root.add_flag("--new-window", options.newWindow, "Opens a window of its own, whatever is running"));
+    ofWindow(
+        root.add_flag("--fresh", options.fresh, "Neither reads nor writes settings and recovered sessions"));
+    ofWindow(root.add_option("--screenshot", options.screenshot,
+                             "Writes a picture of the window once everything is shown, and ends"))
+        ->type_name("FILE.png");
+}
 
 void addGlobalOptions(CLI::App& root, GlobalOptions& options)
 {
@@ -92,6 +120,30 @@ std::string sentenceOf(const CLI::ParseError& error, const CLI::App& root)
     return std::string(error.what()) + "; see " + command + " --help.";
 }
 
+Result<WindowRequest> requestOf(const WindowOptions& options, const std::string& logLevel)
+{
+    WindowRequest request{.toOpen = {options.paths.begin(), options.paths.end()},
+                          .address = {},
+                          .newWindow = options.newWindow,
+                          .fresh = options.fresh,
+                          .screenshot = options.screenshot,
+                          .logLevel = logLevel};
+    if (!options.address)
+        return request;
+    if (!options.paths.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "--goto names its model itself, so '" + options.paths.front() + "' is one too many."};
+    Result<Address> address = parseAddress(*options.address);
+    if (!address)
+        return address.error();
+    std::error_code code;
+    if (!std::filesystem::exists(address->model, code))
+        return Error{ErrorCode::NotFound,
+                     "There is no model and no session '" + address->model.string() + "' to go to."};
+    request.address = std::move(address).value();
+    return request;
+}
+
 Result<int> runWork(const CommandContext& context, bool progress)
 {
     const bool onTerminal = isatty(STDERR_FILENO) == 1;
@@ -121,7 +173,9 @@ int runCommandLine(int argc, char** argv)
     CLI::App root(std::string(description), "headwise");
     GlobalOptions options;
     CommandContext context;
+    WindowOptions window;
     addGlobalOptions(root, options);
+    addWindowOptions(root, window);
     addCommands(root, context);
     root.require_subcommand(1);
     if (argc > 1 && argv[1][0] != '-' && !isCommand(root, argv[1])) {
@@ -130,6 +184,10 @@ int runCommandLine(int argc, char** argv)
     }
     try {
         root.parse(argc, argv);
+        for (const CLI::Option* option : root.get_options())
+            if (option->get_group() == windowGroup && option->count() > 0)
+                throw CLI::ExcludesError(option->get_name() + " belongs to the window, not to a command",
+                                         CLI::ExitCodes::ExcludesError);
     } catch (const CLI::Success& success) { // --help and --version
         return root.exit(success);
     } catch (const CLI::ParseError& error) {
@@ -147,28 +205,30 @@ int runCommandLine(int argc, char** argv)
     return exitCode(code.error().code);
 }
 
-std::optional<WindowRequest> windowRequest(int argc, char** argv)
+std::optional<Result<WindowRequest>> windowRequest(int argc, char** argv)
 {
     CLI::App root;
     GlobalOptions options;
-    std::string path;
+    WindowOptions window;
     addGlobalOptions(root, options);
-    root.add_option("path", path);
+    addWindowOptions(root, window);
+    root.add_option("path", window.paths);
     try {
         root.parse(argc, argv);
     } catch (const CLI::Error&) {
         return std::nullopt; // --help, --version, a sub-command with arguments of its own, a mistake
     }
+    const std::string first = window.paths.empty() ? std::string() : window.paths.front();
     CLI::App commands;
     CommandContext context;
     addCommands(commands, context);
-    if (isCommand(commands, path))
+    if (isCommand(commands, first))
         return std::nullopt;
     std::error_code code;
-    if (!path.empty() && path.find('/') == std::string::npos && !path.ends_with(".h5")
-        && !std::filesystem::exists(path, code))
+    if (!first.empty() && first.find('/') == std::string::npos && !first.ends_with(".h5")
+        && !std::filesystem::exists(first, code))
         return std::nullopt;
-    return WindowRequest{path, options.logLevel};
+    return requestOf(window, options.logLevel);
 }
 
 bool hasDisplay()

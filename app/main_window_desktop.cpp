@@ -1,0 +1,248 @@
+#include "app/file_watch.h"
+#include "app/main_window.h"
+#include "app/recovery.h"
+#include "ui/pages/page.h"
+#include "ui/text.h"
+#include "ui/views/notice_bar.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QJsonObject>
+#include <QLocale>
+#include <QTabWidget>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+// What the window is told from outside: addresses, files that change, sessions that were lost.
+
+namespace headwise::app {
+
+using namespace headwise::ui;
+
+namespace {
+
+struct CircuitName {
+    std::string_view name;
+    int ofMatrix; ///< The choice on the Matrix page…
+    int ofTokens; ///< …and on the Tokens page.
+};
+constexpr std::array<CircuitName, 4> circuitNames{
+    {{"OV", 0, 0}, {"QK", 1, 1}, {"full-OV", 2, 0}, {"full-QK", 3, 1}}};
+
+const CircuitName* circuitNamed(std::string_view name)
+{
+    for (const CircuitName& circuit : circuitNames)
+        if (circuit.name == name)
+            return &circuit;
+    return nullptr;
+}
+
+bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b)
+{
+    std::error_code code;
+    return !a.empty() && !b.empty() && (a == b || std::filesystem::equivalent(a, b, code));
+}
+
+} // namespace
+
+void MainWindow::createNotices()
+{
+    m_fileWatch = new FileWatch(this);
+    connect(m_fileWatch, &FileWatch::changed, this, [this] {
+        m_notices->post(
+            {QStringLiteral("changed"),
+             tr("%1 has changed on disk. What is shown was read before.").arg(text(m_workspace->card().name)),
+             {{tr("Reload (F5)"), [this] { reload(); }}}});
+    });
+    const auto watch = [this] {
+        m_notices->withdraw(QStringLiteral("changed"));
+        m_fileWatch->watch({m_workspace->modelSource().path, m_workspace->sessionFile()});
+    };
+    connect(m_workspace, &Workspace::opened, this, watch);
+    connect(m_workspace, &Workspace::sessionSaved, this, watch);
+    connect(m_workspace, &Workspace::circuitsChanged, this, [this] {
+        // The model of a session is found after the session was opened.
+        if (m_workspace->hasModel())
+            m_fileWatch->watch({m_workspace->modelSource().path, m_workspace->sessionFile()});
+    });
+    connect(m_workspace, &Workspace::closed, this, [this] {
+        m_notices->withdraw(QStringLiteral("changed"));
+        m_fileWatch->watch({});
+    });
+    connect(m_workspace, &Workspace::opened, this, [this] {
+        if (const QString view = std::exchange(m_viewToRestore, {}); !view.isEmpty())
+            restoreViewState(view);
+        if (const auto address = std::exchange(m_addressToShow, {}); address && shows(address->model))
+            showAddress(*address);
+    });
+    connect(m_workspace, &Workspace::openFailed, this, [this] {
+        m_viewToRestore.clear();
+        m_addressToShow.reset();
+    });
+}
+
+bool MainWindow::shows(const std::filesystem::path& path) const
+{
+    if (m_workspace->openJob()->isRunning())
+        return isSameFile(path, m_pathToOpen);
+    return m_workspace->isOpen()
+        && (isSameFile(path, m_workspace->modelSource().path)
+            || isSameFile(path, m_workspace->sessionFile()));
+}
+
+bool MainWindow::isEmpty() const
+{
+    return !m_workspace->isOpen() && !m_workspace->openJob()->isRunning();
+}
+
+Result<Done> MainWindow::checkPage(std::string_view page) const
+{
+    if (page.empty() || circuitNamed(page) || m_pageNames.contains(text(page)))
+        return Done{};
+    return Error{ErrorCode::InvalidArgument,
+                 "There is no page '" + std::string(page) + "'; there are OV, QK, full-OV, full-QK, "
+                     + m_pageNames.join(QStringLiteral(", ")).toStdString() + "."};
+}
+
+void MainWindow::comeForward()
+{
+    if (isMinimized())
+        showNormal();
+    show();
+    raise();
+    activateWindow();
+}
+
+void MainWindow::goTo(const Address& address)
+{
+    if (shows(address.model) && !m_workspace->openJob()->isRunning())
+        return showAddress(address);
+    m_addressToShow = address;
+    if (!shows(address.model))
+        openPath(text(address.model.string()));
+}
+
+void MainWindow::showAddress(const Address& address)
+{
+    const ModelCard& card = m_workspace->card();
+    if (address.head.layer >= card.nLayers || address.head.head >= card.nHeads)
+        return showMessage(
+            tr("%1 has no head %2: its last is %3.")
+                .arg(text(card.name), text(address.head), text(HeadId{card.nLayers - 1, card.nHeads - 1})));
+    m_workspace->setHead(address.head);
+    const std::optional<std::string>& token = address.row ? address.row : address.column;
+    if (token && !chooseToken(*token))
+        return;
+    const CircuitName* circuit = circuitNamed(address.page);
+    if (!circuit && (!address.page.empty() || !token))
+        return showPage(text(address.page));
+    const int ofTokens = circuit ? circuit->ofTokens : 0;
+    if (token && !(address.row && address.column))
+        return showOn(QStringLiteral("tokens"),
+                      {{QStringLiteral("circuit"), ofTokens}, {QStringLiteral("side"), address.row ? 0 : 1}});
+    QJsonObject choice{{QStringLiteral("circuit"), circuit ? circuit->ofMatrix : 2}};
+    if (token) { // Both: the block of the two tokens.
+        choice[QStringLiteral("circuit")] = 2 + ofTokens;
+        choice[QStringLiteral("text")] = rawToken(*address.row) + rawToken(*address.column);
+    }
+    showOn(QStringLiteral("matrix"), choice);
+}
+
+bool MainWindow::chooseToken(const std::string& shown)
+{
+    int token = -1;
+    if (const auto tokenizer = m_workspace->tokenizer()) {
+        const Result<int> found = tokenizer->find(shown);
+        if (!found) {
+            showMessage(text(found.error()));
+            return false;
+        }
+        token = *found;
+    } else {
+        bool isNumber = false;
+        token = text(shown).remove(u'#').toInt(&isNumber);
+        if (!isNumber) {
+            showMessage(tr("Without a tokenizer a token is called by its number, as in #17."));
+            return false;
+        }
+    }
+    m_workspace->setToken(token);
+    return true;
+}
+
+QString MainWindow::rawToken(const std::string& shown) const
+{
+    const auto tokenizer = m_workspace->tokenizer();
+    const Result<int> found = tokenizer ? tokenizer->find(shown)
+                                        : Result<int>(Error{ErrorCode::NotFound, "There is no tokenizer."});
+    return found ? text(tokenizer->bytes(*found)) : QString();
+}
+
+void MainWindow::showOn(const QString& name, const QJsonObject& choice)
+{
+    auto* page = static_cast<Page*>(m_tabs->widget(static_cast<int>(m_pageNames.indexOf(name))));
+    QJsonObject state = page->viewState();
+    for (auto entry = choice.begin(); entry != choice.end(); ++entry)
+        state[entry.key()] = entry.value();
+    page->setViewState(state);
+    showPage(name);
+}
+
+void MainWindow::copyReference()
+{
+    const QString name = m_pageNames.value(m_tabs->currentIndex());
+    const QJsonObject state = static_cast<Page*>(m_tabs->currentWidget())->viewState();
+    const int circuit = state[QStringLiteral("circuit")].toInt();
+    Address address{.model = m_workspace->sessionFile().empty() ? m_workspace->modelSource().path
+                                                                : m_workspace->sessionFile(),
+                    .head = m_workspace->head(),
+                    .page = name.toStdString(),
+                    .row = std::nullopt,
+                    .column = std::nullopt};
+    if (name == QLatin1String("matrix"))
+        address.page = circuitNames.at(static_cast<std::size_t>(std::clamp(circuit, 0, 3))).name;
+    if (name == QLatin1String("tokens")) {
+        address.page = circuit == 0 ? "full-OV" : "full-QK";
+        const std::string token = m_workspace->tokenText(m_workspace->token()).toStdString();
+        (state[QStringLiteral("side")].toInt() == 0 ? address.row : address.column) = token;
+    }
+    const QString reference = text(addressText(address));
+    QGuiApplication::clipboard()->setText(reference);
+    showMessage(tr("Copied %1").arg(reference));
+}
+
+void MainWindow::reload()
+{
+    if (!m_workspace->isOpen())
+        return;
+    whenNotesAreSafe([this] {
+        m_viewToRestore = viewState();
+        if (m_workspace->sessionFile().empty())
+            m_workspace->openModel(m_workspace->modelSource());
+        else
+            m_workspace->openSession(m_workspace->sessionFile());
+    });
+}
+
+void MainWindow::keepRecovery(const std::filesystem::path& folder)
+{
+    m_recovery = new Recovery(
+        folder, m_workspace, [this] { return viewState(); }, this);
+    m_recovery->setInterval(m_settings.autosaveInterval());
+    for (const LostSession& lost : Recovery::lostSessions(folder)) {
+        const QString model = lost.model.isEmpty() ? tr("a model without a name") : lost.model;
+        const QString time = lost.time.date() == QDate::currentDate()
+            ? QLocale().toString(lost.time.time(), QStringLiteral("HH:mm"))
+            : QLocale().toString(lost.time, QStringLiteral("d MMM yyyy, HH:mm"));
+        m_notices->post({QStringLiteral("lost-") + lost.id,
+                         tr("Headwise did not end as it should. The session of %1, %2, can be recovered.")
+                             .arg(model, time),
+                         {{tr("Recover session of %1, %2").arg(model, time),
+                           [this, lost] { whenNotesAreSafe([this, lost] { m_recovery->recover(lost); }); }},
+                          {tr("Discard"), [lost] { Recovery::discard(lost); }}}});
+    }
+}
+
+} // namespace headwise::app

@@ -1,0 +1,53 @@
+#include "app/screenshot.h"
+
+#include "app/commands/support.h"
+#include "app/main_window.h"
+#include "ui/job.h"
+
+#include <QCoreApplication>
+#include <QPixmap>
+
+#include <chrono>
+
+namespace headwise::app {
+
+namespace {
+using namespace std::chrono_literals;
+constexpr auto interval = 100ms;
+constexpr int quietEnough = 5;
+constexpr int mostLooks = 3000; // five minutes
+} // namespace
+
+Screenshot::Screenshot(MainWindow* window, const QString& file)
+    : QObject(window)
+    , m_window(window)
+    , m_file(file)
+{
+    connect(window->workspace(), &ui::Workspace::openFailed, this, [](const QString& message) {
+        printError(message.toStdString());
+        QCoreApplication::exit(exitCode(ErrorCode::NotFound));
+    });
+    connect(window->workspace(), &ui::Workspace::configMissing, this,
+            [](const ModelSource&, const QStringList&, const QString& message) {
+                printError(message.toStdString());
+                QCoreApplication::exit(exitCode(ErrorCode::NotFound));
+            });
+    connect(&m_timer, &QTimer::timeout, this, &Screenshot::look);
+    m_timer.start(interval);
+}
+
+void Screenshot::look()
+{
+    m_quiet = ui::waitForJobs(0ms) ? m_quiet + 1 : 0;
+    if (m_quiet < quietEnough && ++m_looks < mostLooks)
+        return;
+    m_timer.stop();
+    if (!m_window->grab().save(m_file)) {
+        printError("'" + m_file.toStdString()
+                   + "' could not be written as a picture; name a .png in a folder that is there.");
+        return QCoreApplication::exit(exitCode(ErrorCode::Io));
+    }
+    QCoreApplication::exit(0);
+}
+
+} // namespace headwise::app

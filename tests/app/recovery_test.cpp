@@ -1,0 +1,237 @@
+#include "app/main_window.h"
+#include "app/recovery.h"
+#include "core/session/session_file.h"
+#include "tests/support/matchers.h"
+#include "ui/pages/notes_page.h"
+#include "ui/views/notice_bar.h"
+
+#include <QApplication>
+#include <QDir>
+#include <QMessageBox>
+#include <QPlainTextEdit>
+#include <QProcess>
+#include <QPushButton>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTimer>
+
+using namespace headwise;
+using headwise::app::MainWindow;
+using headwise::app::Recovery;
+
+namespace {
+
+constexpr int patience = 30000; // ms, under a loaded machine
+const QString words = QStringLiteral("induction, see fig. 3");
+
+QPlainTextEdit* notesOf(MainWindow& window)
+{
+    return window.findChild<ui::NotesPage*>()->findChild<QPlainTextEdit*>();
+}
+
+void useSettingsIn(const QString& folder)
+{
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, folder);
+    QCoreApplication::setOrganizationName(QStringLiteral("headwise-test"));
+    QSettings().setValue(QStringLiteral("autosaveMinutes"), 0.005);
+}
+
+/// The window that is going to be killed: opens the demo and has a note typed into it.
+int runChild(int argc, char** argv)
+{
+    QApplication application(argc, argv);
+    const QString folder = QString::fromLocal8Bit(argv[2]);
+    useSettingsIn(folder + QStringLiteral("/child"));
+    MainWindow window;
+    window.keepRecovery(std::filesystem::path(folder.toStdString()) / "recovery");
+    window.show();
+    window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+    if (!QTest::qWaitFor([&] { return window.workspace()->isOpen(); }, patience))
+        return 1;
+    window.goTo(*app::parseAddress(HEADWISE_DEMO_MODEL "#L1H5/spectrum"));
+    QTest::keyClicks(notesOf(window), words);
+    return QApplication::exec();
+}
+
+} // namespace
+
+/// What is left of a window that did not end as it should.
+class RecoveryTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void init()
+    {
+        m_folder = std::make_unique<QTemporaryDir>();
+        QVERIFY(m_folder->isValid());
+        useSettingsIn(m_folder->path());
+    }
+
+    void aKilledWindowIsRecovered()
+    {
+        QProcess child;
+        startChild(child);
+        QTRY_VERIFY_WITH_TIMEOUT(noteInCopy() == words, patience);
+        {
+            // Its window is alive: nobody else's business.
+            MainWindow other;
+            other.keepRecovery(recovery());
+            QVERIFY(!offer(other));
+        }
+        child.kill();
+        QVERIFY(child.waitForFinished(patience));
+        QCOMPARE(child.exitStatus(), QProcess::CrashExit);
+
+        MainWindow window;
+        window.keepRecovery(recovery());
+        window.show();
+        QPushButton* recover = offer(window);
+        QVERIFY(recover);
+        QVERIFY2(recover->text().contains(QStringLiteral("demo")), qPrintable(recover->text()));
+        QVERIFY(recover->isVisible());
+        QVERIFY(window.isEmpty()); // nothing happens unasked
+        {
+            MainWindow second; // looked after by the first
+            second.keepRecovery(recovery());
+            QVERIFY(!offer(second));
+        }
+        const QString pictures = qEnvironmentVariable("HEADWISE_SCREENSHOTS");
+        if (!pictures.isEmpty())
+            window.grab().save(pictures + QStringLiteral("/recovery.png"));
+        QTest::mouseClick(recover, Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->hasModel(), patience);
+        QCOMPARE(window.workspace()->head(), (HeadId{1, 5}));
+        QCOMPARE(window.workspace()->note({1, 5}), words);
+        QCOMPARE(notesOf(window)->toPlainText(), words);
+        QVERIFY(window.workspace()->isModified());
+        QVERIFY(window.workspace()->sessionFile().empty()); // it had never been saved
+        QVERIFY(!offer(window));
+        QCOMPARE(copies().size(), 1); // until it is saved or given up
+        discardNotes(window);
+        QCOMPARE(copies(), QStringList());
+    }
+
+    void whatIsDiscardedIsNotOfferedAgain()
+    {
+        QProcess child;
+        startChild(child);
+        QTRY_VERIFY_WITH_TIMEOUT(noteInCopy() == words, patience);
+        child.kill();
+        QVERIFY(child.waitForFinished(patience));
+        {
+            MainWindow window;
+            window.keepRecovery(recovery());
+            QVERIFY(offer(window)); // left as it is: offered again
+        }
+        {
+            MainWindow window;
+            window.keepRecovery(recovery());
+            QVERIFY(offer(window));
+            window.findChild<ui::NoticeBar*>()->findChildren<QPushButton*>().at(1)->click();
+            QVERIFY(!offer(window));
+        }
+        QCOMPARE(copies(), QStringList());
+    }
+
+    void savingMakesTheCopyNeedless()
+    {
+        MainWindow window;
+        window.keepRecovery(recovery());
+        window.show();
+        window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen(), patience);
+        window.workspace()->setNote({0, 1}, words);
+        QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->analysisJob()->isRunning()
+                                     && window.workspace()->results()->find("composition/k"),
+                                 patience);
+        window.saveTo(m_folder->filePath(QStringLiteral("saved.h5")));
+        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->isModified(), patience);
+        QTRY_COMPARE_WITH_TIMEOUT(copies(), QStringList(), patience);
+        // What changes after that is kept again, as a copy of that session.
+        window.workspace()->setNote({0, 2}, words);
+        QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
+        discardNotes(window);
+        QCOMPARE(copies(), QStringList());
+    }
+
+    void withoutAChangeNothingIsWritten()
+    {
+        MainWindow window;
+        window.keepRecovery(recovery());
+        window.show();
+        QTest::qWait(700); // two intervals with nothing open
+        QCOMPARE(copies(), QStringList());
+        window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->results()->find("composition/k"), patience);
+        auto* keeper = window.findChild<Recovery*>();
+        QSignalSpy saved(keeper, &Recovery::saved);
+        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->analysisJob()->isRunning() && saved.count() > 0,
+                                 patience);
+        QTest::qWait(1500); // the last of the results
+        const qsizetype before = saved.count();
+        QTest::qWait(1500);
+        QCOMPARE(saved.count(), before);
+        window.workspace()->setHead({1, 3}); // the positive control
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), before + 1, patience);
+    }
+
+private:
+    std::filesystem::path recovery() const
+    {
+        return std::filesystem::path(m_folder->path().toStdString()) / "recovery";
+    }
+
+    QStringList copies() const
+    {
+        return QDir(QString::fromStdString(recovery().string())).entryList({QStringLiteral("*.h5")});
+    }
+
+    void startChild(QProcess& child) const
+    {
+        child.start(QCoreApplication::applicationFilePath(), {QStringLiteral("--child"), m_folder->path()});
+        QVERIFY(child.waitForStarted(patience));
+    }
+
+    QString noteInCopy() const
+    {
+        for (const QString& name : copies())
+            if (const auto session = readSession(recovery() / name.toStdString(), {}); session)
+                if (const auto note = session->notes.find("1.5"); note != session->notes.end())
+                    return QString::fromStdString(note->second);
+        return {};
+    }
+
+    static QPushButton* offer(MainWindow& window)
+    {
+        for (QPushButton* button : window.findChild<ui::NoticeBar*>()->findChildren<QPushButton*>())
+            if (button->text().startsWith(QStringLiteral("Recover session of")) && !button->isHidden())
+                return button;
+        return nullptr;
+    }
+
+    /// Closes the window, answering the question about its notes.
+    static void discardNotes(MainWindow& window)
+    {
+        QTimer::singleShot(0, &window, [&window] {
+            for (QMessageBox* box : window.findChildren<QMessageBox*>())
+                if (QAbstractButton* discard = box->button(QMessageBox::Discard))
+                    discard->click();
+        });
+        window.close();
+    }
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+};
+
+int main(int argc, char** argv)
+{
+    if (argc > 2 && std::string_view(argv[1]) == "--child")
+        return runChild(argc, argv);
+    QApplication application(argc, argv);
+    RecoveryTest test;
+    return QTest::qExec(&test, argc, argv);
+}
+#include "recovery_test.moc"
