@@ -218,7 +218,9 @@ void MainWindow::exportFigureOf(FigureSource* source)
 {
     QString name = source->figureTitle();
     name.replace(QRegularExpression(QStringLiteral("[^\\w.]+")), QStringLiteral("-"));
-    const QString folder = m_settings.lastFolder.isEmpty() ? QDir::homePath() : m_settings.lastFolder;
+    QString folder = m_settings.lastFolder.isEmpty() ? QDir::homePath() : m_settings.lastFolder;
+    if (QDir(m_settings.exportFolder).exists() && !m_settings.exportFolder.isEmpty())
+        folder = m_settings.exportFolder;
     ExportDialog dialog(source, parseFigureSettings(m_settings.figure), folder + u'/' + name, this);
     connect(&dialog, &ExportDialog::exported, this, [this](const QString& file) {
         m_settings.lastFolder = QFileInfo(file).path();

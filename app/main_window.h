@@ -114,6 +114,8 @@ private:
     void showOpenError(const QString& message);
     void showHelp();
     void showAbout();
+    void showPreferences();
+    void applySettings(const Settings& settings);
     void moveHead(int layers, int heads);
     void toggleBookmark();
     void goToHead();

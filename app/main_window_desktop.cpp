@@ -1,10 +1,13 @@
 #include "app/file_watch.h"
 #include "app/main_window.h"
+#include "app/preferences_dialog.h"
 #include "app/recovery.h"
 #include "ui/pages/page.h"
 #include "ui/text.h"
+#include "ui/token_font.h"
 #include "ui/views/notice_bar.h"
 
+#include <QAction>
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QJsonObject>
@@ -49,6 +52,9 @@ bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b)
 
 void MainWindow::createNotices()
 {
+    setTokenFontFamily(m_settings.tokenFont);
+    for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->analysisJob()})
+        job->setThreads(m_settings.threads);
     m_fileWatch = new FileWatch(this);
     connect(m_fileWatch, &FileWatch::changed, this, [this] {
         m_notices->post(
@@ -224,6 +230,34 @@ void MainWindow::reload()
         else
             m_workspace->openSession(m_workspace->sessionFile());
     });
+}
+
+void MainWindow::showPreferences()
+{
+    auto* dialog = new PreferencesDialog(m_settings, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &PreferencesDialog::changed, this, &MainWindow::applySettings);
+    dialog->open();
+}
+
+void MainWindow::applySettings(const Settings& settings)
+{
+    const bool otherTheme = settings.theme != m_settings.theme || settings.tokenFont != m_settings.tokenFont;
+    // The dialog was opened with what the window remembers; only what it decides comes back.
+    m_settings.tokenFont = settings.tokenFont;
+    m_settings.autosaveMinutes = settings.autosaveMinutes;
+    m_settings.threads = settings.threads;
+    m_settings.exportFolder = settings.exportFolder;
+    setTokenFontFamily(m_settings.tokenFont);
+    if (otherTheme)
+        setTheme(settings.theme);
+    for (QAction* choice : findChildren<QAction*>(QStringLiteral("theme")))
+        choice->setChecked(choice->data().toInt() == static_cast<int>(m_settings.theme));
+    for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->analysisJob()})
+        job->setThreads(m_settings.threads);
+    if (m_recovery)
+        m_recovery->setInterval(m_settings.autosaveInterval());
+    writeSettings(m_settings);
 }
 
 void MainWindow::keepRecovery(const std::filesystem::path& folder)

@@ -1,13 +1,11 @@
+#include "app/about_dialog.h"
 #include "app/main_window.h"
 
 #include "core/analysis/catalogue.h"
-#include "core/base/log.h"
-#include "ui/icons.h"
 #include "ui/text.h"
 
 #include <QDialog>
 #include <QDialogButtonBox>
-#include <QMessageBox>
 #include <QTextBrowser>
 #include <QVBoxLayout>
 
@@ -34,6 +32,7 @@ QString keysText()
         "<tr><td>Ctrl+arrows</td><td>next and previous head and layer; plain arrows in the grid</td></tr>"
         "<tr><td>Alt+Left, Alt+Right</td><td>back and forward through heads and tokens</td></tr>"
         "<tr><td>1 … 9, 0, also with Alt</td><td>the pages; 0 is Analyses</td></tr>"
+        "<tr><td>Ctrl+,</td><td>preferences</td></tr>"
         "<tr><td>F11</td><td>full screen</td></tr>"
         "<tr><td>Shift+F1</td><td>what a thing is: click on it</td></tr>"
         "<tr><td>click, Shift+click on a head</td><td>select it; mark it as the reference that it is "
@@ -114,13 +113,9 @@ void MainWindow::showHelp()
 
 void MainWindow::showAbout()
 {
-    QMessageBox box(this);
-    box.setWindowTitle(tr("About Headwise"));
-    box.setIconPixmap(applicationIcon().pixmap(64));
-    box.setText(tr("<h3>Headwise %1</h3><p>The attention heads of a transformer, read from its weights.</p>"
-                   "<p>Free software, GPL-3.0-or-later. With Qt %2, Eigen, OpenBLAS, HDF5 and spdlog.</p>")
-                    .arg(text(versionText()), QLatin1String(qVersion())));
-    box.exec();
+    auto* dialog = new AboutDialog(this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
 }
 
 } // namespace headwise::app

@@ -97,6 +97,8 @@ void MainWindow::createEditMenu()
         whenOpen(action(tr("Copy &reference"), "copy", tr("Ctrl+Shift+C"), &MainWindow::copyReference)));
     edit->addSeparator();
     edit->addAction(action(tr("&Find a command…"), "search", tr("Ctrl+K"), &MainWindow::showCommandPalette));
+    edit->addSeparator();
+    edit->addAction(action(tr("&Preferences…"), "settings", tr("Ctrl+,"), &MainWindow::showPreferences));
 }
 
 void MainWindow::createGoMenu()
@@ -161,6 +163,7 @@ void MainWindow::addThemes(QMenu* menu)
         choice->setData(static_cast<int>(mode));
         choice->setCheckable(true);
         choice->setChecked(mode == m_settings.theme);
+        choice->setObjectName(QStringLiteral("theme"));
         themes->addAction(choice);
     }
 }

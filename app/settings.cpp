@@ -2,10 +2,13 @@
 
 #include <QSettings>
 
+#include <algorithm>
+
 namespace headwise::app {
 
 namespace {
 constexpr int recentLimit = 10;
+constexpr int mostThreads = 1024;
 constexpr double longestPause = 24.0 * 60; // minutes
 } // namespace
 
@@ -40,6 +43,9 @@ Settings readSettings()
         store.value(QStringLiteral("autosaveMinutes"), settings.autosaveMinutes).toDouble();
     if (minutes >= 0 && minutes <= longestPause) // not what a damaged file says
         settings.autosaveMinutes = minutes;
+    settings.tokenFont = store.value(QStringLiteral("tokenFont")).toString();
+    settings.threads = std::clamp(store.value(QStringLiteral("threads")).toInt(), 0, mostThreads);
+    settings.exportFolder = store.value(QStringLiteral("exportFolder")).toString();
     settings.figure = store.value(QStringLiteral("figure")).toString();
     return settings;
 }
@@ -56,6 +62,9 @@ void writeSettings(const Settings& settings)
     store.setValue(QStringLiteral("layout"), settings.layout);
     store.setValue(QStringLiteral("lastFolder"), settings.lastFolder);
     store.setValue(QStringLiteral("autosaveMinutes"), settings.autosaveMinutes);
+    store.setValue(QStringLiteral("tokenFont"), settings.tokenFont);
+    store.setValue(QStringLiteral("threads"), settings.threads);
+    store.setValue(QStringLiteral("exportFolder"), settings.exportFolder);
     store.setValue(QStringLiteral("figure"), settings.figure);
 }
 

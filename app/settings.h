@@ -17,6 +17,9 @@ struct Settings {
     QByteArray layout; ///< Docks and tool bars.
     QString lastFolder;
     double autosaveMinutes = 3; ///< Between recovery copies; 0: none.
+    QString tokenFont;          ///< A family; empty: as delivered.
+    int threads = 0;            ///< Of analyses; 0: one per core.
+    QString exportFolder;       ///< Empty: the last one used.
     QString figure;             ///< The last figure settings, as the export dialog writes them.
 
     bool operator==(const Settings&) const = default;

@@ -1,6 +1,7 @@
 #include "ui/theme.h"
 
 #include "ui/icons.h"
+#include "ui/token_font.h"
 
 #include <QApplication>
 #include <QFontDatabase>
@@ -56,6 +57,9 @@ QCheckBox::indicator:checked { background: @accent; border-color: @accent; image
 QCheckBox::indicator:disabled { border-color: @border; }
 QCheckBox::indicator:focus { border: 2px solid @accent; }
 QFrame[card="true"] { background: @base; border: 1px solid @border; border-radius: 4px; }
+QToolButton[segment="true"] { background: @base; border: 1px solid @border; border-radius: 4px; padding: 5px 6px; }
+QToolButton[segment="true"]:hover, QToolButton[segment="true"]:focus { border-color: @muted; }
+QToolButton[segment="true"]:checked { border: 2px solid @accent; padding: 4px 5px; font-weight: 600; }
 QFrame[notice="true"] { background: @alternate; border: none; border-bottom: 1px solid @border; border-left: 3px solid @accent; }
 QLabel[role="heading"] { font-size: 12pt; font-weight: 600; }
 QLabel[role="secondary"] { color: @muted; font-size: 9pt; }
@@ -72,6 +76,13 @@ QLabel[role="error"] { color: @bad; }
     filled.replace(QStringLiteral("@check"),
                    c.dark ? QStringLiteral(":/check-dark.svg") : QStringLiteral(":/check-light.svg"));
     return filled.replace(QStringLiteral("@bad"), c.bad.name());
+}
+
+/// One for the program, as the application's own font is.
+QString& tokenFontFamily()
+{
+    static QString family;
+    return family;
 }
 
 void setRole(QLabel* label, const QString& role)
@@ -185,7 +196,8 @@ void applyTheme(QApplication& application, ThemeMode mode)
 
 QFont tokenFont()
 {
-    QFont font(QStringList{QStringLiteral("Noto Sans Mono"), QStringLiteral("DejaVu Sans Mono"),
+    QFont font(QStringList{tokenFontFamily().isEmpty() ? QStringLiteral("Noto Sans Mono") : tokenFontFamily(),
+                           QStringLiteral("Noto Sans Mono"), QStringLiteral("DejaVu Sans Mono"),
                            QStringLiteral("Noto Sans Mono CJK SC"), QStringLiteral("Noto Sans CJK SC"),
                            QStringLiteral("Noto Sans CJK JP"), QStringLiteral("Noto Sans"),
                            QStringLiteral("Noto Sans Arabic"), QStringLiteral("Noto Sans Hebrew"),
@@ -195,6 +207,11 @@ QFont tokenFont()
     font.setStyleHint(QFont::Monospace);
     font.setPointSize(10);
     return font;
+}
+
+void setTokenFontFamily(const QString& family)
+{
+    tokenFontFamily() = family;
 }
 
 QFont secondaryFont()

@@ -3,6 +3,7 @@
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 #include "ui/pages/notes_page.h"
+#include "ui/theme.h"
 #include "ui/views/notice_bar.h"
 
 #include <QApplication>
@@ -68,6 +69,8 @@ private slots:
         QVERIFY(m_folder->isValid());
         useSettingsIn(m_folder->path());
     }
+
+    static void initTestCase() { ui::applyTheme(*qApp, ui::ThemeMode::Light); }
 
     void aKilledWindowIsRecovered()
     {

@@ -69,6 +69,7 @@ void NoticeBar::showFirst()
     setAccessibleDescription(notice.text);
     for (const Choice& choice : notice.choices) {
         auto* button = new QPushButton(choice.text, this);
+        button->setMinimumWidth(button->sizeHint().width() + 16);
         connect(button, &QPushButton::clicked, this, [this, chosen = choice.chosen] { end(chosen); });
         m_buttons->addWidget(button);
     }
