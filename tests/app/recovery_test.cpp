@@ -160,6 +160,35 @@ private slots:
         QCOMPARE(copies(), QStringList());
     }
 
+    void aFileThatChangesIsOfferedToBeReadAgain()
+    {
+        const QString model = m_folder->filePath(QStringLiteral("model"));
+        QVERIFY(QDir().mkpath(model));
+        for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
+            QVERIFY(QFile::copy(QStringLiteral(HEADWISE_DEMO_MODEL "/") + QLatin1String(name),
+                                model + u'/' + QLatin1String(name)));
+        MainWindow window;
+        window.show();
+        window.openPath(model);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen(), patience);
+        window.workspace()->setHead({1, 3});
+        auto* notices = window.findChild<ui::NoticeBar*>();
+        QTest::qWait(1500);
+        QVERIFY(!notices->isVisible()); // reading it is no change
+        const auto before = window.workspace()->weights();
+        QFile config(model + QStringLiteral("/config.json"));
+        QVERIFY(config.open(QIODevice::Append));
+        config.write("\n");
+        config.close();
+        QTRY_VERIFY_WITH_TIMEOUT(notices->isVisible(), patience);
+        window.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&window));
+        QTest::keyClick(&window, Qt::Key_F5);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->weights() != before, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!notices->isVisible(), patience);
+        QCOMPARE(window.workspace()->head(), (HeadId{1, 3})); // as it was shown
+    }
+
     void withoutAChangeNothingIsWritten()
     {
         MainWindow window;
