@@ -82,7 +82,7 @@ public:
 
     void setHead(HeadId head); ///< Ignored where the model has no such head.
     void setToken(int token);  ///< Ignored outside the vocabulary.
-    void goBack(); ///< To the head and token that were selected before.
+    void goBack();             ///< To the head and token that were selected before.
     void goForward();
     void forgetHistory(); ///< What is selected now is where it begins.
     void setEmbedding(Embedding embedding);
