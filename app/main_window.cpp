@@ -4,7 +4,6 @@
 #include "core/base/log.h"
 #include "core/session/session_file.h"
 #include "ui/icons.h"
-#include "ui/pages/export_dialog.h"
 #include "ui/pages/head_header.h"
 #include "ui/pages/heads_page.h"
 #include "ui/pages/start_page.h"
@@ -16,11 +15,8 @@
 #include <QClipboard>
 #include <QCloseEvent>
 #include <QComboBox>
-#include <QCursor>
-#include <QDir>
 #include <QDockWidget>
 #include <QFileDialog>
-#include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLabel>
@@ -29,7 +25,6 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
-#include <QRegularExpression>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QTabBar>
@@ -193,61 +188,6 @@ void MainWindow::showPage(const QString& name)
 {
     if (const auto index = m_pageNames.indexOf(name); index >= 0)
         m_tabs->setCurrentIndex(static_cast<int>(index));
-}
-
-QList<FigureSource*> MainWindow::figures() const
-{
-    auto* page = static_cast<Page*>(m_tabs->currentWidget());
-    return m_workspace->isOpen() ? page->figures() + m_heads->figures() : QList<FigureSource*>();
-}
-
-void MainWindow::exportFigure()
-{
-    const QList<FigureSource*> sources = figures();
-    if (sources.isEmpty())
-        return showMessage(tr("There is no picture to export yet."));
-    if (sources.size() == 1)
-        return exportFigureOf(sources.first());
-    QMenu menu(this);
-    for (FigureSource* source : sources)
-        menu.addAction(source->figureTitle(), this, [this, source] { exportFigureOf(source); });
-    menu.exec(QCursor::pos());
-}
-
-void MainWindow::exportFigureOf(FigureSource* source)
-{
-    QString name = source->figureTitle();
-    name.replace(QRegularExpression(QStringLiteral("[^\\w.]+")), QStringLiteral("-"));
-    QString folder = m_settings.lastFolder.isEmpty() ? QDir::homePath() : m_settings.lastFolder;
-    if (QDir(m_settings.exportFolder).exists() && !m_settings.exportFolder.isEmpty())
-        folder = m_settings.exportFolder;
-    ExportDialog dialog(source, parseFigureSettings(m_settings.figure), folder + u'/' + name, this);
-    connect(&dialog, &ExportDialog::exported, this, [this](const QString& file) {
-        m_settings.lastFolder = QFileInfo(file).path();
-        showMessage(tr("Exported %1").arg(file));
-    });
-    dialog.exec();
-    m_settings.figure = ui::text(dialog.settings());
-}
-
-void MainWindow::showFigureMenu(QWidget* view, const QPoint& position)
-{
-    auto* source = dynamic_cast<FigureSource*>(view);
-    if (!figures().contains(source))
-        return; // nothing in it yet
-    QMenu menu(this);
-    menu.addAction(icon("export"), tr("Export figure…"), this, [this, source] { exportFigureOf(source); });
-    menu.addAction(icon("copy"), tr("Copy figure"), this, [this, source] {
-        ui::copyFigure(*source, parseFigureSettings(m_settings.figure));
-        showMessage(tr("Copied %1").arg(source->figureTitle()));
-    });
-    menu.addAction(tr("Copy data"), this, [this, source] {
-        QString rows;
-        source->forEachDataRow([&rows](const QStringList& row) { rows += row.join(u'\t') + u'\n'; });
-        QGuiApplication::clipboard()->setText(rows);
-        showMessage(tr("Copied the numbers of %1").arg(source->figureTitle()));
-    });
-    menu.exec(view->mapToGlobal(position));
 }
 
 void MainWindow::showDocks(bool open)

@@ -21,6 +21,7 @@ class QToolBar;
 class QToolButton;
 
 namespace headwise::ui {
+class FigureBatch;
 class HeadHeader;
 class HeadsPage;
 class NoticeBar;
@@ -105,6 +106,13 @@ private:
     void saveAs();
     void exportFigure(); ///< Of the current page and the head grid; asks which if there are several.
     void exportFigureOf(ui::FigureSource* source);
+    void exportAgain(); ///< With the same settings under the next free name, without a dialog.
+    void exportHeads(); ///< The same picture of other heads, a file each.
+    void exportHeadsOf(ui::FigureSource* source);
+    void startBatch(ui::FigureSource* source, const std::vector<HeadId>& heads, const QString& folder);
+    bool isOfHead(ui::FigureSource* source) const; ///< Other heads have the same picture.
+    void addCopies(QMenu* menu, ui::FigureSource* source);
+    QString exportFolder() const;
     void showFigureMenu(QWidget* view, const QPoint& position);
     QList<ui::FigureSource*> figures() const;
     void closeModel();
@@ -164,6 +172,9 @@ private:
     QComboBox* m_embedding = nullptr;
     QComboBox* m_processing = nullptr;
     QLabel* m_readOut = nullptr;
+    QString m_exportedTo;                         // by the dialog, in this window
+    const ui::FigureSource* m_exported = nullptr; // to compare with only; it may be gone
+    ui::FigureBatch* m_batch = nullptr;           // once one was asked for
 };
 
 } // namespace headwise::app

@@ -73,13 +73,16 @@ void MainWindow::createFileMenu(QToolBar* bar)
         whenOpen(action(tr("Save session &as…"), nullptr, tr("Ctrl+Shift+S"), &MainWindow::saveAs));
     QAction* exportAction =
         whenOpen(action(tr("&Export figure…"), "export", tr("Ctrl+E"), &MainWindow::exportFigure));
+    QAction* again =
+        whenOpen(action(tr("Export a&gain"), nullptr, tr("Ctrl+Shift+E"), &MainWindow::exportAgain));
+    QAction* heads = whenOpen(action(tr("Export all &heads…"), nullptr, {}, &MainWindow::exportHeads));
     QAction* reloadAction = whenOpen(action(tr("&Reload"), "reload", tr("F5"), &MainWindow::reload));
     QAction* closeAction =
         whenOpen(action(tr("&Close"), nullptr, QKeySequence::Close, &MainWindow::closeModel));
     file->addActions({open, openFile});
     m_recentMenu = file->addMenu(tr("Open &recent"));
     file->addActions({demo, file->addSeparator(), saveSession, saveSessionAs, file->addSeparator(),
-                      exportAction, file->addSeparator(), reloadAction, closeAction});
+                      exportAction, again, heads, file->addSeparator(), reloadAction, closeAction});
     file->addSeparator();
     file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
     bar->addActions({open, saveSession});

@@ -1,60 +1,22 @@
 #include "ui/figure_export.h"
 
-#include "ui/text.h"
-#include "ui/theme.h"
+#include "ui/figure_export_formats.h"
 
-#include <QBuffer>
 #include <QClipboard>
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QImage>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QMimeData>
 #include <QPainter>
-#include <QPdfWriter>
-#include <QRegularExpression>
 #include <QSaveFile>
-#include <QSvgGenerator>
 
-#include <array>
 #include <cmath>
 
 namespace headwise::ui {
 
 namespace {
 
-constexpr double pointsPerInch = 72;
-constexpr double millimetresPerInch = 25.4;
 constexpr double mostPixels = 400e6; // 1.6 GB; a poster at 600 dpi is more than anybody prints
-
-QString creator()
-{
-    return QStringLiteral("Headwise " HEADWISE_VERSION);
-}
-
-QSizeF sizeInPoints(const FigureSettings& settings)
-{
-    return QSizeF(settings.width, settings.height) * (pointsPerInch / millimetresPerInch);
-}
-
-/// "model: demo; head: L1H2", for places that hold one line.
-QString provenanceLine(const FigureSource& source)
-{
-    QStringList parts;
-    for (const auto& [name, value] : source.provenance())
-        parts << name + QStringLiteral(": ") + value;
-    return parts.join(QStringLiteral("; "));
-}
-
-QByteArray provenanceJson(const FigureSource& source)
-{
-    QJsonObject object{{QStringLiteral("creator"), creator()},
-                       {QStringLiteral("title"), source.figureTitle()}};
-    for (const auto& [name, value] : source.provenance())
-        object[name] = value;
-    return QJsonDocument(object).toJson();
-}
 
 Result<Done> check(const FigureSettings& settings)
 {
@@ -82,124 +44,6 @@ Result<Done> check(const FigureSettings& settings)
     return Done{};
 }
 
-void paint(const FigureSource& source, QPainter& painter, const FigureSettings& settings)
-{
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.fillRect(QRectF(QPointF(), sizeInPoints(settings)), Qt::white);
-    source.paintFigure(painter, sizeInPoints(settings), settings.style);
-}
-
-QByteArray pngOf(const FigureSource& source, const FigureSettings& settings)
-{
-    QImage image = figureImage(source, settings, settings.dpi);
-    if (image.isNull())
-        return {};
-    image.setText(QStringLiteral("Title"), source.figureTitle());
-    image.setText(QStringLiteral("Software"), creator());
-    for (const auto& [name, value] : source.provenance())
-        image.setText(name, value);
-    QByteArray bytes;
-    QBuffer buffer(&bytes);
-    image.save(&buffer, "PNG");
-    return bytes;
-}
-
-// QSvgGenerator rounds the page to whole points and knows neither pixelated pictures nor metadata.
-QByteArray mended(const QByteArray& svg, const FigureSource& source, const FigureSettings& settings)
-{
-    QString text = QString::fromUtf8(svg);
-    const QSizeF points = sizeInPoints(settings);
-    static const QRegularExpression page(
-        QStringLiteral("<svg width=\"[^\"]*\" height=\"[^\"]*\"\\s+viewBox=\"[^\"]*\""));
-    text.replace(page,
-                 QStringLiteral("<svg width=\"%1mm\" height=\"%2mm\" viewBox=\"0 0 %3 %4\"")
-                     .arg(settings.width)
-                     .arg(settings.height)
-                     .arg(points.width())
-                     .arg(points.height()));
-    text.replace(QStringLiteral("<image "), QStringLiteral("<image style=\"image-rendering:pixelated\" "));
-    // A reader without our font still gets the right kind.
-    static const QRegularExpression mono(QStringLiteral("font-family=\"([^\"]*Mono[^\"]*)\""));
-    static const QRegularExpression other(QStringLiteral("font-family=\"((?:(?!Mono)[^\"])*)\""));
-    text.replace(other, QStringLiteral("font-family=\"\\1, sans-serif\""));
-    text.replace(mono, QStringLiteral("font-family=\"\\1, monospace\""));
-    const QString metadata = QString::fromUtf8(provenanceJson(source)).toHtmlEscaped();
-    text.replace(QStringLiteral("<defs>"), QStringLiteral("<metadata>%1</metadata>\n<defs>").arg(metadata));
-    return text.toUtf8();
-}
-
-QByteArray svgOf(const FigureSource& source, const FigureSettings& settings)
-{
-    QByteArray bytes;
-    QBuffer buffer(&bytes);
-    QSvgGenerator generator;
-    generator.setOutputDevice(&buffer);
-    generator.setResolution(static_cast<int>(pointsPerInch));
-    const QSizeF points = sizeInPoints(settings);
-    generator.setSize(points.toSize());
-    generator.setViewBox(QRectF(QPointF(), points));
-    generator.setTitle(source.figureTitle().toHtmlEscaped());
-    generator.setDescription((creator() + QStringLiteral("; ") + provenanceLine(source)).toHtmlEscaped());
-    QPainter painter(&generator);
-    paint(source, painter, settings);
-    painter.end();
-    return mended(bytes, source, settings);
-}
-
-QByteArray pdfOf(const FigureSource& source, const FigureSettings& settings)
-{
-    QByteArray bytes;
-    QBuffer buffer(&bytes);
-    buffer.open(QIODevice::WriteOnly);
-    QPdfWriter writer(&buffer);
-    writer.setPageSize(QPageSize(QSizeF(settings.width, settings.height), QPageSize::Millimeter));
-    writer.setPageMargins({});
-    writer.setResolution(static_cast<int>(pointsPerInch));
-    writer.setTitle(source.figureTitle());
-    writer.setCreator(creator() + QStringLiteral("; ") + provenanceLine(source));
-    writer.addFileAttachment(QStringLiteral("provenance.json"), provenanceJson(source),
-                             QStringLiteral("application/json"));
-    QPainter painter(&writer);
-    paint(source, painter, settings);
-    painter.end();
-    return bytes;
-}
-
-// RFC 4180: quoted where a separator, a quote or a line end is inside, lines end with CRLF.
-QByteArray tableOf(const FigureSource& source, const FigureSettings& settings, QChar separator)
-{
-    QByteArray bytes;
-    if (settings.provenanceInData) {
-        bytes += "# creator: " + creator().toUtf8() + "\r\n";
-        for (const auto& [name, value] : source.provenance())
-            bytes += "# " + name.toUtf8() + ": " + QString(value).replace(u'\n', u' ').toUtf8() + "\r\n";
-    }
-    source.forEachDataRow([&](const QStringList& row) {
-        for (qsizetype i = 0; i < row.size(); ++i) {
-            QString cell = row[i];
-            const bool quoted = cell.contains(separator) || cell.contains(u'"') || cell.contains(u'\n')
-                || cell.contains(u'\r');
-            if (quoted)
-                cell = u'"' + cell.replace(QStringLiteral("\""), QStringLiteral("\"\"")) + u'"';
-            bytes += (i > 0 ? separator + cell : cell).toUtf8();
-        }
-        bytes += "\r\n";
-    });
-    return bytes;
-}
-
-QByteArray bytesOf(const FigureSource& source, const FigureSettings& settings)
-{
-    switch (settings.format) {
-    case FigureFormat::Png: return pngOf(source, settings);
-    case FigureFormat::Svg: return svgOf(source, settings);
-    case FigureFormat::Pdf: return pdfOf(source, settings);
-    case FigureFormat::Csv: return tableOf(source, settings, u',');
-    case FigureFormat::Tsv: return tableOf(source, settings, u'\t');
-    }
-    return {};
-}
-
 Result<Done> write(const QString& fileName, const QByteArray& bytes)
 {
     QSaveFile file(fileName);
@@ -213,46 +57,40 @@ Result<Done> write(const QString& fileName, const QByteArray& bytes)
     return Done{};
 }
 
-struct FormatName {
-    FigureFormat format;
-    QLatin1StringView name;
-};
-constexpr std::array formatNames{FormatName{FigureFormat::Png, QLatin1StringView("png")},
-                                 FormatName{FigureFormat::Svg, QLatin1StringView("svg")},
-                                 FormatName{FigureFormat::Pdf, QLatin1StringView("pdf")},
-                                 FormatName{FigureFormat::Csv, QLatin1StringView("csv")},
-                                 FormatName{FigureFormat::Tsv, QLatin1StringView("tsv")}};
+Error tooLarge()
+{
+    return {ErrorCode::OutOfMemory,
+            "There is not enough memory for this figure; a smaller size or a lower resolution needs less."};
+}
+
+Result<QByteArray> bytesOf(const FigureSource& source, const FigureSettings& settings)
+{
+    switch (settings.format) {
+    case FigureFormat::Svg: return svgOf(source, settings);
+    case FigureFormat::Pdf: return pdfOf(source, settings);
+    default: return dataOf(source, settings);
+    }
+}
 
 } // namespace
 
-QString suffixOf(FigureFormat format)
+void paintPage(const FigureSource& source, QPainter& painter, const FigureSettings& settings)
 {
-    for (const FormatName& row : formatNames)
-        if (row.format == format)
-            return row.name;
-    return {};
+    painter.setRenderHint(QPainter::Antialiasing);
+    if (settings.background == FigureBackground::White)
+        painter.fillRect(QRectF(QPointF(), sizeInPoints(settings)), Qt::white);
+    source.paintFigure(painter, sizeInPoints(settings), settings.style);
 }
 
-Result<FigureFormat> figureFormatOf(const QString& fileName)
-{
-    const QString suffix = QFileInfo(fileName).suffix().toLower();
-    for (const FormatName& row : formatNames)
-        if (row.name == suffix)
-            return row.format;
-    return Error{
-        ErrorCode::InvalidArgument,
-        QStringLiteral("The figure '%1' has the ending '%2'; png, svg, pdf, csv and tsv can be written.")
-            .arg(fileName, suffix)
-            .toStdString()};
-}
-
-QImage figureImage(const FigureSource& source, const FigureSettings& settings, int dpi)
+QImage figureImage(const FigureSource& source, const FigureSettings& settings, double dpi)
 {
     const QSizeF pixels = QSizeF(settings.width, settings.height) * (dpi / millimetresPerInch);
-    QImage image(pixels.toSize().expandedTo({1, 1}), QImage::Format_RGB32);
+    const bool opaque = settings.background == FigureBackground::White;
+    QImage image(pixels.toSize().expandedTo({1, 1}),
+                 opaque ? QImage::Format_RGB32 : QImage::Format_ARGB32_Premultiplied);
     if (image.isNull())
         return {};
-    image.fill(Qt::white);
+    image.fill(opaque ? Qt::white : Qt::transparent);
     // One unit is a point for every device, so fonts are measured at 72 dpi and the painter does the scaling.
     const auto perMetre = [](double perInch) {
         return static_cast<int>(std::lround(perInch / millimetresPerInch * 1000));
@@ -261,34 +99,70 @@ QImage figureImage(const FigureSource& source, const FigureSettings& settings, i
     image.setDotsPerMeterY(perMetre(pointsPerInch));
     QPainter painter(&image);
     painter.scale(dpi / pointsPerInch, dpi / pointsPerInch);
-    paint(source, painter, settings);
+    paintPage(source, painter, settings);
     painter.end();
     image.setDotsPerMeterX(perMetre(dpi));
     image.setDotsPerMeterY(perMetre(dpi));
     return image;
 }
 
-Result<Done> exportFigure(const FigureSource& source, const QString& fileName, const FigureSettings& settings)
+Result<RenderedFigure> renderFigure(const FigureSource& source, const FigureSettings& settings)
 {
-    const Result<Done> checked = check(settings);
-    if (!checked)
-        return checked;
-    const QByteArray bytes = bytesOf(source, settings);
+    if (const Result<Done> checked = check(settings); !checked)
+        return checked.error();
+    RenderedFigure figure;
+    if (settings.format == FigureFormat::Png) {
+        figure.picture = figureImage(source, settings, settings.dpi);
+        if (figure.picture.isNull())
+            return tooLarge();
+        figure.texts = {{QStringLiteral("Title"), source.figureTitle()},
+                        {QStringLiteral("Software"), figureCreator()},
+                        {QStringLiteral("Description"), figureCaption(source)}};
+        figure.texts += source.provenance();
+    } else {
+        const Result<QByteArray> bytes = bytesOf(source, settings);
+        if (!bytes)
+            return bytes.error();
+        figure.bytes = *bytes;
+        if (figure.bytes.isEmpty())
+            return tooLarge();
+    }
+    if (!settings.dataBeside || isData(settings.format))
+        return figure;
+    FigureSettings beside = settings;
+    beside.format = FigureFormat::Csv;
+    const Result<QByteArray> data = dataOf(source, beside);
+    if (!data)
+        return data.error();
+    figure.data = *data;
+    return figure;
+}
+
+Result<Done> writeFigure(const RenderedFigure& figure, const QString& fileName)
+{
+    const QByteArray bytes = figure.picture.isNull() ? figure.bytes : pngOf(figure.picture, figure.texts);
     if (bytes.isEmpty())
-        return Error{
-            ErrorCode::OutOfMemory,
-            QStringLiteral("There is not enough memory for the figure '%1'; a lower resolution needs less.")
-                .arg(fileName)
-                .toStdString()};
-    const Result<Done> written = write(fileName, bytes);
-    const bool isTable = settings.format == FigureFormat::Csv || settings.format == FigureFormat::Tsv;
-    if (!written || !settings.dataBeside || isTable)
+        return tooLarge();
+    if (const Result<Done> written = write(fileName, bytes); !written || !figure.data)
         return written;
     const QFileInfo info(fileName);
-    FigureSettings data = settings;
-    data.format = FigureFormat::Csv;
-    return write(info.path() + u'/' + info.completeBaseName() + QStringLiteral(".csv"),
-                 bytesOf(source, data));
+    return write(info.path() + u'/' + info.completeBaseName() + QStringLiteral(".csv"), *figure.data);
+}
+
+Result<Done> exportFigure(const FigureSource& source, const QString& fileName, const FigureSettings& settings)
+{
+    const Result<RenderedFigure> figure = renderFigure(source, settings);
+    return figure ? writeFigure(*figure, fileName) : figure.error();
+}
+
+QString nextFreeFileName(const QString& fileName)
+{
+    const QFileInfo info(fileName);
+    QString candidate = fileName;
+    for (int i = 2; QFileInfo::exists(candidate); ++i)
+        candidate =
+            QStringLiteral("%1/%2-%3.%4").arg(info.path(), info.completeBaseName()).arg(i).arg(info.suffix());
+    return candidate;
 }
 
 void copyFigure(const FigureSource& source, const FigureSettings& settings)
@@ -299,43 +173,18 @@ void copyFigure(const FigureSource& source, const FigureSettings& settings)
     QGuiApplication::clipboard()->setMimeData(data);
 }
 
-QString text(const FigureSettings& settings)
-{
-    const FigureStyle& style = settings.style;
-    const QJsonObject object{{QStringLiteral("format"), suffixOf(settings.format)},
-                             {QStringLiteral("width"), settings.width},
-                             {QStringLiteral("height"), settings.height},
-                             {QStringLiteral("dpi"), settings.dpi},
-                             {QStringLiteral("dataBeside"), settings.dataBeside},
-                             {QStringLiteral("provenanceInData"), settings.provenanceInData},
-                             {QStringLiteral("fontFamily"), style.fontFamily},
-                             {QStringLiteral("fontSize"), style.fontSize},
-                             {QStringLiteral("lineWidth"), style.lineWidth},
-                             {QStringLiteral("title"), style.title},
-                             {QStringLiteral("colorBar"), style.colorBar}};
-    return QString::fromUtf8(QJsonDocument(object).toJson(QJsonDocument::Compact));
-}
-
-FigureSettings parseFigureSettings(const QString& line)
+Result<Done> copyData(const FigureSource& source, FigureFormat format)
 {
     FigureSettings settings;
-    const QJsonObject object = QJsonDocument::fromJson(line.toUtf8()).object();
-    for (const FormatName& row : formatNames)
-        if (object[QLatin1StringView("format")].toString() == row.name)
-            settings.format = row.format;
-    settings.width = object[QLatin1StringView("width")].toDouble(settings.width);
-    settings.height = object[QLatin1StringView("height")].toDouble(settings.height);
-    settings.dpi = object[QLatin1StringView("dpi")].toInt(settings.dpi);
-    settings.dataBeside = object[QLatin1StringView("dataBeside")].toBool(settings.dataBeside);
-    settings.provenanceInData =
-        object[QLatin1StringView("provenanceInData")].toBool(settings.provenanceInData);
-    FigureStyle& style = settings.style;
-    style.fontFamily = object[QLatin1StringView("fontFamily")].toString();
-    style.fontSize = object[QLatin1StringView("fontSize")].toDouble(style.fontSize);
-    style.lineWidth = object[QLatin1StringView("lineWidth")].toDouble(style.lineWidth);
-    style.title = object[QLatin1StringView("title")].toBool(style.title);
-    style.colorBar = object[QLatin1StringView("colorBar")].toBool(style.colorBar);
-    return settings;
+    settings.format = format;
+    const Result<QByteArray> data = dataOf(source, settings);
+    if (!data)
+        return data.error();
+    QString rows = QString::fromUtf8(*data);
+    if (format == FigureFormat::Tsv || format == FigureFormat::Csv)
+        rows.replace(QStringLiteral("\r\n"), QStringLiteral("\n"));
+    QGuiApplication::clipboard()->setText(rows);
+    return Done{};
 }
 
 } // namespace headwise::ui

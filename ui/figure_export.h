@@ -2,15 +2,18 @@
 
 #include "core/base/result.h"
 
+#include <QByteArray>
+#include <QImage>
 #include <QList>
 #include <QSizeF>
 #include <QString>
 #include <QStringList>
 
 #include <functional>
+#include <optional>
 #include <utility>
+#include <vector>
 
-class QImage;
 class QPainter;
 
 namespace headwise::ui {
@@ -22,11 +25,18 @@ using Provenance = QList<std::pair<QString, QString>>;
 struct FigureStyle {
     QString fontFamily = {}; ///< Empty: the program's.
     double fontSize = 8;     // points
-    double lineWidth = 1;    // points, of curves
+    double lineWidth = 1;    // points, of curves; hairlines follow
     bool title = true;
     bool colorBar = true;
+    bool axes = true; ///< Ticks, labels and titles of the axes.
 
     bool operator==(const FigureStyle&) const = default;
+};
+
+/// The numbers of a picture of a matrix.
+struct FigureArray {
+    std::vector<std::size_t> shape;
+    std::vector<float> values; // row-major, product of shape
 };
 
 /// A view that can be taken away as a figure and as its numbers.
@@ -38,6 +48,8 @@ public:
     virtual void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const = 0;
     /// Calls `writeRow` with the header and then with each row of the numbers shown, C locale.
     virtual void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const = 0;
+    /// The same numbers where they are a matrix; else they are written as records.
+    virtual std::optional<FigureArray> figureArray() const { return std::nullopt; }
 
     void setFigureTitle(const QString& title) { m_title = title; } ///< "L10H7 full OV, processed".
     const QString& figureTitle() const { return m_title; }
@@ -49,7 +61,11 @@ private:
     Provenance m_provenance;
 };
 
-enum class FigureFormat { Png, Svg, Pdf, Csv, Tsv };
+enum class FigureFormat { Png, Svg, Pdf, Csv, Tsv, Npy, Latex, Markdown };
+bool isData(FigureFormat format); ///< The numbers, no picture.
+
+enum class FigureBackground { White, Transparent };
+enum class LengthUnit { Millimetres, Inches };
 
 /// A size, a resolution and a style, remembered as a whole.
 struct FigureSettings {
@@ -60,27 +76,50 @@ struct FigureSettings {
     bool dataBeside = false;       ///< Also the numbers, as NAME.csv.
     bool provenanceInData = false; ///< Lines starting with "# " before the header; RFC 4180 has no comments.
     FigureStyle style = {};
+    FigureBackground background = FigureBackground::White;
+    LengthUnit unit = LengthUnit::Millimetres; ///< In which the sizes are asked for.
 
     bool operator==(const FigureSettings&) const = default;
 };
 
-/// One line for the program's settings and the session; reads back as an equal value.
+/// One line for the program's settings, the session and the clipboard; reads back as an equal value.
 QString text(const FigureSettings& settings);
 /// What is not understood keeps its default: a figure's settings are a convenience.
 FigureSettings parseFigureSettings(const QString& line);
+bool isFigureSettings(const QString& line); ///< Whether text() could have written it.
 
 QString suffixOf(FigureFormat format); ///< "png", …
 /// The format that the name's ending asks for. Errors: InvalidArgument, listing the endings we write.
 Result<FigureFormat> figureFormatOf(const QString& fileName);
 
-/// Writes `source` to `fileName` in `settings.format`, beside it and renamed, so that a failure leaves an old file as it was.
-/// Errors: InvalidArgument (a size that makes no picture), OutOfMemory (too many pixels), Io naming the file and the reason.
+/// A sentence for the paper: what is shown, of which model, processed how, made with which version.
+QString figureCaption(const FigureSource& source);
+
+/// A figure as it will be in its file; a value that any thread may write.
+struct RenderedFigure {
+    QByteArray bytes;               ///< Of the file; empty while `picture` stands for it.
+    QImage picture;                 ///< PNG, not yet packed.
+    Provenance texts;               ///< Of PNG.
+    std::optional<QByteArray> data; ///< What lies beside it.
+};
+/// Errors: InvalidArgument (a size that makes no picture, a table too long to be set in type), OutOfMemory (too many pixels).
+Result<RenderedFigure> renderFigure(const FigureSource& source, const FigureSettings& settings);
+/// Beside it and renamed, so that a failure leaves an old file as it was. Errors: Io naming the file and the reason.
+Result<Done> writeFigure(const RenderedFigure& figure, const QString& fileName);
+
+/// Writes `source` to `fileName` in `settings.format`. Errors: those of renderFigure() and writeFigure().
 Result<Done> exportFigure(const FigureSource& source, const QString& fileName,
                           const FigureSettings& settings);
 
+/// "fig.pdf", or where that exists "fig-2.pdf", "fig-3.pdf", …
+QString nextFreeFileName(const QString& fileName);
+
 /// The figure as it will look, `dpi` device pixels per inch.
-QImage figureImage(const FigureSource& source, const FigureSettings& settings, int dpi);
+QImage figureImage(const FigureSource& source, const FigureSettings& settings, double dpi);
 /// The figure at its resolution and its SVG, for the clipboard.
 void copyFigure(const FigureSource& source, const FigureSettings& settings);
+/// The numbers as text, for the clipboard. `format` is one of text: Csv, Tsv, Latex, Markdown.
+/// Errors: InvalidArgument (a table too long to be set in type).
+Result<Done> copyData(const FigureSource& source, FigureFormat format);
 
 } // namespace headwise::ui

@@ -41,6 +41,9 @@ public:
     /// Shows tokens as the tokenizer in `path` (any kind that Tokenizer::open reads) has them, in place of the model's own.
     void addTokenizer(const std::filesystem::path& path);
     void close();
+    /// The same model, results and selection but for the head, for pictures that nobody looks at; what is computed there stays
+    /// there. Costs nothing: everything is shared.
+    std::unique_ptr<Workspace> snapshot(HeadId head) const;
     /// Writes beside and renames; `view` is the window's state as one JSON string.
     void saveSession(const std::filesystem::path& file, const QString& view);
 

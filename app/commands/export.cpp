@@ -1,14 +1,17 @@
 #include "app/commands/command.h"
 #include "app/commands/export_figure.h"
 #include "core/io/file_write.h"
+#include "core/io/table_formats.h"
 #include "core/session/session_file.h"
 #include "core/session/views.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <iostream>
 #include <memory>
+#include <tuple>
 
 namespace headwise::app {
 namespace {
@@ -16,8 +19,10 @@ namespace {
 struct ExportOptions {
     std::string session, view, head, file;
     std::string size = "120x80mm";
-    int dpi = 300;
+    std::string preset;
+    FigureLook look;
     bool list = false;
+    bool noTitle = false, noColorBar = false, noAxes = false;
 };
 
 Error invalid(const std::string& sentence)
@@ -69,18 +74,57 @@ Result<int> listViews(const ExportOptions& options, const Task& task)
     return 0;
 }
 
-Result<Done> writeFigure(const ViewData& view, const ExportOptions& options)
+/// As in the export dialog.
+struct Preset {
+    std::string_view name, size;
+    double fontSize; // points
+};
+constexpr std::array presets{Preset{"single", "85x70mm", 8}, Preset{"double", "178x100mm", 8},
+                             Preset{"slide", "254x142.9mm", 16}, Preset{"poster", "420x300mm", 24}};
+
+/// The look with what the preset says where no switch says otherwise. Errors: InvalidArgument.
+Result<FigureLook> lookOf(const ExportOptions& options, const CLI::App& command)
 {
-    const Result<std::pair<double, double>> size = parseSize(options.size);
+    FigureLook look = options.look;
+    std::string asked = options.size;
+    if (!options.preset.empty()) {
+        const auto found = std::find_if(presets.begin(), presets.end(),
+                                        [&](const Preset& preset) { return preset.name == options.preset; });
+        if (found == presets.end())
+            return invalid("--preset is '" + options.preset + "', expected single, double, slide or poster.");
+        if (command.count("--size") == 0)
+            asked = found->size;
+        if (command.count("--font-size") == 0)
+            look.fontSize = found->fontSize;
+    }
+    const Result<std::pair<double, double>> size = parseSize(asked);
     if (!size)
         return size.error();
-    if (options.dpi < 10 || options.dpi > 2400)
-        return invalid("--dpi is " + std::to_string(options.dpi) + ", expected 10 to 2400.");
-    return exportFigure(view, options.file, {size->first, size->second, options.dpi});
+    std::tie(look.width, look.height) = *size;
+    if (look.dpi < 18 || look.dpi > 2400)
+        return invalid("--dpi is " + std::to_string(look.dpi) + ", expected 18 to 2400.");
+    if (!(look.fontSize >= 3 && look.fontSize <= 96))
+        return invalid("--font-size is " + shortestText(look.fontSize) + ", expected 3 to 96 points.");
+    if (!(look.lineWidth >= 0.1 && look.lineWidth <= 20))
+        return invalid("--line-width is " + shortestText(look.lineWidth) + ", expected 0.1 to 20 points.");
+    look.title = !options.noTitle;
+    look.colorBar = !options.noColorBar;
+    look.axes = !options.noAxes;
+    return look;
 }
 
-Result<Done> writeView(const ViewData& view, const ExportOptions& options, const std::string& ending)
+/// What stands before a table in LaTeX: the view, and where its numbers come from.
+std::string commentOf(const ViewData& view)
 {
+    std::string comment = view.title + " (" + view.subtitle + ")";
+    for (const auto& [key, value] : view.provenance)
+        comment.append("\n").append(key).append(": ").append(value);
+    return comment;
+}
+
+Result<Done> writeView(const ViewData& view, const ExportOptions& options, const FigureLook& look)
+{
+    const std::string ending = endingOf(options.file);
     if (const Result<Done> writable = canReplaceFile(options.file); !writable)
         return writable;
     if (ending == ".csv" || ending == ".tsv")
@@ -88,32 +132,59 @@ Result<Done> writeView(const ViewData& view, const ExportOptions& options, const
                            delimitedText(view.table, ending == ".csv" ? Delimiter::Comma : Delimiter::Tab));
     if (ending == ".npy")
         return replaceFile(options.file, npyBytes(view.shape, view.values));
-    return writeFigure(view, options);
+    if (ending == ".tex")
+        return replaceFile(options.file, latexText(view.table, commentOf(view)));
+    if (ending == ".md")
+        return replaceFile(options.file, markdownText(view.table));
+    return exportFigure(view, options.file, look);
 }
 
-Result<int> exportView(const ExportOptions& options, const Task& task)
+Result<int> exportView(const ExportOptions& options, const CLI::App& command, const Task& task)
 {
     if (options.list)
         return listViews(options, task);
     if (options.session.empty() || options.view.empty() || options.file.empty())
         return invalid("export needs SESSION, --view NAME and -o FILE; export --list names the views.");
     const std::string ending = endingOf(options.file);
-    const auto known = {".png", ".svg", ".pdf", ".csv", ".tsv", ".npy"};
+    const auto known = {".png", ".svg", ".pdf", ".csv", ".tsv", ".npy", ".tex", ".md"};
     if (std::find(known.begin(), known.end(), ending) == known.end())
         return invalid("The file '" + options.file
-                       + "' does not end in .png, .svg, .pdf, .csv, .tsv or .npy.");
+                       + "' does not end in .png, .svg, .pdf, .csv, .tsv, .npy, .tex or .md.");
     std::optional<HeadId> head;
     if (!options.head.empty() && !(head = parseHeadId(options.head)))
         return invalid("'" + options.head + "' is not a head like 5.1 or L5H1.");
+    const Result<FigureLook> look = lookOf(options, command);
+    if (!look)
+        return look.error();
     const Result<Session> session = readSession(options.session, task);
     if (!session)
         return session.error();
     const Result<ViewData> view = viewData(*session, options.view, head);
     if (!view)
         return view.error();
-    if (const Result<Done> written = writeView(*view, options, ending); !written)
+    if (const Result<Done> written = writeView(*view, options, *look); !written)
         return written.error();
     return 0;
+}
+
+void addLook(CLI::App& command, ExportOptions& options)
+{
+    FigureLook& look = options.look;
+    command
+        .add_option("--preset", options.preset,
+                    "Of figures: size and font size of a single (85 mm) or double column (178 mm), a slide "
+                    "or a poster; "
+                    "--size and --font-size win")
+        ->type_name("NAME");
+    command.add_option("--font", look.fontFamily, "Of figures: font family; without it the program's")
+        ->type_name("FAMILY");
+    command.add_option("--font-size", look.fontSize, "Of figures: points")->capture_default_str();
+    command.add_option("--line-width", look.lineWidth, "Of figures: points, of curves; hairlines follow")
+        ->capture_default_str();
+    command.add_flag("--no-title", options.noTitle, "Of figures: without the title");
+    command.add_flag("--no-color-bar", options.noColorBar, "Of heatmaps: without the colour bar");
+    command.add_flag("--no-axes", options.noAxes, "Of figures: without ticks, labels and titles of the axes");
+    command.add_flag("--transparent", look.transparent, "Of figures: no white behind them");
 }
 
 } // namespace
@@ -126,13 +197,16 @@ void addExportCommand(CLI::App& root, CommandContext& context)
     command->add_option("SESSION", options->session, "A session file, as analyze writes it");
     command->add_option("--view", options->view, "What to export; --list names them")->type_name("NAME");
     command->add_option("--head", options->head, "The head of views that show one")->type_name("L.H");
-    command->add_option("-o,--output", options->file, "FILE.png, .svg, .pdf, .csv, .tsv or .npy")
+    command
+        ->add_option("-o,--output", options->file,
+                     "FILE.png, .svg, .pdf; the numbers: .csv, .tsv, .npy, .tex, .md")
         ->type_name("FILE");
     command->add_option("--size", options->size, "Of figures: WIDTHxHEIGHTmm")->capture_default_str();
-    command->add_option("--dpi", options->dpi, "Of PNG: dots per inch")->capture_default_str();
+    command->add_option("--dpi", options->look.dpi, "Of PNG: dots per inch")->capture_default_str();
+    addLook(*command, *options);
     command->add_flag("--list", options->list, "Names the views, or those of SESSION, with what each needs");
-    command->callback([options, &context] {
-        context.work = [options](const Task& task) { return exportView(*options, task); };
+    command->callback([options, command, &context] {
+        context.work = [options, command](const Task& task) { return exportView(*options, *command, task); };
     });
 }
 

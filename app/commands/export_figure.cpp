@@ -2,6 +2,7 @@
 
 #include "core/base/log.h"
 #include "ui/figure_export.h"
+#include "ui/figure_export_title.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_view.h"
@@ -46,16 +47,10 @@ public:
 
     void paintFigure(QPainter& painter, const QSizeF& size, const ui::FigureStyle& style) const override
     {
-        QFont font = ui::tokenFont();
-        font.setPointSizeF(style.fontSize);
+        double y = paintFigureTitle(painter, *this, size.width(), style);
+        const QFont font = ui::figureTokenFont(style);
         painter.setFont(font);
         const double lineHeight = QFontMetricsF(font, painter.device()).height() * 1.2;
-        double y = 0;
-        if (style.title) {
-            painter.setPen(ui::lightColors().text);
-            painter.drawText(QRectF(0, y, size.width(), lineHeight), Qt::AlignVCenter, figureTitle());
-            y += lineHeight * 1.3;
-        }
         for (const Cells* cells : m_order) {
             if (y + lineHeight > size.height())
                 break;
@@ -77,6 +72,7 @@ private:
                                  tokenColumn = 6, valueColumn = 7;
 
     static constexpr std::size_t mostColumns = 5; // beside the token itself: more cannot be read
+    static constexpr double lettersInCell = 16;   // a token and its value
 
     static double strength(const Cells& cells) { return text(cells.front()->at(valueColumn)).toDouble(); }
 
@@ -84,7 +80,9 @@ private:
     {
         const QFontMetricsF metrics(painter.font(), painter.device());
         const double gap = metrics.horizontalAdvance(QLatin1Char(' '));
-        const std::size_t shown = std::min(cells.size(), mostColumns);
+        const auto fitting = static_cast<std::size_t>(area.width() / (lettersInCell * gap));
+        const std::size_t shown =
+            std::min({cells.size(), mostColumns, std::max(fitting, std::size_t{2}) - 1});
         const double width = area.width() / static_cast<double>(shown + 1);
         const auto cell = [&](std::size_t column) {
             return QRectF(area.left() + static_cast<double>(column) * width, area.top(), width - gap,
@@ -111,7 +109,7 @@ private:
 };
 
 Result<Done> write(ui::FigureSource& source, const ViewData& view, const std::filesystem::path& file,
-                   const FigureSize& size)
+                   const FigureLook& look)
 {
     const QString name = text(file.string());
     const Result<ui::FigureFormat> format = ui::figureFormatOf(name);
@@ -124,13 +122,17 @@ Result<Done> write(ui::FigureSource& source, const ViewData& view, const std::fi
     source.setProvenance(provenance);
     ui::FigureSettings settings;
     settings.format = *format;
-    settings.width = size.width;
-    settings.height = size.height;
-    settings.dpi = size.dpi;
+    settings.width = look.width;
+    settings.height = look.height;
+    settings.dpi = look.dpi;
+    settings.style = {text(look.fontFamily), look.fontSize, look.lineWidth, look.title,
+                      look.colorBar,         look.axes};
+    if (look.transparent)
+        settings.background = ui::FigureBackground::Transparent;
     return ui::exportFigure(source, name, settings);
 }
 
-Result<Done> writeHeatmap(const ViewData& view, const std::filesystem::path& file, const FigureSize& size)
+Result<Done> writeHeatmap(const ViewData& view, const std::filesystem::path& file, const FigureLook& look)
 {
     const auto rows = static_cast<Eigen::Index>(view.shape[0]);
     const auto columns = static_cast<Eigen::Index>(view.shape[1]);
@@ -151,11 +153,11 @@ Result<Done> writeHeatmap(const ViewData& view, const std::filesystem::path& fil
     heatmap.setRowAxis(ui::labelledAxis(text(view.rowAxis), texts(view.rowLabels)));
     heatmap.setColumnAxis(ui::labelledAxis(text(view.columnAxis), texts(view.columnLabels)));
     heatmap.setColorScale(fitted(map, *matrix));
-    return write(heatmap, view, file, size);
+    return write(heatmap, view, file, look);
 }
 
 /// One series per column; complex values in their plane.
-Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file, const FigureSize& size)
+Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file, const FigureLook& look)
 {
     const std::size_t columns = view.shape[1];
     std::vector<ui::ChartSeries> series(columns);
@@ -177,16 +179,16 @@ Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file,
         series[c].name = columns == 1 ? QString() : text(view.columnLabels[c]);
         series[c].style = isPlane ? ui::SeriesStyle::Points : ui::SeriesStyle::Line;
     }
-    ui::ChartLook look;
-    look.xTitle = isPlane ? QStringLiteral("real part") : text(view.rowAxis);
-    look.yTitle = isPlane ? QStringLiteral("imaginary part") : text(view.valueName);
-    look.plane = isPlane ? ui::ChartLook::Plane::Complex : ui::ChartLook::Plane::Free;
+    ui::ChartLook axes;
+    axes.xTitle = isPlane ? QStringLiteral("real part") : text(view.rowAxis);
+    axes.yTitle = isPlane ? QStringLiteral("imaginary part") : text(view.valueName);
+    axes.plane = isPlane ? ui::ChartLook::Plane::Complex : ui::ChartLook::Plane::Free;
     // The circuits of one head differ by orders of magnitude.
-    look.yScale = view.name == "spectrum" ? ui::ChartLook::Scale::Log : ui::ChartLook::Scale::Linear;
+    axes.yScale = view.name == "spectrum" ? ui::ChartLook::Scale::Log : ui::ChartLook::Scale::Linear;
     ui::LineChart chart;
-    chart.setLook(look);
+    chart.setLook(axes);
     chart.setSeries(series);
-    return write(chart, view, file, size);
+    return write(chart, view, file, look);
 }
 
 /// Errors are one line on stderr: what Qt has to say about the machine goes into the log.
@@ -198,7 +200,7 @@ void logQtMessage(QtMsgType type, const QMessageLogContext&, const QString& mess
 
 } // namespace
 
-Result<Done> exportFigure(const ViewData& view, const std::filesystem::path& file, const FigureSize& size)
+Result<Done> exportFigure(const ViewData& view, const std::filesystem::path& file, const FigureLook& look)
 {
     if (view.kind == ViewKind::Numbers)
         return Error{
@@ -213,12 +215,12 @@ Result<Done> exportFigure(const ViewData& view, const std::filesystem::path& fil
     QApplication application(count, arguments);
     ui::applyTheme(application, ui::ThemeMode::Light);
     switch (view.kind) {
-    case ViewKind::Heatmap: return writeHeatmap(view, file, size);
+    case ViewKind::Heatmap: return writeHeatmap(view, file, look);
     case ViewKind::TokenTable: {
         TokenTableFigure table(view);
-        return write(table, view, file, size);
+        return write(table, view, file, look);
     }
-    default: return writeChart(view, file, size);
+    default: return writeChart(view, file, look);
     }
 }
 

@@ -215,6 +215,41 @@ private slots:
         QVERIFY(!QFile::exists(path(file)));
     }
 
+    void tablesAreSetInTypeWithoutTheWindowsHelp()
+    {
+        QCOMPARE(exported("copying", "t.tex").exitCode, 0);
+        const QByteArray latex = contents(path("t.tex"));
+        QVERIFY(latex.startsWith("% "));
+        QVERIFY2(latex.contains("\n% sha256: ") && latex.contains("\\begin{tabular}{")
+                     && latex.contains(" \\\\\n"),
+                 latex.constData());
+        QCOMPARE(exported("tokens-ov", "t.md", headOption(true)).exitCode, 0);
+        QVERIFY(contents(path("t.md")).contains("| ---: |\n"));
+    }
+
+    void theLookOfAFigureIsChosen()
+    {
+        if (!HEADWISE_GUI)
+            QSKIP("built without the window");
+        const auto svg = [this](const QStringList& more) {
+            const CommandRun run = exported("spectrum", "look.svg", headOption(true) + more);
+            return run.exitCode == 0 ? contents(path("look.svg")) : run.err;
+        };
+        const QByteArray plain = svg({});
+        QVERIFY(plain.contains("width=\"120mm\" height=\"80mm\"") && plain.contains("font-size=\"8\""));
+        QCOMPARE(plain.count("L1H2 singular values"), 3); // title, metadata, picture
+        const QByteArray slide = svg({"--preset", "slide"});
+        QVERIFY(slide.contains("width=\"254mm\" height=\"142.9mm\"") && slide.contains("font-size=\"16\""));
+        const QByteArray own = svg({"--preset", "slide", "--size", "50x50mm", "--font-size", "5"});
+        QVERIFY(own.contains("width=\"50mm\"") && own.contains("font-size=\"5\""));
+        QVERIFY(svg({"--line-width", "4"}).contains("stroke-width=\"4\""));
+        QCOMPARE(svg({"--no-title"}).count("L1H2 singular values"), 2);
+        QVERIFY(plain.contains("fill=\"#ffffff\""));
+        QVERIFY(!svg({"--transparent"}).contains("fill=\"#ffffff\""));
+        QVERIFY(svg({"--font", "Noto Serif"}).contains("font-family=\"Noto Serif"));
+        QVERIFY(svg({"--preset", "billboard"}).contains("single, double, slide or poster"));
+    }
+
     void refusesWhatIsNoSession()
     {
         const CommandRun absent =

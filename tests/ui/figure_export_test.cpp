@@ -236,9 +236,13 @@ private slots:
                                       .dpi = 150,
                                       .dataBeside = true,
                                       .provenanceInData = true,
-                                      .style = {QStringLiteral("Noto Serif"), 7.5, 0.75, false, false}};
+                                      .style = {QStringLiteral("Noto Serif"), 7.5, 0.75, false, false, false},
+                                      .background = FigureBackground::Transparent,
+                                      .unit = LengthUnit::Inches};
         QVERIFY(parseFigureSettings(text(settings)) == settings);
+        QVERIFY(isFigureSettings(text(settings)));
         QVERIFY(parseFigureSettings(QStringLiteral("nonsense")) == FigureSettings{});
+        QVERIFY(!isFigureSettings(QStringLiteral("nonsense")) && !isFigureSettings(QStringLiteral("{}")));
     }
 };
 

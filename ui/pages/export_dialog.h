@@ -7,12 +7,17 @@
 
 class QCheckBox;
 class QComboBox;
+class QDialogButtonBox;
 class QDoubleSpinBox;
 class QFontComboBox;
+class QFormLayout;
 class QLabel;
+class QPushButton;
 class QSpinBox;
 
 namespace headwise::ui {
+
+class FigurePreview;
 
 /// A size that paper or a screen asks for.
 struct FigurePreset {
@@ -23,7 +28,7 @@ struct FigurePreset {
 };
 const QList<FigurePreset>& figurePresets();
 
-/// Chooses how a view becomes a figure, with a preview at once, then writes or copies it.
+/// Chooses how a view becomes a figure, with a preview at its true size, then writes or copies it.
 class ExportDialog : public QDialog {
     Q_OBJECT
 
@@ -38,20 +43,32 @@ public:
     void applyPreset(int index); ///< Of figurePresets().
     /// Writes without asking for a name; an error stands in the dialog and the dialog stays open.
     bool exportTo(const QString& fileName);
+    /// Offers the same picture of other heads as well; the dialog closes when that is asked for.
+    void setHeadsOffered(bool offered);
+    /// The source is gone, as when the window closes what it showed: closes without looking at it again.
+    void forgetSource();
 
 signals:
     void exported(const QString& fileName);
-
-protected:
-    void resizeEvent(QResizeEvent* event) override;
+    void headsRequested();
 
 private:
     void createControls();
     void createLayout();
-    void showSettings(); ///< m_settings → controls
-    void readControls(); ///< controls → m_settings
+    QFormLayout* createForm();
+    QWidget* createCaption();
+    QDialogButtonBox* createButtons();
+    void connectControls();
+    void showSettings();       ///< m_settings → controls
+    void readControls();       ///< controls → m_settings
+    void updateEnabled();      ///< Of what the format knows.
+    void showUnit();           ///< Of the lengths.
+    double unitLength() const; // mm
     void updatePreview();
+    void copySettings();
+    void pasteSettings();
     void chooseFile();
+    void say(const QString& message, bool isError);
 
     const FigureSource* m_source;
     FigureSettings m_settings;
@@ -61,14 +78,20 @@ private:
     QComboBox* m_preset;
     QDoubleSpinBox* m_width;
     QDoubleSpinBox* m_height;
+    QComboBox* m_unit;
     QSpinBox* m_dpi;
     QFontComboBox* m_font;
     QDoubleSpinBox* m_fontSize;
+    QDoubleSpinBox* m_lineWidth;
+    QComboBox* m_background;
     QCheckBox* m_title;
     QCheckBox* m_colorBar;
+    QCheckBox* m_axes;
     QCheckBox* m_dataBeside;
     QCheckBox* m_provenanceInData;
-    QLabel* m_preview;
+    QPushButton* m_heads = nullptr;
+    FigurePreview* m_preview;
+    QLabel* m_caption;
     QLabel* m_message;
 };
 

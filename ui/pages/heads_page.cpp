@@ -5,6 +5,7 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
+#include "ui/views/table_copy.h"
 
 #include <QComboBox>
 #include <QHeaderView>
@@ -49,6 +50,7 @@ void HeadsPage::createLayout()
     m_table->sortByColumn(HeadTableModel::ValueColumn, Qt::DescendingOrder);
     m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    copyRowsByKey(m_table, HeadTableModel::SortRole);
     m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(22);
     m_table->setShowGrid(false);

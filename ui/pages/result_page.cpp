@@ -374,6 +374,9 @@ QList<FigureSource*> ResultPage::figures()
                  tr("%1, %2").arg(text(m_analysis->title), text(workspace()->card().name)));
         all << m_numbers->table();
     }
+    for (FigureSource* source : all)
+        source->setProvenance(Provenance{{QStringLiteral("analysis"), text(m_analysis->id)}}
+                              + source->provenance());
     return all;
 }
 

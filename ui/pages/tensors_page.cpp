@@ -7,6 +7,7 @@
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/job_bar.h"
 #include "ui/views/spectrum_chart.h"
+#include "ui/views/table_copy.h"
 
 #include <QFileDialog>
 #include <QFontMetrics>
@@ -97,6 +98,7 @@ QWidget* TensorsPage::createTable()
     m_table->sortByColumn(TensorTableModel::NameColumn, Qt::AscendingOrder);
     m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    copyRowsByKey(m_table, TensorTableModel::SortRole);
     m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(22);
     m_table->setShowGrid(false);

@@ -1,8 +1,10 @@
 #include "ui/pages/tokens_panel.h"
 
 #include "core/analysis/stored_table.h"
+#include "ui/figure_export_title.h"
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/table_copy.h"
 #include "ui/views/token_delegate.h"
 
 #include <QHBoxLayout>
@@ -61,7 +63,8 @@ QTableView* TokensPanel::makeTable(TokenTableModel* model)
     table->setModel(filtered);
     table->setItemDelegate(new TokenDelegate(table));
     table->setSelectionBehavior(QAbstractItemView::SelectRows);
-    table->setSelectionMode(QAbstractItemView::SingleSelection);
+    table->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    copyRowsByKey(table, TokenTableModel::SortRole);
     table->verticalHeader()->hide();
     table->verticalHeader()->setDefaultSectionSize(24);
     table->setShowGrid(false);
@@ -272,21 +275,8 @@ void paintRows(QPainter& painter, const QRectF& area, const std::vector<TokenRow
 
 void TokensPanel::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
-    TableFonts fonts{font(), tokenFont()};
-    if (!style.fontFamily.isEmpty())
-        fonts.text.setFamily(style.fontFamily);
-    // One unit is one point: pixel sizes are points here.
-    fonts.text.setPixelSize(std::max(1, qRound(style.fontSize)));
-    fonts.tokens.setPixelSize(std::max(1, qRound(style.fontSize)));
-    double top = 0;
-    if (style.title) {
-        QFont titleFont = fonts.text;
-        titleFont.setBold(true);
-        painter.setFont(titleFont);
-        painter.setPen(lightColors().text);
-        top = style.fontSize * 2;
-        painter.drawText(QRectF(0, 0, size.width(), top), Qt::AlignLeft | Qt::AlignVCenter, figureTitle());
-    }
+    const TableFonts fonts{figureFont(style), figureTokenFont(style)};
+    const double top = paintFigureTitle(painter, *this, size.width(), style);
     const double half = (size.width() - style.fontSize * 2) / 2;
     if (m_top->rows())
         paintRows(painter, {0, top, half, size.height() - top}, *m_top->rows(), fonts, tr("largest"));

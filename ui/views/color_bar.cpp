@@ -122,6 +122,7 @@ void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scal
 {
     painter.save();
     painter.setFont(font);
+    const double lineWidth = painter.pen().widthF();
     const QFontMetricsF metrics(font, painter.device());
     const bool upright = orientation == Qt::Vertical;
     const QRectF bar = upright ? QRectF(area.left(), area.top(), thickness, area.height())
@@ -129,14 +130,14 @@ void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scal
     paintColors(painter, bar, scale, orientation);
     paintCaps(painter, bar, scale, orientation);
     painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(colors.border, 1));
+    painter.setPen(QPen(colors.border, lineWidth));
     painter.drawRect(bar);
     const double length = upright ? bar.height() : bar.width();
     const double room =
         upright ? 1.8 * metrics.height() : metrics.horizontalAdvance(QStringLiteral("−0.000")) * 1.5;
     for (const Tick& tick : ticksOf(scale, std::max(1, static_cast<int>(length / room)))) {
         const double at = position(static_cast<float>(tick.value), scale) * length;
-        painter.setPen(QPen(tick.value == 0 ? colors.text : colors.muted, 1));
+        painter.setPen(QPen(tick.value == 0 ? colors.text : colors.muted, lineWidth));
         if (upright) {
             const double y = bar.bottom() - at;
             painter.drawLine(QPointF(tick.value == 0 ? bar.left() : bar.right(), y),

@@ -1,5 +1,6 @@
 #include "ui/views/diagram_view.h"
 
+#include "ui/figure_export_title.h"
 #include "ui/text.h"
 
 #include <QApplication>
@@ -76,9 +77,9 @@ QPointF DiagramView::positionOf(HeadId head) const
     return place(head, nodesArea(QRectF(rect()), QFontMetricsF(secondaryFont(), this)));
 }
 
-void DiagramView::paint(QPainter& painter, const QRectF& all, const QFont& font,
-                        const ThemeColors& colors) const
+void DiagramView::paint(QPainter& painter, const QRectF& all, const Look& look) const
 {
+    const auto& [font, colors, lineWidth, hasLabels] = look;
     const QFontMetricsF metrics(font, painter.device());
     const QRectF area = nodesArea(all, metrics);
     painter.setRenderHint(QPainter::Antialiasing);
@@ -94,7 +95,8 @@ void DiagramView::paint(QPainter& painter, const QRectF& all, const QFont& font,
         const double strength = largest > 0 ? std::abs(edge->value) / largest : 0;
         QColor color = colors.categorical[edge->value < 0 ? 1 : 0];
         color.setAlphaF(faint ? 0.08F : static_cast<float>(0.35 + 0.6 * strength));
-        painter.setPen(QPen(color, 0.6 + 3 * strength, edge->value < 0 ? Qt::DashLine : Qt::SolidLine));
+        painter.setPen(
+            QPen(color, lineWidth * (0.6 + 3 * strength), edge->value < 0 ? Qt::DashLine : Qt::SolidLine));
         painter.setBrush(Qt::NoBrush);
         const QPointF from = place(edge->from, area);
         const QPointF to = place(edge->to, area);
@@ -108,15 +110,19 @@ void DiagramView::paint(QPainter& painter, const QRectF& all, const QFont& font,
     for (int layer = 0; layer < m_layers; ++layer) {
         painter.setPen(colors.muted);
         const double y = place({layer, 0}, area).y();
-        painter.drawText(QPointF(all.left() + 4, y + metrics.ascent() / 2 - 1), tr("layer %1").arg(layer));
+        if (hasLabels)
+            painter.drawText(QPointF(all.left() + 4, y + metrics.ascent() / 2 - 1),
+                             tr("layer %1").arg(layer));
         for (int head = 0; head < m_heads; ++head) {
             const HeadId id{layer, head};
             const bool chosen = id == m_current || m_hovered == id;
-            painter.setPen(QPen(chosen ? colors.accent : colors.muted, chosen ? 2 : 1));
+            painter.setPen(QPen(chosen ? colors.accent : colors.muted, lineWidth * (chosen ? 2 : 1)));
             painter.setBrush(id == m_current ? colors.accent : colors.base);
             painter.drawEllipse(place(id, area), radius, radius);
         }
     }
+    if (!hasLabels)
+        return;
     painter.setPen(colors.muted);
     const double room = metrics.horizontalAdvance(QStringLiteral("00")) + 4;
     const int step = std::max(1, static_cast<int>(std::ceil(room / std::max(1.0, across))));
@@ -133,7 +139,7 @@ void DiagramView::paintEvent(QPaintEvent* /*event*/)
     QPainter painter(this);
     const ThemeColors& colors = themeColors(palette());
     if (!m_edges.empty())
-        return paint(painter, QRectF(rect()), secondaryFont(), colors);
+        return paint(painter, QRectF(rect()), {secondaryFont(), colors, 1, true});
     painter.setPen(colors.muted);
     painter.drawText(rect().adjusted(12, 12, -12, -12), Qt::AlignCenter | Qt::TextWordWrap, m_message);
 }
@@ -194,21 +200,9 @@ void DiagramView::leaveEvent(QEvent* /*event*/)
 
 void DiagramView::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
-    QFont font = QApplication::font();
-    if (!style.fontFamily.isEmpty())
-        font.setFamily(style.fontFamily);
-    font.setPointSizeF(style.fontSize);
-    const QFontMetricsF metrics(font, painter.device());
     QRectF area(QPointF(), size);
-    if (style.title && !figureTitle().isEmpty()) {
-        QFont bold = font;
-        bold.setWeight(QFont::DemiBold);
-        painter.setFont(bold);
-        painter.setPen(lightColors().text);
-        painter.drawText(QPointF(0, metrics.ascent()), figureTitle());
-        area.setTop(metrics.height() + 2);
-    }
-    paint(painter, area, font, lightColors());
+    area.setTop(paintFigureTitle(painter, *this, size.width(), style));
+    paint(painter, area, {figureFont(style), lightColors(), style.lineWidth, style.axes});
 }
 
 void DiagramView::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const

@@ -4,6 +4,7 @@
 #include "ui/figure_export.h"
 #include "ui/theme.h"
 
+#include <QFont>
 #include <QWidget>
 
 #include <optional>
@@ -53,7 +54,13 @@ protected:
 private:
     QPointF place(HeadId head, const QRectF& area) const;
     std::optional<HeadId> headAt(const QPointF& position) const;
-    void paint(QPainter& painter, const QRectF& area, const QFont& font, const ThemeColors& colors) const;
+    struct Look {
+        QFont font;
+        const ThemeColors& colors;
+        double lineWidth; ///< 1: the strongest edge is 3.6 units wide.
+        bool hasLabels;
+    };
+    void paint(QPainter& painter, const QRectF& all, const Look& look) const;
     QString describe(HeadId head) const;
 
     int m_layers = 0;

@@ -1,5 +1,6 @@
 // A heatmap on paper: the same painters, the light theme, the paper's size.
 
+#include "ui/figure_export_title.h"
 #include "ui/text.h"
 #include "ui/views/color_bar.h"
 #include "ui/views/heatmap_view.h"
@@ -14,22 +15,10 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double most = 10'000;  // cells drawn as rectangles; beyond, as one lossless picture
-constexpr int mostPixels = 2048; // of that picture, each way
+constexpr double most = 1600;    // cells drawn as rectangles; beyond, as one lossless picture
+constexpr int mostPixels = 4096; // of that picture, each way
 constexpr double gap = 6;        // points
 constexpr double smallest = 4;   // points, of names that have little room
-
-HeatmapFonts paperFonts(const FigureStyle& style, const QFont& base)
-{
-    HeatmapFonts fonts{base, tokenFont()};
-    if (!style.fontFamily.isEmpty())
-        fonts.text.setFamily(style.fontFamily);
-    for (QFont* font : {&fonts.text, &fonts.labels}) {
-        font->setPointSizeF(style.fontSize);
-        font->setHintingPreference(QFont::PreferNoHinting);
-    }
-    return fonts;
-}
 
 /// Makes the names of rows and columns small enough for their cells; where even the smallest find no room, indices stand
 /// there and the cells get the room.
@@ -64,6 +53,25 @@ QSize pixelsOf(const HeatmapScene& scene, int level)
     return {pixels(scene.visible.width()), pixels(scene.visible.height())};
 }
 
+/// On a device of pixels no more than it has: it would drop cells instead of looking for the strongest.
+QSize onDevice(const QPainter& painter, const QRectF& cells, const QSize& pixels)
+{
+    if (painter.device()->devType() != QInternal::Image)
+        return pixels;
+    const QSizeF there = painter.combinedTransform().mapRect(cells).size();
+    return pixels.boundedTo(QSizeF(std::ceil(there.width()), std::ceil(there.height())).toSize())
+        .expandedTo({1, 1});
+}
+
+/// A hatch would leave every other of single pixels looking like a zero.
+ThemeColors picturesColors(const HeatmapScene& scene)
+{
+    ThemeColors colors = lightColors();
+    if (!scene.nanIsAbsent)
+        colors.base = colors.border;
+    return colors;
+}
+
 void paintCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scene,
                 const std::function<QImage()>& picture)
 {
@@ -84,21 +92,14 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
 {
     if (isEmpty())
         return;
-    HeatmapFonts fonts = paperFonts(style, font());
+    HeatmapFonts fonts{figureFont(style), figureTokenFont(style)};
     HeatmapScene scene = m_scene;
+    if (scene.matrix) // Whole cells: a picture has a pixel for each, and the table a number.
+        scene.visible = QRectF(m_scene.visibleCells());
     const ThemeColors& colors = lightColors();
     const QFontMetricsF metrics(fonts.text, painter.device());
     QRectF area(QPointF(), size);
-    if (style.title && !figureTitle().isEmpty()) {
-        QFont bold = fonts.text;
-        bold.setWeight(QFont::DemiBold);
-        painter.setFont(bold);
-        painter.setPen(colors.text);
-        painter.drawText(
-            QPointF(0, metrics.ascent()),
-            QFontMetricsF(bold, painter.device()).elidedText(figureTitle(), Qt::ElideRight, size.width()));
-        area.setTop(metrics.height() + gap);
-    }
+    area.setTop(paintFigureTitle(painter, *this, size.width(), style));
     const QSize pixels = pixelsOf(scene, std::max(0, m_level));
     const QString note = noteOf(pixels);
     if (!note.isEmpty()) {
@@ -111,8 +112,11 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
     const double barWidth = colorBarExtent(m_scene.scale, Qt::Vertical, fonts.text, painter.device());
     if (style.colorBar)
         area.setRight(area.right() - barWidth - gap - 3);
-    fitNames(scene, fonts, area.size(), painter.device());
-    const HeatmapRoom room = heatmapRoom(scene, area.size(), fonts, painter.device());
+    HeatmapRoom room;
+    if (style.axes) {
+        fitNames(scene, fonts, area.size(), painter.device());
+        room = heatmapRoom(scene, area.size(), fonts, painter.device());
+    }
     QRectF cells = area.marginsRemoved(room.margins());
     if (m_shape == CellShape::Square)
         cells = squared(cells, scene.visible);
@@ -120,8 +124,9 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         return;
     paintCells(painter, cells, scene, [&] {
         std::vector<TileKey> visible;
-        return scene.tiles ? tiledImage(scene, *m_loader, pixels, visible)
-                           : heatmapImage(scene, *m_pyramid, pixels, colors);
+        const QSize drawn = onDevice(painter, cells, pixels);
+        return scene.tiles ? tiledImage(scene, *m_loader, drawn, visible)
+                           : heatmapImage(scene, *m_pyramid, drawn, picturesColors(scene));
     });
     paintHeatmapMarks(painter, cells, scene);
     const double cellWidth = cells.width() / scene.visible.width();
@@ -130,14 +135,29 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         && cellHeight >= metrics.height())
         paintHeatmapValues(painter, cells, scene, fonts.text);
     painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(colors.muted, 0.5));
+    painter.setPen(QPen(colors.muted, 0.5 * style.lineWidth));
     painter.drawRect(cells);
-    paintHeatmapAxes(painter, cells, room, scene, fonts, colors);
-    paintHeatmapNorms(painter, cells, room, scene, colors);
+    if (style.axes) {
+        paintHeatmapAxes(painter, cells, room, scene, fonts, colors);
+        paintHeatmapNorms(painter, cells, room, scene, colors);
+    }
     if (style.colorBar)
         paintColorBar(painter,
                       QRectF(cells.right() + room.norms + gap + 2, cells.top(), barWidth, cells.height()),
                       scene.scale, Qt::Vertical, fonts.text, colors);
+}
+
+std::optional<FigureArray> HeatmapView::figureArray() const
+{
+    if (isEmpty() || m_level > 0)
+        return std::nullopt; // Entries that stand for many cells have names that say so.
+    const QRect part = m_scene.visibleCells();
+    FigureArray array{{static_cast<std::size_t>(part.height()), static_cast<std::size_t>(part.width())}, {}};
+    array.values.reserve(array.shape[0] * array.shape[1]);
+    for (int row = part.top(); row <= part.bottom(); ++row)
+        for (int column = part.left(); column <= part.right(); ++column)
+            array.values.push_back(m_scene.at(row, column));
+    return array;
 }
 
 // The visible part, as the picture has it: cells, or entries that stand for as many as a pixel does.

@@ -94,6 +94,7 @@ public:
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
+    std::optional<FigureArray> figureArray() const override;
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;

@@ -1,3 +1,4 @@
+#include "ui/figure_export_title.h"
 #include "ui/text.h"
 #include "ui/views/chart_painter.h"
 #include "ui/views/spectrum_chart.h"
@@ -60,30 +61,22 @@ QString LineChart::omittedNote() const
 
 void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
-    QFont font = QApplication::font();
-    if (!style.fontFamily.isEmpty())
-        font.setFamily(style.fontFamily);
-    font.setPointSizeF(style.fontSize);
-    font.setHintingPreference(QFont::PreferNoHinting);
+    const QFont font = figureFont(style);
     const ThemeColors& colors = lightColors();
-    const QFontMetricsF metrics(font, painter.device());
     QRectF area(QPointF(), size);
-    if (style.title && !figureTitle().isEmpty()) {
-        QFont bold = font;
-        bold.setWeight(QFont::DemiBold);
-        painter.setFont(bold);
-        painter.setPen(colors.text);
-        painter.drawText(QPointF(0, metrics.ascent()), figureTitle());
-        area.setTop(metrics.height() + 2);
-    }
-    ChartFrame paper{.plot = area.marginsRemoved(chartMargins(m_look, font, painter.device())),
+    area.setTop(paintFigureTitle(painter, *this, size.width(), style));
+    painter.setFont(font);
+    const double edge = style.lineWidth; // Lines at the border of the plot are drawn whole.
+    ChartFrame paper{.plot = area.marginsRemoved(style.axes ? chartMargins(m_look, font, painter.device())
+                                                            : QMarginsF(edge, edge, edge, edge)),
                      .range = m_range,
                      .look = m_look,
                      .font = font,
                      .colors = colors,
-                     .hairline = 0.5};
+                     .hairline = 0.5 * style.lineWidth};
     paper.range = equalUnits(paper);
-    paintChartAxes(painter, paper);
+    if (style.axes)
+        paintChartAxes(painter, paper);
     paintChartBaselines(painter, paper, m_baselines);
     for (std::size_t i = 0; i < m_series.size(); ++i)
         paintChartSeries(painter, paper, m_series[i],

@@ -1,19 +1,19 @@
 #include "ui/views/table_figure.h"
 
+#include "ui/figure_export_title.h"
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/table_copy.h"
 #include "ui/views/token_delegate.h"
 
 #include <QApplication>
-#include <QClipboard>
 #include <QFontMetricsF>
 #include <QHeaderView>
-#include <QKeyEvent>
 #include <QPainter>
 #include <QSortFilterProxyModel>
 
 #include <algorithm>
-#include <cmath>
+#include <vector>
 
 namespace headwise::ui {
 
@@ -43,6 +43,7 @@ void TableFigure::setSource(QAbstractItemModel* model, int sortRole)
     m_sortRole = sortRole;
     m_sorted->setSortRole(sortRole);
     m_sorted->setSourceModel(model);
+    copyRowsByKey(this, sortRole);
     setSortingEnabled(true);
     sortByColumn(-1, Qt::AscendingOrder); // as they come, until a column is clicked
 }
@@ -50,32 +51,6 @@ void TableFigure::setSource(QAbstractItemModel* model, int sortRole)
 int TableFigure::sourceRow(const QModelIndex& index) const
 {
     return m_sorted->mapToSource(index).row();
-}
-
-QString TableFigure::exported(int row, int column) const
-{
-    const QModelIndex index = m_sorted->index(row, column);
-    const QVariant number = index.data(m_sortRole);
-    const QString shown = index.data().toString();
-    if (number.typeId() != QMetaType::Double || index.data(Qt::FontRole).value<QFont>() == tokenFont())
-        return shown;
-    return std::isfinite(number.toDouble()) ? exactNumber(number.toDouble()) : QStringLiteral("nan");
-}
-
-void TableFigure::keyPressEvent(QKeyEvent* event)
-{
-    if (!event->matches(QKeySequence::Copy))
-        return QTableView::keyPressEvent(event);
-    QModelIndexList rows = selectionModel()->selectedRows();
-    std::sort(rows.begin(), rows.end());
-    QString copied;
-    for (const QModelIndex& row : std::as_const(rows)) {
-        QStringList cells;
-        for (int column = 0; column < m_sorted->columnCount(); ++column)
-            cells << exported(row.row(), column);
-        copied += cells.join(u'\t') + u'\n';
-    }
-    QApplication::clipboard()->setText(copied);
 }
 
 void TableFigure::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
@@ -88,59 +63,111 @@ void TableFigure::forEachDataRow(const std::function<void(const QStringList&)>& 
     for (int row = 0; row < m_sorted->rowCount(); ++row) {
         cells.clear();
         for (int column = 0; column < columns; ++column)
-            cells << exported(row, column);
+            cells << takenCell(m_sorted->index(row, column), m_sortRole);
         writeRow(cells);
     }
 }
 
+namespace {
+
+constexpr int measuredRows = 200; // Enough to know how wide a column is.
+constexpr double between = 8;     // points, from one column to the next
+constexpr double narrowest = 18;  // points of a column that can be read
+
+/// A sorted table as it stands on paper.
+struct PaperTable {
+    const QAbstractItemModel& model;
+    QFont text, bold, tokens;
+    std::vector<double> widths; // of the columns that find room
+
+    QFont fontAt(const QModelIndex& index) const
+    {
+        return index.data(Qt::FontRole).value<QFont>() == tokenFont() ? tokens : text;
+    }
+
+    void measure(double room, QPaintDevice* device)
+    {
+        for (int column = 0; column < model.columnCount(); ++column) {
+            double widest = QFontMetricsF(bold, device)
+                                .horizontalAdvance(model.headerData(column, Qt::Horizontal).toString());
+            for (int row = 0; row < std::min(measuredRows, model.rowCount()); ++row) {
+                const QModelIndex index = model.index(row, column);
+                widest = std::max(
+                    widest, QFontMetricsF(fontAt(index), device).horizontalAdvance(index.data().toString()));
+            }
+            widths.push_back(std::max(widest, narrowest) + between);
+        }
+        fit(room);
+    }
+
+    /// Wide columns give way first; where even narrow ones find no room, the last are left out.
+    void fit(double room)
+    {
+        while (!widths.empty() && static_cast<double>(widths.size()) * (narrowest + between) > room)
+            widths.pop_back();
+        double fair = room;
+        const auto total = [this, &fair] {
+            double sum = 0;
+            for (const double width : widths)
+                sum += std::min(width, fair);
+            return sum;
+        };
+        while (total() > room && fair > narrowest + between)
+            fair = std::max(narrowest + between, 0.95 * fair);
+        for (double& width : widths)
+            width = std::min(width, fair);
+        if (const double left = room - total(); left > 0 && !widths.empty())
+            for (double& width : widths)
+                width += std::min(left / static_cast<double>(widths.size()), 2 * between);
+    }
+};
+
+} // namespace
+
 void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
-    QFont font = QApplication::font();
-    if (!style.fontFamily.isEmpty())
-        font.setFamily(style.fontFamily);
-    font.setPointSizeF(style.fontSize);
-    QFont bold = font;
-    bold.setWeight(QFont::DemiBold);
-    QFont tokens = tokenFont();
-    tokens.setPointSizeF(style.fontSize);
-    const QFontMetricsF metrics(font, painter.device());
+    PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style), {}};
+    table.bold.setWeight(QFont::DemiBold);
+    table.measure(size.width(), painter.device());
+    const QFontMetricsF metrics(table.text, painter.device());
     const double line = 1.35 * metrics.height();
-    const int columns = std::clamp(m_sorted->columnCount(), 1, 12);
-    const double width = size.width() / columns;
-    double y = metrics.ascent();
-    const auto cell = [&](int column, const QString& words, const QFont& with, bool right) {
-        painter.setFont(with);
-        const QFontMetricsF ruler(with, painter.device());
-        const QString shown = ruler.elidedText(words, Qt::ElideRight, width - 6);
-        const double indent = right ? width - 6 - ruler.horizontalAdvance(shown) : 0;
-        painter.drawText(QPointF(column * width + indent, y), shown);
+    double y = paintFigureTitle(painter, *this, size.width(), style) + metrics.ascent();
+    const int columns = static_cast<int>(table.widths.size());
+    const auto paintRow = [&](const std::function<QString(int)>& words,
+                              const std::function<QFont(int)>& fonts, int alignedLike) {
+        double x = 0;
+        for (int column = 0; column < columns; ++column) {
+            const double width = table.widths[static_cast<std::size_t>(column)];
+            const QFontMetricsF ruler(fonts(column), painter.device());
+            const QString shown = ruler.elidedText(words(column), Qt::ElideRight, width - between + 0.5);
+            const bool right =
+                m_sorted->index(alignedLike, column).data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight;
+            painter.setFont(fonts(column));
+            painter.drawText(QPointF(x + (right ? width - between - ruler.horizontalAdvance(shown) : 0), y),
+                             shown);
+            x += width;
+        }
     };
     painter.setPen(lightColors().text);
-    if (style.title && !figureTitle().isEmpty()) {
-        painter.setFont(bold);
-        painter.drawText(QPointF(0, y), figureTitle());
+    if (style.axes) {
+        paintRow([&](int column) { return m_sorted->headerData(column, Qt::Horizontal).toString(); },
+                 [&](int) { return table.bold; }, 0);
+        painter.setPen(QPen(lightColors().border, 0.5 * style.lineWidth));
+        const double rule = y + metrics.descent() + 1;
+        painter.drawLine(QPointF(0, rule), QPointF(size.width(), rule));
         y += line;
     }
-    for (int column = 0; column < columns; ++column)
-        cell(column, m_sorted->headerData(column, Qt::Horizontal).toString(), bold, false);
-    painter.setPen(QPen(lightColors().border, 0.5));
-    painter.drawLine(QPointF(0, y + metrics.descent() + 1), QPointF(size.width(), y + metrics.descent() + 1));
     const int rows = m_sorted->rowCount();
-    for (int row = 0; row < rows; ++row) {
-        y += line;
+    for (int row = 0; row < rows; ++row, y += line) {
         const bool isLast = y + line > size.height() && row + 1 < rows;
         painter.setPen(isLast ? lightColors().muted : lightColors().text);
         if (isLast) {
-            painter.setFont(font);
-            painter.drawText(QPointF(0, y), tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
-            return;
+            painter.setFont(table.text);
+            return painter.drawText(QPointF(0, y),
+                                    tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
         }
-        for (int column = 0; column < columns; ++column) {
-            const QModelIndex index = m_sorted->index(row, column);
-            const bool isToken = index.data(Qt::FontRole).value<QFont>() == tokenFont();
-            cell(column, index.data().toString(), isToken ? tokens : font,
-                 index.data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight);
-        }
+        paintRow([&](int column) { return m_sorted->index(row, column).data().toString(); },
+                 [&](int column) { return table.fontAt(m_sorted->index(row, column)); }, row);
     }
 }
 

@@ -24,12 +24,7 @@ public:
 signals:
     void rowChosen(int sourceRow);
 
-protected:
-    void keyPressEvent(QKeyEvent* event) override;
-
 private:
-    QString exported(int row, int column) const; ///< Exact numbers, tokens as shown.
-
     QSortFilterProxyModel* m_sorted;
     int m_sortRole = 0;
 };

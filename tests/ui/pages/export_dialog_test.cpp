@@ -5,12 +5,20 @@
 
 #include <QApplication>
 #include <QCheckBox>
+#include <QClipboard>
 #include <QComboBox>
+#include <QDoubleSpinBox>
 #include <QFile>
 #include <QLabel>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QScreen>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+
+#include <algorithm>
+#include <cmath>
 
 using namespace headwise;
 using namespace headwise::ui;
@@ -55,6 +63,86 @@ private slots:
         QCOMPARE(dialog.settings().style.title, !title);
     }
 
+    void lengthsAreAskedForInEitherUnitAndStayTheSame()
+    {
+        ExportDialog dialog(&m_view, {}, QStringLiteral("fig"));
+        auto* width = named<QDoubleSpinBox>(dialog, "Width");
+        auto* unit = named<QComboBox>(dialog, "Unit of length");
+        QCOMPARE(width->value(), 85.0);
+        choose(unit, 1);
+        QCOMPARE(width->value(), 3.346);
+        QCOMPARE(dialog.settings().width, 85.0); // Looking at it in inches does not round it.
+        width->setValue(2);
+        QCOMPARE(dialog.settings().width, 50.8);
+        choose(unit, 0);
+        QCOMPARE(width->value(), 50.8);
+        QCOMPARE(dialog.settings().height, 70.0);
+    }
+
+    void settingsAreCopiedAndPasted()
+    {
+        FigureSettings settings{.format = FigureFormat::Svg, .width = 33, .height = 44};
+        settings.style = {{}, 7, 2.5, false, true, false};
+        settings.background = FigureBackground::Transparent;
+        ExportDialog from(&m_view, settings, QStringLiteral("fig"));
+        press(from, QStringLiteral("Copy settings"));
+        ExportDialog to(&m_view, {}, QStringLiteral("fig"));
+        press(to, QStringLiteral("Paste settings"));
+        QVERIFY(to.settings() == settings);
+        QApplication::clipboard()->setText(QStringLiteral("nonsense"));
+        press(to, QStringLiteral("Paste settings"));
+        QVERIFY(to.settings() == settings);
+        QVERIFY(says(to, QStringLiteral("no figure settings")));
+    }
+
+    void theCaptionIsShownAndCopied()
+    {
+        ExportDialog dialog(&m_view, {}, QStringLiteral("fig"));
+        QCOMPARE(named<QLabel>(dialog, "Caption")->text(), figureCaption(m_view));
+        press(dialog, QStringLiteral("Copy caption"));
+        QCOMPARE(QApplication::clipboard()->text(), figureCaption(m_view));
+    }
+
+    void theSheetHasItsTrueSizeOrSaysHowLargeItIs()
+    {
+        ExportDialog dialog(&m_view, {.width = 60, .height = 40}, QStringLiteral("fig"));
+        dialog.show();
+        const double physical = dialog.screen()->physicalDotsPerInch();
+        const double dots = physical >= 50 && physical <= 600 ? physical : 96;
+        const auto sheet = [&dialog] {
+            return named<QLabel>(dialog, "Preview of the figure")->pixmap().deviceIndependentSize();
+        };
+        QTRY_VERIFY(std::abs(sheet().width() - 60 / 25.4 * dots) <= 1.5);
+        QVERIFY(std::abs(sheet().height() - 40 / 25.4 * dots) <= 1.5);
+        QVERIFY(says(dialog, QStringLiteral("100 %, true size")));
+        dialog.applyPreset(3); // a poster
+        QTRY_VERIFY(says(dialog, QStringLiteral("% of true size")));
+        QVERIFY(sheet().width() < dialog.width());
+        choose(named<QComboBox>(dialog, "Size of the preview"), 1);
+        QTRY_VERIFY(std::abs(sheet().width() - 420 / 25.4 * dots) <= 2);
+    }
+
+    void thePreviewOfNumbersIsHowTheyBegin()
+    {
+        ExportDialog dialog(&m_view, {.format = FigureFormat::Csv}, QStringLiteral("fig"));
+        dialog.show();
+        const auto* data = named<QPlainTextEdit>(dialog, "Preview of the numbers");
+        QTRY_VERIFY(data->isVisible() && data->toPlainText().endsWith(QStringLiteral("2,0,0,1\n")));
+        QVERIFY(!named<QDoubleSpinBox>(dialog, "Width")->isEnabled());
+    }
+
+    void itClosesWhenItsPictureIsGone()
+    {
+        auto view = std::make_unique<HeatmapView>();
+        view->setMatrix(m_view.matrix());
+        ExportDialog dialog(view.get(), {}, QStringLiteral("fig"));
+        dialog.show();
+        connect(view.get(), &QObject::destroyed, &dialog, &ExportDialog::forgetSource);
+        view.reset();
+        QVERIFY(!dialog.isVisible());
+        QTest::qWait(60); // longer than the preview waits
+    }
+
     void thePreviewIsTheFigure()
     {
         ExportDialog dialog(&m_view, {}, QStringLiteral("fig"));
@@ -91,6 +179,32 @@ private slots:
     }
 
 private:
+    template <typename Widget>
+    static Widget* named(const QDialog& dialog, const char* name)
+    {
+        for (Widget* widget : dialog.findChildren<Widget*>())
+            if (widget->accessibleName() == QLatin1StringView(name))
+                return widget;
+        return nullptr;
+    }
+    static void choose(QComboBox* box, int index)
+    {
+        box->setCurrentIndex(index);
+        emit box->activated(index); // as a click does
+    }
+    static void press(const QDialog& dialog, const QString& words)
+    {
+        for (QPushButton* button : dialog.findChildren<QPushButton*>())
+            if (button->text() == words)
+                return button->click();
+        QFAIL(qPrintable(words));
+    }
+    static bool says(const QDialog& dialog, const QString& words)
+    {
+        return std::ranges::any_of(dialog.findChildren<QLabel*>(),
+                                   [&words](const QLabel* label) { return label->text().contains(words); });
+    }
+
     HeatmapView m_view;
 };
 

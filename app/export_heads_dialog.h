@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/model/head_id.h"
+
+#include <QDialog>
+
+#include <vector>
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+
+namespace headwise::app {
+
+/// Asks which heads get the same picture, and into which folder.
+class ExportHeadsDialog : public QDialog {
+    Q_OBJECT
+
+public:
+    struct Model {
+        int layers, heads;
+        HeadId selected;
+    };
+
+    /// \param example a file's name, as those will be
+    ExportHeadsDialog(const Model& model, const QString& example, const QString& folder,
+                      QWidget* parent = nullptr);
+
+    const std::vector<HeadId>& heads() const { return m_chosen; }
+    QString folder() const;
+
+private:
+    void chooseFolder();
+    void update(); ///< What the button promises, or what is wrong.
+
+    Model m_model;
+    QString m_example;
+    std::vector<HeadId> m_chosen;
+    QComboBox* m_heads;
+    QLineEdit* m_folder;
+    QLabel* m_message;
+    QPushButton* m_start;
+};
+
+} // namespace headwise::app

@@ -1,0 +1,242 @@
+#include "app/export_heads_dialog.h"
+#include "app/main_window.h"
+#include "core/base/log.h"
+#include "ui/figure_export_batch.h"
+#include "ui/icons.h"
+#include "ui/pages/compare_page.h"
+#include "ui/pages/composition_page.h"
+#include "ui/pages/export_dialog.h"
+#include "ui/pages/heads_page.h"
+#include "ui/pages/heatmap_page.h"
+#include "ui/pages/overview_page.h"
+#include "ui/pages/position_page.h"
+#include "ui/pages/prompt_page.h"
+#include "ui/pages/result_page.h"
+#include "ui/pages/spectrum_page.h"
+#include "ui/pages/tokens_page.h"
+#include "ui/text.h"
+#include "ui/views/job_bar.h"
+
+#include <QClipboard>
+#include <QCursor>
+#include <QDir>
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QMenu>
+#include <QStatusBar>
+#include <QTabWidget>
+
+#include <spdlog/logger.h>
+
+#include <array>
+
+// Taking pictures and their numbers away.
+
+namespace headwise::app {
+
+using namespace headwise::ui;
+
+namespace {
+
+template <typename PageKind>
+Page* make(Workspace* workspace)
+{
+    return new PageKind(workspace); // The caller owns it.
+}
+
+struct PageMaker {
+    QLatin1StringView name; ///< Of the tab, as addPage() has it.
+    Page* (*make)(Workspace*);
+};
+/// The pages with pictures of one head.
+constexpr std::array pageMakers{PageMaker{QLatin1StringView("overview"), make<OverviewPage>},
+                                PageMaker{QLatin1StringView("tokens"), make<TokensPage>},
+                                PageMaker{QLatin1StringView("matrix"), make<HeatmapPage>},
+                                PageMaker{QLatin1StringView("spectrum"), make<SpectrumPage>},
+                                PageMaker{QLatin1StringView("position"), make<PositionPage>},
+                                PageMaker{QLatin1StringView("composition"), make<CompositionPage>},
+                                PageMaker{QLatin1StringView("compare"), make<ComparePage>},
+                                PageMaker{QLatin1StringView("prompt"), make<PromptPage>},
+                                PageMaker{QLatin1StringView("analyses"), make<ResultPage>}};
+
+const PageMaker* makerOf(const QString& name)
+{
+    for (const PageMaker& row : pageMakers)
+        if (row.name == name)
+            return &row;
+    return nullptr;
+}
+
+} // namespace
+
+QList<FigureSource*> MainWindow::figures() const
+{
+    auto* page = static_cast<Page*>(m_tabs->currentWidget());
+    return m_workspace->isOpen() ? page->figures() + m_heads->figures() : QList<FigureSource*>();
+}
+
+void MainWindow::exportFigure()
+{
+    const QList<FigureSource*> sources = figures();
+    if (sources.isEmpty())
+        return showMessage(tr("There is no picture to export yet."));
+    if (sources.size() == 1)
+        return exportFigureOf(sources.first());
+    QMenu menu(this);
+    for (FigureSource* source : sources)
+        menu.addAction(source->figureTitle(), this, [this, source] { exportFigureOf(source); });
+    menu.exec(QCursor::pos());
+}
+
+QString MainWindow::exportFolder() const
+{
+    if (!m_settings.exportFolder.isEmpty() && QDir(m_settings.exportFolder).exists())
+        return m_settings.exportFolder;
+    return m_settings.lastFolder.isEmpty() ? QDir::homePath() : m_settings.lastFolder;
+}
+
+void MainWindow::exportFigureOf(FigureSource* source)
+{
+    const QString name = FigureBatch::fileNameOf(source->figureTitle());
+    auto* dialog = new ExportDialog(source, parseFigureSettings(m_settings.figure),
+                                    QDir(exportFolder()).filePath(name), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setHeadsOffered(isOfHead(source));
+    connect(dialog, &ExportDialog::exported, this, [this, source](const QString& file) {
+        m_settings.lastFolder = QFileInfo(file).path();
+        m_exportedTo = file;
+        m_exported = source;
+        logger().info("exported {}", file.toStdString());
+        showMessage(tr("Exported %1").arg(file));
+    });
+    connect(dialog, &QDialog::finished, this,
+            [this, dialog] { m_settings.figure = ui::text(dialog->settings()); });
+    connect(dialog, &ExportDialog::headsRequested, this, [this, source] {
+        if (figures().contains(source))
+            exportHeadsOf(source);
+    });
+    if (const auto* view = dynamic_cast<QObject*>(source))
+        connect(view, &QObject::destroyed, dialog, &ExportDialog::forgetSource);
+    dialog->open();
+}
+
+void MainWindow::exportAgain()
+{
+    const QList<FigureSource*> sources = figures();
+    if (m_exportedTo.isEmpty() || sources.isEmpty())
+        return exportFigure();
+    FigureSource* source = sources.first();
+    for (FigureSource* shown : sources)
+        if (shown == m_exported)
+            source = shown;
+    FigureSettings settings = parseFigureSettings(m_settings.figure);
+    if (const Result<FigureFormat> format = figureFormatOf(m_exportedTo))
+        settings.format = *format;
+    const QString file = nextFreeFileName(m_exportedTo);
+    if (const Result<Done> written = ui::exportFigure(*source, file, settings); !written)
+        return showError(tr("Cannot export"), text(written.error()));
+    logger().info("exported {}", file.toStdString());
+    showMessage(tr("Exported %1").arg(file));
+}
+
+bool MainWindow::isOfHead(FigureSource* source) const
+{
+    auto* page = static_cast<Page*>(m_tabs->currentWidget());
+    return makerOf(m_pageNames.value(m_tabs->currentIndex())) && page->figures().contains(source)
+        && FigureBatch::isOfHead(source->figureTitle(), m_workspace->head());
+}
+
+void MainWindow::exportHeads()
+{
+    QList<FigureSource*> sources;
+    for (FigureSource* source : figures())
+        if (isOfHead(source))
+            sources << source;
+    if (sources.isEmpty())
+        return showMessage(tr("There is no picture of the selected head on this page."));
+    if (sources.size() == 1)
+        return exportHeadsOf(sources.first());
+    QMenu menu(this);
+    for (FigureSource* source : sources)
+        menu.addAction(source->figureTitle(), this, [this, source] { exportHeadsOf(source); });
+    menu.exec(QCursor::pos());
+}
+
+void MainWindow::exportHeadsOf(FigureSource* source)
+{
+    const FigureSettings settings = parseFigureSettings(m_settings.figure);
+    const QString example = FigureBatch::fileNameOf(source->figureTitle()) + u'.' + suffixOf(settings.format);
+    auto* dialog =
+        new ExportHeadsDialog({m_workspace->card().nLayers, m_workspace->card().nHeads, m_workspace->head()},
+                              example, exportFolder(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog, source] {
+        if (figures().contains(source)) // Analyses that ended meanwhile may have replaced it.
+            startBatch(source, dialog->heads(), dialog->folder());
+    });
+    dialog->open();
+}
+
+void MainWindow::startBatch(FigureSource* source, const std::vector<HeadId>& heads, const QString& folder)
+{
+    m_settings.lastFolder = folder;
+    if (!m_batch) {
+        m_batch = new FigureBatch(m_workspace, this);
+        statusBar()->addWidget(new JobBar(m_batch->job(), this));
+        connect(m_batch, &FigureBatch::finished, this,
+                [this](int written, const QString& into, const QStringList& failures) {
+                    logger().info("exported {} figures into {}", written, into.toStdString());
+                    showMessage(tr("Exported %1 figures into %2").arg(written).arg(into));
+                    if (!failures.isEmpty())
+                        showError(tr("%1 figures are missing").arg(failures.size()), failures.join(u'\n'));
+                });
+    }
+    const auto* page = static_cast<Page*>(m_tabs->currentWidget());
+    const PageMaker* maker = makerOf(m_pageNames.value(m_tabs->currentIndex()));
+    const auto makePage = [make = maker->make, state = page->viewState(),
+                           size = page->size()](Workspace* of) {
+        Page* copy = make(of);
+        copy->resize(size);
+        copy->setViewState(state);
+        return copy;
+    };
+    m_batch->start({heads, source->figureTitle(), folder, parseFigureSettings(m_settings.figure), makePage});
+}
+
+void MainWindow::addCopies(QMenu* menu, FigureSource* source)
+{
+    menu->addAction(icon("copy"), tr("Copy figure"), this, [this, source] {
+        ui::copyFigure(*source, parseFigureSettings(m_settings.figure));
+        showMessage(tr("Copied %1").arg(source->figureTitle()));
+    });
+    const auto add = [&](const QString& words, FigureFormat format) {
+        menu->addAction(words, this, [this, source, format] {
+            if (const Result<Done> copied = ui::copyData(*source, format); !copied)
+                return showError(tr("Cannot copy"), text(copied.error()));
+            showMessage(tr("Copied the numbers of %1").arg(source->figureTitle()));
+        });
+    };
+    add(tr("Copy data"), FigureFormat::Tsv);
+    add(tr("Copy as LaTeX"), FigureFormat::Latex);
+    add(tr("Copy as Markdown"), FigureFormat::Markdown);
+    menu->addAction(tr("Copy caption"), this, [this, source] {
+        QGuiApplication::clipboard()->setText(figureCaption(*source));
+        showMessage(tr("Copied the caption of %1").arg(source->figureTitle()));
+    });
+}
+
+void MainWindow::showFigureMenu(QWidget* view, const QPoint& position)
+{
+    auto* source = dynamic_cast<FigureSource*>(view);
+    if (!figures().contains(source))
+        return; // nothing in it yet
+    QMenu menu(this);
+    menu.addAction(icon("export"), tr("Export figure…"), this, [this, source] { exportFigureOf(source); });
+    if (isOfHead(source))
+        menu.addAction(tr("Export all heads…"), this, [this, source] { exportHeadsOf(source); });
+    menu.addSeparator();
+    addCopies(&menu, source);
+    menu.exec(view->mapToGlobal(position));
+}
+
+} // namespace headwise::app

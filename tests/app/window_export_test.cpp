@@ -1,0 +1,260 @@
+#include "app/main_window.h"
+#include "ui/figure_export.h"
+#include "ui/pages/export_dialog.h"
+#include "ui/theme.h"
+#include "ui/workspace.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QComboBox>
+#include <QDir>
+#include <QFile>
+#include <QFileDialog>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPushButton>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QStatusBar>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTimer>
+#include <QToolButton>
+
+using namespace headwise;
+using namespace headwise::ui;
+using headwise::app::MainWindow;
+
+namespace {
+
+constexpr int patience = 20000; // ms, under a loaded machine
+
+QByteArray contents(const QString& path)
+{
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+} // namespace
+
+class WindowExportTest : public QObject {
+    Q_OBJECT
+
+private:
+    QTemporaryDir m_folder;
+    std::unique_ptr<MainWindow> m_window;
+
+    QAction* action(const QString& words)
+    {
+        for (QAction* each : m_window->findChildren<QAction*>())
+            if (QString(each->text()).remove(u'&') == words)
+                return each;
+        return nullptr;
+    }
+
+    /// Triggers `words` and, if that brings a menu of pictures, takes the first.
+    void ask(const QString& words)
+    {
+        QTimer::singleShot(50, m_window.get(), [] {
+            if (auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget())) {
+                menu->actions().first()->trigger();
+                menu->close();
+            }
+        });
+        action(words)->trigger();
+    }
+
+    template <typename Dialog = QDialog>
+    Dialog* dialogTitled(const QString& words)
+    {
+        for (auto* dialog : m_window->findChildren<Dialog*>())
+            if (dialog->isVisible() && dialog->windowTitle() == words)
+                return dialog;
+        return nullptr;
+    }
+
+    static QPushButton* button(QDialog* dialog, const QString& words)
+    {
+        for (QPushButton* each : dialog->findChildren<QPushButton*>())
+            if (each->text().contains(words))
+                return each;
+        return nullptr;
+    }
+
+    template <typename Widget>
+    static Widget* named(QWidget* parent, const QString& name)
+    {
+        for (auto* each : parent->findChildren<Widget*>())
+            if (each->accessibleName() == name)
+                return each;
+        return nullptr;
+    }
+
+    /// Through the dialogs, as SVG into `path`.
+    void exportTo(const QString& path)
+    {
+        ask(QStringLiteral("Export figure…"));
+        QTRY_VERIFY(dialogTitled(QStringLiteral("Export figure")));
+        auto* dialog = dialogTitled(QStringLiteral("Export figure"));
+        named<QComboBox>(dialog, QStringLiteral("Format"))->setCurrentText(QStringLiteral("SVG, to edit"));
+        QTest::mouseClick(button(dialog, QStringLiteral("Export figure")), Qt::LeftButton);
+        QTRY_VERIFY(dialog->findChild<QFileDialog*>());
+        auto* files = dialog->findChild<QFileDialog*>();
+        auto* name = files->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
+        QTest::qWait(300); // The dialog looks for the name it suggests while it reads the folder.
+        name->setText(path);
+        QTest::keyClick(name, Qt::Key_Return);
+        QTRY_VERIFY(!dialogTitled(QStringLiteral("Export figure")));
+        QVERIFY(QFile::exists(path));
+    }
+
+    void showMatrix(HeadId head)
+    {
+        m_window->workspace()->setHead(head);
+        m_window->showPage(QStringLiteral("matrix"));
+        QTest::qWait(300); // The old picture stays until the new one is there.
+        QCoreApplication::processEvents();
+    }
+
+    /// Orders "Export all heads…" of the matrix for `heads` into `folder`.
+    void orderHeads(const QString& heads, const QString& folder)
+    {
+        ask(QStringLiteral("Export all heads…"));
+        QTRY_VERIFY(dialogTitled(QStringLiteral("Export all heads")));
+        auto* dialog = dialogTitled(QStringLiteral("Export all heads"));
+        named<QComboBox>(dialog, QStringLiteral("Heads"))->setEditText(heads);
+        named<QLineEdit>(dialog, QStringLiteral("Folder"))->setText(folder);
+        QPushButton* start = button(dialog, QStringLiteral("Export"));
+        QVERIFY(start && start->isEnabled());
+        if (const QByteArray shots = qgetenv("HEADWISE_SCREENSHOTS"); !shots.isEmpty())
+            dialog->grab().save(QString::fromLocal8Bit(shots) + QStringLiteral("/export-heads.png"));
+        QTest::mouseClick(start, Qt::LeftButton);
+    }
+
+private slots:
+    void initTestCase()
+    {
+        QVERIFY(m_folder.isValid());
+        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, m_folder.path());
+        QCoreApplication::setOrganizationName(QStringLiteral("headwise-test"));
+        applyTheme(*qApp, ThemeMode::Light);
+        m_window = std::make_unique<MainWindow>();
+        m_window->resize(1280, 800);
+        m_window->show();
+        m_window->openDemo();
+        QTRY_VERIFY_WITH_TIMEOUT(m_window->workspace()->isOpen() && m_window->workspace()->tokens(),
+                                 patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!m_window->workspace()->analysisJob()->isRunning(), patience);
+    }
+
+    void cleanupTestCase() { m_window.reset(); }
+
+    void exportAgainAsksNothingAndTakesTheNextName()
+    {
+        showMatrix({1, 5});
+        const QString first = m_folder.filePath(QStringLiteral("ov.svg"));
+        exportTo(first);
+        QCOMPARE(action(QStringLiteral("Export again"))->shortcut(),
+                 QKeySequence(QStringLiteral("Ctrl+Shift+E")));
+        m_window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+        QTest::keyClick(m_window.get(), Qt::Key_E, Qt::ControlModifier | Qt::ShiftModifier);
+        const QString second = m_folder.filePath(QStringLiteral("ov-2.svg"));
+        QTRY_VERIFY(QFile::exists(second));
+        QCOMPARE(contents(second), contents(first));
+        QVERIFY(contents(first).contains("L1H5"));
+        QVERIFY2(m_window->statusBar()->currentMessage().contains(second),
+                 qPrintable(m_window->statusBar()->currentMessage()));
+        action(QStringLiteral("Export again"))->trigger();
+        QVERIFY(QFile::exists(m_folder.filePath(QStringLiteral("ov-3.svg"))));
+    }
+
+    void everyHeadOfALayerGetsItsFileAndTheSelectionStays()
+    {
+        const QString folder = m_folder.filePath(QStringLiteral("heads"));
+        QVERIFY(QDir().mkpath(folder));
+        showMatrix({1, 5});
+        QSignalSpy moved(m_window->workspace(), &Workspace::headChanged);
+        orderHeads(QStringLiteral("0.*"), folder);
+        const auto files = [&folder] {
+            return QDir(folder).entryList({QStringLiteral("*.svg")}, QDir::Files);
+        };
+        QTRY_COMPARE_WITH_TIMEOUT(files().size(), 8, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            m_window->statusBar()->currentMessage().contains(QStringLiteral("Exported 8 figures")), patience);
+        QCOMPARE(moved.count(), 0);
+        for (int head = 0; head < 8; ++head)
+            QVERIFY(files()[head].startsWith(QStringLiteral("L0H%1-").arg(head)));
+        // What the user gets by going there.
+        showMatrix({0, 3});
+        const QString alone = m_folder.filePath(QStringLiteral("alone.svg"));
+        exportTo(alone);
+        QCOMPARE(contents(folder + u'/' + files()[3]), contents(alone));
+        QVERIFY(contents(folder + u'/' + files()[2]) != contents(alone));
+    }
+
+    void aBatchCanBeCancelled()
+    {
+        const QString folder = m_folder.filePath(QStringLiteral("cancelled"));
+        QVERIFY(QDir().mkpath(folder));
+        showMatrix({1, 5});
+        orderHeads(QStringLiteral("*.*"), folder);
+        const auto cancel = [this]() -> QToolButton* {
+            for (QLabel* label : m_window->statusBar()->findChildren<QLabel*>())
+                if (label->isVisible() && label->text().contains(QStringLiteral("16 figure")))
+                    return label->parentWidget()->findChild<QToolButton*>();
+            return nullptr;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(cancel(), patience);
+        cancel()->click();
+        QTest::qWait(400); // for what must not arrive
+        const auto count = QDir(folder).entryList(QDir::Files).size();
+        QVERIFY2(count < 16, qPrintable(QString::number(count)));
+        QTest::qWait(200);
+        QCOMPARE(QDir(folder).entryList(QDir::Files).size(), count);
+        QVERIFY(!cancel());
+    }
+
+    /// Pictures of the dialog for a person to look at, where HEADWISE_SCREENSHOTS names a folder.
+    void theDialogCanBeLookedAt()
+    {
+        const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS");
+        if (folder.isEmpty())
+            QSKIP("HEADWISE_SCREENSHOTS names no folder");
+        for (const auto& [theme, name] :
+             {std::pair(ThemeMode::Light, "light"), std::pair(ThemeMode::Dark, "dark")}) {
+            applyTheme(*qApp, theme);
+            for (const char* page : {"matrix", "spectrum", "tokens", "composition"}) {
+                m_window->showPage(QString::fromLatin1(page));
+                QTest::qWait(400);
+                ask(QStringLiteral("Export figure…"));
+                QTRY_VERIFY(dialogTitled(QStringLiteral("Export figure")));
+                auto* dialog = static_cast<ExportDialog*>(dialogTitled(QStringLiteral("Export figure")));
+                dialog->applyPreset(0);
+                QTest::qWait(200);
+                dialog->grab().save(QStringLiteral("%1/export-%2-%3.png")
+                                        .arg(folder, QString::fromLatin1(page), QString::fromLatin1(name)));
+                dialog->reject();
+            }
+        }
+        applyTheme(*qApp, ThemeMode::Light);
+    }
+
+    void headsThatAreNoneAreSaidBeforeAnythingStarts()
+    {
+        showMatrix({1, 5});
+        ask(QStringLiteral("Export all heads…"));
+        QTRY_VERIFY(dialogTitled(QStringLiteral("Export all heads")));
+        auto* dialog = dialogTitled(QStringLiteral("Export all heads"));
+        named<QComboBox>(dialog, QStringLiteral("Heads"))->setEditText(QStringLiteral("7.0"));
+        QVERIFY(!button(dialog, QStringLiteral("Export"))->isEnabled());
+        named<QComboBox>(dialog, QStringLiteral("Heads"))->setEditText(QStringLiteral("1.0,1.1"));
+        QVERIFY(!button(dialog, QStringLiteral("Export 2 figures"))
+                || button(dialog, QStringLiteral("Export 2 figures"))->isEnabled());
+        dialog->reject();
+    }
+};
+
+QTEST_MAIN(WindowExportTest)
+#include "window_export_test.moc"
