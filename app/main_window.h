@@ -102,6 +102,8 @@ private:
 
     void chooseFolder();
     void chooseFile();
+    void chooseComparison();
+    void compareWith(const QString& path); ///< A newer model.
     void save();
     void saveAs();
     void exportFigure(); ///< Of the current page and the head grid; asks which if there are several.

@@ -3,7 +3,9 @@
 #include "core/base/log.h"
 #include "core/session/session_file.h"
 #include "ui/pages/config_dialog.h"
+#include "ui/pages/heads_page.h"
 #include "ui/pages/start_page.h"
+#include "ui/relation_store.h"
 #include "ui/text.h"
 
 #include <QCloseEvent>
@@ -45,6 +47,22 @@ void MainWindow::chooseFolder()
         return;
     m_settings.lastFolder = QFileInfo(folder).path();
     openPath(folder);
+}
+
+void MainWindow::chooseComparison()
+{
+    if (!m_workspace->hasModel())
+        return showMessage(tr("Open the older model first; a session alone has no weights to compare."));
+    const QString folder =
+        QFileDialog::getExistingDirectory(this, tr("Choose the newer model's folder"), m_settings.lastFolder);
+    if (!folder.isEmpty())
+        compareWith(folder);
+}
+
+void MainWindow::compareWith(const QString& path)
+{
+    showPage(QStringLiteral("models"));
+    m_workspace->compareWith({path.toStdString(), std::nullopt, {}});
 }
 
 void MainWindow::chooseFile()
@@ -167,8 +185,13 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 
 void MainWindow::dropEvent(QDropEvent* event)
 {
+    const QString file = event->mimeData()->urls().first().toLocalFile();
     event->acceptProposedAction();
-    openPath(event->mimeData()->urls().first().toLocalFile());
+    if (m_workspace->hasModel() && isRelationFile(file))
+        return m_heads->askRelations(file);
+    if (m_workspace->hasModel() && event->modifiers().testFlag(Qt::AltModifier))
+        return compareWith(file);
+    openPath(file);
 }
 
 } // namespace headwise::app

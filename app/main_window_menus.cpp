@@ -81,7 +81,9 @@ void MainWindow::createFileMenu(QToolBar* bar)
         whenOpen(action(tr("&Close"), nullptr, QKeySequence::Close, &MainWindow::closeModel));
     file->addActions({open, openFile});
     m_recentMenu = file->addMenu(tr("Open &recent"));
-    file->addActions({demo, file->addSeparator(), saveSession, saveSessionAs, file->addSeparator(),
+    QAction* compare =
+        whenOpen(action(tr("Com&pare with…"), nullptr, tr("Ctrl+Shift+D"), &MainWindow::chooseComparison));
+    file->addActions({demo, compare, file->addSeparator(), saveSession, saveSessionAs, file->addSeparator(),
                       exportAction, again, heads, file->addSeparator(), reloadAction, closeAction});
     file->addSeparator();
     file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);

@@ -7,14 +7,17 @@
 #include "ui/pages/heads_page.h"
 #include "ui/pages/heatmap_page.h"
 #include "ui/pages/jobs_page.h"
+#include "ui/pages/models_page.h"
 #include "ui/pages/notes_page.h"
 #include "ui/pages/overview_page.h"
 #include "ui/pages/position_page.h"
 #include "ui/pages/prompt_page.h"
+#include "ui/pages/relations_page.h"
 #include "ui/pages/result_page.h"
 #include "ui/pages/spectrum_page.h"
 #include "ui/pages/tensors_page.h"
 #include "ui/pages/tokens_page.h"
+#include "ui/pages/vectors_page.h"
 #include "ui/text.h"
 #include "ui/views/job_bar.h"
 #include "ui/views/log_view.h"
@@ -66,10 +69,17 @@ void MainWindow::createPages()
     addPage(new TokensPage(m_workspace, this), QStringLiteral("tokens"), tr("Tokens"));
     addPage(new HeatmapPage(m_workspace, this), QStringLiteral("matrix"), tr("Matrix"));
     addPage(new SpectrumPage(m_workspace, this), QStringLiteral("spectrum"), tr("Spectrum"));
+    addPage(new VectorsPage(m_workspace, this), QStringLiteral("vectors"), tr("Vectors"));
     addPage(new PositionPage(m_workspace, this), QStringLiteral("position"), tr("Position"));
-    addPage(new CompositionPage(m_workspace, this), QStringLiteral("composition"), tr("Composition"));
+    auto* composition = new CompositionPage(m_workspace, this);
+    addPage(composition, QStringLiteral("composition"), tr("Composition"));
+    connect(composition, &CompositionPage::pageRequested, this, &MainWindow::showPage);
+    connect(composition, &CompositionPage::viewMade, this, &MainWindow::connectView);
     addPage(new ComparePage(m_workspace, this), QStringLiteral("compare"), tr("Compare"));
     addPage(new PromptPage(m_workspace, this), QStringLiteral("prompt"), tr("Prompt"));
+    addPage(new RelationsPage(m_workspace, this), QStringLiteral("relations"), tr("Relations"));
+    auto* models = new ModelsPage(m_workspace, this);
+    addPage(models, QStringLiteral("models"), tr("Two models"));
     addPage(new TensorsPage(m_workspace, this), QStringLiteral("tensors"), tr("Tensors"));
     addPage(new CardPage(m_workspace, this), QStringLiteral("model"), tr("Model"));
     m_results = new ResultPage(m_workspace, this);
@@ -77,6 +87,12 @@ void MainWindow::createPages()
     connect(m_results, &ResultPage::viewMade, this, &MainWindow::connectView);
     connect(overview, &OverviewPage::pageRequested, this, &MainWindow::showPage);
     connectPage(m_heads);
+    connect(models, &ModelsPage::modelWanted, this, &MainWindow::chooseComparison);
+    connect(models, &ModelsPage::viewMade, this, &MainWindow::connectView);
+    connect(m_heads, &HeadsPage::pageRequested, this, &MainWindow::showPage);
+    connect(m_heads, &HeadsPage::relationsAsked, this, [this] { showPage(QStringLiteral("relations")); });
+    connect(m_heads, &HeadsPage::problemFound, this,
+            [this](const QString& message) { showError(tr("Relations"), message); });
 }
 
 void MainWindow::createDocks()

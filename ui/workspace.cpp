@@ -144,6 +144,14 @@ void Workspace::setReference(std::optional<HeadId> head)
     emit referenceChanged();
 }
 
+void Workspace::setDirection(const SingularChoice& direction)
+{
+    if (direction == m_direction || direction.index < 0)
+        return;
+    m_direction = direction;
+    emit directionChanged(direction);
+}
+
 AnalysisInputs Workspace::inputs() const
 {
     AnalysisInputs inputs = m_inputs;
@@ -174,6 +182,7 @@ void Workspace::forgetInputs()
     m_inputsOf.clear();
     m_inputs = {};
     m_reference.reset();
+    m_direction = {};
 }
 
 void Workspace::updateBanner()

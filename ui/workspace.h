@@ -20,6 +20,16 @@
 
 namespace headwise::ui {
 
+/// One singular direction of a residual circuit of the selected head. Its sign is the reader's: the decomposition leaves it
+/// open.
+struct SingularChoice {
+    CircuitKind circuit = CircuitKind::Ov; ///< Ov or Qk
+    int index = 0;                         ///< k, from 0
+    int sign = 1;                          ///< Times the one that `jointSign` fixes.
+
+    bool operator==(const SingularChoice&) const = default;
+};
+
 /// What is open, what is selected, and what has been computed of it; every page reads it and only it.
 ///
 /// A model, a session, or both: a session opened without its model's files still has its results, notes and view.
@@ -104,6 +114,14 @@ public:
     std::optional<HeadId> reference() const { return m_reference; } ///< The head others are compared with.
     void setReference(std::optional<HeadId> head);                  ///< Ignored where there is no such head.
 
+    const SingularChoice& direction() const { return m_direction; }
+    void
+    setDirection(const SingularChoice& direction); ///< Ignored below 0; a head with fewer shows its last.
+
+    /// What changed between the open model and a newer one, as results under "comparison/"; `failed` says why not.
+    void compareWith(const ModelSource& newer);
+    QString comparedWith() const; ///< The newer model's name; empty if the results compare none.
+
     QString note(HeadId head) const;
     void setNote(HeadId head, const QString& text);
     bool isBookmarked(HeadId head) const;
@@ -116,6 +134,7 @@ public:
     Job* openJob() { return &m_openJob; }
     Job* tokensJob() { return &m_tokensJob; }
     Job* analysisJob() { return &m_analysisJob; }
+    Job* comparisonJob() { return &m_comparisonJob; }
 
 signals:
     void opened(); ///< Another model or session; everything else may have changed.
@@ -130,6 +149,7 @@ signals:
     void headChanged(HeadId head);
     void tokenChanged(int token);
     void referenceChanged();
+    void directionChanged(const headwise::ui::SingularChoice& direction);
     void inputsChanged();
     void embeddingChanged();
     void notesChanged(HeadId head);
@@ -186,6 +206,7 @@ private:
     HeadId m_head;
     int m_token = 0;
     std::optional<HeadId> m_reference;
+    SingularChoice m_direction;
     AnalysisInputs m_inputs;                                       // without what the selection says
     std::map<std::string, AnalysisInputs, std::less<>> m_inputsOf; // of what has been run
     struct Place {
@@ -203,7 +224,7 @@ private:
     std::deque<const Analysis*> m_queue;
     const Analysis* m_running = nullptr; // while m_analysisJob is running
     AnalysisInputs m_runningWith;
-    Job m_openJob, m_processJob, m_tokensJob, m_analysisJob, m_saveJob;
+    Job m_openJob, m_processJob, m_tokensJob, m_analysisJob, m_comparisonJob, m_saveJob;
 };
 
 } // namespace headwise::ui

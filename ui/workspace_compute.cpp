@@ -75,6 +75,7 @@ void Workspace::stopComputing()
     emit waitingChanged();
     m_analysisJob.cancel();
     m_tokensJob.cancel();
+    m_comparisonJob.cancel();
     // Hundreds of megabytes: the system takes a while to get them back.
     detail::jobPool().start([last = std::exchange(m_tokens, nullptr)]() mutable { last.reset(); });
     m_tokensHaveGrams = false;

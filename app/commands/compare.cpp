@@ -32,15 +32,6 @@ struct Options {
     std::string output;
 };
 
-/// Tokens are the same if both models have a vocabulary and these agree; without one the number of ids decides.
-bool haveSameVocabulary(const std::optional<Tokenizer>& a, const std::optional<Tokenizer>& b, int dVocab)
-{
-    for (int id = 0; a && b && id < dVocab; ++id)
-        if (a->bytes(id) != b->bytes(id) || a->shown(id) != b->shown(id))
-            return false;
-    return true;
-}
-
 Result<int> compare(Options options, const Task& task)
 {
     for (ModelArguments* model : {&options.a, &options.b}) {
@@ -64,7 +55,8 @@ Result<int> compare(Options options, const Task& task)
         return tokenizerB.error();
     ComparisonOptions comparison;
     comparison.unusedTokens = unusedTokens(*tokenizerA, (*a)->config().dVocab);
-    comparison.sameVocabulary = haveSameVocabulary(*tokenizerA, *tokenizerB, (*a)->config().dVocab);
+    comparison.sameVocabulary = haveSameVocabulary(
+        *tokenizerA ? &**tokenizerA : nullptr, *tokenizerB ? &**tokenizerB : nullptr, (*a)->config().dVocab);
     auto found = compareModels(Circuits(*a), Circuits(*b), comparison, task);
     if (!found)
         return found.error();

@@ -214,6 +214,8 @@ private slots:
         driver.openDemo();
         driver.workspace().setHead({1, 5});
         driver.workspace().setReference(HeadId{0, 1});
+        driver.workspace().runAnalysis("relations");
+        driver.workspace().compareWith({HEADWISE_DEMO_MODEL, std::nullopt, {}});
         for (int i = 0; i < driver.tabs()->count(); ++i) {
             driver.tabs()->setCurrentIndex(i);
             const QString name = driver.tabs()->tabText(i);
@@ -504,6 +506,8 @@ private slots:
             driver.waitForAnalyses();
             driver.workspace().setHead({1, 5});
             driver.workspace().setReference(HeadId{0, 1});
+            driver.workspace().runAnalysis("relations");
+            driver.workspace().compareWith({HEADWISE_DEMO_MODEL, std::nullopt, {}});
             const QString wanted = qEnvironmentVariable("HEADWISE_SCREENSHOT_PAGES"); // empty: all
             for (int i = 0; i < driver.tabs()->count(); ++i) {
                 const QString name = driver.tabs()->tabText(i).toLower();

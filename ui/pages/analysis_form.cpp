@@ -60,6 +60,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::tokenChanged, this, &AnalysisForm::showSelection);
     connect(workspace, &Workspace::headChanged, this, &AnalysisForm::showSelection);
     connect(workspace, &Workspace::referenceChanged, this, &AnalysisForm::showSelection);
+    connect(workspace, &Workspace::inputsChanged, this, &AnalysisForm::showRelations);
     connect(workspace, &Workspace::circuitsChanged, this, &AnalysisForm::suggest);
     connect(workspace, &Workspace::opened, this, &AnalysisForm::suggest);
 }
@@ -240,7 +241,7 @@ void AnalysisForm::apply()
     if (m_needs.direction)
         inputs.direction = readDirection(ofDirection);
     problem += ofDirection;
-    inputs.relations = m_loaded;
+    inputs.relations = m_workspace->inputs().relations;
     inputs.seed = static_cast<std::uint64_t>(m_seed->value());
     m_problem->setText(problem);
     m_problem->setVisible(!problem.isEmpty());
@@ -277,19 +278,31 @@ void AnalysisForm::chooseRelations()
 
 void AnalysisForm::loadRelations(const QString& file)
 {
-    m_loaded.clear();
-    m_relationsName->setText(tr("the built-in ones"));
+    AnalysisInputs inputs = m_workspace->inputs();
+    inputs.relations.clear();
+    m_relationsFile.clear();
     if (!file.isEmpty()) {
         const auto relations = readRelations(file.toStdString());
         if (!relations) {
-            apply();
             m_problem->setText(text(relations.error()));
             return m_problem->show();
         }
-        m_loaded = *relations;
-        m_relationsName->setText(tr("%1 of %2").arg(m_loaded.size()).arg(QFileInfo(file).fileName()));
+        inputs.relations = *relations;
+        m_relationsFile = QFileInfo(file).fileName();
     }
+    m_workspace->setInputs(inputs);
     apply();
+    showRelations();
+}
+
+void AnalysisForm::showRelations()
+{
+    const std::vector<Relation> relations = m_workspace->inputs().relations;
+    m_relationsName->setText(relations.empty() ? tr("the built-in ones")
+                                 : !m_relationsFile.isEmpty()
+                                 ? tr("%1 of %2").arg(relations.size()).arg(m_relationsFile)
+                                 : relations.size() == 1 ? text(relations.front().name)
+                                                         : tr("%1 lists").arg(relations.size()));
 }
 
 void AnalysisForm::dragEnterEvent(QDragEnterEvent* event)

@@ -42,6 +42,7 @@ private:
     std::vector<int> readPrompt(QString& problem) const;
     std::vector<double> readDirection(QString& problem) const;
     void chooseRelations();
+    void showRelations();
 
     Workspace* m_workspace;
     QFormLayout* m_rows;
@@ -60,7 +61,7 @@ private:
     QLabel* m_problem;
     QString m_suggestedPrompt, m_suggestedDirection;
     InputNeeds m_needs;
-    std::vector<Relation> m_loaded; // of a file
+    QString m_relationsFile; // where they came from, if from a file
 };
 
 } // namespace headwise::ui

@@ -1,12 +1,12 @@
 #include "ui/pages/compare_page.h"
 
 #include "core/analysis/block.h"
+#include "ui/pages/compare_pictures.h"
 #include "ui/pages/compare_tables.h"
 #include "ui/pages/spectrum_panel.h"
 #include "ui/pages/token_choice.h"
 #include "ui/text.h"
 #include "ui/theme.h"
-#include "ui/views/heatmap_panel.h"
 #include "ui/views/job_bar.h"
 #include "ui/views/spectrum_chart.h"
 #include "ui/views/table_figure.h"
@@ -18,7 +18,6 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QSplitter>
-#include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -54,20 +53,13 @@ ComparePage::ComparePage(Workspace* workspace, QWidget* parent)
     , m_numbers(new QLabel(this))
     , m_message(new QLabel(this))
     , m_body(new QWidget(this))
-    , m_pictures(new QStackedWidget(this))
-    , m_firstTitle(new QLabel(this))
-    , m_secondTitle(new QLabel(this))
-    , m_differenceTitle(new QLabel(this))
-    , m_first(new HeatmapPanel(this))
-    , m_second(new HeatmapPanel(this))
-    , m_between(new HeatmapPanel(this))
+    , m_pictures(new ComparePictures(this))
     , m_tableTitle(new QLabel(this))
     , m_tables(new CompareTables(workspace, this))
     , m_spectra(new LineChart(this))
 {
     createLayout();
     connectSignals();
-    connectPanels();
 }
 
 void ComparePage::createLayout()
@@ -112,7 +104,7 @@ void ComparePage::createLayout()
     bottom->setSizes({760, 240});
     auto* halves = new QSplitter(Qt::Vertical, m_body);
     halves->setChildrenCollapsible(false);
-    halves->addWidget(createPictures());
+    halves->addWidget(m_pictures);
     halves->addWidget(bottom);
     halves->setSizes({500, 260});
     auto* body = new QVBoxLayout(m_body);
@@ -131,39 +123,18 @@ void ComparePage::createLayout()
     m_body->hide();
 }
 
-QWidget* ComparePage::createPictures()
-{
-    const auto titled = [this](QLabel* title, HeatmapPanel* panel, const QString& name) {
-        auto* box = new QWidget(m_pictures);
-        auto* column = new QVBoxLayout(box);
-        column->setContentsMargins(0, 0, 0, 0);
-        column->setSpacing(4);
-        makeHeading(title);
-        column->addWidget(title);
-        column->addWidget(panel, 1);
-        panel->view()->setCellShape(HeatmapView::CellShape::Square);
-        panel->view()->setAccessibleName(name);
-        return box;
-    };
-    auto* beside = new QWidget(m_pictures);
-    auto* row = new QHBoxLayout(beside);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(16);
-    row->addWidget(titled(m_firstTitle, m_first, tr("Circuit of the selected head")), 1);
-    row->addWidget(titled(m_secondTitle, m_second, tr("Circuit of the reference")), 1);
-    m_pictures->addWidget(beside);
-    m_pictures->addWidget(titled(m_differenceTitle, m_between, tr("Selected head minus reference")));
-    ColorScale scale;
-    scale.fit = ColorFit::Robust;
-    m_between->view()->setColorScale(scale);
-    return m_pictures;
-}
-
 void ComparePage::connectSignals()
 {
     connect(m_circuit, &QComboBox::currentIndexChanged, this, &ComparePage::refresh);
     connect(m_text, &QLineEdit::editingFinished, this, &ComparePage::refresh);
-    connect(m_difference, &QToolButton::toggled, m_pictures, &QStackedWidget::setCurrentIndex);
+    connect(m_difference, &QToolButton::toggled, m_pictures, &ComparePictures::setDifferenceShown);
+    connect(m_pictures, &ComparePictures::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(m_pictures, &ComparePictures::cellHovered, this,
+            [this](int row, int column) { emit readOutChanged(readOut(row, column)); });
+    connect(m_pictures, &ComparePictures::cellClicked, this, [this](int row, int) {
+        if (isTokenCircuit() && row < std::ssize(m_tokens))
+            workspace()->setToken(m_tokens[static_cast<std::size_t>(row)]);
+    });
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
                               &Workspace::tokensChanged, &Workspace::referenceChanged})
         connect(workspace(), signal, this, &ComparePage::refresh);
@@ -181,34 +152,6 @@ void ComparePage::connectSignals()
         });
 }
 
-void ComparePage::connectPanels()
-{
-    for (HeatmapPanel* panel : {m_first, m_second, m_between}) {
-        HeatmapView* view = panel->view();
-        connect(view, &HeatmapView::stateChanged, this, [this](const HeatmapState& state) {
-            for (HeatmapPanel* other : {m_first, m_second, m_between})
-                other->view()->setState(state); // the same state is no change
-        });
-        connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
-        connect(view, &HeatmapView::cellHovered, this,
-                [this](int row, int column, float) { emit readOutChanged(readOut(row, column)); });
-        connect(view, &HeatmapView::cellClicked, this, [this](int row, int) {
-            if (isTokenCircuit() && row < std::ssize(m_tokens))
-                workspace()->setToken(m_tokens[static_cast<std::size_t>(row)]);
-        });
-    }
-    for (HeatmapPanel* panel : {m_first, m_second})
-        connect(panel->view(), &HeatmapView::colorScaleChanged, this, &ComparePage::setScale);
-}
-
-void ComparePage::setScale(const ColorScale& scale)
-{
-    ColorScale fixed = scale;
-    fixed.fit = ColorFit::Fixed; // by both matrices, not by either
-    for (HeatmapPanel* panel : {m_first, m_second})
-        panel->view()->setColorScale(fixed);
-}
-
 CircuitKind ComparePage::kind() const
 {
     return static_cast<CircuitKind>(m_circuit->currentData().toInt());
@@ -222,17 +165,10 @@ QString ComparePage::entryName(int index) const
                                         : QString();
 }
 
-QString ComparePage::differenceTitle() const
-{
-    return tr("%1 − %2").arg(text(m_shown), text(m_shownReference));
-}
-
 QString ComparePage::readOut(int row, int column) const
 {
-    if (!m_a || !m_b || row >= m_a->rows() || column >= m_a->cols())
-        return {};
-    const double a = (*m_a)(row, column);
-    const double b = (*m_b)(row, column);
+    const double a = m_pictures->first(row, column);
+    const double b = m_pictures->second(row, column);
     return tr("%1 → %2   %3 %4   %5 %6   difference %7")
         .arg(entryName(row), entryName(column), text(m_shown), signedNumber(a), text(m_shownReference),
              signedNumber(b), signedNumber(a - b));
@@ -242,9 +178,7 @@ void ComparePage::clear(const QString& message)
 {
     m_job.cancel();
     m_tableJob.cancel();
-    m_a.reset();
-    m_b.reset();
-    m_isFlashing = false;
+    m_pictures->clear();
     m_tables->clear();
     m_body->hide();
     m_message->setText(message);
@@ -266,8 +200,7 @@ void ComparePage::recompute()
     if (isTokenCircuit() && !workspace()->tokens())
         return clear(tr("Reading the embeddings…"));
     m_tokens = isTokenCircuit() ? tokensToShow(*workspace(), m_text->text(), sampleSize) : std::vector<int>();
-    for (HeatmapPanel* panel : {m_first, m_second, m_between})
-        panel->view()->setPending(true);
+    m_pictures->setPending(true);
     m_job.start(
         tr("Comparing %1 with %2").arg(text(workspace()->head()), text(*reference)),
         [circuits, tokens = workspace()->tokens(), kind = kind(), head = workspace()->head(),
@@ -301,41 +234,18 @@ void ComparePage::recompute()
 
 void ComparePage::showAnswer(const Answer& answer)
 {
-    m_a = answer.first;
-    m_b = answer.second;
     const bool isQk = residualOf(kind()) == CircuitKind::Qk;
     const QString of = isTokenCircuit() ? tr("token") : tr("residual direction");
     const HeatmapAxis rows{isQk ? tr("%1, query").arg(of) : tr("%1, read").arg(of),
                            [this](int index) { return entryName(index); }};
     const HeatmapAxis columns{isQk ? tr("%1, key").arg(of) : tr("%1, written").arg(of),
                               [this](int index) { return entryName(index); }};
-    for (HeatmapPanel* panel : {m_first, m_second, m_between}) {
-        panel->view()->setRowAxis(rows);
-        panel->view()->setColumnAxis(columns);
-    }
-    Eigen::MatrixXf both(m_a->rows(), m_a->cols() + m_b->cols());
-    both << *m_a, *m_b;
-    ColorScale scale = m_first->view()->colorScale();
-    scale.fit = ColorFit::Robust;
-    setScale(fitted(scale, both));
-    m_between->view()->setMatrix(std::make_shared<const Eigen::MatrixXf>(*m_a - *m_b));
-    m_second->view()->setMatrix(m_b);
-    m_first->view()->setMatrix(m_isFlashing ? m_b : m_a);
-    titlePictures();
+    m_pictures->setAxes(rows, columns);
+    m_pictures->setMatrices(answer.first, answer.second,
+                            {text(m_shown), text(m_shownReference), circuitTitle(kind())});
     showNumbers(answer.pair);
     m_message->hide();
     m_body->show();
-}
-
-void ComparePage::titlePictures()
-{
-    const QString circuit = circuitTitle(kind());
-    const auto title = [&](HeadId head) { return QStringLiteral("%1 %2").arg(text(head), circuit); };
-    m_firstTitle->setText(m_isFlashing
-                              ? tr("%1 (reference, while Shift is held)").arg(title(m_shownReference))
-                              : title(m_shown));
-    m_secondTitle->setText(tr("%1 (reference)").arg(title(m_shownReference)));
-    m_differenceTitle->setText(QStringLiteral("%1 %2").arg(differenceTitle(), circuit));
 }
 
 void ComparePage::showNumbers(const HeadPair& pair)
@@ -397,23 +307,14 @@ void ComparePage::compareTables()
         });
 }
 
-void ComparePage::setFlashing(bool on)
-{
-    if (on == m_isFlashing || !m_a)
-        return;
-    m_isFlashing = on;
-    m_first->view()->setMatrix(on ? m_b : m_a);
-    titlePictures();
-}
-
 bool ComparePage::eventFilter(QObject* watched, QEvent* event)
 {
     const bool isKey = event->type() == QEvent::KeyPress || event->type() == QEvent::KeyRelease;
     if (isKey && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Shift
         && !qobject_cast<QLineEdit*>(QApplication::focusWidget()))
-        setFlashing(event->type() == QEvent::KeyPress);
+        m_pictures->setFlashing(event->type() == QEvent::KeyPress);
     else if (event->type() == QEvent::WindowDeactivate)
-        setFlashing(false); // The release of the key goes to another window.
+        m_pictures->setFlashing(false); // The release of the key goes to another window.
     return Page::eventFilter(watched, event);
 }
 
@@ -427,7 +328,7 @@ void ComparePage::hideEvent(QHideEvent* event)
 {
     Page::hideEvent(event);
     qApp->removeEventFilter(this);
-    setFlashing(false);
+    m_pictures->setFlashing(false);
 }
 
 QJsonObject ComparePage::viewState() const
@@ -435,7 +336,7 @@ QJsonObject ComparePage::viewState() const
     return {{QStringLiteral("circuit"), m_circuit->currentIndex()},
             {QStringLiteral("text"), m_text->text()},
             {QStringLiteral("difference"), m_difference->isChecked()},
-            {QStringLiteral("heatmap"), m_first->viewState()}};
+            {QStringLiteral("heatmap"), m_pictures->viewState()}};
 }
 
 void ComparePage::setViewState(const QJsonObject& state)
@@ -443,27 +344,21 @@ void ComparePage::setViewState(const QJsonObject& state)
     m_text->setText(state[QStringLiteral("text")].toString());
     m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
     m_difference->setChecked(state[QStringLiteral("difference")].toBool());
-    m_first->setViewState(state[QStringLiteral("heatmap")].toObject());
+    m_pictures->setViewState(state[QStringLiteral("heatmap")].toObject());
     refresh();
 }
 
 QList<FigureSource*> ComparePage::figures()
 {
-    if (!m_a)
+    if (m_pictures->isEmpty())
         return {};
     QList<FigureSource*> all;
     const auto add = [&](FigureSource* figure, const QString& what) {
         describe(figure, tr("%1, %2").arg(what, text(workspace()->card().name)));
         all << figure;
     };
-    const QString circuit = m_circuit->currentText();
-    if (m_difference->isChecked()) {
-        add(m_between->view(), QStringLiteral("%1 %2").arg(differenceTitle(), circuit));
-    } else {
-        add(m_first->view(),
-            QStringLiteral("%1 %2").arg(text(m_isFlashing ? m_shownReference : m_shown), circuit));
-        add(m_second->view(), QStringLiteral("%1 %2").arg(text(m_shownReference), circuit));
-    }
+    for (const auto& [view, what] : m_pictures->shown())
+        add(view, what);
     add(m_spectra, tr("Singular values of %1 and %2").arg(text(m_shown), text(m_shownReference)));
     for (int i = 0; i < 3 && !m_tables->isEmpty(); ++i)
         add(m_tables->table(i), QStringLiteral("%1, %2").arg(m_tableTitle->text(), m_tables->caption(i)));

@@ -1,19 +1,17 @@
 #pragma once
 
-#include "core/analysis/color_scale.h"
 #include "core/analysis/comparison/head_pair.h"
 #include "ui/pages/page.h"
 
 class QComboBox;
 class QLabel;
 class QLineEdit;
-class QStackedWidget;
 class QToolButton;
 
 namespace headwise::ui {
 
+class ComparePictures;
 class CompareTables;
-class HeatmapPanel;
 class LineChart;
 
 /// The selected head beside the reference: one circuit as two pictures of one scale and zoom, or their difference, the tokens
@@ -38,22 +36,16 @@ protected:
 private:
     struct Answer;
     void createLayout();
-    QWidget* createPictures();
     void connectSignals();
-    void connectPanels();
     void recompute() override;
     void compareTables();
     void clear(const QString& message); ///< Says why there is nothing.
     void showAnswer(const Answer& answer);
     void showNumbers(const HeadPair& pair);
-    void setFlashing(bool on);
-    void titlePictures();
-    void setScale(const ColorScale& scale); ///< Of both pictures.
     QString readOut(int row, int column) const;
     QString entryName(int index) const;
     bool isTokenCircuit() const { return isFull(kind()); }
     CircuitKind kind() const;
-    QString differenceTitle() const;
 
     QComboBox* m_circuit;
     QLineEdit* m_text;
@@ -61,20 +53,12 @@ private:
     QLabel* m_numbers;
     QLabel* m_message;
     QWidget* m_body;
-    QStackedWidget* m_pictures;
-    QLabel* m_firstTitle;
-    QLabel* m_secondTitle;
-    QLabel* m_differenceTitle;
-    HeatmapPanel* m_first;
-    HeatmapPanel* m_second;
-    HeatmapPanel* m_between;
+    ComparePictures* m_pictures;
     QLabel* m_tableTitle;
     CompareTables* m_tables;
     LineChart* m_spectra;
-    std::shared_ptr<const Eigen::MatrixXf> m_a, m_b; // of the selected head and of the reference
-    std::vector<int> m_tokens;                       // rows and columns of full circuits
+    std::vector<int> m_tokens; // rows and columns of full circuits
     HeadId m_shown, m_shownReference;
-    bool m_isFlashing = false;
     Job m_job, m_tableJob;
 };
 

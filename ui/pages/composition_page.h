@@ -5,12 +5,16 @@
 class QCheckBox;
 class QComboBox;
 class QLabel;
+class QPushButton;
+class QSlider;
+class QTabWidget;
 
 namespace headwise::ui {
 
 class HeatmapPanel;
+class PictureCard;
 
-/// How much each head reads what an earlier head wrote, through its queries, keys or values.
+/// How much every later head reads of what every earlier one writes, as a map and as a wiring diagram.
 class CompositionPage : public Page {
     Q_OBJECT
 
@@ -21,16 +25,36 @@ public:
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;
 
+signals:
+    void pageRequested(const QString& name); ///< A pair was double-clicked: "compare".
+    void viewMade(QWidget* view);            ///< A picture that can be exported, made just now.
+
 private:
-    void refresh();
+    void createLayout();
+    QWidget* createMap();
+    void connectSignals();
+    void connectMap();
+    void recompute() override;
+    void showMap(const ResultArray& scores);
+    void showWiring();
+    void leaveOutWeak(Eigen::MatrixXf& cells) const;
     void markHead();
-    HeadId writer(int row) const;    ///< The head of a row.
-    HeadId reader(int column) const; ///< The head of a column: the rows' heads, a layer later.
+    HeadId writer(int row) const;
+    HeadId reader(int column) const;
+    QString readOut(int row, int column) const;
+    const ResultArray* scores() const;
+    std::string kind() const; ///< "k", "q", "v"
 
     QComboBox* m_kind;
     QCheckBox* m_subtract;
+    QSlider* m_percentile;
+    QLabel* m_percentileText;
+    QPushButton* m_chance;
     QLabel* m_explanation;
+    QTabWidget* m_tabs;
     HeatmapPanel* m_panel;
+    QWidget* m_wiring;
+    PictureCard* m_card = nullptr; // of the wiring tab
 };
 
 } // namespace headwise::ui

@@ -1,5 +1,6 @@
 #include "ui/pages/head_header.h"
 
+#include "core/analysis/comparison/head_pair.h"
 #include "core/model/circuit_badges.h"
 #include "ui/head_metrics.h"
 #include "ui/text.h"
@@ -16,6 +17,8 @@
 namespace headwise::ui {
 
 namespace {
+
+constexpr double mostFlops = 2e10; // about a second: beyond, the nearest head is not looked for unasked
 
 struct Shown {
     const char* path;
@@ -75,7 +78,14 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::opened, this, &HeadHeader::refresh);
     connect(workspace, &Workspace::headChanged, this, &HeadHeader::refresh);
     connect(workspace, &Workspace::resultsChanged, this, &HeadHeader::refresh);
-    connect(workspace, &Workspace::circuitsChanged, this, &HeadHeader::refresh);
+    connect(workspace, &Workspace::circuitsChanged, this, [this] {
+        m_nearestOf.reset();
+        refresh();
+    });
+    connect(m_scores, &QLabel::linkActivated, this, [this](const QString& head) {
+        if (const auto near = parseHeadId(head.toStdString()))
+            this->workspace()->setHead(*near);
+    });
 }
 
 bool HeadHeader::eventFilter(QObject* watched, QEvent* event)
@@ -111,6 +121,34 @@ void HeadHeader::showBadges()
     m_badges->setVisible(!badges.isEmpty());
 }
 
+void HeadHeader::findNearest()
+{
+    m_nearest.clear();
+    m_nearestOf = workspace()->head();
+    const auto circuits = workspace()->circuits();
+    if (!circuits)
+        return m_nearestJob.cancel();
+    const ModelConfig& config = circuits->config();
+    const double flops = 4.0 * config.dModel * config.dHead * config.dHead * config.nLayers * config.nHeads;
+    if (flops > mostFlops)
+        return m_nearestJob.cancel(); // the analysis "similarity" knows them
+    m_nearestJob.start(
+        tr("Heads like %1").arg(text(workspace()->head())),
+        [circuits, head = workspace()->head()](const Task& task) {
+            return nearestHeads(*circuits, CircuitKind::Ov, head, 1, task);
+        },
+        [this](const Result<std::vector<NearHead>>& found) {
+            if (!found || found->empty())
+                return;
+            const NearHead& near = found->front();
+            m_nearest =
+                QStringLiteral("<span style='color:%1'>%2</span>&nbsp;<a href='%3'>%4</a>&nbsp;<b>%5</b>")
+                    .arg(themeColors(palette()).muted.name(), tr("nearest"), text(dottedHead(near.head)),
+                         text(near.head), signedNumber(near.cosine));
+            refresh();
+        });
+}
+
 void HeadHeader::refresh()
 {
     if (!workspace()->isOpen())
@@ -128,9 +166,17 @@ void HeadHeader::refresh()
             definitions << QStringLiteral("<b>%1</b>: %2")
                                .arg(QString::fromUtf8(shown.name), text(metric->definition).toHtmlEscaped());
     }
+    definitions << tr("<b>nearest</b>: the head whose W_V W_O has the largest cosine with this one's; of "
+                      "chance 0 ± %1")
+                       .arg(number(1.0 / workspace()->card().dModel));
     m_scores->setToolTip(QStringLiteral("<qt>%1</qt>").arg(definitions.join(QStringLiteral("<br>"))));
+    if (!m_nearest.isEmpty() && m_nearestOf == head)
+        entries.insert(std::min(entries.size(), qsizetype{3}),
+                       m_nearest); // before the norms: they give way first
     m_entries = entries;
     fitScores();
+    if (m_nearestOf != head)
+        findNearest();
     const ModelCard& card = workspace()->card();
     QStringList badges;
     badges << (workspace()->isProcessed() ? tr("processed") : tr("raw weights"));

@@ -1,15 +1,22 @@
 #include "ui/pages/heads_page.h"
 
+#include "core/analysis/relation_file.h"
 #include "ui/head_metrics.h"
 #include "ui/models/head_table_model.h"
+#include "ui/relation_store.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/table_copy.h"
 
 #include <QComboBox>
+#include <QCompleter>
+#include <QDropEvent>
 #include <QHeaderView>
 #include <QLabel>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QShortcut>
 #include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QVBoxLayout>
@@ -33,7 +40,15 @@ HeadsPage::HeadsPage(Workspace* workspace, QWidget* parent)
 
 void HeadsPage::createLayout()
 {
-    m_metric->setToolTip(tr("The score the heads are coloured and ranked by"));
+    m_metric->setToolTip(
+        tr("The score the heads are coloured and ranked by (Ctrl+M); type a part of its name"));
+    m_metric->setAccessibleName(tr("Score of the heads"));
+    m_metric->setEditable(true);
+    m_metric->setInsertPolicy(QComboBox::NoInsert);
+    m_metric->completer()->setCompletionMode(QCompleter::PopupCompletion);
+    m_metric->completer()->setFilterMode(Qt::MatchContains);
+    m_metric->completer()->setCaseSensitivity(Qt::CaseInsensitive);
+    setAcceptDrops(true);
     makeSecondary(m_definition);
     m_definition->setWordWrap(true);
     HeatmapView* view = m_panel->view();
@@ -75,9 +90,16 @@ void HeadsPage::connectSignals()
     connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
         workspace()->setReference(HeadId{row, column});
     });
-    connect(m_metric, &QComboBox::activated, this, [this] {
-        m_wanted = m_metric->currentData().toString();
-        showMetric();
+    connect(view, &HeatmapView::cellActivated, this,
+            [this] { emit pageRequested(QStringLiteral("overview")); });
+    connect(m_table, &QTableView::doubleClicked, this,
+            [this] { emit pageRequested(QStringLiteral("tokens")); });
+    connect(m_metric, &QComboBox::activated, this, &HeadsPage::chooseMetric);
+    connect(m_metric->lineEdit(), &QLineEdit::returnPressed, this, &HeadsPage::findMetric);
+    auto* toMetric = new QShortcut(QKeySequence(tr("Ctrl+M")), this);
+    connect(toMetric, &QShortcut::activated, this, [this] {
+        m_metric->setFocus();
+        m_metric->lineEdit()->selectAll();
     });
     connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
         if (row >= 0)
@@ -107,8 +129,72 @@ const ResultArray* HeadsPage::metric() const
     return workspace()->results()->find(m_metric->currentData().toString().toStdString());
 }
 
+void HeadsPage::chooseMetric()
+{
+    m_wanted = m_metric->currentData().toString();
+    showMetric();
+    m_panel->view()->setFocus(); // where the arrow keys move through the heads
+}
+
+void HeadsPage::findMetric()
+{
+    // What was typed may be a part of a name.
+    int found = m_metric->findText(m_metric->currentText(), Qt::MatchFixedString);
+    if (found < 0)
+        found = m_metric->findText(m_metric->currentText(), Qt::MatchContains);
+    m_metric->setCurrentIndex(found < 0 ? m_metric->findData(m_wanted) : found);
+    chooseMetric();
+}
+
+void HeadsPage::followQuestion()
+{
+    // Whoever asks for relations, or compares models, wants to see the heads by the answer.
+    const auto with = workspace()->inputsOf("relations");
+    if (with && with->relations != m_relations) {
+        m_relations = with->relations;
+        m_wanted = QStringLiteral("analyses/relations/best");
+    }
+    if (const QString newer = workspace()->comparedWith(); newer != m_newer) {
+        m_newer = newer;
+        if (!newer.isEmpty())
+            m_wanted = QStringLiteral("comparison/ov/relative_change");
+        else if (m_wanted.startsWith(QLatin1String("comparison/")))
+            m_wanted = QStringLiteral("scores/copying");
+    }
+}
+
+void HeadsPage::askRelations(const QString& file)
+{
+    const auto relations = readRelations(file.toStdString());
+    if (!relations)
+        return emit problemFound(text(relations.error()));
+    AnalysisInputs inputs = workspace()->inputs();
+    inputs.relations = *relations;
+    inputs.token.reset();
+    inputs.pair.reset();
+    inputs.tokenizer.reset();
+    workspace()->setInputs(inputs);
+    workspace()->runAnalysis("relations");
+    emit relationsAsked();
+}
+
+void HeadsPage::dragEnterEvent(QDragEnterEvent* event)
+{
+    const QMimeData* dragged = event->mimeData();
+    if (workspace()->hasModel() && dragged->hasUrls()
+        && isRelationFile(dragged->urls().first().toLocalFile()))
+        event->acceptProposedAction();
+}
+
+void HeadsPage::dropEvent(QDropEvent* event)
+{
+    event->acceptProposedAction();
+    askRelations(event->mimeData()->urls().first().toLocalFile());
+}
+
 void HeadsPage::refreshMetrics()
 {
+    followQuestion();
     const QSignalBlocker quiet(m_metric);
     m_metric->clear();
     if (workspace()->isOpen())

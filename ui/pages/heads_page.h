@@ -26,7 +26,18 @@ public:
     QSize sizeHint() const override { return {300, 640}; }
     QSize minimumSizeHint() const override { return {260, 320}; }
 
+    /// Asks which heads know the pairs of words in `file`, and colours the heads by the answer.
+    void askRelations(const QString& file);
+
+signals:
+    void
+    pageRequested(const QString& name); ///< A head was opened: "overview" of the grid, "tokens" of the list.
+    void relationsAsked();
+    void problemFound(const QString& message); ///< With a file that was dropped here.
+
 protected:
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 
 private:
@@ -34,6 +45,9 @@ private:
     void createLayout();
     void connectSignals();
     void refreshMetrics();
+    void chooseMetric(); ///< The one of the box.
+    void findMetric();   ///< The one whose name was typed, or a part of it.
+    void followQuestion();
     void showMetric();
     void markHead();
     const ResultArray* metric() const;
@@ -44,6 +58,8 @@ private:
     HeadTableModel* m_model;
     QSortFilterProxyModel* m_sorted;
     QTableView* m_table;
+    std::vector<Relation> m_relations; // that the metric has followed
+    QString m_newer;                   // the model that the metric has followed
     QString m_wanted =
         QStringLiteral("scores/copying"); ///< The metric the user chose, also while it is not computed.
 };

@@ -1,9 +1,11 @@
 #include "ui/pages/overview_page.h"
 
+#include "ui/pages/composition_panel.h"
 #include "ui/pages/eigenvalue_panel.h"
 #include "ui/pages/spectrum_panel.h"
 #include "ui/pages/tokens_panel.h"
 #include "ui/theme.h"
+#include "ui/views/spectrum_chart.h"
 
 #include <QEvent>
 #include <QFrame>
@@ -21,29 +23,31 @@ OverviewPage::OverviewPage(Workspace* workspace, QWidget* parent)
     grid->setSpacing(8);
     auto* reads = new TokensPanel(workspace, CircuitKind::FullQk, this);
     auto* writes = new TokensPanel(workspace, CircuitKind::FullOv, this);
-    addPanel(grid, 0, 0, reads, {}, QStringLiteral("tokens"));
-    addPanel(grid, 0, 1, writes, {}, QStringLiteral("tokens"));
-    addPanel(grid, 1, 0, new SpectrumPanel(workspace, this), tr("Singular values of QK and OV"),
+    addPanel(grid, {0, 0, 3}, reads, {}, QStringLiteral("tokens"));
+    addPanel(grid, {0, 3, 3}, writes, {}, QStringLiteral("tokens"));
+    addPanel(grid, {1, 0, 2}, new SpectrumPanel(workspace, this), tr("Singular values"),
              QStringLiteral("spectrum"));
-    addPanel(grid, 1, 1, new EigenvaluePanel(workspace, this), tr("Eigenvalues of full OV"),
+    addPanel(grid, {1, 2, 2}, new EigenvaluePanel(workspace, this), tr("Eigenvalues of full OV"),
              QStringLiteral("spectrum"));
+    addPanel(grid, {1, 4, 2}, new CompositionPanel(workspace, this), tr("Composition"),
+             QStringLiteral("composition"));
     for (TokensPanel* panel : {reads, writes}) {
         panel->setCompact(true);
         connect(panel, &TokensPanel::tokenActivated, workspace, &Workspace::setToken);
     }
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 2; ++i)
         grid->setRowStretch(i, 1);
+    for (int i = 0; i < 6; ++i)
         grid->setColumnStretch(i, 1);
-    }
 }
 
-void OverviewPage::addPanel(QGridLayout* grid, int row, int column, Page* panel, const QString& title,
+void OverviewPage::addPanel(QGridLayout* grid, const Place& place, Page* panel, const QString& title,
                             const QString& pageName)
 {
     auto* card = new QFrame(this);
     card->setProperty("card", true);
     card->setProperty("pageName", pageName);
-    card->setToolTip(tr("Double-click the frame to open this on its own page"));
+    card->setToolTip(tr("Double-click to open this on its own page"));
     card->installEventFilter(this);
     auto* layout = new QVBoxLayout(card);
     layout->setContentsMargins(12, 8, 12, 12);
@@ -55,7 +59,13 @@ void OverviewPage::addPanel(QGridLayout* grid, int row, int column, Page* panel,
     }
     panel->setParent(card);
     layout->addWidget(panel, 1);
-    grid->addWidget(card, row, column);
+    grid->addWidget(card, place.row, place.column, 1, place.columns);
+    // A chart's own double click only shows everything, as it is shown here anyway; a table's takes the token.
+    for (LineChart* chart : panel->findChildren<LineChart*>())
+        for (QWidget* part : chart->findChildren<QWidget*>()) {
+            part->setProperty("pageName", pageName);
+            part->installEventFilter(this);
+        }
     m_panels << panel;
     connect(panel, &Page::readOutChanged, this, &Page::readOutChanged);
 }

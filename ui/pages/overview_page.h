@@ -6,7 +6,7 @@ class QGridLayout;
 
 namespace headwise::ui {
 
-/// What the selected head does, at a glance: what it attends to, what it writes, its spectra and eigenvalues.
+/// What the selected head does, at a glance: what it attends to, what it writes, its spectra and eigenvalues, and which heads it works with.
 class OverviewPage : public Page {
     Q_OBJECT
 
@@ -16,14 +16,18 @@ public:
     QList<FigureSource*> figures() override;
 
 signals:
-    void
-    pageRequested(const QString& name); ///< A panel was double-clicked: its full page, "tokens", "spectrum".
+    void pageRequested(
+        const QString&
+            name); ///< A panel was double-clicked: its full page, "tokens", "spectrum", "composition".
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    void addPanel(QGridLayout* grid, int row, int column, Page* panel, const QString& title,
+    struct Place {
+        int row, column, columns;
+    };
+    void addPanel(QGridLayout* grid, const Place& place, Page* panel, const QString& title,
                   const QString& pageName);
 
     QList<Page*> m_panels;

@@ -1,6 +1,7 @@
 #include "ui/pages/position_page.h"
 
 #include "core/analysis/position_scores.h"
+#include "ui/pages/offset_table.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
@@ -35,6 +36,7 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     , m_explanation(new QLabel(this))
     , m_chart(new LineChart(this))
     , m_panel(new HeatmapPanel(this))
+    , m_offsets(new OffsetTable(workspace, this))
 {
     makeSecondary(m_explanation);
     m_explanation->setWordWrap(true);
@@ -43,6 +45,9 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     splitter->setHandleWidth(16);
     splitter->addWidget(m_panel);
     splitter->addWidget(m_chart);
+    splitter->addWidget(m_offsets);
+    m_offsets->hide();
+    connect(m_offsets, &Page::readOutChanged, this, &Page::readOutChanged);
     splitter->setSizes({500, 500});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
@@ -86,6 +91,7 @@ void PositionPage::clear(const QString& message)
     m_chart->setMessage(message);
     m_panel->view()->setMatrix(nullptr);
     m_panel->hide();
+    m_offsets->hide();
     m_explanation->clear();
 }
 
@@ -137,6 +143,7 @@ void PositionPage::show(const Answer& answer)
 {
     m_panel->view()->setPending(false);
     m_panel->setVisible(answer.pattern != nullptr);
+    m_offsets->setVisible(!answer.pattern);
     m_panel->view()->setMatrix(answer.pattern);
     ChartSeries series{text(workspace()->head()), {}, SeriesStyle::Line};
     for (std::size_t i = 0; i < answer.byOffset.size(); ++i)
@@ -155,12 +162,14 @@ void PositionPage::show(const Answer& answer)
 
 QJsonObject PositionPage::viewState() const
 {
-    return {{QStringLiteral("heatmap"), m_panel->viewState()}};
+    return {{QStringLiteral("heatmap"), m_panel->viewState()},
+            {QStringLiteral("offset"), m_offsets->offset()}};
 }
 
 void PositionPage::setViewState(const QJsonObject& state)
 {
     m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
+    m_offsets->setOffset(state[QStringLiteral("offset")].toInt());
 }
 
 QList<FigureSource*> PositionPage::figures()
@@ -174,7 +183,7 @@ QList<FigureSource*> PositionPage::figures()
         describe(m_panel->view(), tr("Positional attention, %1").arg(of));
         all.prepend(m_panel->view());
     }
-    return all;
+    return all + m_offsets->figures();
 }
 
 } // namespace headwise::ui

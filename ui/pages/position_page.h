@@ -9,6 +9,7 @@ namespace headwise::ui {
 
 class HeatmapPanel;
 class LineChart;
+class OffsetTable;
 
 /// What the selected head attends to by position alone: the score for every offset, and for learned positions the whole
 /// table of query and key positions.
@@ -31,6 +32,7 @@ private:
     QLabel* m_explanation;
     LineChart* m_chart;
     HeatmapPanel* m_panel;
+    OffsetTable* m_offsets; // of rotary positions
     Job m_job;
 };
 

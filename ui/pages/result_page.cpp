@@ -50,6 +50,7 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     , m_cost(new QLabel(this))
     , m_state(new QLabel(this))
     , m_run(new QPushButton(tr("Run"), this))
+    , m_verify(new QPushButton(tr("Verify on random tokens"), this))
     , m_scroll(new QScrollArea(this))
     , m_pictures(new QWidget(m_scroll))
     , m_grid(new QGridLayout(m_pictures))
@@ -94,7 +95,11 @@ QWidget* ResultPage::createHead()
     layout->setHorizontalSpacing(16);
     layout->setVerticalSpacing(4);
     layout->addWidget(m_title, 0, 0);
-    layout->addWidget(m_run, 0, 1, Qt::AlignRight | Qt::AlignTop);
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(8);
+    buttons->addWidget(m_verify);
+    buttons->addWidget(m_run);
+    layout->addLayout(buttons, 0, 1, Qt::AlignRight | Qt::AlignTop);
     layout->addWidget(m_formula, 1, 0, 1, 2);
     layout->addWidget(m_citation, 2, 0, 1, 2);
     layout->addWidget(m_cost, 3, 0);
@@ -122,6 +127,7 @@ void ResultPage::connectSignals()
 {
     connect(m_list, &AnalysisList::chosen, this, &ResultPage::choose);
     connect(m_run, &QPushButton::clicked, this, &ResultPage::run);
+    connect(m_verify, &QPushButton::clicked, this, [this] { workspace()->runAnalysis("pattern_scores"); });
     connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ResultPage::drawVisible);
     connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ResultPage::drawVisible);
     connect(workspace(), &Workspace::opened, this, &ResultPage::refresh);
@@ -226,6 +232,9 @@ void ResultPage::showHead()
     m_run->setText(computed ? tr("Run again") : tr("Run"));
     m_run->setEnabled(why.isEmpty());
     m_run->setToolTip(why);
+    m_verify->setVisible(m_analysis->id == "induction" && computed && workspace()->hasModel());
+    m_verify->setToolTip(
+        tr("Runs the model on repeated random tokens and sets its attention beside the weights"));
     m_form->setVisible(workspace()->hasModel());
     m_state->setText(!why.isEmpty()  ? why
                          : isStale() ? tr("What is shown was computed about something else: run it again.")

@@ -61,6 +61,7 @@ private:
     QLabel* m_cost;
     QLabel* m_state;
     QPushButton* m_run;
+    QPushButton* m_verify;
     QScrollArea* m_scroll;
     QWidget* m_pictures;
     QGridLayout* m_grid;

@@ -1,5 +1,6 @@
 #include "ui/pages/tokens_page.h"
 
+#include "ui/pages/token_effect_panel.h"
 #include "ui/pages/tokens_panel.h"
 #include "ui/theme.h"
 #include "ui/views/token_edit.h"
@@ -9,6 +10,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QSplitter>
 #include <QVBoxLayout>
 
 #include <chrono>
@@ -25,6 +27,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     , m_filter(new QLineEdit(this))
     , m_problem(new QLabel(this))
     , m_panel(new TokensPanel(workspace, CircuitKind::FullOv, this))
+    , m_effect(new TokenEffectPanel(workspace, this))
 {
     m_circuit->addItem(tr("full OV: what it writes"), static_cast<int>(CircuitKind::FullOv));
     m_circuit->addItem(tr("full QK: where it looks"), static_cast<int>(CircuitKind::FullQk));
@@ -57,8 +60,16 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     layout->setSpacing(8);
     layout->addLayout(controls);
     layout->addWidget(m_problem);
-    layout->addWidget(m_panel, 1);
+    auto* columns = new QSplitter(this);
+    columns->setChildrenCollapsible(false);
+    columns->setHandleWidth(16);
+    columns->addWidget(m_effect);
+    columns->addWidget(m_panel);
+    columns->setSizes({210, 600});
+    columns->setStretchFactor(1, 1);
+    layout->addWidget(columns, 1);
     m_problem->hide();
+    connect(m_effect, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(m_circuit, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
     connect(m_side, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
     connect(m_biases, &QCheckBox::toggled, this, &TokensPage::applyChoice);
@@ -106,7 +117,7 @@ void TokensPage::setViewState(const QJsonObject& state)
 
 QList<FigureSource*> TokensPage::figures()
 {
-    return m_panel->figures();
+    return m_panel->figures() + m_effect->figures();
 }
 
 } // namespace headwise::ui

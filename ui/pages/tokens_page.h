@@ -12,9 +12,10 @@ class QLineEdit;
 namespace headwise::ui {
 
 class TokenEdit;
+class TokenEffectPanel;
 class TokensPanel;
 
-/// The tables of one token: what the selected head reads and writes for it.
+/// The card of one token: every head by what it does with it, and the tables of the selected head.
 class TokensPage : public Page {
     Q_OBJECT
 
@@ -37,6 +38,7 @@ private:
     QTimer m_filterPause;
     QLabel* m_problem;
     TokensPanel* m_panel;
+    TokenEffectPanel* m_effect;
 };
 
 } // namespace headwise::ui

@@ -125,8 +125,9 @@ void TokensPanel::showColumns()
 {
     const bool isQk = m_kind == CircuitKind::FullQk;
     for (QTableView* table : {m_topTable, m_bottomTable}) {
-        for (const int column : {TokenTableModel::RankColumn, TokenTableModel::IdColumn})
-            table->setColumnHidden(column, m_isCompact);
+        // Of the whole row only where some of it is left out: else it is the order on the screen.
+        table->setColumnHidden(TokenTableModel::RankColumn, m_isCompact || m_filter.isEmpty());
+        table->setColumnHidden(TokenTableModel::IdColumn, true); // on hover, and in what is exported
         table->setColumnHidden(TokenTableModel::ZColumn, m_isCompact || !isQk);
         table->setColumnHidden(TokenTableModel::ShareColumn, m_isCompact || isQk);
         table->horizontalHeader()->setVisible(!m_isCompact);
@@ -136,6 +137,7 @@ void TokensPanel::showColumns()
 void TokensPanel::setFilter(const QString& filter)
 {
     m_filter = filter;
+    showColumns();
     for (QTableView* table : {m_topTable, m_bottomTable})
         static_cast<QSortFilterProxyModel*>(table->model())->setFilterFixedString(filter);
     refresh();

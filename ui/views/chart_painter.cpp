@@ -6,6 +6,7 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -235,6 +236,24 @@ void paintChartBaselines(QPainter& painter, const ChartFrame& frame,
         const bool fits = above - metrics.ascent() > frame.plot.top();
         painter.drawText(QPointF(frame.plot.left() + gap, fits ? above : y + metrics.ascent() + 2),
                          baseline.name);
+    }
+    painter.restore();
+}
+
+void paintChartBrackets(QPainter& painter, const ChartFrame& frame, const std::vector<ChartBracket>& brackets)
+{
+    painter.save();
+    painter.setPen(QPen(frame.colors.warning, 1.5 * frame.hairline));
+    const double tick = gap / 2;
+    for (const ChartBracket& bracket : brackets) {
+        const QPointF left = frame.map(shownPoint({bracket.from, bracket.y}, frame.look));
+        const double right = frame.map(shownPoint({bracket.to, bracket.y}, frame.look)).x();
+        const double y = std::max(left.y() - gap, frame.plot.top() + 1);
+        if (right < frame.plot.left() || left.x() > frame.plot.right() || y > frame.plot.bottom())
+            continue;
+        const std::array<QPointF, 4> line{QPointF(left.x(), y + tick), QPointF(left.x(), y),
+                                          QPointF(right, y), QPointF(right, y + tick)};
+        painter.drawPolyline(line.data(), static_cast<int>(line.size()));
     }
     painter.restore();
 }

@@ -37,6 +37,8 @@ QColor shadeColor(float shade, const ThemeColors& colors); ///< Blue at 0, vermi
 void paintChartAxes(QPainter& painter, const ChartFrame& frame);
 void paintChartBaselines(QPainter& painter, const ChartFrame& frame,
                          const std::vector<ChartBaseline>& baselines);
+void paintChartBrackets(QPainter& painter, const ChartFrame& frame,
+                        const std::vector<ChartBracket>& brackets);
 
 /// How a series is drawn on its device.
 struct SeriesLook {

@@ -149,6 +149,12 @@ void LineChart::setSeries(const std::vector<ChartSeries>& series)
     resetZoom();
 }
 
+void LineChart::setBrackets(const std::vector<ChartBracket>& brackets)
+{
+    m_brackets = brackets;
+    m_canvas->viewport()->update();
+}
+
 void LineChart::setBaselines(const std::vector<ChartBaseline>& baselines)
 {
     m_baselines = baselines;
@@ -237,6 +243,7 @@ void LineChart::paintForeground(QPainter& painter) const
         return;
     }
     paintChartBaselines(painter, now, m_baselines);
+    paintChartBrackets(painter, now, m_brackets);
     paintChartLegend(painter, now, m_series);
     paintChartNote(painter, now, omittedNote());
     if (m_hovered.series < 0)

@@ -56,6 +56,14 @@ struct ChartBaseline {
     bool operator==(const ChartBaseline&) const = default;
 };
 
+/// A bracket over a range of x: points that mean something only together.
+struct ChartBracket {
+    double from = 0, to = 0; ///< Of x.
+    double y = 0;            ///< The highest point below it.
+
+    bool operator==(const ChartBracket&) const = default;
+};
+
 /// Lines and points on one pair of axes: spectra, kernels, eigenvalues, scores against scores. The one face of Qt Charts.
 ///
 /// Wheel zooms x (in the complex plane both), Shift+wheel y, drag pans, double-click shows everything. Points that a log
@@ -70,10 +78,12 @@ public:
     const ChartLook& look() const { return m_look; }
     void setSeries(const std::vector<ChartSeries>& series); ///< Replaces all and shows everything.
     void setBaselines(const std::vector<ChartBaseline>& baselines);
+    void setBrackets(const std::vector<ChartBracket>& brackets);
     void setMessage(const QString& message); ///< Shown while there are no points: a hint or an error.
 
     const std::vector<ChartSeries>& series() const { return m_series; }
     const std::vector<ChartBaseline>& baselines() const { return m_baselines; }
+    const std::vector<ChartBracket>& brackets() const { return m_brackets; }
 
     /// The part that is shown, in data units; on a log axis the base 10 logarithm. top() is the lowest y.
     const QRectF& range() const { return m_range; }
@@ -120,6 +130,7 @@ private:
     ChartLook m_look;
     std::vector<ChartSeries> m_series;
     std::vector<ChartBaseline> m_baselines;
+    std::vector<ChartBracket> m_brackets;
     QString m_message;
     int m_omitted = 0;
     QRectF m_range{0, 0, 1, 1};

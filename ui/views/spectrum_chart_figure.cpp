@@ -78,6 +78,7 @@ void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
     if (style.axes)
         paintChartAxes(painter, paper);
     paintChartBaselines(painter, paper, m_baselines);
+    paintChartBrackets(painter, paper, m_brackets);
     for (std::size_t i = 0; i < m_series.size(); ++i)
         paintChartSeries(painter, paper, m_series[i],
                          {seriesColor(static_cast<int>(i), colors), static_cast<int>(i), style.lineWidth});

@@ -1,6 +1,7 @@
 #include "core/analysis/comparison/head_pair.h"
 
 #include "core/analysis/comparison/all_pairs.h"
+#include "core/base/parallel.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -17,6 +18,12 @@ double distanceOfShapes(const std::vector<double>& first, const std::vector<doub
     const Values a(first.data(), std::ssize(first));
     const Values b(second.data(), std::ssize(second));
     return (a / a.norm() - b / b.norm()).norm(); // 0/0: NaN
+}
+
+Error noHead(HeadId head)
+{
+    return {ErrorCode::InvalidArgument,
+            fmt::format("There is no head {} in this model; choose one of its own.", dottedHead(head))};
 }
 
 bool isUnused(const std::vector<bool>& unused, Eigen::Index id)
@@ -72,6 +79,34 @@ Result<HeadPair> compareHeads(const Circuits& circuits, CircuitKind kind, HeadId
     const double r = std::min(circuits.config().dModel, circuits.config().dHead);
     pair.kernelOfChance = r * r / circuits.config().dModel;
     return pair;
+}
+
+Result<std::vector<NearHead>> nearestHeads(const Circuits& circuits, CircuitKind kind, HeadId head, int count,
+                                           const Task& task)
+{
+    if (!circuits.contains(head))
+        return noHead(head);
+    const ModelConfig& config = circuits.config();
+    const FactoredMatrix<double> own = circuits.circuit<double>(kind, head, nullptr);
+    const double norm = own.frobeniusNorm();
+    std::vector<NearHead> heads(static_cast<std::size_t>(config.nLayers) * config.nHeads);
+    const auto done = parallelFor(static_cast<int>(heads.size()), task, "heads", [&](int i) -> Result<Done> {
+        const HeadId other{i / config.nHeads, i % config.nHeads};
+        const FactoredMatrix<double> circuit = circuits.circuit<double>(kind, other, nullptr);
+        const Matrix<double> left = own.left().transpose() * circuit.left();
+        const Matrix<double> right = own.right() * circuit.right().transpose();
+        heads[static_cast<std::size_t>(i)] = {
+            other, left.cwiseProduct(right).sum() / (norm * circuit.frobeniusNorm())};
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    std::erase_if(heads,
+                  [&](const NearHead& near) { return near.head == head || !std::isfinite(near.cosine); });
+    std::stable_sort(heads.begin(), heads.end(),
+                     [](const NearHead& a, const NearHead& b) { return a.cosine > b.cosine; });
+    heads.resize(std::min(heads.size(), static_cast<std::size_t>(std::max(0, count))));
+    return heads;
 }
 
 TableDifference tableDifference(const RowVector<double>& first, const RowVector<double>& second, int k,

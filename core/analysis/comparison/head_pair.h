@@ -25,6 +25,22 @@ struct HeadPair {
 Result<HeadPair> compareHeads(const Circuits& circuits, CircuitKind kind, HeadId first, HeadId second,
                               const Task& task);
 
+/// Another head and how much alike its circuit is.
+struct NearHead {
+    HeadId head;
+    double cosine = 0; ///< As HeadPair::cosine.
+
+    bool operator==(const NearHead&) const = default;
+};
+
+/// The `count` heads whose circuit has the largest cosine with that of `head`, falling; heads whose cosine is not finite are left
+/// out.
+/// \param kind Qk or Ov
+/// Errors: InvalidArgument for a head outside the model; Cancelled.
+/// Cost: 4 d r² flops for each other head, and every head's factors read once.
+Result<std::vector<NearHead>> nearestHeads(const Circuits& circuits, CircuitKind kind, HeadId head, int count,
+                                           const Task& task);
+
 /// Where one token stands in two lines.
 struct ChangedEntry {
     int id = 0;

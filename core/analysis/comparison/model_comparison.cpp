@@ -5,6 +5,7 @@
 #include "core/analysis/random_matrix.h"
 #include "core/analysis/singular_directions.h"
 #include "core/base/decompositions.h"
+#include "core/io/tokenizer.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -276,6 +277,14 @@ std::string whyNotCompare(const ModelConfig& a, const ModelConfig& b)
     addDifference(text, "skipless", a.skipless ? "true" : "false", b.skipless ? "true" : "false");
     addDifference(text, "merged", a.merged ? "a pair" : "none", b.merged ? "a pair" : "none");
     return text;
+}
+
+bool haveSameVocabulary(const Tokenizer* a, const Tokenizer* b, int dVocab)
+{
+    for (int id = 0; a && b && id < dVocab; ++id)
+        if (a->bytes(id) != b->bytes(id) || a->shown(id) != b->shown(id))
+            return false;
+    return true;
 }
 
 Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,

@@ -10,6 +10,8 @@
 
 namespace headwise {
 
+class Tokenizer;
+
 struct ComparisonOptions {
     Precision precision = Precision::F32; ///< Of the arrays.
     bool sameVocabulary = true;           ///< Whether an id means one token in both; without, no tables.
@@ -26,6 +28,10 @@ inline constexpr double intruderCosine = 0.5;
 /// What keeps two models from being compared head by head, a sentence part: "n_layers is 2 and 4"; empty if nothing does.
 /// Vocabularies and contexts may differ.
 std::string whyNotCompare(const ModelConfig& a, const ModelConfig& b);
+
+/// Whether an id means one token in both: the same bytes and shown form of every id; true where either has no tokenizer (null), for
+/// then the number of ids decides.
+bool haveSameVocabulary(const Tokenizer* a, const Tokenizer* b, int dVocab);
 
 /// What happened to every head between an older model and a newer one, under "comparison/": relative change and cosine of W_QK
 /// and W_OV, projection kernels between what they read and write, singular values, intruder dimensions, and how many tokens left

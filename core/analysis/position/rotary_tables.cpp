@@ -150,6 +150,27 @@ Result<Done> addRotaryTables(const AnalysisContext& context, const TokenRows& to
     return Done{};
 }
 
+Result<RowVector<double>> rotaryTokenLine(const Circuits& circuits, const TokenSide& tokens, HeadId head,
+                                          int token, int offset)
+{
+    if (circuits.config().positional != Positional::Rotary)
+        return Error{ErrorCode::InvalidArgument,
+                     "Scores of tokens at an offset need rotary positions, and this model has others."};
+    if (!circuits.contains(head) || token < 0 || token >= tokens.E.rows() || offset < 0)
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("There is no score of head {}, token {} at offset {} in this model.",
+                                 dottedHead(head), token, offset)};
+    const Matrix<float>& E = tokens.embeddingOf(head.layer);
+    const RowVector<double> query = E.row(token).cast<double>();
+    const Matrix<double> sought = seekers(circuits.weights(), head, query, {offset});
+    RowVector<double> scores(E.rows());
+    for (Eigen::Index first = 0; first < E.rows(); first += tokensPerBlock) {
+        const Eigen::Index count = std::min(tokensPerBlock, E.rows() - first);
+        scores.segment(first, count) = (E.middleRows(first, count).cast<double>() * sought).transpose();
+    }
+    return scores;
+}
+
 AnalysisCost rotaryTablesCost(const ModelConfig& config, const AnalysisOptions& options)
 {
     const double heads = static_cast<double>(selectedHeads(config, options).size());

@@ -54,6 +54,28 @@ private slots:
         QVERIFY(!compareHeads(circuits, CircuitKind::Ov, {1, 0}, {7, 0}, Task{}));
     }
 
+    void nearestHeadsAreThoseWithTheLargestCosine()
+    {
+        const PlantedModel model(plantedOptions());
+        const Circuits circuits = model.circuits();
+        const auto found = nearestHeads(circuits, CircuitKind::Qk, {0, 1}, 4, Task{});
+        QVERIFY(found);
+        std::vector<NearHead> all;
+        for (int layer = 0; layer < 2; ++layer)
+            for (int head = 0; head < 3; ++head)
+                if (layer != 0 || head != 1)
+                    all.push_back(
+                        {{layer, head},
+                         compareHeads(circuits, CircuitKind::Qk, {0, 1}, {layer, head}, Task{})->cosine});
+        std::sort(all.begin(), all.end(),
+                  [](const NearHead& a, const NearHead& b) { return a.cosine > b.cosine; });
+        QCOMPARE(found->size(), 4U);
+        for (std::size_t i = 0; i < 4; ++i) {
+            QCOMPARE((*found)[i].head, all[i].head);
+            QVERIFY(std::abs((*found)[i].cosine - all[i].cosine) < 1e-12);
+        }
+    }
+
     void tellsWhatEnteredAndLeftTheTop()
     {
         RowVector<double> first(6), second(6);

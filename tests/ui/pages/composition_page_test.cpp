@@ -1,0 +1,119 @@
+#include "ui/pages/composition_page.h"
+
+#include "tests/support/opened_page.h"
+#include "ui/pages/composition_panel.h"
+#include "ui/text.h"
+#include "ui/views/diagram_view.h"
+#include "ui/views/heatmap_view.h"
+#include "ui/views/table_figure.h"
+
+#include <QAbstractButton>
+#include <QCheckBox>
+#include <QSignalSpy>
+#include <QSlider>
+#include <QTabWidget>
+
+#include <cmath>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+class CompositionPageTest : public QObject {
+    Q_OBJECT
+
+private:
+    using Opened = OpenedPage<CompositionPage>;
+
+    static HeatmapView* map(Opened& opened)
+    {
+        return opened.find<HeatmapView>(QStringLiteral("Composition of all pairs"));
+    }
+
+    /// ‖W_OV W_QKᵀ‖ / (‖W_OV‖ ‖W_QK‖) of dense matrices.
+    static double kComposition(const Circuits& circuits, HeadId earlier, HeadId later)
+    {
+        const Matrix<double> ov = circuits.circuit<double>(CircuitKind::Ov, earlier, nullptr).dense();
+        const Matrix<double> qk = circuits.circuit<double>(CircuitKind::Qk, later, nullptr).dense();
+        return (ov * qk.transpose()).norm() / (ov.norm() * qk.norm());
+    }
+
+private slots:
+    void theMapShowsEveryPairAndTheSliderTheStrongest()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        const double baseline = 1 / std::sqrt(opened.workspace.card().dModel);
+        const double score = kComposition(*opened.workspace.circuits(), {0, 1}, {1, 5});
+        QVERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - (score - baseline)) < 1e-5);
+        QTest::mouseClick(opened.page.findChild<QCheckBox*>(), Qt::LeftButton, {}, QPoint(8, 8));
+        QTRY_VERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - score) < 1e-5);
+        opened.find<QSlider>(QStringLiteral("Percentile of pairs left out"))->setValue(75);
+        QTRY_COMPARE(map(opened)->notFiniteCount(), 48); // of 64 pairs
+        QVERIFY(std::isfinite((*map(opened)->matrix())(1, 5)));
+        const QJsonObject state = opened.page.viewState();
+        opened.find<QSlider>(QStringLiteral("Percentile of pairs left out"))->setValue(0);
+        opened.page.setViewState(state);
+        QCOMPARE(opened.page.viewState(), state);
+    }
+
+    void aClickSelectsThePairAndTheMouseReadsItsNullAndZ()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTest::mouseClick(map(opened), Qt::LeftButton, {}, map(opened)->cellRect(1, 7).center().toPoint());
+        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{0, 1}));
+        QCOMPARE(opened.workspace.head(), (HeadId{1, 7}));
+        for (QAbstractButton* button : opened.page.findChildren<QAbstractButton*>())
+            if (button->text() == QLatin1String("Against chance"))
+                QTest::mouseClick(button, Qt::LeftButton);
+        const auto z = [&] { return opened.workspace.results()->find("analyses/composition_nulls/k_z"); };
+        QTRY_VERIFY_WITH_TIMEOUT(z(), patience);
+        QSignalSpy said(&opened.page, &Page::readOutChanged);
+        QTest::mouseMove(map(opened), map(opened)->cellRect(1, 5).center().toPoint());
+        QTRY_VERIFY(!said.isEmpty());
+        const auto& values = std::get<std::vector<float>>(z()->values);
+        const QString words = said.last()[0].toString();
+        QVERIFY2(words.contains(QStringLiteral("L0H1 → L1H5")), qPrintable(words));
+        QVERIFY(words.contains(number(kComposition(*opened.workspace.circuits(), {0, 1}, {1, 5}))));
+        QVERIFY(words.endsWith(QStringLiteral("z ") + signedNumber(double{values[1 * 16 + 13]})));
+    }
+
+    void wiringDrawsTheStrongestEdges()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        opened.page.findChild<QTabWidget*>()->setCurrentIndex(1);
+        auto* diagram = opened.page.findChild<DiagramView*>();
+        QVERIFY(diagram);
+        QTRY_VERIFY(diagram->isVisible());
+        Eigen::Index row = 0, column = 0;
+        map(opened)->matrix()->maxCoeff(&row, &column);
+        QCOMPARE(diagram->edges().front().from, (HeadId{0, static_cast<int>(row)}));
+        QCOMPARE(diagram->edges().front().to, (HeadId{1, static_cast<int>(column)}));
+        QCOMPARE(opened.page.figures().size(), 2);
+    }
+
+    void theOverviewListsTheLinksOfOneHead()
+    {
+        OpenedPage<CompositionPanel> opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        auto* table = opened.find<TableFigure>(QStringLiteral("Composition of the head"));
+        QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 16, patience);
+        for (int rowIndex = 0; rowIndex < 16; ++rowIndex) {
+            if (!cellText(table, rowIndex, 0).startsWith(u'K'))
+                continue;
+            const auto other = parseHeadId(cellText(table, rowIndex, 1).toStdString());
+            QCOMPARE(cellText(table, rowIndex, 2),
+                     number(static_cast<float>(kComposition(*opened.workspace.circuits(), *other, {1, 5}))));
+            QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
+                              table->visualRect(table->model()->index(rowIndex, 0)).center());
+            QCOMPARE(opened.workspace.reference(), other);
+            return;
+        }
+        QFAIL("no K-composition among the strongest links of an induction head");
+    }
+};
+
+QTEST_MAIN(CompositionPageTest)
+#include "composition_page_test.moc"

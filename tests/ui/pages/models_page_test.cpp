@@ -1,0 +1,84 @@
+#include "ui/pages/models_page.h"
+
+#include "tests/support/opened_page.h"
+#include "tests/support/toy_model.h"
+#include "ui/head_metrics.h"
+#include "ui/pages/heads_page.h"
+#include "ui/text.h"
+#include "ui/views/heatmap_view.h"
+#include "ui/views/table_figure.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+class ModelsPageTest : public QObject {
+    Q_OBJECT
+
+private:
+    QTemporaryDir m_folder;
+    std::filesystem::path m_older, m_newer;
+
+private slots:
+    void initTestCase()
+    {
+        m_older = std::filesystem::path(m_folder.path().toStdString()) / "older";
+        m_newer = std::filesystem::path(m_folder.path().toStdString()) / "newer";
+        ToyModel model = writeToyModel(m_older, ToyOptions());
+        writeToyModel(m_newer, ToyOptions());
+        // Training made the values of one head twice as large.
+        test::StoredTensor& values = model.tensors.at("blocks.1.attn.W_V");
+        const std::size_t size = values.values.size() / 3;
+        for (std::size_t i = 2 * size; i < 3 * size; ++i)
+            values.values[i] *= 2;
+        writeSafetensors(m_newer / "model.safetensors", model.tensors, false);
+    }
+
+    void theHeadThatChangedStandsFirst()
+    {
+        OpenedPage<ModelsPage> opened(m_older);
+        HeadsPage heads(&opened.workspace);
+        auto* table = opened.find<TableFigure>(QStringLiteral("Heads by how much they changed"));
+        QVERIFY(!table->isVisible());
+        QVERIFY(opened.page.figures().isEmpty());
+        opened.workspace.compareWith({m_newer, std::nullopt, {}});
+        QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 6, patience);
+        const auto results = opened.workspace.results();
+        const ResultArray* change = results->find("comparison/ov/relative_change");
+        QVERIFY(std::abs(metricAt(*change, {1, 2}) - 1) < 1e-5); // (2 W − W)/W
+        QCOMPARE(cellText(table, 0, 0), QStringLiteral("L1H2"));
+        QCOMPARE(cellText(table, 0, 1), number(metricAt(*change, {1, 2})));
+        QCOMPARE(cellText(table, 1, 1), number(0));
+        QCOMPARE(opened.workspace.comparedWith(), QStringLiteral("toy")); // as its config calls it
+        // The grid of heads shows it, and so does the picture of the page.
+        QCOMPARE(heads.findChild<QComboBox*>()->currentData().toString(),
+                 QStringLiteral("comparison/ov/relative_change"));
+        auto* grid = opened.find<HeatmapView>(metricTitle(*change));
+        QTRY_VERIFY(grid->matrix());
+        QCOMPARE((*grid->matrix())(1, 2), static_cast<float>(metricAt(*change, {1, 2})));
+        QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
+                          table->visualRect(table->model()->index(0, 0)).center());
+        QCOMPARE(opened.workspace.head(), (HeadId{1, 2}));
+        QVERIFY(opened.page.figures().size() > 5);
+        QVERIFY(dataRows(opened.page.figures().first()).size() == 7);
+    }
+
+    void modelsThatCannotBeComparedAreSaid()
+    {
+        OpenedPage<ModelsPage> opened(m_older);
+        QSignalSpy failed(&opened.workspace, &Workspace::failed);
+        opened.workspace.compareWith({HEADWISE_DEMO_MODEL, std::nullopt, {}});
+        QTRY_COMPARE_WITH_TIMEOUT(failed.size(), 1, patience);
+        QVERIFY(failed[0][0].toString().contains(QStringLiteral("n_heads"))
+                || failed[0][0].toString().contains(QStringLiteral("d_model")));
+        QVERIFY(opened.workspace.comparedWith().isEmpty());
+    }
+};
+
+QTEST_MAIN(ModelsPageTest)
+#include "models_page_test.moc"

@@ -1,0 +1,164 @@
+#include "ui/pages/vectors_page.h"
+
+#include "core/analysis/singular_search.h"
+#include "core/base/decompositions.h"
+#include "tests/support/opened_page.h"
+#include "ui/pages/vector_tables.h"
+#include "ui/text.h"
+#include "ui/views/spectrum_chart.h"
+#include "ui/views/table_figure.h"
+#include "ui/views/token_edit.h"
+
+#include <QComboBox>
+#include <QLabel>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+class VectorsPageTest : public QObject {
+    Q_OBJECT
+
+private:
+    using Opened = OpenedPage<VectorsPage>;
+
+    static TableFigure* table(Opened& opened, int side)
+    {
+        return opened.find<TableFigure>(side == 0 ? QStringLiteral("Tokens of the first side")
+                                                  : QStringLiteral("Tokens of the second side"));
+    }
+
+    /// The tokens of one end of E u_k and of v_kᵀ W_U, largest magnitude of the first positive, from dense matrices.
+    static QStringList expected(Opened& opened, int side, int direction, bool ofTop)
+    {
+        const Matrix<double> ov = opened.workspace.circuits()
+                                      ->circuit<double>(CircuitKind::Ov, opened.workspace.head(), nullptr)
+                                      .dense();
+        const auto svd = thinSvd(ov);
+        const TokenSide& tokens = *opened.workspace.tokens();
+        const Eigen::VectorXd in = tokens.E.cast<double>() * svd->U.col(direction);
+        const Eigen::VectorXd out = tokens.W_U.cast<double>().transpose() * svd->V.col(direction);
+        Eigen::VectorXd counted = in; // ids without a token do not count
+        const std::vector<bool>& unused = opened.workspace.unusedTokens();
+        for (std::size_t id = 0; id < unused.size(); ++id)
+            if (unused[id])
+                counted(static_cast<Eigen::Index>(id)) = 0;
+        Eigen::Index largest = 0;
+        counted.cwiseAbs().maxCoeff(&largest);
+        const double sign = in(largest) > 0 ? 1 : -1;
+        const RowVector<double> line = sign * (side == 0 ? in : out).transpose();
+        const TokenEnds found = ends(line, 10, opened.workspace.unusedTokens());
+        QStringList shown;
+        for (const TokenEntry& entry : ofTop ? found.top : found.bottom)
+            shown << opened.workspace.tokenText(entry.id);
+        return shown;
+    }
+
+    static QStringList column(const QTableView* table, int column, int from)
+    {
+        QStringList shown;
+        for (int row = from; row < from + 10; ++row)
+            shown << cellText(table, row, column);
+        return shown;
+    }
+
+private slots:
+    void columnsAreTheTokensOfTheDirections()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        QTRY_COMPARE_WITH_TIMEOUT(table(opened, 0)->model()->columnCount(), 9, patience);
+        QTRY_COMPARE_WITH_TIMEOUT(column(table(opened, 0), 1, 0), expected(opened, 0, 0, true), patience);
+        for (const int direction : {0, 3})
+            for (const int side : {0, 1}) {
+                QCOMPARE(column(table(opened, side), 1 + direction, 0),
+                         expected(opened, side, direction, true));
+                QCOMPARE(column(table(opened, side), 1 + direction, 10),
+                         expected(opened, side, direction, false));
+            }
+        QVERIFY(opened.page.figures().size() >= 3);
+    }
+
+    void keysMoveBetweenDirectionsAndTurnTheSign()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        QTRY_COMPARE_WITH_TIMEOUT(table(opened, 0)->model()->columnCount(), 9, patience);
+        QTRY_COMPARE_WITH_TIMEOUT(column(table(opened, 0), 1, 0), expected(opened, 0, 0, true), patience);
+        QTest::keyClick(table(opened, 0), Qt::Key_Right);
+        QCOMPARE(opened.workspace.direction().index, 1);
+        QTest::keyClick(table(opened, 1), Qt::Key_Space);
+        QCOMPARE(opened.workspace.direction().sign, -1);
+        QCOMPARE(column(table(opened, 1), 2, 0), expected(opened, 1, 1, false));
+        QCOMPARE(column(table(opened, 1), 1, 0), expected(opened, 1, 0, true)); // the others stay
+        QVERIFY(table(opened, 0)->model()->headerData(2, Qt::Horizontal).toString().startsWith(u'−'));
+        for (int i = 0; i < 7; ++i)
+            QTest::keyClick(&opened.page, Qt::Key_Right);
+        QCOMPARE(opened.workspace.direction().index, 8);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            table(opened, 0)->model()->headerData(1, Qt::Horizontal).toString().startsWith(u'9'), patience);
+        QCOMPARE(column(table(opened, 0), 1, 0), expected(opened, 0, 8, true));
+        QTest::keyClick(&opened.page, Qt::Key_Left);
+        QCOMPARE(opened.workspace.direction().index, 7);
+        const QJsonObject state = opened.page.viewState();
+        opened.workspace.setDirection({CircuitKind::Qk, 2, -1});
+        QCOMPARE(opened.find<QComboBox>(QStringLiteral("Circuit whose singular vectors are shown"))
+                     ->currentIndex(),
+                 1);
+        opened.page.setViewState(state);
+        QCOMPARE(opened.workspace.direction(), (SingularChoice{CircuitKind::Ov, 7, 1}));
+    }
+
+    void degenerateBlocksAreBracketed()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        auto* chart = opened.find<LineChart>(QStringLiteral("Singular values"));
+        int all = 0;
+        for (int head = 0; head < 8; ++head) {
+            opened.workspace.setHead({1, head});
+            const auto svd = singularDirections(*opened.workspace.circuits(), CircuitKind::Ov, {1, head});
+            QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty()
+                                         && chart->series().front().points.front().y() == svd->S(0),
+                                     patience);
+            std::vector<ChartBracket> wanted;
+            for (int first = 0, last = 0; first < svd->S.size(); first = last + 1) {
+                last = first;
+                while (last + 1 < svd->S.size() && svd->S(last) - svd->S(last + 1) < 0.01 * svd->S(last))
+                    ++last;
+                if (last > first)
+                    wanted.push_back({double(first + 1), double(last + 1), svd->S(first)});
+            }
+            QCOMPARE(chart->brackets(), wanted);
+            all += static_cast<int>(wanted.size());
+        }
+        QVERIFY(all > 0);
+    }
+
+    void aTokenIsFoundInTheDirectionsOfAllHeads()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        const int token = opened.workspace.tokenizer()->encode(" king")->back();
+        const auto hits = findInDirections(*opened.workspace.circuits(), *opened.workspace.tokens(),
+                                           {token, 20, {}, opened.workspace.unusedTokens()}, Task{});
+        QVERIFY(hits && hits->size() > 3);
+        auto* edit = opened.find<TokenEdit>(QStringLiteral("Token to look for in all directions"));
+        QTest::keyClicks(edit, QStringLiteral("#%1").arg(token));
+        QTest::keyClick(edit, Qt::Key_Return);
+        auto* found = opened.find<TableFigure>(QStringLiteral("Directions with the token"));
+        QTRY_COMPARE_WITH_TIMEOUT(found->model()->rowCount(), static_cast<int>(hits->size()), patience);
+        const DirectionHit& hit = (*hits)[3];
+        QCOMPARE(cellText(found, 3, 0), text(hit.head));
+        QCOMPARE(cellText(found, 3, 4), signedNumber(hit.score));
+        QTest::mouseClick(found->viewport(), Qt::LeftButton, {},
+                          found->visualRect(found->model()->index(3, 0)).center());
+        QCOMPARE(opened.workspace.head(), hit.head);
+        QCOMPARE(opened.workspace.direction(), (SingularChoice{hit.circuit, hit.direction, hit.sign}));
+        // The token stands in the column of that direction, at the place that was named.
+        const int side = hit.side == VectorSide::First ? 0 : 1;
+        QTRY_COMPARE_WITH_TIMEOUT(cellText(table(opened, side), hit.rank, 1 + hit.direction % 8),
+                                  opened.workspace.tokenText(token), patience);
+    }
+};
+
+QTEST_MAIN(VectorsPageTest)
+#include "vectors_page_test.moc"

@@ -1,0 +1,124 @@
+#include "ui/pages/direction_search_panel.h"
+
+#include "ui/models/token_table_model.h"
+#include "ui/pages/table_cells.h"
+#include "ui/pages/vector_tables.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/job_bar.h"
+#include "ui/views/table_figure.h"
+#include "ui/views/token_edit.h"
+
+#include <QLabel>
+#include <QStandardItemModel>
+#include <QVBoxLayout>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr int searchTop = 20;
+
+}
+
+DirectionSearchPanel::DirectionSearchPanel(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_search(new TokenEdit(this))
+    , m_state(new QLabel(this))
+    , m_model(new QStandardItemModel(this))
+    , m_table(new TableFigure(this))
+{
+    m_search->setPlaceholderText(tr("Find a token in all directions"));
+    m_search->setToolTip(
+        tr("Among the %1 strongest tokens of any singular direction of any head").arg(searchTop));
+    m_search->setAccessibleName(tr("Token to look for in all directions"));
+    makeSecondary(m_state);
+    m_state->setWordWrap(true);
+    m_table->setAccessibleName(tr("Directions with the token"));
+    m_table->setSource(m_model, TokenTableModel::SortRole);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(8, 0, 0, 0);
+    layout->setSpacing(4);
+    layout->addWidget(m_search);
+    layout->addWidget(new JobBar(&m_job, this));
+    layout->addWidget(m_state);
+    layout->addWidget(m_table, 1);
+    connectSignals();
+}
+
+void DirectionSearchPanel::connectSignals()
+{
+    for (const auto signal :
+         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
+        connect(workspace(), signal, this, &DirectionSearchPanel::clear);
+    connect(workspace(), &Workspace::circuitsChanged, this,
+            [this] { m_search->setTokenizer(workspace()->tokenizer()); });
+    connect(workspace(), &Workspace::opened, this,
+            [this] { m_search->setVocabularySize(workspace()->card().dVocab); });
+    connect(m_search, &TokenEdit::tokenChosen, this, &DirectionSearchPanel::search);
+    connect(m_search, &TokenEdit::notFound, m_state, &QLabel::setText);
+    connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
+        const DirectionHit& hit = m_hits[static_cast<std::size_t>(row)];
+        workspace()->setHead(hit.head);
+        workspace()->setDirection({hit.circuit, hit.direction, hit.sign});
+    });
+}
+
+void DirectionSearchPanel::clear()
+{
+    m_job.cancel();
+    m_hits.clear();
+    m_model->clear();
+    m_state->clear();
+}
+
+void DirectionSearchPanel::search(int token)
+{
+    const auto tokens = workspace()->tokens();
+    if (!tokens || !workspace()->circuits())
+        return m_state->setText(tr("The search needs the model's files and its embeddings."));
+    m_state->clear();
+    m_job.start(
+        tr("Looking for %1").arg(workspace()->tokenText(token)),
+        [circuits = workspace()->circuits(), tokens,
+         asked = DirectionSearch{token, searchTop, {}, workspace()->unusedTokens()}](const Task& task) {
+            return findInDirections(*circuits, *tokens, asked, task);
+        },
+        [this, token](const Result<std::vector<DirectionHit>>& hits) {
+            if (hits)
+                return show(*hits, token);
+            m_state->setText(text(hits.error()));
+        });
+}
+
+void DirectionSearchPanel::show(const std::vector<DirectionHit>& hits, int token)
+{
+    m_hits = hits;
+    m_state->setText(tr("%1 is among the %2 strongest tokens of %3 directions")
+                         .arg(workspace()->tokenText(token))
+                         .arg(searchTop)
+                         .arg(hits.size()));
+    m_model->clear();
+    m_model->setHorizontalHeaderLabels({tr("Head"), tr("Side"), tr("k"), tr("Place"), tr("Score"), tr("σ")});
+    for (const DirectionHit& hit : hits) {
+        const DirectionSide& side = directionSideOf(hit.circuit, hit.side == VectorSide::First ? 0 : 1);
+        QStandardItem* place = countCell(hit.sign * (hit.rank + 1));
+        place->setText(QStringLiteral("%1%2")
+                           .arg(hit.sign > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                           .arg(hit.rank + 1));
+        m_model->appendRow({wordCell(text(hit.head)), wordCell(text(side.title)),
+                            countCell(hit.direction + 1), place, signedNumberCell(hit.score),
+                            numberCell(hit.sigma)});
+    }
+    fitColumns(m_table);
+}
+
+QList<FigureSource*> DirectionSearchPanel::figures()
+{
+    if (m_model->rowCount() == 0)
+        return {};
+    describe(m_table, QStringLiteral("%1, %2").arg(m_state->text(), text(workspace()->card().name)));
+    return {m_table};
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/analysis/singular_search.h"
+#include "ui/pages/page.h"
+
+class QLabel;
+class QStandardItemModel;
+
+namespace headwise::ui {
+
+class TableFigure;
+class TokenEdit;
+
+/// Every singular direction of any head that has a token among its strongest; a click selects it.
+class DirectionSearchPanel : public Page {
+    Q_OBJECT
+
+public:
+    explicit DirectionSearchPanel(Workspace* workspace, QWidget* parent = nullptr);
+
+    QList<FigureSource*> figures() override;
+
+private:
+    void connectSignals();
+    void clear();
+    void search(int token);
+    void show(const std::vector<DirectionHit>& hits, int token);
+
+    TokenEdit* m_search;
+    QLabel* m_state;
+    QStandardItemModel* m_model;
+    TableFigure* m_table;
+    std::vector<DirectionHit> m_hits; // the rows
+    Job m_job;
+};
+
+} // namespace headwise::ui

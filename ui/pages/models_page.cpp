@@ -1,0 +1,303 @@
+#include "ui/pages/models_page.h"
+
+#include "ui/array_part.h"
+#include "ui/head_metrics.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/picture_card.h"
+#include "ui/pages/table_cells.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/job_bar.h"
+#include "ui/views/table_figure.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QStandardItemModel>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+
+const std::string folder = "comparison/";
+
+std::vector<Picture> pictures()
+{
+    using Kind = Picture::Kind;
+    const auto paths = [](std::initializer_list<const char*> names) {
+        std::vector<std::string> all;
+        for (const char* name : names)
+            all.push_back(folder + name);
+        return all;
+    };
+    return {
+        {.kind = Kind::HeadGrid,
+         .title = "Relative change of W_OV and W_QK",
+         .arrays = paths({"ov/relative_change", "qk/relative_change"}),
+         .signedColors = false,
+         .note = {}},
+        {.kind = Kind::HeadGrid,
+         .title = "Intruders: new directions that none of the old ones resembles",
+         .arrays =
+             paths({"ov/left_intruders", "ov/right_intruders", "qk/left_intruders", "qk/right_intruders"}),
+         .signedColors = false,
+         .note = "Of the first ten directions of the newer model, by Shuttleworth et al., arXiv 2410.21228."},
+        {.kind = Kind::Lines,
+         .title = "Best match of each new direction among the old ones",
+         .arrays = paths(
+             {"ov/left_max_cosine", "ov/right_max_cosine", "qk/left_max_cosine", "qk/right_max_cosine"}),
+         .note = "Below 0.5 a direction is an intruder."},
+        {.kind = Kind::Lines,
+         .title = "Singular values of OV, older and newer",
+         .arrays = paths({"ov/singular_values_a", "ov/singular_values_b"}),
+         .note = {}},
+        {.kind = Kind::Lines,
+         .title = "Singular values of QK, older and newer",
+         .arrays = paths({"qk/singular_values_a", "qk/singular_values_b"}),
+         .note = {}},
+        {.kind = Kind::HeadGrid,
+         .title = "Share of the top tokens of full OV that left, and cosines",
+         .arrays = paths({"full_ov/table_change", "ov/cosine", "qk/cosine"}),
+         .note = {}},
+    };
+}
+
+/// The tokens of one list that the other does not have.
+QString tokensOnlyIn(const ArrayPart& list, const ArrayPart& other, const Workspace& workspace)
+{
+    QStringList words;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const int token = static_cast<int>(list.at(i));
+        bool isShared = token < 0;
+        for (std::size_t j = 0; j < other.size() && !isShared; ++j)
+            isShared = static_cast<int>(other.at(j)) == token;
+        if (!isShared)
+            words << workspace.tokenText(token);
+    }
+    return words.join(QStringLiteral("  "));
+}
+
+} // namespace
+
+ModelsPage::ModelsPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_state(new QLabel(this))
+    , m_choose(new QPushButton(tr("Compare with…"), this))
+    , m_scroll(new QScrollArea(this))
+    , m_pictures(new QWidget(m_scroll))
+    , m_headsTitle(new QLabel(m_pictures))
+    , m_headModel(new QStandardItemModel(this))
+    , m_heads(new TableFigure(m_pictures))
+    , m_tokensTitle(new QLabel(m_pictures))
+    , m_tokenModel(new QStandardItemModel(this))
+    , m_tokens(new TableFigure(m_pictures))
+{
+    createLayout();
+    connectSignals();
+}
+
+void ModelsPage::createLayout()
+{
+    m_state->setWordWrap(true);
+    m_choose->setToolTip(
+        tr("A newer model of the same architecture; dropping it on the window with Alt does the same"));
+    auto* top = new QHBoxLayout;
+    top->setSpacing(8);
+    top->addWidget(m_state, 1);
+    top->addWidget(new JobBar(workspace()->comparisonJob(), this));
+    top->addWidget(m_choose);
+    auto* column = new QVBoxLayout(m_pictures);
+    column->setContentsMargins(0, 0, 8, 0);
+    column->setSpacing(8);
+    for (const auto& [title, table, model, name] :
+         {std::tuple(m_headsTitle, m_heads, m_headModel, tr("Heads by how much they changed")),
+          std::tuple(m_tokensTitle, m_tokens, m_tokenModel, tr("Tokens that left and entered"))}) {
+        table->setSource(model, TokenTableModel::SortRole);
+        table->setAccessibleName(name);
+        table->setFixedHeight(220);
+        column->addWidget(title);
+        column->addWidget(table);
+    }
+    column->addStretch();
+    m_scroll->setWidget(m_pictures);
+    m_scroll->setWidgetResizable(true);
+    m_scroll->setFrameShape(QFrame::NoFrame);
+    m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setSpacing(8);
+    layout->addLayout(top);
+    layout->addWidget(m_scroll, 1);
+}
+
+void ModelsPage::connectSignals()
+{
+    connect(m_choose, &QPushButton::clicked, this, &ModelsPage::modelWanted);
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::resultsChanged})
+        connect(workspace(), signal, this, &ModelsPage::refresh);
+    connect(workspace(), &Workspace::headChanged, this, &ModelsPage::followHead);
+    connect(workspace(), &Workspace::referenceChanged, this, &ModelsPage::followHead);
+    connect(m_heads, &TableFigure::rowChosen, this,
+            [this](int row) { workspace()->setHead(m_headOfRow[static_cast<std::size_t>(row)]); });
+    connect(m_tokens, &TableFigure::rowChosen, this,
+            [this](int row) { workspace()->setToken(tokenOf(*m_tokenModel, row, 0)); });
+    connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ModelsPage::drawVisible);
+    connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ModelsPage::drawVisible);
+}
+
+void ModelsPage::recompute()
+{
+    const bool isThere = workspace()->isOpen() && workspace()->results()->find(folder + "ov/relative_change");
+    m_choose->setEnabled(workspace()->hasModel());
+    m_scroll->setVisible(isThere);
+    if (!isThere) {
+        m_headModel->clear();
+        m_tokenModel->clear();
+        return m_state->setText(
+            tr("What did training change? Choose a newer model of the same architecture, or drop it on the "
+               "window with Alt held."));
+    }
+    const QString newer = workspace()->comparedWith();
+    m_state->setText(tr("From <b>%1</b> to <b>%2</b>; both with the same processing")
+                         .arg(text(workspace()->card().name).toHtmlEscaped(), newer.toHtmlEscaped()));
+    showHeads();
+    showTokens();
+    makeCards();
+    for (PictureCard* card : m_cards)
+        card->markStale();
+    QTimer::singleShot(0, this, &ModelsPage::drawVisible);
+}
+
+void ModelsPage::showHeads()
+{
+    const ResultSet& results = *workspace()->results();
+    struct Column {
+        const char* path;
+        QString title;
+    };
+    const std::array<Column, 7> columns{{{"ov/relative_change", tr("Change of OV")},
+                                         {"qk/relative_change", tr("Change of QK")},
+                                         {"ov/cosine", tr("Cosine of OV")},
+                                         {"qk/cosine", tr("Cosine of QK")},
+                                         {"ov/left_intruders", tr("Intruders read")},
+                                         {"ov/right_intruders", tr("Intruders written")},
+                                         {"full_ov/table_change", tr("Top tokens that left")}}};
+    m_headModel->clear();
+    m_headOfRow.clear();
+    QStringList titles{tr("Head")};
+    for (const Column& column : columns)
+        titles << column.title;
+    m_headModel->setHorizontalHeaderLabels(titles);
+    const ModelCard& card = workspace()->card();
+    const ResultArray* change = results.find(folder + columns.front().path);
+    for (int layer = 0; layer < card.nLayers; ++layer)
+        for (int head = 0; head < card.nHeads; ++head)
+            m_headOfRow.push_back({layer, head});
+    const auto changeOf = [&](HeadId head) {
+        const double value = metricAt(*change, head);
+        return std::isfinite(value) ? value : -1;
+    };
+    std::stable_sort(m_headOfRow.begin(), m_headOfRow.end(),
+                     [&](HeadId a, HeadId b) { return changeOf(a) > changeOf(b); });
+    for (const HeadId head : m_headOfRow) {
+        QList<QStandardItem*> row{wordCell(text(head))};
+        for (const Column& column : columns) {
+            const ResultArray* array = results.find(folder + column.path);
+            row << numberCell(array ? metricAt(*array, head) : std::nan(""));
+        }
+        m_headModel->appendRow(row);
+    }
+    m_headsTitle->setText(tr("<b>Heads, those that changed most first</b>"));
+    fitColumns(m_heads);
+}
+
+void ModelsPage::showTokens()
+{
+    m_tokenModel->clear();
+    const ResultSet& results = *workspace()->results();
+    const ResultArray* before = results.find(folder + "full_ov/ids_a");
+    const ResultArray* after = results.find(folder + "full_ov/ids_b");
+    const ResultArray* sources = results.find(folder + "full_ov/sampled_tokens");
+    const bool isThere = before && after && sources;
+    m_tokensTitle->setText(isThere
+                               ? tr("<b>%1: tokens that left and entered the top of its rows of full OV</b>")
+                                     .arg(text(workspace()->head()))
+                               : tr("The vocabularies differ, so their tables cannot be compared."));
+    m_tokens->setVisible(isThere);
+    if (!isThere)
+        return;
+    m_tokenModel->setHorizontalHeaderLabels({tr("Source"), tr("Left"), tr("Entered")});
+    const auto old = cutAtHeads(*before, *workspace());
+    const auto now = cutAtHeads(*after, *workspace());
+    for (std::size_t i = 0; old && now && i < sources->shape.front(); ++i) {
+        const ArrayPart a = entryOf(*old, i), b = entryOf(*now, i);
+        m_tokenModel->appendRow({tokenCell(*workspace(), static_cast<int>(wholeArray(*sources).at(i))),
+                                 wordCell(tokensOnlyIn(a, b, *workspace())),
+                                 wordCell(tokensOnlyIn(b, a, *workspace()))});
+    }
+    fitColumns(m_tokens);
+}
+
+void ModelsPage::makeCards()
+{
+    if (!m_cards.empty())
+        return;
+    auto* column = static_cast<QVBoxLayout*>(m_pictures->layout());
+    for (const Picture& picture : pictures()) {
+        auto* card = new PictureCard(workspace(), picture, m_pictures);
+        connect(card, &PictureCard::readOutChanged, this, &Page::readOutChanged);
+        connect(card, &PictureCard::viewMade, this, &ModelsPage::viewMade);
+        column->insertWidget(column->count() - 1, card);
+        m_cards.push_back(card);
+    }
+}
+
+void ModelsPage::followHead()
+{
+    for (PictureCard* card : m_cards)
+        card->changeHead();
+    if (!isVisible() || m_cards.empty())
+        return refresh();
+    showTokens();
+    drawVisible();
+}
+
+void ModelsPage::drawVisible()
+{
+    if (!isVisible() || !m_scroll->isVisible())
+        return;
+    const QRect seen(-m_pictures->pos(), m_scroll->viewport()->size());
+    bool drawn = false;
+    for (PictureCard* card : m_cards)
+        if (card->geometry().intersects(seen))
+            drawn = card->ensureCurrent() || drawn;
+    if (drawn) // They have taken their height, and others may have come into view.
+        QTimer::singleShot(0, this, &ModelsPage::drawVisible);
+}
+
+QList<FigureSource*> ModelsPage::figures()
+{
+    QList<FigureSource*> all;
+    if (m_headModel->rowCount() == 0)
+        return all;
+    const QString of = tr("%1 and %2").arg(text(workspace()->card().name), workspace()->comparedWith());
+    const auto add = [&](FigureSource* figure, const QString& what) {
+        describe(figure, QStringLiteral("%1, %2").arg(what, of));
+        all << figure;
+    };
+    add(m_heads, tr("Change of every head"));
+    if (m_tokenModel->rowCount() > 0)
+        add(m_tokens, tr("%1 tokens that left and entered").arg(text(workspace()->head())));
+    for (PictureCard* card : m_cards)
+        for (const auto& [view, what] : card->figures())
+            add(dynamic_cast<FigureSource*>(view), what);
+    return all;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "ui/pages/page.h"
+
+#include <vector>
+
+class QLabel;
+class QPushButton;
+class QScrollArea;
+class QStandardItemModel;
+
+namespace headwise::ui {
+
+class PictureCard;
+class TableFigure;
+
+/// What changed between the open model and a newer one, head by head: the heads that changed most first, how W_OV and W_QK
+/// moved, which directions are new, and which tokens entered the selected head's tables.
+class ModelsPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit ModelsPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QList<FigureSource*> figures() override;
+
+signals:
+    void modelWanted();           ///< The user wants to choose the newer one.
+    void viewMade(QWidget* view); ///< A picture that can be exported, made just now.
+
+private:
+    void createLayout();
+    void connectSignals();
+    void recompute() override;
+    void showHeads();
+    void showTokens(); ///< Of the selected head.
+    void makeCards();
+    void followHead();
+    void drawVisible();
+
+    QLabel* m_state;
+    QPushButton* m_choose;
+    QScrollArea* m_scroll;
+    QWidget* m_pictures;
+    QLabel* m_headsTitle;
+    QStandardItemModel* m_headModel;
+    TableFigure* m_heads;
+    QLabel* m_tokensTitle;
+    QStandardItemModel* m_tokenModel;
+    TableFigure* m_tokens;
+    std::vector<HeadId> m_headOfRow;
+    std::vector<PictureCard*> m_cards;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "core/analysis/tokens/relation_pairs.h"
+#include "ui/pages/page.h"
+
+class QLabel;
+class QListWidget;
+class QPushButton;
+class QStandardItemModel;
+class QTabWidget;
+
+namespace headwise::ui {
+
+class HeadGrid;
+class TableFigure;
+
+/// Which heads turn a word into its partner: a list of pairs, the share of them that every head raises or lowers most, and
+/// the pairs of one head with what became of them.
+class RelationsPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit RelationsPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+private:
+    void createLayout();
+    QWidget* createLists();
+    HeadGrid* createGrid(const QString& name);
+    void connectSignals();
+    void connectGrid(HeadGrid* grid, const char* verb);
+    void fillList();
+    void addRelation(const Relation& relation, bool isSaved);
+    void choose(int row); ///< Runs the analysis with it.
+    void openFile();
+    void ask(std::vector<Relation> relations);
+    void saveChosen();
+    void followInputs(); ///< A file was dropped somewhere else.
+    void recompute() override;
+    void showGrids();
+    void showPairs(HeadId head);
+    void fillPairs(const std::vector<RelationPair>& pairs, HeadId head);
+    void say(const QString& message);
+    std::size_t relationOf(HeadId head) const; ///< The one whose pairs are shown.
+    HeadId bestHead() const;
+    const std::vector<Relation>& shownRelations() const; ///< Of the results there are.
+
+    struct Entry {
+        Relation relation;
+        bool isSaved = true;
+    };
+
+    QListWidget* m_list;
+    QPushButton* m_save;
+    QLabel* m_state;
+    QTabWidget* m_tabs;
+    HeadGrid* m_hits;
+    HeadGrid* m_suppression;
+    QLabel* m_pairsTitle;
+    QStandardItemModel* m_pairModel;
+    TableFigure* m_pairs;
+    std::vector<Relation> m_builtIn;
+    std::vector<Entry> m_entries; // of the list, after its first row
+    std::shared_ptr<const ResultSet> m_shown;
+    std::vector<Relation> m_shownRelations;
+    Job m_pairJob;
+};
+
+} // namespace headwise::ui

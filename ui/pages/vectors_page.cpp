@@ -1,0 +1,348 @@
+#include "ui/pages/vectors_page.h"
+
+#include "ui/pages/direction_search_panel.h"
+#include "ui/pages/spectrum_panel.h"
+#include "ui/pages/vector_tables.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/job_bar.h"
+#include "ui/views/spectrum_chart.h"
+#include "ui/views/table_figure.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr int chunkSize = 8;   // directions whose tokens are computed and shown together
+constexpr int listLength = 10; // tokens of each end
+
+} // namespace
+
+VectorsPage::VectorsPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_circuit(new QComboBox(this))
+    , m_scores(new QCheckBox(tr("scores"), this))
+    , m_state(new QLabel(this))
+    , m_spectrum(new LineChart(this))
+    , m_search(new DirectionSearchPanel(workspace, this))
+    , m_tables(new VectorTables(workspace, this))
+{
+    createLayout();
+    connectSignals();
+}
+
+void VectorsPage::createLayout()
+{
+    m_circuit->addItem(tr("OV: W_V W_O"), static_cast<int>(CircuitKind::Ov));
+    m_circuit->addItem(tr("QK: W_Q W_Kᵀ"), static_cast<int>(CircuitKind::Qk));
+    m_circuit->setAccessibleName(tr("Circuit whose singular vectors are shown"));
+    m_scores->setToolTip(tr("E u_k and v_kᵀ W_U (E v_k) beside each token"));
+    makeSecondary(m_state);
+    m_state->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_spectrum->setLook({.xTitle = tr("direction k"), .yTitle = tr("σ")});
+    m_spectrum->setAccessibleName(tr("Singular values"));
+    m_spectrum->setMinimumHeight(130);
+    auto* controls = new QHBoxLayout;
+    controls->setSpacing(8);
+    controls->addWidget(m_circuit);
+    controls->addWidget(m_scores);
+    controls->addWidget(m_state, 1);
+    controls->addWidget(new JobBar(&m_listJob, this));
+    auto* upper = new QSplitter(this);
+    upper->setChildrenCollapsible(false);
+    upper->addWidget(m_spectrum);
+    upper->addWidget(m_search);
+    upper->setSizes({480, 320});
+    auto* halves = new QSplitter(Qt::Vertical, this);
+    halves->setChildrenCollapsible(false);
+    halves->addWidget(upper);
+    halves->addWidget(m_tables);
+    halves->setSizes({200, 520});
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setSpacing(8);
+    layout->addLayout(controls);
+    layout->addWidget(halves, 1);
+}
+
+void VectorsPage::connectSignals()
+{
+    connect(m_circuit, &QComboBox::activated, this, [this] {
+        SingularChoice chosen = workspace()->direction();
+        chosen.circuit = kind();
+        workspace()->setDirection(chosen);
+    });
+    connect(m_scores, &QCheckBox::toggled, this, [this](bool on) {
+        m_tables->setScoresShown(on);
+        showLists();
+    });
+    for (const auto signal :
+         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
+        connect(workspace(), signal, this, [this] {
+            m_directions.reset();
+            refresh();
+        });
+    connect(workspace(), &Workspace::headChanged, this, &VectorsPage::refresh);
+    connect(workspace(), &Workspace::directionChanged, this, &VectorsPage::refresh);
+    connect(m_spectrum, &LineChart::pointClicked, this, [this](const QString& series, int index) {
+        if (series == circuitTitle(kind())) // not the ring around the selected one
+            workspace()->setDirection({kind(), index, 1});
+    });
+    connect(m_spectrum, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(m_spectrum, &LineChart::pointHovered, this, [this](const QString&, int, QPointF point) {
+        emit readOutChanged(directionTitle(static_cast<int>(point.x()) - 1));
+    });
+    connect(m_tables, &VectorTables::directionClicked, this, [this](int direction) {
+        workspace()->setDirection({kind(), direction, 1});
+    });
+    connect(m_search, &Page::readOutChanged, this, &Page::readOutChanged);
+    for (const std::size_t side : {0U, 1U})
+        m_tables->table(side)->installEventFilter(this);
+}
+
+CircuitKind VectorsPage::kind() const
+{
+    return static_cast<CircuitKind>(m_circuit->currentData().toInt());
+}
+
+int VectorsPage::current() const
+{
+    const int count = m_directions ? m_directions->count() : 1;
+    return std::clamp(workspace()->direction().index, 0, std::max(0, count - 1));
+}
+
+void VectorsPage::clear(const QString& message)
+{
+    m_job.cancel();
+    m_listJob.cancel();
+    m_directions.reset();
+    m_lists.clear();
+    m_spectrum->setSeries({});
+    m_spectrum->setBrackets({});
+    m_spectrum->setMessage(message);
+    m_state->clear();
+    m_tables->clear();
+}
+
+void VectorsPage::recompute()
+{
+    if (!workspace()->isOpen())
+        return clear({});
+    const auto circuits = workspace()->circuits();
+    if (!circuits)
+        return clear(tr("Singular vectors need the model's files; use File → Locate model…"));
+    const QSignalBlocker quiet(m_circuit);
+    m_circuit->setCurrentIndex(m_circuit->findData(static_cast<int>(workspace()->direction().circuit)));
+    const HeadId head = workspace()->head();
+    if (m_directions && m_directions->head == head && m_directions->kind == kind())
+        return showDirections();
+    m_job.start(
+        tr("Singular vectors of %1").arg(text(head)),
+        [circuits, head, kind = kind()](const Task&) -> Result<DirectionsPtr> {
+            auto svd = singularDirections(*circuits, kind, head);
+            if (!svd)
+                return svd.error();
+            auto made = std::make_shared<CircuitDirections>();
+            made->head = head;
+            made->kind = kind;
+            made->svd = std::move(svd).value();
+            const Eigen::VectorXd& S = made->svd.S;
+            made->blocks = degenerateBlocks({S.data(), static_cast<std::size_t>(S.size())}, made->svd.rank);
+            return DirectionsPtr(std::move(made));
+        },
+        [this](const Result<DirectionsPtr>& found) {
+            if (!found)
+                return clear(text(found.error()));
+            m_directions = *found;
+            m_lists.clear();
+            showDirections();
+        });
+}
+
+void VectorsPage::showDirections()
+{
+    showSpectrum();
+    m_state->setText(directionTitle(current()));
+    const int chunk = current() / chunkSize;
+    if (m_lists.contains(chunk))
+        showLists();
+    else
+        computeLists();
+}
+
+QString VectorsPage::directionTitle(int index) const
+{
+    if (!m_directions || index < 0 || index >= m_directions->svd.S.size())
+        return {};
+    QString words = tr("%1 %2   direction %3   σ %4")
+                        .arg(text(m_directions->head), circuitTitle(m_directions->kind))
+                        .arg(index + 1)
+                        .arg(number(m_directions->svd.S(index)));
+    if (index >= m_directions->svd.rank)
+        return words + tr("   in the null space");
+    int first = index, last = index;
+    while (m_directions->areTogether(index, first - 1))
+        --first;
+    while (m_directions->areTogether(index, last + 1))
+        ++last;
+    if (first < last)
+        words += tr("   degenerate: %1 to %2 mean something only together").arg(first + 1).arg(last + 1);
+    return words;
+}
+
+void VectorsPage::showSpectrum()
+{
+    const Eigen::VectorXd& S = m_directions->svd.S;
+    ChartSeries all{circuitTitle(m_directions->kind), {}, SeriesStyle::Line};
+    for (Eigen::Index i = 0; i < S.size(); ++i)
+        all.points << QPointF(static_cast<double>(i + 1), S(i));
+    ChartSeries chosen{tr("selected"), {QPointF(current() + 1, S(current()))}, SeriesStyle::Points};
+    std::vector<ChartBracket> brackets;
+    const int count = static_cast<int>(S.size());
+    for (int first = 0, last = 0; first < count; first = last + 1) {
+        last = first;
+        while (last + 1 < count && m_directions->areTogether(first, last + 1))
+            ++last;
+        if (last > first)
+            brackets.push_back({double(first + 1), double(last + 1), S(first)});
+    }
+    m_spectrum->setSeries({all, chosen});
+    m_spectrum->setBrackets(brackets);
+}
+
+void VectorsPage::computeLists()
+{
+    const auto tokens = workspace()->tokens();
+    if (!tokens)
+        return m_tables->clear(tr("Reading the embeddings…"));
+    const int chunk = current() / chunkSize;
+    m_listJob.start(
+        tr("Tokens of directions %1 to %2").arg(chunk * chunkSize + 1).arg((chunk + 1) * chunkSize),
+        [directions = m_directions, tokens, chunk,
+         unused = workspace()->unusedTokens()](const Task& task) -> Result<ListsPtr> {
+            auto lists = std::make_shared<DirectionLists>();
+            lists->first = chunk * chunkSize;
+            const Eigen::Index n =
+                std::min<Eigen::Index>(chunkSize, directions->svd.rank - Eigen::Index(lists->first));
+            if (n <= 0)
+                return ListsPtr(std::move(lists)); // the null space has none
+            std::vector<double> signs;
+            for (std::size_t at = 0; at < 2; ++at) {
+                const DirectionSide& side = directionSideOf(directions->kind, at);
+                const auto scores =
+                    directionScores(*tokens, side, directions->head.layer,
+                                    directions->svd.vectors(side.side).middleCols(lists->first, n), task);
+                if (!scores)
+                    return scores.error();
+                for (Eigen::Index k = 0; k < n; ++k) {
+                    if (at == 0)
+                        signs.push_back(jointSign(scores->col(k), unused));
+                    const RowVector<double> line =
+                        scores->col(k).transpose() * signs[static_cast<std::size_t>(k)];
+                    lists->sides[at].push_back(ends(line, listLength, unused));
+                }
+            }
+            return ListsPtr(std::move(lists));
+        },
+        [this, chunk](const Result<ListsPtr>& lists) {
+            if (!lists)
+                return m_state->setText(text(lists.error()));
+            m_lists[chunk] = *lists;
+            showLists();
+        });
+}
+
+void VectorsPage::showLists()
+{
+    const auto found = m_lists.find(current() / chunkSize);
+    if (m_directions && found != m_lists.end())
+        m_tables->show(*m_directions, *found->second, current());
+}
+
+bool VectorsPage::moveByKey(int key)
+{
+    SingularChoice chosen{kind(), current(), workspace()->direction().sign};
+    if (!m_directions)
+        return false;
+    if (key == Qt::Key_Space) {
+        chosen.sign = -chosen.sign;
+    } else if (key == Qt::Key_Left || key == Qt::Key_Right) {
+        chosen.index += key == Qt::Key_Left ? -1 : 1;
+        chosen.sign = 1;
+        if (chosen.index >= m_directions->svd.S.size())
+            return true;
+    } else {
+        return false;
+    }
+    workspace()->setDirection(chosen);
+    return true;
+}
+
+void VectorsPage::showEvent(QShowEvent* event)
+{
+    Page::showEvent(event);
+    m_tables->table(0)->setFocus(); // so that the arrow keys are about directions at once
+}
+
+bool VectorsPage::eventFilter(QObject* watched, QEvent* event)
+{
+    // The tables would take these keys for moves between their cells.
+    const bool isKey = event->type() == QEvent::KeyPress;
+    return (isKey && moveByKey(static_cast<QKeyEvent*>(event)->key())) || Page::eventFilter(watched, event);
+}
+
+void VectorsPage::keyPressEvent(QKeyEvent* event)
+{
+    if (!moveByKey(event->key()))
+        Page::keyPressEvent(event);
+}
+
+QJsonObject VectorsPage::viewState() const
+{
+    const SingularChoice& chosen = workspace()->direction();
+    return {{QStringLiteral("circuit"), text(circuitName(chosen.circuit))},
+            {QStringLiteral("direction"), chosen.index},
+            {QStringLiteral("sign"), chosen.sign},
+            {QStringLiteral("scores"), m_scores->isChecked()}};
+}
+
+void VectorsPage::setViewState(const QJsonObject& state)
+{
+    m_scores->setChecked(state[QStringLiteral("scores")].toBool());
+    const bool isQk = state[QStringLiteral("circuit")].toString() == text(circuitName(CircuitKind::Qk));
+    workspace()->setDirection({isQk ? CircuitKind::Qk : CircuitKind::Ov,
+                               state[QStringLiteral("direction")].toInt(),
+                               state[QStringLiteral("sign")].toInt(1) < 0 ? -1 : 1});
+}
+
+QList<FigureSource*> VectorsPage::figures()
+{
+    if (!m_directions)
+        return {};
+    const QString of =
+        tr("%1 %2, %3")
+            .arg(text(m_directions->head), circuitTitle(m_directions->kind), text(workspace()->card().name));
+    QList<FigureSource*> all;
+    const auto add = [&](FigureSource* figure, const QString& what) {
+        describe(figure, what);
+        all << figure;
+    };
+    for (const std::size_t side : {0U, 1U})
+        if (!m_tables->isEmpty())
+            add(m_tables->table(side),
+                tr("Singular vectors, %1, %2")
+                    .arg(text(directionSideOf(m_directions->kind, side).title), of));
+    add(m_spectrum, tr("Singular values, %1").arg(of));
+    return all + m_search->figures();
+}
+
+} // namespace headwise::ui
