@@ -284,6 +284,9 @@ void AnalysisForm::loadRelations(const QString& file)
     if (!file.isEmpty()) {
         const auto relations = readRelations(file.toStdString());
         if (!relations) {
+            m_workspace->setInputs(inputs);
+            apply();
+            showRelations();
             m_problem->setText(text(relations.error()));
             return m_problem->show();
         }

@@ -7,6 +7,7 @@
 #include "ui/theme.h"
 #include "ui/views/table_figure.h"
 
+#include <QHeaderView>
 #include <QLabel>
 #include <QStandardItemModel>
 #include <QVBoxLayout>
@@ -99,7 +100,7 @@ void CompositionPanel::recompute()
         m_model->appendRow({wordCell(link.words), wordCell(text(link.other)), numberCell(link.score),
                             signedNumberCell(link.excess)});
     }
-    fitColumns(m_table);
+    m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
 }
 
 QList<FigureSource*> CompositionPanel::figures()

@@ -95,16 +95,13 @@ QWidget* ResultPage::createHead()
     layout->setHorizontalSpacing(16);
     layout->setVerticalSpacing(4);
     layout->addWidget(m_title, 0, 0);
-    auto* buttons = new QHBoxLayout;
-    buttons->setSpacing(8);
-    buttons->addWidget(m_verify);
-    buttons->addWidget(m_run);
-    layout->addLayout(buttons, 0, 1, Qt::AlignRight | Qt::AlignTop);
-    layout->addWidget(m_formula, 1, 0, 1, 2);
-    layout->addWidget(m_citation, 2, 0, 1, 2);
+    layout->addWidget(m_run, 0, 2, Qt::AlignRight | Qt::AlignTop);
+    layout->addWidget(m_verify, 0, 1, Qt::AlignRight | Qt::AlignTop);
+    layout->addWidget(m_formula, 1, 0, 1, 3);
+    layout->addWidget(m_citation, 2, 0, 1, 3);
     layout->addWidget(m_cost, 3, 0);
-    layout->addWidget(new JobBar(workspace()->analysisJob(), head), 3, 1, Qt::AlignRight);
-    layout->addWidget(m_state, 4, 0, 1, 2);
+    layout->addWidget(new JobBar(workspace()->analysisJob(), head), 3, 1, 1, 2, Qt::AlignRight);
+    layout->addWidget(m_state, 4, 0, 1, 3);
     layout->setColumnStretch(0, 1);
     return head;
 }
