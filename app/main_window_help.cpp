@@ -30,7 +30,7 @@ QString keysText()
         "dialog</td></tr>"
         "<tr><td>Ctrl+C</td><td>copy the selected rows of a table, or the current cell of a matrix</td></tr>"
         "<tr><td>Ctrl+K</td><td>find any command, head or token by a few letters</td></tr>"
-        "<tr><td>Ctrl+L, Ctrl+F</td><td>go to a head; find a token</td></tr>"
+        "<tr><td>Ctrl+L, Ctrl+F</td><td>go to a head; find a token (on Vectors: in all directions)</td></tr>"
         "<tr><td>Esc</td><td>back to the head from which Ctrl+L or Ctrl+K jumped</td></tr>"
         "<tr><td>Ctrl+arrows</td><td>next and previous head and layer; plain arrows in the grid</td></tr>"
         "<tr><td>Alt+Left, Alt+Right</td><td>back and forward through heads and tokens</td></tr>"

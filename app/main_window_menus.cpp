@@ -17,6 +17,7 @@
 #include <QToolBar>
 #include <QWhatsThis>
 
+#include <algorithm>
 #include <utility>
 
 // What the window can be asked to do: actions, menus, keys and the palette that finds them.
@@ -120,8 +121,13 @@ void MainWindow::createGoMenu()
     go->addSeparator();
     go->addAction(whenOpen(action(tr("&Go to head…"), nullptr, tr("Ctrl+L"), &MainWindow::goToHead)));
     add(tr("&Find a token…"), QKeySequence::Find, [this] {
-        m_search->setFocus();
-        m_search->selectAll();
+        const QList<TokenEdit*> own = m_tabs->currentWidget()->findChildren<TokenEdit*>();
+        const auto answers = std::find_if(own.begin(), own.end(), [](const TokenEdit* edit) {
+            return edit->property("answersFind").toBool();
+        });
+        TokenEdit* field = answers == own.end() ? m_search : *answers;
+        field->setFocus();
+        field->selectAll();
     })->setIcon(icon("search"));
     go->addSeparator();
     add(tr("&Next head"), tr("Ctrl+Right"), [this] { moveHead(0, 1); });

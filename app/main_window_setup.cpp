@@ -177,6 +177,7 @@ void MainWindow::createStatusBar()
 {
     m_readOut = new QLabel(this);
     m_readOut->setFont(tokenFont());
+    m_readOut->setMinimumWidth(1); // Rather cut off than a window that grows.
     statusBar()->setSizeGripEnabled(false);
     statusBar()->addWidget(new JobBar(m_workspace->openJob(), this));
     statusBar()->addWidget(new JobBar(m_workspace->tokensJob(), this));

@@ -234,7 +234,7 @@ std::function<QString(int)> namesAlong(const ArrayPart& part, std::size_t dimens
                                        const Workspace& workspace)
 {
     const std::string& axis = part.axis(dimension);
-    for (const std::string& key : {axis + "_labels", axis + " labels", std::string("labels")}) {
+    for (const std::string& key : {axis + "_labels", axis + " labels", axis + "s", std::string("labels")}) {
         const auto* labels = strings(part.array->attributes, key);
         if (labels && labels->size() == part.shape[dimension]
             && (key != "labels" || takesLabels(part, dimension, labels->size())))

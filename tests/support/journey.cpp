@@ -9,6 +9,7 @@
 #include <QMetaEnum>
 #include <QMimeData>
 #include <QRegularExpression>
+#include <QTabBar>
 #include <QTextDocument>
 #include <QUrl>
 
@@ -186,6 +187,15 @@ void Journey::click(const QString& words)
         QTest::mouseClick(found, Qt::LeftButton);
 }
 
+void Journey::openTab(const QString& words)
+{
+    for (QTabBar* bar : m_window->findChildren<QTabBar*>())
+        for (int i = 0; bar->isVisible() && i < bar->count(); ++i)
+            if (bar->tabText(i) == words)
+                return QTest::mouseClick(bar, Qt::LeftButton, {}, bar->tabRect(i).center());
+    QFAIL(qPrintable(QStringLiteral("no tab is called ") + words));
+}
+
 void Journey::close()
 {
     m_window->close();
@@ -241,7 +251,7 @@ void Journey::waitForRest()
 double numberAfter(const QString& words, const QString& name)
 {
     const QRegularExpression pattern(QRegularExpression::escape(name)
-                                     + QStringLiteral("\\s*([+−-]?[\\d.]+(?:e[+-]?\\d+)?)"));
+                                     + QStringLiteral("\\s*([+−-]?[\\d.]+(?:e[+−-]?\\d+)?)"));
     const QRegularExpressionMatch match = pattern.match(words);
     return match.hasMatch() ? match.captured(1).replace(u'−', u'-').toDouble() : std::nan("");
 }

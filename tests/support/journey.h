@@ -12,7 +12,7 @@
 
 namespace headwise::test {
 
-inline constexpr int patience = 60000; // ms, under a loaded machine
+inline constexpr int patience = 120000; // ms, under a loaded machine
 
 /// Notes every event that keeps the GUI thread busy for longer than a user would not notice, in that thread's own CPU
 /// time, so that a loaded machine does not count. What a nested event loop spends belongs to its own events.
@@ -61,6 +61,7 @@ public:
     void drop(QWidget* on, const QStringList& files, Qt::KeyboardModifiers modifiers = Qt::NoModifier);
     void trigger(const QString& words); ///< The action of a menu or button, without its mnemonic.
     void click(const QString& words);   ///< The visible button that has these words in it; waits for it.
+    void openTab(const QString& words); ///< The visible tab of that title.
     void close();                       ///< As the user closes the window.
     void keys(const QString& shortcut); ///< "Ctrl+L", to what has the focus.
     void type(const QString& words);

@@ -2,6 +2,7 @@
 
 #include "core/analysis/relation_file.h"
 #include "core/io/token_search.h"
+#include "ui/pages/analysis_list.h"
 #include "ui/pages/prompt_page.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -124,7 +125,7 @@ void AnalysisForm::createFields()
 
 void AnalysisForm::setNeeds(const Analysis& analysis)
 {
-    m_needs = analysis.needs;
+    m_needs = askedInputs(analysis);
     const auto show = [this](QWidget* field, bool on) {
         field->setVisible(on);
         m_rows->labelForField(field)->setVisible(on);

@@ -14,7 +14,7 @@ class QSpinBox;
 
 namespace headwise::ui {
 
-/// What analyses are asked about beside the weights, as fields; only those that the shown analysis needs are there.
+/// What analyses are asked about beside the weights, as fields; only those that the shown analysis asks for are there.
 class AnalysisForm : public QWidget {
     Q_OBJECT
 

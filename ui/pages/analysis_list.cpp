@@ -68,6 +68,14 @@ std::vector<std::pair<QString, std::vector<const Analysis*>>> analysisGroups()
     return groups;
 }
 
+InputNeeds askedInputs(const Analysis& analysis)
+{
+    InputNeeds asked = analysis.needs;
+    asked.prompt |= analysis.id == "six_terms";     // else a sample of tokens stands in for it
+    asked.token |= analysis.id == "detokenization"; // the suffix; else it has curves and no table
+    return asked;
+}
+
 QString whyNotNow(const Analysis& analysis, const Workspace& workspace)
 {
     if (!workspace.isOpen())

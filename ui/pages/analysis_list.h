@@ -37,6 +37,9 @@ QString groupTitle(QChar letter);
 /// The groups in their order, each with its analyses.
 std::vector<std::pair<QString, std::vector<const Analysis*>>> analysisGroups();
 
+/// What the user is asked for: the inputs an analysis needs, and those it takes where there are some.
+InputNeeds askedInputs(const Analysis& analysis);
+
 /// Why `analysis` cannot be run now, in the window's words; empty if it can.
 QString whyNotNow(const Analysis& analysis, const Workspace& workspace);
 

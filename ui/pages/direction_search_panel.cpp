@@ -32,6 +32,7 @@ DirectionSearchPanel::DirectionSearchPanel(Workspace* workspace, QWidget* parent
     m_search->setToolTip(
         tr("Among the %1 strongest tokens of any singular direction of any head").arg(searchTop));
     m_search->setAccessibleName(tr("Token to look for in all directions"));
+    m_search->setProperty("answersFind", true); // Ctrl+F on this page is about directions
     makeSecondary(m_state);
     m_state->setWordWrap(true);
     m_table->setAccessibleName(tr("Directions with the token"));

@@ -61,6 +61,7 @@ void HeadsPage::createLayout()
     m_sorted->setSourceModel(m_model);
     m_sorted->setSortRole(HeadTableModel::SortRole);
     m_table->setModel(m_sorted);
+    m_table->setAccessibleName(tr("Heads by their score"));
     m_table->setSortingEnabled(true);
     m_table->sortByColumn(HeadTableModel::ValueColumn, Qt::DescendingOrder);
     m_table->setSelectionBehavior(QAbstractItemView::SelectRows);

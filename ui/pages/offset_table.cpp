@@ -101,10 +101,10 @@ void OffsetTable::recompute()
                 return line.error();
             return ends(*line, tableLength, unused);
         },
-        [this](const Result<TokenEnds>& found) {
+        [this, words = heading()](const Result<TokenEnds>& found) {
             if (!found)
                 return clear(text(found.error()));
-            m_heading->setText(heading());
+            m_heading->setText(words); // the slider may have gone on
             m_model->clear();
             m_model->setHorizontalHeaderLabels(
                 {tr("#"), tr("Largest"), tr("Score"), tr("Smallest"), tr("Score")});

@@ -1,5 +1,6 @@
 #include "ui/models/array_table_model.h"
 #include "ui/pages/picture_body.h"
+#include "ui/pages/table_cells.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/diagram_view.h"
@@ -66,9 +67,10 @@ public:
         m_table->setAccessibleName(text(shown.picture.title));
         QHeaderView* header = m_table->horizontalHeader();
         const int columns = m_model->columnCount();
-        header->setSectionResizeMode(columns <= 8 ? QHeaderView::Stretch : QHeaderView::Interactive);
         header->setDefaultSectionSize(120);
-        m_table->setFixedHeight(std::clamp(m_model->rowCount() * 24 + 40, 90, 320));
+        if (columns <= 8)
+            fitColumns(m_table);
+        m_table->setFixedHeight(std::clamp(m_model->rowCount() * 24 + 56, 90, 320)); // and a scroll bar
         if (m_model->rowCount() > 12)
             m_caption = (m_caption.isEmpty() ? QString() : m_caption + u' ')
                 + tr("%1 rows.").arg(count(m_model->rowCount()));

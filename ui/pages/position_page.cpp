@@ -48,7 +48,7 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     splitter->addWidget(m_offsets);
     m_offsets->hide();
     connect(m_offsets, &Page::readOutChanged, this, &Page::readOutChanged);
-    splitter->setSizes({500, 500});
+    splitter->setSizes({500, 460, 420});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);

@@ -180,7 +180,7 @@ void ResultPage::recompute()
     showNumbers();
     QTimer::singleShot(0, this, &ResultPage::drawVisible); // once they have their places
     // What is about one token follows it, where that takes no longer than a look.
-    if (!m_analysis->needs.token || !workspace()->hasModel()
+    if (!askedInputs(*m_analysis).token || !workspace()->hasModel()
         || !isComputed(*m_analysis, *workspace()->results())
         || m_analysis->cost(workspace()->circuits()->config(), workspace()->analysisOptions()).flops > cheap)
         return;
@@ -197,7 +197,7 @@ bool ResultPage::isStale() const
     if (!with || !isComputed(*m_analysis, *workspace()->results()))
         return false;
     const AnalysisInputs now = workspace()->inputs();
-    const InputNeeds& needs = m_analysis->needs;
+    const InputNeeds needs = askedInputs(*m_analysis);
     return (needs.prompt && with->prompt != now.prompt) || (needs.token && with->token != now.token)
         || (needs.pair && with->pair != now.pair) || (needs.direction && with->direction != now.direction)
         || with->relations != now.relations || with->seed != now.seed;

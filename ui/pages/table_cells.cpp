@@ -81,10 +81,12 @@ int tokenOf(const QStandardItemModel& model, int row, int column)
 void fitColumns(TableFigure* table)
 {
     QHeaderView* header = table->horizontalHeader();
+    // Once: a header that keeps to its contents measures them anew at every row that comes.
+    header->setSectionResizeMode(QHeaderView::Interactive);
     header->setMinimumSectionSize(40);
     header->setResizeContentsPrecision(50);
-    header->setSectionResizeMode(QHeaderView::ResizeToContents);
     header->setStretchLastSection(true);
+    table->resizeColumnsToContents();
 }
 
 } // namespace headwise::ui

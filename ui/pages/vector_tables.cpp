@@ -89,18 +89,25 @@ bool VectorTables::isEmpty() const
 
 void VectorTables::clear(const QString& message)
 {
+    m_contents = {};
     for (std::size_t side = 0; side < m_models.size(); ++side) {
         m_models[side]->clear();
         m_headings[side]->setText(side == 0 ? message : QString());
     }
 }
 
-void VectorTables::show(const CircuitDirections& directions, const DirectionLists& lists, int chosen)
+void VectorTables::show(const CircuitDirections& directions,
+                        const std::shared_ptr<const DirectionLists>& lists, int chosen)
 {
-    m_first = lists.first;
+    m_first = lists->first;
     m_chosen = chosen;
-    for (std::size_t side = 0; side < m_tables.size(); ++side)
-        fill(side, directions, lists);
+    const Contents contents{lists, m_workspace->direction().sign < 0 ? chosen : -1, m_workspace->token(),
+                            m_withScores};
+    if (contents != m_contents) {
+        m_contents = contents;
+        for (std::size_t side = 0; side < m_tables.size(); ++side)
+            fill(side, directions, *lists);
+    }
     mark();
 }
 

@@ -45,7 +45,8 @@ public:
 
     void setScoresShown(bool on); ///< From the next show() on.
     /// \param chosen the selected direction, drawn with the sign that the workspace has for it
-    void show(const CircuitDirections& directions, const DirectionLists& lists, int chosen);
+    void show(const CircuitDirections& directions, const std::shared_ptr<const DirectionLists>& lists,
+              int chosen);
     void clear(const QString& message = {});
 
     TableFigure* table(std::size_t side) const { return m_tables[side]; }
@@ -55,6 +56,15 @@ signals:
     void directionClicked(int direction);
 
 private:
+    /// What the cells depend on; a move from one direction to the next leaves it as it is.
+    struct Contents {
+        std::shared_ptr<const DirectionLists> lists;
+        int turned = -1; ///< The direction with its sign turned; −1: none.
+        int token = -1;  ///< The one that is marked.
+        bool withScores = false;
+
+        bool operator==(const Contents&) const = default;
+    };
     void fill(std::size_t side, const CircuitDirections& directions, const DirectionLists& lists);
     void addRows(std::size_t side, const DirectionLists& lists, bool ofTop);
     void mark();                                      ///< The column of the selected direction.
@@ -64,6 +74,7 @@ private:
     std::array<QLabel*, 2> m_headings;
     std::array<QStandardItemModel*, 2> m_models; // first side, second side
     std::array<TableFigure*, 2> m_tables;
+    Contents m_contents;
     bool m_withScores = false;
     int m_first = 0;
     int m_chosen = 0;

@@ -61,12 +61,12 @@ void VectorsPage::createLayout()
     upper->setChildrenCollapsible(false);
     upper->addWidget(m_spectrum);
     upper->addWidget(m_search);
-    upper->setSizes({480, 320});
+    upper->setSizes({440, 360});
     auto* halves = new QSplitter(Qt::Vertical, this);
     halves->setChildrenCollapsible(false);
     halves->addWidget(upper);
     halves->addWidget(m_tables);
-    halves->setSizes({200, 520});
+    halves->setSizes({240, 480});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
@@ -265,7 +265,7 @@ void VectorsPage::showLists()
 {
     const auto found = m_lists.find(current() / chunkSize);
     if (m_directions && found != m_lists.end())
-        m_tables->show(*m_directions, *found->second, current());
+        m_tables->show(*m_directions, found->second, current());
 }
 
 bool VectorsPage::moveByKey(int key)

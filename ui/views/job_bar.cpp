@@ -23,6 +23,8 @@ JobBar::JobBar(Job* job, QWidget* parent)
     m_progress->setTextVisible(false);
     m_progress->setFixedSize(120, 4);
     makeSecondary(m_step);
+    for (QLabel* label : {m_title, m_step})
+        label->setMinimumWidth(1); // Rather cut off than a window that grows.
     m_cancel->setIcon(icon("cancel"));
     m_cancel->setAutoRaise(true);
     m_cancel->setToolTip(tr("Cancel"));
