@@ -107,6 +107,7 @@ QWidget* TokensPanel::captioned(const QString& caption, QTableView* table)
     auto* box = new QWidget(this);
     auto* label = new QLabel(caption, box);
     makeSecondary(label);
+    table->setAccessibleName(caption);
     auto* layout = new QVBoxLayout(box);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(4);

@@ -1,0 +1,136 @@
+#include "core/analysis/token_table.h"
+#include "core/io/tokenizer.h"
+#include "tests/support/journey_core.h"
+#include "ui/text.h"
+#include "ui/views/heatmap_view.h"
+
+#include <QTableView>
+
+using namespace headwise;
+using namespace headwise::test;
+using ui::text;
+
+namespace {
+
+QString cell(const QTableView* table, int row, int column)
+{
+    return table->model()->index(row, column).data().toString();
+}
+
+double asNumber(QString shown)
+{
+    return shown.replace(u'−', u'-').toDouble();
+}
+
+} // namespace
+
+class HeadsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    // J2: 1 key, 3 letters, Enter; the best head by a double-click.
+    void whichHeadsCopy_data() { addJourneyModels(); }
+    void whichHeadsCopy()
+    {
+        QFETCH(int, model);
+        const auto which = static_cast<JourneyModel>(model);
+        Journey journey(QStringLiteral("j2-") + QLatin1String(QTest::currentDataTag()));
+        journey.drop(journey.window(), {text(folderOf(which).string())});
+        journey.waitFor([&] { return journey.shows(QStringLiteral("‖OV‖")); }, QStringLiteral("the norms"));
+        journey.waitForRest();
+        journey.keys(QStringLiteral("Ctrl+M"));
+        journey.type(QStringLiteral("cop"));
+        journey.keys(QStringLiteral("Return"));
+        auto* ranking = journey.named<QTableView>(QStringLiteral("Heads by their score"));
+        QVERIFY(ranking);
+        const QString best = cell(ranking, 0, 0);
+        const auto head = parseHeadId(best.toStdString());
+        QVERIFY(head);
+        const double expected = coreScore(which, "copying", "scores/copying", *head);
+        QVERIFY2(saysThreeDigits(asNumber(cell(ranking, 0, 1)), expected), qPrintable(cell(ranking, 0, 1)));
+        for (int row = 1; row < ranking->model()->rowCount(); ++row)
+            QVERIFY(asNumber(cell(ranking, row, 1)) <= asNumber(cell(ranking, row - 1, 1)));
+        const QPoint first = ranking->visualRect(ranking->model()->index(0, 0)).center();
+        QTest::mouseClick(ranking->viewport(), Qt::LeftButton, {}, first);
+        QTest::mouseDClick(ranking->viewport(), Qt::LeftButton, {}, first);
+        auto* table = journey.named<QTableView>(QStringLiteral("largest"));
+        QVERIFY(table);
+        journey.waitFor([&] { return table->model()->rowCount() > 0; }, QStringLiteral("the table"));
+        QVERIFY(journey.shows(best));
+        journey.waitForRest();
+    }
+
+    // J4: Ctrl+F, the word, Enter; a click on a head opens its tables.
+    void whatAttendingToATokenDoesInEveryHead_data() { addJourneyModels(); }
+    void whatAttendingToATokenDoesInEveryHead()
+    {
+        QFETCH(int, model);
+        const auto which = static_cast<JourneyModel>(model);
+        const HeadId wanted = which == JourneyModel::Demo ? HeadId{1, 5} : HeadId{7, 3};
+        Journey journey(QStringLiteral("j4-") + QLatin1String(QTest::currentDataTag()));
+        journey.drop(journey.window(), {text(folderOf(which).string())});
+        journey.waitFor([&] { return journey.shows(QStringLiteral("‖OV‖")); }, QStringLiteral("the norms"));
+        journey.waitForRest();
+        journey.keys(QStringLiteral("Ctrl+F"));
+        journey.type(QStringLiteral(" king"));
+        journey.keys(QStringLiteral("Return"));
+        auto* map = journey.named<ui::HeatmapView>(QStringLiteral("Effect of attending to the token"));
+        QVERIFY(map);
+        journey.waitFor([&] { return !map->isEmpty(); }, QStringLiteral("the map"));
+        journey.waitForRest();
+        QTest::mouseClick(map, Qt::LeftButton, {},
+                          map->cellRect(wanted.layer, wanted.head).center().toPoint());
+        QVERIFY(journey.shows(text(wanted)));
+        auto* table = journey.named<QTableView>(QStringLiteral("largest"));
+        QVERIFY(table);
+
+        const CoreModel& core = coreModel(which);
+        const auto tokenizer = Tokenizer::open(folderOf(which) / "tokenizer.json");
+        QVERIFY(tokenizer);
+        const auto king = tokenizer->find(" king");
+        QVERIFY(king);
+        const auto line =
+            tokenLine(*core.circuits, *core.tokens, {CircuitKind::FullOv, wanted}, TableSide::Row, *king);
+        QVERIFY(line);
+        const TokenEntry best = ends(*line, 1, {}).top.front();
+        journey.waitFor([&] { return cell(table, 0, 2) == QString::number(best.id); },
+                        QStringLiteral("core's best token in the first row"));
+        QVERIFY2(saysThreeDigits(asNumber(cell(table, 0, 3)), static_cast<double>(best.value)),
+                 qPrintable(cell(table, 0, 3)));
+        journey.waitForRest();
+    }
+
+    // J11: a click and a right click on the grid; D for the difference.
+    void twoHeadsSideBySide_data() { addJourneyModels(); }
+    void twoHeadsSideBySide()
+    {
+        QFETCH(int, model);
+        const auto which = static_cast<JourneyModel>(model);
+        Journey journey(QStringLiteral("j11-") + QLatin1String(QTest::currentDataTag()));
+        journey.drop(journey.window(), {text(folderOf(which).string())});
+        auto* grid = journey.named<ui::HeatmapView>(QStringLiteral("Heads"));
+        QVERIFY(grid);
+        journey.waitForRest();
+        QTest::mouseClick(grid, Qt::LeftButton, {}, grid->cellRect(1, 5).center().toPoint());
+        QTest::mouseClick(grid, Qt::RightButton, {}, grid->cellRect(1, 7).center().toPoint());
+        journey.trigger(QStringLiteral("Compare"));
+        journey.waitFor([&] { return journey.shows(QStringLiteral("cosine")); },
+                        QStringLiteral("the numbers"));
+        journey.waitForRest();
+        const QString numbers = journey.labelWith(QStringLiteral("cosine"));
+        const auto& circuits = *coreModel(which).circuits;
+        const Eigen::MatrixXd a = circuits.ov({1, 5}).dense(), b = circuits.ov({1, 7}).dense();
+        const double expected = a.cwiseProduct(b).sum() / (a.norm() * b.norm());
+        QVERIFY2(std::abs(numberAfter(numbers, QStringLiteral("cosine")) - expected)
+                     < 0.006 * std::abs(expected) + 5e-4,
+                 qPrintable(numbers));
+        journey.keys(QStringLiteral("D"));
+        journey.waitForRest();
+    }
+};
+
+int main(int argc, char** argv)
+{
+    return runJourneys<HeadsTest>(argc, argv);
+}
+#include "heads_test.moc"
