@@ -121,7 +121,7 @@ private slots:
         const auto& circuits = *coreModel(which).circuits;
         const Eigen::MatrixXd a = circuits.ov({1, 5}).dense(), b = circuits.ov({1, 7}).dense();
         const double expected = a.cwiseProduct(b).sum() / (a.norm() * b.norm());
-        QVERIFY2(std::abs(numberAfter(numbers, QStringLiteral("cosine")) - expected)
+        QVERIFY2(std::abs(numberAfter(numbers, QStringLiteral("cosine of OV")) - expected)
                      < 0.006 * std::abs(expected) + 5e-4,
                  qPrintable(numbers));
         journey.keys(QStringLiteral("D"));
