@@ -64,7 +64,7 @@ public:
             sought.col(static_cast<Eigen::Index>(i)) =
                 h.W_K * (m_tokens.row(suffixes[i]) * h.W_Q).transpose();
         Task single = withoutProgress(task);
-        single.threads = 1; // heads run side by side
+        single.threads = 1;                                 // heads run side by side
         const auto scores = m_tokens.times(sought, single); // [V, suffixes]
         if (!scores)
             return scores.error();
