@@ -7,6 +7,7 @@
 #include "ui/views/table_figure.h"
 
 #include <QHBoxLayout>
+#include <QHeaderView>
 #include <QLabel>
 #include <QStandardItemModel>
 
@@ -67,6 +68,9 @@ void CompareTables::show(const TableDifference& difference, const QString& first
             m_tables[i]->setColumnHidden(column, true);
         m_tables[i]->setColumnHidden(i == 0 ? 5 : 4, true);
         fitColumns(m_tables[i]);
+        // Side by side there is little room: a long token gives way to the numbers.
+        m_tables[i]->horizontalHeader()->setStretchLastSection(false);
+        m_tables[i]->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     }
 }
 

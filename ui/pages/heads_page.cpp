@@ -71,6 +71,7 @@ void HeadsPage::createLayout()
     m_table->verticalHeader()->setDefaultSectionSize(22);
     m_table->setShowGrid(false);
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
+    m_table->horizontalHeader()->setTextElideMode(Qt::ElideRight);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
