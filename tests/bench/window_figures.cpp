@@ -123,6 +123,11 @@ Window& openWindow(const std::filesystem::path& folder)
 
 } // namespace
 
+bool windowIsBuilt()
+{
+    return true;
+}
+
 std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits)
 {
     startQt();

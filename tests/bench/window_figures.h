@@ -4,6 +4,8 @@
 
 namespace headwise::bench {
 
+bool windowIsBuilt();
+
 /// The same for the window; none where it is not built.
 std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits);
 

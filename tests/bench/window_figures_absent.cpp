@@ -7,6 +7,11 @@ std::vector<Figure> windowFigures(const Subject& /*subject*/, const Limits& /*li
     return {};
 }
 
+bool windowIsBuilt()
+{
+    return false;
+}
+
 int useWindow(const std::filesystem::path& /*folder*/)
 {
     return 4;
