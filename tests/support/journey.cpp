@@ -13,6 +13,8 @@
 #include <QTextDocument>
 #include <QUrl>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <ctime>
 
@@ -25,6 +27,36 @@ double threadMilliseconds()
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
+
+/// CPU time of a fixed piece of work: hashing over more memory than the inner caches hold.
+double referenceMilliseconds()
+{
+    static std::vector<unsigned> cells(1 << 19, 1U);
+    const double begin = threadMilliseconds();
+    for (std::size_t i = 0, at = 0; i < 400'000; ++i) {
+        at = (at * 1664525U + 1013904223U + cells[at % cells.size()]) % cells.size();
+        ++cells[at];
+    }
+    return threadMilliseconds() - begin;
+}
+
+double fastestReference()
+{
+    static double best = 1e9;
+    for (int i = 0; i < 5; ++i)
+        best = std::min(best, referenceMilliseconds());
+    return best;
+}
+
+/// How much slower this core is now than at its best: neighbours on a shared machine also cost CPU time. From 1 to 2.
+double slowdown()
+{
+    std::array<double, 3> now{};
+    for (double& time : now)
+        time = referenceMilliseconds();
+    std::sort(now.begin(), now.end());
+    return std::clamp(now[1] / fastestReference(), 1.0, 2.0);
 }
 
 /// What the events under way have spent in loops that were opened while they were handled.
@@ -83,7 +115,7 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event)
     frames().pop_back();
     if (isNested)
         return handled; // a part of the event that sent this one
-    if (own > limit)
+    if (own > limit && own > limit * slowdown())
         stalls() << QStringLiteral("%1 ms: %2").arg(own, 0, 'f', 0).arg(what);
     if (!frames().empty())
         frames().back().inner += all;
@@ -125,6 +157,7 @@ Journey::Journey(const QString& name)
     m_window->resize(1280, 800);
     m_window->show();
     QCoreApplication::processEvents();
+    fastestReference();
     WatchedApplication::takeStalls(); // of the first layout, before anybody saw it
 }
 

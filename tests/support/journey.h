@@ -14,8 +14,9 @@ namespace headwise::test {
 
 inline constexpr int patience = 120000; // ms, under a loaded machine
 
-/// Notes every event that keeps the GUI thread busy for longer than a user would not notice, in that thread's own CPU
-/// time, so that a loaded machine does not count. What a nested event loop spends belongs to its own events.
+/// Notes every event that keeps the GUI thread busy for longer than a user would not notice: in that thread's own CPU
+/// time, and against how slow the core is at that moment, so that a loaded machine does not count. What a nested event
+/// loop spends belongs to its own events.
 class WatchedApplication : public QApplication {
 public:
     static constexpr double limit = 50; ///< ms
