@@ -273,11 +273,7 @@ void ModelsPage::drawVisible()
     if (!isVisible() || !m_scroll->isVisible())
         return;
     const QRect seen(-m_pictures->pos(), m_scroll->viewport()->size());
-    bool drawn = false;
-    for (PictureCard* card : m_cards)
-        if (card->geometry().intersects(seen))
-            drawn = card->ensureCurrent() || drawn;
-    if (drawn) // They have taken their height, and others may have come into view.
+    if (drawCardsIn(seen, m_cards)) // They have taken their height, and others may have come into view.
         QTimer::singleShot(0, this, &ModelsPage::drawVisible);
 }
 

@@ -131,4 +131,13 @@ bool PictureCard::eventFilter(QObject* watched, QEvent* event)
     return QWidget::eventFilter(watched, event);
 }
 
+bool drawCardsIn(const QRect& seen, const std::vector<PictureCard*>& cards)
+{
+    bool drawn = false;
+    for (PictureCard* card : cards)
+        if (card->geometry().intersects(seen))
+            drawn = card->ensureCurrent() || drawn;
+    return drawn;
+}
+
 } // namespace headwise::ui

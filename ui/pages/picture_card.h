@@ -4,6 +4,8 @@
 
 #include <QSet>
 
+#include <vector>
+
 class QLabel;
 
 namespace headwise::ui {
@@ -43,5 +45,8 @@ private:
     bool m_isStale = true;
     bool m_headChanged = false;
 };
+
+/// Draws those of `cards` that lie within `seen` and are not as they should be. \returns whether any was drawn
+bool drawCardsIn(const QRect& seen, const std::vector<PictureCard*>& cards);
 
 } // namespace headwise::ui

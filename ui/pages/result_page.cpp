@@ -303,11 +303,7 @@ void ResultPage::drawVisible()
     if (!isVisible())
         return;
     const QRect seen(-m_pictures->pos(), m_scroll->viewport()->size());
-    bool drawn = false;
-    for (PictureCard* card : m_cards)
-        if (card->geometry().intersects(seen))
-            drawn = card->ensureCurrent() || drawn;
-    if (drawn) // They have taken their height, and others may have come into view.
+    if (drawCardsIn(seen, m_cards)) // They have taken their height, and others may have come into view.
         QTimer::singleShot(0, this, &ResultPage::drawVisible);
     if (m_wantedScroll >= 0 && !m_cards.empty())
         QTimer::singleShot(

@@ -49,8 +49,8 @@ private slots:
         QTest::mouseClick(opened.page.findChild<QCheckBox*>(), Qt::LeftButton, {}, QPoint(8, 8));
         QTRY_VERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - score) < 1e-5);
         opened.find<QSlider>(QStringLiteral("Percentile of pairs left out"))->setValue(75);
-        QTRY_COMPARE(map(opened)->notFiniteCount(), 48); // of 64 pairs
-        QVERIFY(std::isfinite((*map(opened)->matrix())(1, 5)));
+        QTRY_COMPARE(map(opened)->notFiniteCount(), 48);                          // of 64 pairs
+        QVERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - score) < 1e-5); // one of those that stay
         const QJsonObject state = opened.page.viewState();
         opened.find<QSlider>(QStringLiteral("Percentile of pairs left out"))->setValue(0);
         opened.page.setViewState(state);
