@@ -141,9 +141,10 @@ void HeadsPage::chooseMetric()
 void HeadsPage::findMetric()
 {
     // What was typed may be a part of a name.
-    int found = m_metric->findText(m_metric->currentText(), Qt::MatchFixedString);
-    if (found < 0)
-        found = m_metric->findText(m_metric->currentText(), Qt::MatchContains);
+    const QString typed = m_metric->lineEdit()->text().trimmed();
+    int found = typed.isEmpty() ? -1 : m_metric->findText(typed, Qt::MatchFixedString);
+    if (found < 0 && !typed.isEmpty())
+        found = m_metric->findText(typed, Qt::MatchContains);
     m_metric->setCurrentIndex(found < 0 ? m_metric->findData(m_wanted) : found);
     chooseMetric();
 }
@@ -198,6 +199,8 @@ void HeadsPage::refreshMetrics()
 {
     followQuestion();
     const QSignalBlocker quiet(m_metric);
+    QLineEdit* edit = m_metric->lineEdit();
+    const QString typed = edit->hasFocus() && edit->isModified() ? edit->text() : QString();
     m_metric->clear();
     if (workspace()->isOpen())
         for (const ResultArray* array : headMetrics(*workspace()->results(), workspace()->card()))
@@ -205,6 +208,10 @@ void HeadsPage::refreshMetrics()
     m_metric->setCurrentIndex(std::max(m_metric->count() > 0 ? 0 : -1, m_metric->findData(m_wanted)));
     m_metric->setEnabled(m_metric->count() > 0);
     showMetric();
+    if (!typed.isEmpty()) { // the name being typed outlives a score that arrives meanwhile
+        edit->setText(typed);
+        edit->setModified(true);
+    }
 }
 
 void HeadsPage::showMetric()

@@ -289,7 +289,8 @@ private slots:
         QVERIFY(isOk(line));
         QVERIFY(reads(numberIn(keys, 0, 2), line->maxCoeff()));
         QVERIFY(reads(numberIn(keys, 0, 4), line->minCoeff()));
-        // The heads by their previous-token score.
+        // The heads by their previous-token score, once every score is there to be found.
+        journey.waitForRest();
         journey.keys(QStringLiteral("Ctrl+M"));
         journey.type(QStringLiteral("previous"));
         journey.keys(QStringLiteral("Return"));

@@ -9,8 +9,10 @@
 #include "ui/views/heatmap_view.h"
 #include "ui/views/table_figure.h"
 
+#include <QComboBox>
 #include <QDropEvent>
 #include <QLabel>
+#include <QLineEdit>
 #include <QListWidget>
 #include <QMimeData>
 #include <QPushButton>
@@ -88,6 +90,22 @@ private slots:
         QVERIFY(lowered->isVisible());
         const ResultArray* suppression = results->find("analyses/relations/suppression");
         QCOMPARE((*lowered->matrix())(0, 2), static_cast<float>(headSeries(suppression, {0, 2})[0]));
+    }
+
+    void aNameBeingTypedOutlivesAScoreThatArrives()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        HeadsPage heads(&opened.workspace);
+        heads.resize(300, 700);
+        heads.show();
+        heads.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&heads));
+        auto* metric = heads.findChild<QComboBox*>();
+        metric->setFocus();
+        metric->lineEdit()->selectAll();
+        QTest::keyClicks(metric->lineEdit(), QStringLiteral("best rel"));
+        emit opened.workspace.resultsChanged();
+        QCOMPARE(metric->lineEdit()->text(), QStringLiteral("best rel"));
     }
 
     void thePairsOfTheBestHeadSayWhatBecameOfThem()
