@@ -1,0 +1,103 @@
+#include "core/analysis/catalogue.h"
+#include "core/analysis/position/rotary_tables.h"
+#include "core/analysis/position/score_terms.h"
+#include "tests/support/journey_steps.h"
+
+#include <QPlainTextEdit>
+#include <QSlider>
+
+const std::filesystem::path rotaryModel = HEADWISE_TEST_DATA "/models/stories260k";
+
+using namespace headwise;
+using namespace headwise::test;
+using ui::HeatmapView;
+using ui::text;
+
+class PositionQuestionsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void theScoresOfALayer0HeadAreSixTerms_data() { addJourneyModels(); }
+    void theScoresOfALayer0HeadAreSixTerms()
+    {
+        QFETCH(int, model);
+        const auto which = static_cast<JourneyModel>(model);
+        Journey journey(QStringLiteral("j9-") + QLatin1String(QTest::currentDataTag()));
+        openModel(journey, folderOf(which));
+        // J9: a menu, its group and a line; then a token list of one's own.
+        journey.trigger(QStringLiteral("Six terms of a layer-0 score"));
+        auto* terms = journey.named<HeatmapView>(QStringLiteral("T^ee"));
+        auto* prompt = journey.named<QPlainTextEdit>(QStringLiteral("Prompt"));
+        QTest::mouseClick(prompt->viewport(), Qt::LeftButton);
+        journey.keys(QStringLiteral("Ctrl+A"));
+        journey.type(QStringLiteral("the king of the sea"));
+        QVERIFY(journey.shows(QStringLiteral("run it again")));
+        journey.click(QStringLiteral("Run again"));
+        const Tokenizer tokenizer = tokenizerIn(folderOf(which));
+        const auto ids = tokenizer.encode("the king of the sea");
+        QVERIFY(isOk(ids));
+        journey.waitFor([&] { return terms->rowCount() == std::ssize(*ids); }, QStringLiteral("the terms"));
+        journey.waitForRest();
+        const Circuits circuits = circuitsIn(folderOf(which));
+        const Matrix<double> ee =
+            scoreTerms(circuits.weights(), {0, 0}, promptParts(circuits.weights(), *ids)).pairs[0];
+        QVERIFY(reads(numberAfter(readOut(journey, terms, 3, 1), QStringLiteral("   ")), ee(3, 1)));
+        // The tokens that a suffix looks for before it.
+        const QString suffix = which == JourneyModel::Demo ? QStringLiteral("ness") : QStringLiteral("iens");
+        journey.keys(QStringLiteral("Ctrl+F"));
+        journey.type(suffix);
+        journey.keys(QStringLiteral("Return"));
+        journey.trigger(QStringLiteral("Detokenization"));
+        auto* prefixes = journey.named<QTableView>(QStringLiteral("Prefixes the suffix looks for"));
+        AnalysisOptions options;
+        options.heads = {{0, 0}};
+        options.inputs.token = *tokenizer.find(suffix.toStdString());
+        const std::array<const Analysis*, 1> chosen{findAnalysis("detokenization")};
+        const auto results = runAnalyses(circuits, chosen, options, Task{});
+        QVERIFY(isOk(results));
+        const auto& values =
+            std::get<std::vector<float>>(results->find("analyses/detokenization/prefix_values")->values);
+        QVERIFY(reads(numberIn(prefixes, 0, 2), values.front()));
+        journey.waitForRest();
+    }
+
+    void aRotaryHeadIsReadAtEveryOffset()
+    {
+        Journey journey(QStringLiteral("j10-stories260k"));
+        openModel(journey, rotaryModel);
+        journey.openTab(QStringLiteral("Position")); // J10: one click
+        auto* slider = journey.named<QSlider>(QStringLiteral("Offset of the key"));
+        auto* keys = journey.named<QTableView>(QStringLiteral("Keys at the offset"));
+        for (int i = 0; i < 3; ++i)
+            QTest::keyClick(slider, Qt::Key_Right);
+        const QString heading = QStringLiteral("Δ = 3 places before it");
+        journey.waitFor([&] { return journey.shows(heading) && keys->model()->rowCount() > 0; }, heading);
+        const QString query = journey.labelWith(heading)
+                                  .section(QStringLiteral("query "), 1)
+                                  .section(QStringLiteral(" →"), 0, 0);
+        const int token = query.mid(1).toInt(); // "#17": the model has no tokenizer
+        const Circuits circuits = circuitsIn(rotaryModel);
+        const auto line = rotaryTokenLine(circuits, *tokensOf(circuits), {0, 0}, token, 3);
+        QVERIFY(isOk(line));
+        QVERIFY(reads(numberIn(keys, 0, 2), line->maxCoeff()));
+        QVERIFY(reads(numberIn(keys, 0, 4), line->minCoeff()));
+        // The heads by their previous-token score, once every score is there to be found.
+        journey.waitForRest();
+        journey.keys(QStringLiteral("Ctrl+M"));
+        journey.type(QStringLiteral("previous"));
+        journey.keys(QStringLiteral("Return"));
+        const std::array<const Analysis*, 1> chosen{findAnalysis("previous_token")};
+        const auto results = runAnalyses(circuits, chosen, {}, Task{});
+        QVERIFY(isOk(results));
+        const auto& scores = std::get<std::vector<float>>(results->find("scores/previous_token")->values);
+        const auto* heads = journey.named<QTableView>(QStringLiteral("Heads by their score"));
+        QVERIFY(reads(numberIn(heads, 0, 1), *std::max_element(scores.begin(), scores.end())));
+        journey.waitForRest();
+    }
+};
+
+int main(int argc, char** argv)
+{
+    return runJourneys<PositionQuestionsTest>(argc, argv);
+}
+#include "position_questions_test.moc"
