@@ -1,6 +1,7 @@
 #include "app/main_window.h"
 
 #include "app/demo.h"
+#include "app/page_tabs.h"
 #include "core/base/log.h"
 #include "core/session/session_file.h"
 #include "ui/icons.h"
@@ -28,7 +29,6 @@
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QTabBar>
-#include <QTabWidget>
 #include <QVBoxLayout>
 
 #include <spdlog/logger.h>
@@ -48,7 +48,7 @@ MainWindow::MainWindow(QWidget* parent)
     , m_center(new QWidget(this))
     , m_banner(new QLabel(this))
     , m_header(new HeadHeader(m_workspace, this))
-    , m_tabs(new QTabWidget(this))
+    , m_tabs(new PageTabs(this))
     , m_heads(new HeadsPage(m_workspace, this))
     , m_notices(new NoticeBar(this))
 {
@@ -102,7 +102,6 @@ void MainWindow::connectSignals()
         m_settings.addRecent(file.isEmpty() ? text(m_workspace->modelSource().path.string()) : file);
         updateRecent();
         m_start->setError({});
-        m_search->setVocabularySize(m_workspace->card().dVocab);
         showDocks(true);
         restoreViewState(m_workspace->sessionView());
         updateState();
@@ -154,14 +153,12 @@ void MainWindow::connectSignals()
 
 QString MainWindow::viewState() const
 {
-    QJsonObject pages;
-    for (int i = 0; i < m_tabs->count(); ++i)
-        pages[m_pageNames[i]] = static_cast<Page*>(m_tabs->widget(i))->viewState();
+    QJsonObject pages = m_tabs->viewState();
     pages[QStringLiteral("heads")] = m_heads->viewState();
     QJsonObject state;
     state[QStringLiteral("head")] = text(dottedHead(m_workspace->head()));
     state[QStringLiteral("token")] = m_workspace->token();
-    state[QStringLiteral("page")] = m_pageNames.value(m_tabs->currentIndex());
+    state[QStringLiteral("page")] = m_tabs->currentName();
     state[QStringLiteral("pages")] = pages;
     state[QStringLiteral("layout")] = QString::fromLatin1(saveState().toBase64());
     return QString::fromUtf8(QJsonDocument(state).toJson(QJsonDocument::Compact));
@@ -174,8 +171,7 @@ void MainWindow::restoreViewState(const QString& json)
         return;
     restoreState(QByteArray::fromBase64(state[QStringLiteral("layout")].toString().toLatin1()));
     const QJsonObject pages = state[QStringLiteral("pages")].toObject();
-    for (int i = 0; i < m_tabs->count(); ++i)
-        static_cast<Page*>(m_tabs->widget(i))->setViewState(pages[m_pageNames[i]].toObject());
+    m_tabs->setViewState(pages);
     m_heads->setViewState(pages[QStringLiteral("heads")].toObject());
     if (const auto head = parseHeadId(state[QStringLiteral("head")].toString().toStdString()))
         m_workspace->setHead(*head);
@@ -186,8 +182,8 @@ void MainWindow::restoreViewState(const QString& json)
 
 void MainWindow::showPage(const QString& name)
 {
-    if (const auto index = m_pageNames.indexOf(name); index >= 0)
-        m_tabs->setCurrentIndex(static_cast<int>(index));
+    if (const int index = m_tabs->indexOfName(name); index >= 0)
+        m_tabs->setCurrentIndex(index);
 }
 
 void MainWindow::showDocks(bool open)

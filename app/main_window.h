@@ -16,7 +16,6 @@ class QLabel;
 class QLineEdit;
 class QMenu;
 class QStackedWidget;
-class QTabWidget;
 class QToolBar;
 class QToolButton;
 
@@ -26,7 +25,6 @@ class HeadHeader;
 class HeadsPage;
 class NoticeBar;
 class Page;
-class ResultPage;
 class StartPage;
 class TokenEdit;
 } // namespace headwise::ui
@@ -34,6 +32,7 @@ class TokenEdit;
 namespace headwise::app {
 
 class FileWatch;
+class PageTabs;
 class Recovery;
 
 /// The window: it makes the workspace and the pages, introduces them to each other and keeps files, docks and menus.
@@ -87,7 +86,8 @@ private:
     QAction* action(const QString& text, const char* iconName, const QKeySequence& key,
                     void (MainWindow::*slot)());
     QAction* whenOpen(QAction* item); ///< Enabled only while a model or session is open.
-    void addPage(ui::Page* page, const QString& name, const QString& title);
+    template <typename PageKind>
+    void addPage(const QString& name, const QString& title);
     void connectPage(ui::Page* page);
     void connectView(QWidget* view); ///< One that can be exported.
 
@@ -150,10 +150,8 @@ private:
     QWidget* m_center;
     QLabel* m_banner;
     ui::HeadHeader* m_header;
-    QTabWidget* m_tabs;
-    QStringList m_pageNames; // in the order of the tabs
+    PageTabs* m_tabs;
     ui::HeadsPage* m_heads;
-    ui::ResultPage* m_results = nullptr;
     ui::NoticeBar* m_notices;
     FileWatch* m_fileWatch = nullptr;
     Recovery* m_recovery = nullptr;

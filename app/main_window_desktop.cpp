@@ -1,5 +1,6 @@
 #include "app/file_watch.h"
 #include "app/main_window.h"
+#include "app/page_tabs.h"
 #include "app/preferences_dialog.h"
 #include "app/recovery.h"
 #include "ui/pages/page.h"
@@ -12,7 +13,6 @@
 #include <QGuiApplication>
 #include <QJsonObject>
 #include <QLocale>
-#include <QTabWidget>
 
 #include <algorithm>
 #include <array>
@@ -105,11 +105,11 @@ bool MainWindow::isEmpty() const
 
 Result<Done> MainWindow::checkPage(std::string_view page) const
 {
-    if (page.empty() || circuitNamed(page) || m_pageNames.contains(text(page)))
+    if (page.empty() || circuitNamed(page) || m_tabs->indexOfName(text(page)) >= 0)
         return Done{};
     return Error{ErrorCode::InvalidArgument,
                  "There is no page '" + std::string(page) + "'; there are OV, QK, full-OV, full-QK, "
-                     + m_pageNames.join(QStringLiteral(", ")).toStdString() + "."};
+                     + m_tabs->pageNames().join(QStringLiteral(", ")).toStdString() + "."};
 }
 
 void MainWindow::comeForward()
@@ -188,7 +188,7 @@ QString MainWindow::rawToken(const std::string& shown) const
 
 void MainWindow::showOn(const QString& name, const QJsonObject& choice)
 {
-    auto* page = static_cast<Page*>(m_tabs->widget(static_cast<int>(m_pageNames.indexOf(name))));
+    auto* page = m_tabs->page(m_tabs->indexOfName(name));
     QJsonObject state = page->viewState();
     for (auto entry = choice.begin(); entry != choice.end(); ++entry)
         state[entry.key()] = entry.value();
@@ -198,8 +198,8 @@ void MainWindow::showOn(const QString& name, const QJsonObject& choice)
 
 void MainWindow::copyReference()
 {
-    const QString name = m_pageNames.value(m_tabs->currentIndex());
-    const QJsonObject state = static_cast<Page*>(m_tabs->currentWidget())->viewState();
+    const QString name = m_tabs->currentName();
+    const QJsonObject state = m_tabs->currentPage()->viewState();
     const int circuit = state[QStringLiteral("circuit")].toInt();
     Address address{.model = m_workspace->sessionFile().empty() ? m_workspace->modelSource().path
                                                                 : m_workspace->sessionFile(),

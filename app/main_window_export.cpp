@@ -1,5 +1,6 @@
 #include "app/export_heads_dialog.h"
 #include "app/main_window.h"
+#include "app/page_tabs.h"
 #include "core/base/log.h"
 #include "ui/figure_export_batch.h"
 #include "ui/icons.h"
@@ -24,7 +25,6 @@
 #include <QGuiApplication>
 #include <QMenu>
 #include <QStatusBar>
-#include <QTabWidget>
 
 #include <spdlog/logger.h>
 
@@ -71,7 +71,7 @@ const PageMaker* makerOf(const QString& name)
 
 QList<FigureSource*> MainWindow::figures() const
 {
-    auto* page = static_cast<Page*>(m_tabs->currentWidget());
+    auto* page = m_tabs->currentPage();
     return m_workspace->isOpen() ? page->figures() + m_heads->figures() : QList<FigureSource*>();
 }
 
@@ -141,8 +141,8 @@ void MainWindow::exportAgain()
 
 bool MainWindow::isOfHead(FigureSource* source) const
 {
-    auto* page = static_cast<Page*>(m_tabs->currentWidget());
-    return makerOf(m_pageNames.value(m_tabs->currentIndex())) && page->figures().contains(source)
+    auto* page = m_tabs->currentPage();
+    return makerOf(m_tabs->currentName()) && page->figures().contains(source)
         && FigureBatch::isOfHead(source->figureTitle(), m_workspace->head());
 }
 
@@ -191,8 +191,8 @@ void MainWindow::startBatch(FigureSource* source, const std::vector<HeadId>& hea
                         showError(tr("%1 figures are missing").arg(failures.size()), failures.join(u'\n'));
                 });
     }
-    const auto* page = static_cast<Page*>(m_tabs->currentWidget());
-    const PageMaker* maker = makerOf(m_pageNames.value(m_tabs->currentIndex()));
+    const auto* page = m_tabs->currentPage();
+    const PageMaker* maker = makerOf(m_tabs->currentName());
     const auto makePage = [make = maker->make, state = page->viewState(),
                            size = page->size()](Workspace* of) {
         Page* copy = make(of);

@@ -1,5 +1,6 @@
 #include "app/main_window.h"
 
+#include "app/page_tabs.h"
 #include "ui/icons.h"
 #include "ui/pages/analysis_list.h"
 #include "ui/pages/notes_page.h"
@@ -13,7 +14,6 @@
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QPlainTextEdit>
-#include <QTabWidget>
 #include <QToolBar>
 #include <QWhatsThis>
 
@@ -121,7 +121,7 @@ void MainWindow::createGoMenu()
     go->addSeparator();
     go->addAction(whenOpen(action(tr("&Go to head…"), nullptr, tr("Ctrl+L"), &MainWindow::goToHead)));
     add(tr("&Find a token…"), QKeySequence::Find, [this] {
-        const QList<TokenEdit*> own = m_tabs->currentWidget()->findChildren<TokenEdit*>();
+        const QList<TokenEdit*> own = m_tabs->currentPage()->findChildren<TokenEdit*>();
         const auto answers = std::find_if(own.begin(), own.end(), [](const TokenEdit* edit) {
             return edit->property("answersFind").toBool();
         });
@@ -141,7 +141,7 @@ void MainWindow::createViewMenu()
     QMenu* view = menuBar()->addMenu(tr("&View"));
     for (int i = 0; i < m_tabs->count(); ++i) {
         // Analyses, the last, keeps 0 however many pages come before it.
-        const bool isAnalyses = m_pageNames[i] == QLatin1String("analyses");
+        const bool isAnalyses = m_tabs->pageName(i) == QLatin1String("analyses");
         const int digit = isAnalyses ? Qt::Key_0 : Qt::Key_1 + i;
         QAction* page =
             whenOpen(view->addAction(m_tabs->tabText(i), this, [this, i] { m_tabs->setCurrentIndex(i); }));
@@ -200,8 +200,9 @@ void MainWindow::createModelMenu()
 void MainWindow::runAnalysis(std::string_view id)
 {
     showPage(QStringLiteral("analyses"));
-    m_results->showAnalysis(id);
-    m_results->run();
+    auto* results = static_cast<ResultPage*>(m_tabs->currentPage());
+    results->showAnalysis(id);
+    results->run();
 }
 
 void MainWindow::createAnalysesMenu()
@@ -309,7 +310,7 @@ void MainWindow::jumpTo(const QString& headName)
     m_jumped = *head != m_workspace->head();
     m_workspace->setHead(*head);
     updateState();
-    m_tabs->currentWidget()->setFocus(); // so that the keys belong to the page again
+    m_tabs->currentPage()->setFocus(); // so that the keys belong to the page again
 }
 
 void MainWindow::returnFromJump()

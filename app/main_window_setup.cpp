@@ -1,5 +1,6 @@
 #include "app/main_window.h"
 
+#include "app/page_tabs.h"
 #include "ui/pages/card_page.h"
 #include "ui/pages/compare_page.h"
 #include "ui/pages/composition_page.h"
@@ -28,7 +29,6 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QStatusBar>
-#include <QTabWidget>
 #include <QToolBar>
 
 // The window's parts: what is made once, in the order the constructor makes it.
@@ -37,11 +37,19 @@ namespace headwise::app {
 
 using namespace headwise::ui;
 
-void MainWindow::addPage(Page* page, const QString& name, const QString& title)
+template <typename PageKind>
+void MainWindow::addPage(const QString& name, const QString& title)
 {
-    m_tabs->addTab(page, title);
-    m_pageNames << name;
-    connectPage(page);
+    m_tabs->add(name, title, [this] {
+        auto* page = new PageKind(m_workspace, this);
+        if constexpr (requires { &PageKind::pageRequested; })
+            connect(page, &PageKind::pageRequested, this, &MainWindow::showPage);
+        if constexpr (requires { &PageKind::viewMade; })
+            connect(page, &PageKind::viewMade, this, &MainWindow::connectView);
+        if constexpr (requires { &PageKind::modelWanted; })
+            connect(page, &PageKind::modelWanted, this, &MainWindow::chooseComparison);
+        return page;
+    });
 }
 
 void MainWindow::connectPage(Page* page)
@@ -64,31 +72,22 @@ void MainWindow::connectView(QWidget* view)
 
 void MainWindow::createPages()
 {
-    auto* overview = new OverviewPage(m_workspace, this);
-    addPage(overview, QStringLiteral("overview"), tr("Overview"));
-    addPage(new TokensPage(m_workspace, this), QStringLiteral("tokens"), tr("Tokens"));
-    addPage(new HeatmapPage(m_workspace, this), QStringLiteral("matrix"), tr("Matrix"));
-    addPage(new SpectrumPage(m_workspace, this), QStringLiteral("spectrum"), tr("Spectrum"));
-    addPage(new VectorsPage(m_workspace, this), QStringLiteral("vectors"), tr("Vectors"));
-    addPage(new PositionPage(m_workspace, this), QStringLiteral("position"), tr("Position"));
-    auto* composition = new CompositionPage(m_workspace, this);
-    addPage(composition, QStringLiteral("composition"), tr("Composition"));
-    connect(composition, &CompositionPage::pageRequested, this, &MainWindow::showPage);
-    connect(composition, &CompositionPage::viewMade, this, &MainWindow::connectView);
-    addPage(new ComparePage(m_workspace, this), QStringLiteral("compare"), tr("Compare"));
-    addPage(new PromptPage(m_workspace, this), QStringLiteral("prompt"), tr("Prompt"));
-    addPage(new RelationsPage(m_workspace, this), QStringLiteral("relations"), tr("Relations"));
-    auto* models = new ModelsPage(m_workspace, this);
-    addPage(models, QStringLiteral("models"), tr("Two models"));
-    addPage(new TensorsPage(m_workspace, this), QStringLiteral("tensors"), tr("Tensors"));
-    addPage(new CardPage(m_workspace, this), QStringLiteral("model"), tr("Model"));
-    m_results = new ResultPage(m_workspace, this);
-    addPage(m_results, QStringLiteral("analyses"), tr("Analyses"));
-    connect(m_results, &ResultPage::viewMade, this, &MainWindow::connectView);
-    connect(overview, &OverviewPage::pageRequested, this, &MainWindow::showPage);
+    connect(m_tabs, &PageTabs::pageMade, this, &MainWindow::connectPage);
+    addPage<OverviewPage>(QStringLiteral("overview"), tr("Overview"));
+    addPage<TokensPage>(QStringLiteral("tokens"), tr("Tokens"));
+    addPage<HeatmapPage>(QStringLiteral("matrix"), tr("Matrix"));
+    addPage<SpectrumPage>(QStringLiteral("spectrum"), tr("Spectrum"));
+    addPage<VectorsPage>(QStringLiteral("vectors"), tr("Vectors"));
+    addPage<PositionPage>(QStringLiteral("position"), tr("Position"));
+    addPage<CompositionPage>(QStringLiteral("composition"), tr("Composition"));
+    addPage<ComparePage>(QStringLiteral("compare"), tr("Compare"));
+    addPage<PromptPage>(QStringLiteral("prompt"), tr("Prompt"));
+    addPage<RelationsPage>(QStringLiteral("relations"), tr("Relations"));
+    addPage<ModelsPage>(QStringLiteral("models"), tr("Two models"));
+    addPage<TensorsPage>(QStringLiteral("tensors"), tr("Tensors"));
+    addPage<CardPage>(QStringLiteral("model"), tr("Model"));
+    addPage<ResultPage>(QStringLiteral("analyses"), tr("Analyses"));
     connectPage(m_heads);
-    connect(models, &ModelsPage::modelWanted, this, &MainWindow::chooseComparison);
-    connect(models, &ModelsPage::viewMade, this, &MainWindow::connectView);
     connect(m_heads, &HeadsPage::pageRequested, this, &MainWindow::showPage);
     connect(m_heads, &HeadsPage::relationsAsked, this, [this] { showPage(QStringLiteral("relations")); });
     connect(m_heads, &HeadsPage::problemFound, this,
@@ -140,8 +139,7 @@ void MainWindow::createToolBar()
     m_search->setAccessibleName(tr("Find a token"));
     m_search->setToolTip(tr("Find a token (Ctrl+F) or a head"));
     bar->addWidget(m_search);
-    connect(m_workspace, &Workspace::circuitsChanged, this,
-            [this] { m_search->setTokenizer(m_workspace->tokenizer()); });
+    m_search->follow(m_workspace);
     auto* space = new QWidget(bar);
     space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     bar->addWidget(space);

@@ -62,7 +62,7 @@ public:
 
     Workspace& workspace() { return *window.workspace(); }
     QTabWidget* tabs() { return window.findChild<QTabWidget*>(); }
-    Page* page() { return static_cast<Page*>(tabs()->currentWidget()); }
+    Page* page() { return tabs()->currentWidget()->findChild<Page*>(); }
 
     bool isComplete()
     {

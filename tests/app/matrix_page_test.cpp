@@ -40,7 +40,7 @@ public:
         for (int i = 0; i < tabs->count(); ++i)
             if (tabs->tabText(i) == QLatin1String("Matrix"))
                 tabs->setCurrentIndex(i);
-        page = static_cast<Page*>(tabs->currentWidget());
+        page = tabs->currentWidget()->findChild<Page*>();
         view = page->findChild<HeatmapView*>();
     }
 

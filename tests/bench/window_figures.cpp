@@ -11,6 +11,7 @@
 #include <QApplication>
 #include <QStandardPaths>
 #include <QTabWidget>
+#include <QTimer>
 
 #include <algorithm>
 #include <cstdio>
@@ -38,11 +39,14 @@ void startQt()
     ui::applyTheme(*qApp, ui::ThemeMode::Light);
 }
 
+/// Sleeps between events: a loop that asks without end would take a core from those who compute.
 template <typename Condition>
 void waitFor(Condition holds)
 {
+    QTimer wake; // jobs that end without an event to this thread
+    wake.start(std::chrono::milliseconds(5));
     while (!holds())
-        QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 5);
+        QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
 }
 
 class Window {
@@ -68,7 +72,7 @@ public:
     void openToFirstHeatmap(const std::filesystem::path& folder)
     {
         window.openPath(QString::fromStdString(folder.string()));
-        waitFor([&] { return workspace().isOpen() && heatmap()->matrix(); });
+        waitFor([&] { return workspace().isOpen() && heatmap() && heatmap()->matrix(); });
         (void)heatmap()->grab();
     }
 

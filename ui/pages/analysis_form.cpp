@@ -64,6 +64,8 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::inputsChanged, this, &AnalysisForm::showRelations);
     connect(workspace, &Workspace::circuitsChanged, this, &AnalysisForm::suggest);
     connect(workspace, &Workspace::opened, this, &AnalysisForm::suggest);
+    suggest();
+    showRelations();
 }
 
 void AnalysisForm::createFields()

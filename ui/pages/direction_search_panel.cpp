@@ -52,10 +52,7 @@ void DirectionSearchPanel::connectSignals()
     for (const auto signal :
          {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
         connect(workspace(), signal, this, &DirectionSearchPanel::clear);
-    connect(workspace(), &Workspace::circuitsChanged, this,
-            [this] { m_search->setTokenizer(workspace()->tokenizer()); });
-    connect(workspace(), &Workspace::opened, this,
-            [this] { m_search->setVocabularySize(workspace()->card().dVocab); });
+    m_search->follow(workspace());
     connect(m_search, &TokenEdit::tokenChosen, this, &DirectionSearchPanel::search);
     connect(m_search, &TokenEdit::notFound, m_state, &QLabel::setText);
     connect(m_table, &TableFigure::rowChosen, this, [this](int row) {

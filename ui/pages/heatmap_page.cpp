@@ -121,6 +121,7 @@ void HeatmapPage::connectChoices()
     });
     connect(workspace(), &Workspace::headChanged, this, &HeatmapPage::refresh);
     connect(workspace(), &Workspace::tokensChanged, this, &HeatmapPage::refresh);
+    chooseTokens();
 }
 
 void HeatmapPage::connectView()

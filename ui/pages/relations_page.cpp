@@ -72,6 +72,7 @@ RelationsPage::RelationsPage(Workspace* workspace, QWidget* parent)
     createLayout();
     fillList();
     connectSignals();
+    followInputs();
 }
 
 HeadGrid* RelationsPage::createGrid(const QString& name)

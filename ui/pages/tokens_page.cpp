@@ -84,10 +84,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     });
     connect(m_panel, &TokensPanel::tokenActivated, workspace, &Workspace::setToken);
     connect(m_panel, &Page::readOutChanged, this, &Page::readOutChanged);
-    connect(workspace, &Workspace::circuitsChanged, this,
-            [this] { m_edit->setTokenizer(this->workspace()->tokenizer()); });
-    connect(workspace, &Workspace::opened, this,
-            [this] { m_edit->setVocabularySize(this->workspace()->card().dVocab); });
+    m_edit->follow(workspace);
 }
 
 void TokensPage::applyChoice()

@@ -3,6 +3,7 @@
 #include "core/io/token_search.h"
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/workspace.h"
 
 #include <QAbstractItemView>
 #include <QCompleter>
@@ -40,6 +41,18 @@ TokenEdit::TokenEdit(QWidget* parent)
                 setText(index.data(Qt::EditRole).toString());
                 emit tokenChosen(id);
             });
+}
+
+void TokenEdit::follow(const Workspace* workspace)
+{
+    const auto readTokenizer = [this, workspace] { setTokenizer(workspace->tokenizer()); };
+    const auto readSize = [this, workspace] { setVocabularySize(workspace->card().dVocab); };
+    connect(workspace, &Workspace::circuitsChanged, this, readTokenizer);
+    connect(workspace, &Workspace::opened, this, readSize);
+    if (workspace->isOpen()) {
+        readTokenizer();
+        readSize();
+    }
 }
 
 void TokenEdit::setTokenizer(std::shared_ptr<const Tokenizer> tokenizer)

@@ -14,6 +14,8 @@ class QStandardItemModel;
 
 namespace headwise::ui {
 
+class Workspace;
+
 /// A line that finds tokens while one types: by their shown form, their raw text or #id.
 class TokenEdit : public QLineEdit {
     Q_OBJECT
@@ -23,6 +25,7 @@ public:
 
     void setTokenizer(std::shared_ptr<const Tokenizer> tokenizer); ///< Null: only #id is understood.
     void setVocabularySize(int size) { m_vocabularySize = size; }
+    void follow(const Workspace* workspace); ///< The tokens of whatever is open, from now on.
 
 signals:
     void tokenChosen(int token);

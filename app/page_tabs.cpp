@@ -1,0 +1,87 @@
+#include "app/page_tabs.h"
+
+#include "ui/pages/page.h"
+
+#include <QEvent>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
+
+namespace headwise::app {
+
+void PageTabs::add(const QString& name, const QString& title, std::function<ui::Page*()> make)
+{
+    m_tabs.push_back({name, std::move(make), nullptr, {}});
+    auto* place = new QWidget(this);
+    auto* layout = new QVBoxLayout(place);
+    layout->setContentsMargins(0, 0, 0, 0);
+    place->installEventFilter(this);
+    addTab(place, title);
+}
+
+QString PageTabs::pageName(int index) const
+{
+    return index >= 0 && index < std::ssize(m_tabs) ? m_tabs[static_cast<std::size_t>(index)].name : QString();
+}
+
+int PageTabs::indexOfName(const QString& name) const
+{
+    const auto found = std::ranges::find(m_tabs, name, &Tab::name);
+    return found == m_tabs.end() ? -1 : static_cast<int>(found - m_tabs.begin());
+}
+
+QStringList PageTabs::pageNames() const
+{
+    QStringList names;
+    for (const Tab& tab : m_tabs)
+        names << tab.name;
+    return names;
+}
+
+ui::Page* PageTabs::page(int index)
+{
+    Tab& tab = m_tabs.at(static_cast<std::size_t>(index));
+    if (tab.page)
+        return tab.page;
+    tab.page = tab.make();
+    QWidget* place = widget(index);
+    place->layout()->addWidget(tab.page);
+    place->setFocusProxy(tab.page);
+    if (!tab.state.isEmpty())
+        tab.page->setViewState(std::exchange(tab.state, {}));
+    emit pageMade(tab.page);
+    return tab.page;
+}
+
+QJsonObject PageTabs::viewState() const
+{
+    QJsonObject state;
+    for (const Tab& tab : m_tabs)
+        state[tab.name] = tab.page ? tab.page->viewState() : tab.state;
+    return state;
+}
+
+void PageTabs::setViewState(const QJsonObject& state)
+{
+    for (Tab& tab : m_tabs) {
+        const QJsonObject own = state[tab.name].toObject();
+        if (tab.page)
+            tab.page->setViewState(own);
+        else
+            tab.state = own;
+    }
+}
+
+bool PageTabs::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::Show)
+        if (const int index = indexOf(static_cast<QWidget*>(watched)); index >= 0) {
+            ui::Page* shown = page(index);
+            widget(index)->layout()->activate(); // it has its size before it draws
+            shown->show();
+        }
+    return QTabWidget::eventFilter(watched, event);
+}
+
+} // namespace headwise::app
