@@ -168,6 +168,8 @@ int main(int argc, char** argv)
         return bench::makeGpt2Small(argv[2]) ? 0 : 4;
     if (argc == 3 && std::strcmp(argv[1], "--window") == 0) // an open window, for its memory
         return bench::useWindow(argv[2]);
+    if (argc == 2 && std::strcmp(argv[1], "--start") == 0)
+        return bench::startWindow();
     if (argc == 3 && std::strcmp(argv[1], "--compose") == 0)
         return compose(argv[2]);
     const std::string program = std::filesystem::read_symlink("/proc/self/exe");

@@ -1,6 +1,8 @@
 #include "tests/bench/window_figures.h"
 
 #include "tests/bench/frame_figures.h"
+#include "tests/bench/response_figures.h"
+#include "tests/support/frame_times.h"
 
 #include "app/main_window.h"
 #include "ui/job.h"
@@ -14,6 +16,7 @@
 #include <QTimer>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -106,6 +109,24 @@ public:
         (void)window.grab();
     }
 
+    /// Below which 95 of 100 switches on the overview stay, of heads not seen with this token or of those seen before.
+    double switchP95(bool seen)
+    {
+        constexpr int heads = 12; // until nextHead() is back where it began
+        window.showPage(QStringLiteral("overview"));
+        workspace().setToken(workspace().token() + 1);
+        for (int i = 0; i < (seen ? heads : 1); ++i)
+            switchOnOverview();
+        std::vector<double> seconds;
+        for (int i = 0; i < heads - 1; ++i) {
+            const auto start = std::chrono::steady_clock::now();
+            switchOnOverview();
+            seconds.push_back(
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        }
+        return test::p95(std::move(seconds));
+    }
+
 private:
     void nextHead()
     {
@@ -158,7 +179,13 @@ std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits)
              window.switchOnOverview();
          }},
     };
+    for (const bool seen : {false, true})
+        figures.push_back({seen ? "window: switch to a head seen before, p95" : "window: switch to a new head, p95",
+                           "2 · 2 V d 4 bytes / bandwidth (a row of QK and of OV)",
+                           4 * V * d * 4 / limits.bandwidth, 12, seen ? 0.05 : 0.15, {},
+                           [=] { return openWindow(folder).switchP95(seen); }});
     std::ranges::move(frameFigures(limits), std::back_inserter(figures));
+    std::ranges::move(responseFigures(limits), std::back_inserter(figures));
     return figures;
 }
 

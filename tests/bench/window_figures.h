@@ -13,4 +13,7 @@ std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits);
 /// For a process of its own, whose peak memory is the figure. \returns the exit code
 int useWindow(const std::filesystem::path& folder);
 
+/// The window without a model, in a process of its own that ends once it is painted. \returns the exit code
+int startWindow();
+
 } // namespace headwise::bench

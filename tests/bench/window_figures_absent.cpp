@@ -17,4 +17,9 @@ int useWindow(const std::filesystem::path& /*folder*/)
     return 4;
 }
 
+int startWindow()
+{
+    return 4;
+}
+
 } // namespace headwise::bench

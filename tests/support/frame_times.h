@@ -41,6 +41,14 @@ inline void moveOn(ui::HeatmapView& view, int frame)
     send(QEvent::MouseButtonRelease, to, Qt::LeftButton);
 }
 
+/// Below which 95 of 100 stay.
+inline double p95(std::vector<double> seconds)
+{
+    const auto place = static_cast<std::ptrdiff_t>(0.95 * static_cast<double>(seconds.size() - 1));
+    std::nth_element(seconds.begin(), seconds.begin() + place, seconds.end());
+    return seconds[static_cast<std::size_t>(place)];
+}
+
 /// Seconds of processor time of the window's thread, below which 95 of 100 frames stay while `view`, which is shown, is panned
 /// and zoomed: the input, what arrived from other threads, and the painting.
 inline double frameTimeP95(ui::HeatmapView& view, int frames)
@@ -53,9 +61,7 @@ inline double frameTimeP95(ui::HeatmapView& view, int frames)
         view.repaint();
         seconds.push_back(threadSeconds() - start);
     }
-    const auto place = static_cast<std::ptrdiff_t>(0.95 * static_cast<double>(frames - 1));
-    std::nth_element(seconds.begin(), seconds.begin() + place, seconds.end());
-    return seconds[static_cast<std::size_t>(place)];
+    return p95(std::move(seconds));
 }
 
 } // namespace headwise::test

@@ -15,7 +15,27 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace headwise::ui {
+
+namespace {
+constexpr std::size_t answersKept = 64;
+}
+
+struct TokensPanel::Question {
+    CircuitOfHead circuit;
+    TableSide side = TableSide::Row;
+    int token = 0;
+    int length = 0;
+
+    bool operator==(const Question& other) const
+    {
+        return circuit.kind == other.circuit.kind && circuit.head == other.circuit.head
+            && circuit.terms == other.circuit.terms && side == other.side && token == other.token
+            && length == other.length;
+    }
+};
 
 struct TokensPanel::Answer {
     TokenEnds ends;
@@ -49,9 +69,15 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     showColumns();
     connect(workspace, &Workspace::headChanged, this, &TokensPanel::refresh);
     connect(workspace, &Workspace::tokenChanged, this, &TokensPanel::refresh);
-    connect(workspace, &Workspace::tokensChanged, this, &TokensPanel::refresh);
-    connect(workspace, &Workspace::circuitsChanged, this, &TokensPanel::refresh);
+    for (const auto signal : {&Workspace::tokensChanged, &Workspace::circuitsChanged})
+        connect(workspace, signal, this, [this] {
+            m_answers.clear();
+            m_next = 0;
+            refresh();
+        });
 }
+
+TokensPanel::~TokensPanel() = default;
 
 QTableView* TokensPanel::makeTable(TokenTableModel* model)
 {
@@ -193,23 +219,42 @@ void TokensPanel::recompute()
     }
     if (!workspace()->tokens())
         return clear(tr("Reading the embeddings…"));
+    const Question question{
+        {m_kind, head, m_terms}, m_side, token, m_filter.isEmpty() ? m_length : workspace()->card().dVocab};
+    if (const Answer* answer = kept(question)) {
+        m_job.cancel();
+        return show(*answer);
+    }
     m_job.start(
         heading(),
         [circuits = workspace()->circuits(), tokens = workspace()->tokens(),
-         unused = workspace()->unusedTokens(), kind = m_kind, side = m_side,
-         length = m_filter.isEmpty() ? m_length : workspace()->card().dVocab, head, token,
-         terms = m_terms](const Task&) -> Result<Answer> {
-            const auto line = tokenLine(*circuits, *tokens, {kind, head, terms}, side, token);
+         unused = workspace()->unusedTokens(), question](const Task&) -> Result<Answer> {
+            const auto line = tokenLine(*circuits, *tokens, question.circuit, question.side, question.token);
             if (!line)
                 return line.error();
-            return Answer{ends(*line, length, unused), lineStatistics(*line, unused)};
+            return Answer{ends(*line, question.length, unused), lineStatistics(*line, unused)};
         },
-        [this](const Result<Answer>& result) {
-            if (result)
-                show(*result);
-            else
-                clear(text(result.error()));
+        [this, question](const Result<Answer>& result) {
+            if (!result)
+                return clear(text(result.error()));
+            if (m_filter.isEmpty()) // not whole vocabularies
+                keep(question, *result);
+            show(*result);
         });
+}
+
+const TokensPanel::Answer* TokensPanel::kept(const Question& question) const
+{
+    const auto found = std::ranges::find(m_answers, question, &std::pair<Question, Answer>::first);
+    return found == m_answers.end() ? nullptr : &found->second;
+}
+
+void TokensPanel::keep(const Question& question, const Answer& answer)
+{
+    if (m_answers.size() < answersKept)
+        return void(m_answers.emplace_back(question, answer));
+    m_answers[m_next] = {question, answer};
+    m_next = (m_next + 1) % answersKept;
 }
 
 void TokensPanel::show(const Answer& answer)

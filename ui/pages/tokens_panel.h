@@ -17,6 +17,7 @@ class TokensPanel : public Page, public FigureSource {
 
 public:
     TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent = nullptr);
+    ~TokensPanel() override;
 
     void setKind(CircuitKind kind);
     void setSide(TableSide side);
@@ -37,8 +38,11 @@ private:
     QTableView* makeTable(TokenTableModel* model);
     void showColumns(); ///< z-scores are read of scores, shares of outputs.
     QWidget* captioned(const QString& caption, QTableView* table);
+    struct Question;
     struct Answer;
     void recompute() override;
+    const Answer* kept(const Question& question) const;
+    void keep(const Question& question, const Answer& answer);
     void show(const Answer& answer);
     void clear(const QString& message);
     QString heading() const; ///< "writes: ␣the → output tokens"
@@ -55,6 +59,8 @@ private:
     TokenTableModel* m_bottom;
     QTableView* m_topTable;
     QTableView* m_bottomTable;
+    std::vector<std::pair<Question, Answer>> m_answers; // the last asked for, so that a way back is at once
+    std::size_t m_next = 0;                             // where the next answer goes
     Job m_job;
 };
 

@@ -31,7 +31,7 @@ TokenEdit::TokenEdit(QWidget* parent)
     m_completer->popup()->setFont(tokenFont());
     m_completer->setWidget(this);
     m_pause.setSingleShot(true);
-    m_pause.setInterval(std::chrono::milliseconds(150));
+    m_pause.setInterval(std::chrono::milliseconds(30));
     connect(this, &QLineEdit::textEdited, &m_pause, qOverload<>(&QTimer::start));
     connect(&m_pause, &QTimer::timeout, this, &TokenEdit::search);
     connect(this, &QLineEdit::returnPressed, this, &TokenEdit::accept);
