@@ -3,12 +3,30 @@
 #include "ui/pages/page.h"
 
 #include <QEvent>
+#include <QMenu>
+#include <QTabBar>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
 #include <utility>
 
 namespace headwise::app {
+
+PageTabs::PageTabs(QWidget* parent)
+    : QTabWidget(parent)
+    , m_list(new QToolButton(this))
+{
+    auto* menu = new QMenu(m_list);
+    m_list->setMenu(menu);
+    m_list->setPopupMode(QToolButton::InstantPopup);
+    m_list->setAutoRaise(true);
+    m_list->setText(QStringLiteral("\u2026"));
+    m_list->setToolTip(tr("All pages"));
+    m_list->setAccessibleName(tr("All pages"));
+    setCornerWidget(m_list);
+    m_list->hide();
+}
 
 void PageTabs::add(const QString& name, const QString& title, std::function<ui::Page*()> make)
 {
@@ -18,11 +36,27 @@ void PageTabs::add(const QString& name, const QString& title, std::function<ui::
     layout->setContentsMargins(0, 0, 0, 0);
     place->installEventFilter(this);
     addTab(place, title);
+    m_list->menu()->addAction(title, this, [this, place] { setCurrentWidget(place); });
+}
+
+void PageTabs::resizeEvent(QResizeEvent* event)
+{
+    QTabWidget::resizeEvent(event);
+    showList();
+}
+
+void PageTabs::showList()
+{
+    int needed = 0;
+    for (int i = 0; i < count(); ++i)
+        needed += tabBar()->tabRect(i).width();
+    m_list->setVisible(needed > width());
 }
 
 QString PageTabs::pageName(int index) const
 {
-    return index >= 0 && index < std::ssize(m_tabs) ? m_tabs[static_cast<std::size_t>(index)].name : QString();
+    return index >= 0 && index < std::ssize(m_tabs) ? m_tabs[static_cast<std::size_t>(index)].name
+                                                    : QString();
 }
 
 int PageTabs::indexOfName(const QString& name) const

@@ -6,6 +6,8 @@
 #include <functional>
 #include <vector>
 
+class QToolButton;
+
 namespace headwise::ui {
 class Page;
 }
@@ -17,7 +19,7 @@ class PageTabs : public QTabWidget {
     Q_OBJECT
 
 public:
-    using QTabWidget::QTabWidget;
+    explicit PageTabs(QWidget* parent = nullptr);
 
     void add(const QString& name, const QString& title, std::function<ui::Page*()> make);
 
@@ -36,9 +38,12 @@ signals:
     void pageMade(ui::Page* page);
 
 protected:
+    void resizeEvent(QResizeEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
+    void showList(); ///< The button of all pages, where the bar has no room for them.
+
     struct Tab {
         QString name;
         std::function<ui::Page*()> make;
@@ -46,6 +51,7 @@ private:
         QJsonObject state; // until it is made
     };
     std::vector<Tab> m_tabs;
+    QToolButton* m_list;
 };
 
 } // namespace headwise::app

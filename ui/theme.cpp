@@ -44,7 +44,7 @@ QStatusBar { background: @window; border-top: 1px solid @border; }
 QStatusBar::item { border: none; }
 QTabWidget::pane { border: none; }
 QTabBar { background: transparent; }
-QTabBar::tab { padding: 6px 12px; color: @muted; background: transparent; border: none; border-bottom: 2px solid transparent; }
+QTabBar::tab { padding: 6px 9px; color: @muted; background: transparent; border: none; border-bottom: 2px solid transparent; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
 QTabBar::tab:hover { color: @text; }
 QTabBar::tab:focus { color: @accent; }

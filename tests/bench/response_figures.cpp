@@ -119,8 +119,13 @@ std::vector<Figure> responseFigures(const Limits& limits)
     return {
         {"window: start of the program to the first paint", formula, floor, 12000, 0.7, {}, start},
         {"window: the mouse on a 768² matrix, p95", formula, floor, 300, 0.016, {}, hover},
-        {"window: tokens found for a key", "V · 8 bytes / bandwidth (the vocabulary's text once)",
-         50257.0 * 8 / limits.bandwidth, 20000, 0.1, {}, search},
+        {"window: tokens found for a key",
+         "V · 8 bytes / bandwidth (the vocabulary's text once)",
+         50257.0 * 8 / limits.bandwidth,
+         20000,
+         0.1,
+         {},
+         search},
     };
 }
 

@@ -180,10 +180,14 @@ std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits)
          }},
     };
     for (const bool seen : {false, true})
-        figures.push_back({seen ? "window: switch to a head seen before, p95" : "window: switch to a new head, p95",
-                           "2 · 2 V d 4 bytes / bandwidth (a row of QK and of OV)",
-                           4 * V * d * 4 / limits.bandwidth, 12, seen ? 0.05 : 0.15, {},
-                           [=] { return openWindow(folder).switchP95(seen); }});
+        figures.push_back(
+            {seen ? "window: switch to a head seen before, p95" : "window: switch to a new head, p95",
+             "2 · 2 V d 4 bytes / bandwidth (a row of QK and of OV)",
+             4 * V * d * 4 / limits.bandwidth,
+             12,
+             seen ? 0.05 : 0.15,
+             {},
+             [=] { return openWindow(folder).switchP95(seen); }});
     std::ranges::move(frameFigures(limits), std::back_inserter(figures));
     std::ranges::move(responseFigures(limits), std::back_inserter(figures));
     return figures;

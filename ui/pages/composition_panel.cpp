@@ -38,9 +38,11 @@ void addLinks(std::vector<Link>& links, const ResultArray& array, HeadId head, c
         const HeadId other{static_cast<int>(i / heads), static_cast<int>(i % heads)};
         const double from = values.at(i * all + own), to = values.at(own * all + i);
         if (std::isfinite(from))
-            links.push_back({CompositionPanel::tr("%1 ←").arg(kind), other, from, from - null});
+            links.push_back(
+                {CompositionPanel::tr("%1 ← %2").arg(kind, text(other)), other, from, from - null});
         if (std::isfinite(to))
-            links.push_back({CompositionPanel::tr("→ %1").arg(kind), other, to, to - null});
+            links.push_back(
+                {CompositionPanel::tr("→ %1 of %2").arg(kind, text(other)), other, to, to - null});
     }
 }
 
@@ -94,11 +96,10 @@ void CompositionPanel::recompute()
     std::stable_sort(links.begin(), links.end(),
                      [](const Link& a, const Link& b) { return a.excess > b.excess; });
     links.resize(std::min(links.size(), rowsShown));
-    m_model->setHorizontalHeaderLabels({tr("Link"), tr("Head"), tr("Score"), tr("− null")});
+    m_model->setHorizontalHeaderLabels({tr("Link"), tr("Score"), tr("− null")});
     for (const Link& link : links) {
         m_heads.push_back(link.other);
-        m_model->appendRow({wordCell(link.words), wordCell(text(link.other)), numberCell(link.score),
-                            signedNumberCell(link.excess)});
+        m_model->appendRow({wordCell(link.words), numberCell(link.score), signedNumberCell(link.excess)});
     }
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
 }

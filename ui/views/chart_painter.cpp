@@ -27,7 +27,7 @@ struct Tick {
 
 std::vector<Tick> linearTicks(double low, double high, double length, double room)
 {
-    const std::vector<double> values = roundTicks(low, high, std::max(2, static_cast<int>(length / room)));
+    const std::vector<double> values = roundTicks(low, high, std::max(3, static_cast<int>(length / room)));
     const double spacing = values.size() > 1 ? values[1] - values[0] : high - low;
     std::vector<Tick> ticks;
     ticks.reserve(values.size());

@@ -103,8 +103,8 @@ private slots:
         for (int rowIndex = 0; rowIndex < 16; ++rowIndex) {
             if (!cellText(table, rowIndex, 0).startsWith(u'K'))
                 continue;
-            const auto other = parseHeadId(cellText(table, rowIndex, 1).toStdString());
-            QCOMPARE(cellText(table, rowIndex, 2),
+            const auto other = parseHeadId(cellText(table, rowIndex, 0).section(u' ', -1).toStdString());
+            QCOMPARE(cellText(table, rowIndex, 1),
                      number(static_cast<float>(kComposition(*opened.workspace.circuits(), *other, {1, 5}))));
             QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                               table->visualRect(table->model()->index(rowIndex, 0)).center());
