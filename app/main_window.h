@@ -21,6 +21,7 @@ class QToolButton;
 
 namespace headwise::ui {
 class FigureBatch;
+class FigureWriter;
 class HeadHeader;
 class HeadsPage;
 class NoticeBar;
@@ -108,8 +109,9 @@ private:
     void saveAs();
     void exportFigure(); ///< Of the current page and the head grid; asks which if there are several.
     void exportFigureOf(ui::FigureSource* source);
-    void exportAgain(); ///< With the same settings under the next free name, without a dialog.
-    void exportHeads(); ///< The same picture of other heads, a file each.
+    void exportAgain();               ///< With the same settings under the next free name, without a dialog.
+    ui::FigureWriter* figureWriter(); ///< Made, with its bar of progress, when first asked for.
+    void exportHeads();               ///< The same picture of other heads, a file each.
     void exportHeadsOf(ui::FigureSource* source);
     void startBatch(ui::FigureSource* source, const std::vector<HeadId>& heads, const QString& folder);
     bool isOfHead(ui::FigureSource* source) const; ///< Other heads have the same picture.
@@ -174,6 +176,7 @@ private:
     QLabel* m_readOut = nullptr;
     QString m_exportedTo;                         // by the dialog, in this window
     const ui::FigureSource* m_exported = nullptr; // to compare with only; it may be gone
+    ui::FigureWriter* m_writer = nullptr;         // once one was written or copied without the dialog
     ui::FigureBatch* m_batch = nullptr;           // once one was asked for
 };
 

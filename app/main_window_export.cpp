@@ -3,6 +3,7 @@
 #include "app/page_tabs.h"
 #include "core/base/log.h"
 #include "ui/figure_export_batch.h"
+#include "ui/figure_writer.h"
 #include "ui/icons.h"
 #include "ui/pages/compare_page.h"
 #include "ui/pages/composition_page.h"
@@ -132,11 +133,24 @@ void MainWindow::exportAgain()
     FigureSettings settings = parseFigureSettings(m_settings.figure);
     if (const Result<FigureFormat> format = figureFormatOf(m_exportedTo))
         settings.format = *format;
-    const QString file = nextFreeFileName(m_exportedTo);
-    if (const Result<Done> written = ui::exportFigure(*source, file, settings); !written)
-        return showError(tr("Cannot export"), text(written.error()));
-    logger().info("exported {}", file.toStdString());
-    showMessage(tr("Exported %1").arg(file));
+    figureWriter()->write(*source, m_exportedTo, settings, FigureWriter::Naming::NextFree);
+}
+
+FigureWriter* MainWindow::figureWriter()
+{
+    if (m_writer)
+        return m_writer;
+    m_writer = new FigureWriter(this);
+    statusBar()->addWidget(new JobBar(m_writer->job(), this));
+    connect(m_writer, &FigureWriter::written, this, [this](const QString& file) {
+        logger().info("exported {}", file.toStdString());
+        showMessage(tr("Exported %1").arg(file));
+    });
+    connect(m_writer, &FigureWriter::copied, this,
+            [this](const QString& what) { showMessage(tr("Copied %1").arg(what)); });
+    connect(m_writer, &FigureWriter::failed, this,
+            [this](const QString& message) { showError(tr("Cannot export"), message); });
+    return m_writer;
 }
 
 bool MainWindow::isOfHead(FigureSource* source) const
@@ -206,15 +220,10 @@ void MainWindow::startBatch(FigureSource* source, const std::vector<HeadId>& hea
 void MainWindow::addCopies(QMenu* menu, FigureSource* source)
 {
     menu->addAction(icon("copy"), tr("Copy figure"), this, [this, source] {
-        ui::copyFigure(*source, parseFigureSettings(m_settings.figure));
-        showMessage(tr("Copied %1").arg(source->figureTitle()));
+        figureWriter()->copy(*source, parseFigureSettings(m_settings.figure));
     });
     const auto add = [&](const QString& words, FigureFormat format) {
-        menu->addAction(words, this, [this, source, format] {
-            if (const Result<Done> copied = ui::copyData(*source, format); !copied)
-                return showError(tr("Cannot copy"), text(copied.error()));
-            showMessage(tr("Copied the numbers of %1").arg(source->figureTitle()));
-        });
+        menu->addAction(words, this, [this, source, format] { figureWriter()->copyData(*source, format); });
     };
     add(tr("Copy data"), FigureFormat::Tsv);
     add(tr("Copy as LaTeX"), FigureFormat::Latex);

@@ -18,32 +18,6 @@ namespace {
 
 constexpr double mostPixels = 400e6; // 1.6 GB; a poster at 600 dpi is more than anybody prints
 
-Result<Done> check(const FigureSettings& settings)
-{
-    const bool finite = std::isfinite(settings.width) && std::isfinite(settings.height);
-    if (!finite || settings.width < 10 || settings.height < 10 || settings.width > 5000
-        || settings.height > 5000)
-        return Error{
-            ErrorCode::InvalidArgument,
-            QStringLiteral("A figure of %1 × %2 mm cannot be drawn; each side must be 10 to 5000 mm.")
-                .arg(settings.width)
-                .arg(settings.height)
-                .toStdString()};
-    const double perMillimetre = settings.dpi / millimetresPerInch;
-    const double pixels = settings.width * settings.height * perMillimetre * perMillimetre;
-    if (settings.dpi < 18 || (settings.format == FigureFormat::Png && pixels > mostPixels))
-        return Error{
-            ErrorCode::InvalidArgument,
-            QStringLiteral("A figure of %1 × %2 mm at %3 dpi has %4 million pixels; choose a resolution of "
-                           "at least 18 dpi with at most 400 million pixels.")
-                .arg(settings.width)
-                .arg(settings.height)
-                .arg(settings.dpi)
-                .arg(pixels / 1e6, 0, 'f', 0)
-                .toStdString()};
-    return Done{};
-}
-
 Result<Done> write(const QString& fileName, const QByteArray& bytes)
 {
     QSaveFile file(fileName);
@@ -73,6 +47,32 @@ Result<QByteArray> bytesOf(const FigureSource& source, const FigureSettings& set
 }
 
 } // namespace
+
+Result<Done> checkFigure(const FigureSettings& settings)
+{
+    const bool finite = std::isfinite(settings.width) && std::isfinite(settings.height);
+    if (!finite || settings.width < 10 || settings.height < 10 || settings.width > 5000
+        || settings.height > 5000)
+        return Error{
+            ErrorCode::InvalidArgument,
+            QStringLiteral("A figure of %1 × %2 mm cannot be drawn; each side must be 10 to 5000 mm.")
+                .arg(settings.width)
+                .arg(settings.height)
+                .toStdString()};
+    const double perMillimetre = settings.dpi / millimetresPerInch;
+    const double pixels = settings.width * settings.height * perMillimetre * perMillimetre;
+    if (settings.dpi < 18 || (settings.format == FigureFormat::Png && pixels > mostPixels))
+        return Error{
+            ErrorCode::InvalidArgument,
+            QStringLiteral("A figure of %1 × %2 mm at %3 dpi has %4 million pixels; choose a resolution of "
+                           "at least 18 dpi with at most 400 million pixels.")
+                .arg(settings.width)
+                .arg(settings.height)
+                .arg(settings.dpi)
+                .arg(pixels / 1e6, 0, 'f', 0)
+                .toStdString()};
+    return Done{};
+}
 
 void paintPage(const FigureSource& source, QPainter& painter, const FigureSettings& settings)
 {
@@ -108,7 +108,7 @@ QImage figureImage(const FigureSource& source, const FigureSettings& settings, d
 
 Result<RenderedFigure> renderFigure(const FigureSource& source, const FigureSettings& settings)
 {
-    if (const Result<Done> checked = check(settings); !checked)
+    if (const Result<Done> checked = checkFigure(settings); !checked)
         return checked.error();
     RenderedFigure figure;
     if (settings.format == FigureFormat::Png) {
@@ -173,7 +173,7 @@ void copyFigure(const FigureSource& source, const FigureSettings& settings)
     QGuiApplication::clipboard()->setMimeData(data);
 }
 
-Result<Done> copyData(const FigureSource& source, FigureFormat format)
+Result<QString> dataText(const FigureSource& source, FigureFormat format)
 {
     FigureSettings settings;
     settings.format = format;
@@ -183,7 +183,15 @@ Result<Done> copyData(const FigureSource& source, FigureFormat format)
     QString rows = QString::fromUtf8(*data);
     if (format == FigureFormat::Tsv || format == FigureFormat::Csv)
         rows.replace(QStringLiteral("\r\n"), QStringLiteral("\n"));
-    QGuiApplication::clipboard()->setText(rows);
+    return rows;
+}
+
+Result<Done> copyData(const FigureSource& source, FigureFormat format)
+{
+    const Result<QString> rows = dataText(source, format);
+    if (!rows)
+        return rows.error();
+    QGuiApplication::clipboard()->setText(*rows);
     return Done{};
 }
 

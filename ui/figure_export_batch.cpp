@@ -1,5 +1,6 @@
 #include "ui/figure_export_batch.h"
 
+#include "ui/figure_recording.h"
 #include "ui/pages/page.h"
 #include "ui/text.h"
 #include "ui/workspace.h"
@@ -55,6 +56,7 @@ QString FigureBatch::fileNameOf(const QString& title)
 }
 
 Result<FigureBatch::Written> FigureBatch::write(std::vector<std::shared_future<Sheet>>& sheets,
+                                                const FigureSettings& settings,
                                                 std::atomic<std::size_t>& done, const Task& task)
 {
     Written written;
@@ -67,7 +69,7 @@ Result<FigureBatch::Written> FigureBatch::write(std::vector<std::shared_future<S
         const Sheet sheet = coming.get();
         coming = {}; // A hundred pictures are a lot of memory.
         const Result<Done> onDisk =
-            sheet.figure ? writeFigure(*sheet.figure, sheet.fileName) : sheet.figure.error();
+            sheet.figure ? exportFigure(**sheet.figure, sheet.fileName, settings) : sheet.figure.error();
         if (onDisk)
             ++written.count;
         else
@@ -93,8 +95,8 @@ void FigureBatch::start(const Order& order)
         coming.push_back(sheet.get_future().share());
     m_job.start(
         tr("Export of %n figure(s)", nullptr, static_cast<int>(order.heads.size())),
-        [coming = std::move(coming), done = m_done](const Task& task) mutable {
-            return write(coming, *done, task);
+        [coming = std::move(coming), settings = order.settings, done = m_done](const Task& task) mutable {
+            return write(coming, settings, *done, task);
         },
         [this, folder = order.folder](const Result<Written>& written) {
             if (written)
@@ -129,13 +131,13 @@ void FigureBatch::look()
     const QList<FigureSource*> figures = m_page->figures();
     const auto found = std::ranges::find(figures, wanted, &FigureSource::figureTitle);
     if (found != figures.end())
-        return hand(renderFigure(**found, m_order.settings));
+        return hand(std::make_shared<const RecordedFigure>(**found, m_order.settings));
     m_waited += turn;
     if (m_waited > patience)
         hand(Error{ErrorCode::Internal, tr("'%1' was not there after a minute.").arg(wanted).toStdString()});
 }
 
-void FigureBatch::hand(Result<RenderedFigure> figure)
+void FigureBatch::hand(Result<std::shared_ptr<const RecordedFigure>> figure)
 {
     const QString title = QString(m_order.title).replace(nameOf(m_selected), text(m_order.heads[m_next]));
     const QString name = fileNameOf(title) + u'.' + suffixOf(m_order.settings.format);

@@ -16,12 +16,13 @@
 namespace headwise::ui {
 
 class Page;
+class RecordedFigure;
 class Workspace;
 
 /// The same picture of many heads, one file each, while the window stays as it is.
 ///
 /// Each head gets a workspace of its own, sharing what was read and computed, and a page nobody sees. It paints here, a head
-/// per turn of the event loop; a Job packs and writes, has the progress and the cancel button.
+/// per turn of the event loop, into a recording; a Job sets, packs and writes it, has the progress and the cancel button.
 class FigureBatch : public QObject {
     Q_OBJECT
 
@@ -55,7 +56,7 @@ private:
     /// A sheet on its way to the disk, or why there is none.
     struct Sheet {
         QString fileName;
-        Result<RenderedFigure> figure;
+        Result<std::shared_ptr<const RecordedFigure>> figure;
     };
     struct Written {
         int count = 0;
@@ -63,10 +64,11 @@ private:
     };
 
     static Result<Written> write(std::vector<std::shared_future<Sheet>>& sheets,
-                                 std::atomic<std::size_t>& done, const Task& task);
+                                 const FigureSettings& settings, std::atomic<std::size_t>& done,
+                                 const Task& task);
     void prepareNext(); ///< Workspace and page of the next head.
     void look();        ///< Whether its picture is there.
-    void hand(Result<RenderedFigure> figure);
+    void hand(Result<std::shared_ptr<const RecordedFigure>> figure);
     void clear();
 
     const Workspace* m_workspace;

@@ -9,6 +9,8 @@ namespace headwise::ui {
 constexpr double pointsPerInch = 72;
 constexpr double millimetresPerInch = 25.4;
 
+/// Errors: InvalidArgument, a size that makes no picture or has too many pixels.
+Result<Done> checkFigure(const FigureSettings& settings);
 QString figureCreator(); ///< "Headwise 0.5.0"
 QSizeF sizeInPoints(const FigureSettings& settings);
 /// One unit of `painter` being a point: the background as chosen, then the figure.
@@ -23,5 +25,7 @@ QByteArray pdfOf(const FigureSource& source, const FigureSettings& settings);
 QByteArray pngOf(const QImage& image, const Provenance& texts);
 /// Errors: InvalidArgument (too long to be set in type).
 Result<QByteArray> dataOf(const FigureSource& source, const FigureSettings& settings);
+/// The same for the clipboard, with the line ends of text.
+Result<QString> dataText(const FigureSource& source, FigureFormat format);
 
 } // namespace headwise::ui

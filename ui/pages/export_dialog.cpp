@@ -1,9 +1,11 @@
 #include "ui/pages/export_dialog.h"
 
+#include "ui/figure_writer.h"
 #include "ui/icons.h"
 #include "ui/pages/export_dialog_preview.h"
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/job_bar.h"
 
 #include <QCheckBox>
 #include <QClipboard>
@@ -91,6 +93,7 @@ ExportDialog::ExportDialog(const FigureSource* source, const FigureSettings& set
     , m_source(source)
     , m_settings(settings)
     , m_path(suggestedPath)
+    , m_writer(new FigureWriter(this))
 {
     setWindowTitle(tr("Export figure"));
     createControls();
@@ -214,9 +217,14 @@ QDialogButtonBox* ExportDialog::createButtons()
     m_heads->hide();
     buttons->addButton(QDialogButtonBox::Close);
     connect(exportButton, &QPushButton::clicked, this, &ExportDialog::chooseFile);
-    connect(copyButton, &QPushButton::clicked, this, [this] {
-        copyFigure(*m_source, m_settings);
-        say(tr("Copied the figure."), false);
+    connect(copyButton, &QPushButton::clicked, this, [this] { m_writer->copy(*m_source, m_settings); });
+    connect(m_writer->job(), &Job::started, this, [exportButton, copyButton] {
+        exportButton->setEnabled(false);
+        copyButton->setEnabled(false);
+    });
+    connect(m_writer->job(), &Job::finished, this, [exportButton, copyButton] {
+        exportButton->setEnabled(true);
+        copyButton->setEnabled(true);
     });
     connect(m_heads, &QPushButton::clicked, this, [this] {
         accept();
@@ -245,6 +253,7 @@ void ExportDialog::createLayout()
     layout->setSpacing(12);
     layout->addLayout(columns, 1);
     layout->addWidget(m_message);
+    layout->addWidget(new JobBar(m_writer->job(), this));
     layout->addWidget(createButtons());
 }
 
@@ -263,6 +272,12 @@ void ExportDialog::connectControls()
         showSettings();
     });
     connect(m_preset, &QComboBox::activated, this, &ExportDialog::applyPreset);
+    connect(m_writer, &FigureWriter::failed, this, [this](const QString& message) { say(message, true); });
+    connect(m_writer, &FigureWriter::copied, this, [this] { say(tr("Copied the figure."), false); });
+    connect(m_writer, &FigureWriter::written, this, [this](const QString& file) {
+        emit exported(file);
+        accept();
+    });
 }
 
 double ExportDialog::unitLength() const
@@ -416,16 +431,9 @@ void ExportDialog::chooseFile()
     dialog->open();
 }
 
-bool ExportDialog::exportTo(const QString& fileName)
+void ExportDialog::exportTo(const QString& fileName)
 {
-    const Result<Done> written = exportFigure(*m_source, fileName, m_settings);
-    if (!written) {
-        say(text(written.error()), true);
-        return false;
-    }
-    emit exported(fileName);
-    accept();
-    return true;
+    m_writer->write(*m_source, fileName, m_settings);
 }
 
 } // namespace headwise::ui

@@ -18,6 +18,7 @@ class QSpinBox;
 namespace headwise::ui {
 
 class FigurePreview;
+class FigureWriter;
 
 /// A size that paper or a screen asks for.
 struct FigurePreset {
@@ -41,8 +42,9 @@ public:
 
     const FigureSettings& settings() const { return m_settings; }
     void applyPreset(int index); ///< Of figurePresets().
-    /// Writes without asking for a name; an error stands in the dialog and the dialog stays open.
-    bool exportTo(const QString& fileName);
+    /// Writes without asking for a name, by a job; closes once the file is there. An error stands in the dialog, which
+    /// stays open. To close it before is to cancel.
+    void exportTo(const QString& fileName);
     /// Offers the same picture of other heads as well; the dialog closes when that is asked for.
     void setHeadsOffered(bool offered);
     /// The source is gone, as when the window closes what it showed: closes without looking at it again.
@@ -90,6 +92,7 @@ private:
     QCheckBox* m_dataBeside;
     QCheckBox* m_provenanceInData;
     QPushButton* m_heads = nullptr;
+    FigureWriter* m_writer;
     FigurePreview* m_preview;
     QLabel* m_caption;
     QLabel* m_message;

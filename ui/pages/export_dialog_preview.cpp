@@ -1,5 +1,6 @@
 #include "ui/pages/export_dialog_preview.h"
 
+#include "ui/figure_recording.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 
@@ -41,6 +42,12 @@ QImage onSquares(const QImage& figure)
 }
 
 } // namespace
+
+/// How the numbers begin.
+struct FigurePreview::Beginning {
+    QString lines;
+    qsizetype all;
+};
 
 FigurePreview::FigurePreview(QWidget* parent)
     : QWidget(parent)
@@ -88,6 +95,7 @@ void FigurePreview::showFigure(const FigureSource& source, const FigureSettings&
 {
     m_source = &source;
     m_settings = settings;
+    m_reading.cancel(); // of other settings
     m_fit->setVisible(!isData(settings.format));
     m_stack->setCurrentWidget(isData(settings.format) ? static_cast<QWidget*>(m_data) : m_scroll);
     if (isData(settings.format))
@@ -142,17 +150,36 @@ void FigurePreview::showData()
                   : tr("One record per row, a field per column.\n\nnumpy.load(\"figure.npy\")"));
         return m_state->clear();
     }
-    const Result<RenderedFigure> figure = renderFigure(*m_source, m_settings);
-    if (!figure)
-        return m_data->setPlainText(text(figure.error()));
-    QStringList lines = QString::fromUtf8(figure->bytes).split(u'\n');
-    const qsizetype all = lines.size() - 1;
-    lines = lines.first(std::min(shownLines, lines.size()));
-    for (QString& line : lines)
-        line = line.remove(u'\r').left(shownCharacters);
-    m_data->setPlainText(lines.join(u'\n'));
-    m_state->setText(all > shownLines ? tr("The first %1 of %2 lines").arg(shownLines).arg(ui::count(all))
-                                      : tr("%1 lines").arg(ui::count(all)));
+    FigureSettings settings = m_settings;
+    settings.dataBeside = false;
+    m_reading.start(
+        tr("Preview of the numbers"),
+        [recording = std::make_shared<RecordedFigure>(*m_source, settings),
+         settings](const Task& /*task*/) -> Result<Beginning> {
+            const Result<RenderedFigure> figure = renderFigure(*recording, settings);
+            if (!figure)
+                return figure.error();
+            QStringList lines = QString::fromUtf8(figure->bytes).split(u'\n');
+            const qsizetype all = lines.size() - 1;
+            lines = lines.first(std::min(shownLines, lines.size()));
+            for (QString& line : lines)
+                line = line.remove(u'\r').left(shownCharacters);
+            return Beginning{lines.join(u'\n'), all};
+        },
+        [this](const Result<Beginning>& beginning) {
+            if (beginning)
+                return showBeginning(*beginning);
+            m_data->setPlainText(text(beginning.error()));
+            m_state->clear();
+        });
+}
+
+void FigurePreview::showBeginning(const Beginning& text)
+{
+    m_data->setPlainText(text.lines);
+    m_state->setText(text.all > shownLines
+                         ? tr("The first %1 of %2 lines").arg(shownLines).arg(ui::count(text.all))
+                         : tr("%1 lines").arg(ui::count(text.all)));
 }
 
 void FigurePreview::resizeEvent(QResizeEvent* /*event*/)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ui/figure_export.h"
+#include "ui/job.h"
 
 #include <QWidget>
 
@@ -30,6 +31,8 @@ protected:
 private:
     void showPicture();
     void showData();
+    struct Beginning;
+    void showBeginning(const Beginning& text);
     double dotsPerInch() const; ///< Of the screen, in device-independent pixels.
 
     const FigureSource* m_source = nullptr; // while the dialog lives
@@ -41,6 +44,7 @@ private:
     QPlainTextEdit* m_data;
     QLabel* m_state;
     QComboBox* m_fit;
+    Job m_reading; // of the numbers
 };
 
 } // namespace headwise::ui

@@ -56,9 +56,13 @@ QSize pixelsOf(const HeatmapScene& scene, int level)
 /// On a device of pixels no more than it has: it would drop cells instead of looking for the strongest.
 QSize onDevice(const QPainter& painter, const QRectF& cells, const QSize& pixels)
 {
-    if (painter.device()->devType() != QInternal::Image)
+    const auto* recording = dynamic_cast<const PaintRecording*>(painter.device());
+    const bool isOfPixels =
+        recording ? recording->pixelsPerPoint().has_value() : painter.device()->devType() == QInternal::Image;
+    if (!isOfPixels)
         return pixels;
-    const QSizeF there = painter.combinedTransform().mapRect(cells).size();
+    const QSizeF there =
+        painter.combinedTransform().mapRect(cells).size() * (recording ? *recording->pixelsPerPoint() : 1.0);
     return pixels.boundedTo(QSizeF(std::ceil(there.width()), std::ceil(there.height())).toSize())
         .expandedTo({1, 1});
 }
@@ -161,10 +165,10 @@ std::optional<FigureArray> HeatmapView::figureArray() const
 }
 
 // The visible part, as the picture has it: cells, or entries that stand for as many as a pixel does.
-void HeatmapView::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
+DataRows HeatmapView::detachedRows() const
 {
     if (isEmpty())
-        return;
+        return [](const std::function<void(const QStringList&)>& /*writeRow*/) {};
     const int level = std::max(0, m_level);
     const QRect part = m_scene.visibleCells();
     const QRect entries(QPoint(part.left() >> level, part.top() >> level),
@@ -174,17 +178,41 @@ void HeatmapView::forEachDataRow(const std::function<void(const QStringList&)>& 
         const int last = std::min(static_cast<int>(count), (entry + 1) << level) - 1;
         return first == last ? axisLabel(axis, first) : QStringLiteral("%1–%2").arg(first).arg(last);
     };
-    QStringList cells{m_scene.rows.title};
+    QStringList header{m_scene.rows.title};
     for (int column = entries.left(); column <= entries.right(); ++column)
-        cells << name(m_scene.columns, column, m_scene.columnCount());
-    writeRow(cells);
-    for (int row = entries.top(); row <= entries.bottom(); ++row) {
-        cells = {name(m_scene.rows, row, m_scene.rowCount())};
-        for (int column = entries.left(); column <= entries.right(); ++column)
-            cells << exactNumber(level == 0 ? m_scene.at(row, column)
-                                            : m_loader->best(m_scene.aggregate, level, row, column));
-        writeRow(cells);
+        header << name(m_scene.columns, column, m_scene.columnCount());
+    QStringList names;
+    for (int row = entries.top(); row <= entries.bottom(); ++row)
+        names << name(m_scene.rows, row, m_scene.rowCount());
+    std::function<float(int, int)> valueAt; // of an entry; of tiles, of those that are there now
+    if (level == 0) {
+        valueAt = [matrix = m_scene.matrix, tiles = m_scene.tiles](int row, int column) {
+            return matrix ? (*matrix)(row, column) : tiles->at(row, column);
+        };
+    } else {
+        Eigen::MatrixXf values(entries.height(), entries.width());
+        for (int row = 0; row < entries.height(); ++row)
+            for (int column = 0; column < entries.width(); ++column)
+                values(row, column) =
+                    m_loader->best(m_scene.aggregate, level, entries.top() + row, entries.left() + column);
+        valueAt = [values = std::move(values), corner = entries.topLeft()](int row, int column) {
+            return values(row - corner.y(), column - corner.x());
+        };
     }
+    return [=](const std::function<void(const QStringList&)>& writeRow) {
+        writeRow(header);
+        for (int row = entries.top(); row <= entries.bottom(); ++row) {
+            QStringList cells{names[row - entries.top()]};
+            for (int column = entries.left(); column <= entries.right(); ++column)
+                cells << exactNumber(valueAt(row, column));
+            writeRow(cells);
+        }
+    };
+}
+
+void HeatmapView::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
+{
+    detachedRows()(writeRow);
 }
 
 } // namespace headwise::ui

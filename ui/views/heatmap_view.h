@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ui/figure_export.h"
+#include "ui/figure_recording.h"
 #include "ui/views/heatmap_painter.h"
 
 #include <QImage>
@@ -31,7 +31,7 @@ struct HeatmapState {
 /// Wheel: zoom at the cursor, with Ctrl columns only, with Shift rows only. Drag: pan. Double-click: reset the zoom, or
 /// activate the cell if there is none to reset. Arrows or hjkl move the current cell, Enter activates it, + − 0 zoom, F
 /// centres the current cell, Ctrl+C copies it.
-class HeatmapView : public QWidget, public FigureSource {
+class HeatmapView : public QWidget, public FigureSource, public DetachableRows {
     Q_OBJECT
 
 public:
@@ -94,6 +94,7 @@ public:
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
+    DataRows detachedRows() const override;
     std::optional<FigureArray> figureArray() const override;
 
     QSize sizeHint() const override;

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "core/base/task.h"
+#include "ui/figure_export.h"
+
+#include <QPaintDevice>
+
+#include <memory>
+#include <optional>
+
+class QPaintEngine;
+
+namespace headwise::ui {
+
+/// Writes the header, then each row of the numbers of a figure.
+using DataRows = std::function<void(const std::function<void(const QStringList&)>& writeRow)>;
+
+/// A figure whose numbers may be too many to be written out where the window waits.
+class DetachableRows {
+public:
+    virtual ~DetachableRows() = default;
+    virtual DataRows detachedRows() const = 0; ///< Of the numbers as they are now, for any thread.
+};
+
+/// What was painted, to be painted again elsewhere: a device of points with the rulers of the paper's.
+///
+/// Unlike QPicture it keeps images as they are, without packing each into a PNG.
+class PaintRecording : public QPaintDevice {
+public:
+    /// \param pixelsPerPoint  of a picture of pixels; none: of one that keeps lines and text
+    PaintRecording(const QSizeF& points, std::optional<double> pixelsPerPoint);
+    ~PaintRecording() override;
+
+    std::optional<double> pixelsPerPoint() const { return m_pixelsPerPoint; }
+    /// Paints all of it, on any thread, on one at a time; stops in the middle when `task` is cancelled. Leaves the painter as
+    /// the last of it was painted.
+    void replay(QPainter& painter, const Task& task) const;
+
+    QPaintEngine* paintEngine() const override;
+
+protected:
+    int metric(PaintDeviceMetric metric) const override;
+
+private:
+    class Engine;
+    QSizeF m_points;
+    std::optional<double> m_pixelsPerPoint;
+    std::unique_ptr<Engine> m_engine;
+};
+
+/// A figure as it was when it was recorded. Independent of its view and of the window's thread.
+class RecordedFigure : public FigureSource {
+public:
+    /// On the window's thread; takes a few milliseconds, whatever the size and the resolution.
+    RecordedFigure(const FigureSource& source, const FigureSettings& settings);
+
+    /// Who is told how far the painting is, and may stop it. Must outlive it.
+    void setTask(const Task* task) { m_task = task; }
+
+    /// `size` and `style` are those of the settings it was recorded with.
+    void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
+    std::optional<FigureArray> figureArray() const override { return m_array; }
+
+private:
+    std::unique_ptr<PaintRecording> m_picture; // Null where the numbers are all.
+    DataRows m_rows;                           // Null where the picture is all.
+    std::optional<FigureArray> m_array;
+    const Task* m_task = nullptr;
+};
+
+} // namespace headwise::ui

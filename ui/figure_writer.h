@@ -1,0 +1,45 @@
+#pragma once
+
+#include "ui/figure_export.h"
+#include "ui/job.h"
+
+#include <QObject>
+
+#include <deque>
+
+namespace headwise::ui {
+
+/// Takes figures away without stopping the window: they are recorded here, painted, packed and written by a job.
+///
+/// One after another, in the order they were asked for. What is cancelled leaves no file.
+class FigureWriter : public QObject {
+    Q_OBJECT
+
+public:
+    enum class Naming { AsGiven, NextFree }; ///< NextFree: nextFreeFileName() when its turn comes.
+
+    explicit FigureWriter(QObject* parent = nullptr);
+
+    void write(const FigureSource& source, const QString& fileName, const FigureSettings& settings,
+               Naming naming = Naming::AsGiven);
+    /// The picture and its SVG onto the clipboard.
+    void copy(const FigureSource& source, const FigureSettings& settings);
+    /// The numbers as text onto the clipboard. `format` is one of text: Csv, Tsv, Latex, Markdown.
+    void copyData(const FigureSource& source, FigureFormat format);
+
+    Job* job() { return &m_job; } ///< For its progress and its cancel button.
+
+signals:
+    void written(const QString& file);
+    void copied(const QString& title);
+    void failed(const QString& message);
+
+private:
+    void enqueue(std::function<void()> start);
+    void startNext();
+
+    std::deque<std::function<void()>> m_waiting;
+    Job m_job;
+};
+
+} // namespace headwise::ui
