@@ -18,8 +18,9 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index samples = 8;           // random x
-constexpr Eigen::Index tokensPerBlock = 2048; // of W_U
+constexpr Eigen::Index samples = 8;          // random x
+constexpr Eigen::Index tokensPerBlock = 128; // of W_U: what a core keeps at hand
+constexpr double flopsPerRead = 100;         // of a product, in the time that a weight is read and folded in
 constexpr double mlpLimit = 1 << 27; // bytes of one MLP in double; larger ones are compared in float32
 
 std::string at(const std::string& name)
@@ -348,12 +349,15 @@ Result<ResultSet> runFolding(const AnalysisContext& context, const Task& task)
     return results;
 }
 
+/// Reading and folding takes the time, the products with a few rows hardly any: three stages and two means of everything.
 AnalysisCost foldingCost(const ModelConfig& config, const AnalysisOptions&)
 {
     const double d = config.dModel;
-    const double layer = 4 * d * config.nHeads * config.dHead + 3 * d * config.dMlp;
-    const double all = config.nLayers * layer + d * (config.dVocab + config.dVocabOut);
-    return {3 * 2 * static_cast<double>(samples) * all,
+    const double heads = 4 * d * config.nHeads * config.dHead;
+    const double mlp = config.attentionOnly ? 0 : d * config.dMlp * (config.gatedMlp ? 3 : 2);
+    const double tokens = d * (2.0 * config.dVocab + 6.0 * config.dVocabOut);
+    const double reads = config.nLayers * (5 * heads + 3 * mlp) + tokens;
+    return {reads * (flopsPerRead + 2 * static_cast<double>(samples)),
             3 * 8 * d * std::max<double>(config.dMlp, tokensPerBlock)};
 }
 

@@ -8,7 +8,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 2048;
+constexpr Eigen::Index tokensPerBlock = 128;
 
 double largestMean(const Matrix<double>& rows)
 {
