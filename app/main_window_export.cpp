@@ -19,6 +19,7 @@
 #include "ui/text.h"
 #include "ui/views/job_bar.h"
 
+#include <QApplication>
 #include <QClipboard>
 #include <QCursor>
 #include <QDir>
@@ -68,6 +69,18 @@ const PageMaker* makerOf(const QString& name)
     return nullptr;
 }
 
+/// The picture of `page` that has the focus, or its only one; null where that leaves a choice.
+FigureSource* figureMeant(Page* page)
+{
+    const QList<FigureSource*> sources = page->figures();
+    QWidget* focus = QApplication::focusWidget();
+    for (QWidget* widget = focus; widget; widget = widget->parentWidget())
+        if (auto* source = dynamic_cast<FigureSource*>(widget); source && sources.contains(source))
+            return source;
+    const bool isElsewhere = dynamic_cast<FigureSource*>(focus) && !page->isAncestorOf(focus);
+    return sources.size() == 1 && !isElsewhere ? sources.first() : nullptr;
+}
+
 } // namespace
 
 QList<FigureSource*> MainWindow::figures() const
@@ -81,8 +94,8 @@ void MainWindow::exportFigure()
     const QList<FigureSource*> sources = figures();
     if (sources.isEmpty())
         return showMessage(tr("There is no picture to export yet."));
-    if (sources.size() == 1)
-        return exportFigureOf(sources.first());
+    if (FigureSource* meant = figureMeant(m_tabs->currentPage()))
+        return exportFigureOf(meant);
     QMenu menu(this);
     for (FigureSource* source : sources)
         menu.addAction(source->figureTitle(), this, [this, source] { exportFigureOf(source); });

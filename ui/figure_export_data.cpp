@@ -132,17 +132,17 @@ QString figureCaption(const FigureSource& source)
     const QString head = valueOf(source, {is("head")});
     if (!head.isEmpty() && !caption.contains(head))
         caption = caption.isEmpty() ? head : QStringLiteral("%1: %2").arg(head, caption);
+    if (const QString model = valueOf(source, {is("model")}); !model.isEmpty() && !caption.contains(model))
+        caption += (caption.isEmpty() ? QString() : QStringLiteral(", ")) + model;
     QStringList facts;
-    if (const QString model = valueOf(source, {is("model")}); !model.isEmpty()) {
-        const QString hash = valueOf(source, {is("sha256")});
-        facts << QStringLiteral("model %1").arg(model)
-                + (hash.isEmpty() ? QString() : QStringLiteral(" (sha256 %1…)").arg(hash.left(12)));
-    }
     if (const QString weights = valueOf(source, {is("processing"), is("weights")}); !weights.isEmpty())
         facts << (weights == is("raw") ? QStringLiteral("raw weights") : weights);
     if (const QString embedding = valueOf(source, {is("embedding")}); !embedding.isEmpty())
         facts << QStringLiteral("%1 embedding").arg(embedding);
+    if (const QString hash = valueOf(source, {is("sha256")}); !hash.isEmpty())
+        facts << QStringLiteral("file with SHA-256 %1…").arg(hash.left(12));
     facts << figureCreator();
+    facts.first()[0] = facts.first()[0].toUpper();
     return QStringLiteral("%1. %2.").arg(caption, facts.join(QStringLiteral("; ")));
 }
 

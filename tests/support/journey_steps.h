@@ -5,8 +5,10 @@
 #include "ui/text.h"
 #include "ui/views/heatmap_view.h"
 
+#include <QScrollArea>
 #include <QStatusBar>
 #include <QTableView>
+#include <QWheelEvent>
 
 #include <cmath>
 
@@ -97,6 +99,26 @@ inline QString readOut(Journey& journey, ui::HeatmapView* view, int row, int col
         if (label->isVisible())
             words += label->text();
     return words;
+}
+
+/// Turns the wheel over a page until all of `widget` is in view.
+inline void turnWheelTo(Journey& journey, QWidget* widget)
+{
+    QWidget* at = widget;
+    while (at && !qobject_cast<QScrollArea*>(at))
+        at = at->parentWidget();
+    QVERIFY2(at, "nothing to scroll");
+    QWidget* page = static_cast<QScrollArea*>(at)->viewport();
+    const auto isSeen = [&] { return widget->visibleRegion().boundingRect() == widget->rect(); };
+    const QPoint step(0, -120);
+    for (int i = 0; i < 200 && !isSeen(); ++i) {
+        const QPointF place = page->rect().center();
+        QWheelEvent turn(place, page->mapToGlobal(place), {}, step, Qt::NoButton, Qt::NoModifier,
+                         Qt::NoScrollPhase, false);
+        QCoreApplication::sendEvent(page, &turn);
+        QCoreApplication::processEvents();
+    }
+    journey.waitFor(isSeen, widget->accessibleName());
 }
 
 } // namespace headwise::test

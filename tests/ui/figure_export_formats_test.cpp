@@ -274,14 +274,17 @@ private slots:
     {
         const QString caption = figureCaption(*chart());
         QVERIFY2(caption.startsWith(title
-                                    + QStringLiteral(". model demo (sha256 0123456789ab…); norms folded; raw "
-                                                     "embedding; Headwise ")),
+                                    + QStringLiteral(". Norms folded; raw embedding; file with SHA-256 "
+                                                     "0123456789ab…; Headwise ")),
                  qPrintable(caption));
         QVERIFY(caption.endsWith(u'.'));
         LineChart untitled;
         untitled.setFigureTitle(QStringLiteral("Spectrum"));
         untitled.setProvenance({{QStringLiteral("head"), QStringLiteral("L1H2")}});
         QVERIFY(figureCaption(untitled).startsWith(QStringLiteral("L1H2: Spectrum. Headwise ")));
+        // A model that the title does not name.
+        untitled.setProvenance({{QStringLiteral("model"), QStringLiteral("demo")}});
+        QVERIFY(figureCaption(untitled).startsWith(QStringLiteral("Spectrum, demo. Headwise ")));
     }
 
     void csvAndNpyReadBackAsTheMatrix()
@@ -311,7 +314,7 @@ private slots:
     void tablesAreSetInLatexAndMarkdown()
     {
         const QByteArray latex = written(*table(), {}, FigureFormat::Latex);
-        QVERIFY(latex.startsWith("% " + title.toUtf8() + ". model demo"));
+        QVERIFY(latex.startsWith("% " + title.toUtf8() + ". Norms folded"));
         QVERIFY2(
             latex.contains("\\begin{tabular}{lr}\n\\toprule\ntoken & value \\\\\n\\midrule\n"
                            "a\\&b\\_\\% & 0.333 \\\\\nc,\"d\" & $-2$ \\\\\n\\bottomrule\n\\end{tabular}\n"),

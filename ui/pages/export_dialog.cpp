@@ -190,17 +190,27 @@ QWidget* ExportDialog::createCaption()
     m_caption->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     m_caption->setAccessibleName(tr("Caption"));
     makeSecondary(m_caption);
-    auto* copy = new QPushButton(icon("copy"), tr("Copy caption"), box);
-    copy->setAutoDefault(false);
-    connect(copy, &QPushButton::clicked, this, [this] {
-        QGuiApplication::clipboard()->setText(m_caption->text());
-        say(tr("Copied the caption."), false);
-    });
+    auto* copies = new QVBoxLayout;
+    const auto addCopy = [&](const QString& words, const QString& said, const auto& text) {
+        auto* copy = new QPushButton(icon("copy"), words, box);
+        copy->setAutoDefault(false);
+        connect(copy, &QPushButton::clicked, this, [this, said, text] {
+            QGuiApplication::clipboard()->setText(text());
+            say(said, false);
+        });
+        copies->addWidget(copy);
+    };
+    addCopy(tr("Copy caption"), tr("Copied the caption."), [this] { return m_caption->text(); });
+    QStringList facts;
+    for (const auto& [name, value] : m_source->provenance())
+        facts << name + QStringLiteral(": ") + value;
+    addCopy(tr("Copy provenance"), tr("Copied all that is needed to make the figure again."),
+            [lines = facts.join(u'\n')] { return lines; });
     auto* row = new QHBoxLayout(box);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(12);
     row->addWidget(m_caption, 1);
-    row->addWidget(copy, 0, Qt::AlignTop);
+    row->addLayout(copies);
     return box;
 }
 

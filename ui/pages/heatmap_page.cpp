@@ -92,6 +92,7 @@ void HeatmapPage::createLayout()
     layout->addLayout(controls);
     layout->addWidget(m_panel, 1);
     layout->addLayout(bottom);
+    m_panel->view()->setAccessibleName(tr("Matrix of the circuit"));
     m_panel->view()->setCellShape(HeatmapView::CellShape::Square);
     ColorScale scale;
     scale.fit = ColorFit::Robust; // A few outlying directions would leave the rest without colour.

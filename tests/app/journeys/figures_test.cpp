@@ -1,10 +1,90 @@
+#include "core/analysis/color_scale.h"
 #include "core/analysis/singular_search.h"
+#include "core/analysis/token_table.h"
+#include "core/io/delimited.h"
 #include "core/model/merges.h"
+#include "tests/support/figure_files.h"
+#include "tests/support/journey_core.h"
 #include "tests/support/journey_steps.h"
+
+#include <QClipboard>
+#include <QComboBox>
+#include <QDialog>
+#include <QDoubleSpinBox>
+#include <QFile>
+#include <QLineEdit>
+#include <QRegularExpression>
+#include <QScreen>
 
 using namespace headwise;
 using namespace headwise::test;
+using ui::HeatmapView;
 using ui::text;
+
+namespace {
+
+constexpr int zooms = 3; // into the matrix, by key
+
+QByteArray contents(const QString& path)
+{
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+/// Types into a list until it stands at `words`.
+void choose(QComboBox* list, const QString& words)
+{
+    list->setFocus();
+    QTest::keyClicks(list, words);
+    QVERIFY2(list->currentText().startsWith(words), qPrintable(list->currentText()));
+}
+
+/// In the dialog for a figure that is open: writes it to `path`.
+void exportTo(Journey& journey, const QString& path)
+{
+    journey.click(QStringLiteral("Export figure"));
+    // The dialog puts the name it suggests back while it reads the folder.
+    journey.waitFor(
+        [&] {
+            auto* name = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+            if (name && name->window()->windowTitle() == QStringLiteral("Export figure")
+                && name->text() != path) {
+                QGuiApplication::clipboard()->setText(path);
+                QTest::keyClick(name, Qt::Key_A, Qt::ControlModifier);
+                QTest::keyClick(name, Qt::Key_V, Qt::ControlModifier);
+                if (name->text() == path)
+                    QTest::keyClick(name, Qt::Key_Return);
+            }
+            return QFile::exists(path) && !QApplication::activeModalWidget();
+        },
+        path);
+    journey.window()->activateWindow(); // as a window manager does
+    QVERIFY(QTest::qWaitForWindowActive(journey.window()));
+}
+
+/// "name: value" as a PDF holds it.
+QByteArray utf16(const QString& words)
+{
+    QByteArray bytes;
+    for (const QChar c : words)
+        bytes.append(static_cast<char>(c.row())).append(static_cast<char>(c.cell()));
+    return bytes;
+}
+
+/// Without spaces and line ends: a long title is broken where it fits.
+QString joined(QString words)
+{
+    return words.remove(QRegularExpression(QStringLiteral("\\s")));
+}
+
+/// A CSV with its header.
+Table readTable(const QString& path)
+{
+    const auto table = parseDelimited(contents(path).toStdString(), Delimiter::Comma);
+    return table ? *table : Table{};
+}
+
+} // namespace
 
 class FiguresTest : public QObject {
     Q_OBJECT
@@ -30,6 +110,7 @@ private slots:
         QVERIFY(reads(numberAfter(journey.labelWith(QStringLiteral("direction 3 ")), QStringLiteral("σ")),
                       expected->S(2)));
         QVERIFY(tokens->model()->headerData(3, Qt::Horizontal).toString().startsWith(QStringLiteral("−3")));
+        exportDirections(journey, *expected, which);
         // Ctrl+F: every direction of every head that has the token among its strongest.
         const QString word = which == JourneyModel::Demo ? QStringLiteral("with") : QStringLiteral("doctor");
         journey.keys(QStringLiteral("Ctrl+F"));
@@ -53,6 +134,96 @@ private slots:
         journey.waitForRest();
     }
 
+    void aFigureIsTakenAwayForAPaper_data() { addJourneyModels(); }
+    void aFigureIsTakenAwayForAPaper()
+    {
+        QFETCH(int, model);
+        const auto which = static_cast<JourneyModel>(model);
+        Journey journey(QStringLiteral("j13-") + QLatin1String(QTest::currentDataTag()));
+        openModel(journey, folderOf(which));
+        journey.openTab(QStringLiteral("Matrix"));
+        auto* matrix = journey.named<HeatmapView>(QStringLiteral("Matrix of the circuit"));
+        journey.waitFor([&] { return matrix->rowCount() > 0; }, QStringLiteral("the matrix"));
+        const Eigen::MatrixXf ov = dense(coreModel(which).circuits->ov({0, 0})).cast<float>();
+        const QString said = readOut(journey, matrix, 5, 2);
+        const int row = static_cast<int>(numberAfter(said, QStringLiteral("row")));
+        const int column = static_cast<int>(numberAfter(said, QStringLiteral("col")));
+        QVERIFY(reads(numberAfter(said, QStringLiteral("%1 → %2").arg(row).arg(column)),
+                      double{ov(row, column)}));
+        QTest::mouseClick(matrix, Qt::LeftButton, {}, matrix->rect().center());
+        for (int i = 0; i < zooms; ++i)
+            journey.keys(QStringLiteral("+"));
+        // J13: a key, what is to be written, a click.
+        const QTemporaryDir folder;
+        journey.keys(QStringLiteral("Ctrl+E"));
+        choose(journey.named<QComboBox>(QStringLiteral("Format")), QStringLiteral("PDF"));
+        choose(journey.named<QComboBox>(QStringLiteral("Size")), QStringLiteral("Single column"));
+        QCOMPARE(journey.named<QDoubleSpinBox>(QStringLiteral("Font size"))->value(), 8.0);
+        QCOMPARE(journey.named<QDoubleSpinBox>(QStringLiteral("Width"))->value(), 85.0);
+        journey.waitFor([&] { return journey.shows(QStringLiteral("100 %, true size on this screen")); },
+                        QStringLiteral("the preview"));
+        const auto* sheet = journey.named<QLabel>(QStringLiteral("Preview of the figure"));
+        QVERIFY(std::abs(sheet->pixmap().deviceIndependentSize().width()
+                         - 85 / 25.4 * sheet->screen()->physicalDotsPerInch())
+                < 1);
+        journey.click(QStringLiteral("Also write the numbers"));
+        const QString caption = journey.named<QLabel>(QStringLiteral("Caption"))->text();
+        journey.click(QStringLiteral("Copy caption"));
+        QCOMPARE(QGuiApplication::clipboard()->text(), caption);
+        const QString title = QStringLiteral("L0H0 OV: W_V W_O, no scale, no bias, ") + name(which);
+        QVERIFY2(caption.startsWith(title + QStringLiteral(". Norms folded")), qPrintable(caption));
+        journey.click(QStringLiteral("Copy provenance"));
+        const QStringList provenance = QGuiApplication::clipboard()->text().split(u'\n');
+        QVERIFY(provenance.contains(QStringLiteral("model: ") + name(which)));
+        QVERIFY(provenance.contains(QStringLiteral("head: L0H0")));
+        const QString first = folder.filePath(QStringLiteral("ov.pdf"));
+        exportTo(journey, first);
+        const QByteArray pdf = contents(first);
+        for (const QString& line : provenance)
+            QVERIFY2(pdf.contains(utf16(line)), qPrintable(line));
+        const QString words = textOf(pdf);
+        QVERIFY2(joined(words).contains(joined(title)), qPrintable(words));
+        // The part on screen, a pixel for each of its cells, and the same numbers beside it.
+        const Table numbers = readTable(folder.filePath(QStringLiteral("ov.csv")));
+        const auto rows = std::ssize(numbers.rows), columns = std::ssize(numbers.columns) - 1;
+        QVERIFY(rows > 8 && rows < ov.rows() && columns > 8 && columns < ov.cols());
+        QVERIFY(pdf.contains("/Width " + QByteArray::number(qsizetype{columns}) + "\n/Height "
+                             + QByteArray::number(qsizetype{rows}) + '\n'));
+        QCOMPARE(pdf.count("/Subtype /Image"), 1);
+        for (const std::vector<std::string>& line : numbers.rows)
+            for (std::size_t i = 1; i < line.size(); ++i) {
+                const float expected = ov(std::stoi(line.front()), std::stoi(numbers.columns[i]));
+                QVERIFY(std::abs(std::stof(line[i]) - expected) <= 1e-5F * ov.cwiseAbs().maxCoeff());
+            }
+        // Once more without a question.
+        journey.keys(QStringLiteral("Ctrl+Shift+E"));
+        const QString second = folder.filePath(QStringLiteral("ov-2.pdf"));
+        journey.waitFor([&] { return QFile::exists(second); }, second);
+        QVERIFY(!QApplication::activeModalWidget());
+        // The same as SVG, remembered otherwise.
+        journey.keys(QStringLiteral("Ctrl+E"));
+        QVERIFY(journey.named<QComboBox>(QStringLiteral("Size"))
+                    ->currentText()
+                    .startsWith(QStringLiteral("Single")));
+        choose(journey.named<QComboBox>(QStringLiteral("Format")), QStringLiteral("SVG"));
+        const QString third = folder.filePath(QStringLiteral("ov.svg"));
+        exportTo(journey, third);
+        const Svg svg = readSvg(contents(third));
+        QVERIFY2(joined(svg.texts.join(u' ')).contains(joined(title)), qPrintable(svg.texts.join(u'|')));
+        QCOMPARE(svg.images.size(), 1);
+        QVERIFY(svg.images[0].value(QStringLiteral("style")).contains(u"pixelated")
+                || svg.images[0].value(QStringLiteral("image-rendering")) == u"pixelated");
+        QVERIFY(contents(third).contains("<metadata>"));
+        // The ticks of the colour bar, the last of them not far below its end.
+        double last = 0;
+        for (const QString& each : svg.texts)
+            if (each.contains(u'.') && !each.contains(u' '))
+                last = std::max(last, numberAfter(each, {}));
+        const double end = double{fitted(ColorMap::Signed, ov, ColorFit::Robust).high};
+        QVERIFY2(last > 0.4 * end && last <= end, qPrintable(svg.texts.join(u'|')));
+        journey.waitForRest();
+    }
+
     void aSkiplessMergeSaysWhatItWouldSave_data() { addJourneyModels(); }
     void aSkiplessMergeSaysWhatItWouldSave()
     {
@@ -72,7 +243,65 @@ private slots:
             QVERIFY(reads(numberIn(table, pair, columnOf(table, QStringLiteral("Speed-up"))), merge.speedup));
         }
         QVERIFY(journey.shows(QStringLiteral("Exact only for models without skip connections")));
+        // The condition of what would be inverted, as the table and the map of layers have it.
+        auto* conditions = journey.named<HeatmapView>(QStringLiteral("log10 of the condition number"));
+        const auto source = loaded(folderOf(which));
+        const double condition =
+            std::log10(conditionNumber(sideBySide(*source, TensorKind::W_K, 1, source->config().nHeads)));
+        turnWheelTo(journey, conditions);
+        QVERIFY(reads(numberAfter(readOut(journey, conditions, 1, 1), QStringLiteral("   ")), condition));
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("merges.csv"));
+        QTest::mouseClick(table->viewport(), Qt::LeftButton);
+        journey.keys(QStringLiteral("Ctrl+E"));
+        choose(journey.named<QComboBox>(QStringLiteral("Format")), QStringLiteral("CSV"));
+        exportTo(journey, file);
+        const Table written = readTable(file);
+        QCOMPARE(std::ssize(written.rows), 3);
+        const auto at =
+            std::find(written.columns.begin(), written.columns.end(), "Saving") - written.columns.begin();
+        for (std::size_t pair = 0; pair < 3; ++pair)
+            QCOMPARE(std::stod(written.rows[pair].at(static_cast<std::size_t>(at))), expected[pair].saving);
         journey.waitForRest();
+    }
+
+private:
+    static QString name(JourneyModel model)
+    {
+        return model == JourneyModel::Demo ? QStringLiteral("demo-attn-2l")
+                                           : text(folderOf(model).filename().string());
+    }
+
+    /// J7's table of tokens with their scores, as LaTeX.
+    static void exportDirections(Journey& journey, const SingularDirections& directions, JourneyModel which)
+    {
+        journey.click(QStringLiteral("scores"));
+        auto* tokens = journey.named<QTableView>(QStringLiteral("Tokens of the first side"));
+        journey.waitFor([&] { return columnOf(tokens, QStringLiteral("score 1")) > 0; },
+                        QStringLiteral("the scores"));
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("directions.tex"));
+        QTest::mouseClick(tokens->viewport(), Qt::LeftButton, {},
+                          tokens->visualRect(tokens->model()->index(0, 0)).center());
+        journey.keys(QStringLiteral("Ctrl+E"));
+        choose(journey.named<QComboBox>(QStringLiteral("Format")), QStringLiteral("LaTeX"));
+        exportTo(journey, file);
+        const QStringList lines = QString::fromUtf8(contents(file)).split(u'\n');
+        const auto header = std::find_if(lines.begin(), lines.end(), [](const QString& line) {
+            return line.contains(QStringLiteral("score 1"));
+        });
+        QVERIFY(header != lines.end() && lines.end() - header > 2);
+        // Direction 1 as it stands: with the sign that makes its strongest token positive.
+        const DirectionSide& side = directionSides[0];
+        const auto scores =
+            directionScores(*coreModel(which).tokens, side, 0, directions.U.leftCols(1), Task{});
+        QVERIFY(isOk(scores));
+        const double sign = jointSign(scores->col(0), {});
+        const TokenEntry best = ends(scores->col(0).transpose() * sign, 1, {}).top.front();
+        const QStringList first = (header + 2)->split(u'&');
+        QVERIFY(reads(numberAfter(first.value(2), {}), best.value));
+        QVERIFY(
+            reads(numberAfter(header->section(u'&', 1, 1), QStringLiteral("$\\sigma$")), directions.S(0)));
     }
 };
 
