@@ -62,6 +62,7 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::opened, this, &CardPage::refresh);
     connect(workspace, &Workspace::circuitsChanged, this, &CardPage::refresh);
     connect(workspace, &Workspace::resultsChanged, this, &CardPage::refresh);
+    refresh();
 }
 
 void CardPage::addRow(QFormLayout* rows, const QString& name, const QString& value)
