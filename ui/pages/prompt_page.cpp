@@ -1,22 +1,31 @@
 #include "ui/pages/prompt_page.h"
 
+#include "core/analysis/catalogue.h"
 #include "core/io/token_search.h"
+#include "ui/head_metrics.h"
+#include "ui/pages/head_grid.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/job_bar.h"
+#include "ui/views/pattern_grid.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QSplitter>
 #include <QVBoxLayout>
 
 namespace headwise::ui {
 
+namespace {
+constexpr Eigen::Index smallSide = 64; // rows of a small pattern
+}
+
 struct PromptPage::Answer {
     std::vector<int> tokens;
-    std::vector<std::vector<Eigen::MatrixXf>> patterns; // [layer][head]: [n, n]
+    std::shared_ptr<const Patterns> patterns, small; // [layer][head]: [n, n]
     int likeliestNext = 0;
 };
 
@@ -33,35 +42,83 @@ PromptPage::PromptPage(Workspace* workspace, QWidget* parent)
     , m_prompt(new QLineEdit(this))
     , m_run(new QPushButton(tr("Run"), this))
     , m_summary(new QLabel(this))
+    , m_heads(new PatternGrid(this))
+    , m_logit(new QLabel(this))
+    , m_effects(new HeadGrid(workspace, tr("Effect of every head on the logit"), this))
     , m_panel(new HeatmapPanel(this))
 {
+    createLayout();
+    connectSignals();
+    reset();
+}
+
+void PromptPage::createLayout()
+{
     m_prompt->setPlaceholderText(tr("A prompt; the model's own rule for special tokens is followed"));
+    m_prompt->setAccessibleName(tr("Prompt"));
     m_prompt->setFont(tokenFont());
     m_prompt->setTextMargins(4, 0, 4, 0);
     makeSecondary(m_summary);
+    makeSecondary(m_logit);
+    m_logit->setWordWrap(true);
+    m_heads->setAccessibleName(tr("Attention of every head"));
+    m_heads->setToolTip(tr("Attention of every head; a click shows one large, a right click compares"));
+    m_panel->view()->setAccessibleName(tr("Attention of the head"));
+    m_panel->view()->setCellShape(HeatmapView::CellShape::Square);
+    m_panel->view()->setColorScale({ColorMap::Attention, 0, 1, ColorFit::Fixed});
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_prompt, 1);
     controls->addWidget(m_run);
+    auto* effects = new QWidget(this);
+    auto* below = new QVBoxLayout(effects);
+    below->setContentsMargins(0, 0, 0, 0);
+    below->setSpacing(4);
+    below->addWidget(m_logit);
+    below->addWidget(m_effects, 1);
+    auto* all = new QSplitter(Qt::Vertical, this);
+    all->setChildrenCollapsible(false);
+    all->addWidget(m_heads);
+    all->addWidget(effects);
+    auto* parts = new QSplitter(this);
+    parts->setChildrenCollapsible(false);
+    parts->setHandleWidth(16);
+    parts->addWidget(all);
+    parts->addWidget(m_panel);
+    parts->setSizes({280, 520});
+    parts->setStretchFactor(1, 1);
+    auto* bottom = new QHBoxLayout;
+    bottom->addWidget(m_summary, 1);
+    bottom->addWidget(new JobBar(&m_job, this));
+    bottom->addWidget(new JobBar(&m_attribution, this));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
     layout->addLayout(controls);
-    layout->addWidget(m_panel, 1);
-    auto* bottom = new QHBoxLayout;
-    bottom->addWidget(m_summary, 1);
-    bottom->addWidget(new JobBar(&m_job, this));
+    layout->addWidget(parts, 1);
     layout->addLayout(bottom);
-    m_panel->view()->setCellShape(HeatmapView::CellShape::Square);
-    m_panel->view()->setColorScale({ColorMap::Attention, 0, 1, ColorFit::Fixed});
+}
+
+void PromptPage::connectSignals()
+{
     connect(m_run, &QPushButton::clicked, this, &PromptPage::run);
     connect(m_prompt, &QLineEdit::returnPressed, this, &PromptPage::run);
-    connect(workspace, &Workspace::circuitsChanged, this, &PromptPage::reset);
-    connect(workspace, &Workspace::headChanged, this, &PromptPage::showPattern);
+    connect(workspace(), &Workspace::circuitsChanged, this, &PromptPage::reset);
+    connect(workspace(), &Workspace::headChanged, this, &PromptPage::showPattern);
+    connect(m_heads, &PatternGrid::headChosen, workspace(), &Workspace::setHead);
+    connect(m_heads, &PatternGrid::headReferenced, this,
+            [this](HeadId head) { workspace()->setReference(head); });
+    connect(m_heads, &PatternGrid::headHovered, this,
+            [this](HeadId head) { emit readOutChanged(text(head)); });
+    connect(m_effects, &HeadGrid::headHovered, this, [this](HeadId head) {
+        emit readOutChanged(tr("%1   %2 logits").arg(text(head), signedNumber(m_effects->value(head))));
+    });
+    connect(m_heads, &PatternGrid::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(m_effects, &HeadGrid::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_panel->view(), &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_panel->view(), &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
         const auto token = [this](int place) {
-            return this->workspace()->tokenText(m_answer->tokens[static_cast<std::size_t>(place)]);
+            return workspace()->tokenText(m_answer->tokens[static_cast<std::size_t>(place)]);
         };
         emit readOutChanged(tr("query %1 %2 → key %3 %4   %5")
                                 .arg(row)
@@ -69,15 +126,23 @@ PromptPage::PromptPage(Workspace* workspace, QWidget* parent)
                                 .arg(column)
                                 .arg(token(column), number(value)));
     });
-    reset();
+}
+
+void PromptPage::clear()
+{
+    m_answer.reset();
+    m_attribution.cancel();
+    m_summary->clear();
+    m_logit->clear();
+    m_heads->setPatterns(nullptr, nullptr);
+    m_effects->setValues(nullptr);
+    m_panel->view()->setMatrix(nullptr);
 }
 
 void PromptPage::reset()
 {
     m_job.cancel();
-    m_answer.reset();
-    m_summary->clear();
-    m_panel->view()->setMatrix(nullptr);
+    clear();
     const bool possible = workspace()->circuits() && workspace()->tokenizer();
     if (possible && m_prompt->text() == m_suggested) {
         m_suggested = repeatedWords(*workspace()->tokenizer());
@@ -116,7 +181,8 @@ void PromptPage::run()
                 return passed.error();
             auto answer = std::make_shared<Answer>();
             answer->tokens = *tokens;
-            answer->patterns = passed->patterns;
+            answer->small = std::make_shared<const Patterns>(smallPatterns(passed->patterns, smallSide));
+            answer->patterns = std::make_shared<const Patterns>(std::move(passed->patterns));
             Eigen::Index best = 0;
             passed->logits.row(passed->logits.rows() - 1).maxCoeff(&best);
             answer->likeliestNext = static_cast<int>(best);
@@ -125,12 +191,46 @@ void PromptPage::run()
         [this](const Result<Found>& result) {
             m_panel->view()->setPending(false);
             if (!result) {
-                m_answer.reset();
-                m_panel->view()->setMatrix(nullptr);
+                clear();
                 return m_panel->view()->setMessage(text(result.error()));
             }
             m_answer = *result;
+            m_heads->setPatterns(m_answer->small, m_answer->patterns);
             showPattern();
+            attribute();
+        });
+}
+
+void PromptPage::attribute()
+{
+    const Analysis* analysis = findAnalysis("logit_attribution");
+    AnalysisOptions options;
+    options.inputs.prompt = m_answer->tokens;
+    options.inputs.tokenizer = workspace()->tokenizer();
+    options.unusedTokens = workspace()->unusedTokens();
+    const std::string reason = whyLeftOut(*analysis, workspace()->circuits()->config(), options);
+    m_effects->setValues(nullptr);
+    m_logit->setText(text(reason));
+    if (!reason.empty())
+        return m_attribution.cancel();
+    m_logit->setText(tr("Direct effect of every head on the logit of %1 at the last position")
+                         .arg(workspace()->tokenText(m_answer->likeliestNext)));
+    m_effects->view()->setPending(true);
+    m_attribution.start(
+        tr("Attributing the logit"),
+        [circuits = workspace()->circuits(), analysis, options](const Task& task) {
+            return analysis->run({*circuits, nullptr, options}, task);
+        },
+        [this](const Result<ResultSet>& results) {
+            m_effects->view()->setPending(false);
+            const ResultArray* heads = results ? results->find("analyses/logit_attribution/head") : nullptr;
+            if (!heads)
+                return m_logit->setText(text(results.error()));
+            auto grid = std::make_shared<Eigen::MatrixXf>(metricGrid(*heads));
+            ColorScale scale;
+            scale.map = ColorMap::Signed;
+            m_effects->view()->setColorScale(scale);
+            m_effects->setValues(std::move(grid));
         });
 }
 
@@ -139,6 +239,7 @@ void PromptPage::showPattern()
     if (!m_answer)
         return;
     const HeadId head = workspace()->head();
+    m_heads->setCurrent(head);
     HeatmapView* view = m_panel->view();
     QStringList labels;
     for (const int token : m_answer->tokens)
@@ -146,7 +247,7 @@ void PromptPage::showPattern()
     view->setRowAxis(labelledAxis(tr("query"), labels));
     view->setColumnAxis(labelledAxis(tr("key"), labels));
     view->setMatrix(std::make_shared<Eigen::MatrixXf>(
-        m_answer->patterns[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)]));
+        (*m_answer->patterns)[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)]));
     m_summary->setText(tr("%1 · %2 tokens · likeliest next token %3")
                            .arg(text(head))
                            .arg(m_answer->tokens.size())
@@ -171,7 +272,13 @@ QList<FigureSource*> PromptPage::figures()
         return {};
     describe(m_panel->view(),
              tr("%1 attention, %2").arg(text(workspace()->head()), text(workspace()->card().name)));
-    return {m_panel->view()};
+    describe(m_heads, tr("Attention of every head, %1").arg(text(workspace()->card().name)));
+    QList<FigureSource*> figures{m_panel->view(), m_heads};
+    if (m_effects->view()->matrix()) {
+        describe(m_effects->view(), tr("%1, %2").arg(m_logit->text(), text(workspace()->card().name)));
+        figures << m_effects->view();
+    }
+    return figures;
 }
 
 } // namespace headwise::ui

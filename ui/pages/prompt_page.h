@@ -12,10 +12,12 @@ namespace headwise::ui {
 /// A prompt to begin with: a few words twice, which is where induction shows.
 QString repeatedWords(const Tokenizer& tokenizer);
 
+class HeadGrid;
 class HeatmapPanel;
-class JobBar;
+class PatternGrid;
 
-/// A prompt through the model: the attention pattern of the selected head, rows queries, columns keys.
+/// A prompt through the model: the attention of every head as small multiples and of the selected one large, rows queries, columns
+/// keys, and what each head adds to the logit of the likeliest next token.
 class PromptPage : public Page {
     Q_OBJECT
 
@@ -32,15 +34,23 @@ protected:
 private:
     struct Answer;
     void run();
+    void createLayout();
+    void connectSignals();
+    void attribute(); ///< The last position's logit to the heads.
     void showPattern();
+    void clear();
     void reset();
 
     QString m_suggested; // what the page itself put into the line
     QLineEdit* m_prompt;
     QPushButton* m_run;
     QLabel* m_summary;
+    PatternGrid* m_heads;
+    QLabel* m_logit;
+    HeadGrid* m_effects;
     HeatmapPanel* m_panel;
     Job m_job;
+    Job m_attribution;
     std::shared_ptr<const Answer> m_answer; // of the last prompt; null if there is none
 };
 

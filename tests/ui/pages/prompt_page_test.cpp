@@ -1,0 +1,89 @@
+#include "ui/pages/prompt_page.h"
+
+#include "core/analysis/catalogue.h"
+#include "core/model/forward.h"
+#include "tests/support/opened_page.h"
+#include "ui/pages/head_grid.h"
+#include "ui/views/pattern_grid.h"
+
+#include <QLineEdit>
+#include <QSignalSpy>
+
+using namespace headwise;
+using namespace headwise::ui;
+using namespace headwise::test;
+
+class PromptPageTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void everyHeadIsShownSmallAndTheChosenOneLarge()
+    {
+        OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
+        auto* heads = opened.find<PatternGrid>(QStringLiteral("Attention of every head"));
+        auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
+        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        QTest::mouseClick(heads, Qt::LeftButton, {}, heads->tileRect({1, 5}).center().toPoint());
+        QCOMPARE(opened.workspace.head(), (HeadId{1, 5}));
+        const auto tokens = opened.workspace.tokenizer()->encode(
+            opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
+        QVERIFY(tokens);
+        const auto run = forward<float>(opened.workspace.circuits()->weights(), *tokens, Task{});
+        QVERIFY(run);
+        QCOMPARE(*large->matrix(), run->patterns[1][5]);
+        QTest::keyClick(heads, Qt::Key_Left);
+        QCOMPARE(opened.workspace.head(), (HeadId{1, 4}));
+        QCOMPARE(*large->matrix(), run->patterns[1][4]);
+        QTest::mouseClick(heads, Qt::RightButton, {}, heads->tileRect({0, 7}).center().toPoint());
+        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{0, 7}));
+        // Its numbers: layer, head, query, key, attention.
+        const auto rows = dataRows(heads);
+        const std::size_t n = tokens->size();
+        QCOMPARE(rows.size(), 1 + 16 * n * n);
+        QCOMPARE(rows[1 + (8 + 5) * n * n + 3 * n + 2].last().toFloat(), run->patterns[1][5](3, 2));
+    }
+
+    void theHeadsShareTheLogitOfTheLikeliestToken()
+    {
+        OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
+        auto* effects = opened.find<HeatmapView>(QStringLiteral("Effect of every head on the logit"));
+        QTRY_VERIFY_WITH_TIMEOUT(effects->matrix(), patience);
+        AnalysisOptions options;
+        options.inputs.prompt = *opened.workspace.tokenizer()->encode(
+            opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
+        const auto results =
+            findAnalysis("logit_attribution")->run({*opened.workspace.circuits(), nullptr, options}, Task{});
+        QVERIFY(results);
+        const auto& values =
+            std::get<std::vector<float>>(results->find("analyses/logit_attribution/head")->values);
+        for (int i = 0; i < 16; ++i)
+            QCOMPARE((*effects->matrix())(i / 8, i % 8), values[static_cast<std::size_t>(i)]);
+        QCOMPARE(opened.page.figures().size(), 3);
+    }
+
+    void aSmallPatternKeepsTheStrongestOfEveryBlock()
+    {
+        Eigen::MatrixXf pattern = Eigen::MatrixXf::Zero(10, 10);
+        pattern(9, 0) = 0.25F;
+        pattern(9, 8) = 0.75F;
+        pattern(2, 2) = 1;
+        const Patterns small = smallPatterns({{pattern}}, 4);
+        Eigen::MatrixXf expected = Eigen::MatrixXf::Zero(4, 4);
+        expected(3, 0) = 0.25F;
+        expected(3, 3) = 0.75F;
+        expected(0, 0) = 1;
+        QCOMPARE(small[0][0], expected);
+        QCOMPARE(smallPatterns({{pattern}}, 64)[0][0], pattern);
+    }
+
+    void whatNoLogitCanBeSplitForIsSaid()
+    {
+        // Without a tokenizer there is no prompt.
+        OpenedPage<PromptPage> opened(HEADWISE_TEST_DATA "/models/stories260k");
+        QVERIFY(!opened.find<QLineEdit>(QStringLiteral("Prompt"))->isEnabled());
+        QVERIFY(opened.page.figures().isEmpty());
+    }
+};
+
+QTEST_MAIN(PromptPageTest)
+#include "prompt_page_test.moc"

@@ -1,0 +1,243 @@
+#include "ui/views/pattern_grid.h"
+
+#include "core/analysis/color_scale.h"
+#include "ui/figure_export_title.h"
+#include "ui/text.h"
+#include "ui/views/heatmap_painter.h"
+
+#include <QFontMetricsF>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double share = 0.9; // of a tile's place that is the tile
+const QString widestLabel = QStringLiteral("L000");
+
+Eigen::MatrixXf strongestBlocks(const Eigen::MatrixXf& pattern, Eigen::Index side)
+{
+    const Eigen::Index rows = std::min(side, pattern.rows()), columns = std::min(side, pattern.cols());
+    Eigen::MatrixXf small = Eigen::MatrixXf::Zero(rows, columns);
+    for (Eigen::Index column = 0; column < pattern.cols(); ++column)
+        for (Eigen::Index row = 0; row < pattern.rows(); ++row) {
+            float& entry = small(row * rows / pattern.rows(), column * columns / pattern.cols());
+            entry = std::max(entry, pattern(row, column));
+        }
+    return small;
+}
+
+} // namespace
+
+Patterns smallPatterns(const Patterns& patterns, Eigen::Index side)
+{
+    Patterns small(patterns.size());
+    for (std::size_t layer = 0; layer < patterns.size(); ++layer)
+        for (const Eigen::MatrixXf& pattern : patterns[layer])
+            small[layer].push_back(strongestBlocks(pattern, side));
+    return small;
+}
+
+PatternGrid::PatternGrid(QWidget* parent)
+    : QWidget(parent)
+{
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+    setMinimumSize(120, 80);
+    setProperty("rightClickIsReference", true);
+}
+
+void PatternGrid::setPatterns(std::shared_ptr<const Patterns> small, std::shared_ptr<const Patterns> all)
+{
+    m_patterns = std::move(small);
+    m_all = std::move(all);
+    m_images.clear();
+    update();
+}
+
+void PatternGrid::setCurrent(HeadId head)
+{
+    m_current = head;
+    update();
+}
+
+QRectF PatternGrid::tilesArea(const QRectF& all, const QFont& font, bool hasLabels,
+                              const QPaintDevice* device) const
+{
+    if (layers() == 0 || heads() == 0)
+        return {};
+    const QFontMetricsF metrics(font, device);
+    QRectF room = all;
+    if (hasLabels)
+        room.adjust(metrics.horizontalAdvance(widestLabel), metrics.height(), 0, 0);
+    const double side = std::max(1.0, std::min(room.width() / heads(), room.height() / layers()));
+    return {room.topLeft(), QSizeF(side * heads(), side * layers())};
+}
+
+QRectF PatternGrid::tileIn(const QRectF& tiles, HeadId head) const
+{
+    const double side = tiles.width() / heads();
+    return {tiles.left() + head.head * side, tiles.top() + head.layer * side, share * side, share * side};
+}
+
+QRectF PatternGrid::tileRect(HeadId head) const
+{
+    return tileIn(tilesArea(QRectF(rect()), secondaryFont(), true, this), head);
+}
+
+std::optional<HeadId> PatternGrid::headAt(const QPointF& position) const
+{
+    const QRectF tiles = tilesArea(QRectF(rect()), secondaryFont(), true, this);
+    if (!tiles.contains(position))
+        return std::nullopt;
+    const double side = tiles.width() / heads();
+    return HeadId{std::min(layers() - 1, static_cast<int>((position.y() - tiles.top()) / side)),
+                  std::min(heads() - 1, static_cast<int>((position.x() - tiles.left()) / side))};
+}
+
+QImage PatternGrid::picture(HeadId head, bool dark) const
+{
+    const Eigen::MatrixXf& pattern =
+        (*m_patterns)[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)];
+    ColorScale scale{ColorMap::Attention, 0, 1, ColorFit::Fixed};
+    if (dark)
+        scale.map = darkTwin(scale.map);
+    const Colorizer color(scale);
+    QImage image(static_cast<int>(pattern.cols()), static_cast<int>(pattern.rows()), QImage::Format_RGB32);
+    for (int row = 0; row < image.height(); ++row)
+        for (int column = 0; column < image.width(); ++column)
+            image.setPixel(column, row, color(pattern(row, column)));
+    return image;
+}
+
+void PatternGrid::paintLabels(QPainter& painter, const QRectF& tiles, const QFont& font,
+                              const ThemeColors& colors) const
+{
+    const QFontMetricsF metrics(font, painter.device());
+    const double side = tiles.width() / heads();
+    painter.setFont(font);
+    painter.setPen(colors.muted);
+    const auto stepFor = [side](double room) {
+        return std::max(1, static_cast<int>(std::ceil(room / side)));
+    };
+    for (int layer = 0; layer < layers(); layer += stepFor(metrics.height()))
+        painter.drawText(QRectF(tiles.left() - 104, tiles.top() + layer * side, 100, share * side),
+                         Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("L%1").arg(layer));
+    for (int head = 0; head < heads(); head += stepFor(metrics.horizontalAdvance(QStringLiteral("000"))))
+        painter.drawText(QRectF(tiles.left() + head * side, tiles.top() - metrics.height(), share * side,
+                                metrics.height()),
+                         Qt::AlignCenter, QString::number(head));
+}
+
+void PatternGrid::paintEvent(QPaintEvent* /*event*/)
+{
+    if (layers() == 0)
+        return;
+    QPainter painter(this);
+    const ThemeColors& colors = themeColors(palette());
+    if (m_images.empty())
+        for (int layer = 0; layer < layers(); ++layer)
+            for (int head = 0; head < heads(); ++head)
+                m_images.push_back(picture({layer, head}, colors.dark));
+    const QRectF tiles = tilesArea(QRectF(rect()), secondaryFont(), true, this);
+    paintLabels(painter, tiles, secondaryFont(), colors);
+    for (int layer = 0; layer < layers(); ++layer)
+        for (int head = 0; head < heads(); ++head) {
+            const QRectF tile = tileIn(tiles, {layer, head});
+            painter.drawImage(tile, m_images[static_cast<std::size_t>(layer * heads() + head)]);
+            painter.setPen(colors.border);
+            painter.drawRect(tile);
+        }
+    if (m_current.layer < layers() && m_current.head < heads())
+        paintCellRing(painter, tileIn(tiles, m_current), colors, Qt::SolidLine);
+    if (hasFocus()) {
+        painter.setPen(colors.accent);
+        painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    }
+}
+
+void PatternGrid::changeEvent(QEvent* event)
+{
+    if (event->type() == QEvent::PaletteChange)
+        m_images.clear();
+    QWidget::changeEvent(event);
+}
+
+void PatternGrid::keyPressEvent(QKeyEvent* event)
+{
+    HeadId next = m_current;
+    switch (event->key()) {
+    case Qt::Key_Left: --next.head; break;
+    case Qt::Key_Right: ++next.head; break;
+    case Qt::Key_Up: --next.layer; break;
+    case Qt::Key_Down: ++next.layer; break;
+    default: return QWidget::keyPressEvent(event);
+    }
+    if (next.layer >= 0 && next.layer < layers() && next.head >= 0 && next.head < heads())
+        emit headChosen(next);
+}
+
+void PatternGrid::mouseMoveEvent(QMouseEvent* event)
+{
+    if (const auto head = headAt(event->position()))
+        emit headHovered(*head);
+    else
+        emit hoverLeft();
+}
+
+void PatternGrid::mousePressEvent(QMouseEvent* event)
+{
+    const auto head = headAt(event->position());
+    if (!head)
+        return;
+    if (event->button() == Qt::RightButton || event->modifiers().testFlag(Qt::ShiftModifier))
+        emit headReferenced(*head);
+    else if (event->button() == Qt::LeftButton)
+        emit headChosen(*head);
+}
+
+void PatternGrid::leaveEvent(QEvent* /*event*/)
+{
+    emit hoverLeft();
+}
+
+void PatternGrid::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+{
+    if (layers() == 0)
+        return;
+    QRectF area(QPointF(), size);
+    area.setTop(paintFigureTitle(painter, *this, size.width(), style));
+    const QFont font = figureFont(style);
+    const QRectF tiles = tilesArea(area, font, style.axes, painter.device());
+    if (style.axes)
+        paintLabels(painter, tiles, font, lightColors());
+    for (int layer = 0; layer < layers(); ++layer)
+        for (int head = 0; head < heads(); ++head) {
+            const QRectF tile = tileIn(tiles, {layer, head});
+            painter.drawImage(tile, picture({layer, head}, false));
+            painter.setPen(QPen(lightColors().border, 0.4 * style.lineWidth));
+            painter.drawRect(tile);
+        }
+}
+
+void PatternGrid::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
+{
+    writeRow({QStringLiteral("layer"), QStringLiteral("head"), QStringLiteral("query"), QStringLiteral("key"),
+              QStringLiteral("attention")});
+    for (int layer = 0; layer < layers(); ++layer)
+        for (int head = 0; head < heads(); ++head) {
+            const Eigen::MatrixXf& pattern =
+                (*m_all)[static_cast<std::size_t>(layer)][static_cast<std::size_t>(head)];
+            for (Eigen::Index query = 0; query < pattern.rows(); ++query)
+                for (Eigen::Index key = 0; key < pattern.cols(); ++key)
+                    writeRow({QString::number(layer), QString::number(head), QString::number(query),
+                              QString::number(key), exactNumber(pattern(query, key))});
+        }
+}
+
+} // namespace headwise::ui
