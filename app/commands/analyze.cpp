@@ -3,13 +3,17 @@
 #include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
+#include "core/analysis/run_estimate.h"
 #include "core/analysis/self_contained.h"
+#include "core/base/memory.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <iostream>
 #include <sstream>
+#include <thread>
 
 namespace headwise::app {
 namespace {
@@ -22,6 +26,9 @@ constexpr std::string_view footer =
     "warning. Heads that were not asked for are NaN. Ids without a token, and what --ascii, --words and "
     "--trained leave\nout, are in no table, rank or search, and in every spectrum, eigenvalue and norm. The "
     "file is described in core/session/FORMAT.md.\n"
+    "A run of more than a minute says first roughly how long it takes; headwise list-analyses MODEL says so "
+    "of "
+    "each\nanalysis. One that needs more memory than is free is refused before it starts.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model, 4 input/output or memory, 130 cancelled.";
 
@@ -66,12 +73,26 @@ Result<std::vector<const Analysis*>> chosenAnalyses(const std::optional<std::str
     return chosen;
 }
 
+/// What takes longer than a minute says so first, unless it is refused.
+void announce(const std::vector<const Analysis*>& chosen, const ModelConfig& config,
+              const AnalysisOptions& options, const Task& task)
+{
+    const RunEstimate estimate = estimateRun(chosen, config, options);
+    const int cores =
+        task.threads > 0 ? task.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    const std::string notice = longRunNotice(estimate, cores);
+    const auto free = availableMemory();
+    if (!notice.empty() && (!free || whyTooLarge(estimate, *free).empty()))
+        printWarnings({notice});
+}
+
 Result<ResultSet> computed(const Circuits& circuits, const Options& options,
                            const AnalysisOptions& analysisOptions, const Task& task)
 {
     const auto chosen = chosenAnalyses(options.analyses, circuits.config(), analysisOptions);
     if (!chosen)
         return chosen.error();
+    announce(*chosen, circuits.config(), analysisOptions, task);
     auto results = runAnalyses(circuits, *chosen, analysisOptions, task);
     if (!results || !options.selfContained)
         return results;

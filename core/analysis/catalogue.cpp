@@ -3,6 +3,8 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/embedding_mark.h"
 #include "core/analysis/per_head.h"
+#include "core/analysis/run_estimate.h"
+#include "core/base/memory.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -27,6 +29,19 @@ std::string wrongRequest(const ModelConfig& config, const AnalysisOptions& optio
     if (options.tableSize < 1)
         return fmt::format("The length of the token tables is {}, expected at least 1.", options.tableSize);
     return {};
+}
+
+/// The progress of one of several analyses says whose steps it counts.
+Task named(const Task& task, std::string_view id, std::size_t index, std::size_t count)
+{
+    if (!task.onProgress || count < 2)
+        return task;
+    Task one = task;
+    one.onProgress = [report = task.onProgress, of = fmt::format(" ({}, {} of {})", id, index + 1, count)](
+                         int done, int total, std::string_view step) {
+        report(done, total, std::string(step) + of);
+    };
+    return one;
 }
 
 /// The table of analyses, one to a line.
@@ -147,6 +162,9 @@ Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis
         else
             results.warnings.push_back(fmt::format("{} was left out. {}", analysis->title, reason));
     }
+    const RunEstimate estimate = estimateRun(fitting, config, options);
+    if (const auto free = availableMemory(); free && !whyTooLarge(estimate, *free).empty())
+        return Error{ErrorCode::OutOfMemory, whyTooLarge(estimate, *free)};
     try {
         AnalysisContext context{circuits, nullptr, options};
         if (std::any_of(fitting.begin(), fitting.end(),
@@ -156,8 +174,8 @@ Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis
                 return tokens.error();
             context.tokens = *tokens;
         }
-        for (const Analysis* analysis : fitting) {
-            Result<ResultSet> part = analysis->run(context, task);
+        for (std::size_t i = 0; i < fitting.size(); ++i) {
+            Result<ResultSet> part = fitting[i]->run(context, named(task, fitting[i]->id, i, fitting.size()));
             if (!part)
                 return part.error();
             ResultSet found = std::move(part).value();

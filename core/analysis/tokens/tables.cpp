@@ -32,6 +32,23 @@ struct Tables {
     std::vector<double> values, lowestValues, columnValues;
 };
 
+struct TableSizes {
+    std::size_t heads = 0, rows = 0, cols = 0;
+    int k = 0;
+};
+
+/// So that no list is copied while it grows.
+void reserve(Tables& tables, const TableSizes& sizes)
+{
+    const std::size_t perToken = sizes.heads * static_cast<std::size_t>(sizes.k);
+    for (auto* ids : {&tables.ids, &tables.lowestIds})
+        ids->reserve(sizes.rows * perToken);
+    for (auto* values : {&tables.values, &tables.lowestValues})
+        values->reserve(sizes.rows * perToken);
+    tables.columnIds.reserve(sizes.cols * perToken);
+    tables.columnValues.reserve(sizes.cols * perToken);
+}
+
 template <typename To, typename From>
 void append(std::vector<To>& to, const std::vector<From>& from)
 {
@@ -88,11 +105,6 @@ void addEmptyHead(Tables& tables, Eigen::Index rows, Eigen::Index cols, int k)
     tables.columnValues.resize(tables.columnValues.size() + size(cols), none);
 }
 
-struct TableSizes {
-    std::size_t heads = 0, rows = 0, cols = 0;
-    int k = 0;
-};
-
 void addArrays(ResultSet& results, Tables tables, CircuitKind kind, const TableSizes& sizes,
                Precision precision)
 {
@@ -144,6 +156,7 @@ Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
     for (const CircuitKind kind : {CircuitKind::FullOv, CircuitKind::FullQk}) {
         const Eigen::Index cols = kind == CircuitKind::FullOv ? context.tokens->W_U.cols() : rows;
         Tables tables;
+        reserve(tables, {heads.size(), static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), k});
         for (const HeadId head : heads) {
             if (task.cancelled())
                 return stopped();
@@ -170,7 +183,10 @@ AnalysisCost tablesCost(const ModelConfig& config, const AnalysisOptions& option
 {
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     const double V = config.dVocab;
-    return {heads * 2 * 2 * 2 * V * V * config.dHead, heads * V * options.tableSize * 6 * 2 * 8};
+    const double entries = heads * V * std::min<double>(options.tableSize, V);
+    // Three lists of ids and values each: of one circuit as they are kept, of the other while they grow, in double.
+    const double kept = 3 * (4.0 + (options.precision == Precision::F64 ? 8 : 4));
+    return {heads * 2 * 2 * 2 * V * V * config.dHead, entries * (kept + 3 * (4.0 + 8))};
 }
 
 /// The tokens at both ends of b_U: what the model says more and less often whatever it read.

@@ -1,0 +1,170 @@
+#include "core/analysis/run_estimate.h"
+#include "core/base/memory.h"
+#include "tests/support/analysed.h"
+#include "tests/support/matchers.h"
+#include "tests/support/toy_model.h"
+
+#include <QTest>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <mutex>
+
+#include <sys/resource.h>
+
+using namespace headwise;
+using namespace headwise::test;
+
+namespace {
+
+ModelConfig gpt2Small()
+{
+    ModelConfig config;
+    config.nLayers = config.nHeads = config.nKvHeads = 12;
+    config.dModel = 768;
+    config.dHead = 64;
+    config.dMlp = 3072;
+    config.nCtx = 1024;
+    config.dVocab = config.dVocabOut = 50257;
+    return config;
+}
+
+std::vector<const Analysis*> everything()
+{
+    std::vector<const Analysis*> all;
+    for (const Analysis& analysis : catalogue())
+        all.push_back(&analysis);
+    return all;
+}
+
+bool contains(const std::string& text, std::string_view part)
+{
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+class RunEstimateTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void isTheSumOfWhatWillRun()
+    {
+        const ModelConfig config = gpt2Small();
+        const AnalysisOptions options;
+        const std::array chosen{findAnalysis("copying"), findAnalysis("composition"),
+                                findAnalysis("attention"), findAnalysis("rotary")}; // no prompt, no rotary
+        const RunEstimate estimate = estimateRun(chosen, config, options);
+        const AnalysisCost copying = chosen[0]->cost(config, options);
+        const AnalysisCost composition = chosen[1]->cost(config, options);
+        QCOMPARE(estimate.flops, copying.flops + composition.flops);
+        QCOMPARE(estimate.bytes, std::max(copying.bytes, composition.bytes));
+        QCOMPARE(estimate.longest, chosen[1]);
+        QCOMPARE(estimate.longestFlops, composition.flops);
+        QVERIFY(!estimateRun(std::span(chosen).subspan(2), config, options).longest);
+    }
+
+    void everythingOnGpt2SmallIsSaidToTakeLongBecauseOfTheTables()
+    {
+        AnalysisOptions options;
+        const RunEstimate all = estimateRun(everything(), gpt2Small(), options);
+        QCOMPARE(all.longest->id, std::string_view("tables"));
+        QCOMPARE(all.largest->id, std::string_view("tables"));
+        const std::string notice = longRunNotice(all, 2);
+        QVERIFY2(contains(notice, "minutes on 2 cores") && contains(notice, "tables"), notice.c_str());
+        QVERIFY(contains(longRunNotice(all, 1), "on one core"));
+        options.heads = {{0, 0}};
+        QVERIFY(estimateRun(everything(), gpt2Small(), options).flops < all.flops / 5);
+    }
+
+    void aMinuteIsTheLeastThatIsAnnounced()
+    {
+        RunEstimate estimate;
+        estimate.longest = findAnalysis("copying");
+        estimate.flops = estimate.longestFlops = 59 * 3.5e10;
+        QVERIFY(longRunNotice(estimate, 1).empty());
+        estimate.flops = estimate.longestFlops = 61 * 3.5e10;
+        QVERIFY(contains(longRunNotice(estimate, 1), "roughly a minute on one core"));
+        QVERIFY(longRunNotice(estimate, 2).empty());
+        estimate.flops = estimate.longestFlops = 5 * 3600 * 3.5e10;
+        QVERIFY(contains(longRunNotice(estimate, 2), "2.5 hours on 2 cores, 100 % of it copying"));
+        estimate.flops = estimate.longestFlops = 30.0 * 86400 * 3.5e10;
+        QVERIFY(contains(longRunNotice(estimate, 1), "30 days"));
+    }
+
+    /// Ten ids and numbers of 6 lists of both circuits, 144 heads: 3.5 GB in the end, 0.9 more while the second grows.
+    void tablesOfAllHeadsNeedGigabytes()
+    {
+        const RunEstimate all = estimateRun(everything(), gpt2Small(), {});
+        QVERIFY(all.bytes > 3.5e9 && all.bytes < 5e9);
+        QVERIFY(whyTooLarge(all, 8e9).empty());
+        const std::string refusal = whyTooLarge(all, 2e9);
+        QVERIFY2(contains(refusal, "tables needs about 4.3 GB of memory on this model and 2 GB is free")
+                     && contains(refusal, "--heads"),
+                 refusal.c_str());
+    }
+
+    void whatNoMachineHoldsIsRefusedBeforeItStarts()
+    {
+        if (!availableMemory())
+            QSKIP("This system does not say how much memory is free.");
+        ToyOptions toy;
+        toy.dVocab = 100000;
+        const Circuits circuits = toyCircuits(toy);
+        AnalysisOptions options;
+        options.tableSize = 100000;
+        const std::array chosen{findAnalysis("tables")};
+        QVERIFY(failsWith(runAnalyses(circuits, chosen, options, Task{}), ErrorCode::OutOfMemory,
+                          "tables needs about"));
+    }
+
+    /// The limit of the address space counts, and the list of a token is never longer than the vocabulary.
+    void aLimitOfTheProcessIsSeen()
+    {
+        const auto free = availableMemory();
+        if (!free)
+            QSKIP("This system does not say how much memory is free.");
+        QVERIFY(*free > 1e6 && *free < 1e15);
+        rlimit before = {};
+        QCOMPARE(getrlimit(RLIMIT_AS, &before), 0);
+        rlimit after = before;
+        std::ifstream status("/proc/self/statm");
+        rlim_t pages = 0;
+        status >> pages;
+        after.rlim_cur = pages * 4096 + (rlim_t(64) << 20);
+        QCOMPARE(setrlimit(RLIMIT_AS, &after), 0);
+        const auto limited = availableMemory();
+        QCOMPARE(setrlimit(RLIMIT_AS, &before), 0);
+        QVERIFY(limited && *limited <= 65 << 20);
+        AnalysisOptions options;
+        options.tableSize = 1000000;
+        const ModelConfig config = toyCircuits({}).config();
+        QVERIFY(findAnalysis("tables")->cost(config, options).bytes < 1e6);
+    }
+
+    void progressNamesTheAnalysisOfSeveral()
+    {
+        std::mutex mutex;
+        std::vector<std::string> steps;
+        Task task;
+        task.onProgress = [&](int, int, std::string_view step) {
+            const std::lock_guard lock(mutex);
+            steps.emplace_back(step);
+        };
+        const Circuits circuits = toyCircuits({});
+        const std::array chosen{findAnalysis("copying"), findAnalysis("composition")};
+        QVERIFY(runAnalyses(circuits, chosen, {}, task));
+        const auto ends = [&](std::string_view end) {
+            return std::count_if(steps.begin(), steps.end(),
+                                 [&](const std::string& step) { return step.ends_with(end); });
+        };
+        QVERIFY(ends(" (copying, 1 of 2)") > 0 && ends(" (composition, 2 of 2)") > 0);
+        steps.clear();
+        QVERIFY(runAnalyses(circuits, std::span(chosen).first(1), {}, task));
+        QVERIFY(!steps.empty() && ends(")") == 0);
+    }
+};
+
+QTEST_GUILESS_MAIN(RunEstimateTest)
+#include "run_estimate_test.moc"
