@@ -53,6 +53,7 @@ bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b)
 void MainWindow::createNotices()
 {
     setTokenFontFamily(m_settings.tokenFont);
+    setColorChoice(m_settings.colors);
     for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->analysisJob()})
         job->setThreads(m_settings.threads);
     m_fileWatch = new FileWatch(this);
@@ -248,6 +249,8 @@ void MainWindow::applySettings(const Settings& settings)
     m_settings.autosaveMinutes = settings.autosaveMinutes;
     m_settings.threads = settings.threads;
     m_settings.exportFolder = settings.exportFolder;
+    m_settings.colors = settings.colors;
+    setColorChoice(m_settings.colors);
     setTokenFontFamily(m_settings.tokenFont);
     if (otherTheme)
         setTheme(settings.theme);

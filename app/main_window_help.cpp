@@ -78,8 +78,9 @@ QString conventionsText()
         "strongest or the mean of so many cells. Of a circuit of all tokens the strongest are estimates at "
         "first, never too strong, until the scan has seen every cell. ▲ and ▼ mark cells beyond the limits, "
         "an odd colour where they are too small for it. L locks the limits, I inverts the colours, Z centres "
-        "them on zero; a right click on the colour bar has maps, percentiles, scales and who shares "
-        "them.</p>");
+        "them on zero; a right click on the colour bar has maps, percentiles, scales (by rank, too) and who "
+        "shares them. View → Seen with colour blindness shows matrices and the preview of figures with other "
+        "eyes; what is exported stays as it is.</p>");
 }
 
 QString analysesText()

@@ -6,14 +6,18 @@
 #include "ui/pages/notes_page.h"
 #include "ui/pages/result_page.h"
 #include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/color_vision_effect.h"
 #include "ui/views/command_palette.h"
 #include "ui/views/token_edit.h"
 
 #include <QActionGroup>
 #include <QDockWidget>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QPlainTextEdit>
+#include <QStatusBar>
 #include <QToolBar>
 #include <QWhatsThis>
 
@@ -136,6 +140,39 @@ void MainWindow::createGoMenu()
     add(tr("Previous l&ayer"), tr("Ctrl+Up"), [this] { moveHead(-1, 0); });
 }
 
+namespace {
+
+/// Whose eyes the pictures are shown with; while they are not the usual ones, the status bar says so.
+void addVisions(QMenu* menu, QStatusBar* bar)
+{
+    auto* note = new QLabel(bar);
+    note->setMinimumWidth(1);
+    makeSecondary(note);
+    note->hide();
+    bar->addPermanentWidget(note);
+    auto* group = new QActionGroup(menu);
+    const auto add = [&](ColorVision vision, const QString& name) {
+        QAction* choice = menu->addAction(name, menu, [vision] { ShownVision::instance().set(vision); });
+        choice->setCheckable(true);
+        group->addAction(choice);
+        const auto follow = [vision, choice, note, name](ColorVision shown) {
+            if (shown != vision)
+                return;
+            choice->setChecked(true);
+            note->setText(MainWindow::tr("as seen with %1").arg(name.toLower()));
+            note->setVisible(shown != ColorVision::Normal);
+        };
+        QObject::connect(&ShownVision::instance(), &ShownVision::changed, choice, follow);
+        follow(ShownVision::instance().vision());
+    };
+    add(ColorVision::Normal, MainWindow::tr("Normal colour vision"));
+    add(ColorVision::Deuteranopia, MainWindow::tr("Deuteranopia"));
+    add(ColorVision::Protanopia, MainWindow::tr("Protanopia"));
+    add(ColorVision::Tritanopia, MainWindow::tr("Tritanopia"));
+}
+
+} // namespace
+
 void MainWindow::createViewMenu()
 {
     QMenu* view = menuBar()->addMenu(tr("&View"));
@@ -154,6 +191,7 @@ void MainWindow::createViewMenu()
     whenOpen(view->addAction(tr("&Reset the layout"), this, [this] { restoreState(m_firstLayout); }));
     view->addSeparator();
     addThemes(view);
+    addVisions(view->addMenu(tr("Seen with &colour blindness")), statusBar());
     QAction* full = view->addAction(tr("F&ull screen"), QKeySequence(Qt::Key_F11), this, [this](bool on) {
         setWindowState(windowState().setFlag(Qt::WindowFullScreen, on));
     });

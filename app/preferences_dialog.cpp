@@ -1,7 +1,9 @@
 #include "app/preferences_dialog.h"
 
+#include "core/analysis/color_maps.h"
 #include "ui/icons.h"
 #include "ui/theme.h"
+#include "ui/views/color_bar.h"
 
 #include <QButtonGroup>
 #include <QComboBox>
@@ -26,6 +28,15 @@ namespace {
 
 constexpr int controlWidth = 260;
 constexpr std::array autosaveMinutes{0, 1, 3, 5, 10, 30};
+constexpr QSize swatchSize(64, 12);
+
+QIcon swatch(ColorMap map, bool inverted)
+{
+    QImage image(256, 1, QImage::Format_RGB32);
+    for (int i = 0; i < 256; ++i)
+        image.setPixel(i, 0, colorTable(map)[static_cast<std::size_t>(inverted ? 255 - i : i)]);
+    return QPixmap::fromImage(image.scaled(2 * swatchSize)); // sharp at twice the pixels, too
+}
 
 } // namespace
 
@@ -40,6 +51,9 @@ PreferencesDialog::PreferencesDialog(const Settings& settings, QWidget* parent)
 
     QVBoxLayout* looks = addSection(tr("Appearance"));
     addRow(looks, tr("Colours"), tr("Of the window; exported figures are always light."), themeChoice());
+    addRow(looks, tr("Matrices"), tr("What values without a sign are coloured by at first."),
+           sequentialChoice());
+    addRow(looks, tr("Signed values"), tr("Zero is neutral, both sides are equally strong."), signedChoice());
     addRow(looks, tr("Tokens"), tr("The font of tokens, with fallbacks for every script."), fontChoice());
     QVBoxLayout* work = addSection(tr("Work"));
     addRow(work, tr("Recovery copy"), tr("How often what changed is kept for the case of a crash."),
@@ -115,6 +129,34 @@ QWidget* PreferencesDialog::themeChoice()
     add(ThemeMode::Dark, tr("Dark"), "dark");
     connect(group, &QButtonGroup::idClicked, this, [this](int mode) {
         m_settings.theme = static_cast<ThemeMode>(mode);
+        tell();
+    });
+    return box;
+}
+
+QWidget* PreferencesDialog::sequentialChoice()
+{
+    auto* box = new QComboBox(this);
+    box->setIconSize(swatchSize);
+    for (const ColorMap map : sequentialMaps)
+        box->addItem(swatch(map, false), mapTitle(map), static_cast<int>(map));
+    box->setCurrentIndex(box->findData(static_cast<int>(m_settings.colors.sequential)));
+    connect(box, &QComboBox::activated, this, [this, box] {
+        m_settings.colors.sequential = static_cast<ColorMap>(box->currentData().toInt());
+        tell();
+    });
+    return box;
+}
+
+QWidget* PreferencesDialog::signedChoice()
+{
+    auto* box = new QComboBox(this);
+    box->setIconSize(swatchSize);
+    box->addItem(swatch(ColorMap::Signed, false), tr("Blue to red"));
+    box->addItem(swatch(ColorMap::Signed, true), tr("Red to blue"));
+    box->setCurrentIndex(m_settings.colors.redIsNegative ? 1 : 0);
+    connect(box, &QComboBox::activated, this, [this](int index) {
+        m_settings.colors.redIsNegative = index == 1;
         tell();
     });
     return box;

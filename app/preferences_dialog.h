@@ -25,6 +25,8 @@ private:
     /// A name at the left, its control at the right, what it means under the name.
     void addRow(QVBoxLayout* section, const QString& name, const QString& meaning, QWidget* control);
     QWidget* themeChoice();
+    QWidget* sequentialChoice();
+    QWidget* signedChoice();
     QWidget* fontChoice();
     QWidget* autosaveChoice();
     QWidget* threadsChoice();

@@ -43,6 +43,11 @@ Settings readSettings()
         store.value(QStringLiteral("autosaveMinutes"), settings.autosaveMinutes).toDouble();
     if (minutes >= 0 && minutes <= longestPause) // not what a damaged file says
         settings.autosaveMinutes = minutes;
+    const std::string map = store.value(QStringLiteral("sequentialColors")).toString().toStdString();
+    for (const ColorMap choice : ui::sequentialMaps)
+        if (map == mapName(choice))
+            settings.colors.sequential = choice;
+    settings.colors.redIsNegative = store.value(QStringLiteral("redIsNegative")).toBool();
     settings.tokenFont = store.value(QStringLiteral("tokenFont")).toString();
     settings.threads = std::clamp(store.value(QStringLiteral("threads")).toInt(), 0, mostThreads);
     settings.exportFolder = store.value(QStringLiteral("exportFolder")).toString();
@@ -62,6 +67,9 @@ void writeSettings(const Settings& settings)
     store.setValue(QStringLiteral("layout"), settings.layout);
     store.setValue(QStringLiteral("lastFolder"), settings.lastFolder);
     store.setValue(QStringLiteral("autosaveMinutes"), settings.autosaveMinutes);
+    const std::string_view map = mapName(settings.colors.sequential);
+    store.setValue(QStringLiteral("sequentialColors"), QString::fromLatin1(map.data(), std::ssize(map)));
+    store.setValue(QStringLiteral("redIsNegative"), settings.colors.redIsNegative);
     store.setValue(QStringLiteral("tokenFont"), settings.tokenFont);
     store.setValue(QStringLiteral("threads"), settings.threads);
     store.setValue(QStringLiteral("exportFolder"), settings.exportFolder);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ui/color_choice.h"
 #include "ui/theme.h"
 
 #include <QByteArray>
@@ -17,6 +18,7 @@ struct Settings {
     QByteArray layout; ///< Docks and tool bars.
     QString lastFolder;
     double autosaveMinutes = 3; ///< Between recovery copies; 0: none.
+    ui::ColorChoice colors;     ///< Of matrices.
     QString tokenFont;          ///< A family; empty: as delivered.
     int threads = 0;            ///< Of analyses; 0: one per core.
     QString exportFolder;       ///< Empty: the last one used.

@@ -3,10 +3,8 @@
 #include "core/analysis/color_maps.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <span>
 
 namespace headwise {
@@ -21,12 +19,73 @@ double symlogUnit(const ColorScale& scale)
     return linearPart * std::max(std::abs(double{scale.low}), std::abs(double{scale.high}));
 }
 
+constexpr int rankSteps = 256; // one for each colour
+
+/// 0 … 1 between the limits; equal values have the rank of the last of them.
+double rankOf(double value, const ColorScale& scale)
+{
+    const std::vector<float>& knots = scale.rankKnots;
+    if (knots.empty())
+        return (value - scale.low) / (double{scale.high} - scale.low);
+    if (value < knots.front())
+        return 0;
+    const auto above = std::upper_bound(knots.begin(), knots.end(), static_cast<float>(value));
+    if (above == knots.end())
+        return 1;
+    const double from = *(above - 1);
+    return (static_cast<double>(above - 1 - knots.begin()) + (value - from) / (*above - from)) / rankSteps;
+}
+
+double valueOfRank(double rank, const ColorScale& scale)
+{
+    const std::vector<float>& knots = scale.rankKnots;
+    if (knots.empty())
+        return std::lerp(double{scale.low}, double{scale.high}, rank);
+    const double at = std::clamp(rank, 0.0, 1.0) * rankSteps;
+    const auto step = std::min<std::size_t>(static_cast<std::size_t>(at), rankSteps - 1);
+    return std::lerp(double{knots[step]}, double{knots[step + 1]}, at - static_cast<double>(step));
+}
+
+/// The knots from 0 to `high`, or from `low`: each `1 / steps` of `sample` lies between two of them.
+std::vector<float> quantiles(std::vector<float> sample, float low, float high, int steps)
+{
+    std::ranges::sort(sample);
+    std::vector<float> knots{low};
+    for (int i = 1; i < steps; ++i)
+        knots.push_back(
+            sample.empty()
+                ? static_cast<float>(std::lerp(double{low}, double{high}, double(i) / steps))
+                : sample[static_cast<std::size_t>(i) * sample.size() / static_cast<std::size_t>(steps)]);
+    knots.push_back(high);
+    return knots;
+}
+
+/// Of the values between the limits. About zero both sides are ranked as one, so that zero stays neutral and equal
+/// magnitudes are equally strong.
+std::vector<float> rankKnots(std::vector<float> sample, const ColorScale& scale)
+{
+    if (scale.low != -scale.high) {
+        std::erase_if(sample, [&](float value) { return value < scale.low || value > scale.high; });
+        return quantiles(std::move(sample), scale.low, scale.high, rankSteps);
+    }
+    for (float& value : sample)
+        value = std::abs(value);
+    std::erase_if(sample, [&](float value) { return value == 0 || value > scale.high; });
+    const std::vector<float> half = quantiles(std::move(sample), 0, scale.high, rankSteps / 2);
+    std::vector<float> knots(half.rbegin(), half.rend() - 1);
+    for (float& value : knots)
+        value = -value;
+    knots.insert(knots.end(), half.begin(), half.end());
+    return knots;
+}
+
 double transformed(double value, const ColorScale& scale)
 {
     switch (scale.transform) {
     case ColorTransform::Linear: return value;
     case ColorTransform::Sqrt: return std::copysign(std::sqrt(std::abs(value)), value);
     case ColorTransform::Symlog: return std::asinh(value / symlogUnit(scale));
+    case ColorTransform::Rank: return rankOf(value, scale);
     }
     return value;
 }
@@ -37,6 +96,7 @@ double restored(double x, const ColorScale& scale)
     case ColorTransform::Linear: return x;
     case ColorTransform::Sqrt: return std::copysign(x * x, x);
     case ColorTransform::Symlog: return symlogUnit(scale) * std::sinh(x);
+    case ColorTransform::Rank: return valueOfRank(x, scale);
     }
     return x;
 }
@@ -110,66 +170,6 @@ Rgb beyond(Rgb end, Rgb before)
     return 0xFF000000U | moved(16) | moved(8) | moved(0);
 }
 
-struct FitName {
-    ColorFit fit;
-    std::string_view name;
-};
-constexpr std::array fitNames{FitName{ColorFit::Full, "full"}, FitName{ColorFit::Robust, "robust"},
-                              FitName{ColorFit::DataRange, "data"},
-                              FitName{ColorFit::Percentiles, "percentiles"},
-                              FitName{ColorFit::Fixed, "fixed"}};
-
-struct TransformName {
-    ColorTransform transform;
-    std::string_view name;
-};
-constexpr std::array transformNames{TransformName{ColorTransform::Linear, "linear"},
-                                    TransformName{ColorTransform::Sqrt, "sqrt"},
-                                    TransformName{ColorTransform::Symlog, "symlog"}};
-
-std::string exact(float value)
-{
-    std::array<char, 32> digits{};
-    const auto [end, code] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-    return {digits.data(), end};
-}
-
-std::optional<float> number(std::string_view word)
-{
-    float value = 0;
-    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (code != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
-        return std::nullopt;
-    return value;
-}
-
-// False if the key is unknown or the value is not one it can have.
-bool assign(ColorScale& scale, std::string_view key, std::string_view value)
-{
-    if (key == "map") {
-        const auto* found = std::ranges::find(allColorMaps, value, mapName);
-        return found != allColorMaps.end() && (scale.map = *found, true);
-    }
-    if (key == "fit") {
-        const auto* found = std::ranges::find(fitNames, value, &FitName::name);
-        return found != fitNames.end() && (scale.fit = found->fit, true);
-    }
-    if (key == "low" || key == "high") {
-        const std::optional<float> parsed = number(value);
-        return parsed && ((key == "low" ? scale.low : scale.high) = *parsed, true);
-    }
-    if (key == "transform") {
-        const auto* found = std::ranges::find(transformNames, value, &TransformName::name);
-        return found != transformNames.end() && (scale.transform = found->transform, true);
-    }
-    if (key == "percentile") {
-        const std::optional<float> parsed = number(value);
-        return parsed && *parsed > 50 && *parsed <= 100 && (scale.percentile = *parsed, true);
-    }
-    scale.inverted = value == "yes";
-    return key == "inverted" && (value == "yes" || value == "no");
-}
-
 } // namespace
 
 bool isSigned(ColorMap map)
@@ -219,13 +219,14 @@ ValueStatistics statisticsOf(const Eigen::MatrixXf& matrix)
 
 ColorScale fitted(ColorScale scale, const Eigen::MatrixXf& matrix)
 {
-    return scale.fit == ColorFit::Fixed ? scale : fitted(scale, statisticsOf(matrix));
+    const bool keeps = scale.fit == ColorFit::Fixed && scale.transform != ColorTransform::Rank;
+    return keeps ? scale : fitted(std::move(scale), statisticsOf(matrix));
 }
 
-ColorScale fitted(ColorScale scale, const ValueStatistics& values)
+namespace {
+
+ColorScale withLimits(ColorScale scale, const ValueStatistics& values)
 {
-    if (scale.fit == ColorFit::Fixed)
-        return scale;
     const auto [low, high] = values.count > 0 ? limitsOf(values, scale) : std::pair(0.0, 0.0);
     scale.low = static_cast<float>(low);
     scale.high = static_cast<float>(high);
@@ -236,6 +237,17 @@ ColorScale fitted(ColorScale scale, const ValueStatistics& values)
     if (isSigned(scale.map))
         scale.low -= room;
     scale.high += room;
+    return scale;
+}
+
+} // namespace
+
+ColorScale fitted(ColorScale scale, const ValueStatistics& values)
+{
+    if (scale.fit != ColorFit::Fixed)
+        scale = withLimits(std::move(scale), values);
+    scale.rankKnots =
+        scale.transform == ColorTransform::Rank ? rankKnots(values.sample, scale) : std::vector<float>();
     return scale;
 }
 
@@ -299,58 +311,6 @@ std::vector<Rgb> toPixels(const Eigen::MatrixXf& matrix, const ColorScale& scale
             for (Eigen::Index col = left; col < std::min(left + block, cols); ++col)
                 pixels[static_cast<std::size_t>(row * cols + col)] = color(matrix(row, col));
     return pixels;
-}
-
-std::string_view mapName(ColorMap map)
-{
-    switch (map) {
-    case ColorMap::Signed: return "signed";
-    case ColorMap::SignedDark: return "signed-dark";
-    case ColorMap::Viridis: return "viridis";
-    case ColorMap::Cividis: return "cividis";
-    case ColorMap::Attention: return "attention";
-    case ColorMap::AttentionDark: return "attention-dark";
-    case ColorMap::Gray: return "gray";
-    case ColorMap::HighContrast: return "high-contrast";
-    }
-    return "signed";
-}
-
-std::string text(const ColorScale& scale)
-{
-    const auto* fit = std::ranges::find(fitNames, scale.fit, &FitName::fit);
-    std::string line = "map=";
-    line.append(mapName(scale.map))
-        .append(" low=")
-        .append(exact(scale.low))
-        .append(" high=")
-        .append(exact(scale.high));
-    line.append(" fit=").append(fit->name).append(" transform=");
-    line.append(std::ranges::find(transformNames, scale.transform, &TransformName::transform)->name);
-    if (scale.fit == ColorFit::Percentiles)
-        line.append(" percentile=").append(exact(scale.percentile));
-    return line.append(" inverted=").append(scale.inverted ? "yes" : "no");
-}
-
-Result<ColorScale> parseColorScale(std::string_view line)
-{
-    ColorScale scale;
-    std::string_view rest = line;
-    while (!rest.empty()) {
-        const std::string_view word = rest.substr(0, rest.find(' '));
-        rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-        const std::size_t equals = word.find('=');
-        if (equals == std::string_view::npos
-            || !assign(scale, word.substr(0, equals), word.substr(equals + 1)))
-            return Error{ErrorCode::Corrupt,
-                         "The colour scale '" + std::string(line) + "' has the word '" + std::string(word)
-                             + "', which no version of this program writes."};
-    }
-    if (!(scale.low < scale.high))
-        return Error{ErrorCode::Corrupt,
-                     "The colour scale '" + std::string(line)
-                         + "' has no room between its limits; low must be below high."};
-    return scale;
 }
 
 } // namespace headwise

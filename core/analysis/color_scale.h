@@ -46,6 +46,7 @@ enum class ColorTransform {
     Linear,
     Sqrt, ///< √|x| with the sign of x.
     Symlog, ///< asinh(100 x / m), m the larger magnitude of the two limits: linear near zero, logarithmic beyond.
+    Rank, ///< The share of the values that are smaller; where the limits are symmetric about zero, of the magnitudes, with the sign of x.
 };
 
 /// How numbers become colours in a heatmap. Plain settings: they never change the data, two equal
@@ -58,6 +59,9 @@ struct ColorScale {
     ColorTransform transform = ColorTransform::Linear;
     float percentile = 99; ///< Of ColorFit::Percentiles: above 50, at most 100.
     bool inverted = false; ///< The first colour becomes the last.
+    /// Of ColorTransform::Rank: the values where each 256th of the scale begins, and its end; rising. fitted() finds them and
+    /// text() leaves them out. Empty: not fitted yet, which is drawn as Linear.
+    std::vector<float> rankKnots = {};
 
     bool operator==(const ColorScale&) const = default;
 };
@@ -82,7 +86,8 @@ struct ValueStatistics {
 };
 ValueStatistics statisticsOf(const Eigen::MatrixXf& matrix);
 
-/// `scale` with the limits its fit asks for, given the finite values of `matrix`. ColorFit::Fixed keeps them.
+/// `scale` with the limits its fit asks for, given the finite values of `matrix`, and with their ranks where it asks for
+/// those. ColorFit::Fixed keeps the limits.
 /// An empty, constant or entirely non-finite matrix gives a valid scale of width > 0.
 ColorScale fitted(ColorScale scale, const Eigen::MatrixXf& matrix);
 ColorScale fitted(ColorScale scale, const ValueStatistics& values);

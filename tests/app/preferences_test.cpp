@@ -1,7 +1,11 @@
 #include "app/about_dialog.h"
 #include "app/main_window.h"
 #include "app/preferences_dialog.h"
+#include "core/analysis/color_vision.h"
+#include "ui/figure_export.h"
 #include "ui/theme.h"
+#include "ui/views/heatmap_view.h"
+#include "ui/workspace.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -18,6 +22,8 @@ using namespace headwise;
 using namespace headwise::app;
 
 namespace {
+
+constexpr int patience = 60000; // ms, under a loaded machine
 
 /// The control with this accessible name, as a screen reader finds it.
 template <typename Control>
@@ -83,6 +89,13 @@ private slots:
             QCOMPARE(QApplication::palette().color(QPalette::Window), ui::darkColors().window);
             choose(named<QComboBox>(dialog, QStringLiteral("Recovery copy")), QStringLiteral("never"));
             choose(named<QComboBox>(dialog, QStringLiteral("Threads")), QStringLiteral("1"));
+            choose(named<QComboBox>(dialog, QStringLiteral("Matrices")), QStringLiteral("Cividis"));
+            choose(named<QComboBox>(dialog, QStringLiteral("Signed values")), QStringLiteral("Red to blue"));
+            for (const ui::HeatmapView* view : window.findChildren<ui::HeatmapView*>())
+                if (isSigned(view->colorScale().map))
+                    QVERIFY(view->colorScale().inverted);
+                else
+                    QVERIFY(view->colorScale().map != ColorMap::Viridis);
             QTest::qWait(50);
             grab(dialog, QStringLiteral("preferences-dark"));
             QTest::keyClick(dialog, Qt::Key_Escape);
@@ -93,12 +106,87 @@ private slots:
         QCOMPARE(kept.autosaveMinutes, 0.0);
         QCOMPARE(kept.autosaveInterval().count(), 0);
         QCOMPARE(kept.threads, 1);
+        QCOMPARE(kept.colors, (ui::ColorChoice{ColorMap::Cividis, true}));
         ui::applyTheme(*qApp, ui::ThemeMode::Light);
+    }
+
+    void picturesBeginWithTheColoursThatWereChosen()
+    {
+        Settings settings = readSettings();
+        settings.colors = {ColorMap::Cividis, true};
+        writeSettings(settings);
+        MainWindow window;
+        window.show();
+        window.openDemo();
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen()
+                                     && !window.workspace()->analysisJob()->isRunning()
+                                     && window.workspace()->waiting().empty(),
+                                 patience);
+        auto* score = named<QComboBox>(&window, QStringLiteral("Score of the heads"));
+        const auto* heads = named<ui::HeatmapView>(&window, QStringLiteral("Heads"));
+        choose(score, score->itemText(score->findText(QStringLiteral("Copying"))));
+        QCOMPARE(heads->colorScale().map, ColorMap::Signed);
+        QVERIFY(heads->colorScale().inverted);
+        const int norm = score->findText(QStringLiteral("norm"), Qt::MatchContains);
+        choose(score, score->itemText(norm));
+        QCOMPARE(heads->colorScale().map, ColorMap::Cividis);
+        settings.colors = {};
+        writeSettings(settings);
+        ui::setColorChoice({});
+        QCOMPARE(heads->colorScale().map, ColorMap::Viridis);
+    }
+
+    void matricesAreShownAsOthersSeeThemAndExportedAsTheyAre()
+    {
+        MainWindow window;
+        window.resize(1280, 800);
+        window.show();
+        window.openDemo();
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen()
+                                     && !window.workspace()->analysisJob()->isRunning()
+                                     && window.workspace()->waiting().empty(),
+                                 patience);
+        auto* heads = named<ui::HeatmapView>(&window, QStringLiteral("Heads"));
+        const auto cell = [&] {
+            return (heads->cellRect(0, 2).center() * heads->devicePixelRatioF()).toPoint();
+        };
+        const auto color = [&] { return heads->grab().toImage().pixel(cell()); };
+        const Rgb normal = color();
+        const ui::FigureSettings paper{.format = ui::FigureFormat::Png};
+        const QImage exported = ui::figureImage(*heads, paper, 100);
+        const auto see = [&](const QString& vision) {
+            for (QAction* action : window.findChildren<QAction*>())
+                if (action->text() == vision)
+                    return action->trigger();
+            QFAIL(qPrintable(vision));
+        };
+        const auto said = [&] {
+            for (const QLabel* label : window.findChildren<QLabel*>())
+                if (label->isVisible() && label->text().startsWith(QStringLiteral("as seen with")))
+                    return label->text();
+            return QString();
+        };
+        QCOMPARE(said(), QString());
+        for (const auto& [name, vision] : {std::pair("Deuteranopia", ColorVision::Deuteranopia),
+                                           std::pair("Protanopia", ColorVision::Protanopia),
+                                           std::pair("Tritanopia", ColorVision::Tritanopia)}) {
+            see(QLatin1StringView(name));
+            QCOMPARE(color(), simulated(normal, vision));
+            QVERIFY(color() != normal);
+            QCOMPARE(said(), QStringLiteral("as seen with ") + QLatin1StringView(name).toString().toLower());
+            grab(&window, QStringLiteral("seen-") + QLatin1StringView(name));
+            QCOMPARE(ui::figureImage(*heads, paper, 100), exported);
+        }
+        see(QStringLiteral("Normal colour vision"));
+        QCOMPARE(color(), normal);
+        QCOMPARE(said(), QString());
     }
 
     void settingsThatAreDamagedAreLeftOut()
     {
         QSettings store;
+        store.setValue(QStringLiteral("sequentialColors"), QStringLiteral("rainbow"));
+        QCOMPARE(readSettings().colors, ui::ColorChoice());
         store.setValue(QStringLiteral("autosaveMinutes"), QStringLiteral("nan"));
         store.setValue(QStringLiteral("threads"), -7);
         const Settings settings = readSettings();

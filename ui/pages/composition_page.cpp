@@ -1,6 +1,7 @@
 #include "ui/pages/composition_page.h"
 
 #include "ui/array_part.h"
+#include "ui/color_choice.h"
 #include "ui/pages/picture_card.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -220,7 +221,7 @@ void CompositionPage::showMap(const ResultArray& all)
         for (Eigen::Index column = 0; column < shown; ++column)
             (*matrix)(row, column) = static_cast<float>(
                 values.at(static_cast<std::size_t>(row * size + column + ofLayer)) - baseline);
-    const ColorScale scale = fitted(m_subtract->isChecked() ? ColorMap::Signed : ColorMap::Viridis, *matrix);
+    const ColorScale scale = fitted(firstScale(m_subtract->isChecked()), *matrix);
     leaveOutWeak(*matrix);
     HeatmapView* view = m_panel->view();
     view->setRowAxis({tr("earlier head, writes"), [this](int index) { return text(writer(index)); }});

@@ -3,6 +3,7 @@
 #include "ui/figure_recording.h"
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/color_vision_effect.h"
 
 #include <QComboBox>
 #include <QEvent>
@@ -59,6 +60,7 @@ FigurePreview::FigurePreview(QWidget* parent)
     , m_fit(new QComboBox(this))
 {
     m_sheet->setAlignment(Qt::AlignCenter);
+    followShownVision(m_sheet);
     m_sheet->setAccessibleName(tr("Preview of the figure"));
     m_scroll->setWidget(m_sheet);
     m_scroll->setAlignment(Qt::AlignCenter);

@@ -1,6 +1,7 @@
 #include "ui/pages/heads_page.h"
 
 #include "core/analysis/relation_file.h"
+#include "ui/color_choice.h"
 #include "ui/head_metrics.h"
 #include "ui/models/head_table_model.h"
 #include "ui/relation_store.h"
@@ -231,8 +232,7 @@ void HeadsPage::showMetric()
     }
     auto grid = std::make_shared<Eigen::MatrixXf>(metricGrid(*shown));
     const bool hasNegative = (grid->array() < 0).any();
-    ColorScale scale = fitted(
-        hasNegative || shown->range == std::pair(-1.0, 1.0) ? ColorMap::Signed : ColorMap::Viridis, *grid);
+    ColorScale scale = fitted(firstScale(hasNegative || shown->range == std::pair(-1.0, 1.0)), *grid);
     if (shown->range) {
         scale.low = static_cast<float>(shown->range->first);
         scale.high = static_cast<float>(shown->range->second);

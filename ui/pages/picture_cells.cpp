@@ -1,3 +1,4 @@
+#include "ui/color_choice.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/picture_body.h"
 #include "ui/text.h"
@@ -24,8 +25,7 @@ using Cells = std::shared_ptr<const Eigen::MatrixXf>;
 ColorScale scaleOf(const Picture& picture, const ResultArray& array, const Eigen::MatrixXf& cells)
 {
     const bool centred = picture.signedColors;
-    ColorScale scale = fitted(centred ? ColorMap::Signed : ColorMap::Viridis, cells,
-                              centred ? ColorFit::Full : ColorFit::DataRange);
+    ColorScale scale = fitted(firstScale(centred, centred ? ColorFit::Full : ColorFit::DataRange), cells);
     if (array.range && centred && array.range->first == -array.range->second) {
         scale.low = static_cast<float>(array.range->first);
         scale.high = static_cast<float>(array.range->second);

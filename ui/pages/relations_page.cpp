@@ -2,6 +2,7 @@
 
 #include "core/analysis/relation_file.h"
 #include "core/analysis/tokens/relation_lists.h"
+#include "ui/color_choice.h"
 #include "ui/head_metrics.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/head_grid.h"
@@ -78,11 +79,9 @@ RelationsPage::RelationsPage(Workspace* workspace, QWidget* parent)
 HeadGrid* RelationsPage::createGrid(const QString& name)
 {
     auto* grid = new HeadGrid(workspace(), name, this);
-    ColorScale scale;
-    scale.map = ColorMap::Viridis;
+    ColorScale scale = firstScale(false, ColorFit::Fixed);
     scale.low = 0;
     scale.high = 1;
-    scale.fit = ColorFit::Fixed;
     grid->view()->setColorScale(scale);
     return grid;
 }

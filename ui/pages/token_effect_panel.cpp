@@ -2,6 +2,7 @@
 
 #include "core/analysis/token_table.h"
 #include "core/analysis/tokens/token_effect.h"
+#include "ui/color_choice.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/head_grid.h"
 #include "ui/text.h"
@@ -33,9 +34,7 @@ TokenEffectPanel::TokenEffectPanel(Workspace* workspace, QWidget* parent)
     m_explanation->setText(
         tr("Length of the token's row of full OV, ‖e W_V W_O W_U‖: how far attending to it "
            "moves the logits. Click a head for its tables."));
-    ColorScale scale;
-    scale.map = ColorMap::Viridis;
-    m_panel->view()->setColorScale(scale);
+    m_panel->view()->setColorScale(firstScale(false));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);

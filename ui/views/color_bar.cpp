@@ -2,6 +2,7 @@
 
 #include "core/analysis/color_maps.h"
 #include "ui/text.h"
+#include "ui/views/color_vision_effect.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/ticks.h"
 
@@ -36,7 +37,10 @@ std::vector<Tick> ticksOf(const ColorScale& scale, int atMost)
     std::vector<Tick> ticks{{low, number(low)}, {high, number(high)}};
     std::vector<double> inner =
         scale.transform == ColorTransform::Linear ? roundTicks(low, high, atMost) : std::vector<double>{0};
-    if (scale.transform != ColorTransform::Linear)
+    if (scale.transform == ColorTransform::Rank)
+        inner = {headwise::valueAt(0.25F, scale), headwise::valueAt(0.5F, scale),
+                 headwise::valueAt(0.75F, scale)};
+    else if (scale.transform != ColorTransform::Linear)
         for (const double decade : {1e-2, 1e-1})
             for (const double limit : {low, high})
                 inner.push_back(limit * decade);
@@ -163,6 +167,7 @@ ColorBar::ColorBar(Qt::Orientation orientation, QWidget* parent)
     : QWidget(parent)
     , m_orientation(orientation)
 {
+    followShownVision(this);
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setSizePolicy(orientation == Qt::Vertical ? QSizePolicy::Fixed : QSizePolicy::Expanding,

@@ -90,6 +90,7 @@ void ColorBar::addTransforms(QMenu* menu)
     add(tr("Linear"), ColorTransform::Linear);
     add(tr("Square root"), ColorTransform::Sqrt);
     add(tr("Logarithmic away from zero"), ColorTransform::Symlog);
+    add(tr("By rank"), ColorTransform::Rank);
 }
 
 void ColorBar::addPixels(QMenu* menu)

@@ -1,7 +1,9 @@
 #include "ui/views/heatmap_view.h"
 
+#include "ui/color_choice.h"
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/color_vision_effect.h"
 #include "ui/views/heatmap_accessible.h"
 #include "ui/views/shared_scale.h"
 
@@ -39,6 +41,8 @@ HeatmapView::HeatmapView(QWidget* parent)
     , m_message(tr("Nothing to show yet"))
 {
     installHeatmapAccessibility();
+    followShownVision(this);
+    m_scene.scale = firstScale(true);
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);

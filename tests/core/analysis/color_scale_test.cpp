@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 using namespace headwise;
@@ -266,6 +267,65 @@ private slots:
             }
         }
         QCOMPARE(position(4, {.low = 0, .high = 16, .transform = ColorTransform::Sqrt}), 0.5F);
+    }
+
+    void aRankIsTheShareOfValuesBelow()
+    {
+        Eigen::MatrixXf values = Eigen::MatrixXf::Random(40, 50).array().exp(); // no two alike
+        values(3, 4) = notANumber;
+        const ColorScale scale =
+            fitted({.map = ColorMap::Viridis, .fit = ColorFit::DataRange, .transform = ColorTransform::Rank},
+                   values);
+        std::map<int, int> used; // of the colours
+        for (const float x : values.reshaped()) {
+            if (std::isnan(x))
+                continue;
+            const auto below = (values.array() < x).count();
+            QVERIFY(std::abs(position(x, scale) - static_cast<float>(below) / 1999) < 1.5F / 256);
+            QVERIFY(std::abs(valueAt(position(x, scale), scale) - x) < 1e-4F);
+            ++used[std::min(255, static_cast<int>(256 * position(x, scale)))];
+        }
+        QCOMPARE(used.size(), std::size_t{256});
+        for (const auto& [entry, times] : used)
+            QVERIFY(times >= 6 && times <= 9); // 1999 / 256 each
+    }
+
+    void ranksAboutZeroAreOfMagnitudesAndZeroStaysNeutral()
+    {
+        Eigen::MatrixXf values(1, 1000);
+        for (int i = 0; i < 1000; ++i) // Half of them zeros, and nearly all others positive.
+            values(i) = i < 500 ? 0.0F : i < 510 ? -static_cast<float>(i * i) : static_cast<float>(i * i);
+        const ColorScale scale = fitted({.transform = ColorTransform::Rank}, values);
+        QCOMPARE(scale.high, 999.0F * 999);
+        QCOMPARE(position(0, scale), 0.5F);
+        QCOMPARE(colorOf(0, scale), 0xFFFFFFFFU);
+        for (const float x : {505.0F * 505, 700.0F * 700, 999.0F * 999}) {
+            const float share =
+                static_cast<float>((values.array().abs() < x && values.array() != 0).count()) / 499;
+            QVERIFY(std::abs(position(x, scale) - (0.5F + share / 2)) < 1.5F / 256);
+            QVERIFY(std::abs(position(x, scale) + position(-x, scale) - 1) < 1e-6F);
+        }
+    }
+
+    void ranksOfAnythingAreAValidScale()
+    {
+        for (const Eigen::MatrixXf& m : {Eigen::MatrixXf(), Eigen::MatrixXf(Eigen::MatrixXf::Zero(2, 2)),
+                                         row({notANumber, infinity}), row({1e30F, 1e30F}), row({-1, 0, 1})})
+            for (const ColorMap map : {ColorMap::Signed, ColorMap::Viridis})
+                for (const ColorFit fit : {ColorFit::Full, ColorFit::DataRange, ColorFit::Fixed}) {
+                    const ColorScale scale =
+                        fitted({.map = map, .fit = fit, .transform = ColorTransform::Rank}, m);
+                    QVERIFY(scale.low < scale.high);
+                    QCOMPARE(scale.rankKnots.size(), std::size_t{257});
+                    QVERIFY(std::ranges::is_sorted(scale.rankKnots));
+                    QCOMPARE(position(scale.low - 1, scale), 0.0F);
+                    QCOMPARE(position(scale.high, scale), 1.0F);
+                    QVERIFY(std::isnan(position(notANumber, scale)));
+                }
+        const ColorScale unfitted{.transform = ColorTransform::Rank};
+        QCOMPARE(position(0.5F, unfitted), 0.75F);
+        const auto read = parseColorScale(text(fitted(unfitted, row({-1, 3}))));
+        QVERIFY(read && read->transform == ColorTransform::Rank && read->rankKnots.empty());
     }
 
     void whatLiesBeyondALimitIsDistinctFromTheEndOfEveryMap()

@@ -9,6 +9,8 @@
 #include <QSignalSpy>
 #include <QTest>
 
+#include <cmath>
+
 using namespace headwise;
 using namespace headwise::ui;
 
@@ -147,6 +149,27 @@ private slots:
         QCOMPARE(tickText(2, 1), QStringLiteral("2"));
         QCOMPARE(decadeText(1e-5), QStringLiteral("10⁻⁵"));
         QCOMPARE(decadeText(0.1), QStringLiteral("0.1"));
+    }
+
+    void coloursByRankUseAllColoursAlike()
+    {
+        auto matrix = std::make_shared<Eigen::MatrixXf>(1, 1000);
+        for (int i = 0; i < 1000; ++i)
+            (*matrix)(0, i) = std::exp(0.02F * static_cast<float>(i)); // most of them small
+        HeatmapView view;
+        view.setColorScale({.map = ColorMap::Viridis, .fit = ColorFit::DataRange});
+        view.setMatrix(matrix);
+        ColorBar bar(Qt::Vertical);
+        bar.follow(&view);
+        prepare(bar);
+        const float middle = (*matrix)(0, 500);
+        QVERIFY(position(middle, view.colorScale()) < 0.01F);
+        bar.setTransform(ColorTransform::Rank);
+        QVERIFY(std::abs(position(middle, view.colorScale()) - 0.5F) < 0.01F);
+        QVERIFY(bar.scale() == view.colorScale());
+        view.toggleLock(); // The limits stay, the ranks are of what is shown.
+        view.setMatrix(std::make_shared<Eigen::MatrixXf>(matrix->rightCols(500)));
+        QVERIFY(std::abs(position((*matrix)(0, 750), view.colorScale()) - 0.5F) < 0.01F);
     }
 };
 

@@ -1,0 +1,51 @@
+#include "ui/color_choice.h"
+
+#include "ui/views/heatmap_view.h"
+
+#include <QApplication>
+
+namespace headwise::ui {
+
+namespace {
+
+ColorChoice& chosen()
+{
+    static ColorChoice choice;
+    return choice;
+}
+
+} // namespace
+
+const ColorChoice& colorChoice()
+{
+    return chosen();
+}
+
+void setColorChoice(const ColorChoice& choice)
+{
+    const ColorChoice before = std::exchange(chosen(), choice);
+    if (before == choice)
+        return;
+    for (QWidget* widget : QApplication::allWidgets()) {
+        auto* view = qobject_cast<HeatmapView*>(widget);
+        if (!view)
+            continue;
+        ColorScale scale = view->colorScale();
+        if (isSigned(scale.map) && scale.inverted == before.redIsNegative)
+            scale.inverted = choice.redIsNegative;
+        else if (scale.map == before.sequential)
+            scale.map = choice.sequential;
+        view->setColorScale(scale);
+    }
+}
+
+ColorScale firstScale(bool isSigned, ColorFit fit)
+{
+    ColorScale scale;
+    scale.map = isSigned ? ColorMap::Signed : chosen().sequential;
+    scale.inverted = isSigned && chosen().redIsNegative;
+    scale.fit = fit;
+    return scale;
+}
+
+} // namespace headwise::ui
