@@ -176,15 +176,16 @@ void PromptPage::run()
             auto tokens = tokenizer->encode(prompt);
             if (!tokens)
                 return tokens.error();
-            auto passed = forward<float>(circuits->weights(), *tokens, task);
-            if (!passed)
-                return passed.error();
+            auto run = forward<float>(circuits->weights(), *tokens, task);
+            if (!run)
+                return run.error();
+            ForwardResult<float> passed = *std::move(run);
             auto answer = std::make_shared<Answer>();
             answer->tokens = *tokens;
-            answer->small = std::make_shared<const Patterns>(smallPatterns(passed->patterns, smallSide));
-            answer->patterns = std::make_shared<const Patterns>(std::move(passed->patterns));
+            answer->small = std::make_shared<const Patterns>(smallPatterns(passed.patterns, smallSide));
+            answer->patterns = std::make_shared<const Patterns>(std::move(passed.patterns));
             Eigen::Index best = 0;
-            passed->logits.row(passed->logits.rows() - 1).maxCoeff(&best);
+            passed.logits.row(passed.logits.rows() - 1).maxCoeff(&best);
             answer->likeliestNext = static_cast<int>(best);
             return Found(std::move(answer));
         },

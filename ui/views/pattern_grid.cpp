@@ -149,7 +149,9 @@ void PatternGrid::paintEvent(QPaintEvent* /*event*/)
     for (int layer = 0; layer < layers(); ++layer)
         for (int head = 0; head < heads(); ++head) {
             const QRectF tile = tileIn(tiles, {layer, head});
-            painter.drawImage(tile, m_images[static_cast<std::size_t>(layer * heads() + head)]);
+            painter.drawImage(tile,
+                              m_images[static_cast<std::size_t>(layer) * static_cast<std::size_t>(heads())
+                                       + static_cast<std::size_t>(head)]);
             painter.setPen(colors.border);
             painter.drawRect(tile);
         }
