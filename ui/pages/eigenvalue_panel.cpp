@@ -55,6 +55,7 @@ EigenvaluePanel::EigenvaluePanel(Workspace* workspace, QWidget* parent)
     look.yTitle = tr("imaginary part");
     look.plane = ChartLook::Plane::Complex;
     m_chart->setLook(look);
+    m_chart->setAccessibleName(tr("Eigenvalues of the circuit"));
     connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_chart, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
         emit readOutChanged(tr("%1   λ%2 = %3 %4 i")

@@ -59,6 +59,7 @@ void HeatmapPage::createLayout()
            "their mean"));
     m_norms->setToolTip(tr("The norms of rows and columns as bars at the edges"));
     m_text->setPlaceholderText(tr("Text whose tokens are the rows and columns; empty: a sample of words"));
+    m_text->setAccessibleName(tr("Tokens of the rows and columns"));
     m_text->setFont(tokenFont());
     m_text->setTextMargins(4, 0, 4, 0);
     makeSecondary(m_state);

@@ -29,6 +29,8 @@ NotesPage::NotesPage(Workspace* workspace, QWidget* parent)
     m_star->setIcon(icon("bookmark"));
     m_star->setCheckable(true);
     m_star->setToolTip(tr("Bookmark this head (Ctrl+D)"));
+    m_star->setAccessibleName(tr("Bookmark this head"));
+    m_bookmarks->setAccessibleName(tr("Bookmarks"));
     m_note->setObjectName(QStringLiteral("note"));
     m_note->setAccessibleName(tr("Note on this head"));
     m_note->setPlaceholderText(tr("What is known of this head. Saved with the session."));

@@ -68,6 +68,8 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     look.xTitle = tr("offset Δ = query − key position");
     look.yTitle = tr("mean score (logits)");
     m_chart->setLook(look);
+    m_chart->setAccessibleName(tr("Mean score by offset"));
+    m_panel->view()->setAccessibleName(tr("Attention of positions"));
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
         emit readOutChanged(

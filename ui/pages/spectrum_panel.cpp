@@ -37,6 +37,7 @@ SpectrumPanel::SpectrumPanel(Workspace* workspace, QWidget* parent)
     layout->setSpacing(4);
     layout->addWidget(m_chart, 1);
     layout->addWidget(m_measures);
+    m_chart->setAccessibleName(tr("Singular values of the head"));
     m_look.xTitle = tr("index");
     connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_chart, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {

@@ -39,6 +39,8 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     makeSecondary(m_problem);
     m_panel->setLength(100);
     m_filter->setPlaceholderText(tr("Filter the tables"));
+    m_filter->setAccessibleName(tr("Filter the tables"));
+    m_edit->setAccessibleName(tr("Token of the tables"));
     m_filter->setToolTip(tr("Shows where tokens that contain this text stand in the whole row"));
     m_filter->setClearButtonEnabled(true);
     m_filter->setFont(tokenFont());

@@ -13,6 +13,7 @@ LogView::LogView(QWidget* parent)
     : QPlainTextEdit(parent)
 {
     setReadOnly(true);
+    setAccessibleName(tr("Log"));
     setMaximumBlockCount(1000);
     setFont(tokenFont());
     setFrameShape(QFrame::NoFrame);

@@ -118,6 +118,8 @@ LineChart::LineChart(QWidget* parent)
     layout->addWidget(m_canvas);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
     m_canvas->viewport()->installEventFilter(this);
+    m_canvas->setFocusPolicy(Qt::NoFocus);
+    setFocusPolicy(Qt::TabFocus); // a click leaves the keys to the page
     m_canvas->viewport()->setMouseTracking(true);
     m_canvas->paintBehind = [this](QPainter& painter) {
         if (m_series.empty())
@@ -242,11 +244,16 @@ void LineChart::paintForeground(QPainter& painter) const
                          m_message);
         return;
     }
+    if (m_hasRing) {
+        painter.setPen(QPen(now.colors.accent, 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
+    }
     paintChartBaselines(painter, now, m_baselines);
     paintChartBrackets(painter, now, m_brackets);
     paintChartLegend(painter, now, m_series);
     paintChartNote(painter, now, omittedNote());
-    if (m_hovered.series < 0)
+    if (m_hovered.series < 0 || !std::isfinite(m_hovered.point.y()))
         return;
     const QPointF at = now.map(m_hovered.point);
     painter.setPen(QPen(now.colors.muted, 1, Qt::DotLine));
@@ -284,7 +291,11 @@ LineChart::Nearest LineChart::nearestTo(const QPointF& position) const
 
 void LineChart::hover(const QPointF& position)
 {
-    const Nearest nearest = nearestTo(position);
+    hoverOn(nearestTo(position));
+}
+
+void LineChart::hoverOn(const Nearest& nearest)
+{
     const bool same = nearest.series == m_hovered.series && nearest.index == m_hovered.index;
     m_hovered = nearest;
     if (same)

@@ -66,7 +66,8 @@ struct ChartBracket {
 
 /// Lines and points on one pair of axes: spectra, kernels, eigenvalues, scores against scores. The one face of Qt Charts.
 ///
-/// Wheel zooms x (in the complex plane both), Shift+wheel y, drag pans, double-click shows everything. Points that a log
+/// Wheel zooms x (in the complex plane both), Shift+wheel y, drag pans, double-click shows everything. Reached with Tab, ← → Home End
+/// go along a series, ↑ ↓ to another, Enter chooses the point, + − 0 zoom. Points that a log
 /// axis cannot show, and those that are not finite, are left out and counted in the view.
 class LineChart : public QWidget, public FigureSource {
     Q_OBJECT
@@ -108,6 +109,9 @@ signals:
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
     void changeEvent(QEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 
 private:
@@ -124,6 +128,8 @@ private:
     QString omittedNote() const;
     Nearest nearestTo(const QPointF& position) const;
     void hover(const QPointF& position);
+    void hoverOn(const Nearest& nearest);
+    bool step(int key); ///< To another point; false: no key for that.
     void zoomAt(const QPointF& position, double factorX, double factorY);
     void paintForeground(QPainter& painter) const;
 
@@ -139,6 +145,7 @@ private:
     std::optional<QPointF> m_pressed;
     QPointF m_lastDrag;
     bool m_dragging = false;
+    bool m_hasRing = false; // the keys are ours
 };
 
 } // namespace headwise::ui

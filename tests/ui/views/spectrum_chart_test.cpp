@@ -127,6 +127,32 @@ private slots:
         QCOMPARE(clicked.value(0), (QList<QVariant>{QStringLiteral("QK"), 2}));
     }
 
+    void keysGoFromPointToPoint()
+    {
+        LineChart chart;
+        chart.resize(400, 300);
+        chart.setSeries({{QStringLiteral("a"), {{1, 5}, {2, 3}, {3, 1}}}, {QStringLiteral("b"), {{1, 4}}}});
+        chart.show();
+        QSignalSpy hovered(&chart, &LineChart::pointHovered);
+        QSignalSpy clicked(&chart, &LineChart::pointClicked);
+        QTest::keyClick(&chart, Qt::Key_Right);
+        QTest::keyClick(&chart, Qt::Key_Right);
+        QCOMPARE(hovered.last().at(0).toString(), QStringLiteral("a"));
+        QCOMPARE(hovered.last().at(1).toInt(), 1);
+        QCOMPARE(hovered.last().at(2).toPointF(), QPointF(2, 3));
+        QTest::keyClick(&chart, Qt::Key_End);
+        QTest::keyClick(&chart, Qt::Key_Return);
+        QCOMPARE(clicked.last().at(1).toInt(), 2);
+        QTest::keyClick(&chart, Qt::Key_Down); // the other has one point
+        QCOMPARE(hovered.last().at(0).toString(), QStringLiteral("b"));
+        QCOMPARE(hovered.last().at(1).toInt(), 0);
+        const QRectF all = chart.range();
+        QTest::keyClick(&chart, Qt::Key_Plus);
+        QVERIFY(chart.range().width() < all.width());
+        QTest::keyClick(&chart, Qt::Key_0);
+        QCOMPARE(chart.range(), all);
+    }
+
     void unitsOfTheComplexPlaneAreEqual()
     {
         LineChart chart;

@@ -1,0 +1,126 @@
+#include "app/main_window.h"
+#include "app/page_tabs.h"
+#include "ui/job.h"
+#include "ui/pages/page.h"
+
+#include <QAbstractButton>
+#include <QAbstractItemView>
+#include <QAbstractSpinBox>
+#include <QAccessible>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QSettings>
+#include <QSlider>
+#include <QStandardPaths>
+#include <QTabBar>
+#include <QTest>
+
+using namespace headwise;
+using namespace headwise::app;
+using namespace headwise::ui;
+
+namespace {
+
+constexpr int patience = 60000; // ms, under a loaded machine
+
+template <typename... Kinds>
+bool isOneOf(const QObject* object)
+{
+    return (qobject_cast<const Kinds*>(object) || ...);
+}
+
+/// What a user works with: a control of ours, not the parts Qt makes a larger one of.
+bool isControl(const QWidget* widget)
+{
+    const bool isPart =
+        isOneOf<QComboBox, QAbstractSpinBox, QAbstractItemView, QTabBar, QLineEdit>(widget->parentWidget())
+        || widget->objectName().startsWith(QLatin1String("qt_"));
+    const bool isView = dynamic_cast<const FigureSource*>(widget) && !qobject_cast<const Page*>(widget);
+    return !isPart && !qobject_cast<const QHeaderView*>(widget)
+        && (isView
+            || isOneOf<QAbstractButton, QComboBox, QLineEdit, QPlainTextEdit, QSlider, QAbstractSpinBox,
+                       QAbstractItemView>(widget));
+}
+
+bool isNamed(QWidget* widget)
+{
+    if (!widget->accessibleName().isEmpty())
+        return true;
+    const QAccessibleInterface* seen = QAccessible::queryAccessibleInterface(widget);
+    return seen && !seen->text(QAccessible::Name).isEmpty(); // a button's own words, a label's buddy
+}
+
+} // namespace
+
+class AccessibilityTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase()
+    {
+        QStandardPaths::setTestModeEnabled(true);
+        QCoreApplication::setOrganizationName(QStringLiteral("headwise-test-accessibility"));
+        QSettings().clear();
+    }
+
+    void cleanupTestCase() { QVERIFY(waitForJobs(std::chrono::minutes(1))); }
+
+    void everyControlAndPictureHasAName()
+    {
+        MainWindow window;
+        window.resize(1280, 800);
+        window.show();
+        window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->tokens(), patience);
+        for (auto* dock : window.findChildren<QDockWidget*>())
+            dock->show();
+        auto* tabs = window.findChild<PageTabs*>();
+        QStringList nameless;
+        int controls = 0;
+        for (int i = 0; i < tabs->count(); ++i) {
+            tabs->setCurrentIndex(i);
+            QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->analysisJob()->isRunning(), patience);
+            for (QWidget* widget : window.findChildren<QWidget*>()) {
+                if (!isControl(widget) || !widget->isVisibleTo(&window))
+                    continue;
+                ++controls;
+                if (!isNamed(widget))
+                    nameless << QStringLiteral("%1: %2 in %3")
+                                    .arg(tabs->pageName(i),
+                                         QString::fromLatin1(widget->metaObject()->className()),
+                                         QString::fromLatin1(
+                                             widget->parentWidget()->metaObject()->className()));
+            }
+        }
+        QVERIFY(controls > 100);
+        QVERIFY2(nameless.isEmpty(), qPrintable(nameless.join(u'\n')));
+    }
+
+    void everyPictureAndTableIsReachedByKeys()
+    {
+        MainWindow window;
+        window.resize(1280, 800);
+        window.show();
+        window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->tokens(), patience);
+        auto* tabs = window.findChild<PageTabs*>();
+        QStringList unreached;
+        for (int i = 0; i < tabs->count(); ++i) {
+            tabs->setCurrentIndex(i);
+            for (QWidget* widget : tabs->currentPage()->findChildren<QWidget*>())
+                if (isControl(widget) && widget->isVisibleTo(&window) && widget->isEnabled()
+                    && !(widget->focusPolicy() & Qt::TabFocus))
+                    unreached << QStringLiteral("%1: %2 '%3'")
+                                     .arg(tabs->pageName(i),
+                                          QString::fromLatin1(widget->metaObject()->className()),
+                                          widget->accessibleName());
+        }
+        QVERIFY2(unreached.isEmpty(), qPrintable(unreached.join(u'\n')));
+    }
+};
+
+QTEST_MAIN(AccessibilityTest)
+#include "accessibility_test.moc"
