@@ -247,6 +247,13 @@ void MainWindow::createAnalysesMenu()
 {
     QMenu* analyses = menuBar()->addMenu(tr("&Analyses"));
     analyses->setToolTipsVisible(true);
+    // What most people come for, without a group on the way.
+    const Analysis* induction = findAnalysis("induction");
+    QAction* finder =
+        analyses->addAction(tr("&Induction finder"), this, [this, id = induction->id] { runAnalysis(id); });
+    finder->setToolTip(text(induction->formula));
+    m_whenOpen.push_back(finder);
+    analyses->addSeparator();
     for (const auto& [title, rows] : analysisGroups()) {
         QMenu* group = analyses->addMenu(title);
         group->setToolTipsVisible(true);

@@ -4,6 +4,8 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 
+#include <QPointF>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -62,6 +64,8 @@ void ArrayTableModel::setParts(std::shared_ptr<const ResultSet> results, const s
                    workspace, parts.size() == 1);
         first = end;
     }
+    pairHeads();
+    measureBars();
     endResetModel();
 }
 
@@ -108,6 +112,51 @@ void ArrayTableModel::addColumns(const std::vector<ArrayPart>& alike, const Work
     }
 }
 
+void ArrayTableModel::pairHeads()
+{
+    constexpr std::string_view suffix = "layer";
+    for (std::size_t i = 0; i < m_columns.size(); ++i) {
+        const Column& layer = m_columns[i];
+        if (layer.kind != Kind::Whole || !layer.part.array->path.ends_with(suffix))
+            continue;
+        std::string path = layer.part.array->path;
+        path.replace(path.size() - suffix.size(), suffix.size(), "head");
+        const auto head = std::find_if(m_columns.begin(), m_columns.end(), [&](const Column& column) {
+            return column.kind == Kind::Whole && column.part.array->path == path
+                && column.part.shape == layer.part.shape && column.place == layer.place;
+        });
+        if (head == m_columns.end())
+            continue;
+        head->kind = Kind::Head;
+        head->layers = layer.part;
+        m_columns.erase(m_columns.begin() + static_cast<std::ptrdiff_t>(i--));
+    }
+    // Rows of heads need no number beside them.
+    const bool hasHeads = std::any_of(m_columns.begin(), m_columns.end(),
+                                      [](const Column& column) { return column.kind == Kind::Head; });
+    if (hasHeads && m_columns.front().kind == Kind::Name && !m_columns.front().name)
+        m_columns.erase(m_columns.begin());
+}
+
+void ArrayTableModel::measureBars()
+{
+    for (Column& column : m_columns) {
+        if (column.kind != Kind::Number || !column.part.array->range)
+            continue;
+        for (int row = 0; row < m_rows; ++row) // NaN is left out
+            column.longestBar = std::fmax(column.longestBar, std::abs(value(column, row)));
+    }
+}
+
+std::optional<HeadId> ArrayTableModel::headIn(const Column& column, int row) const
+{
+    const std::size_t at = static_cast<std::size_t>(row) * column.stride + column.place;
+    if (column.kind != Kind::Head || at >= column.part.size() || at >= column.layers.size())
+        return std::nullopt;
+    const HeadId head{static_cast<int>(column.layers.at(at)), static_cast<int>(column.part.at(at))};
+    return head.layer >= 0 && head.head >= 0 ? std::optional(head) : std::nullopt;
+}
+
 double ArrayTableModel::value(const Column& column, int row) const
 {
     const std::size_t at = static_cast<std::size_t>(row) * column.stride + column.place;
@@ -132,16 +181,9 @@ std::vector<HeadId> ArrayTableModel::headsAt(int row) const
     if (m_headsInLayer > 0)
         return {HeadId{row / m_headsInLayer, row % m_headsInLayer}};
     std::vector<HeadId> heads;
-    for (const Column& layer : m_columns) {
-        if (layer.kind != Kind::Whole || !layer.part.array->path.ends_with("layer"))
-            continue;
-        std::string path = layer.part.array->path;
-        path.replace(path.size() - 5, 5, "head"); // "earlier_layer" beside "earlier_head"
-        for (const Column& head : m_columns)
-            if (head.kind == Kind::Whole && head.part.array->path == path && value(layer, row) >= 0
-                && value(head, row) >= 0)
-                heads.push_back({static_cast<int>(value(layer, row)), static_cast<int>(value(head, row))});
-    }
+    for (const Column& column : m_columns)
+        if (const auto head = headIn(column, row))
+            heads.push_back(*head);
     return heads;
 }
 
@@ -159,6 +201,10 @@ QVariant ArrayTableModel::display(const Column& column, int row) const
 {
     if (!column.part.array)
         return column.name ? QVariant(column.name(row)) : QVariant(row);
+    if (column.kind == Kind::Head) {
+        const auto head = headIn(column, row);
+        return head ? text(*head) : QStringLiteral("–");
+    }
     const double number = value(column, row);
     if (std::isnan(number) || (column.kind == Kind::Token && number < 0))
         return QStringLiteral("–");
@@ -169,20 +215,43 @@ QVariant ArrayTableModel::display(const Column& column, int row) const
     return ui::number(number);
 }
 
+QVariant ArrayTableModel::sortKey(const Column& column, int row) const
+{
+    if (!column.part.array)
+        return row;
+    if (column.kind == Kind::Head) {
+        const HeadId head = headIn(column, row).value_or(HeadId{-1, 0});
+        return (static_cast<qlonglong>(head.layer) << 32) + head.head;
+    }
+    const double number = value(column, row);
+    return std::isnan(number) ? -std::numeric_limits<double>::infinity() : number;
+}
+
+QVariant ArrayTableModel::bar(const Column& column, int row) const
+{
+    if (column.longestBar <= 0)
+        return {};
+    const double number = value(column, row);
+    if (!std::isfinite(number))
+        return {};
+    // Numbers of both signs have their zero in the middle.
+    const bool bothSigns = column.part.array->range->first < 0;
+    const double zero = bothSigns ? 0.5 : 0;
+    const double end = zero + (1 - zero) * number / column.longestBar;
+    return QPointF(std::min(zero, end), std::max(zero, end));
+}
+
 QVariant ArrayTableModel::data(const QModelIndex& index, int role) const
 {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid))
         return {};
     const Column& column = m_columns[static_cast<std::size_t>(index.column())];
-    const bool isText = column.kind == Kind::Token || (column.kind == Kind::Name && column.name);
+    const bool isText =
+        column.kind == Kind::Token || column.kind == Kind::Head || (column.kind == Kind::Name && column.name);
     switch (role) {
     case Qt::DisplayRole: return display(column, index.row());
-    case SortRole: {
-        if (!column.part.array)
-            return index.row();
-        const double number = value(column, index.row());
-        return std::isnan(number) ? -std::numeric_limits<double>::infinity() : number;
-    }
+    case SortRole: return sortKey(column, index.row());
+    case BarRole: return bar(column, index.row());
     case Qt::ToolTipRole:
         return column.kind == Kind::Number ? exactNumber(value(column, index.row()))
                                            : display(column, index.row()).toString();

@@ -10,8 +10,8 @@
 
 namespace headwise::ui {
 
-/// Read-only table over parts of result arrays: a row per entry of their first dimension, a column per number of the rest.
-/// Nothing is copied. Sorting and filtering belong to a proxy.
+/// Read-only table over parts of result arrays: a row per entry of their first dimension, a column per number of the rest; numbers
+/// that have bounds with a bar each. Nothing is copied. Sorting and filtering belong to a proxy.
 class ArrayTableModel : public QAbstractTableModel {
     Q_OBJECT
 
@@ -19,6 +19,7 @@ public:
     enum Role {
         SortRole = TokenTableModel::SortRole,       ///< The number itself, NaN below all others.
         IsTokenRole = TokenTableModel::IsTokenRole, ///< Whether this cell is drawn as a chip.
+        BarRole = TokenTableModel::BarRole,
     };
 
     explicit ArrayTableModel(QObject* parent = nullptr);
@@ -38,7 +39,7 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
 
 private:
-    enum class Kind { Name, Number, Whole, Token };
+    enum class Kind { Name, Number, Whole, Token, Head };
     struct Column {
         QString title;
         QString definition;
@@ -46,10 +47,17 @@ private:
         ArrayPart part;
         std::size_t place = 0;            // in a row
         std::size_t stride = 1;           // numbers in a row
+        ArrayPart layers;                 // of a Head, whose part is the head in its layer
+        double longestBar = 0;            // the largest magnitude; 0: no bars
         std::function<QString(int)> name; // of a Name's rows
     };
     void addColumns(const std::vector<ArrayPart>& alike, const Workspace& workspace, bool alone);
     void addRowNames(const ArrayPart& part, const Workspace& workspace);
+    void pairHeads(); ///< "earlier_layer" and "earlier_head" become one column.
+    void measureBars();
+    std::optional<HeadId> headIn(const Column& column, int row) const;
+    QVariant sortKey(const Column& column, int row) const;
+    QVariant bar(const Column& column, int row) const;
     double value(const Column& column, int row) const;
     QVariant display(const Column& column, int row) const;
 

@@ -35,6 +35,7 @@ public:
         IsSpecialRole,
         IsSourceRole,
         IsTokenRole, ///< Whether this cell is drawn as a chip.
+        BarRole,     ///< Where a bar under the number begins and ends, QPointF in shares of the width.
     };
 
     explicit TokenTableModel(QObject* parent = nullptr);

@@ -78,6 +78,7 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::opened, this, &HeadHeader::refresh);
     connect(workspace, &Workspace::headChanged, this, &HeadHeader::refresh);
     connect(workspace, &Workspace::resultsChanged, this, &HeadHeader::refresh);
+    connect(workspace, &Workspace::referenceChanged, this, &HeadHeader::refresh);
     connect(workspace, &Workspace::circuitsChanged, this, [this] {
         m_nearestOf.reset();
         refresh();
@@ -179,6 +180,8 @@ void HeadHeader::refresh()
         findNearest();
     const ModelCard& card = workspace()->card();
     QStringList badges;
+    if (const auto reference = workspace()->reference())
+        badges << tr("ref: %1").arg(text(*reference));
     badges << (workspace()->isProcessed() ? tr("processed") : tr("raw weights"));
     badges << tr("E: %1").arg(text(embeddingName(workspace()->embedding())));
     if (card.nKvHeads != card.nHeads)

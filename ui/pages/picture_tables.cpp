@@ -44,15 +44,20 @@ public:
     }
 
     QString caption() const override { return m_caption; }
+    bool showsAllHeads() const override { return m_ofAllHeads; }
 
     void showPicture(const PictureData& shown) override
     {
         std::vector<ArrayPart> parts;
         m_caption.clear();
+        const auto isAtHead = [this](const ResultArray* array) {
+            return headAxes(*array, workspace()->card()) != HeadAxes::None;
+        };
         const auto isOfHeads = [this](const ResultArray* array) {
             return array->shape.size() == 2 && headAxes(*array, workspace()->card()) == HeadAxes::OneHead;
         };
         const bool everyHead = std::ranges::all_of(shown.arrays, isOfHeads);
+        m_ofAllHeads = everyHead || std::ranges::none_of(shown.arrays, isAtHead);
         for (const ResultArray* array : shown.arrays) {
             const auto part =
                 everyHead ? std::optional(wholeArray(*array)) : cutAtHeads(*array, *workspace());
@@ -68,7 +73,7 @@ public:
         QHeaderView* header = m_table->horizontalHeader();
         const int columns = m_model->columnCount();
         header->setDefaultSectionSize(120);
-        if (columns <= 8)
+        if (columns <= 12)
             fitColumns(m_table);
         m_table->setFixedHeight(std::clamp(m_model->rowCount() * 24 + 56, 90, 320)); // and a scroll bar
         if (m_model->rowCount() > 12)
@@ -87,6 +92,7 @@ private:
     ArrayTableModel* m_model;
     TableFigure* m_table;
     QString m_caption;
+    bool m_ofAllHeads = false; // another head changes nothing: scrolling and selected rows stay
 };
 
 class DiagramBody : public PictureBody {

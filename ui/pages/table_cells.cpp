@@ -9,6 +9,8 @@
 #include <QHeaderView>
 #include <QStandardItemModel>
 
+#include <algorithm>
+
 namespace headwise::ui {
 
 namespace {
@@ -28,6 +30,35 @@ QStandardItem* figures(const QString& words, double value)
     made->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     made->setToolTip(exactNumber(value));
     return made;
+}
+
+/// The least width of `words` on two lines.
+int widthOnTwoLines(const QString& words, const QFontMetrics& metrics)
+{
+    int width = metrics.horizontalAdvance(words);
+    for (qsizetype at = words.indexOf(u' '); at >= 0; at = words.indexOf(u' ', at + 1))
+        width = std::min(width,
+                         std::max(metrics.horizontalAdvance(words.left(at)),
+                                  metrics.horizontalAdvance(words.mid(at + 1))));
+    return width;
+}
+
+/// Titles on two lines, columns as wide as what is under them.
+void wrapTitles(TableFigure* table)
+{
+    constexpr int aroundTitle = 20; // px
+    QHeaderView* header = table->horizontalHeader();
+    const QFontMetrics metrics(header->font());
+    header->setTextElideMode(Qt::ElideNone);
+    header->setDefaultAlignment(Qt::AlignCenter | static_cast<Qt::Alignment>(Qt::TextWordWrap));
+    header->setMinimumHeight(2 * metrics.lineSpacing() + 12);
+    const QAbstractItemView* cells = table; // where the hint is public
+    for (int column = 0; column < table->model()->columnCount(); ++column) {
+        const QString title = table->model()->headerData(column, Qt::Horizontal).toString();
+        header->resizeSection(
+            column,
+            std::max(cells->sizeHintForColumn(column), widthOnTwoLines(title, metrics) + aroundTitle));
+    }
 }
 
 } // namespace
@@ -86,7 +117,11 @@ void fitColumns(TableFigure* table)
     header->setMinimumSectionSize(40);
     header->setResizeContentsPrecision(50);
     header->setStretchLastSection(true);
+    header->setMinimumHeight(0);
+    header->setTextElideMode(Qt::ElideMiddle);
     table->resizeColumnsToContents();
+    if (header->length() > table->viewport()->width())
+        wrapTitles(table);
 }
 
 } // namespace headwise::ui

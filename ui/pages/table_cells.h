@@ -21,6 +21,7 @@ QStandardItem* tokenCell(const Workspace& workspace, int token, bool isSource = 
 
 int tokenOf(const QStandardItemModel& model, int row, int column); ///< −1 where the cell is no token.
 
-void fitColumns(TableFigure* table); ///< As wide as what is in them, the last taking the rest.
+/// As wide as what is in them, the last taking the rest; titles on two lines where they find no room on one.
+void fitColumns(TableFigure* table);
 
 } // namespace headwise::ui

@@ -11,13 +11,27 @@ namespace headwise::ui {
 namespace {
 constexpr int padding = 6; // px, left and right of the text in its chip
 constexpr int inset = 2;   // px, from the cell to the chip
+
+void paintBar(QPainter* painter, const QStyleOptionViewItem& option, const QPointF& ends)
+{
+    constexpr double thickness = 3; // px
+    const QRectF room = QRectF(option.rect).adjusted(padding, 0, -inset, -inset);
+    const QRectF bar(room.left() + ends.x() * room.width(), room.bottom() - thickness,
+                     std::max(1.0, (ends.y() - ends.x()) * room.width()), thickness);
+    const ThemeColors& colors = themeColors(option.palette);
+    painter->fillRect(bar, option.state.testFlag(QStyle::State_Selected) ? colors.onAccent : colors.accent);
+}
 } // namespace
 
 void TokenDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                           const QModelIndex& index) const
 {
-    if (!index.data(TokenTableModel::IsTokenRole).toBool())
-        return QStyledItemDelegate::paint(painter, option, index);
+    if (!index.data(TokenTableModel::IsTokenRole).toBool()) {
+        QStyledItemDelegate::paint(painter, option, index);
+        if (const QVariant ends = index.data(TokenTableModel::BarRole); ends.isValid())
+            paintBar(painter, option, ends.toPointF());
+        return;
+    }
     QStyleOptionViewItem empty = option;
     initStyleOption(&empty, index);
     const QString shown = empty.text;
@@ -52,7 +66,8 @@ void TokenDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
 QSize TokenDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const
 {
     QSize size = QStyledItemDelegate::sizeHint(option, index);
-    size.rwidth() += 2 * (padding + inset);
+    if (index.data(TokenTableModel::IsTokenRole).toBool())
+        size.rwidth() += 2 * (padding + inset);
     size.setHeight(std::max(size.height(), QFontMetrics(tokenFont()).height() + 2 * inset + 2));
     return size;
 }

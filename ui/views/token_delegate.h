@@ -4,7 +4,8 @@
 
 namespace headwise::ui {
 
-/// Draws tokens as chips: soft background, special tokens outlined, the source token bold.
+/// Draws tokens as chips: soft background, special tokens outlined, the source token bold; a bar under
+/// numbers that have one.
 class TokenDelegate : public QStyledItemDelegate {
     Q_OBJECT
 

@@ -151,18 +151,24 @@ void addCandidates(ResultSet& results, const Found& all)
         results.arrays.back().title = title;
         results.arrays.back().definition =
             std::string(name) + " of the pairs with the largest combined, falling";
+        return &results.arrays.back();
     };
     addWhole("earlier_layer", "Earlier layer", [](const Pair& pair) { return pair.first.layer; });
     addWhole("earlier_head", "Earlier head", [](const Pair& pair) { return pair.first.head; });
     addWhole("later_layer", "Later layer", [](const Pair& pair) { return pair.second.layer; });
     addWhole("later_head", "Later head", [](const Pair& pair) { return pair.second.head; });
-    add("previous_token", "Previous token",
-        [&](const Pair& pair) { return all.parts.previousToken[all.index(pair.first)]; });
-    add("k_composition", "K-composition",
-        [&](const Pair& pair) { return all.parts.composition.at(pair.first, pair.second); });
-    add("matching", "Matching",
-        [&](const Pair& pair) { return all.parts.matching.at(pair.first, pair.second); });
-    add("copying", "Copying", [&](const Pair& pair) { return all.parts.copying[all.index(pair.second)]; });
+    add("previous_token", "Previous token", [&](const Pair& pair) {
+        return all.parts.previousToken[all.index(pair.first)];
+    })->range = {0.0, 1.0};
+    add("k_composition", "K-composition", [&](const Pair& pair) {
+        return all.parts.composition.at(pair.first, pair.second);
+    })->range = {0.0, 1.0};
+    add("matching", "Matching", [&](const Pair& pair) {
+        return all.parts.matching.at(pair.first, pair.second);
+    })->range = {-1.0, 1.0};
+    add("copying", "Copying", [&](const Pair& pair) {
+        return all.parts.copying[all.index(pair.second)];
+    })->range = {-1.0, 1.0};
     add("null_percentile", "Percentile of chance",
         [&](const Pair& pair) { return all.ranking.nullPercentile.at(pair.first, pair.second); });
     add("combined", "Product of percentiles",

@@ -92,6 +92,35 @@ private slots:
         model.setParts(results, parts, *m_workspace);
         QCOMPARE(model.headsAt(0).size(), std::size_t{2});
         QCOMPARE(model.headsAt(0)[1], (HeadId{1, 1}));
+        QCOMPARE(test::printed(model).at(1), QStringLiteral("L0H0|L0H0"));
+        QVERIFY(model.index(0, 1).data(ArrayTableModel::SortRole).toLongLong()
+                > model.index(1, 1).data(ArrayTableModel::SortRole).toLongLong());
+    }
+
+    void numbersWithBoundsHaveBars()
+    {
+        auto results = std::make_shared<ResultSet>();
+        results->arrays = {arrayOf("analyses/x/free", {5}, {"rank"}),
+                           arrayOf("analyses/x/bounded", {5}, {"rank"}),
+                           arrayOf("analyses/x/share", {5}, {"rank"})};
+        results->arrays[1].range = {-4.0, 4.0};
+        results->arrays[2].range = {0.0, 1.0};
+        std::get<std::vector<float>>(results->arrays[2].values) = {0.F, 0.25F, NAN, 0.5F, 0.125F};
+        ArrayTableModel model;
+        std::vector<ArrayPart> parts;
+        for (const ResultArray& column : results->arrays)
+            parts.push_back(wholeArray(column));
+        model.setParts(results, parts, *m_workspace);
+        const auto bar = [&](int row, int column) {
+            return model.index(row, column).data(ArrayTableModel::BarRole);
+        };
+        QVERIFY(!bar(0, 1).isValid());
+        // −3 is the longest; zero is in the middle where there are both signs.
+        QCOMPARE(bar(0, 2).toPointF(), QPointF(0, 0.5));
+        QCOMPARE(bar(4, 2).toPointF(), QPointF(0.5, 0.5 + 0.5 / 3));
+        QCOMPARE(bar(1, 3).toPointF(), QPointF(0, 0.5));
+        QCOMPARE(bar(3, 3).toPointF(), QPointF(0, 1));
+        QVERIFY(!bar(2, 3).isValid());
     }
 
     void arraysSuggestTheirPictures()

@@ -1,0 +1,349 @@
+#include "core/io/tokenizer.h"
+#include "tests/support/journey_core.h"
+#include "tests/support/journey_views.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/spectrum_chart.h"
+
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QListWidget>
+#include <QToolButton>
+
+using namespace headwise;
+using namespace headwise::test;
+using ui::HeatmapView;
+using ui::LineChart;
+using ui::text;
+
+namespace {
+
+const std::string candidate = "analyses/induction/candidate_";
+
+ResultSet coreResults(JourneyModel model, std::string_view analysis, const AnalysisOptions& options = {})
+{
+    const CoreModel& core = coreModel(model);
+    const auto results =
+        findAnalysis(analysis)->run(AnalysisContext{*core.circuits, core.tokens, options}, Task{});
+    if (!results)
+        qFatal("%s", printed(results.error()).constData());
+    return *results;
+}
+
+double valueAt(const ResultSet& results, const std::string& path, std::size_t index)
+{
+    const ResultArray* array = results.find(path);
+    if (!array || index >= array->shape.front())
+        return std::nan("");
+    if (const auto* whole = std::get_if<std::vector<std::int32_t>>(&array->values))
+        return (*whole)[index];
+    return static_cast<double>(std::get<std::vector<float>>(array->values)[index]);
+}
+
+std::vector<double> valuesOf(const ResultSet& results, const std::string& path)
+{
+    const auto& values = std::get<std::vector<float>>(results.find(path)->values);
+    return {values.begin(), values.end()};
+}
+
+std::shared_ptr<const Tokenizer> tokenizerOf(JourneyModel model)
+{
+    auto read = Tokenizer::open(folderOf(model) / "tokenizer.json");
+    if (!read)
+        qFatal("%s", printed(read.error()).constData());
+    return std::make_shared<const Tokenizer>(std::move(read).value());
+}
+
+/// Capitals in GPT-2's vocabulary; in the demo's small one, words that a copying head hits and words that it does not.
+Relation someRelation(JourneyModel model)
+{
+    const std::vector<std::string> from = model == JourneyModel::Gpt2Small
+        ? std::vector<std::string>{"France", "Germany", "Italy", "Spain", "England",
+                                   "Russia", "China",   "Japan", "Egypt", "Greece"}
+        : std::vector<std::string>{"shall", "there", "which",  "their",  "people",
+                                   "house", "child", "before", "father", "heart"};
+    const std::vector<std::string> to = model == JourneyModel::Gpt2Small
+        ? std::vector<std::string>{"Paris",  "Berlin",  "Rome",  "Madrid", "London",
+                                   "Moscow", "Beijing", "Tokyo", "Cairo",  "Athens"}
+        : std::vector<std::string>{"shall", "there", "which", "their", "people",
+                                   "house", "child", "great", "earth", "right"};
+    Relation relation;
+    for (std::size_t i = 0; i < from.size(); ++i)
+        relation.pairs.emplace_back(from[i], to[i]);
+    return relation;
+}
+
+std::vector<bool> unusedTokens(const Tokenizer& tokenizer, int count)
+{
+    std::vector<bool> unused(static_cast<std::size_t>(count));
+    for (int id = 0; id < count; ++id)
+        unused[static_cast<std::size_t>(id)] = !tokenizer.hasToken(id);
+    return unused;
+}
+
+bool writeCsv(const Relation& relation, const QString& name)
+{
+    QFile file(name);
+    QByteArray lines("source,target\n");
+    for (const auto& [source, target] : relation.pairs)
+        lines += QByteArray::fromStdString(source) + ',' + QByteArray::fromStdString(target) + '\n';
+    return file.open(QIODevice::WriteOnly) && file.write(lines) == lines.size();
+}
+
+/// "0.1" … of one kind of head, as they were found by running the demo.
+QStringList truth(const QString& kind)
+{
+    QFile file(text((std::filesystem::path(HEADWISE_DEMO_MODEL) / "truth.json").string()));
+    if (!file.open(QIODevice::ReadOnly))
+        return {};
+    QStringList heads;
+    for (const QJsonValue& head : QJsonDocument::fromJson(file.readAll()).object()[kind].toArray())
+        if (const auto id = parseHeadId(head.toString().toStdString()))
+            heads << text(*id);
+    return heads;
+}
+
+/// Of the candidates that core found; past their end where there is no such pair.
+std::size_t placeOf(const ResultSet& core, const QString& earlier, const QString& later)
+{
+    const auto headAt = [&](const char* kind, std::size_t place) {
+        return text(HeadId{static_cast<int>(valueAt(core, candidate + kind + "_layer", place)),
+                           static_cast<int>(valueAt(core, candidate + kind + "_head", place))});
+    };
+    const std::size_t count = core.find(candidate + "combined")->shape.front();
+    std::size_t place = 0;
+    while (place < count && (headAt("earlier", place) != earlier || headAt("later", place) != later))
+        ++place;
+    return place;
+}
+
+/// The visible button that cancels a job of that title; null if there is none.
+QToolButton* wayToStop(Journey& journey, const QString& job)
+{
+    for (QToolButton* button : journey.window()->findChildren<QToolButton*>())
+        if (button->isVisible() && button->accessibleName().startsWith(QStringLiteral("Cancel ") + job))
+            return button;
+    return nullptr;
+}
+
+/// How many pixels of the accent colour stand under the number of a cell.
+int barLength(const QTableView* table, int row, int column)
+{
+    const QRect room = table->visualRect(table->model()->index(row, column));
+    const QImage drawn = table->viewport()->grab(room).toImage();
+    int count = 0;
+    for (int x = 0; x < drawn.width(); ++x)
+        count += drawn.pixelColor(x, drawn.height() - 4) == ui::lightColors().accent ? 1 : 0;
+    return count;
+}
+
+} // namespace
+
+class FindersTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void inductionHeadsAreFoundFromTheWeights_data() { addJourneyModels(); }
+    void inductionHeadsAreFoundFromTheWeights()
+    {
+        QFETCH(int, model);
+        const auto which = static_cast<JourneyModel>(model);
+        Journey journey(QStringLiteral("j5-") + QLatin1String(QTest::currentDataTag()));
+        open(journey, folderOf(which));
+        journey.waitForRest();
+        // J5: a menu and its first line.
+        journey.trigger(QStringLiteral("Induction finder"));
+        if (which == JourneyModel::Gpt2Small) // seconds: it says how far it is, and can be stopped
+            journey.waitFor(
+                [&] { return wayToStop(journey, QStringLiteral("Induction circuits")) != nullptr; },
+                QStringLiteral("a way to stop it"));
+        auto* pairs = journey.named<QTableView>(QStringLiteral("Candidates"));
+        QVERIFY(pairs);
+        journey.waitFor([&] { return pairs->model()->rowCount() > 0; }, QStringLiteral("the candidates"));
+        journey.waitForRest();
+        const int earlier = columnOf(pairs, QStringLiteral("Earlier head"));
+        const int later = columnOf(pairs, QStringLiteral("Later head"));
+        AnalysisOptions
+            options; // of all heads of the small model, of those in the first rows of the large one
+        for (int row = 0; row < 2 && which == JourneyModel::Gpt2Small; ++row)
+            for (const int column : {earlier, later})
+                options.heads.push_back(*parseHeadId(cell(pairs, row, column).toStdString()));
+        const ResultSet core = coreResults(which, "induction", options);
+        const std::array<std::size_t, 2> places{
+            placeOf(core, cell(pairs, 0, earlier), cell(pairs, 0, later)),
+            placeOf(core, cell(pairs, 1, earlier), cell(pairs, 1, later))};
+        for (const auto& [title, name] : {std::pair("Previous token", "previous_token"),
+                                          {"K-composition", "k_composition"},
+                                          {"Matching", "matching"},
+                                          {"Copying", "copying"}}) {
+            const int column = columnOf(pairs, QLatin1String(title));
+            const double first = valueAt(core, candidate + name, places[0]);
+            const double second = valueAt(core, candidate + name, places[1]);
+            QVERIFY(reads(numberIn(pairs, 0, column), first));
+            QVERIFY(reads(numberIn(pairs, 1, column), second));
+            // The bar under a number is as long as the number is large.
+            pairs->scrollTo(pairs->model()->index(0, column));
+            const double length = barLength(pairs, 0, column);
+            QVERIFY2(length > 0, title);
+            QVERIFY2(std::abs(barLength(pairs, 1, column) - length * std::abs(second / first)) < 4, title);
+        }
+        if (which == JourneyModel::Demo) {
+            QCOMPARE(places[0], std::size_t{0});
+            QCOMPARE(places[1], std::size_t{1});
+            QStringList found;
+            for (int row = 0; row < 10; ++row)
+                found << cell(pairs, row, later);
+            found.removeDuplicates();
+            QStringList known = truth(QStringLiteral("induction"));
+            found.resize(known.size());
+            found.sort();
+            known.sort();
+            QCOMPARE(found, known);
+            QCOMPARE(QStringList{cell(pairs, 0, earlier)}, truth(QStringLiteral("previous_token")));
+        }
+        const QString best = cell(pairs, 0, later);
+        // A row: both heads, one selected, the other the reference.
+        clickRow(pairs, 1);
+        QVERIFY(journey.shows(cell(pairs, 1, later)));
+        QVERIFY(journey.shows(QStringLiteral("ref: ") + cell(pairs, 1, earlier)));
+        QCOMPARE(pairs->selectionModel()->selectedRows().front().row(), 1); // it stays where it was
+
+        auto* plane = journey.named<LineChart>(QStringLiteral("Matching and copying"));
+        QVERIFY(plane);
+        wheelTo(journey, plane);
+        const QPointF point(valueAt(core, candidate + "matching", places[0]),
+                            valueAt(core, candidate + "copying", places[0]));
+        const QString words = readOutAt(journey, plane, plane->positionOf(point).toPoint());
+        QVERIFY2(words.contains(best), qPrintable(words));
+        QVERIFY(reads(numberAfter(words.section(QStringLiteral("   "), 2), {}), point.y()));
+
+        // One click more: the model itself on random tokens beside its weights.
+        journey.click(QStringLiteral("Verify on random tokens"));
+        if (which == JourneyModel::Gpt2Small) { // half a minute: it is stopped
+            QToolButton* stop = nullptr;
+            journey.waitFor(
+                [&] { return (stop = wayToStop(journey, QStringLiteral("Attention on repeated"))); },
+                QStringLiteral("a way to stop it"));
+            QVERIFY(stop);
+            QTest::mouseClick(stop, Qt::LeftButton);
+            return journey.waitForRest();
+        }
+        auto* both = journey.named<LineChart>(QStringLiteral("From the weights and on random tokens"));
+        QVERIFY(both);
+        journey.waitForRest();
+        wheelTo(journey, both);
+        const HeadId head = *parseHeadId(best.toStdString());
+        const double attention =
+            coreScore(which, "pattern_scores", "analyses/pattern_scores/induction", head);
+        const QPointF there(coreScore(which, "induction", "analyses/induction/as_induction_head", head),
+                            attention);
+        const QString said = readOutAt(journey, both, both->positionOf(there).toPoint());
+        QVERIFY2(said.contains(best), qPrintable(said));
+        QVERIFY(reads(numberAfter(said.section(QStringLiteral("   "), 2), {}), attention));
+        journey.waitForRest();
+    }
+
+    void theHeadThatKnowsARelation_data() { addJourneyModels(); }
+    void theHeadThatKnowsARelation()
+    {
+        QFETCH(int, model);
+        const auto which = static_cast<JourneyModel>(model);
+        const QString name = QStringLiteral("my_pairs_%1").arg(model);
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(name + QStringLiteral(".csv"));
+        const Relation pairs = someRelation(which);
+        QVERIFY(writeCsv(pairs, file));
+        AnalysisOptions options;
+        options.inputs.relations = {{name.toStdString(), pairs.pairs}};
+        options.inputs.tokenizer = tokenizerOf(which);
+        options.unusedTokens =
+            unusedTokens(*options.inputs.tokenizer, coreModel(which).weights->config().dVocab);
+        const ResultSet core = coreResults(which, "relations", options);
+        const std::vector<double> hits = valuesOf(core, "analyses/relations/by_head");
+        const std::vector<double> lowered = valuesOf(core, "analyses/relations/suppression");
+        const auto best = static_cast<std::size_t>(std::max_element(hits.begin(), hits.end()) - hits.begin());
+        const auto heads = static_cast<std::size_t>(coreModel(which).weights->config().nHeads);
+        const HeadId bestHead{static_cast<int>(best / heads), static_cast<int>(best % heads)};
+        QVERIFY(hits[best] > 0 || which == JourneyModel::Gpt2Small); // whose weights are random
+        {
+            Journey journey(QStringLiteral("j6-") + QLatin1String(QTest::currentDataTag()));
+            open(journey, folderOf(which));
+            journey.waitForRest();
+            // J6: one gesture.
+            auto* grid = journey.named<HeatmapView>(QStringLiteral("Heads"));
+            QVERIFY(grid);
+            journey.drop(grid, {file});
+            auto* raised = journey.named<HeatmapView>(QStringLiteral("Share of pairs raised"));
+            QVERIFY(raised);
+            journey.waitForRest();
+            // The grid is coloured by it, and the heads are ranked by it.
+            auto* ranking = journey.named<QTableView>(QStringLiteral("Heads by their score"));
+            QVERIFY(ranking);
+            QCOMPARE(ranking->model()->headerData(1, Qt::Horizontal).toString(),
+                     QStringLiteral("Best relation score"));
+            QVERIFY(reads(numberIn(ranking, 0, 1), hits[best]));
+            const QString words = readOut(journey, grid, bestHead.layer, bestHead.head);
+            QVERIFY2(reads(numberAfter(words, QStringLiteral("score")), hits[best]), qPrintable(words));
+            const QString share = readOut(journey, raised, bestHead.layer, bestHead.head);
+            QVERIFY2(reads(numberAfter(share, QStringLiteral("most in")), 100 * hits[best]),
+                     qPrintable(share));
+            // Its pairs with what became of them.
+            const QString title = text(bestHead) + QStringLiteral(" (the best head)");
+            journey.waitFor([&] { return journey.shows(title); }, title);
+            auto* table = journey.named<QTableView>(QStringLiteral("Pairs of the head"));
+            QVERIFY(table);
+            const int column = columnOf(table, QStringLiteral("Hit"));
+            int ticks = 0;
+            for (int row = 0; row < table->model()->rowCount(); ++row) {
+                const bool isHit = cell(table, row, column) == QStringLiteral("✓");
+                QVERIFY(isHit || cell(table, row, column) == QStringLiteral("✗"));
+                ticks += isHit ? 1 : 0;
+            }
+            QCOMPARE(static_cast<double>(ticks),
+                     std::round(hits[best] * static_cast<double>(table->model()->rowCount())));
+            journey.openTab(QStringLiteral("Suppression"));
+            auto* down = journey.named<HeatmapView>(QStringLiteral("Share of pairs lowered"));
+            QVERIFY(down);
+            const auto lowest =
+                static_cast<std::size_t>(std::max_element(lowered.begin(), lowered.end()) - lowered.begin());
+            const QString less =
+                readOut(journey, down, static_cast<int>(lowest / heads), static_cast<int>(lowest % heads));
+            QVERIFY2(reads(numberAfter(less, QStringLiteral("most in")), 100 * lowered[lowest]),
+                     qPrintable(less));
+            journey.openTab(QStringLiteral("Hits"));
+            QVERIFY(listed(journey).contains(name + QStringLiteral(" (not saved)")));
+            journey.click(QStringLiteral("Save as relation"));
+            QVERIFY(listed(journey).contains(name));
+            journey.waitForRest();
+        }
+        Journey nextDay(QStringLiteral("j6-again-") + QLatin1String(QTest::currentDataTag()));
+        open(nextDay, folderOf(which));
+        nextDay.trigger(QStringLiteral("Relations"));
+        QVERIFY(listed(nextDay).contains(name));
+        nextDay.waitForRest();
+    }
+
+private:
+    static QStringList listed(Journey& journey)
+    {
+        QStringList names;
+        if (const auto* list = journey.named<QListWidget>(QStringLiteral("Relations")))
+            for (int row = 0; row < list->count(); ++row)
+                names << list->item(row)->text();
+        return names;
+    }
+
+    static void open(Journey& journey, const std::filesystem::path& folder)
+    {
+        journey.drop(journey.window(), {text(folder.string())});
+        journey.waitFor([&] { return journey.shows(QStringLiteral("‖OV‖")); }, QStringLiteral("the norms"));
+    }
+};
+
+int main(int argc, char** argv)
+{
+    return runJourneys<FindersTest>(argc, argv);
+}
+#include "finders_test.moc"
