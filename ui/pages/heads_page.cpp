@@ -72,7 +72,8 @@ void HeadsPage::createLayout()
     m_table->verticalHeader()->setDefaultSectionSize(22);
     m_table->setShowGrid(false);
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
-    m_table->horizontalHeader()->setTextElideMode(Qt::ElideRight);
+    m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignCenter
+                                                     | static_cast<Qt::Alignment>(Qt::TextWordWrap));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
@@ -250,7 +251,18 @@ void HeadsPage::showMetric()
     }
     m_model->setScores(std::move(scores), metricTitle(*shown));
     m_table->setColumnHidden(HeadTableModel::ZColumn, !shown->nullDeviation);
+    fitTitle();
     markHead();
+}
+
+void HeadsPage::fitTitle()
+{
+    constexpr int aroundTitle = 40; // px: padding and the arrow
+    QHeaderView* header = m_table->horizontalHeader();
+    const QFontMetrics metrics(header->font());
+    const int width = metrics.horizontalAdvance(metric() ? metricTitle(*metric()) : QString()) + aroundTitle;
+    const bool fits = width <= header->sectionSize(HeadTableModel::ValueColumn);
+    header->setMinimumHeight(fits ? 0 : 2 * metrics.lineSpacing() + 12);
 }
 
 void HeadsPage::fitGrid()
@@ -268,6 +280,7 @@ void HeadsPage::resizeEvent(QResizeEvent* event)
 {
     Page::resizeEvent(event);
     fitGrid();
+    fitTitle();
 }
 
 void HeadsPage::markHead()

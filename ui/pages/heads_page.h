@@ -41,7 +41,8 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    void fitGrid(); ///< As high as its layers need.
+    void fitGrid();  ///< As high as its layers need.
+    void fitTitle(); ///< Of the scores: on two lines where it finds no room on one.
     void createLayout();
     void connectSignals();
     void refreshMetrics();

@@ -318,6 +318,8 @@ private slots:
             QVERIFY(listed(journey).contains(name));
             journey.waitForRest();
         }
+        if (which == JourneyModel::Gpt2Small)
+            return; // the list does not depend on the model
         Journey nextDay(QStringLiteral("j6-again-") + QLatin1String(QTest::currentDataTag()));
         open(nextDay, folderOf(which));
         nextDay.trigger(QStringLiteral("Relations"));
