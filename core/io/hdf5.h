@@ -65,6 +65,14 @@ public:
     /// \param path an existing group or dataset
     Result<Done> setAttribute(std::string_view path, const std::string& name, const Hdf5Attribute& value);
 
+    /// Names the dimensions of a dataset for readers that know HDF5's dimension labels: h5py's `dims`, HDFView, h5web.
+    /// \param path an existing dataset with as many dimensions as `names`
+    Result<Done> labelAxes(std::string_view path, const std::vector<std::string>& names);
+    /// Says what the entries of one dimension are: those of `scale`, a dataset of one dimension and of that length.
+    /// At most `mostAttached` of one scale: where it says whose it is, HDF5 has no room for more.
+    Result<Done> attachScale(std::string_view path, unsigned axis, std::string_view scale);
+    static constexpr std::size_t mostAttached = 2000;
+
     /// Writes beside the old file, forces it to disk and renames (replaceFile). The writer is of no use after it.
     /// Errors: Io (no such folder, no permission, disk full); the old file is then as it was.
     Result<Done> close();

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace headwise::hdf5 {
 
@@ -69,6 +70,10 @@ Handle complexType(hid_t scalar); ///< Compound (r, i).
 Handle fileAccess();              ///< No locking; closing the file closes what is open in it.
 /// What stands in the file for a value of variable length, 16 bytes, read as they are: GlobalHeap knows what is behind them.
 Handle referenceType();
+/// The names of a dataset's dimensions, as its dimension labels. False: lastError() says why.
+bool labelAxes(hid_t file, const std::string& path, const std::vector<std::string>& names);
+/// Makes the entries of the dataset `scale` those of a dataset's axis. False: lastError() says why.
+bool attachScale(hid_t file, const std::string& path, unsigned axis, const std::string& scale);
 std::string_view trimmed(std::string_view path); ///< Without slashes at its ends.
 
 /// The type of T in memory and, little-endian, in the file.

@@ -413,6 +413,22 @@ Result<Done> Hdf5Writer::setAttribute(std::string_view path, const std::string& 
     return Done{};
 }
 
+Result<Done> Hdf5Writer::labelAxes(std::string_view path, const std::vector<std::string>& names)
+{
+    const std::string object(hdf5::trimmed(path));
+    const auto held = hdf5::lock();
+    return hdf5::labelAxes(m_file->id.get(), object, names) ? Result<Done>(Done{}) : m_file->failed(object);
+}
+
+Result<Done> Hdf5Writer::attachScale(std::string_view path, unsigned axis, std::string_view scale)
+{
+    const std::string object(hdf5::trimmed(path));
+    const auto held = hdf5::lock();
+    return hdf5::attachScale(m_file->id.get(), object, axis, std::string(hdf5::trimmed(scale)))
+        ? Result<Done>(Done{})
+        : m_file->failed(object);
+}
+
 Result<Done> Hdf5Writer::close()
 {
     {

@@ -55,8 +55,14 @@ inline constexpr std::array<SwitchField, 5> switches = {
 inline constexpr std::array<SwitchField, 2> foldOptions = {
     {{"fold_biases", &Processing::foldBiases}, {"center_weights", &Processing::centerWeights}}};
 
-/// Attributes of an array that have a member of their own.
-inline constexpr std::array<std::string_view, 8> arrayAttributes = {
-    "axes", "definition", "title", "unit", "null_mean", "null_deviation", "range_low", "range_high"};
+/// Attributes of an array that have a member of their own, or say the same for readers of HDF5's dimension labels.
+inline constexpr std::array<std::string_view, 9> arrayAttributes = {
+    "axes",      "definition", "title",           "unit", "null_mean", "null_deviation",
+    "range_low", "range_high", "DIMENSION_LABELS"};
+
+/// Datasets with what the entries of an axis are.
+inline constexpr const char* layerScale = "model/axes/layer";
+inline constexpr const char* headScale = "model/axes/head";
+inline constexpr const char* tokenScale = "vocabulary/tokens";
 
 } // namespace headwise::layout

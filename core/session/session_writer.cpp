@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <ctime>
+#include <map>
+#include <numeric>
 
 namespace headwise {
 namespace {
@@ -114,6 +116,61 @@ Result<Done> writeResults(Hdf5Writer& file, const ResultSet& results, const Task
     return Done{};
 }
 
+/// What the entries of an axis are; empty: only its name is known.
+std::string scaleOf(const Session& session, const ResultArray& array, std::size_t axis)
+{
+    const ModelCard& model = session.model;
+    const std::string& name = array.axes[axis];
+    const auto is = [&](std::string_view word, int length) {
+        return name.ends_with(word) && array.shape[axis] == static_cast<std::size_t>(length);
+    };
+    const bool ofTable = array.path.starts_with("tables/"); // whose heads are any of all layers
+    if (is("layer", model.nLayers))
+        return layout::layerScale;
+    if (is("head", model.nHeads) && !ofTable)
+        return layout::headScale;
+    if (is("token", model.dVocab) && !session.tokens.empty())
+        return layout::tokenScale;
+    return {};
+}
+
+Result<Done> writeScale(Hdf5Writer& file, const char* path, int length)
+{
+    std::vector<std::int32_t> indices(static_cast<std::size_t>(length));
+    std::iota(indices.begin(), indices.end(), 0);
+    if (const Result<Done> written = file.writeNumbers<std::int32_t>(path, {indices.size()}, indices, Task{});
+        !written)
+        return written;
+    return file.setAttribute(path, "definition", std::string("the indices of the axis"));
+}
+
+/// Labels of every array, and scales of those whose paths the format names; others may be thousands.
+Result<Done> writeAxes(Hdf5Writer& file, const Session& session)
+{
+    for (const auto& [path, length] : {std::pair(layout::layerScale, session.model.nLayers),
+                                       std::pair(layout::headScale, session.model.nHeads)})
+        if (const Result<Done> written = writeScale(file, path, length); !written)
+            return written;
+    std::map<std::string, std::size_t> attached;
+    for (const ResultArray& array : session.results.arrays) {
+        if (array.axes.size() != array.shape.size() || array.shape.empty())
+            continue;
+        if (const Result<Done> set = file.labelAxes(array.path, array.axes); !set)
+            return set;
+        if (array.path.starts_with("analyses/"))
+            continue;
+        for (std::size_t axis = 0; axis < array.axes.size(); ++axis) {
+            const std::string scale = scaleOf(session, array, axis);
+            if (scale.empty() || ++attached[scale] > Hdf5Writer::mostAttached)
+                continue;
+            if (const Result<Done> set = file.attachScale(array.path, static_cast<unsigned>(axis), scale);
+                !set)
+                return set;
+        }
+    }
+    return Done{};
+}
+
 Result<Done> writeTexts(Hdf5Writer& file, const Session& session)
 {
     if (!session.tokens.empty()) {
@@ -152,7 +209,8 @@ Result<Done> writeSession(const std::filesystem::path& path, const Session& sess
         +[](Hdf5Writer& f, const Session& s, const Task&) { return writeModel(f, s.model); },
         +[](Hdf5Writer& f, const Session& s, const Task&) { return writeProcessing(f, s); },
         +[](Hdf5Writer& f, const Session& s, const Task&) { return writeTexts(f, s); },
-        +[](Hdf5Writer& f, const Session& s, const Task& t) { return writeResults(f, s.results, t); }};
+        +[](Hdf5Writer& f, const Session& s, const Task& t) { return writeResults(f, s.results, t); },
+        +[](Hdf5Writer& f, const Session& s, const Task&) { return writeAxes(f, s); }};
     for (const auto step : steps) {
         if (task.cancelled())
             return stopped();

@@ -143,6 +143,11 @@ def numeric(file, path, shape, dtype):
     if "/full_" in path or path in ("/scores/copying", "/scores/matching"):
         check(text(dataset.attrs.get("embedding", "")) == "raw", f"{path} has no embedding = raw")
     check(text(dataset.attrs.get("definition", "")) != "", f"{path} has no definition")
+    check([text(dim.label) for dim in dataset.dims] == axes, f"{path} has dimension labels {[dim.label for dim in dataset.dims]}")
+    for axis, dim in zip(axes, dataset.dims):
+        expected = file["vocabulary/tokens"][:].tolist() if axis == "token" else list(range(dataset.shape[axes.index(axis)]))
+        if axis in ("layer", "token") or (axis == "head" and not path.startswith("/tables")):
+            check(len(dim) == 1 and dim[0][:].tolist() == expected, f"{path} has no scale of its axis {axis}")
     check(dataset.chunks is not None and dataset.shuffle and dataset.compression == "gzip", f"{path} is not chunked, shuffled and deflated")
     return dataset[()]
 
