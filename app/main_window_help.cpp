@@ -48,6 +48,8 @@ QString keysText()
         "newer model changed</td></tr>"
         "<tr><td>Ctrl+D</td><td>bookmark this head</td></tr>"
         "<tr><td>Ctrl+Shift+C</td><td>copy a reference to what is shown, for headwise --goto</td></tr>"
+        "<tr><td>Tab, then arrows, Enter, + − 0 on a chart</td><td>from point to point; choose it; "
+        "zoom</td></tr>"
         "<tr><td>wheel, drag, double click</td><td>zoom, move, show everything; Ctrl+wheel columns, "
         "Shift+wheel "
         "rows; + − 0 by keyboard</td></tr></table>");

@@ -40,6 +40,15 @@ bool LineChart::step(int key)
     return true;
 }
 
+bool LineChart::event(QEvent* event)
+{
+    // Without it 0 would open a page of the window.
+    if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_0
+        && static_cast<QKeyEvent*>(event)->modifiers() == Qt::NoModifier)
+        event->accept();
+    return QWidget::event(event);
+}
+
 void LineChart::keyPressEvent(QKeyEvent* event)
 {
     const auto zoom = [this](double factor) {
