@@ -74,8 +74,10 @@ QVariant HeadTableModel::data(const QModelIndex& index, int role) const
 
 QVariant HeadTableModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole)
+    if (orientation != Qt::Horizontal || (role != Qt::DisplayRole && role != Qt::ToolTipRole))
         return {};
+    if (role == Qt::ToolTipRole && section == ZColumn)
+        return tr("Distance from chance, in standard deviations");
     switch (section) {
     case HeadColumn: return tr("Head");
     case ValueColumn: return m_title;

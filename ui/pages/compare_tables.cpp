@@ -5,6 +5,7 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/table_figure.h"
+#include "ui/views/wrapped_header.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -25,6 +26,9 @@ CompareTables::CompareTables(Workspace* workspace, QWidget* parent)
     for (std::size_t i = 0; i < m_tables.size(); ++i) {
         m_models[i] = new QStandardItemModel(this);
         m_tables[i] = new TableFigure(this);
+        m_tables[i]->setHorizontalHeader(new WrappedHeader(m_tables[i]));
+        m_tables[i]->horizontalHeader()->setHighlightSections(false);
+        m_tables[i]->horizontalHeader()->setSortIndicatorClearable(true);
         m_captions[i] = new QLabel(this);
         makeSecondary(m_captions[i]);
         m_tables[i]->setAccessibleName(names[i]);
@@ -33,7 +37,7 @@ CompareTables::CompareTables(Workspace* workspace, QWidget* parent)
         box->setSpacing(4);
         box->addWidget(m_captions[i]);
         box->addWidget(m_tables[i], 1);
-        columns->addLayout(box, 1);
+        columns->addLayout(box, i == 1 ? 3 : 2); // It has both ranks and their change.
         connect(m_tables[i], &QTableView::doubleClicked, this, [this, i](const QModelIndex& index) {
             m_workspace->setToken(tokenOf(*m_models[i], m_tables[i]->sourceRow(index), 0));
         });

@@ -9,6 +9,7 @@
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/table_copy.h"
+#include "ui/views/wrapped_header.h"
 
 #include <QComboBox>
 #include <QCompleter>
@@ -61,6 +62,7 @@ void HeadsPage::createLayout()
     view->setProperty("rightClickIsReference", true);
     m_sorted->setSourceModel(m_model);
     m_sorted->setSortRole(HeadTableModel::SortRole);
+    m_table->setHorizontalHeader(new WrappedHeader(m_table));
     m_table->setModel(m_sorted);
     m_table->setAccessibleName(tr("Heads by their score"));
     m_table->setSortingEnabled(true);
@@ -71,9 +73,11 @@ void HeadsPage::createLayout()
     m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(22);
     m_table->setShowGrid(false);
-    m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
-    m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignCenter
-                                                     | static_cast<Qt::Alignment>(Qt::TextWordWrap));
+    QHeaderView* header = m_table->horizontalHeader();
+    header->setResizeContentsPrecision(50); // The heads of a layer or two are as wide as all.
+    header->setSectionResizeMode(QHeaderView::ResizeToContents);
+    header->setSectionResizeMode(HeadTableModel::ValueColumn,
+                                 QHeaderView::Stretch); // Its title is the longest.
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
@@ -251,18 +255,7 @@ void HeadsPage::showMetric()
     }
     m_model->setScores(std::move(scores), metricTitle(*shown));
     m_table->setColumnHidden(HeadTableModel::ZColumn, !shown->nullDeviation);
-    fitTitle();
     markHead();
-}
-
-void HeadsPage::fitTitle()
-{
-    constexpr int aroundTitle = 40; // px: padding and the arrow
-    QHeaderView* header = m_table->horizontalHeader();
-    const QFontMetrics metrics(header->font());
-    const int width = metrics.horizontalAdvance(metric() ? metricTitle(*metric()) : QString()) + aroundTitle;
-    const bool fits = width <= header->sectionSize(HeadTableModel::ValueColumn);
-    header->setMinimumHeight(fits ? 0 : 2 * metrics.lineSpacing() + 12);
 }
 
 void HeadsPage::fitGrid()
@@ -280,7 +273,6 @@ void HeadsPage::resizeEvent(QResizeEvent* event)
 {
     Page::resizeEvent(event);
     fitGrid();
-    fitTitle();
 }
 
 void HeadsPage::markHead()

@@ -41,8 +41,7 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    void fitGrid();  ///< As high as its layers need.
-    void fitTitle(); ///< Of the scores: on two lines where it finds no room on one.
+    void fitGrid(); ///< As high as its layers need.
     void createLayout();
     void connectSignals();
     void refreshMetrics();
