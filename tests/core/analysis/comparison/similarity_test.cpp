@@ -220,6 +220,15 @@ private slots:
         QCOMPARE(found.steps[2].first, 4);
         QCOMPARE(found.steps[2].second, 5);
         QCOMPARE(found.leaves, (std::vector<int>{0, 2, 1, 3}));
+        // Unequal clusters: {0, 1, 3} meets 10 at the mean of three distances.
+        const Eigen::Vector4d y(0, 1, 3, 10);
+        for (int i = 0; i < 4; ++i) {
+            for (int j = 0; j < 4; ++j)
+                distances(i, j) = std::abs(y(i) - y(j));
+        }
+        const Clustering unequal = averageLinkage(distances);
+        QCOMPARE(unequal.steps[1].height, 2.5);
+        QCOMPARE(unequal.steps[2].height, (10 + 9 + 7) / 3.0);
         QVERIFY(averageLinkage(Matrix<double>(0, 0)).leaves.empty());
         QCOMPARE(averageLinkage(Matrix<double>::Zero(1, 1)).leaves, std::vector<int>{0});
     }

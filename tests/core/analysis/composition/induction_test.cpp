@@ -362,6 +362,23 @@ private slots:
         QVERIFY(std::isnan(test::numbers(results, "analyses/induction/copying")[nHeads]));
     }
 
+    /// The percentiles of chance are those that a number among n others can have, (i + ½)/(n + 1): of one pair, the product of
+    /// four odd numbers over (2n + 2)⁴.
+    void chanceTakesThePercentilesThatNumbersTake()
+    {
+        test::ToyOptions options;
+        options.nHeads = 1;
+        const auto results = test::analysed(test::toyCircuits(options), {"induction"}, inDouble());
+        const auto maxima = test::numbers(results, "analyses/induction/null_maximum");
+        QCOMPARE(maxima.size(), std::size_t(1000));
+        const double unit = std::pow(2.0 * (256 + 1), 4);
+        for (const double maximum : maxima) {
+            const double product = std::round(maximum * unit);
+            QVERIFY(std::abs(maximum * unit - product) < 1e-3);
+            QVERIFY(std::fmod(product, 2) == 1);
+        }
+    }
+
     void oneLayerHasNoInductionCircuit()
     {
         test::ToyOptions options;

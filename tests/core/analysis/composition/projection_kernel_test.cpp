@@ -98,6 +98,23 @@ private slots:
         }
     }
 
+    /// Three layers: the middle one both writes and reads, but never to itself.
+    void onlyEarlierLayersMeetLaterOnes()
+    {
+        test::ToyOptions options = wideOptions();
+        options.nLayers = 3;
+        const Circuits circuits = test::toyCircuits(options);
+        const auto results = test::analysed(circuits, {"projection_kernel"}, inDouble());
+        for (const char* name : {"o_q", "o_k", "o_v"}) {
+            for (int earlier = 0; earlier < 3; ++earlier) {
+                for (int later = 0; later < 3; ++later) {
+                    const double kernel = at(circuits, results, name, {earlier, 0}, {later, 1});
+                    QCOMPARE(std::isnan(kernel), earlier >= later);
+                }
+            }
+        }
+    }
+
     void thePlantedPairSharesItsWholeSpace()
     {
         test::PlantedModel model(wideOptions());

@@ -116,6 +116,27 @@ private slots:
         QVERIFY(std::abs(explained[2] - 0.03 / 25.03) < 2e-4); // the line: (0.01 · 60)²/12 beside 5²
     }
 
+    /// A cosine has half the power of a change of sign at every step, the one frequency that has no partner n − f.
+    void theHighestFrequencyOfAnEvenContextCountsOnce()
+    {
+        QTemporaryDir temporary;
+        ToyOptions toy;
+        toy.nLayers = 1, toy.dModel = 7, toy.nCtx = 60, toy.float64 = true;
+        const auto path = std::filesystem::path(temporary.path().toStdString()) / "toy";
+        auto tensors = test::writeToyModel(path, toy).tensors;
+        auto& values = tensors.at("pos_embed.W_pos").values;
+        std::fill(values.begin(), values.end(), 0.0);
+        for (int i = 0; i < 60; ++i)
+            values[static_cast<std::size_t>(7 * i + 2)] =
+                std::cos(2 * std::numbers::pi * 5 * i / 60) + (i % 2 == 0 ? 1 : -1);
+        test::writeSafetensors(path / "model.safetensors", tensors, true);
+        const Matrix<double> shares = asMatrix(
+            test::analysed(test::circuitsOf(path, test::noProcessing()), {"position_geometry"}, exactly()),
+            geometry + "frequencies");
+        QVERIFY(std::abs(shares(0, 4) - 1.0 / 3) < 1e-12);
+        QVERIFY(std::abs(shares(0, 29) - 2.0 / 3) < 1e-12);
+    }
+
     void theSpreadIsThatOfEveryPair_data()
     {
         QTest::addColumn<int>("index");

@@ -323,6 +323,21 @@ private slots:
                       log10Condition(grouped.weights().original().read<double>(TensorKind::W_V, 0, 1))));
     }
 
+    /// Three query heads of 4 make a square in a residual stream of 12, their one key/value head does not.
+    void keysOfAGroupAreNotTakenForEveryHeads()
+    {
+        test::ToyOptions options;
+        options.dModel = 12;
+        options.nHeads = 3;
+        options.dHead = 4;
+        options.nKvHeads = 1;
+        const auto results = test::analysed(test::toyCircuits(options), {"conditioning"}, exactOptions());
+        QVERIFY(std::isfinite(found(results, "conditioning/W_Q_layer")[1]));
+        QVERIFY(std::isfinite(found(results, "conditioning/W_O_layer")[1]));
+        QVERIFY(std::isnan(found(results, "conditioning/W_K_layer")[1]));
+        QVERIFY(std::isnan(found(results, "conditioning/W_V_layer")[1]));
+    }
+
     void aLostRankIsInfinite()
     {
         test::ToyOptions options = test::bareAttention();
