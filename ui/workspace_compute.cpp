@@ -149,8 +149,17 @@ void Workspace::runAnalysis(std::string_view id)
             return;
         m_analysisJob.cancel(); // a newer question
     }
-    if (std::find(m_queue.begin(), m_queue.end(), analysis) == m_queue.end())
-        m_queue.push_back(analysis);
+    // What was asked for goes before what nobody asked for; that of it which is under way begins again afterwards.
+    const std::vector<const Analysis*> unasked = defaultAnalyses(m_circuits->config(), analysisOptions());
+    const bool canBegin = !analysis->needsTokens || m_tokensHaveGrams;
+    if (canBegin && m_analysisJob.isRunning()
+        && std::find(unasked.begin(), unasked.end(), m_running) != unasked.end()) {
+        m_analysisJob.cancel();
+        m_queue.push_front(m_running);
+    }
+    std::erase(m_queue, analysis);
+    m_queue.insert(std::find_first_of(m_queue.begin(), m_queue.end(), unasked.begin(), unasked.end()),
+                   analysis);
     emit waitingChanged();
     if (analysis->needsTokens && !m_tokensHaveGrams && !m_tokensJob.isRunning())
         startTokens(); // It had been cancelled.

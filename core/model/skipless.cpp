@@ -24,28 +24,13 @@ std::vector<int> seededTokens(const ModelConfig& config, int count, unsigned see
 {
     std::mt19937 engine(seed);
     std::vector<int> tokens;
+    tokens.reserve(static_cast<std::size_t>(std::max(0, count)));
     for (int i = 0; i < std::min(count, config.nCtx); ++i)
         tokens.push_back(static_cast<int>(engine() % static_cast<unsigned>(config.dVocab)));
     return tokens;
 }
 
 namespace {
-
-/// Logits in double, stored and computed with so many digits.
-Result<Matrix<double>> logitsAt(const ProcessedWeights& weights, Rounding rounding,
-                                std::span<const int> tokens, const Task& task)
-{
-    if (rounding == Rounding::None) {
-        auto run = forward<double>(weights, tokens, task);
-        if (!run)
-            return run.error();
-        return std::move(run->logits);
-    }
-    const auto run = forward<float>(weights.rounded(rounding), tokens, task);
-    if (!run)
-        return run.error();
-    return Matrix<double>(run->logits.cast<double>());
-}
 
 /// NaN where a number is not finite.
 double relativeError(const Matrix<double>& logits, const Matrix<double>& expected)
@@ -59,39 +44,69 @@ double relativeError(const Matrix<double>& logits, const Matrix<double>& expecte
 
 } // namespace
 
+Result<Matrix<double>> storedLogits(const ProcessedWeights& weights, Stored stored,
+                                    std::span<const int> tokens, const Task& task)
+{
+    if (stored == Stored::Float64) {
+        const auto run = forward<double>(weights, tokens, task);
+        if (!run)
+            return run.error();
+        return run->logits;
+    }
+    const Rounding rounding = stored == Stored::Float32 ? Rounding::Float32 : Rounding::BFloat16;
+    const auto run = forward<float>(weights.rounded(rounding), tokens, task);
+    if (!run)
+        return run.error();
+    return Matrix<double>(run->logits.cast<double>());
+}
+
+OutputErrors outputErrors(const RoundedLogits& merged, const RoundedLogits& unmerged)
+{
+    return {relativeError(merged[0], unmerged[0]), relativeError(merged[1], unmerged[1]),
+            relativeError(merged[2], unmerged[2])};
+}
+
+OutputErrors roundingErrors(const RoundedLogits& logits)
+{
+    return {0, relativeError(logits[1], logits[0]), relativeError(logits[2], logits[0])};
+}
+
+namespace {
+
+Result<RoundedLogits> roundedLogits(const ProcessedWeights& weights, std::span<const int> tokens,
+                                    const Task& task)
+{
+    RoundedLogits all;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto logits = storedLogits(weights, static_cast<Stored>(i), tokens, task);
+        if (!logits)
+            return logits.error();
+        all[i] = *std::move(logits);
+    }
+    return all;
+}
+
+} // namespace
+
 Result<OutputErrors> outputErrors(const ProcessedWeights& merged, const ProcessedWeights& unmerged,
                                   std::span<const int> tokens, const Task& task)
 {
-    OutputErrors errors;
-    for (const auto& [rounding, error] : {std::pair(Rounding::None, &errors.f64),
-                                          {Rounding::Float32, &errors.f32},
-                                          {Rounding::BFloat16, &errors.bf16}}) {
-        const auto logits = logitsAt(merged, rounding, tokens, task);
-        if (!logits)
-            return logits.error();
-        const auto expected = logitsAt(unmerged, rounding, tokens, task);
-        if (!expected)
-            return expected.error();
-        *error = relativeError(*logits, *expected);
-    }
-    return errors;
+    const auto found = roundedLogits(merged, tokens, task);
+    if (!found)
+        return found.error();
+    const auto expected = roundedLogits(unmerged, tokens, task);
+    if (!expected)
+        return expected.error();
+    return outputErrors(*found, *expected);
 }
 
 Result<OutputErrors> roundingErrors(const ProcessedWeights& weights, std::span<const int> tokens,
                                     const Task& task)
 {
-    const auto expected = logitsAt(weights, Rounding::None, tokens, task);
-    if (!expected)
-        return expected.error();
-    OutputErrors errors;
-    for (const auto& [rounding, error] :
-         {std::pair(Rounding::Float32, &errors.f32), {Rounding::BFloat16, &errors.bf16}}) {
-        const auto logits = logitsAt(weights, rounding, tokens, task);
-        if (!logits)
-            return logits.error();
-        *error = relativeError(*logits, *expected);
-    }
-    return errors;
+    const auto found = roundedLogits(weights, tokens, task);
+    if (!found)
+        return found.error();
+    return roundingErrors(*found);
 }
 
 } // namespace headwise

@@ -3,6 +3,7 @@
 #include "core/model/merges.h"
 #include "core/model/processing.h"
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -45,6 +46,19 @@ std::vector<int> seededTokens(const ModelConfig& config, int count, unsigned see
 struct OutputErrors {
     double f64 = 0, f32 = 0, bf16 = 0;
 };
+
+/// The logits of one model stored and computed in float64, float32 and bfloat16, [tokens, V] each, in double.
+using RoundedLogits = std::array<Matrix<double>, 3>;
+enum class Stored { Float64, Float32, BFloat16 }; ///< Indices of it.
+
+/// Errors: those of `forward`.
+Result<Matrix<double>> storedLogits(const ProcessedWeights& weights, Stored stored,
+                                    std::span<const int> tokens, const Task& task);
+
+/// \param unmerged the logits'
+OutputErrors outputErrors(const RoundedLogits& merged, const RoundedLogits& unmerged);
+/// What rounding alone does: float32 and bfloat16 against float64.
+OutputErrors roundingErrors(const RoundedLogits& logits);
 
 /// \param merged, unmerged what is compared; `unmerged` are the logits'
 /// Errors: those of `forward`.

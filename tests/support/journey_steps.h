@@ -88,11 +88,12 @@ inline QPoint placeOf(const ui::HeatmapView* view, int row, int column)
     return view->cellRect(row, column).center().toPoint();
 }
 
-/// What the status bar says of the cell under the mouse.
-inline QString readOut(Journey& journey, ui::HeatmapView* view, int row, int column)
+/// What the status bar says of what is under the mouse.
+inline QString readOutAt(Journey& journey, QWidget* view, const QPoint& place)
 {
-    QCoreApplication::processEvents(); // a new matrix may still be on its way to its place
-    QTest::mouseMove(view, placeOf(view, row, column));
+    // The innermost part of a view takes the mouse.
+    QWidget* part = view->childAt(place);
+    QTest::mouseMove(part ? part : view, part ? part->mapFrom(view, place) : place);
     QCoreApplication::processEvents();
     QString words;
     for (const QLabel* label : journey.window()->statusBar()->findChildren<QLabel*>())
@@ -101,24 +102,37 @@ inline QString readOut(Journey& journey, ui::HeatmapView* view, int row, int col
     return words;
 }
 
-/// Turns the wheel over a page until all of `widget` is in view.
-inline void turnWheelTo(Journey& journey, QWidget* widget)
+/// The same of a cell.
+inline QString readOut(Journey& journey, ui::HeatmapView* view, int row, int column)
 {
-    QWidget* at = widget;
-    while (at && !qobject_cast<QScrollArea*>(at))
-        at = at->parentWidget();
-    QVERIFY2(at, "nothing to scroll");
-    QWidget* page = static_cast<QScrollArea*>(at)->viewport();
-    const auto isSeen = [&] { return widget->visibleRegion().boundingRect() == widget->rect(); };
-    const QPoint step(0, -120);
-    for (int i = 0; i < 200 && !isSeen(); ++i) {
+    QCoreApplication::processEvents(); // a new matrix may still be on its way to its place
+    return readOutAt(journey, view, placeOf(view, row, column));
+}
+
+/// Turns the wheel over the page around `start` until all of the widget of that name is in view: what is not, may not be
+/// drawn yet.
+template <typename Widget>
+Widget* wheelTo(Journey& journey, QWidget* start, const QString& name)
+{
+    while (start && !qobject_cast<QScrollArea*>(start))
+        start = start->parentWidget();
+    auto* page = start ? static_cast<QScrollArea*>(start)->viewport() : nullptr;
+    Widget* found = nullptr;
+    const auto isSeen = [&] {
+        for (Widget* one : journey.window()->findChildren<Widget*>())
+            if (one->isVisible() && one->accessibleName() == name)
+                found = one;
+        if (found && found->visibleRegion().boundingRect() == found->rect())
+            return true;
         const QPointF place = page->rect().center();
-        QWheelEvent turn(place, page->mapToGlobal(place), {}, step, Qt::NoButton, Qt::NoModifier,
+        QWheelEvent turn(place, page->mapToGlobal(place), {}, {0, -120}, Qt::NoButton, Qt::NoModifier,
                          Qt::NoScrollPhase, false);
         QCoreApplication::sendEvent(page, &turn);
-        QCoreApplication::processEvents();
-    }
-    journey.waitFor(isSeen, widget->accessibleName());
+        return false;
+    };
+    if (page)
+        journey.waitFor(isSeen, name);
+    return found;
 }
 
 } // namespace headwise::test

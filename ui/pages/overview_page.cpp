@@ -2,6 +2,7 @@
 
 #include "ui/pages/composition_panel.h"
 #include "ui/pages/eigenvalue_panel.h"
+#include "ui/pages/kernel_panel.h"
 #include "ui/pages/spectrum_panel.h"
 #include "ui/pages/tokens_panel.h"
 #include "ui/theme.h"
@@ -25,18 +26,19 @@ OverviewPage::OverviewPage(Workspace* workspace, QWidget* parent)
     auto* writes = new TokensPanel(workspace, CircuitKind::FullOv, this);
     addPanel(grid, {0, 0, 3}, reads, {}, QStringLiteral("tokens"));
     addPanel(grid, {0, 3, 3}, writes, {}, QStringLiteral("tokens"));
-    addPanel(grid, {1, 0, 2}, new SpectrumPanel(workspace, this), tr("Singular values"),
+    addPanel(grid, {1, 0, 2, 2}, new SpectrumPanel(workspace, this), tr("Singular values"),
              QStringLiteral("spectrum"));
-    addPanel(grid, {1, 2, 2}, new EigenvaluePanel(workspace, this), tr("Eigenvalues of full OV"),
+    addPanel(grid, {1, 2, 2, 2}, new EigenvaluePanel(workspace, this), tr("Eigenvalues of full OV"),
              QStringLiteral("spectrum"));
+    addPanel(grid, {2, 4, 2}, new KernelPanel(workspace, this), tr("Position"), QStringLiteral("position"));
     addPanel(grid, {1, 4, 2}, new CompositionPanel(workspace, this), tr("Composition"),
              QStringLiteral("composition"));
     for (TokensPanel* panel : {reads, writes}) {
         panel->setCompact(true);
         connect(panel, &TokensPanel::tokenActivated, workspace, &Workspace::setToken);
     }
-    for (int i = 0; i < 2; ++i)
-        grid->setRowStretch(i, 1);
+    for (const auto& [row, stretch] : {std::pair(0, 10), {1, 7}, {2, 9}})
+        grid->setRowStretch(row, stretch);
     for (int i = 0; i < 6; ++i)
         grid->setColumnStretch(i, 1);
 }
@@ -57,9 +59,10 @@ void OverviewPage::addPanel(QGridLayout* grid, const Place& place, Page* panel, 
         makeHeading(heading);
         layout->addWidget(heading);
     }
+    card->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored); // the rows' stretch decides
     panel->setParent(card);
     layout->addWidget(panel, 1);
-    grid->addWidget(card, place.row, place.column, 1, place.columns);
+    grid->addWidget(card, place.row, place.column, place.rows, place.columns);
     // A chart's own double click only shows everything, as it is shown here anyway; a table's takes the token.
     for (LineChart* chart : panel->findChildren<LineChart*>())
         for (QWidget* part : chart->findChildren<QWidget*>()) {

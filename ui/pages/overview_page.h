@@ -6,7 +6,8 @@ class QGridLayout;
 
 namespace headwise::ui {
 
-/// What the selected head does, at a glance: what it attends to, what it writes, its spectra and eigenvalues, and which heads it works with.
+/// What the selected head does, at a glance: what it attends to, what it writes, its spectra and eigenvalues, which heads it
+/// works with, and what distance does.
 class OverviewPage : public Page {
     Q_OBJECT
 
@@ -26,6 +27,7 @@ protected:
 private:
     struct Place {
         int row, column, columns;
+        int rows = 1;
     };
     void addPanel(QGridLayout* grid, const Place& place, Page* panel, const QString& title,
                   const QString& pageName);

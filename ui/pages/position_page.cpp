@@ -1,6 +1,8 @@
 #include "ui/pages/position_page.h"
 
+#include "core/analysis/position/rotary_kernel.h"
 #include "core/analysis/position_scores.h"
+#include "ui/pages/kernel_panel.h"
 #include "ui/pages/offset_table.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -12,12 +14,11 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <numbers>
 
 namespace headwise::ui {
 
 namespace {
-
-constexpr int longestPicture = 256; // positions
 
 bool hasLearnedPositions(const ModelConfig& config)
 {
@@ -29,12 +30,15 @@ bool hasLearnedPositions(const ModelConfig& config)
 struct PositionPage::Answer {
     std::vector<double> byOffset;
     std::shared_ptr<const Eigen::MatrixXf> pattern; // null for rotary positions
+    std::vector<double> frequencies;                // radians per place; of rotary positions
+    RotaryEnergies energies;
 };
 
 PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_explanation(new QLabel(this))
     , m_chart(new LineChart(this))
+    , m_energies(new LineChart(this))
     , m_panel(new HeatmapPanel(this))
     , m_offsets(new OffsetTable(workspace, this))
 {
@@ -44,7 +48,11 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     splitter->setChildrenCollapsible(false);
     splitter->setHandleWidth(16);
     splitter->addWidget(m_panel);
-    splitter->addWidget(m_chart);
+    auto* charts = new QSplitter(Qt::Vertical, this);
+    charts->setChildrenCollapsible(false);
+    charts->addWidget(m_chart);
+    charts->addWidget(m_energies);
+    splitter->addWidget(charts);
     splitter->addWidget(m_offsets);
     m_offsets->hide();
     connect(m_offsets, &Page::readOutChanged, this, &Page::readOutChanged);
@@ -69,7 +77,7 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     look.yTitle = tr("mean score (logits)");
     m_chart->setLook(look);
     m_chart->setAccessibleName(tr("Mean score by offset"));
-    m_panel->view()->setAccessibleName(tr("Attention of positions"));
+    createEnergies();
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
         emit readOutChanged(
@@ -86,6 +94,22 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::closed, this, &PositionPage::refresh);
 }
 
+void PositionPage::createEnergies()
+{
+    m_panel->view()->setAccessibleName(tr("Attention of positions"));
+    m_energies->setLook({.xTitle = tr("frequency m"), .yTitle = tr("‖Q_m K_mᵀ‖")});
+    m_energies->setAccessibleName(tr("Energy of every frequency"));
+    m_energies->hide();
+    connect(m_energies, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(m_energies, &LineChart::pointHovered, this, [this](const QString&, int m, QPointF) {
+        const std::vector<ChartSeries>& shown = m_energies->series();
+        emit readOutChanged(tr("frequency %1, a turn in %2 places   energy %3   unaligned %4")
+                                .arg(m)
+                                .arg(number(m_turns[static_cast<std::size_t>(m)]),
+                                     number(shown[0].points[m].y()), number(shown[1].points[m].y())));
+    });
+}
+
 void PositionPage::clear(const QString& message)
 {
     m_job.cancel();
@@ -94,6 +118,7 @@ void PositionPage::clear(const QString& message)
     m_panel->view()->setMatrix(nullptr);
     m_panel->hide();
     m_offsets->hide();
+    m_energies->hide();
     m_explanation->clear();
 }
 
@@ -106,13 +131,12 @@ void PositionPage::recompute()
         return clear(tr("Scores by position need the model's files; use File → Locate model…"));
     const ModelConfig& config = circuits->config();
     const bool isLearned = hasLearnedPositions(config);
-    if (!isLearned && config.positional != Positional::Rotary)
-        return clear(
-            tr("This model has neither learned nor rotary positions: no score depends on position alone."));
+    if (const QString why = whyNoKernel(config); !why.isEmpty())
+        return clear(why);
     const auto tokens = workspace()->tokens();
     if (!isLearned && !tokens)
         return clear(tr("Reading the embeddings…"));
-    const Eigen::Index n = std::min(config.nCtx, longestPicture);
+    const Eigen::Index n = std::min(config.nCtx, longestKernel);
     m_panel->view()->setPending(true);
     m_job.start(
         tr("Positions of %1").arg(text(workspace()->head())),
@@ -127,9 +151,9 @@ void PositionPage::recompute()
                 answer.pattern = std::make_shared<Eigen::MatrixXf>(
                     positionPattern(scores, circuits->config().windowOf(head.layer)));
             } else {
-                const RowVector<double> scores =
-                    offsetScores(circuits->weights(), head, meanToken(tokens->embeddingOf(head.layer)), n);
-                answer.byOffset.assign(scores.begin(), scores.end());
+                answer.byOffset = scoresByOffset(*circuits, tokens.get(), head, n);
+                answer.frequencies = rotaryFrequencies(circuits->config().rotaryOf(head.layer));
+                answer.energies = rotaryEnergies(circuits->weights(), head);
             }
             return answer;
         },
@@ -151,15 +175,35 @@ void PositionPage::show(const Answer& answer)
     for (std::size_t i = 0; i < answer.byOffset.size(); ++i)
         series.points << QPointF(static_cast<double>(i), answer.byOffset[i]);
     m_chart->setSeries({series});
-    QString words = answer.pattern ? tr("Attention of LN(W_pos) alone over %1 positions, and the mean over "
-                                        "queries of the score at each offset "
-                                        "up to half of them, every query's mean taken off.")
-                                         .arg(answer.pattern->rows())
-                                   : tr("Score of the mean token with itself, rotated by the offset Δ.");
+    showEnergies(answer);
+    QString words = answer.pattern
+        ? tr("Attention of LN(W_pos) alone over %1 positions, and the mean over "
+             "queries of the score at each offset "
+             "up to half of them, every query's mean taken off.")
+              .arg(answer.pattern->rows())
+        : tr("Score of the mean token with itself, rotated by the offset Δ. Below it how much "
+             "of W_Q R_Δ W_Kᵀ each rotary frequency holds, the fastest first; dashed: of "
+             "columns at right angles.");
     if (workspace()->head().layer > 0)
         words +=
             tr(" Layers above 0 read positions that earlier layers have changed: an approximation here.");
     m_explanation->setText(words);
+}
+
+void PositionPage::showEnergies(const Answer& answer)
+{
+    m_energies->setVisible(!answer.frequencies.empty());
+    m_turns.clear();
+    ChartSeries energy{tr("energy"), {}, SeriesStyle::Bars},
+        unaligned{tr("unaligned"), {}, SeriesStyle::Dashed};
+    for (std::size_t m = 0; m < answer.frequencies.size(); ++m) {
+        const auto at = static_cast<Eigen::Index>(m);
+        energy.points << QPointF(static_cast<double>(m), answer.energies.energy(at));
+        unaligned.points << QPointF(static_cast<double>(m), answer.energies.unaligned(at));
+        m_turns.push_back(2 * std::numbers::pi / answer.frequencies[m]);
+    }
+    m_energies->setSeries(answer.frequencies.empty() ? std::vector<ChartSeries>{}
+                                                     : std::vector{energy, unaligned});
 }
 
 QJsonObject PositionPage::viewState() const
@@ -184,6 +228,10 @@ QList<FigureSource*> PositionPage::figures()
     if (m_panel->view()->matrix()) {
         describe(m_panel->view(), tr("Positional attention, %1").arg(of));
         all.prepend(m_panel->view());
+    }
+    if (!m_turns.empty()) {
+        describe(m_energies, tr("Energy by frequency, %1").arg(of));
+        all << m_energies;
     }
     return all + m_offsets->figures();
 }

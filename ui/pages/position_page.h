@@ -11,8 +11,8 @@ class HeatmapPanel;
 class LineChart;
 class OffsetTable;
 
-/// What the selected head attends to by position alone: the score for every offset, and for learned positions the whole
-/// table of query and key positions.
+/// What the selected head attends to by position alone: the score for every offset, for learned positions the whole table
+/// of query and key positions, for rotary ones the energy of every frequency and the keys at an offset.
 class PositionPage : public Page {
     Q_OBJECT
 
@@ -27,12 +27,16 @@ private:
     struct Answer;
     void recompute() override;
     void show(const Answer& answer);
+    void createEnergies();
+    void showEnergies(const Answer& answer);
     void clear(const QString& message);
 
     QLabel* m_explanation;
     LineChart* m_chart;
+    LineChart* m_energies; // of rotary frequencies
     HeatmapPanel* m_panel;
-    OffsetTable* m_offsets; // of rotary positions
+    OffsetTable* m_offsets;      // of rotary positions
+    std::vector<double> m_turns; // places in which each frequency turns once
     Job m_job;
 };
 

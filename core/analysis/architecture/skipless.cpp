@@ -69,34 +69,42 @@ Result<Errors> measuredErrors(const ProcessedWeights& unmerged, const std::array
         seededTokens(unmerged.config(), sampledTokens, static_cast<unsigned>(seed));
     Task single = withoutProgress(task);
     single.threads = 1;
+    // The pairs that can be merged, and last the model as it is.
+    std::vector<ProcessedWeights> models;
+    std::vector<std::size_t> rows;
+    for (std::size_t row = 0; row < pairs.size(); ++row) {
+        if (!merges[row].possible || !(merges[row].equivalent || losesOneMatrix(unmerged.config())))
+            continue;
+        auto merged = mergePair(unmerged, pairs[row], withoutProgress(task));
+        if (!merged)
+            return merged.error();
+        models.push_back(*std::move(merged));
+        rows.push_back(row);
+    }
+    models.push_back(unmerged);
+    std::vector<RoundedLogits> logits(models.size());
+    const std::size_t precisions = precisionNames.size();
+    const auto done = parallelFor(
+        static_cast<int>(models.size() * precisions), task, "merged models", [&](int i) -> Result<Done> {
+            const auto model = static_cast<std::size_t>(i) / precisions,
+                       stored = static_cast<std::size_t>(i) % precisions;
+            auto found = storedLogits(models[model], static_cast<Stored>(stored), tokens, single);
+            if (!found)
+                return found.error();
+            logits[model][stored] = *std::move(found);
+            return Done{};
+        });
+    if (!done)
+        return done.error();
     Errors errors;
     const auto put = [](std::vector<double>& out, std::size_t row, const OutputErrors& found) {
         out[row * 3] = found.f64;
         out[row * 3 + 1] = found.f32;
         out[row * 3 + 2] = found.bf16;
     };
-    const auto done = parallelFor(4, task, "merges", [&](int i) -> Result<Done> {
-        const auto row = static_cast<std::size_t>(i);
-        if (row == pairs.size()) {
-            const auto found = roundingErrors(unmerged, tokens, single);
-            if (!found)
-                return found.error();
-            put(errors.rounding, 0, *found);
-            return Done{};
-        }
-        if (!merges[row].possible || !(merges[row].equivalent || losesOneMatrix(unmerged.config())))
-            return Done{};
-        const auto merged = mergePair(unmerged, pairs[row], single);
-        if (!merged)
-            return merged.error();
-        const auto found = outputErrors(*merged, unmerged, tokens, single);
-        if (!found)
-            return found.error();
-        put(errors.merged, row, *found);
-        return Done{};
-    });
-    if (!done)
-        return done.error();
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        put(errors.merged, rows[i], outputErrors(logits[i], logits.back()));
+    put(errors.rounding, 0, roundingErrors(logits.back()));
     return errors;
 }
 

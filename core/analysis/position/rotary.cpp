@@ -180,10 +180,9 @@ public:
 
     Result<Done> run(HeadId head)
     {
-        const Rotary& rotary = m_config.rotaryOf(head.layer);
         const FoldedHead folded = foldedHead(m_weights, head);
         const HeadWeights<double> weights = m_weights.head<double>(head);
-        setEnergies(head, rotary, folded, weights);
+        setEnergies(head);
         const bool hasToken = !m_token.empty();
         Matrix<double> x(hasToken ? 2 : 1, m_config.dModel);
         x.row(0) = m_means.of(head.layer);
@@ -223,14 +222,9 @@ private:
                 m_config.attentionSoftCap);
     }
 
-    /// The factors of norms of queries and keys are part of their columns.
-    void setEnergies(HeadId head, const Rotary& rotary, FoldedHead folded, const HeadWeights<double>& weights)
+    void setEnergies(HeadId head)
     {
-        if (weights.qNorm.w.size() > 0)
-            folded.W_Q = (folded.W_Q * weights.qNorm.w.asDiagonal()).eval();
-        if (weights.kNorm.w.size() > 0)
-            folded.W_K = (folded.W_K * weights.kNorm.w.asDiagonal()).eval();
-        const RotaryEnergies found = rotaryEnergies(rotary, folded.W_Q, folded.W_K);
+        const RotaryEnergies found = rotaryEnergies(m_weights, head);
         setRows(m_energies.energy, head, found.energy);
         setRows(m_energies.unaligned, head, found.unaligned);
         setRows(m_energies.qCosine, head, found.qCosine);

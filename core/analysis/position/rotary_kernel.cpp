@@ -1,5 +1,7 @@
 #include "core/analysis/position/rotary_kernel.h"
 
+#include "core/analysis/position/norm_divisors.h"
+
 #include <cmath>
 
 namespace headwise {
@@ -78,6 +80,17 @@ RotaryEnergies rotaryEnergies(const Rotary& rotary, const Matrix<double>& W_Q, c
         out.kCosine(m) = cosineOf(KK);
     }
     return out;
+}
+
+RotaryEnergies rotaryEnergies(const ProcessedWeights& weights, HeadId head)
+{
+    FoldedHead folded = foldedHead(weights, head);
+    const HeadWeights<double> own = weights.head<double>(head);
+    if (own.qNorm.w.size() > 0)
+        folded.W_Q = (folded.W_Q * own.qNorm.w.asDiagonal()).eval();
+    if (own.kNorm.w.size() > 0)
+        folded.W_K = (folded.W_K * own.kNorm.w.asDiagonal()).eval();
+    return rotaryEnergies(weights.config().rotaryOf(head.layer), folded.W_Q, folded.W_K);
 }
 
 } // namespace headwise

@@ -45,5 +45,7 @@ struct RotaryEnergies {
 
 /// \param W_Q, W_K [d, r]
 RotaryEnergies rotaryEnergies(const Rotary& rotary, const Matrix<double>& W_Q, const Matrix<double>& W_K);
+/// Of a head, the factors of the norms of queries and keys taken as part of their columns.
+RotaryEnergies rotaryEnergies(const ProcessedWeights& weights, HeadId head);
 
 } // namespace headwise

@@ -243,12 +243,14 @@ private slots:
             QVERIFY(reads(numberIn(table, pair, columnOf(table, QStringLiteral("Speed-up"))), merge.speedup));
         }
         QVERIFY(journey.shows(QStringLiteral("Exact only for models without skip connections")));
+        journey.waitForRest();
         // The condition of what would be inverted, as the table and the map of layers have it.
-        auto* conditions = journey.named<HeatmapView>(QStringLiteral("log10 of the condition number"));
+        auto* conditions = wheelTo<HeatmapView>(journey, table->parentWidget(),
+                                                QStringLiteral("log10 of the condition number"));
+        QVERIFY(conditions);
         const auto source = loaded(folderOf(which));
         const double condition =
             std::log10(conditionNumber(sideBySide(*source, TensorKind::W_K, 1, source->config().nHeads)));
-        turnWheelTo(journey, conditions);
         QVERIFY(reads(numberAfter(readOut(journey, conditions, 1, 1), QStringLiteral("   ")), condition));
         const QTemporaryDir folder;
         const QString file = folder.filePath(QStringLiteral("merges.csv"));

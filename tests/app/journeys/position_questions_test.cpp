@@ -1,7 +1,10 @@
 #include "core/analysis/catalogue.h"
+#include "core/analysis/position/rotary_kernel.h"
 #include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/position/score_terms.h"
+#include "core/analysis/position_scores.h"
 #include "tests/support/journey_steps.h"
+#include "ui/views/spectrum_chart.h"
 
 #include <QPlainTextEdit>
 #include <QSlider>
@@ -11,6 +14,7 @@ const std::filesystem::path rotaryModel = HEADWISE_TEST_DATA "/models/stories260
 using namespace headwise;
 using namespace headwise::test;
 using ui::HeatmapView;
+using ui::LineChart;
 using ui::text;
 
 class PositionQuestionsTest : public QObject {
@@ -66,6 +70,8 @@ private slots:
         Journey journey(QStringLiteral("j10-stories260k"));
         openModel(journey, rotaryModel);
         journey.openTab(QStringLiteral("Position")); // J10: one click
+        auto* energies = journey.named<LineChart>(QStringLiteral("Energy of every frequency"));
+        journey.waitFor([&] { return !energies->series().empty(); }, QStringLiteral("the energies"));
         auto* slider = journey.named<QSlider>(QStringLiteral("Offset of the key"));
         auto* keys = journey.named<QTableView>(QStringLiteral("Keys at the offset"));
         for (int i = 0; i < 3; ++i)
@@ -81,6 +87,22 @@ private slots:
         QVERIFY(isOk(line));
         QVERIFY(reads(numberIn(keys, 0, 2), line->maxCoeff()));
         QVERIFY(reads(numberIn(keys, 0, 4), line->minCoeff()));
+        // What each frequency holds, under the mouse, and the kernel here and on the overview.
+        const auto point = [&](LineChart* chart, std::size_t series, int index) {
+            return readOutAt(journey, chart,
+                             chart->positionOf(chart->series()[series].points[index]).toPoint());
+        };
+        const RotaryEnergies found = rotaryEnergies(circuits.weights(), {0, 0});
+        for (const int m : {0, 2})
+            QVERIFY(reads(numberAfter(point(energies, 0, m), QStringLiteral("energy")), found.energy(m)));
+        const RowVector<double> kernel =
+            offsetScores(circuits.weights(), {0, 0}, meanToken(tokensOf(circuits)->embeddingOf(0)), 64);
+        auto* here = journey.named<LineChart>(QStringLiteral("Mean score by offset"));
+        QVERIFY(reads(numberAfter(point(here, 0, 40), QStringLiteral("Δ = 40")), kernel(40)));
+        journey.openTab(QStringLiteral("Overview"));
+        auto* small = journey.named<LineChart>(QStringLiteral("Score by offset"));
+        journey.waitFor([&] { return !small->series().empty(); }, QStringLiteral("the kernel"));
+        QVERIFY(reads(numberAfter(point(small, 0, 40), QStringLiteral("Δ = 40")), kernel(40)));
         // The heads by their previous-token score, once every score is there to be found.
         journey.waitForRest();
         journey.keys(QStringLiteral("Ctrl+M"));

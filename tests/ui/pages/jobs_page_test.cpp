@@ -76,6 +76,38 @@ private slots:
         QVERIFY(ended->item(0)->text().startsWith(QStringLiteral("Counting: stopped after")));
     }
 
+    void whatIsAskedForGoesBeforeWhatRunsUnasked()
+    {
+        Workspace workspace;
+        const Analysis* unasked = nullptr;
+        QStringList running;
+        std::vector<const Analysis*> waiting;
+        // As soon as the first of them has begun; its end is an event that comes later.
+        const auto ask = [&] {
+            if (unasked || workspace.waiting().empty())
+                return;
+            unasked = workspace.waiting().front();
+            workspace.runAnalysis("skipless");
+            running << workspace.analysisJob()->title();
+            workspace.runAnalysis("conditioning");
+            running << workspace.analysisJob()->title();
+            waiting.assign(workspace.waiting().begin(), workspace.waiting().end());
+        };
+        connect(workspace.analysisJob(), &Job::started, this, ask, Qt::QueuedConnection);
+        workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(unasked, 60000);
+        for (const QString& title : running)
+            QVERIFY2(title.startsWith(QStringLiteral("Skipless merges")), qPrintable(title));
+        QVERIFY(waiting.size() > 2);
+        QCOMPARE(waiting[0], findAnalysis("conditioning"));
+        QVERIFY(waiting[1] != unasked && waiting[2] == unasked); // what was under way begins again
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.waiting().empty() && !workspace.analysisJob()->isRunning()
+                                     && !workspace.tokensJob()->isRunning(),
+                                 60000);
+        QVERIFY(workspace.inputsOf("skipless") && workspace.inputsOf("conditioning"));
+        QVERIFY(workspace.inputsOf(waiting[1]->id) && workspace.inputsOf(unasked->id));
+    }
+
     void aJobThatGoesAwayLeavesTheList()
     {
         Workspace workspace;
