@@ -1,17 +1,19 @@
-#include "core/analysis/block.h"
 #include "core/analysis/catalogue.h"
 #include "core/analysis/spectrum.h"
-#include "core/analysis/token_table.h"
 
-#include "tests/support/analysed.h"
+#include "tests/core/analysis/small_models.h"
 #include "tests/support/dense_algebra.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 using namespace headwise;
+using test::addModels;
+using test::allHeads;
+using test::circuitsNamed;
+using test::number;
+using test::ofHead;
 using test::ToyOptions;
 
 namespace {
@@ -21,61 +23,12 @@ std::string name(CircuitKind kind)
     return std::string(circuitName(kind));
 }
 
-/// The numbers of one head in an array [n_layers, n_heads, width].
-std::vector<double> ofHead(const Circuits& circuits, const ResultSet& results, const std::string& path,
-                           HeadId head)
-{
-    const auto all = test::numbers(results, path);
-    const ModelConfig& config = circuits.config();
-    const std::size_t width = all.size() / (static_cast<std::size_t>(config.nLayers) * config.nHeads);
-    const std::size_t at = (static_cast<std::size_t>(head.layer) * config.nHeads + head.head) * width;
-    return {all.begin() + static_cast<std::ptrdiff_t>(at),
-            all.begin() + static_cast<std::ptrdiff_t>(at + width)};
-}
-
-double number(const Circuits& circuits, const ResultSet& results, const std::string& path, HeadId head)
-{
-    return ofHead(circuits, results, path, head).at(0);
-}
-
-std::vector<HeadId> allHeads(const Circuits& circuits)
-{
-    std::vector<HeadId> heads;
-    for (int layer = 0; layer < circuits.config().nLayers; ++layer) {
-        for (int head = 0; head < circuits.config().nHeads; ++head)
-            heads.push_back({layer, head});
-    }
-    return heads;
-}
-
 /// First and last: dense 512 × 512 problems take a while.
 std::vector<HeadId> someHeads(const Circuits& circuits)
 {
     const ModelConfig& config = circuits.config();
     return {{0, 0}, {config.nLayers - 1, config.nHeads - 1}};
 }
-
-void addModels()
-{
-    QTest::addColumn<QString>("model");
-    for (const char* model : {"toy", "llama toy", "two tokens", "gpt-nano-sort", "stories260k"})
-        QTest::newRow(model) << model;
-}
-
-Circuits circuitsNamed(const QString& model)
-{
-    if (model == "toy")
-        return test::toyCircuits({});
-    if (model == "llama toy")
-        return test::toyCircuits(test::llamaOptions());
-    if (model == "two tokens") { // d_vocab < d_head
-        ToyOptions options;
-        options.dVocab = 2;
-        return test::toyCircuits(options);
-    }
-    return test::circuitsOf(test::testData("models/" + model.toStdString()));
-}
-
 } // namespace
 
 class AnalysesTest : public QObject {
@@ -201,93 +154,6 @@ private slots:
         }
     }
 
-    void tablesAreThoseOfBruteForce_data() { addModels(); }
-    void tablesAreThoseOfBruteForce()
-    {
-        QFETCH(QString, model);
-        const Circuits circuits = circuitsNamed(model);
-        AnalysisOptions options;
-        options.precision = Precision::F64;
-        options.tableSize = 4;
-        options.heads = {{1, 2}, {0, 1}};
-        const int V = circuits.config().dVocab;
-        const std::size_t k = static_cast<std::size_t>(std::min(4, V));
-        options.unusedTokens.assign(static_cast<std::size_t>(V), false);
-        if (V > 3)
-            options.unusedTokens[3] = true;
-        const auto results = test::analysed(circuits, {"tables"}, options);
-        const auto& names =
-            std::get<std::vector<std::string>>(results.groupAttributes.at("tables/full_ov").at("heads"));
-        QCOMPARE(names, (std::vector<std::string>{"0.1", "1.2"}));
-        for (const CircuitKind kind : {CircuitKind::FullOv, CircuitKind::FullQk}) {
-            const std::string folder = "tables/" + name(kind) + "/";
-            QCOMPARE(results.find(folder + "ids")->shape,
-                     (std::vector<std::size_t>{2, static_cast<std::size_t>(V), k}));
-            for (std::size_t h = 0; h < 2; ++h) {
-                const HeadId head = h == 0 ? HeadId{0, 1} : HeadId{1, 2};
-                const Matrix<double> dense = test::denseCircuit(circuits, kind, head);
-                checkTable(results, folder, "ids", "values", h, k, dense, 1, options.unusedTokens);
-                checkTable(results, folder, "lowest_ids", "lowest_values", h, k, dense, -1,
-                           options.unusedTokens);
-                checkTable(results, folder, "column_ids", "column_values", h, k, dense.transpose(), 1,
-                           options.unusedTokens);
-            }
-        }
-    }
-
-    void tokenLinesAreRowsAndColumnsOfTheDenseCircuit_data() { addModels(); }
-    void tokenLinesAreRowsAndColumnsOfTheDenseCircuit()
-    {
-        QFETCH(QString, model);
-        const Circuits circuits = circuitsNamed(model);
-        const auto tokens = test::tokensOf(circuits);
-        const HeadId head{1, 1};
-        for (const CircuitKind kind : {CircuitKind::FullQk, CircuitKind::FullOv}) {
-            const Matrix<double> dense = test::denseCircuit(circuits, kind, head);
-            const auto row = tokenLine(circuits, *tokens, {kind, head}, TableSide::Row, 1);
-            const auto column = tokenLine(circuits, *tokens, {kind, head}, TableSide::Column, 1);
-            QVERIFY(test::isOk(row) && test::isOk(column));
-            QVERIFY(test::isClose(*row, dense.row(1), 1e-6));
-            QVERIFY(test::isClose(*column, dense.col(1).transpose(), 1e-6));
-            const auto factored = circuits.circuit<double>(kind, head, tokens.get());
-            QVERIFY(
-                test::isClose(lineNorms(factored, TableSide::Row), dense.rowwise().norm().transpose(), 1e-6));
-            QVERIFY(test::isClose(lineNorms(factored, TableSide::Column), dense.colwise().norm(), 1e-6));
-            const std::vector<int> rows{1, 0};
-            const std::vector<int> cols{0, 1, 1};
-            const auto block = circuitBlock(circuits, tokens.get(), {kind, head}, rows, cols);
-            QVERIFY(test::isOk(block));
-            const Matrix<double> expected = dense(rows, cols);
-            QVERIFY(test::isClose(*block, expected, 1e-5));
-            const auto same = denseBlock(circuits.circuit<float>(kind, head, tokens.get()), rows, cols);
-            QVERIFY(test::isClose(*same, expected, 1e-5));
-        }
-        for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov})
-            QVERIFY(test::isClose(*wholeCircuit(circuits, {kind, head}),
-                                  test::denseCircuit(circuits, kind, head), 1e-5));
-        QVERIFY(
-            test::failsWith(tokenLine(circuits, *tokens, {CircuitKind::FullQk, {9, 0}}, TableSide::Row, 0),
-                            ErrorCode::InvalidArgument, "head 9.0"));
-        QVERIFY(
-            test::failsWith(tokenLine(circuits, *tokens, {CircuitKind::FullQk, head}, TableSide::Row, 100000),
-                            ErrorCode::InvalidArgument, "token 100000"));
-        QVERIFY(test::failsWith(circuitBlock(circuits, tokens.get(), {CircuitKind::FullOv, head}, {0}, {-1}),
-                                ErrorCode::InvalidArgument, "column -1"));
-        const std::vector<int> many(5000, 0);
-        QVERIFY(test::failsWith(circuitBlock(circuits, tokens.get(), {CircuitKind::FullOv, head}, many, many),
-                                ErrorCode::InvalidArgument, "5000 × 5000"));
-    }
-
-    void endsOfALine()
-    {
-        const RowVector<double> values = (RowVector<double>(5) << 2, -1, 2, 7, -1).finished();
-        const TokenEnds all = ends(values, 3, {});
-        QVERIFY(all.top == (std::vector<TokenEntry>{{3, 7}, {0, 2}, {2, 2}}));
-        QVERIFY(all.bottom == (std::vector<TokenEntry>{{1, -1}, {4, -1}, {0, 2}}));
-        const TokenEnds used = ends(values, 9, {false, true, false, true, false});
-        QVERIFY(used.top == (std::vector<TokenEntry>{{0, 2}, {2, 2}, {4, -1}}));
-    }
-
     void theDemoShowsItsPublishedNumbers()
     {
         const Circuits circuits = test::circuitsOf(HEADWISE_DEMO_MODEL);
@@ -315,48 +181,6 @@ private slots:
         QCOMPARE(std::get<std::string>(array->attributes.at("assumption")), std::string("raw positions"));
         QCOMPARE(std::get<double>(results.find("composition/k")->attributes.at("baseline")),
                  1 / std::sqrt(256.0));
-    }
-
-    // The formula of DESIGN §2 in plain loops, on weights read one by one.
-    void previousTokenIsTheFormulaInPlainLoops()
-    {
-        for (const bool folded : {true, false}) {
-            ToyOptions options;
-            options.scoreSoftCap = folded ? 0 : 3;
-            const Circuits circuits =
-                test::toyCircuits(options, folded ? ProcessingWish() : test::noProcessing());
-            const auto results = test::analysed(circuits, {"previous_token"});
-            for (const HeadId head : allHeads(circuits))
-                QVERIFY(std::abs(number(circuits, results, "scores/previous_token", head)
-                                 - learnedScore(circuits, head))
-                        < 1e-6);
-        }
-    }
-
-    void previousTokenOfRotaryModelsTurnsTheMeanToken()
-    {
-        ToyOptions adjacent;
-        adjacent.positional = "rotary";
-        adjacent.rotaryAdjacent = true;
-        adjacent.rotaryDim = 4;
-        for (const ToyOptions& options : {test::llamaOptions(), adjacent}) {
-            const Circuits circuits = test::toyCircuits(options);
-            const auto results = test::analysed(circuits, {"previous_token"});
-            for (const HeadId head : allHeads(circuits))
-                QVERIFY(std::abs(number(circuits, results, "scores/previous_token", head)
-                                 - rotaryScore(circuits, head))
-                        < 1e-6);
-        }
-    }
-
-    void previousTokenNeedsPositions()
-    {
-        ToyOptions options;
-        options.positional = "none";
-        const Circuits circuits = test::toyCircuits(options);
-        for (const double score :
-             test::numbers(test::analysed(circuits, {"previous_token"}), "scores/previous_token"))
-            QVERIFY(std::isnan(score));
     }
 
     void headsNotAskedForAreNan()
@@ -426,19 +250,6 @@ private slots:
         QVERIFY(!results.find("spectra/full_ov/effective_rank")->nullMean);
     }
 
-    void theDirectPathListsNextTokens()
-    {
-        const Circuits circuits = circuitsNamed("stories260k");
-        AnalysisOptions options;
-        options.tableSize = 3;
-        options.precision = Precision::F64;
-        const auto results = test::analysed(circuits, {"direct_path"}, options);
-        const Matrix<double> dense =
-            circuits.weights().W_E<double>(0, 512) * circuits.weights().W_U<double>(0, 512);
-        checkTable(results, "analyses/direct_path/", "ids", "values", 0, 3, dense, 1, {});
-        QCOMPARE(test::numbers(results, "analyses/direct_path/b_U").size(), std::size_t(512));
-    }
-
     void wrongRequestsNameTheCulprit()
     {
         const Circuits circuits = test::toyCircuits({});
@@ -502,128 +313,6 @@ private slots:
             QVERIFY2(test::failsWith(stopped, ErrorCode::Cancelled, "cancelled"), analysis.id.data());
         }
         QVERIFY(asked >= 40);
-    }
-
-private:
-    static void checkTable(const ResultSet& results, const std::string& folder, const char* idsName,
-                           const char* valuesName, std::size_t headIndex, std::size_t k,
-                           const Matrix<double>& dense, double sign, const std::vector<bool>& unused)
-    {
-        const auto ids = test::numbers(results, folder + idsName);
-        const auto values = test::numbers(results, folder + valuesName);
-        const double size = dense.cwiseAbs().maxCoeff();
-        for (Eigen::Index token = 0; token < dense.rows(); ++token) {
-            std::vector<int> order(static_cast<std::size_t>(dense.cols()));
-            std::iota(order.begin(), order.end(), 0);
-            std::erase_if(order,
-                          [&](int id) { return !unused.empty() && unused[static_cast<std::size_t>(id)]; });
-            std::stable_sort(order.begin(), order.end(),
-                             [&](int a, int b) { return sign * dense(token, a) > sign * dense(token, b); });
-            if (!unused.empty() && unused[static_cast<std::size_t>(token)])
-                order.clear();
-            for (std::size_t i = 0; i < k; ++i) {
-                const std::size_t at =
-                    (headIndex * static_cast<std::size_t>(dense.rows()) + static_cast<std::size_t>(token)) * k
-                    + i;
-                QCOMPARE(static_cast<int>(ids[at]), i < order.size() ? order[i] : -1);
-                if (i < order.size())
-                    QVERIFY(std::abs(values[at] - dense(token, order[i])) <= 1e-12 * size);
-                else
-                    QVERIFY(std::isnan(values[at]));
-            }
-        }
-    }
-
-    /// LN(x) as the layer still has it: γ and β are whatever folding left.
-    static std::vector<double> normed(const ProcessedWeights& weights, int layer, const RowVector<double>& x)
-    {
-        const Norm<double> norm = weights.ln1<double>(layer);
-        double mean = 0;
-        if (norm.kind == NormKind::LayerNorm)
-            mean = x.sum() / static_cast<double>(x.size());
-        double square = 0;
-        for (const double value : x)
-            square += (value - mean) * (value - mean);
-        const double sigma = std::sqrt(square / static_cast<double>(x.size()) + norm.eps);
-        std::vector<double> out;
-        for (Eigen::Index i = 0; i < x.size(); ++i)
-            out.push_back((x(i) - mean) / sigma * (norm.w.size() > 0 ? norm.w(i) : 1)
-                          + (norm.b.size() > 0 ? norm.b(i) : 0));
-        return out;
-    }
-
-    static std::vector<double> affine(const std::vector<double>& x, const Matrix<double>& W,
-                                      const RowVector<double>& b)
-    {
-        std::vector<double> out;
-        for (Eigen::Index j = 0; j < W.cols(); ++j) {
-            out.push_back(b(j));
-            for (Eigen::Index i = 0; i < W.rows(); ++i)
-                out.back() += x[static_cast<std::size_t>(i)] * W(i, j);
-        }
-        return out;
-    }
-
-    static double meanPrevious(int n, const std::function<double(int, int)>& score)
-    {
-        double mean = 0;
-        for (int i = 1; i < n; ++i) {
-            double total = 0;
-            for (int j = 0; j <= i; ++j)
-                total += std::exp(score(i, j));
-            mean += std::exp(score(i, i - 1)) / total / (n - 1);
-        }
-        return mean;
-    }
-
-    static double learnedScore(const Circuits& circuits, HeadId head)
-    {
-        const auto& weights = circuits.weights();
-        const auto w = weights.head<double>(head);
-        const ModelConfig& config = circuits.config();
-        std::vector<std::vector<double>> q, k;
-        for (int i = 0; i < config.nCtx; ++i) {
-            const auto x = normed(weights, head.layer, weights.W_pos<double>(i, 1).row(0));
-            q.push_back(affine(x, w.W_Q, w.b_Q));
-            k.push_back(affine(x, w.W_K, w.b_K));
-        }
-        return meanPrevious(config.nCtx, [&](int i, int j) {
-            const double dot = std::inner_product(q[static_cast<std::size_t>(i)].begin(),
-                                                  q[static_cast<std::size_t>(i)].end(),
-                                                  k[static_cast<std::size_t>(j)].begin(), 0.0);
-            const double score = dot * config.attentionScale;
-            const double cap = config.attentionSoftCap;
-            return cap > 0 ? cap * std::tanh(score / cap) : score;
-        });
-    }
-
-    /// Queries and keys turned each by their own position, with complex numbers; the code turns queries by the offset.
-    static double rotaryScore(const Circuits& circuits, HeadId head)
-    {
-        const auto& weights = circuits.weights();
-        const auto w = weights.head<double>(head);
-        const ModelConfig& config = circuits.config();
-        const auto x = normed(weights, head.layer, weights.W_E<double>(0, config.dVocab).colwise().mean());
-        const auto q = affine(x, w.W_Q, w.b_Q);
-        const auto k = affine(x, w.W_K, w.b_K);
-        const Rotary& rotary = config.rotary;
-        const auto turned = [&](std::vector<double> v, int position) {
-            for (int i = 0; i < rotary.dim / 2; ++i) {
-                const auto a = static_cast<std::size_t>(rotary.adjacentPairs ? 2 * i : i);
-                const auto b =
-                    static_cast<std::size_t>(rotary.adjacentPairs ? 2 * i + 1 : i + rotary.dim / 2);
-                const std::complex<double> z = std::complex<double>(v[a], v[b])
-                    * std::polar(1.0, position / std::pow(rotary.base, 2.0 * i / rotary.dim));
-                v[a] = z.real();
-                v[b] = z.imag();
-            }
-            return v;
-        };
-        return meanPrevious(config.nCtx, [&](int i, int j) {
-            const auto a = turned(q, i);
-            const auto b = turned(k, j);
-            return std::inner_product(a.begin(), a.end(), b.begin(), 0.0) * config.attentionScale;
-        });
     }
 };
 

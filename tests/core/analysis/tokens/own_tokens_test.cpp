@@ -2,8 +2,8 @@
 #include "core/analysis/tokens/token_factors.h"
 #include "core/io/tokenizer.h"
 
+#include "tests/core/analysis/tokens/token_oracles.h"
 #include "tests/support/planted_tokens.h"
-#include "tests/support/toy_classes.h"
 
 #include <Eigen/LU>
 
@@ -13,40 +13,17 @@
 #include <set>
 
 using namespace headwise;
+using test::addClasses;
+using test::at;
+using test::classCircuits;
+using test::denseEmbedding;
+using test::exactOptions;
+using test::headsOf;
+using test::nameVocabulary;
 using test::numbers;
+using test::rankIn;
 
 namespace {
-
-AnalysisOptions exactOptions()
-{
-    AnalysisOptions options;
-    options.precision = Precision::F64;
-    return options;
-}
-
-std::size_t at(const Circuits& circuits, HeadId head)
-{
-    return static_cast<std::size_t>(head.layer) * circuits.config().nHeads + head.head;
-}
-
-std::vector<HeadId> headsOf(const Circuits& circuits)
-{
-    std::vector<HeadId> heads;
-    for (int layer = 0; layer < circuits.config().nLayers; ++layer) {
-        for (int head = 0; head < circuits.config().nHeads; ++head)
-            heads.push_back({layer, head});
-    }
-    return heads;
-}
-
-/// How many entries of row i are larger than entry (i, column), in `sign` times the matrix.
-int rankIn(const Matrix<double>& m, Eigen::Index row, Eigen::Index column, double sign = 1)
-{
-    int rank = 0;
-    for (Eigen::Index j = 0; j < m.cols(); ++j)
-        rank += sign * m(row, j) > sign * m(row, column) ? 1 : 0;
-    return rank;
-}
 
 std::vector<int> diagonalRanks(const Matrix<double>& m, double sign = 1)
 {
@@ -68,56 +45,6 @@ double median(std::vector<int> ranks)
     const std::size_t n = ranks.size();
     return (ranks[(n - 1) / 2] + ranks[n / 2]) / 2.0;
 }
-
-void addClasses()
-{
-    QTest::addColumn<int>("index");
-    const auto classes = test::toyClasses();
-    for (std::size_t i = 0; i < classes.size(); ++i)
-        QTest::newRow(classes[i].first) << static_cast<int>(i);
-}
-
-Circuits classCircuits(int index)
-{
-    return test::toyCircuits(test::toyClasses()[static_cast<std::size_t>(index)].second);
-}
-
-/// E of all tokens in double, whatever the embedding. \param layer of the head that reads it
-Matrix<double> denseEmbedding(const Circuits& circuits, Embedding embedding, int layer)
-{
-    const auto tokens = test::tokensOf(circuits, embedding, Precision::F64);
-    return tokens->isLayer0Special(layer) ? tokens->layer0E64 : tokens->E64;
-}
-
-/// A tokenizer of first names, then of words that are none.
-std::shared_ptr<const Tokenizer> nameVocabulary(int count, int names)
-{
-    std::vector<std::string> shown, bytes;
-    for (int i = 0; i < count; ++i) {
-        const std::string word =
-            i < names ? firstNames()[static_cast<std::size_t>(i)] : "q" + std::to_string(i);
-        shown.push_back("␣" + word);
-        bytes.push_back(" " + word);
-    }
-    return std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary(shown, bytes));
-}
-
-/// The final norm of one row, from its definition.
-RowVector<double> finalNorm(const Norm<double>& norm, RowVector<double> x)
-{
-    if (norm.kind == NormKind::None)
-        return x;
-    const auto d = static_cast<double>(x.size());
-    if (norm.kind == NormKind::LayerNorm)
-        x.array() -= x.sum() / d;
-    x /= std::sqrt(x.squaredNorm() / d + norm.eps);
-    if (norm.w.size() > 0)
-        x = x.cwiseProduct(norm.w);
-    if (norm.b.size() > 0)
-        x += norm.b;
-    return x;
-}
-
 } // namespace
 
 /// What heads do with the very token they look at: ranks of the diagonal, copy suppression, names, salient tokens.
@@ -338,104 +265,6 @@ private slots:
         }
     }
 
-    void nameCopyingAgreesWithTheFormula_data()
-    {
-        QTest::addColumn<int>("index");
-        QTest::addColumn<bool>("isRaw");
-        const auto classes = test::toyClasses();
-        for (std::size_t i = 0; i < classes.size(); ++i) {
-            if (classes[i].second.attnOnly)
-                continue;
-            QTest::newRow(classes[i].first) << static_cast<int>(i) << false;
-            QTest::newRow((std::string(classes[i].first) + ", raw").c_str()) << static_cast<int>(i) << true;
-        }
-    }
-    void nameCopyingAgreesWithTheFormula()
-    {
-        QFETCH(int, index);
-        QFETCH(bool, isRaw);
-        const test::ToyOptions toy = test::toyClasses()[static_cast<std::size_t>(index)].second;
-        const Circuits circuits = test::toyCircuits(toy, isRaw ? test::noProcessing() : ProcessingWish{});
-        const int names = toy.dVocab - 2;
-        auto options = exactOptions();
-        options.inputs.tokenizer = nameVocabulary(toy.dVocab, names);
-        const auto results = test::analysed(circuits, {"name_copying"}, options);
-        const Matrix<double> x = denseEmbedding(circuits, Embedding::Mlp0, 1);
-        const Matrix<double> W_U = circuits.weights().W_U<double>(0, circuits.config().dVocabOut);
-        const Norm<double> norm = circuits.weights().lnFinal<double>();
-        for (const HeadId head : headsOf(circuits)) {
-            const auto w = circuits.weights().head<double>(head);
-            for (const double sign : {1.0, -1.0}) {
-                double hits = 0;
-                for (int t = 0; t < names; ++t) {
-                    const Matrix<double> logits = finalNorm(norm, sign * x.row(t) * w.W_V * w.W_O) * W_U;
-                    const int rank = rankIn(logits, 0, t);
-                    const auto all = numbers(results,
-                                             std::string("analyses/name_copying/")
-                                                 + (sign > 0 ? "ranks" : "negative_ranks"));
-                    QCOMPARE(all[at(circuits, head) * static_cast<std::size_t>(names)
-                                 + static_cast<std::size_t>(t)],
-                             static_cast<double>(rank));
-                    hits += rank < 5 ? 1 : 0;
-                }
-                const auto score = numbers(
-                    results, std::string("analyses/name_copying/") + (sign > 0 ? "score" : "negative_score"));
-                QVERIFY(std::abs(score[at(circuits, head)] - hits / names) < 1e-12);
-            }
-        }
-        QCOMPARE(*results.find("analyses/name_copying/score")->nullMean, std::min(1.0, 5.0 / toy.dVocab));
-    }
-
-    void salientTokensAgreeWithDenseNorms_data() { addClasses(); }
-    void salientTokensAgreeWithDenseNorms()
-    {
-        QFETCH(int, index);
-        test::ToyOptions toy = test::toyClasses()[static_cast<std::size_t>(index)].second;
-        if (toy.dVocab != toy.dModel)
-            toy.dVocab = 41; // more than are listed
-        const Circuits circuits = test::toyCircuits(toy);
-        auto options = exactOptions();
-        options.unusedTokens.assign(static_cast<std::size_t>(toy.dVocab), false);
-        options.unusedTokens[3] = true;
-        const auto results = test::analysed(circuits, {"salient_tokens"}, options);
-        const Matrix<double> E = circuits.weights().W_E<double>(0, toy.dVocab);
-        const std::size_t listed = std::min<std::size_t>(30, static_cast<std::size_t>(toy.dVocab));
-        const auto ids = numbers(results, "analyses/salient_tokens/ids");
-        const auto norms = numbers(results, "analyses/salient_tokens/norms");
-        const auto outputs = numbers(results, "analyses/salient_tokens/output_ids");
-        const auto values = numbers(results, "analyses/salient_tokens/output_values");
-        for (const HeadId head : headsOf(circuits)) {
-            const Matrix<double> dense = test::denseCircuit(circuits, CircuitKind::FullOv, head);
-            const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::Ov, head);
-            std::vector<std::pair<double, int>> order;
-            for (int t = 0; t < toy.dVocab; ++t) {
-                if (t != 3)
-                    order.emplace_back((E.row(t) * ov).norm() / E.row(t).norm(), t);
-            }
-            std::sort(order.rbegin(), order.rend());
-            for (std::size_t i = 0; i < std::min(listed, order.size()); ++i) {
-                const std::size_t place = at(circuits, head) * listed + i;
-                QCOMPARE(ids[place], static_cast<double>(order[i].second));
-                QVERIFY(std::abs(norms[place] - order[i].first) < 1e-10 * order[0].first);
-                std::vector<std::pair<double, int>> raised;
-                for (int j = 0; j < toy.dVocab; ++j) {
-                    if (j != 3)
-                        raised.emplace_back(dense(order[i].second, j), -j);
-                }
-                std::sort(raised.rbegin(), raised.rend());
-                for (std::size_t j = 0; j < 5; ++j) {
-                    QCOMPARE(outputs[place * 5 + j], static_cast<double>(-raised[j].second));
-                    QVERIFY(std::abs(values[place * 5 + j] - raised[j].first) < 1e-10 * dense.norm());
-                }
-            }
-            if (order.size() < listed)
-                QCOMPARE(ids[(at(circuits, head) + 1) * listed - 1], -1.0);
-            const double null = ov.norm() / std::sqrt(static_cast<double>(toy.dModel));
-            QVERIFY(std::abs(numbers(results, "analyses/salient_tokens/null_norm")[at(circuits, head)] - null)
-                    < 1e-10 * null);
-        }
-    }
-
     void headsThatWereNotAskedForAreAbsent()
     {
         const Circuits circuits = test::toyCircuits({});
@@ -476,15 +305,6 @@ private slots:
         config.attentionOnly = false;
         QCOMPARE(whyLeftOut(*findAnalysis("name_copying"), config, options), std::string());
         QVERIFY(!whyLeftOut(*findAnalysis("name_copying"), config, {}).empty());
-    }
-
-    void namesThatAreNoTokensLeaveAWarning()
-    {
-        auto options = exactOptions();
-        options.inputs.tokenizer = nameVocabulary(11, 0);
-        const auto results = test::analysed(test::toyCircuits({}), {"name_copying"}, options);
-        QVERIFY(results.arrays.empty());
-        QVERIFY(results.warnings.at(0).find("single token") != std::string::npos);
     }
 
     void stopsWhenAsked()

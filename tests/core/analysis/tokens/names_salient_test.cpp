@@ -1,0 +1,153 @@
+#include "core/analysis/tokens/relation_lists.h"
+#include "core/io/tokenizer.h"
+
+#include "tests/core/analysis/tokens/token_oracles.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace headwise;
+using test::addClasses;
+using test::at;
+using test::denseEmbedding;
+using test::exactOptions;
+using test::headsOf;
+using test::nameVocabulary;
+using test::numbers;
+using test::rankIn;
+
+namespace {
+
+/// The final norm of one row, from its definition.
+RowVector<double> finalNorm(const Norm<double>& norm, RowVector<double> x)
+{
+    if (norm.kind == NormKind::None)
+        return x;
+    const auto d = static_cast<double>(x.size());
+    if (norm.kind == NormKind::LayerNorm)
+        x.array() -= x.sum() / d;
+    x /= std::sqrt(x.squaredNorm() / d + norm.eps);
+    if (norm.w.size() > 0)
+        x = x.cwiseProduct(norm.w);
+    if (norm.b.size() > 0)
+        x += norm.b;
+    return x;
+}
+
+} // namespace
+
+/// Name copying and salient tokens against their formulas.
+class NamesSalientTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void nameCopyingAgreesWithTheFormula_data()
+    {
+        QTest::addColumn<int>("index");
+        QTest::addColumn<bool>("isRaw");
+        const auto classes = test::toyClasses();
+        for (std::size_t i = 0; i < classes.size(); ++i) {
+            if (classes[i].second.attnOnly)
+                continue;
+            QTest::newRow(classes[i].first) << static_cast<int>(i) << false;
+            QTest::newRow((std::string(classes[i].first) + ", raw").c_str()) << static_cast<int>(i) << true;
+        }
+    }
+    void nameCopyingAgreesWithTheFormula()
+    {
+        QFETCH(int, index);
+        QFETCH(bool, isRaw);
+        const test::ToyOptions toy = test::toyClasses()[static_cast<std::size_t>(index)].second;
+        const Circuits circuits = test::toyCircuits(toy, isRaw ? test::noProcessing() : ProcessingWish{});
+        const int names = toy.dVocab - 2;
+        auto options = exactOptions();
+        options.inputs.tokenizer = nameVocabulary(toy.dVocab, names);
+        const auto results = test::analysed(circuits, {"name_copying"}, options);
+        const Matrix<double> x = denseEmbedding(circuits, Embedding::Mlp0, 1);
+        const Matrix<double> W_U = circuits.weights().W_U<double>(0, circuits.config().dVocabOut);
+        const Norm<double> norm = circuits.weights().lnFinal<double>();
+        for (const HeadId head : headsOf(circuits)) {
+            const auto w = circuits.weights().head<double>(head);
+            for (const double sign : {1.0, -1.0}) {
+                double hits = 0;
+                for (int t = 0; t < names; ++t) {
+                    const Matrix<double> logits = finalNorm(norm, sign * x.row(t) * w.W_V * w.W_O) * W_U;
+                    const int rank = rankIn(logits, 0, t);
+                    const auto all = numbers(results,
+                                             std::string("analyses/name_copying/")
+                                                 + (sign > 0 ? "ranks" : "negative_ranks"));
+                    QCOMPARE(all[at(circuits, head) * static_cast<std::size_t>(names)
+                                 + static_cast<std::size_t>(t)],
+                             static_cast<double>(rank));
+                    hits += rank < 5 ? 1 : 0;
+                }
+                const auto score = numbers(
+                    results, std::string("analyses/name_copying/") + (sign > 0 ? "score" : "negative_score"));
+                QVERIFY(std::abs(score[at(circuits, head)] - hits / names) < 1e-12);
+            }
+        }
+        QCOMPARE(*results.find("analyses/name_copying/score")->nullMean, std::min(1.0, 5.0 / toy.dVocab));
+    }
+
+    void salientTokensAgreeWithDenseNorms_data() { addClasses(); }
+    void salientTokensAgreeWithDenseNorms()
+    {
+        QFETCH(int, index);
+        test::ToyOptions toy = test::toyClasses()[static_cast<std::size_t>(index)].second;
+        if (toy.dVocab != toy.dModel)
+            toy.dVocab = 41; // more than are listed
+        const Circuits circuits = test::toyCircuits(toy);
+        auto options = exactOptions();
+        options.unusedTokens.assign(static_cast<std::size_t>(toy.dVocab), false);
+        options.unusedTokens[3] = true;
+        const auto results = test::analysed(circuits, {"salient_tokens"}, options);
+        const Matrix<double> E = circuits.weights().W_E<double>(0, toy.dVocab);
+        const std::size_t listed = std::min<std::size_t>(30, static_cast<std::size_t>(toy.dVocab));
+        const auto ids = numbers(results, "analyses/salient_tokens/ids");
+        const auto norms = numbers(results, "analyses/salient_tokens/norms");
+        const auto outputs = numbers(results, "analyses/salient_tokens/output_ids");
+        const auto values = numbers(results, "analyses/salient_tokens/output_values");
+        for (const HeadId head : headsOf(circuits)) {
+            const Matrix<double> dense = test::denseCircuit(circuits, CircuitKind::FullOv, head);
+            const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::Ov, head);
+            std::vector<std::pair<double, int>> order;
+            for (int t = 0; t < toy.dVocab; ++t) {
+                if (t != 3)
+                    order.emplace_back((E.row(t) * ov).norm() / E.row(t).norm(), t);
+            }
+            std::sort(order.rbegin(), order.rend());
+            for (std::size_t i = 0; i < std::min(listed, order.size()); ++i) {
+                const std::size_t place = at(circuits, head) * listed + i;
+                QCOMPARE(ids[place], static_cast<double>(order[i].second));
+                QVERIFY(std::abs(norms[place] - order[i].first) < 1e-10 * order[0].first);
+                std::vector<std::pair<double, int>> raised;
+                for (int j = 0; j < toy.dVocab; ++j) {
+                    if (j != 3)
+                        raised.emplace_back(dense(order[i].second, j), -j);
+                }
+                std::sort(raised.rbegin(), raised.rend());
+                for (std::size_t j = 0; j < 5; ++j) {
+                    QCOMPARE(outputs[place * 5 + j], static_cast<double>(-raised[j].second));
+                    QVERIFY(std::abs(values[place * 5 + j] - raised[j].first) < 1e-10 * dense.norm());
+                }
+            }
+            if (order.size() < listed)
+                QCOMPARE(ids[(at(circuits, head) + 1) * listed - 1], -1.0);
+            const double null = ov.norm() / std::sqrt(static_cast<double>(toy.dModel));
+            QVERIFY(std::abs(numbers(results, "analyses/salient_tokens/null_norm")[at(circuits, head)] - null)
+                    < 1e-10 * null);
+        }
+    }
+
+    void namesThatAreNoTokensLeaveAWarning()
+    {
+        auto options = exactOptions();
+        options.inputs.tokenizer = nameVocabulary(11, 0);
+        const auto results = test::analysed(test::toyCircuits({}), {"name_copying"}, options);
+        QVERIFY(results.arrays.empty());
+        QVERIFY(results.warnings.at(0).find("single token") != std::string::npos);
+    }
+};
+
+QTEST_APPLESS_MAIN(NamesSalientTest)
+#include "names_salient_test.moc"

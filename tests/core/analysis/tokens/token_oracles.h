@@ -1,0 +1,79 @@
+#pragma once
+
+#include "core/analysis/tokens/relation_lists.h"
+#include "core/io/tokenizer.h"
+
+#include "tests/support/analysed.h"
+#include "tests/support/toy_classes.h"
+
+#include <QTest>
+
+// What tests of a head's own tokens, of names and of salient tokens share: every toy class, and plain counting.
+
+namespace headwise::test {
+
+inline AnalysisOptions exactOptions()
+{
+    AnalysisOptions options;
+    options.precision = Precision::F64;
+    return options;
+}
+
+inline std::size_t at(const Circuits& circuits, HeadId head)
+{
+    return static_cast<std::size_t>(head.layer) * circuits.config().nHeads + head.head;
+}
+
+inline std::vector<HeadId> headsOf(const Circuits& circuits)
+{
+    std::vector<HeadId> heads;
+    for (int layer = 0; layer < circuits.config().nLayers; ++layer) {
+        for (int head = 0; head < circuits.config().nHeads; ++head)
+            heads.push_back({layer, head});
+    }
+    return heads;
+}
+
+/// How many entries of row i are larger than entry (i, column), in `sign` times the matrix.
+inline int rankIn(const Matrix<double>& m, Eigen::Index row, Eigen::Index column, double sign = 1)
+{
+    int rank = 0;
+    for (Eigen::Index j = 0; j < m.cols(); ++j)
+        rank += sign * m(row, j) > sign * m(row, column) ? 1 : 0;
+    return rank;
+}
+
+inline void addClasses()
+{
+    QTest::addColumn<int>("index");
+    const auto classes = toyClasses();
+    for (std::size_t i = 0; i < classes.size(); ++i)
+        QTest::newRow(classes[i].first) << static_cast<int>(i);
+}
+
+inline Circuits classCircuits(int index)
+{
+    return toyCircuits(toyClasses()[static_cast<std::size_t>(index)].second);
+}
+
+/// E of all tokens in double, whatever the embedding. \param layer of the head that reads it
+inline Matrix<double> denseEmbedding(const Circuits& circuits, Embedding embedding, int layer)
+{
+    const auto tokens = tokensOf(circuits, embedding, Precision::F64);
+    return tokens->isLayer0Special(layer) ? tokens->layer0E64 : tokens->E64;
+}
+
+/// A tokenizer of first names, then of words that are none.
+inline std::shared_ptr<const Tokenizer> nameVocabulary(int count, int names)
+{
+    std::vector<std::string> shown, bytes;
+    for (int i = 0; i < count; ++i) {
+        const std::string word =
+            i < names ? firstNames()[static_cast<std::size_t>(i)] : "q" + std::to_string(i);
+        shown.push_back("␣" + word);
+        bytes.push_back(" " + word);
+    }
+    return std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary(shown, bytes));
+}
+
+} // namespace headwise::test
