@@ -7,6 +7,7 @@
 #include <QPainterPath>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace headwise::ui {
@@ -188,6 +189,11 @@ int PaintRecording::metric(PaintDeviceMetric metric) const
     case PdmDpiY:
     case PdmPhysicalDpiX:
     case PdmPhysicalDpiY: return static_cast<int>(pointsPerInch);
+    case PdmWidthMM: return static_cast<int>(m_points.width() / pointsPerInch * millimetresPerInch);
+    case PdmHeightMM: return static_cast<int>(m_points.height() / pointsPerInch * millimetresPerInch);
+    case PdmDevicePixelRatio: return 1;
+    case PdmDepth: return 32;
+    case PdmNumColors: return std::numeric_limits<int>::max();
     default: return QPaintDevice::metric(metric);
     }
 }
@@ -204,7 +210,7 @@ void PaintRecording::replay(QPainter& painter, const Task& task) const
     }
 }
 
-RecordedFigure::RecordedFigure(const FigureSource& source, const FigureSettings& settings)
+RecordedFigure::RecordedFigure(const FigureSource& source, const FigureSettings& settings, Rows when)
 {
     setFigureTitle(source.figureTitle());
     setProvenance(source.provenance());
@@ -224,8 +230,17 @@ RecordedFigure::RecordedFigure(const FigureSource& source, const FigureSettings&
         m_rows = many->detachedRows();
         return;
     }
+    m_lacksRows = when == Rows::Later && dynamic_cast<const RowsInTurns*>(&source);
+    if (m_lacksRows)
+        return;
     std::vector<QStringList> rows;
     source.forEachDataRow([&rows](const QStringList& row) { rows.push_back(row); });
+    setRows(std::move(rows));
+}
+
+void RecordedFigure::setRows(std::vector<QStringList> rows)
+{
+    m_lacksRows = false;
     m_rows = [rows = std::move(rows)](const std::function<void(const QStringList&)>& writeRow) {
         for (const QStringList& row : rows)
             writeRow(row);

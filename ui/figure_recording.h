@@ -22,6 +22,16 @@ public:
     virtual DataRows detachedRows() const = 0; ///< Of the numbers as they are now, for any thread.
 };
 
+/// A figure whose numbers can be read on the window's thread only: a few at a time, where they are many.
+class RowsInTurns {
+public:
+    virtual ~RowsInTurns() = default;
+    virtual int dataRowCount() const = 0;
+    virtual QStringList dataRow(int row) const = 0; ///< −1: the header.
+    /// Counts up whenever rows read before may be others now.
+    virtual int dataRevision() const = 0;
+};
+
 /// What was painted, to be painted again elsewhere: a device of points with the rulers of the paper's.
 ///
 /// Unlike QPicture it keeps images as they are, without packing each into a PNG.
@@ -52,7 +62,12 @@ private:
 class RecordedFigure : public FigureSource {
 public:
     /// On the window's thread; takes a few milliseconds, whatever the size and the resolution.
-    RecordedFigure(const FigureSource& source, const FigureSettings& settings);
+    /// \param rows Later: those of RowsInTurns come with setRows().
+    enum class Rows { Now, Later };
+    RecordedFigure(const FigureSource& source, const FigureSettings& settings, Rows rows = Rows::Now);
+
+    bool lacksRows() const { return m_lacksRows; }
+    void setRows(std::vector<QStringList> rows); ///< The header first.
 
     /// Who is told how far the painting is, and may stop it. Must outlive it.
     void setTask(const Task* task) { m_task = task; }
@@ -66,6 +81,7 @@ private:
     std::unique_ptr<PaintRecording> m_picture; // Null where the numbers are all.
     DataRows m_rows;                           // Null where the picture is all.
     std::optional<FigureArray> m_array;
+    bool m_lacksRows = false;
     const Task* m_task = nullptr;
 };
 

@@ -19,6 +19,7 @@
 #include <QSvgRenderer>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
 
 #include <atomic>
 #include <ctime>
@@ -307,6 +308,40 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
         QVERIFY(failed.first().first().toString().contains(QStringLiteral("million pixels")));
         QVERIFY(!QFile::exists(m_folder.filePath(QStringLiteral("x.png"))));
+    }
+
+    void aLongTableIsReadInTurns()
+    {
+        const auto rows = table(30000);
+        const FigureSettings settings{.format = FigureFormat::Csv};
+        const QString direct = m_folder.filePath(QStringLiteral("direct-long.csv"));
+        QVERIFY(test::isOk(exportFigure(*rows, direct, settings)));
+        FigureWriter writer;
+        const QSignalSpy written(&writer, &FigureWriter::written);
+        QSignalSpy failed(&writer, &FigureWriter::failed);
+        const QString file = m_folder.filePath(QStringLiteral("long.csv"));
+        int turns = 0;
+        QTimer other;
+        connect(&other, &QTimer::timeout, this, [&turns] { ++turns; });
+        other.start(0);
+        writer.write(*rows, file, settings);
+        QTRY_COMPARE_WITH_TIMEOUT(written.count(), 1, patience);
+        QVERIFY(turns >= 2);
+        QCOMPARE(contents(file), contents(direct));
+        // A table that changes meanwhile is no table.
+        const QString changing = m_folder.filePath(QStringLiteral("changing.csv"));
+        writer.write(*rows, changing, settings);
+        m_model.removeRow(7);
+        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
+        QVERIFY(failed.takeFirst().first().toString().contains(QStringLiteral("changed")));
+        QVERIFY(!QFile::exists(changing));
+        {
+            auto gone = std::make_unique<TableFigure>();
+            gone->setSource(&m_model, Qt::DisplayRole);
+            writer.write(*gone, changing, settings);
+        }
+        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
+        QVERIFY(!QFile::exists(changing));
     }
 
     void copiesThePictureAndTheNumbers()

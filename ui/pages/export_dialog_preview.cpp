@@ -154,15 +154,24 @@ void FigurePreview::showData()
     }
     FigureSettings settings = m_settings;
     settings.dataBeside = false;
+    const auto recording = std::make_shared<RecordedFigure>(*m_source, settings, RecordedFigure::Rows::Later);
+    qsizetype left = 0; // rows that are not read
+    if (recording->lacksRows()) {
+        const auto& table = dynamic_cast<const RowsInTurns&>(*m_source);
+        std::vector<QStringList> rows;
+        for (int row = -1; row < std::min(static_cast<int>(shownLines), table.dataRowCount()); ++row)
+            rows.push_back(table.dataRow(row));
+        left = table.dataRowCount() + 1 - std::ssize(rows);
+        recording->setRows(std::move(rows));
+    }
     m_reading.start(
         tr("Preview of the numbers"),
-        [recording = std::make_shared<RecordedFigure>(*m_source, settings),
-         settings](const Task& /*task*/) -> Result<Beginning> {
+        [recording, left, settings](const Task& /*task*/) -> Result<Beginning> {
             const Result<RenderedFigure> figure = renderFigure(*recording, settings);
             if (!figure)
                 return figure.error();
             QStringList lines = QString::fromUtf8(figure->bytes).split(u'\n');
-            const qsizetype all = lines.size() - 1;
+            const qsizetype all = lines.size() - 1 + left;
             lines = lines.first(std::min(shownLines, lines.size()));
             for (QString& line : lines)
                 line = line.remove(u'\r').left(shownCharacters);

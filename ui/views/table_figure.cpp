@@ -32,6 +32,14 @@ TableFigure::TableFigure(QWidget* parent)
     horizontalHeader()->setHighlightSections(false);
     horizontalHeader()->setTextElideMode(Qt::ElideMiddle); // The tool tip has the whole.
     horizontalHeader()->setSortIndicatorClearable(true);
+    const auto count = [this] { ++m_revision; };
+    connect(m_sorted, &QAbstractItemModel::modelReset, this, count);
+    connect(m_sorted, &QAbstractItemModel::layoutChanged, this, count);
+    connect(m_sorted, &QAbstractItemModel::dataChanged, this, count);
+    connect(m_sorted, &QAbstractItemModel::rowsInserted, this, count);
+    connect(m_sorted, &QAbstractItemModel::rowsRemoved, this, count);
+    connect(m_sorted, &QAbstractItemModel::columnsInserted, this, count);
+    connect(m_sorted, &QAbstractItemModel::columnsRemoved, this, count);
     connect(this, &QAbstractItemView::clicked, this,
             [this](const QModelIndex& index) { emit rowChosen(sourceRow(index)); });
     connect(this, &QAbstractItemView::activated, this,
@@ -53,19 +61,24 @@ int TableFigure::sourceRow(const QModelIndex& index) const
     return m_sorted->mapToSource(index).row();
 }
 
-void TableFigure::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
+int TableFigure::dataRowCount() const
+{
+    return m_sorted->rowCount();
+}
+
+QStringList TableFigure::dataRow(int row) const
 {
     QStringList cells;
-    const int columns = m_sorted->columnCount();
-    for (int column = 0; column < columns; ++column)
-        cells << m_sorted->headerData(column, Qt::Horizontal).toString();
-    writeRow(cells);
-    for (int row = 0; row < m_sorted->rowCount(); ++row) {
-        cells.clear();
-        for (int column = 0; column < columns; ++column)
-            cells << takenCell(m_sorted->index(row, column), m_sortRole);
-        writeRow(cells);
-    }
+    for (int column = 0; column < m_sorted->columnCount(); ++column)
+        cells << (row < 0 ? m_sorted->headerData(column, Qt::Horizontal).toString()
+                          : takenCell(m_sorted->index(row, column), m_sortRole));
+    return cells;
+}
+
+void TableFigure::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
+{
+    for (int row = -1; row < dataRowCount(); ++row)
+        writeRow(dataRow(row));
 }
 
 namespace {

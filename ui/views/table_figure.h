@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ui/figure_export.h"
+#include "ui/figure_recording.h"
 
 #include <QTableView>
 
@@ -9,7 +9,7 @@ class QSortFilterProxyModel;
 namespace headwise::ui {
 
 /// A sortable table that is taken away as a figure and as its numbers: Ctrl+C copies the selected rows, the export all.
-class TableFigure : public QTableView, public FigureSource {
+class TableFigure : public QTableView, public FigureSource, public RowsInTurns {
     Q_OBJECT
 
 public:
@@ -20,6 +20,9 @@ public:
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
+    int dataRowCount() const override;
+    QStringList dataRow(int row) const override;
+    int dataRevision() const override { return m_revision; }
 
 signals:
     void rowChosen(int sourceRow);
@@ -27,6 +30,7 @@ signals:
 private:
     QSortFilterProxyModel* m_sorted;
     int m_sortRole = 0;
+    int m_revision = 0;
 };
 
 } // namespace headwise::ui
