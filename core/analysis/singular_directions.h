@@ -72,6 +72,10 @@ Result<Done> forEachTokenBlock(const TokenSide& tokens, const DirectionSide& sid
 Result<Matrix<double>> directionScores(const TokenSide& tokens, const DirectionSide& side, int layer,
                                        const Matrix<double>& directions, const Task& task);
 
+/// Of a product, in the time that directionScores takes to make a double of one number of a token: with few directions at a time
+/// that is most of its work.
+inline constexpr double flopsPerTokenNumber = 60;
+
 /// THE SIGN of a pair u_k, v_k, which the decomposition leaves open: +1 if the score of largest magnitude among the tokens of the
 /// first side is positive, else −1; ties to the lower id. Both vectors are multiplied by it.
 /// \param scores E u_k, [V] \param unused true: an id without a token, left out; empty: none

@@ -352,7 +352,7 @@ AnalysisCost degeneracyCost(const ModelConfig& config, const AnalysisOptions& op
     const double named = static_cast<double>(namedDirections(config));
     return {heads
                 * (2 * (16 * d * r * r + 20 * r * r * r)
-                   + 2 * d * named * (3.0 * config.dVocab + config.dVocabOut)),
+                   + (flopsPerTokenNumber + 2 * named) * d * (3.0 * config.dVocab + config.dVocabOut)),
             all * (2 * r * 5 + named * 4 * options.tableSize * 2) * 8 + 8 * named * config.dVocab};
 }
 

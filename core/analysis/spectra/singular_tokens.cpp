@@ -199,8 +199,8 @@ AnalysisCost singularTokensCost(const ModelConfig& config, const AnalysisOptions
     const double r = config.dHead;
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
-    const double scores =
-        2 * d * static_cast<double>(directionCount(config)) * (3.0 * config.dVocab + config.dVocabOut);
+    const double scores = (flopsPerTokenNumber + 2 * static_cast<double>(directionCount(config))) * d
+        * (3.0 * config.dVocab + config.dVocabOut);
     return {heads * (2 * (16 * d * r * r + 20 * r * r * r) + scores),
             all * 8 * static_cast<double>(directionCount(config)) * options.tableSize * 8
                 + 8.0 * listedNullDirections * config.dVocab};
