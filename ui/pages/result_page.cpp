@@ -3,6 +3,7 @@
 #include "ui/array_part.h"
 #include "ui/pages/analysis_form.h"
 #include "ui/pages/analysis_list.h"
+#include "ui/pages/figure_row.h"
 #include "ui/pages/numbers_table.h"
 #include "ui/pages/picture_card.h"
 #include "ui/text.h"
@@ -257,6 +258,7 @@ void ResultPage::makeCards()
         pictures.begin(), pictures.end(), m_cards.begin(), m_cards.end(),
         [](const Picture& picture, const PictureCard* card) { return picture == card->picture(); });
     if (!same) {
+        delete std::exchange(m_paperFigure, nullptr);
         for (PictureCard* card : m_cards)
             delete card;
         m_cards.clear();
@@ -375,6 +377,14 @@ QList<FigureSource*> ResultPage::figures()
         describe(m_numbers->table(),
                  tr("%1, %2").arg(text(m_analysis->title), text(workspace()->card().name)));
         all << m_numbers->table();
+    }
+    if (!m_paperFigure && m_analysis->id == "six_terms")
+        m_paperFigure = positionFigure(m_cards, this);
+    if (FigureSource* figure = m_paperFigure) {
+        describe(figure,
+                 tr("%1 figure 3 of Kamoda et al. 2025, %2")
+                     .arg(text(workspace()->head()), text(workspace()->card().name)));
+        all.prepend(figure);
     }
     for (FigureSource* source : all)
         source->setProvenance(Provenance{{QStringLiteral("analysis"), text(m_analysis->id)}}

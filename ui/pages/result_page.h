@@ -12,6 +12,7 @@ namespace headwise::ui {
 class AnalysisForm;
 class AnalysisList;
 class NumbersTable;
+class FigureRow;
 class PictureCard;
 
 /// Every analysis of the catalogue: what it is, what it costs, what it is asked about, and its pictures.
@@ -68,7 +69,8 @@ private:
     QLabel* m_empty;
     NumbersTable* m_numbers;
     std::vector<PictureCard*> m_cards;
-    int m_wantedScroll = -1; // of a session, until the pictures are there
+    FigureRow* m_paperFigure = nullptr; // of m_cards, once it was asked for
+    int m_wantedScroll = -1;            // of a session, until the pictures are there
     int m_abreast = 0;
     bool m_tokenMoved = false; // since the session was opened, or the last look
 };

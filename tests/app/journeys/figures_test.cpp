@@ -1,10 +1,10 @@
 #include "core/analysis/color_scale.h"
 #include "core/analysis/singular_search.h"
 #include "core/analysis/token_table.h"
-#include "core/io/delimited.h"
 #include "core/model/merges.h"
 #include "tests/support/figure_files.h"
 #include "tests/support/journey_core.h"
+#include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"
 
 #include <QClipboard>
@@ -25,43 +25,6 @@ namespace {
 
 constexpr int zooms = 3; // into the matrix, by key
 
-QByteArray contents(const QString& path)
-{
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
-/// Types into a list until it stands at `words`.
-void choose(QComboBox* list, const QString& words)
-{
-    list->setFocus();
-    QTest::keyClicks(list, words);
-    QVERIFY2(list->currentText().startsWith(words), qPrintable(list->currentText()));
-}
-
-/// In the dialog for a figure that is open: writes it to `path`.
-void exportTo(Journey& journey, const QString& path)
-{
-    journey.click(QStringLiteral("Export figure"));
-    // The dialog puts the name it suggests back while it reads the folder.
-    journey.waitFor(
-        [&] {
-            auto* name = qobject_cast<QLineEdit*>(QApplication::focusWidget());
-            if (name && name->window()->windowTitle() == QStringLiteral("Export figure")
-                && name->text() != path) {
-                QGuiApplication::clipboard()->setText(path);
-                QTest::keyClick(name, Qt::Key_A, Qt::ControlModifier);
-                QTest::keyClick(name, Qt::Key_V, Qt::ControlModifier);
-                if (name->text() == path)
-                    QTest::keyClick(name, Qt::Key_Return);
-            }
-            return QFile::exists(path) && !QApplication::activeModalWidget();
-        },
-        path);
-    journey.window()->activateWindow(); // as a window manager does
-    QVERIFY(QTest::qWaitForWindowActive(journey.window()));
-}
-
 /// "name: value" as a PDF holds it.
 QByteArray utf16(const QString& words)
 {
@@ -75,13 +38,6 @@ QByteArray utf16(const QString& words)
 QString joined(QString words)
 {
     return words.remove(QRegularExpression(QStringLiteral("\\s")));
-}
-
-/// A CSV with its header.
-Table readTable(const QString& path)
-{
-    const auto table = parseDelimited(contents(path).toStdString(), Delimiter::Comma);
-    return table ? *table : Table{};
 }
 
 } // namespace

@@ -3,11 +3,13 @@
 #include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/position/score_terms.h"
 #include "core/analysis/position_scores.h"
+#include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"
 #include "ui/views/spectrum_chart.h"
 
 #include <QPlainTextEdit>
 #include <QSlider>
+#include <QTimer>
 
 const std::filesystem::path rotaryModel = HEADWISE_TEST_DATA "/models/stories260k";
 
@@ -46,6 +48,26 @@ private slots:
         const Matrix<double> ee =
             scoreTerms(circuits.weights(), {0, 0}, promptParts(circuits.weights(), *ids)).pairs[0];
         QVERIFY(reads(numberAfter(readOut(journey, terms, 3, 1), QStringLiteral("   ")), ee(3, 1)));
+        // The paper's figure: T^p, T^pp and what the softmax makes of them, with the numbers of its curves.
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("figure3.csv"));
+        prompt->setFocus();
+        QTimer::singleShot(0, qApp, [] { takeFirstOfMenu(); });
+        journey.keys(QStringLiteral("Ctrl+E"));
+        choose(journey.named<QComboBox>(QStringLiteral("Format")), QStringLiteral("CSV"));
+        exportTo(journey, file);
+        const Table curves = readTable(file);
+        const std::array<const Analysis*, 1> sixTerms{findAnalysis("six_terms")};
+        const auto core = runAnalyses(circuits, sixTerms, {}, Task{});
+        QVERIFY(isOk(core));
+        const auto& softmax =
+            std::get<std::vector<float>>(core->find("analyses/six_terms/position_pattern")->values);
+        const auto first = std::find_if(curves.rows.begin(), curves.rows.end(), [](const auto& row) {
+            return QString::fromStdString(row[0]).startsWith(QStringLiteral("softmax"));
+        });
+        QVERIFY(first != curves.rows.end());
+        for (std::ptrdiff_t i : {0, 5, 20})
+            QVERIFY(reads(std::stod((first + i)->at(3)), double{softmax[static_cast<std::size_t>(i)]}));
         // The tokens that a suffix looks for before it.
         const QString suffix = which == JourneyModel::Demo ? QStringLiteral("ness") : QStringLiteral("iens");
         journey.keys(QStringLiteral("Ctrl+F"));
