@@ -2,6 +2,7 @@
 
 #include "ui/array_part.h"
 #include "ui/color_choice.h"
+#include "ui/pages/pair_panel.h"
 #include "ui/pages/picture_card.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -15,6 +16,7 @@
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSlider>
+#include <QSplitter>
 #include <QTabWidget>
 #include <QVBoxLayout>
 
@@ -48,6 +50,7 @@ CompositionPage::CompositionPage(Workspace* workspace, QWidget* parent)
     , m_explanation(new QLabel(this))
     , m_tabs(new QTabWidget(this))
     , m_panel(new HeatmapPanel(this))
+    , m_pair(new PairPanel(workspace, this))
     , m_wiring(new QWidget(this))
 {
     createLayout();
@@ -79,7 +82,13 @@ QWidget* CompositionPage::createMap()
     layout->setContentsMargins(0, 8, 0, 0);
     layout->setSpacing(8);
     layout->addLayout(controls);
-    layout->addWidget(m_panel, 1);
+    auto* halves = new QSplitter(Qt::Vertical, map);
+    halves->setChildrenCollapsible(false);
+    halves->addWidget(m_panel);
+    halves->addWidget(m_pair);
+    halves->setStretchFactor(0, 1);
+    halves->setSizes({420, 190});
+    layout->addWidget(halves, 1);
     m_panel->view()->setNanIsAbsent(true);
     m_panel->view()->setAccessibleName(tr("Composition of all pairs"));
     return map;
@@ -127,8 +136,10 @@ void CompositionPage::connectSignals()
             m_card->markStale();
         refresh();
     });
+    for (const auto signal : {&Workspace::referenceChanged, &Workspace::circuitsChanged})
+        connect(workspace(), signal, this, &CompositionPage::markHead);
     connect(workspace(), &Workspace::headChanged, this, &CompositionPage::markHead);
-    connect(workspace(), &Workspace::referenceChanged, this, &CompositionPage::markHead);
+    connect(m_pair, &PairPanel::readOutChanged, this, &Page::readOutChanged);
 }
 
 void CompositionPage::connectMap()
@@ -200,6 +211,7 @@ void CompositionPage::recompute()
         view->setMessage(workspace()->isOpen() && workspace()->card().nLayers < 2
                              ? tr("Composition needs two layers; this model has one.")
                              : tr("Composition is not computed yet."));
+        showPair();
         return m_explanation->clear();
     }
     m_chance->setVisible(!workspace()->results()->find("analyses/composition_nulls/" + kind() + "_z"));
@@ -229,6 +241,7 @@ void CompositionPage::showMap(const ResultArray& all)
     ColorScale fixed = scale; // by all pairs, whichever are left out
     fixed.fit = ColorFit::Fixed;
     view->setColorScale(fixed);
+    view->setProperty("linesEvery", static_cast<int>(ofLayer));
     view->setMatrix(matrix);
     markHead();
 }
@@ -266,8 +279,20 @@ void CompositionPage::showWiring()
     m_card->ensureCurrent();
 }
 
+void CompositionPage::showPair()
+{
+    if (!isVisible())
+        return refresh();
+    const std::string now = kind();
+    m_pair->showPair(now == "k"       ? ReadBy::Keys
+                         : now == "q" ? ReadBy::Queries
+                                      : ReadBy::Values,
+                     text(now).toUpper());
+}
+
 void CompositionPage::markHead()
 {
+    showPair();
     if (m_card) {
         m_card->changeHead();
         m_card->ensureCurrent();
@@ -314,7 +339,7 @@ QList<FigureSource*> CompositionPage::figures()
         }
     describe(m_panel->view(), tr("%1, %2").arg(m_kind->currentText(), text(workspace()->card().name)));
     all << m_panel->view();
-    return all;
+    return all + m_pair->figures();
 }
 
 } // namespace headwise::ui

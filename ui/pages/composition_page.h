@@ -12,6 +12,7 @@ class QTabWidget;
 namespace headwise::ui {
 
 class HeatmapPanel;
+class PairPanel;
 class PictureCard;
 
 /// How much every later head reads of what every earlier one writes, as a map and as a wiring diagram.
@@ -39,6 +40,7 @@ private:
     void showWiring();
     void leaveOutWeak(Eigen::MatrixXf& cells) const;
     void markHead();
+    void showPair(); ///< Beside the map.
     HeadId writer(int row) const;
     HeadId reader(int column) const;
     QString readOut(int row, int column) const;
@@ -53,6 +55,7 @@ private:
     QLabel* m_explanation;
     QTabWidget* m_tabs;
     HeatmapPanel* m_panel;
+    PairPanel* m_pair;
     QWidget* m_wiring;
     PictureCard* m_card = nullptr; // of the wiring tab
 };

@@ -36,6 +36,15 @@ std::vector<Picture> pictures()
             all.push_back(folder + name);
         return all;
     };
+    const auto matrix = [&](const char* title, const char* name) {
+        return Picture{
+            .kind = Kind::Matrix,
+            .title = title,
+            .arrays = paths({name}),
+            .signedColors = false,
+            .note = "|cosine| of each new direction with every old one; a row without a cell of 0.5 is an "
+                    "intruder."};
+    };
     return {
         {.kind = Kind::HeadGrid,
          .title = "Relative change of W_OV and W_QK",
@@ -48,6 +57,10 @@ std::vector<Picture> pictures()
              paths({"ov/left_intruders", "ov/right_intruders", "qk/left_intruders", "qk/right_intruders"}),
          .signedColors = false,
          .note = "Of the first ten directions of the newer model, by Shuttleworth et al., arXiv 2410.21228."},
+        matrix("Intruder dimensions of OV: what is read", "ov/left_cosines"),
+        matrix("Intruder dimensions of OV: what is written", "ov/right_cosines"),
+        matrix("Intruder dimensions of QK: queries", "qk/left_cosines"),
+        matrix("Intruder dimensions of QK: keys", "qk/right_cosines"),
         {.kind = Kind::Lines,
          .title = "Best match of each new direction among the old ones",
          .arrays = paths(

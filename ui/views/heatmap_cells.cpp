@@ -1,11 +1,12 @@
 // What is drawn in and beside single cells: values, marks, norms, and cells as rectangles.
 
 #include "ui/text.h"
-#include "ui/views/heatmap_painter.h"
+#include "ui/views/heatmap_groups.h"
 
 #include <QFontMetricsF>
 #include <QLineF>
 #include <QPainter>
+#include <QPen>
 #include <QPolygonF>
 
 #include <algorithm>
@@ -138,6 +139,26 @@ void paintHeatmapValues(QPainter& painter, const QRectF& cells, const HeatmapSce
         }
     }
     painter.restore();
+}
+
+void paintHeatmapGroups(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, int size,
+                        const QPen& pen)
+{
+    if (size <= 0)
+        return;
+    painter.setPen(pen);
+    const QRectF& shown = scene.visible;
+    const double width = cells.width() / shown.width(), height = cells.height() / shown.height();
+    for (Eigen::Index column = size; column < scene.columnCount(); column += size)
+        if (const double at = static_cast<double>(column); at > shown.left() && at < shown.right()) {
+            const double x = cells.left() + (at - shown.left()) * width;
+            painter.drawLine(QLineF(x, cells.top(), x, cells.bottom()));
+        }
+    for (Eigen::Index row = size; row < scene.rowCount(); row += size)
+        if (const double at = static_cast<double>(row); at > shown.top() && at < shown.bottom()) {
+            const double y = cells.top() + (at - shown.top()) * height;
+            painter.drawLine(QLineF(cells.left(), y, cells.right(), y));
+        }
 }
 
 void paintHeatmapMarks(QPainter& painter, const QRectF& cells, const HeatmapScene& scene)

@@ -3,6 +3,7 @@
 #include "ui/figure_export_title.h"
 #include "ui/text.h"
 #include "ui/views/color_bar.h"
+#include "ui/views/heatmap_groups.h"
 #include "ui/views/heatmap_view.h"
 
 #include <QFontMetricsF>
@@ -132,6 +133,8 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         return scene.tiles ? tiledImage(scene, *m_loader, drawn, visible)
                            : heatmapImage(scene, *m_pyramid, drawn, picturesColors(scene));
     });
+    paintHeatmapGroups(painter, cells, scene, property("linesEvery").toInt(),
+                       QPen(colors.muted, 0.5 * style.lineWidth));
     paintHeatmapMarks(painter, cells, scene);
     const double cellWidth = cells.width() / scene.visible.width();
     const double cellHeight = cells.height() / scene.visible.height();

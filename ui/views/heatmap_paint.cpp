@@ -2,6 +2,7 @@
 
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/heatmap_groups.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/shared_scale.h"
 
@@ -47,6 +48,7 @@ void HeatmapView::paintEvent(QPaintEvent* /*event*/)
         m_image.setDevicePixelRatio(devicePixelRatioF());
     }
     painter.drawImage(cells.topLeft(), m_image);
+    paintHeatmapGroups(painter, cells, scene, property("linesEvery").toInt(), QPen(colors.muted, 1));
     paintHeatmapMarks(painter, cells, scene);
     const QSizeF cell = cellRect(0, 0).size();
     if (cell.width() >= valueWidth && cell.height() >= valueHeight)

@@ -78,6 +78,7 @@ Result<double> projectionKernel(const Matrix<double>& a, const Matrix<double>& b
 struct CircuitChange {
     PerHead change, cosine, oldSigma, newSigma, sigmaChange;
     std::array<PerHead, 2> maxCosine, intruders; // of the left and the right singular vectors
+    std::array<PerHead, 2> cosines;              // [direction of B, direction of A]
 
     CircuitChange(const ModelConfig& config, int directions)
         : change(config)
@@ -87,6 +88,7 @@ struct CircuitChange {
         , sigmaChange(config, config.dHead)
         , maxCosine{PerHead(config, directions), PerHead(config, directions)}
         , intruders{PerHead(config), PerHead(config)}
+        , cosines{PerHead(config, directions * config.dHead), PerHead(config, directions * config.dHead)}
     {
     }
 
@@ -104,7 +106,11 @@ void CircuitChange::addSide(HeadId head, std::size_t side, const SingularDirecti
     const auto count = std::min(static_cast<Eigen::Index>(row.size()), b.rank);
     int found = 0;
     for (Eigen::Index i = 0; i < count && a.rank > 0; ++i) {
-        const double largest = (after.col(i).transpose() * before.leftCols(a.rank)).cwiseAbs().maxCoeff();
+        const RowVector<double> all = (after.col(i).transpose() * before.leftCols(a.rank)).cwiseAbs();
+        std::copy(all.begin(), all.end(),
+                  cosines[side].row(head).begin()
+                      + i * (std::ssize(cosines[side].row(head)) / std::ssize(row)));
+        const double largest = all.maxCoeff();
         row[static_cast<std::size_t>(i)] = isSame ? 1.0 : std::min(1.0, largest);
         found += row[static_cast<std::size_t>(i)] < intruderCosine ? 1 : 0;
     }
@@ -189,6 +195,18 @@ void addSideArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind
         intruders.nullDeviation = std::sqrt(looked * null.intruders * (1 - null.intruders));
         results.arrays.push_back(std::move(cosines));
         results.arrays.push_back(std::move(intruders));
+        ResultArray matrix = circuit.cosines[side].array(
+            options.precision, root + name + "_cosines",
+            std::string(kind == CircuitKind::Qk ? "QK" : "OV") + ", " + where + " directions, new and old",
+            fmt::format("|{0}_Bᵀ {0}_A|_ij, {1} = U Σ Vᵀ, by falling σ; NaN beyond the rank", vectors,
+                        circuitFormula(kind)),
+            "new direction");
+        const std::size_t old = static_cast<std::size_t>(config.dHead);
+        matrix.shape[2] /= old;
+        matrix.shape.push_back(old);
+        matrix.axes.emplace_back("old direction");
+        matrix.range = {0.0, 1.0};
+        results.arrays.push_back(std::move(matrix));
     }
 }
 

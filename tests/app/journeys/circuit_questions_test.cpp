@@ -1,4 +1,12 @@
+#include "core/analysis/singular_directions.h"
+#include "core/analysis/subspace.h"
+#include "core/base/decompositions.h"
+#include "tests/support/figure_files.h"
 #include "tests/support/journey_steps.h"
+#include "ui/theme.h"
+#include "ui/views/spectrum_chart.h"
+
+#include <Eigen/QR>
 
 #include <QDir>
 #include <QFile>
@@ -66,17 +74,40 @@ private slots:
         const Matrix<double> writes = dense(circuits.ov({0, 2})), reading = dense(circuits.qk({1, 5}));
         const double expected = (writes * reading.transpose()).norm() / (writes.norm() * reading.norm());
         QVERIFY(reads(numberAfter(words, link), expected));
+        // Layers are lines apart.
+        const int heads = which == JourneyModel::Demo ? 8 : 12;
+        if (map->rowCount() > heads) {
+            const QRectF next = map->cellRect(heads, heads);
+            const QImage drawn = map->grab().toImage();
+            const QPoint onLine(static_cast<int>(next.left()),
+                                static_cast<int>(map->cellRect(2, 5).center().y()));
+            const QPoint around(3, 0);
+            const auto isLine = [&](int x) {
+                return drawn.pixelColor(x, onLine.y()) == ui::lightColors().muted;
+            };
+            QVERIFY(isLine(onLine.x() - 1) || isLine(onLine.x()));
+            QVERIFY(!isLine((onLine + around).x()) && !isLine((onLine - around).x()));
+        }
+        // B: with and without what heads of random weights score.
+        const double baseline = 1 / std::sqrt(static_cast<double>(writes.rows()));
+        QVERIFY(reads(static_cast<double>(map->valueAt(2, 5)), expected - baseline));
+        journey.click(QStringLiteral("minus the baseline"));
+        QVERIFY(reads(static_cast<double>(map->valueAt(2, 5)), expected));
         QTest::keyClick(journey.named<QSlider>(QStringLiteral("Percentile of pairs left out")), Qt::Key_End);
         QVERIFY(journey.shows(QStringLiteral("the strongest 1 %")));
+        QTest::keyClick(journey.named<QSlider>(QStringLiteral("Percentile of pairs left out")), Qt::Key_Home);
         journey.openTab(QStringLiteral("Wiring"));
         journey.named(QStringLiteral("K-composition, strongest pairs"));
         QVERIFY(journey.shows(QStringLiteral("30 largest, down to")));
         journey.openTab(QStringLiteral("Map"));
-        if (which == JourneyModel::Demo) { // z of every pair
-            journey.click(QStringLiteral("Against chance"));
-            journey.waitForRest();
-            QVERIFY(std::isfinite(numberAfter(readOut(journey, map, 2, 5), QStringLiteral("   z"))));
-        }
+        journey.click(QStringLiteral("Against chance")); // z of every pair
+        journey.waitForRest();
+        const double z = zOf(circuits, {0, 2}, {1, 5});
+        const QString withZ = readOut(journey, map, 2, 5);
+        QVERIFY2(std::abs(numberAfter(withZ, QStringLiteral("   z")) - z) < 0.006 * std::abs(z) + 1e-3,
+                 qPrintable(withZ + QString::number(z)));
+        readThePair(journey, map, circuits);
+        exportMap(journey, map);
         // A double click: both heads side by side.
         QTest::mouseDClick(map, Qt::LeftButton, {}, placeOf(map, 2, 5));
         journey.waitFor([&] { return journey.shows(QStringLiteral("cosine of")); },
@@ -113,7 +144,97 @@ private slots:
         const auto* tokens = journey.named<QTableView>(QStringLiteral("Tokens that left and entered"));
         QVERIFY(journey.shows(text(changed) + QStringLiteral(": tokens that left and entered")));
         QVERIFY(!cell(tokens, 0, 2).isEmpty());
+        showIntruders(journey, changed, circuitsIn(folderOf(which)), circuitsIn(newer.path().toStdString()));
         journey.waitForRest();
+    }
+
+private:
+    /// (s² − 1/d) over its deviation if the singular vectors of both circuits were random.
+    static double zOf(const Circuits& circuits, HeadId earlier, HeadId later)
+    {
+        const auto squaresOf = [](const FactoredMatrix<double>& circuit) {
+            const auto sigma = circuit.singularValues();
+            Eigen::VectorXd squares(std::ssize(*sigma));
+            for (Eigen::Index i = 0; i < squares.size(); ++i)
+                squares(i) = std::pow((*sigma)[static_cast<std::size_t>(i)], 2);
+            return squares;
+        };
+        const Eigen::VectorXd a = squaresOf(circuits.ov(earlier)), b = squaresOf(circuits.qk(later));
+        const Matrix<double> writes = dense(circuits.ov(earlier)), reading = dense(circuits.qk(later));
+        const double score = (writes * reading.transpose()).norm() / (writes.norm() * reading.norm());
+        const Moments null = overlapMoments(a.squaredNorm() / std::pow(a.sum(), 2),
+                                            b.squaredNorm() / std::pow(b.sum(), 2), writes.rows());
+        return (score * score - null.mean) / null.deviation;
+    }
+
+    /// A click on a cell: both heads, the angles between what one writes and the other reads, and the rank-1 parts.
+    static void readThePair(Journey& journey, HeatmapView* map, const Circuits& circuits)
+    {
+        QTest::mouseClick(map, Qt::LeftButton, {}, placeOf(map, 2, 5));
+        const QString title = QStringLiteral("L0H2 → L1H5, K-composition");
+        journey.waitFor([&] { return journey.shows(title); }, title);
+        const HeadWeights<double> from = circuits.weights().head<double>({0, 2});
+        const HeadWeights<double> to = circuits.weights().head<double>({1, 5});
+        const Matrix<double> written = from.W_O.transpose();
+        const Matrix<double> q = Eigen::HouseholderQR<Matrix<double>>(written).householderQ()
+            * Matrix<double>::Identity(written.rows(), written.cols());
+        const Matrix<double> k = Eigen::HouseholderQR<Matrix<double>>(to.W_K).householderQ()
+            * Matrix<double>::Identity(to.W_K.rows(), to.W_K.cols());
+        const auto cosines = singularValues(q.transpose() * k);
+        QVERIFY(isOk(cosines));
+        const double smallest = std::acos((*cosines)(0)) * 180 / std::acos(-1.0);
+        const QString words = journey.labelWith(title);
+        QVERIFY2(reads(numberAfter(words, QStringLiteral("smallest angle")), smallest), qPrintable(words));
+        const auto product = circuits.ov({0, 2}).times(circuits.qk({1, 5}).transposed());
+        QVERIFY(isOk(product));
+        const auto sigma = product->singularValues();
+        QVERIFY(isOk(sigma));
+        const double norm = product->frobeniusNorm();
+        const auto share = [&](std::size_t part) { return std::pow((*sigma)[part] / norm, 2); };
+        QVERIFY(reads(numberAfter(words, QStringLiteral("first rank-1 part is")), 100 * share(0)));
+        auto* parts = journey.named<ui::LineChart>(QStringLiteral("Rank-1 parts of the pair"));
+        QVERIFY(parts);
+        journey.waitForRest(); // and for the words over it, which take their place
+        const QString second = readOutAt(journey, parts, parts->positionOf({2, share(1)}).toPoint());
+        QVERIFY2(reads(numberAfter(second, QStringLiteral("part 2")), 100 * share(1)), qPrintable(second));
+    }
+
+    static void exportMap(Journey& journey, HeatmapView* map)
+    {
+        QTest::mouseClick(map, Qt::LeftButton, {}, placeOf(map, 2, 5));
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("map.svg"));
+        journey.keys(QStringLiteral("Ctrl+E"));
+        choose(journey.named<QComboBox>(QStringLiteral("Format")), QStringLiteral("SVG"));
+        exportTo(journey, file);
+        const Svg svg = readSvg(contents(file));
+        const QString words = svg.texts.join(u' ');
+        QVERIFY2(words.contains(QStringLiteral("K-composition")), qPrintable(words));
+        QVERIFY2(words.contains(QStringLiteral("earlier head, writes")), qPrintable(words));
+        // Few cells are rectangles, many are one picture with a pixel for each.
+        QCOMPARE(svg.images.size(), map->rowCount() * map->columnCount() > 1600 ? 1 : 0);
+        for (const auto& image : svg.images)
+            QVERIFY(image.value(QStringLiteral("style")).contains(u"pixelated")
+                    || image.value(QStringLiteral("image-rendering")) == u"pixelated");
+    }
+
+    /// Each new direction against every old one.
+    static void showIntruders(Journey& journey, HeadId changed, const Circuits& older, const Circuits& newer)
+    {
+        auto* matrix = wheelTo<HeatmapView>(
+            journey, journey.named<QTableView>(QStringLiteral("Heads by how much they changed")),
+            QStringLiteral("OV, written directions, new and old"));
+        QVERIFY(matrix);
+        journey.waitFor([&] { return matrix->rowCount() > 0; }, QStringLiteral("the cosines"));
+        const auto a = singularDirections(older, CircuitKind::Ov, changed);
+        const auto b = singularDirections(newer, CircuitKind::Ov, changed);
+        QVERIFY(isOk(a) && isOk(b));
+        QCOMPARE(matrix->columnCount(), a->V.cols());
+        const Matrix<double> cosines = (b->V.transpose() * a->V).cwiseAbs();
+        Eigen::Index best = 0;
+        cosines.row(1).maxCoeff(&best);
+        const QString words = readOut(journey, matrix, 1, static_cast<int>(best));
+        QVERIFY2(reads(numberAfter(words, QStringLiteral("   ")), cosines(1, best)), qPrintable(words));
     }
 };
 

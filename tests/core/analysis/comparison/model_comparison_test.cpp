@@ -125,6 +125,11 @@ private slots:
                                          .maxCoeff();
                     QVERIFY(std::abs(numbers(results, root + "/left_max_cosine")[at] - u) < 1e-8);
                     QVERIFY(std::abs(numbers(results, root + "/right_max_cosine")[at] - v) < 1e-8);
+                    const std::vector<double> all = numbers(results, root + "/left_cosines");
+                    const std::size_t width = all.size() / numbers(results, root + "/left_max_cosine").size();
+                    const auto first = all.begin() + static_cast<std::ptrdiff_t>(at * width);
+                    QVERIFY(std::abs(*std::max_element(first, first + static_cast<std::ptrdiff_t>(width)) - u)
+                            < 1e-8);
                     intruders += u < 0.5;
                 }
                 QCOMPARE(numbers(results, root + "/left_intruders")[i], intruders);

@@ -1,0 +1,96 @@
+#include "core/analysis/composition/pair_parts.h"
+
+#include "core/analysis/subspace.h"
+#include "core/base/decompositions.h"
+#include "core/model/head_id.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+namespace headwise {
+
+namespace {
+
+/// acos of the singular values of U_Aᵀ U_B, degrees, ascending.
+Result<std::vector<double>> anglesOf(const Matrix<double>& overlap)
+{
+    const auto cosines = singularValues(overlap);
+    if (!cosines)
+        return cosines.error();
+    std::vector<double> degrees;
+    for (const double cosine : *cosines)
+        degrees.push_back(std::acos(std::min(1.0, cosine)) * 180 / std::numbers::pi);
+    return degrees;
+}
+
+Result<Done> addAngles(PairParts& pair, const Matrix<double>& writing, const Matrix<double>& reading,
+                       const Task& task)
+{
+    const auto written = columnSpace(writing);
+    if (!written)
+        return written.error();
+    const auto read = columnSpace(reading);
+    if (!read)
+        return read.error();
+    auto angles =
+        anglesOf(written->basis.leftCols(written->rank).transpose() * read->basis.leftCols(read->rank));
+    if (!angles)
+        return angles.error();
+    pair.angles = std::move(angles).value();
+    pair.anglesOfChance.assign(pair.angles.size(), 0.0);
+    for (int i = 0; i < pairPartsDraws && !pair.angles.empty(); ++i) {
+        if (task.cancelled())
+            return stopped();
+        const auto overlap =
+            randomOverlap(writing.rows(), written->rank, read->rank, static_cast<std::uint64_t>(i));
+        const auto draw = overlap ? anglesOf(*overlap) : overlap.error();
+        if (!draw)
+            return draw.error();
+        for (std::size_t k = 0; k < draw->size(); ++k)
+            pair.anglesOfChance[k] += (*draw)[k] / pairPartsDraws;
+    }
+    return Done{};
+}
+
+} // namespace
+
+double PairParts::score() const
+{
+    return std::sqrt(std::inner_product(parts.begin(), parts.end(), parts.begin(), 0.0));
+}
+
+Result<PairParts> pairParts(const Circuits& circuits, ReadBy by, HeadId earlier, HeadId later,
+                            const Task& task)
+{
+    if (!circuits.contains(earlier) || !circuits.contains(later) || earlier.layer >= later.layer)
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("{} and {} are not an earlier and a later head of this model; choose two of "
+                                 "different layers.",
+                                 dottedHead(earlier), dottedHead(later))};
+    const HeadWeights<double> from = circuits.weights().head<double>(earlier);
+    const HeadWeights<double> to = circuits.weights().head<double>(later);
+    PairParts pair;
+    const Matrix<double>& reading = by == ReadBy::Queries ? to.W_Q : by == ReadBy::Keys ? to.W_K : to.W_V;
+    if (const auto done = addAngles(pair, from.W_O.transpose(), reading, task); !done)
+        return done.error();
+    const FactoredMatrix<double> first = circuits.ov(earlier);
+    const FactoredMatrix<double> second = by == ReadBy::Queries ? circuits.qk(later)
+        : by == ReadBy::Keys                                    ? circuits.qk(later).transposed()
+                                                                : circuits.ov(later);
+    const auto product = first.times(second);
+    if (!product)
+        return product.error();
+    auto parts = product->singularValues();
+    if (!parts)
+        return parts.error();
+    pair.parts = std::move(parts).value();
+    for (double& part : pair.parts)
+        part /= first.frobeniusNorm() * second.frobeniusNorm(); // 0/0: NaN
+    return pair;
+}
+
+} // namespace headwise

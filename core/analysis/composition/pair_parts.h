@@ -1,0 +1,36 @@
+#pragma once
+
+#include "core/base/task.h"
+#include "core/circuits/circuits.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace headwise {
+
+/// Which of a later head's weights reads what an earlier one writes.
+enum class ReadBy { Queries, Keys, Values };
+
+/// How the composition of two heads comes about.
+struct PairParts {
+    /// Principal angles between what the earlier head writes and what the later one reads, degrees, ascending.
+    std::vector<double> angles;
+    std::vector<double>
+        anglesOfChance; ///< The mean of `pairPartsDraws` draws of random subspaces of these ranks.
+    /// Singular values of W_OV¹ M² over ‖W_OV¹‖_F ‖M²‖_F, M² = W_QK, W_QKᵀ, W_OV, descending: the square of each is what one
+    /// rank-1 part adds to the square of the composition score.
+    std::vector<double> parts;
+
+    double score() const; ///< The composition score: the root of the sum of the squares of `parts`.
+};
+
+inline constexpr int pairPartsDraws = 16;
+
+/// Errors: InvalidArgument for a head outside the model, or if the first is in no earlier layer; Corrupt if a weight is not
+/// finite; Cancelled.
+/// Cost: 40 d r² flops and the decompositions of a few [r, r] matrices.
+/// Source: ANALYSES D1, D3; Björck & Golub 1973 for the angles.
+Result<PairParts> pairParts(const Circuits& circuits, ReadBy by, HeadId earlier, HeadId later,
+                            const Task& task);
+
+} // namespace headwise

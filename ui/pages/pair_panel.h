@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/analysis/composition/pair_parts.h"
+#include "ui/pages/page.h"
+
+class QLabel;
+
+namespace headwise::ui {
+
+class LineChart;
+
+/// How one later head comes to read what an earlier one writes: the principal angles between the two spaces, and the rank-1 parts
+/// that the composition score is made of.
+class PairPanel : public Page {
+    Q_OBJECT
+
+public:
+    explicit PairPanel(Workspace* workspace, QWidget* parent = nullptr);
+
+    /// Of the reference, if it is the earlier head, and the selected head. \param letter "K", "Q", "V", for people
+    void showPair(ReadBy by, const QString& letter);
+    QList<FigureSource*> figures() override;
+
+private:
+    void showParts(const PairParts& pair);
+    void say(const QString& message);
+
+    QLabel* m_title;
+    LineChart* m_angles;
+    LineChart* m_parts;
+    QString m_pair; ///< "L0H2 → L1H5, K-composition"
+    Job m_job;
+};
+
+} // namespace headwise::ui
