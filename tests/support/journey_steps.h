@@ -5,10 +5,6 @@
 #include "ui/text.h"
 #include "ui/views/heatmap_view.h"
 
-#include <QClipboard>
-#include <QComboBox>
-#include <QFile>
-#include <QLineEdit>
 #include <QScrollArea>
 #include <QStatusBar>
 #include <QTableView>
@@ -138,43 +134,6 @@ Widget* wheelTo(Journey& journey, QWidget* start, const QString& name)
     if (page)
         journey.waitFor(isSeen, name);
     return found;
-}
-
-inline QByteArray contents(const QString& path)
-{
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
-/// Types into a list until it stands at `words`.
-inline void choose(QComboBox* list, const QString& words)
-{
-    list->setFocus();
-    QTest::keyClicks(list, words);
-    QVERIFY2(list->currentText().startsWith(words), qPrintable(list->currentText()));
-}
-
-/// In the dialog for a figure that is open: writes it to `path`.
-inline void exportTo(Journey& journey, const QString& path)
-{
-    journey.click(QStringLiteral("Export figure"));
-    // The dialog puts the name it suggests back while it reads the folder.
-    journey.waitFor(
-        [&] {
-            auto* name = qobject_cast<QLineEdit*>(QApplication::focusWidget());
-            if (name && name->window()->windowTitle() == QStringLiteral("Export figure")
-                && name->text() != path) {
-                QGuiApplication::clipboard()->setText(path);
-                QTest::keyClick(name, Qt::Key_A, Qt::ControlModifier);
-                QTest::keyClick(name, Qt::Key_V, Qt::ControlModifier);
-                if (name->text() == path)
-                    QTest::keyClick(name, Qt::Key_Return);
-            }
-            return QFile::exists(path) && !QApplication::activeModalWidget();
-        },
-        path);
-    journey.window()->activateWindow(); // as a window manager does
-    QVERIFY(QTest::qWaitForWindowActive(journey.window()));
 }
 
 } // namespace headwise::test

@@ -2,6 +2,7 @@
 #include "core/analysis/subspace.h"
 #include "core/base/decompositions.h"
 #include "tests/support/figure_files.h"
+#include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"
 #include "ui/theme.h"
 #include "ui/views/spectrum_chart.h"
