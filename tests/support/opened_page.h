@@ -28,14 +28,20 @@ public:
         }();
     }
 
-    /// The widget with that accessible name.
+    /// The widget with that accessible name; pictures are made in a turn of their own, so it is waited for.
     template <typename Widget>
     Widget* find(const QString& name)
     {
-        for (Widget* one : page.template findChildren<Widget*>())
-            if (one->accessibleName() == name)
-                return one;
-        qFatal("there is no '%s'", qPrintable(name));
+        Widget* found = nullptr;
+        const auto look = [&] {
+            for (Widget* one : page.template findChildren<Widget*>())
+                if (one->accessibleName() == name)
+                    return found = one, true;
+            return false;
+        };
+        if (!look() && !QTest::qWaitFor(look, patience))
+            qFatal("there is no '%s'", qPrintable(name));
+        return found;
     }
 
     ui::Workspace workspace;
