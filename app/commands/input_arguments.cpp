@@ -119,6 +119,12 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
         ->type_name("L.H,L.H");
     command
         .add_option(
+            "--previous-token-heads", arguments->previousTokenHeads,
+            "Heads that you know to attend to the previous token: the ranking of induction circuits takes "
+            "them as certain, whatever their score from weights")
+        ->type_name("L.H,...");
+    command
+        .add_option(
             "--relation", arguments->relationFiles,
             "Pairs of words for the relation scores, instead of the built-in lists: two columns of CSV, "
             "or JSON; may be repeated")
@@ -153,6 +159,13 @@ Result<AnalysisInputs> analysisInputs(const InputArguments& arguments, const Mod
     if (!pair)
         return pair.error();
     inputs.pair = *pair;
+    if (arguments.previousTokenHeads) {
+        const auto heads =
+            parseHeads(*arguments.previousTokenHeads, weights.config().nLayers, weights.config().nHeads);
+        if (!heads)
+            return heads.error();
+        inputs.previousTokenHeads = *heads;
+    }
     auto relations = relationsFrom(arguments.relationFiles);
     if (!relations)
         return relations.error();

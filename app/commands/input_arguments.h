@@ -11,10 +11,10 @@
 
 namespace headwise::app {
 
-/// What some analyses are about beside the weights: --prompt or --tokens, --token, --pair, --relation, --direction, --seed.
+/// What some analyses are about beside the weights: --prompt or --tokens, --token, --pair, --previous-token-heads, --relation, --direction, --seed.
 struct InputArguments {
     std::shared_ptr<PromptArguments> prompt;
-    std::optional<std::string> token, pair, direction;
+    std::optional<std::string> token, pair, previousTokenHeads, direction;
     std::vector<std::string> relationFiles;
     std::uint64_t seed = 0;
 };

@@ -20,7 +20,10 @@ constexpr double tablesBudget = 2e11; // heads · d_vocab² · d_head (DESIGN §
 
 std::string wrongRequest(const ModelConfig& config, const AnalysisOptions& options)
 {
-    for (const HeadId head : options.heads) {
+    std::vector<HeadId> named = options.heads;
+    named.insert(named.end(), options.inputs.previousTokenHeads.begin(),
+                 options.inputs.previousTokenHeads.end());
+    for (const HeadId head : named) {
         if (head.layer < 0 || head.layer >= config.nLayers || head.head < 0 || head.head >= config.nHeads) {
             return fmt::format("There is no head {}: this model has layers 0 to {} with heads 0 to {}.",
                                dottedHead(head), config.nLayers - 1, config.nHeads - 1);

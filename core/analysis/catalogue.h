@@ -24,8 +24,9 @@ struct AnalysisInputs {
     std::optional<std::pair<HeadId, HeadId>> pair; ///< Two heads, the earlier first.
     std::vector<double> direction;                 ///< [d], a row vector of the residual stream.
     std::vector<Relation> relations;               ///< Empty: the built-in ones.
-    std::shared_ptr<const Tokenizer> tokenizer;    ///< Null without one.
-    std::uint64_t seed = 0;                        ///< Of every random baseline and sample.
+    std::vector<HeadId> previousTokenHeads; ///< Known to attend to the previous token, whatever their score.
+    std::shared_ptr<const Tokenizer> tokenizer; ///< Null without one.
+    std::uint64_t seed = 0;                     ///< Of every random baseline and sample.
 
     bool operator==(const AnalysisInputs&) const = default;
 };

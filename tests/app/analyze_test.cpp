@@ -213,6 +213,9 @@ private slots:
                                                  out,       "--analyses", "copying,astrology"}
                                   << 2 << "astrology";
         QTest::newRow("head") << QStringList{"analyze", m_demo, "-o", out, "--heads", "2.*"} << 2 << "2.0";
+        QTest::newRow("marked head") << QStringList{"analyze", m_demo, "-o", out, "--previous-token-heads",
+                                                    "3.1"}
+                                     << 2 << "3.1";
         QTest::newRow("no head") << QStringList{"analyze", m_demo, "-o", out, "--heads", "first"} << 2
                                  << "first";
         QTest::newRow("embedding") << QStringList{"analyze", m_demo, "-o", out, "--embedding", "mlp0"} << 2

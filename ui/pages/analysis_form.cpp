@@ -40,6 +40,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     , m_to(new QLineEdit(m_direction))
     , m_from(new QLineEdit(m_direction))
     , m_space(new QComboBox(m_direction))
+    , m_previousToken(new QLineEdit(this))
     , m_relations(new QWidget(this))
     , m_relationsName(new QLabel(m_relations))
     , m_seed(new QSpinBox(this))
@@ -48,7 +49,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     setAcceptDrops(true);
     createFields();
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
-    for (QLineEdit* edit : {m_to, m_from})
+    for (QLineEdit* edit : {m_to, m_from, m_previousToken})
         connect(edit, &QLineEdit::editingFinished, this, &AnalysisForm::apply);
     connect(m_space, &QComboBox::activated, this, &AnalysisForm::apply);
     connect(m_seed, &QSpinBox::valueChanged, this, &AnalysisForm::apply);
@@ -100,6 +101,12 @@ void AnalysisForm::createFields()
     m_to->setAccessibleName(tr("Token the direction goes to"));
     m_from->setAccessibleName(tr("Token the direction comes from"));
     m_from->setPlaceholderText(tr("nothing"));
+    m_previousToken->setPlaceholderText(tr("none marked; as 0.1, 4.11"));
+    m_previousToken->setMaximumWidth(240);
+    m_previousToken->setAccessibleName(tr("Heads known to attend to the previous token"));
+    m_previousToken->setToolTip(
+        tr("Heads that you know to attend to the previous token: the ranking takes them as "
+           "certain, whatever their score from weights"));
     m_space->addItems({tr("of W_E"), tr("of W_U")});
     m_space->setAccessibleName(tr("Whose vectors"));
     beside(m_direction, {m_to, new QLabel(tr("minus"), m_direction), m_from, m_space});
@@ -119,6 +126,7 @@ void AnalysisForm::createFields()
     m_rows->addRow(tr("Token"), m_token);
     m_rows->addRow(tr("Reference, head"), m_pair);
     m_rows->addRow(tr("Direction"), m_direction);
+    m_rows->addRow(tr("Previous-token heads"), m_previousToken);
     m_rows->addRow(tr("Relations"), m_relations);
     m_rows->addRow(tr("Seed"), m_seed);
     m_rows->addRow(m_problem);
@@ -136,6 +144,7 @@ void AnalysisForm::setNeeds(const Analysis& analysis)
     show(m_token, m_needs.token);
     show(m_pair, m_needs.pair);
     show(m_direction, m_needs.direction);
+    show(m_previousToken, analysis.id == std::string_view("induction"));
     show(m_relations, m_needs.tokenizer && text(analysis.id).contains(QLatin1String("relation")));
     apply();
 }
@@ -231,6 +240,22 @@ std::vector<double> AnalysisForm::readDirection(QString& problem) const
     return {direction.begin(), direction.end()};
 }
 
+std::vector<HeadId> AnalysisForm::readHeads(QString& problem) const
+{
+    static const QRegularExpression between(QStringLiteral("[\\s,]+"));
+    const ModelCard& card = m_workspace->card();
+    std::vector<HeadId> heads;
+    for (const QString& word : m_previousToken->text().split(between, Qt::SkipEmptyParts)) {
+        const auto head = parseHeadId(word.toStdString());
+        if (!head || head->layer >= card.nLayers || head->head >= card.nHeads) {
+            problem += tr("'%1' is no head of this model; write layer.head, as 0.1.").arg(word);
+            return {};
+        }
+        heads.push_back(*head);
+    }
+    return heads;
+}
+
 void AnalysisForm::apply()
 {
     if (!m_workspace->isOpen())
@@ -244,6 +269,8 @@ void AnalysisForm::apply()
     if (m_needs.direction)
         inputs.direction = readDirection(ofDirection);
     problem += ofDirection;
+    if (!m_previousToken->isHidden())
+        inputs.previousTokenHeads = readHeads(problem);
     inputs.relations = m_workspace->inputs().relations;
     inputs.seed = static_cast<std::uint64_t>(m_seed->value());
     m_problem->setText(problem);

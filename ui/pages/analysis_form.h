@@ -41,6 +41,7 @@ private:
     void showSelection(); ///< Token and heads.
     std::vector<int> readPrompt(QString& problem) const;
     std::vector<double> readDirection(QString& problem) const;
+    std::vector<HeadId> readHeads(QString& problem) const; ///< Those that are marked by hand.
     void chooseRelations();
     void showRelations();
 
@@ -55,6 +56,7 @@ private:
     QLineEdit* m_to;
     QLineEdit* m_from;
     QComboBox* m_space;
+    QLineEdit* m_previousToken;
     QWidget* m_relations;
     QLabel* m_relationsName;
     QSpinBox* m_seed;

@@ -201,7 +201,8 @@ bool ResultPage::isStale() const
     const InputNeeds needs = askedInputs(*m_analysis);
     return (needs.prompt && with->prompt != now.prompt) || (needs.token && with->token != now.token)
         || (needs.pair && with->pair != now.pair) || (needs.direction && with->direction != now.direction)
-        || with->relations != now.relations || with->seed != now.seed;
+        || with->previousTokenHeads != now.previousTokenHeads || with->relations != now.relations
+        || with->seed != now.seed;
 }
 
 QString ResultPage::costText() const

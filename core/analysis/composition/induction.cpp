@@ -49,6 +49,15 @@ void setProductNull(ResultArray& array)
     array.range = {0.0, 1.0};
 }
 
+std::vector<std::string> namesOf(const std::vector<HeadId>& heads)
+{
+    std::vector<std::string> names;
+    names.reserve(heads.size());
+    for (const HeadId head : heads)
+        names.push_back(dottedHead(head));
+    return names;
+}
+
 void addPairArrays(ResultSet& results, const Found& all)
 {
     const Precision precision = all.context.options.precision;
@@ -57,7 +66,10 @@ void addPairArrays(ResultSet& results, const Found& all)
         precision, path + "combined", "Induction circuit",
         "product of four percentiles among this model's heads and pairs: previous_token of "
         "the earlier head, K-composition, matching, copying of the later head; ½ for what "
-        "is not known");
+        "is not known, 1 for the first of heads marked as previous-token heads");
+    const auto& marked = all.context.options.inputs.previousTokenHeads;
+    if (!marked.empty())
+        combined.attributes["previous_token_heads"] = namesOf(marked);
     setProductNull(combined);
     ResultArray composition = all.parts.composition.array(precision, path + "k_composition", "K-composition",
                                                           "‖W_OV¹ W_QK²ᵀ‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)");
@@ -193,6 +205,11 @@ Result<ResultSet> runInduction(const AnalysisContext& context, const Task& task)
     const Found all{context, *parts, *null, *ranking};
     ResultSet results;
     results.warnings = parts->warnings;
+    for (const HeadId head : context.options.inputs.previousTokenHeads) {
+        if (head.layer + 1 == context.circuits.config().nLayers)
+            results.warnings.push_back(
+                headLabel(head) + " was marked as a previous-token head, but no layer comes after it.");
+    }
     addPairArrays(results, all);
     addHeadArrays(results, all);
     addCandidates(results, all);

@@ -42,7 +42,7 @@ std::vector<Pair> pairsOf(const AnalysisContext& context, const InductionParts& 
 /// The product of where the four numbers of a pair stand among those of this model's heads and pairs.
 class Ranking {
 public:
-    Ranking(const ModelConfig& config, const InductionParts& parts)
+    Ranking(const ModelConfig& config, const InductionParts& parts, const std::vector<HeadId>& marked)
         : m_config(config)
         , m_composition(percentiles(parts.composition.values()))
         , m_matching(percentiles(parts.matching.values()))
@@ -53,6 +53,8 @@ public:
         std::vector<double> after = parts.copying; // the first has nothing before it
         std::fill(after.begin(), after.begin() + perLayer, none);
         m_previousToken = percentiles(before);
+        for (const HeadId head : marked)
+            m_previousToken[flat(config, head)] = 1;
         m_copying = percentiles(after);
     }
 
@@ -151,7 +153,7 @@ Result<InductionRanking> rankInduction(const AnalysisContext& context, const Ind
         return maximum.error();
     InductionRanking all{std::move(pairs), PerPair(config), PerPair(config), PerPair(config),
                          std::move(maximum).value()};
-    const Ranking ranking(config, parts);
+    const Ranking ranking(config, parts, context.options.inputs.previousTokenHeads);
     const std::vector<double>& maxima = all.maximum.values();
     for (const Pair& pair : all.pairs) {
         const double product = productOfChance(config, parts, null, pair);

@@ -13,7 +13,7 @@ struct InductionRanking {
         pairs; ///< By falling `combined`; those of which both pair numbers are known.
 
     /// Product of where the four numbers of a pair stand among this model's heads and pairs: previous-token scores among all but
-    /// the last layer's, copying among all but the first layer's. What is not known counts as the median.
+    /// the last layer's, copying among all but the first layer's. What is not known counts as the median, a head marked as a previous-token head as 1.
     PerPair combined;
 
     PerPair nullProduct; ///< The same of where they stand among those of chance.

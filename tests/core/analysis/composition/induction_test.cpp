@@ -233,6 +233,41 @@ private slots:
         }
     }
 
+    /// Somebody who knows that a head attends to the previous token says so: its score no longer counts against its pairs,
+    /// and nothing else changes.
+    void aMarkedHeadIsTakenAsCertain()
+    {
+        using Planted = PlantedInduction;
+        const PlantedInduction planted(0.1, 1);
+        AnalysisOptions options = inDouble();
+        const auto before = test::analysed(planted.model.circuits(), {"induction"}, options);
+        options.inputs.previousTokenHeads = {Planted::notPrevious};
+        const auto after = test::analysed(planted.model.circuits(), {"induction"}, options);
+        const auto previous = test::numbers(before, "analyses/induction/previous_token");
+        const auto rank = percentiles({previous.begin(), previous.begin() + nHeads});
+        const double share = rank[std::size_t(Planted::notPrevious.head)];
+        QVERIFY(share < 0.9);
+        QVERIFY(std::abs(at(after, "combined", Planted::notPrevious, Planted::afterNotPrevious) * share
+                         - at(before, "combined", Planted::notPrevious, Planted::afterNotPrevious))
+                < 1e-12);
+        QCOMPARE(at(after, "combined", Planted::previous, Planted::induction),
+                 at(before, "combined", Planted::previous, Planted::induction));
+        QCOMPARE(at(after, "null_product", Planted::notPrevious, Planted::afterNotPrevious),
+                 at(before, "null_product", Planted::notPrevious, Planted::afterNotPrevious));
+        QCOMPARE(std::get<std::vector<std::string>>(
+                     after.find("analyses/induction/combined")->attributes.at("previous_token_heads")),
+                 std::vector<std::string>{"0." + std::to_string(Planted::notPrevious.head)});
+        options.inputs.previousTokenHeads = {Planted::induction};
+        QVERIFY(test::analysed(planted.model.circuits(), {"induction"}, options)
+                    .warnings.back()
+                    .find("no layer comes after")
+                != std::string::npos);
+        options.inputs.previousTokenHeads = {{4, 0}};
+        const std::array chosen{findAnalysis("induction")};
+        QVERIFY(test::failsWith(runAnalyses(planted.model.circuits(), chosen, options, Task{}),
+                                ErrorCode::InvalidArgument, "no head 4.0"));
+    }
+
     void theDemoIsRankedAsItsTruthSays()
     {
         const auto results = test::analysed(test::circuitsOf(HEADWISE_DEMO_MODEL), {"induction"});
