@@ -196,10 +196,10 @@ private slots:
         window.show();
         QTest::qWait(700); // two intervals with nothing open
         QCOMPARE(copies(), QStringList());
+        auto* keeper = window.findChild<Recovery*>();
+        QSignalSpy saved(keeper, &Recovery::saved); // from the first copy on, which may hold every result
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->results()->find("composition/k"), patience);
-        auto* keeper = window.findChild<Recovery*>();
-        QSignalSpy saved(keeper, &Recovery::saved);
         QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->analysisJob()->isRunning() && saved.count() > 0,
                                  patience);
         QTest::qWait(1500); // the last of the results

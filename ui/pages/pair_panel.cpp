@@ -10,6 +10,10 @@
 
 namespace headwise::ui {
 
+namespace {
+constexpr int chartsHeight = 220; // px, of two charts that can be read
+}
+
 PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_title(new QLabel(this))
@@ -54,8 +58,12 @@ void PairPanel::say(const QString& message)
 {
     m_title->setText(message);
     m_pair.clear();
-    m_angles->setSeries({});
-    m_parts->setSeries({});
+    for (LineChart* chart : {m_angles, m_parts}) {
+        chart->setSeries({});
+        chart->hide();
+    }
+    setMinimumHeight(0);
+    setMaximumHeight(2 * m_title->sizeHint().height() + 8); // the map has the room
 }
 
 void PairPanel::showPair(ReadBy by, const QString& letter)
@@ -96,6 +104,10 @@ void PairPanel::showParts(const PairParts& pair)
     }
     m_angles->setSeries({angles, chance});
     m_parts->setSeries({parts});
+    m_angles->show();
+    m_parts->show();
+    setMaximumHeight(QWIDGETSIZE_MAX);
+    setMinimumHeight(chartsHeight);
     m_title->setText(
         tr("<b>%1</b>: score %2, of which the first rank-1 part is %3; smallest angle %4° "
            "(random subspaces %5°)")

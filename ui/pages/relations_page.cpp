@@ -278,8 +278,11 @@ void RelationsPage::recompute()
                      "word into the second?"));
     }
     const auto with = workspace()->inputsOf("relations");
-    m_shownRelations = with ? with->relations : std::vector<Relation>();
-    const bool isNew = m_shown != results;
+    const std::vector<Relation> asked = with ? with->relations : std::vector<Relation>();
+    // Results of other analyses leave the head whose pairs are shown.
+    const bool isNew =
+        !m_shown || asked != m_shownRelations || (m_pairModel->rowCount() == 0 && !m_pairJob.isRunning());
+    m_shownRelations = asked;
     m_shown = results;
     showGrids();
     if (isNew)

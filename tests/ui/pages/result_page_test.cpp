@@ -315,6 +315,31 @@ private slots:
         QVERIFY(said);
     }
 
+    void headsKnownToAttendToThePreviousTokenAreMarked()
+    {
+        openDemo();
+        m_page->showAnalysis("induction");
+        auto* form = m_page->findChild<AnalysisForm*>();
+        QLineEdit* marked = nullptr;
+        for (auto* edit : form->findChildren<QLineEdit*>())
+            if (edit->accessibleName() == QLatin1String("Heads known to attend to the previous token"))
+                marked = edit;
+        QVERIFY(marked && marked->isVisible());
+        QTest::keyClicks(marked, QStringLiteral("0.1, 0.4"));
+        QTest::keyClick(marked, Qt::Key_Return);
+        QCOMPARE(m_workspace->inputs().previousTokenHeads, (std::vector<HeadId>{{0, 1}, {0, 4}}));
+        marked->selectAll();
+        QTest::keyClicks(marked, QStringLiteral("0.1 7.7"));
+        QTest::keyClick(marked, Qt::Key_Return);
+        QVERIFY(m_workspace->inputs().previousTokenHeads.empty());
+        bool said = false;
+        for (const QLabel* label : form->findChildren<QLabel*>())
+            said = said || label->text().contains(QStringLiteral("'7.7' is no head"));
+        QVERIFY(said);
+        m_page->showAnalysis("copying");
+        QVERIFY(!marked->isVisible());
+    }
+
     void theViewIsKept()
     {
         openDemo();
