@@ -63,7 +63,7 @@ void PairPanel::say(const QString& message)
         chart->hide();
     }
     setMinimumHeight(0);
-    setMaximumHeight(2 * m_title->sizeHint().height() + 8); // the map has the room
+    setMaximumHeight(2 * QFontMetrics(m_title->font()).height() + 8); // the map has the room
 }
 
 void PairPanel::showPair(ReadBy by, const QString& letter)
