@@ -151,8 +151,13 @@ struct Hdf5Writer::File {
     Result<Handle> makeDataset(std::string_view path, hid_t type, hid_t space, hid_t properties);
     Result<Done> writeVariable(std::string_view path, const std::vector<std::size_t>& shape, hid_t type,
                                const void* values);
-    Result<Done> writeSlabs(std::string_view path, const Handle& dataset, hid_t memoryType,
-                            const std::vector<std::size_t>& shape, const char* bytes, const Task& task);
+    /// Numbers in memory, and what they are there.
+    struct Source {
+        hid_t type;
+        const char* bytes;
+    };
+    Result<Done> writeSlabs(std::string_view path, const Handle& dataset, const Source& source,
+                            const std::vector<std::size_t>& shape, const Task& task);
 };
 
 Hdf5Writer::Hdf5Writer(std::shared_ptr<File> file)
@@ -221,10 +226,10 @@ Result<Done> Hdf5Writer::createGroup(std::string_view path)
     return m_file->makeGroups(path);
 }
 
-Result<Done> Hdf5Writer::File::writeSlabs(std::string_view name, const Handle& dataset, hid_t memoryType,
-                                          const std::vector<std::size_t>& shape, const char* bytes,
-                                          const Task& task)
+Result<Done> Hdf5Writer::File::writeSlabs(std::string_view name, const Handle& dataset, const Source& source,
+                                          const std::vector<std::size_t>& shape, const Task& task)
 {
+    const auto [memoryType, bytes] = source;
     if (product(shape) == 0)
         return Done{};
     const std::size_t itemSize = H5Tget_size(memoryType);
@@ -271,8 +276,8 @@ Result<Done> Hdf5Writer::writeNumbers(std::string_view path, const std::vector<s
     if (!dataset)
         return dataset.error();
     Handle open = std::move(dataset).value();
-    const Result<Done> written = m_file->writeSlabs(path, open, memory.get(), shape,
-                                                    reinterpret_cast<const char*>(values.data()), task);
+    const Result<Done> written = m_file->writeSlabs(
+        path, open, {memory.get(), reinterpret_cast<const char*>(values.data())}, shape, task);
     if (!open.close() && written)
         return m_file->failed(path);
     return written;

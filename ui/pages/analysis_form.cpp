@@ -48,6 +48,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
 {
     setAcceptDrops(true);
     createFields();
+    createMarks();
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
     for (QLineEdit* edit : {m_to, m_from, m_previousToken})
         connect(edit, &QLineEdit::editingFinished, this, &AnalysisForm::apply);
@@ -101,12 +102,6 @@ void AnalysisForm::createFields()
     m_to->setAccessibleName(tr("Token the direction goes to"));
     m_from->setAccessibleName(tr("Token the direction comes from"));
     m_from->setPlaceholderText(tr("nothing"));
-    m_previousToken->setPlaceholderText(tr("none marked; as 0.1, 4.11"));
-    m_previousToken->setMaximumWidth(240);
-    m_previousToken->setAccessibleName(tr("Heads known to attend to the previous token"));
-    m_previousToken->setToolTip(
-        tr("Heads that you know to attend to the previous token: the ranking takes them as "
-           "certain, whatever their score from weights"));
     m_space->addItems({tr("of W_E"), tr("of W_U")});
     m_space->setAccessibleName(tr("Whose vectors"));
     beside(m_direction, {m_to, new QLabel(tr("minus"), m_direction), m_from, m_space});
@@ -131,6 +126,16 @@ void AnalysisForm::createFields()
     m_rows->addRow(tr("Seed"), m_seed);
     m_rows->addRow(m_problem);
     m_problem->hide();
+}
+
+void AnalysisForm::createMarks()
+{
+    m_previousToken->setPlaceholderText(tr("none marked; as 0.1, 4.11"));
+    m_previousToken->setMaximumWidth(240);
+    m_previousToken->setAccessibleName(tr("Heads known to attend to the previous token"));
+    m_previousToken->setToolTip(
+        tr("Heads that you know to attend to the previous token: the ranking takes them as "
+           "certain, whatever their score from weights"));
 }
 
 void AnalysisForm::setNeeds(const Analysis& analysis)
