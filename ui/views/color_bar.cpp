@@ -122,12 +122,11 @@ double colorBarExtent(const ColorScale& scale, Qt::Orientation orientation, cons
 }
 
 void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scale,
-                   Qt::Orientation orientation, const QFont& font, const ThemeColors& colors)
+                   Qt::Orientation orientation, const ThemeColors& colors)
 {
     painter.save();
-    painter.setFont(font);
     const double lineWidth = painter.pen().widthF();
-    const QFontMetricsF metrics(font, painter.device());
+    const QFontMetricsF metrics(painter.font(), painter.device());
     const bool upright = orientation == Qt::Vertical;
     const QRectF bar = upright ? QRectF(area.left(), area.top(), thickness, area.height())
                                : QRectF(area.left(), area.top(), area.width(), thickness);
@@ -293,7 +292,8 @@ void ColorBar::paintEvent(QPaintEvent* /*event*/)
 {
     QPainter painter(this);
     const ThemeColors& colors = themeColors(palette());
-    paintColorBar(painter, bar(), shownScale(), m_orientation, secondaryFont(), colors);
+    painter.setFont(secondaryFont());
+    paintColorBar(painter, bar(), shownScale(), m_orientation, colors);
     const QRectF area = bar();
     const QRectF body = m_orientation == Qt::Vertical
         ? QRectF(area.left(), area.top(), thickness, area.height())

@@ -83,10 +83,10 @@ private:
 /// How wide (upright) or high (lying) a bar with its ticks is.
 double colorBarExtent(const ColorScale& scale, Qt::Orientation orientation, const QFont& font,
                       const QPaintDevice* device);
-/// The bar, its ticks and the mark at zero within `area`, lines as wide as the painter's pen; an upright bar has the high
+/// The bar, its ticks and the mark at zero within `area`, in the painter's font, lines as wide as its pen; an upright bar has the high
 /// end on top.
 void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scale,
-                   Qt::Orientation orientation, const QFont& font, const ThemeColors& colors);
+                   Qt::Orientation orientation, const ThemeColors& colors);
 QString mapTitle(ColorMap map);
 
 } // namespace headwise::ui

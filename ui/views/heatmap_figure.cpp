@@ -148,10 +148,11 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         paintHeatmapAxes(painter, cells, room, scene, fonts, colors);
         paintHeatmapNorms(painter, cells, room, scene, colors);
     }
+    painter.setFont(fonts.text);
     if (style.colorBar)
         paintColorBar(painter,
                       QRectF(cells.right() + room.norms + gap + 2, cells.top(), barWidth, cells.height()),
-                      scene.scale, Qt::Vertical, fonts.text, colors);
+                      scene.scale, Qt::Vertical, colors);
 }
 
 std::optional<FigureArray> HeatmapView::figureArray() const
