@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace headwise {
 
@@ -21,6 +22,17 @@ Result<Subspace> columnSpace(const Matrix<double>& W)
         ++space.rank;
     space.basis.rightCols(space.basis.cols() - space.rank).setZero();
     return space;
+}
+
+Result<std::vector<double>> principalAngles(const Matrix<double>& product)
+{
+    const auto cosines = singularValues(product);
+    if (!cosines)
+        return cosines.error();
+    std::vector<double> degrees;
+    for (const double cosine : *cosines)
+        degrees.push_back(std::acos(std::min(1.0, cosine)) * 180 / std::numbers::pi);
+    return degrees;
 }
 
 Moments overlapMoments(double aa, double bb, Eigen::Index d)

@@ -4,6 +4,7 @@
 #include "core/base/result.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace headwise {
 
@@ -17,6 +18,9 @@ struct Subspace {
 /// \param W [d, r]
 /// Errors: Corrupt if a number is not finite.
 Result<Subspace> columnSpace(const Matrix<double>& W);
+
+/// Principal angles of two subspaces in degrees, ascending. \param product U_Aᵀ U_B of their orthonormal bases
+Result<std::vector<double>> principalAngles(const Matrix<double>& product);
 
 /// Mean and deviation of a random number, where they are known.
 struct Moments {

@@ -147,6 +147,7 @@ void LineChart::setLook(const ChartLook& look)
 void LineChart::setSeries(const std::vector<ChartSeries>& series)
 {
     m_series = series;
+    m_hovered = {}; // a point of the series that are gone
     rebuild();
     resetZoom();
 }

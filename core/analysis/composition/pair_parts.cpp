@@ -1,31 +1,17 @@
 #include "core/analysis/composition/pair_parts.h"
 
 #include "core/analysis/subspace.h"
-#include "core/base/decompositions.h"
 #include "core/model/head_id.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 
 namespace headwise {
 
 namespace {
-
-/// acos of the singular values of U_Aᵀ U_B, degrees, ascending.
-Result<std::vector<double>> anglesOf(const Matrix<double>& overlap)
-{
-    const auto cosines = singularValues(overlap);
-    if (!cosines)
-        return cosines.error();
-    std::vector<double> degrees;
-    for (const double cosine : *cosines)
-        degrees.push_back(std::acos(std::min(1.0, cosine)) * 180 / std::numbers::pi);
-    return degrees;
-}
 
 Result<Done> addAngles(PairParts& pair, const Matrix<double>& writing, const Matrix<double>& reading,
                        const Task& task)
@@ -36,8 +22,8 @@ Result<Done> addAngles(PairParts& pair, const Matrix<double>& writing, const Mat
     const auto read = columnSpace(reading);
     if (!read)
         return read.error();
-    auto angles =
-        anglesOf(written->basis.leftCols(written->rank).transpose() * read->basis.leftCols(read->rank));
+    auto angles = principalAngles(written->basis.leftCols(written->rank).transpose()
+                                  * read->basis.leftCols(read->rank));
     if (!angles)
         return angles.error();
     pair.angles = std::move(angles).value();
@@ -47,7 +33,7 @@ Result<Done> addAngles(PairParts& pair, const Matrix<double>& writing, const Mat
             return stopped();
         const auto overlap =
             randomOverlap(writing.rows(), written->rank, read->rank, static_cast<std::uint64_t>(i));
-        const auto draw = overlap ? anglesOf(*overlap) : overlap.error();
+        const auto draw = overlap ? principalAngles(*overlap) : overlap.error();
         if (!draw)
             return draw.error();
         for (std::size_t k = 0; k < draw->size(); ++k)

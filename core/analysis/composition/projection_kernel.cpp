@@ -1,7 +1,6 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_pair.h"
 #include "core/analysis/subspace.h"
-#include "core/base/decompositions.h"
 #include "core/base/parallel.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -10,7 +9,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <utility>
 
 namespace headwise {
@@ -220,18 +218,6 @@ Result<Done> addKernels(ResultSet& results, const AnalysisContext& context, cons
     return Done{};
 }
 
-/// Principal angles in degrees, ascending. \param product U_Aᵀ U_B
-Result<std::vector<double>> angles(const Matrix<double>& product)
-{
-    const auto cosines = singularValues(product);
-    if (!cosines)
-        return cosines.error();
-    std::vector<double> degrees;
-    for (const double cosine : *cosines)
-        degrees.push_back(std::acos(std::min(1.0, cosine)) * 180 / std::numbers::pi);
-    return degrees;
-}
-
 Result<std::vector<double>> meanAnglesOfChance(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
@@ -242,7 +228,7 @@ Result<std::vector<double>> meanAnglesOfChance(const AnalysisContext& context, c
             return stopped();
         const auto product = randomOverlap(
             config.dModel, r, r, context.options.inputs.seed * angleDraws + static_cast<std::uint64_t>(i));
-        const auto drawn = product ? angles(*product) : product.error();
+        const auto drawn = product ? principalAngles(*product) : product.error();
         if (!drawn)
             return drawn.error();
         sum += Eigen::Map<const Eigen::VectorXd>(drawn->data(), r) / angleDraws;
@@ -274,8 +260,8 @@ Result<Done> addAngles(ResultSet& results, const AnalysisContext& context, const
         const auto read = columnSpace(weights[mode]);
         if (!read)
             return read.error();
-        auto degrees =
-            angles(written->basis.leftCols(written->rank).transpose() * read->basis.leftCols(read->rank));
+        auto degrees = principalAngles(written->basis.leftCols(written->rank).transpose()
+                                       * read->basis.leftCols(read->rank));
         if (!degrees)
             return degrees.error();
         add(std::string("angles_") + modes[mode], std::string("Principal angles, O to ") + capitals[mode],

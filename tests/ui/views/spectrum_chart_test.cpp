@@ -146,6 +146,14 @@ private slots:
         QTest::keyClick(&chart, Qt::Key_Down); // the other has one point
         QCOMPARE(hovered.last().at(0).toString(), QStringLiteral("b"));
         QCOMPARE(hovered.last().at(1).toInt(), 0);
+        // Fewer series: the point that was on is gone, and the keys begin anew.
+        const auto clicks = clicked.size();
+        chart.setSeries({{QStringLiteral("c"), {{1, 2}, {2, 9}}}});
+        QTest::keyClick(&chart, Qt::Key_Return);
+        QCOMPARE(clicked.size(), clicks);
+        QTest::keyClick(&chart, Qt::Key_Right);
+        QCOMPARE(hovered.last().at(0).toString(), QStringLiteral("c"));
+        QCOMPARE(hovered.last().at(1).toInt(), 0);
         const QRectF all = chart.range();
         QTest::keyClick(&chart, Qt::Key_Plus);
         QVERIFY(chart.range().width() < all.width());

@@ -331,9 +331,16 @@ private slots:
         options.nHeads = 3;
         options.dHead = 4;
         options.nKvHeads = 1;
-        const auto results = test::analysed(test::toyCircuits(options), {"conditioning"}, exactOptions());
-        QVERIFY(std::isfinite(found(results, "conditioning/W_Q_layer")[1]));
-        QVERIFY(std::isfinite(found(results, "conditioning/W_O_layer")[1]));
+        const Circuits circuits = test::toyCircuits(options);
+        const auto results = test::analysed(circuits, {"conditioning"}, exactOptions());
+        const ModelWeights& weights = circuits.weights().original();
+        Matrix<double> Q(12, 12), O(12, 12);
+        for (int head = 0; head < 3; ++head) {
+            Q.middleCols(head * 4, 4) = weights.read<double>(TensorKind::W_Q, 1, head);
+            O.middleRows(head * 4, 4) = weights.read<double>(TensorKind::W_O, 1, head);
+        }
+        QVERIFY(std::abs(found(results, "conditioning/W_Q_layer")[1] - log10Condition(Q)) < 0.03);
+        QVERIFY(std::abs(found(results, "conditioning/W_O_layer")[1] - log10Condition(O)) < 0.03);
         QVERIFY(std::isnan(found(results, "conditioning/W_K_layer")[1]));
         QVERIFY(std::isnan(found(results, "conditioning/W_V_layer")[1]));
     }
