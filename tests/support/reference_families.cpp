@@ -1,4 +1,4 @@
-// Families of the reference beside GPT-2, Llama and TransformerLens: where each keeps its numbers, and what it does with them.
+// Families of the reference: where each keeps its numbers, and what it does with them.
 
 #include "tests/support/reference_model.h"
 
@@ -153,6 +153,86 @@ void splitPerHead(const Source& source, const std::string& name, const Model& mo
     block.v = rowsOfLinear(weight, bias, rows[2]);
 }
 
+Model readGpt2(const Source& source)
+{
+    const std::string root = source.has("transformer.wte.weight") ? "transformer." : "";
+    const double eps = source.number("layer_norm_epsilon", 1e-5);
+    Model model;
+    model.heads = model.kvHeads = source.size("n_head");
+    const std::size_t m = source.size("n_embd");
+    model.dHead = m / model.heads;
+    model.embedding = rowsOf(source.at(root + "wte.weight"));
+    model.positions = rowsOf(source.at(root + "wpe.weight"));
+    model.activation = source.text("activation_function", "gelu_new");
+    for (std::size_t layer = 0; layer < source.size("n_layer"); ++layer) {
+        const std::string h = root + "h." + std::to_string(layer) + ".";
+        const auto stored = [&](const char* name) {
+            return inOut(source.at(h + name + ".weight"), source.values(h + name + ".bias"));
+        };
+        Block block;
+        block.ln1 = layerNorm(source, h + "ln_1", eps);
+        block.ln2 = layerNorm(source, h + "ln_2", eps);
+        const StoredTensor& qkv = source.at(h + "attn.c_attn.weight");
+        const Vector bias = source.values(h + "attn.c_attn.bias");
+        block.q = columns(qkv, bias, 0, m);
+        block.k = columns(qkv, bias, m, m);
+        block.v = columns(qkv, bias, 2 * m, m);
+        block.o = stored("attn.c_proj");
+        block.up = stored("mlp.c_fc");
+        block.down = stored("mlp.c_proj");
+        if (source.flag("scale_attn_weights", true))
+            block.scale /= std::sqrt(static_cast<double>(model.dHead));
+        if (source.flag("scale_attn_by_inverse_layer_idx"))
+            block.scale /= static_cast<double>(layer + 1);
+        model.blocks.push_back(block);
+    }
+    model.lnFinal = layerNorm(source, root + "ln_f", eps);
+    model.unembed =
+        outIn(source.at(source.has("lm_head.weight") ? "lm_head.weight" : root + "wte.weight"), {});
+    return model;
+}
+
+Model readLlama(const Source& source)
+{
+    const double eps = source.number("rms_norm_eps", 1e-6);
+    const auto norm = [&](const std::string& name) {
+        return Norm{NormKind::Rms, eps, source.at(name + ".weight").values, {}};
+    };
+    Model model;
+    model.heads = source.size("num_attention_heads");
+    model.kvHeads =
+        source.config["num_key_value_heads"].isDouble() ? source.size("num_key_value_heads") : model.heads;
+    model.dHead = source.config["head_dim"].isDouble() ? source.size("head_dim")
+                                                       : source.size("hidden_size") / model.heads;
+    model.embedding = rowsOf(source.at("model.embed_tokens.weight"));
+    model.rotaryDim = model.dHead;
+    model.rotaryBase = source.number("rope_theta", 10000);
+    model.rope = scaledRope(source, model);
+    model.activation = source.text("hidden_act", "silu");
+    for (std::size_t layer = 0; layer < source.size("num_hidden_layers"); ++layer) {
+        const std::string l = "model.layers." + std::to_string(layer) + ".";
+        const auto stored = [&](const char* name) {
+            return outIn(source.at(l + name + ".weight"), source.values(l + name + ".bias"));
+        };
+        Block block;
+        block.ln1 = norm(l + "input_layernorm");
+        block.ln2 = norm(l + "post_attention_layernorm");
+        block.q = stored("self_attn.q_proj");
+        block.k = stored("self_attn.k_proj");
+        block.v = stored("self_attn.v_proj");
+        block.o = stored("self_attn.o_proj");
+        block.gate = stored("mlp.gate_proj");
+        block.up = stored("mlp.up_proj");
+        block.down = stored("mlp.down_proj");
+        block.scale = 1 / std::sqrt(static_cast<double>(model.dHead));
+        model.blocks.push_back(block);
+    }
+    model.lnFinal = norm("model.norm");
+    model.unembed =
+        outIn(source.at(source.has("lm_head.weight") ? "lm_head.weight" : "model.embed_tokens.weight"), {});
+    return model;
+}
+
 Model readGptNeoX(const Source& source)
 {
     const double eps = source.number("layer_norm_eps", 1e-5);
@@ -280,6 +360,10 @@ Model readPhi(const Source& source)
 std::optional<Model> readFamily(const Source& source)
 {
     const std::string type = source.text("model_type");
+    if (type == "gpt2")
+        return readGpt2(source);
+    if (type == "llama")
+        return readLlama(source);
     if (type == "gpt_neox")
         return readGptNeoX(source);
     if (type == "gpt_neo")

@@ -1,17 +1,9 @@
-// The reference: everything in one file, plain loops, double, no core, no linear algebra library.
-// Row vectors: y = x W + b.
+// The reference: plain loops, double, no core, no linear algebra library. Row vectors: y = x W + b.
 
 #include "tests/support/reference_model.h"
 
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
-
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numbers>
 #include <optional>
@@ -21,127 +13,6 @@ namespace headwise::test {
 using namespace reference;
 
 namespace {
-
-QByteArray readBytes(const std::filesystem::path& path)
-{
-    QFile file(QString::fromStdString(path.string()));
-    if (!file.open(QIODevice::ReadOnly))
-        qFatal("cannot read %s", path.c_str());
-    return file.readAll();
-}
-
-QJsonObject readJson(const QByteArray& bytes)
-{
-    const QJsonDocument document = QJsonDocument::fromJson(bytes);
-    if (!document.isObject())
-        qFatal("not a JSON object");
-    return document.object();
-}
-
-// --- stored numbers -------------------------------------------------------------------------------------------------
-
-double fromHalf(std::uint16_t bits)
-{
-    const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-    const int exponent = (bits >> 10) & 31;
-    const int fraction = bits & 1023;
-    if (exponent == 0)
-        return sign * std::ldexp(fraction, -24);
-    if (exponent == 31)
-        return fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
-                             : sign * std::numeric_limits<double>::infinity();
-    return sign * std::ldexp(1024 + fraction, exponent - 25);
-}
-
-template <typename T>
-T load(const char* at)
-{
-    T value;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-}
-
-double element(const QString& dtype, const char* data, std::size_t index)
-{
-    if (dtype == "F64")
-        return load<double>(data + 8 * index);
-    if (dtype == "F32")
-        return static_cast<double>(load<float>(data + 4 * index));
-    if (dtype == "F16")
-        return fromHalf(load<std::uint16_t>(data + 2 * index));
-    if (dtype == "BF16")
-        return static_cast<double>(
-            std::bit_cast<float>(static_cast<std::uint32_t>(load<std::uint16_t>(data + 2 * index)) << 16));
-    qFatal("the reference does not read dtype %s", qPrintable(dtype));
-}
-
-void readFile(const std::filesystem::path& path, Tensors& tensors)
-{
-    const QByteArray bytes = readBytes(path);
-    const auto length = static_cast<qsizetype>(load<std::uint64_t>(bytes.constData()));
-    const QJsonObject header = readJson(bytes.mid(8, length));
-    for (const QString& name : header.keys()) {
-        if (name == "__metadata__")
-            continue;
-        const QJsonObject entry = header[name].toObject();
-        StoredTensor tensor;
-        std::size_t count = 1;
-        for (const QJsonValue& size : entry["shape"].toArray()) {
-            tensor.shape.push_back(static_cast<std::size_t>(size.toInteger()));
-            count *= tensor.shape.back();
-        }
-        const char* data = bytes.constData() + 8 + length + entry["data_offsets"].toArray()[0].toInteger();
-        for (std::size_t i = 0; i < count; ++i)
-            tensor.values.push_back(element(entry["dtype"].toString(), data, i));
-        tensors[name.toStdString()] = std::move(tensor);
-    }
-}
-
-} // namespace
-
-namespace reference {
-
-Rows rowsOf(const StoredTensor& tensor)
-{
-    const std::size_t width = tensor.shape[1];
-    Rows rows;
-    for (std::size_t i = 0; i < tensor.shape[0]; ++i)
-        rows.emplace_back(tensor.values.begin() + static_cast<std::ptrdiff_t>(i * width),
-                          tensor.values.begin() + static_cast<std::ptrdiff_t>((i + 1) * width));
-    return rows;
-}
-
-/// Columns [first, first + out) of a matrix stored [in, out].
-Linear columns(const StoredTensor& weight, const Vector& bias, std::size_t first, std::size_t out)
-{
-    Linear linear{weight.shape[0], out, {}, {}};
-    for (std::size_t a = 0; a < linear.in; ++a)
-        for (std::size_t j = 0; j < out; ++j)
-            linear.w.push_back(weight.values[a * weight.shape[1] + first + j]);
-    for (std::size_t j = 0; j < out && !bias.empty(); ++j)
-        linear.b.push_back(bias[first + j]);
-    return linear;
-}
-
-Linear inOut(const StoredTensor& weight, const Vector& bias)
-{
-    return columns(weight, bias, 0, weight.shape[1]);
-}
-
-/// A matrix stored [out, in].
-Linear outIn(const StoredTensor& weight, const Vector& bias)
-{
-    Linear linear{weight.shape[1], weight.shape[0], {}, bias};
-    for (std::size_t a = 0; a < linear.in; ++a)
-        for (std::size_t j = 0; j < linear.out; ++j)
-            linear.w.push_back(weight.values[j * linear.in + a]);
-    return linear;
-}
-
-Norm layerNorm(const Source& source, const std::string& name, double eps)
-{
-    return {NormKind::Layer, eps, source.at(name + ".weight").values, source.at(name + ".bias").values};
-}
 
 Vector normalize(const Norm& norm, Vector x)
 {
@@ -166,258 +37,6 @@ Vector normalize(const Norm& norm, Vector x)
     }
     return x;
 }
-
-} // namespace reference
-
-namespace {
-
-/// The heads [n, d_model, d_head] put side by side.
-Linear sideBySide(const StoredTensor& weight, const Vector& bias)
-{
-    const std::size_t heads = weight.shape[0];
-    const std::size_t width = weight.shape[2];
-    Linear linear{weight.shape[1], heads * width, {}, bias};
-    for (std::size_t a = 0; a < linear.in; ++a)
-        for (std::size_t i = 0; i < heads; ++i)
-            for (std::size_t j = 0; j < width; ++j)
-                linear.w.push_back(weight.values[(i * linear.in + a) * width + j]);
-    return linear;
-}
-
-/// The heads [n, d_head, d_model] put one under the other.
-Linear stacked(const StoredTensor& weight, const Vector& bias)
-{
-    return {weight.shape[0] * weight.shape[1], weight.shape[2], weight.values, bias};
-}
-
-// --- the first three families ---------------------------------------------------------------------------------------------
-
-Model readGpt2(const Source& source)
-{
-    const std::string root = source.has("transformer.wte.weight") ? "transformer." : "";
-    const double eps = source.number("layer_norm_epsilon", 1e-5);
-    Model model;
-    model.heads = model.kvHeads = source.size("n_head");
-    const std::size_t m = source.size("n_embd");
-    model.dHead = m / model.heads;
-    model.embedding = rowsOf(source.at(root + "wte.weight"));
-    model.positions = rowsOf(source.at(root + "wpe.weight"));
-    model.activation = source.text("activation_function", "gelu_new");
-    for (std::size_t layer = 0; layer < source.size("n_layer"); ++layer) {
-        const std::string h = root + "h." + std::to_string(layer) + ".";
-        const auto stored = [&](const char* name) {
-            return inOut(source.at(h + name + ".weight"), source.values(h + name + ".bias"));
-        };
-        Block block;
-        block.ln1 = layerNorm(source, h + "ln_1", eps);
-        block.ln2 = layerNorm(source, h + "ln_2", eps);
-        const StoredTensor& qkv = source.at(h + "attn.c_attn.weight");
-        const Vector bias = source.values(h + "attn.c_attn.bias");
-        block.q = columns(qkv, bias, 0, m);
-        block.k = columns(qkv, bias, m, m);
-        block.v = columns(qkv, bias, 2 * m, m);
-        block.o = stored("attn.c_proj");
-        block.up = stored("mlp.c_fc");
-        block.down = stored("mlp.c_proj");
-        if (source.flag("scale_attn_weights", true))
-            block.scale /= std::sqrt(static_cast<double>(model.dHead));
-        if (source.flag("scale_attn_by_inverse_layer_idx"))
-            block.scale /= static_cast<double>(layer + 1);
-        model.blocks.push_back(block);
-    }
-    model.lnFinal = layerNorm(source, root + "ln_f", eps);
-    model.unembed =
-        outIn(source.at(source.has("lm_head.weight") ? "lm_head.weight" : root + "wte.weight"), {});
-    return model;
-}
-
-Model readLlama(const Source& source)
-{
-    const double eps = source.number("rms_norm_eps", 1e-6);
-    const auto norm = [&](const std::string& name) {
-        return Norm{NormKind::Rms, eps, source.at(name + ".weight").values, {}};
-    };
-    Model model;
-    model.heads = source.size("num_attention_heads");
-    model.kvHeads =
-        source.config["num_key_value_heads"].isDouble() ? source.size("num_key_value_heads") : model.heads;
-    model.dHead = source.config["head_dim"].isDouble() ? source.size("head_dim")
-                                                       : source.size("hidden_size") / model.heads;
-    model.embedding = rowsOf(source.at("model.embed_tokens.weight"));
-    model.rotaryDim = model.dHead;
-    model.rotaryBase = source.number("rope_theta", 10000);
-    model.rope = scaledRope(source, model);
-    model.activation = source.text("hidden_act", "silu");
-    for (std::size_t layer = 0; layer < source.size("num_hidden_layers"); ++layer) {
-        const std::string l = "model.layers." + std::to_string(layer) + ".";
-        const auto stored = [&](const char* name) {
-            return outIn(source.at(l + name + ".weight"), source.values(l + name + ".bias"));
-        };
-        Block block;
-        block.ln1 = norm(l + "input_layernorm");
-        block.ln2 = norm(l + "post_attention_layernorm");
-        block.q = stored("self_attn.q_proj");
-        block.k = stored("self_attn.k_proj");
-        block.v = stored("self_attn.v_proj");
-        block.o = stored("self_attn.o_proj");
-        block.gate = stored("mlp.gate_proj");
-        block.up = stored("mlp.up_proj");
-        block.down = stored("mlp.down_proj");
-        block.scale = 1 / std::sqrt(static_cast<double>(model.dHead));
-        model.blocks.push_back(block);
-    }
-    model.lnFinal = norm("model.norm");
-    model.unembed =
-        outIn(source.at(source.has("lm_head.weight") ? "lm_head.weight" : "model.embed_tokens.weight"), {});
-    return model;
-}
-
-NormKind transformerLensKind(const Source& source, bool final)
-{
-    const QJsonValue type = source.config["normalization_type"];
-    if (type.isNull())
-        return NormKind::None;
-    const QString name = type.toString("LN");
-    return name.startsWith("RMS") || (final && source.flag("final_rms")) ? NormKind::Rms : NormKind::Layer;
-}
-
-/// In TransformerLens' gated MLP b_in comes after the product; b_up and b_gate are Headwise's own, inside it.
-void readTransformerLensMlp(const Source& source, const std::string& name, Block& block)
-{
-    const bool gated = source.flag("gated_mlp");
-    block.up = inOut(source.at(name + "W_in"), source.values(name + (gated ? "b_up" : "b_in")));
-    block.down = inOut(source.at(name + "W_out"), source.values(name + "b_out"));
-    if (gated) {
-        block.gate = inOut(source.at(name + "W_gate"), source.values(name + "b_gate"));
-        block.afterProduct = source.values(name + "b_in");
-    }
-    if (source.text("act_fn").ends_with("_ln"))
-        block.activationNorm = Norm{NormKind::Layer, source.number("eps", 1e-5), source.values(name + "ln.w"),
-                                    source.values(name + "ln.b")};
-}
-
-Block readTransformerLensBlock(const Source& source, const Model& model, std::size_t layer)
-{
-    const std::string b = "blocks." + std::to_string(layer) + ".";
-    const auto norm = [&](const std::string& name) {
-        return Norm{transformerLensKind(source, false), source.number("eps", 1e-5),
-                    source.values(b + name + ".w"), source.values(b + name + ".b"),
-                    source.flag("rmsnorm_uses_offset")};
-    };
-    const std::string grouped = source.config["n_key_value_heads"].isDouble() ? "_" : "";
-    const auto head = [&](const std::string& stem, const std::string& letter) {
-        return sideBySide(source.at(b + "attn." + stem + "W_" + letter),
-                          source.values(b + "attn." + stem + "b_" + letter));
-    };
-    Block block;
-    const std::string placement = source.text("norm_placement", "pre");
-    if (placement != "post") {
-        block.ln1 = norm("ln1");
-        const bool shared = model.parallel && !source.has(b + "ln2.w");
-        block.ln2 = shared ? block.ln1 : norm("ln2");
-    }
-    block.q = head("", "Q");
-    block.k = head(grouped, "K");
-    block.v = head(grouped, "V");
-    block.o = stacked(source.at(b + "attn.W_O"), source.values(b + "attn.b_O"));
-    const double divisor = source.number("attn_scale", -1);
-    if (source.flag("use_attn_scale", true))
-        block.scale /= divisor > 0 ? divisor : std::sqrt(static_cast<double>(model.dHead));
-    if (source.flag("scale_attn_by_inverse_layer_idx"))
-        block.scale /= static_cast<double>(layer + 1);
-    if (source.flag("use_local_attn")
-        && source.config["attn_types"].toArray()[static_cast<qsizetype>(layer)] == "local")
-        block.window = source.size("window_size");
-    const auto headNorm = [&](const std::string& name) {
-        return Norm{NormKind::Rms,
-                    source.number("eps", 1e-5),
-                    source.at(b + "attn." + name + ".w").values,
-                    {},
-                    source.flag("rmsnorm_uses_offset")};
-    };
-    if (source.flag("use_qk_norm")) {
-        block.qNorm = headNorm("q_norm");
-        block.kNorm = headNorm("k_norm");
-    }
-    if (source.flag("use_normalization_before_and_after") || placement != "pre") {
-        block.ln1Post = norm("ln1_post");
-        block.ln2Post = norm("ln2_post");
-    }
-    block.hasMlp = !source.flag("attn_only");
-    if (block.hasMlp)
-        readTransformerLensMlp(source, b + "mlp.", block);
-    return block;
-}
-
-Model readTransformerLens(const Source& source)
-{
-    Model model;
-    model.heads = source.size("n_heads");
-    model.kvHeads =
-        source.config["n_key_value_heads"].isDouble() ? source.size("n_key_value_heads") : model.heads;
-    model.dHead = source.size("d_head");
-    model.embedding = rowsOf(source.at("embed.W_E"));
-    const std::string positional = source.text("positional_embedding_type", "standard");
-    if (positional == "standard")
-        model.positions = rowsOf(source.at("pos_embed.W_pos"));
-    else if (positional == "rotary")
-        model.rotaryDim = source.config["rotary_dim"].isDouble() ? source.size("rotary_dim") : model.dHead;
-    else if (positional == "alibi")
-        model.slopes = alibiSlopes(model.heads);
-    else if (positional == "shortformer") {
-        model.positions = rowsOf(source.at("pos_embed.W_pos"));
-        model.placesQueriesKeys = true;
-    } else if (positional != "none")
-        qFatal("the reference does not know positional_embedding_type %s", positional.c_str());
-    model.rotaryBase = source.number("rotary_base", 10000);
-    model.rotaryAdjacent = source.flag("rotary_adjacent_pairs");
-    if (source.flag("use_NTK_by_parts_rope"))
-        model.rope = llama3Rope(model.rotaryDim, model.rotaryBase, source.number("NTK_by_parts_factor", 8),
-                                source.number("NTK_by_parts_low_freq_factor", 1),
-                                source.number("NTK_by_parts_high_freq_factor", 4),
-                                source.number("NTK_original_ctx_len", 8192));
-    model.parallel = source.flag("parallel_attn_mlp");
-    model.normsSums = source.text("norm_placement", "pre") != "pre";
-    model.scoreCap = std::max(0.0, source.number("attn_scores_soft_cap", 0));
-    model.logitCap = std::max(0.0, source.number("output_logits_soft_cap", 0));
-    model.activation = source.text("act_fn", "relu");
-    for (std::size_t layer = 0; layer < source.size("n_layers"); ++layer)
-        model.blocks.push_back(readTransformerLensBlock(source, model, layer));
-    model.lnFinal = {transformerLensKind(source, true), source.number("eps", 1e-5),
-                     source.values("ln_final.w"), source.values("ln_final.b"),
-                     source.flag("rmsnorm_uses_offset")};
-    model.unembed = inOut(source.at("unembed.W_U"), source.values("unembed.b_U"));
-    return model;
-}
-
-void plant(Fault fault, Model& model)
-{
-    if (fault == Fault::WrongRotaryPairing)
-        model.rotaryAdjacent = !model.rotaryAdjacent;
-    if (fault == Fault::MissingOnePlusW)
-        model.lnFinal.offset = false;
-    for (Block& block : model.blocks) {
-        if (fault == Fault::ScaleOne)
-            block.scale = 1;
-        if (fault == Fault::GateAndUpSwapped && block.gate)
-            std::swap(*block.gate, block.up);
-        if (fault == Fault::GateAndUpSwapped)
-            for (Block::Expert& expert : block.experts)
-                std::swap(expert.gate, expert.up);
-        if (fault == Fault::MissingOnePlusW)
-            for (Norm* norm :
-                 {&block.ln1, &block.ln2, &block.ln1Post, &block.ln2Post, &block.qNorm, &block.kNorm})
-                norm->offset = false;
-        if (fault == Fault::TransposedProjection) {
-            const Vector w = block.o.w;
-            for (std::size_t a = 0; a < block.o.in; ++a)
-                for (std::size_t j = 0; j < block.o.out; ++j)
-                    block.o.w[a * block.o.out + j] = w[j * block.o.in + a];
-        }
-    }
-}
-
-// --- the arithmetic -------------------------------------------------------------------------------------------------
 
 Vector linear(const Linear& linear, const Vector& x)
 {
@@ -682,14 +301,37 @@ ReferenceRun forward(const Model& model, const std::vector<int>& tokens, Fault f
     return run;
 }
 
+void plant(Fault fault, Model& model)
+{
+    if (fault == Fault::WrongRotaryPairing)
+        model.rotaryAdjacent = !model.rotaryAdjacent;
+    if (fault == Fault::MissingOnePlusW)
+        model.lnFinal.offset = false;
+    for (Block& block : model.blocks) {
+        if (fault == Fault::ScaleOne)
+            block.scale = 1;
+        if (fault == Fault::GateAndUpSwapped && block.gate)
+            std::swap(*block.gate, block.up);
+        if (fault == Fault::GateAndUpSwapped)
+            for (Block::Expert& expert : block.experts)
+                std::swap(expert.gate, expert.up);
+        if (fault == Fault::MissingOnePlusW)
+            for (Norm* norm :
+                 {&block.ln1, &block.ln2, &block.ln1Post, &block.ln2Post, &block.qNorm, &block.kNorm})
+                norm->offset = false;
+        if (fault == Fault::TransposedProjection) {
+            const Vector w = block.o.w;
+            for (std::size_t a = 0; a < block.o.in; ++a)
+                for (std::size_t j = 0; j < block.o.out; ++j)
+                    block.o.w[a * block.o.out + j] = w[j * block.o.in + a];
+        }
+    }
+}
+
 Model readModel(const std::filesystem::path& folder)
 {
-    const Source source{readJson(readBytes(folder / "config.json")), readStoredTensors(folder)};
+    const Source source = sourceIn(folder);
     const std::string type = source.text("model_type");
-    if (type == "gpt2")
-        return readGpt2(source);
-    if (type == "llama")
-        return readLlama(source);
     if (type.empty() && source.config.contains("d_model"))
         return readTransformerLens(source);
     if (std::optional<Model> model = readFamily(source))
@@ -698,15 +340,6 @@ Model readModel(const std::filesystem::path& folder)
 }
 
 } // namespace
-
-std::map<std::string, StoredTensor> readStoredTensors(const std::filesystem::path& folder)
-{
-    Tensors tensors;
-    for (const auto& entry : std::filesystem::directory_iterator(folder))
-        if (entry.path().extension() == ".safetensors")
-            readFile(entry.path(), tensors);
-    return tensors;
-}
 
 ReferenceRun referenceForward(const std::filesystem::path& folder, const std::vector<int>& tokens,
                               Fault fault)

@@ -120,6 +120,7 @@ struct Source {
     }
 };
 
+Source sourceIn(const std::filesystem::path& folder);
 Rows rowsOf(const StoredTensor& tensor);
 /// Columns [first, first + out) of a matrix stored [in, out].
 Linear columns(const StoredTensor& weight, const Vector& bias, std::size_t first, std::size_t out);
@@ -127,7 +128,6 @@ Linear inOut(const StoredTensor& weight, const Vector& bias);
 /// A matrix stored [out, in].
 Linear outIn(const StoredTensor& weight, const Vector& bias);
 Norm layerNorm(const Source& source, const std::string& name, double eps);
-Vector normalize(const Norm& norm, Vector x);
 
 /// What readers ask of a layer's tensors.
 struct Layer {
@@ -159,7 +159,8 @@ Rope llama3Rope(std::size_t dim, double base, double factor, double low, double 
 /// What rope_scaling of a Hugging Face config asks for; nothing if it is absent.
 std::optional<Rope> scaledRope(const Source& source, const Model& model);
 
-/// A folder of one of the families that follow; nothing if it is of none of them.
+Model readTransformerLens(const Source& source);
+/// A folder of a Hugging Face family, those that follow among them; nothing if it is of none of them.
 std::optional<Model> readFamily(const Source& source);
 std::optional<Model> readLlamaNamed(const Source& source);
 std::optional<Model> readFusedFamily(const Source& source);
