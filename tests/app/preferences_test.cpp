@@ -1,21 +1,15 @@
 #include "app/about_dialog.h"
-#include "app/main_window.h"
 #include "app/preferences_dialog.h"
 #include "core/analysis/color_vision.h"
+#include "tests/support/window_driver.h"
 #include "ui/figure_export.h"
-#include "ui/theme.h"
 #include "ui/views/heatmap_view.h"
-#include "ui/workspace.h"
 
-#include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
 #include <QDir>
 #include <QLabel>
 #include <QPushButton>
-#include <QSettings>
-#include <QTemporaryDir>
-#include <QTest>
 #include <QToolButton>
 
 using namespace headwise;
@@ -33,6 +27,15 @@ Control* named(QWidget* parent, const QString& name)
         if (control->accessibleName() == name)
             return control;
     return nullptr;
+}
+
+/// Until nothing is left to compute.
+void openDemoIn(MainWindow& window)
+{
+    window.openDemo();
+    QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen() && !window.workspace()->analysisJob()->isRunning()
+                                 && window.workspace()->waiting().empty(),
+                             patience);
 }
 
 void choose(QComboBox* box, const QString& text)
@@ -65,13 +68,7 @@ class PreferencesTest : public QObject {
     Q_OBJECT
 
 private slots:
-    void initTestCase()
-    {
-        QVERIFY(m_folder.isValid());
-        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, m_folder.path());
-        QCoreApplication::setOrganizationName(QStringLiteral("headwise-test"));
-        ui::applyTheme(*qApp, ui::ThemeMode::Light);
-    }
+    void initTestCase() { test::beginWithOwnSettings(m_folder); }
 
     void choicesHoldAtOnceAndAfterwards()
     {
@@ -117,11 +114,7 @@ private slots:
         writeSettings(settings);
         MainWindow window;
         window.show();
-        window.openDemo();
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen()
-                                     && !window.workspace()->analysisJob()->isRunning()
-                                     && window.workspace()->waiting().empty(),
-                                 patience);
+        openDemoIn(window);
         auto* score = named<QComboBox>(&window, QStringLiteral("Score of the heads"));
         const auto* heads = named<ui::HeatmapView>(&window, QStringLiteral("Heads"));
         choose(score, score->itemText(score->findText(QStringLiteral("Copying"))));
@@ -141,11 +134,7 @@ private slots:
         MainWindow window;
         window.resize(1280, 800);
         window.show();
-        window.openDemo();
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen()
-                                     && !window.workspace()->analysisJob()->isRunning()
-                                     && window.workspace()->waiting().empty(),
-                                 patience);
+        openDemoIn(window);
         auto* heads = named<ui::HeatmapView>(&window, QStringLiteral("Heads"));
         const auto cell = [&] {
             return (heads->cellRect(0, 2).center() * heads->devicePixelRatioF()).toPoint();

@@ -1,21 +1,15 @@
-#include "app/main_window.h"
 #include "app/recovery.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
+#include "tests/support/window_driver.h"
 #include "ui/pages/notes_page.h"
-#include "ui/theme.h"
 #include "ui/views/notice_bar.h"
 
-#include <QApplication>
 #include <QDir>
-#include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QProcess>
 #include <QPushButton>
-#include <QSettings>
 #include <QSignalSpy>
-#include <QTemporaryDir>
-#include <QTest>
 #include <QTimer>
 
 using namespace headwise;
@@ -112,7 +106,7 @@ private slots:
         QVERIFY(window.workspace()->sessionFile().empty()); // it had never been saved
         QVERIFY(!offer(window));
         QCOMPARE(copies().size(), 1); // until it is saved or given up
-        discardNotes(window);
+        test::discardNotes(window);
         QCOMPARE(copies(), QStringList());
     }
 
@@ -156,7 +150,7 @@ private slots:
         // What changes after that is kept again, as a copy of that session.
         window.workspace()->setNote({0, 2}, words);
         QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
-        discardNotes(window);
+        test::discardNotes(window);
         QCOMPARE(copies(), QStringList());
     }
 
@@ -242,17 +236,6 @@ private:
             if (button->text().startsWith(QStringLiteral("Recover session of")) && !button->isHidden())
                 return button;
         return nullptr;
-    }
-
-    /// Closes the window, answering the question about its notes.
-    static void discardNotes(MainWindow& window)
-    {
-        QTimer::singleShot(0, &window, [&window] {
-            for (QMessageBox* box : window.findChildren<QMessageBox*>())
-                if (QAbstractButton* discard = box->button(QMessageBox::Discard))
-                    discard->click();
-        });
-        window.close();
     }
 
     std::unique_ptr<QTemporaryDir> m_folder;

@@ -1,11 +1,8 @@
-#include "app/main_window.h"
+#include "tests/support/window_driver.h"
 #include "ui/figure_export.h"
 #include "ui/pages/export_dialog.h"
 #include "ui/theme.h"
-#include "ui/workspace.h"
 
-#include <QAction>
-#include <QApplication>
 #include <QComboBox>
 #include <QDir>
 #include <QFile>
@@ -14,12 +11,8 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
-#include <QSettings>
 #include <QSignalSpy>
 #include <QStatusBar>
-#include <QTemporaryDir>
-#include <QTest>
-#include <QTimer>
 #include <QToolButton>
 
 using namespace headwise;
@@ -135,10 +128,7 @@ private:
 private slots:
     void initTestCase()
     {
-        QVERIFY(m_folder.isValid());
-        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, m_folder.path());
-        QCoreApplication::setOrganizationName(QStringLiteral("headwise-test"));
-        applyTheme(*qApp, ThemeMode::Light);
+        test::beginWithOwnSettings(m_folder);
         m_window = std::make_unique<MainWindow>();
         m_window->resize(1280, 800);
         m_window->show();

@@ -1,0 +1,267 @@
+#include "core/session/session_file.h"
+#include "tests/support/matchers.h"
+#include "tests/support/window_driver.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/config_dialog.h"
+#include "ui/pages/start_page.h"
+
+#include <QAbstractButton>
+#include <QDir>
+#include <QDropEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTableView>
+#include <QTimer>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::WindowDriver;
+
+namespace {
+
+constexpr int patience = WindowDriver::patience;
+
+QStringList shownTokens(const QTableView* table)
+{
+    QStringList shown;
+    for (int row = 0; row < table->model()->rowCount(); ++row)
+        shown << table->model()->index(row, TokenTableModel::TokenColumn).data().toString();
+    return shown;
+}
+
+} // namespace
+
+/// What the window makes of files: models whole, lacking or broken, tokenizers, sessions.
+class OpeningTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { test::beginWithOwnSettings(m_folder); }
+
+    void aDroppedFolderIsOpened()
+    {
+        WindowDriver driver;
+        QMimeData dropped;
+        dropped.setUrls({QUrl::fromLocalFile(QStringLiteral(HEADWISE_DEMO_MODEL))});
+        QDragEnterEvent enter({10, 10}, Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&driver.window, &enter);
+        QVERIFY(enter.isAccepted());
+        QDropEvent drop({10, 10}, Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&driver.window, &drop);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
+    }
+
+    void aModelWithoutAConfigIsAskedAbout()
+    {
+        const QString model = m_folder.filePath(QStringLiteral("nameless"));
+        QVERIFY(QDir().mkpath(model));
+        QVERIFY(QFile::copy(QStringLiteral(HEADWISE_TEST_DATA "/models/modadd-1l/modadd_seed0.pt"),
+                            model + QStringLiteral("/modadd_seed0.pt")));
+        WindowDriver driver;
+        driver.window.show();
+        driver.window.openPath(model);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<ConfigDialog*>(), patience);
+        auto* dialog = driver.window.findChild<ConfigDialog*>();
+        auto* answer = dialog->findChild<QLineEdit*>(QStringLiteral("act_fn"));
+        QVERIFY(answer);
+        QPushButton* open = nullptr;
+        for (QPushButton* button : dialog->findChildren<QPushButton*>())
+            if (button->text() == QStringLiteral("&Open"))
+                open = button;
+        QVERIFY(open && !open->isEnabled());
+        QTest::keyClicks(answer, QStringLiteral("relu"));
+        QVERIFY(open->isEnabled());
+        if (const QByteArray folder = qgetenv("HEADWISE_SCREENSHOTS"); !folder.isEmpty())
+            dialog->grab().save(QString::fromLocal8Bit(folder) + QStringLiteral("/config-dialog.png"));
+        QTest::mouseClick(open, Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
+        QCOMPARE(driver.workspace().card().nHeads, 4);
+        QCOMPARE(driver.workspace().weights()->config().activation, Activation::Relu);
+    }
+
+    void whatCannotBeOpenedIsSaidOnTheStartPage_data()
+    {
+        QTest::addColumn<QString>("path");
+        QTest::addColumn<QString>("said");
+        const auto write = [](const QString& path, const QByteArray& bytes) {
+            QFile file(path);
+            return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() ? path : QString();
+        };
+        QTest::newRow("nothing there")
+            << m_folder.filePath(QStringLiteral("nowhere")) << QStringLiteral("nowhere");
+        QTest::newRow("not a model") << write(m_folder.filePath(QStringLiteral("notes.txt")), "not a model\n")
+                                     << QStringLiteral("notes.txt");
+        QTest::newRow("empty folder") << demoFiles("empty", {}) << QStringLiteral("empty");
+        QTest::newRow("no weights") << demoFiles("bare", {"config.json"}) << QStringLiteral("bare");
+        const QString cut = demoFiles("cut", {"config.json", "model.safetensors"});
+        QFile::resize(cut + QStringLiteral("/model.safetensors"), 1000000);
+        QTest::newRow("truncated") << cut << QStringLiteral("model.safetensors");
+        const QString pointer = demoFiles("pointer", {"config.json"});
+        write(pointer + QStringLiteral("/model.safetensors"),
+              "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 7\n");
+        QTest::newRow("LFS pointer") << pointer << QStringLiteral("git lfs pull");
+        const QString session = m_folder.filePath(QStringLiteral("broken.h5"));
+        QTest::newRow("broken session")
+            << write(session, "\x89HDF\r\n\x1a\nbroken") << QStringLiteral("broken.h5");
+    }
+    void whatCannotBeOpenedIsSaidOnTheStartPage()
+    {
+        QFETCH(QString, path);
+        QFETCH(QString, said);
+        WindowDriver driver;
+        driver.window.openPath(path);
+        const auto isSaid = [&] {
+            for (QLabel* label : driver.window.findChild<StartPage*>()->findChildren<QLabel*>())
+                if (label->isVisible() && label->text().contains(said))
+                    return true;
+            return false;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(isSaid(), patience);
+        QVERIFY(!driver.workspace().isOpen());
+    }
+
+    void anotherModelThatFailsLeavesTheOpenOne()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        driver.window.openPath(m_folder.filePath(QStringLiteral("nowhere")));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QMessageBox*>(), patience);
+        QVERIFY(driver.window.findChild<QMessageBox*>()->text().contains(QLatin1String("nowhere")));
+        QVERIFY(driver.workspace().isOpen());
+        driver.window.findChild<QMessageBox*>()->close();
+    }
+
+    void withoutATokenizerIdsStandForTokens()
+    {
+        const QString model = demoFiles("wordless", {"config.json", "model.safetensors"});
+        WindowDriver driver;
+        driver.window.openPath(model);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen() && driver.isComplete(), patience);
+        driver.window.showPage(QStringLiteral("tokens"));
+        const auto tables = driver.page()->findChildren<QTableView*>();
+        QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
+        QVERIFY(shownTokens(tables.first()).first().startsWith(u'#'));
+    }
+
+    void anAddedTokenizerBringsTheTextsToEveryPage()
+    {
+        const QString model = demoFiles("wordless, to be told", {"config.json", "model.safetensors"});
+        WindowDriver driver;
+        driver.window.openPath(model);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen() && driver.isComplete(), patience);
+        const auto* banner = driver.window.findChild<QLabel*>(QStringLiteral("banner"));
+        QVERIFY(banner->isVisible() && banner->text().contains(QStringLiteral("Add tokenizer…")));
+        driver.window.showPage(QStringLiteral("tokens"));
+        const auto tables = driver.page()->findChildren<QTableView*>();
+        QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
+
+        QSignalSpy failed(&driver.workspace(), &Workspace::failed);
+        driver.workspace().addTokenizer(HEADWISE_DEMO_MODEL "/tokenizer.json");
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().tokenizer(), patience);
+        QVERIFY(!banner->isVisible());
+        QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0
+                                     && !shownTokens(tables.first()).first().startsWith(u'#'),
+                                 patience);
+        QVERIFY(!driver.workspace().tokenText(300).startsWith(u'#'));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete(), patience);
+        driver.window.showPage(QStringLiteral("prompt"));
+        QVERIFY(driver.page()->findChild<QLineEdit*>()->isEnabled());
+        QCOMPARE(failed.count(), 0);
+
+        const QString session = m_folder.filePath(QStringLiteral("told.h5"));
+        driver.window.saveTo(session);
+        QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(session), patience);
+        const auto stored = readSession(session.toStdString(), {});
+        QVERIFY(test::isOk(stored));
+        QCOMPARE(stored->tokens.at(300), driver.workspace().tokenText(300).toStdString());
+    }
+
+    void anAddedTokenizerThatIsNoneIsSaidAndNothingChanges()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        const auto before = driver.workspace().tokenizer();
+        QSignalSpy failed(&driver.workspace(), &Workspace::failed);
+        QTimer::singleShot(500, &driver.window, [&driver] {
+            for (QMessageBox* box : driver.window.findChildren<QMessageBox*>())
+                box->close();
+        });
+        driver.workspace().addTokenizer(HEADWISE_DEMO_MODEL "/model.safetensors");
+        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
+        QVERIFY(failed.first().first().toString().contains(QStringLiteral("no tokenizer")));
+        QCOMPARE(driver.workspace().tokenizer(), before);
+    }
+
+    void aSessionKeepsHeadTokenPageNotesAndIsReadWithoutItsModel()
+    {
+        const QString model = demoFiles("model", {"config.json", "model.safetensors", "tokenizer.json"});
+        const QString file = m_folder.filePath(QStringLiteral("session.h5"));
+        int token = 0;
+        {
+            WindowDriver driver;
+            driver.window.openPath(model);
+            QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen() && driver.isComplete(), patience);
+            driver.workspace().setHead({1, 5});
+            token = driver.workspace().token() + 3;
+            driver.workspace().setToken(token);
+            driver.workspace().setNote({1, 5}, QStringLiteral("induction"));
+            driver.window.showPage(QStringLiteral("spectrum"));
+            QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+            driver.window.saveTo(file);
+            QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+            QVERIFY(!driver.workspace().isModified());
+            driver.window.close();
+        }
+        QVERIFY(QFile::rename(model, model + QStringLiteral("-away")));
+        WindowDriver driver;
+        driver.window.openPath(file);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
+        QCOMPARE(driver.workspace().token(), token);
+        QCOMPARE(driver.workspace().note({1, 5}), QStringLiteral("induction"));
+        QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Spectrum"));
+        QVERIFY(!driver.workspace().hasModel());
+        QVERIFY(driver.workspace().results()->find("composition/k"));
+        QVERIFY(!driver.page()->figures().isEmpty());
+        QVERIFY(driver.window.findChild<QLabel*>(QStringLiteral("banner"))->isVisible());
+    }
+
+    void aSessionThatCannotBeSavedIsSaidAndTheNotesStayUnsaved()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        driver.workspace().setNote({0, 1}, QStringLiteral("previous token"));
+        QSignalSpy failed(&driver.workspace(), &Workspace::failed);
+        driver.window.saveTo(m_folder.filePath(QStringLiteral("no/such/folder/session.h5")));
+        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
+        QVERIFY(failed.first().first().toString().contains(QLatin1String("no/such/folder")));
+        QVERIFY(driver.workspace().isModified());
+        QTRY_VERIFY(driver.window.findChild<QMessageBox*>());
+        driver.window.findChild<QMessageBox*>()->close();
+        driver.workspace().setNote({0, 1}, {});
+        test::discardNotes(driver.window);
+    }
+
+private:
+    /// The path of a new folder with copies of these files of the demo alone.
+    QString demoFiles(const char* name, std::initializer_list<const char*> copied) const
+    {
+        const QString made = m_folder.filePath(QLatin1String(name));
+        if (!QDir().mkpath(made))
+            qFatal("cannot make %s", qPrintable(made));
+        for (const char* file : copied)
+            if (!QFile::copy(QStringLiteral(HEADWISE_DEMO_MODEL "/") + QLatin1String(file),
+                             made + u'/' + QLatin1String(file)))
+                qFatal("cannot copy %s of the demo", file);
+        return made;
+    }
+
+    QTemporaryDir m_folder;
+};
+
+QTEST_MAIN(OpeningTest)
+#include "opening_test.moc"

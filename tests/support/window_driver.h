@@ -1,0 +1,86 @@
+#pragma once
+
+#include "app/main_window.h"
+#include "core/analysis/result_set.h"
+#include "ui/pages/page.h"
+#include "ui/theme.h"
+
+#include <QAbstractButton>
+#include <QAction>
+#include <QApplication>
+#include <QMessageBox>
+#include <QSettings>
+#include <QTabWidget>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTimer>
+
+namespace headwise::test {
+
+/// Settings of the test alone, and the light colours: what a window begins with.
+inline void beginWithOwnSettings(const QTemporaryDir& folder)
+{
+    QVERIFY(folder.isValid());
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, folder.path());
+    QCoreApplication::setOrganizationName(QStringLiteral("headwise-test"));
+    ui::applyTheme(*qApp, ui::ThemeMode::Light);
+}
+
+/// Closes the window, answering the question about its notes.
+inline void discardNotes(app::MainWindow& window)
+{
+    QTimer::singleShot(0, &window, [&window] {
+        for (QMessageBox* box : window.findChildren<QMessageBox*>())
+            if (QAbstractButton* discard = box->button(QMessageBox::Discard))
+                discard->click();
+    });
+    window.close();
+}
+
+/// The window in use, found as a user finds it: by what is shown.
+class WindowDriver {
+public:
+    static constexpr int patience = 20000; // ms, under a loaded machine
+
+    app::MainWindow window;
+
+    WindowDriver()
+    {
+        window.resize(1360, 860);
+        window.show();
+    }
+
+    ui::Workspace& workspace() { return *window.workspace(); }
+    QTabWidget* tabs() { return window.findChild<QTabWidget*>(); }
+    ui::Page* page() { return tabs()->currentWidget()->findChild<ui::Page*>(); }
+
+    bool isComplete()
+    {
+        const ResultSet& results = *workspace().results();
+        return results.find("scores/copying") && results.find("composition/k")
+            && results.find("scores/matching") && results.find("eigenvalues/full_ov")
+            && !workspace().analysisJob()->isRunning();
+    }
+
+    void openDemo()
+    {
+        window.openDemo();
+        waitForAnalyses();
+    }
+
+    void waitForAnalyses()
+    {
+        QTRY_VERIFY_WITH_TIMEOUT(workspace().isOpen(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(isComplete(), patience);
+    }
+
+    void trigger(const QString& text)
+    {
+        for (QAction* action : window.findChildren<QAction*>())
+            if (QString(action->text()).remove(u'&') == text)
+                return action->trigger();
+        QFAIL(qPrintable(QStringLiteral("no action ") + text));
+    }
+};
+
+} // namespace headwise::test
