@@ -21,6 +21,7 @@ class Tokenizer;
 struct AnalysisInputs {
     std::vector<int> prompt;                       ///< Token ids.
     std::optional<int> token;                      ///< The token whose card is asked for.
+    std::optional<int> keyToken;                   ///< A key for that token's query.
     std::optional<std::pair<HeadId, HeadId>> pair; ///< Two heads, the earlier first.
     std::vector<double> direction;                 ///< [d], a row vector of the residual stream.
     std::vector<Relation> relations;               ///< Empty: the built-in ones.
