@@ -4,7 +4,6 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
-#include <string>
 
 #if __has_include(<sys/resource.h>)
 #include <sys/resource.h>
@@ -15,7 +14,7 @@ namespace headwise {
 namespace {
 
 /// The number in kB behind `key` in a file like /proc/meminfo, in bytes.
-std::optional<double> entry(const char* path, const std::string& key)
+std::optional<double> entry(const std::string& path, const std::string& key)
 {
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
@@ -29,33 +28,32 @@ std::optional<double> entry(const char* path, const std::string& key)
 }
 
 /// What the limit of the address space leaves; infinite without a limit.
-double addressSpaceLeft()
+double addressSpaceLeft(const std::string& process)
 {
 #if __has_include(<sys/resource.h>)
     rlimit limit = {};
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        return std::max(
-            0.0, static_cast<double>(limit.rlim_cur) - entry("/proc/self/status", "VmSize:").value_or(0));
+        return std::max(0.0, static_cast<double>(limit.rlim_cur) - entry(process, "VmSize:").value_or(0));
 #endif
     return std::numeric_limits<double>::infinity();
 }
 
 /// What the group of a container may take in all; infinite without a limit.
-double groupLimit()
+double groupLimit(const std::string& group)
 {
     double bytes = 0;
-    if (std::ifstream file("/sys/fs/cgroup/memory.max"); file >> bytes)
+    if (std::ifstream file(group); file >> bytes)
         return bytes;
     return std::numeric_limits<double>::infinity(); // no such file, or "max"
 }
 
 } // namespace
 
-std::optional<double> availableMemory()
+std::optional<double> availableMemory(const MemoryFiles& files)
 {
-    const std::optional<double> free = entry("/proc/meminfo", "MemAvailable:");
-    const double most =
-        std::min({free.value_or(std::numeric_limits<double>::infinity()), addressSpaceLeft(), groupLimit()});
+    const std::optional<double> free = entry(files.system, "MemAvailable:");
+    const double most = std::min({free.value_or(std::numeric_limits<double>::infinity()),
+                                  addressSpaceLeft(files.process), groupLimit(files.group)});
     if (most == std::numeric_limits<double>::infinity())
         return std::nullopt;
     return most;
