@@ -14,6 +14,7 @@
 #include "ui/pages/position_page.h"
 #include "ui/pages/prompt_page.h"
 #include "ui/pages/result_page.h"
+#include "ui/pages/scores_page.h"
 #include "ui/pages/spectrum_page.h"
 #include "ui/pages/tokens_page.h"
 #include "ui/text.h"
@@ -56,6 +57,7 @@ constexpr std::array pageMakers{PageMaker{QLatin1StringView("overview"), make<Ov
                                 PageMaker{QLatin1StringView("matrix"), make<HeatmapPage>},
                                 PageMaker{QLatin1StringView("spectrum"), make<SpectrumPage>},
                                 PageMaker{QLatin1StringView("position"), make<PositionPage>},
+                                PageMaker{QLatin1StringView("scores"), make<ScoresPage>},
                                 PageMaker{QLatin1StringView("composition"), make<CompositionPage>},
                                 PageMaker{QLatin1StringView("compare"), make<ComparePage>},
                                 PageMaker{QLatin1StringView("prompt"), make<PromptPage>},

@@ -15,6 +15,7 @@
 #include "ui/pages/prompt_page.h"
 #include "ui/pages/relations_page.h"
 #include "ui/pages/result_page.h"
+#include "ui/pages/scores_page.h"
 #include "ui/pages/spectrum_page.h"
 #include "ui/pages/tensors_page.h"
 #include "ui/pages/tokens_page.h"
@@ -79,6 +80,7 @@ void MainWindow::createPages()
     addPage<SpectrumPage>(QStringLiteral("spectrum"), tr("Spectrum"));
     addPage<VectorsPage>(QStringLiteral("vectors"), tr("Vectors"));
     addPage<PositionPage>(QStringLiteral("position"), tr("Position"));
+    addPage<ScoresPage>(QStringLiteral("scores"), tr("Scores"));
     addPage<CompositionPage>(QStringLiteral("composition"), tr("Composition"));
     addPage<ComparePage>(QStringLiteral("compare"), tr("Compare"));
     addPage<PromptPage>(QStringLiteral("prompt"), tr("Prompt"));

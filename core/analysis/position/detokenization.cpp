@@ -125,11 +125,7 @@ private:
             * static_cast<std::size_t>(m_options.tableSize);
         for (std::size_t rank = 0; rank < found.top.size(); ++rank)
             m_arrays.merged[at + rank] = m_pairs.merged(found.top[rank].id, *m_options.inputs.token);
-        const Matrix<double> Q = h.W_Q.transpose() * h.W_Q, K = h.W_K.transpose() * h.W_K;
-        m_arrays.deviation.set(head,
-                               m_tokens.row(*m_options.inputs.token).norm()
-                                   * std::sqrt(m_tokens.meanSquare() * Q.cwiseProduct(K).sum())
-                                   / static_cast<double>(h.W_Q.rows()));
+        m_arrays.deviation.set(head, m_tokens.randomScore(*m_options.inputs.token, h));
     }
 
     void addCurves(ResultSet& results) const

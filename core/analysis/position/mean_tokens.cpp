@@ -4,6 +4,7 @@
 #include "core/base/parallel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace headwise {
@@ -24,11 +25,15 @@ MeanDivided::MeanDivided(const ProcessedWeights& weights, Eigen::VectorXd diviso
 Result<MeanDivided> MeanDivided::create(const ProcessedWeights& weights, const AnalysisOptions& options,
                                         const Task& task)
 {
-    auto spread = divisorSpread(weights, options.unusedTokens, options.precision, withoutProgress(task));
-    if (!spread)
-        return spread.error();
-    DivisorSpread found = std::move(spread).value();
-    MeanDivided tokens(weights, std::move(found.tokenMean));
+    const auto spread =
+        divisorSpread(weights, options.unusedTokens, options.precision, withoutProgress(task));
+    return spread ? create(weights, *spread, task) : Result<MeanDivided>(spread.error());
+}
+
+Result<MeanDivided> MeanDivided::create(const ProcessedWeights& weights, const DivisorSpread& spread,
+                                        const Task& task)
+{
+    MeanDivided tokens(weights, spread.tokenMean);
     double sum = 0;
     for (Eigen::Index first = 0; first < tokens.m_divisors.size(); first += tokensPerBlock) {
         if (task.cancelled())
@@ -42,6 +47,13 @@ Result<MeanDivided> MeanDivided::create(const ProcessedWeights& weights, const A
 RowVector<double> MeanDivided::row(int token) const
 {
     return rows(token, 1);
+}
+
+double MeanDivided::randomScore(int token, const FoldedHead& head) const
+{
+    const Matrix<double> Q = head.W_Q.transpose() * head.W_Q, K = head.W_K.transpose() * head.W_K;
+    return row(token).norm() * std::sqrt(m_meanSquare * Q.cwiseProduct(K).sum())
+        / static_cast<double>(head.W_Q.rows());
 }
 
 Matrix<double> MeanDivided::rows(Eigen::Index first, Eigen::Index count) const

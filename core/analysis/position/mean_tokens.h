@@ -11,12 +11,18 @@ public:
     /// Errors: Cancelled. Cost: `divisorSpread`.
     static Result<MeanDivided> create(const ProcessedWeights& weights, const AnalysisOptions& options,
                                       const Task& task);
+    /// \param spread of the same weights
+    static Result<MeanDivided> create(const ProcessedWeights& weights, const DivisorSpread& spread,
+                                      const Task& task);
 
     RowVector<double> row(int token) const; ///< [d]
     /// Ê · right, [V, columns], in parallel over tokens. \param right [d, columns]
     /// Errors: Cancelled. Cost: once through W_E, which is dearer than few columns: ask for many at once.
     Result<Matrix<double>> times(const Matrix<double>& right, const Task& task) const;
     double meanSquare() const { return m_meanSquare; } ///< Mean over tokens of ‖ê_j‖².
+    /// How far scores ê_token W_QK ê_jᵀ lie from 0 where W_QK keeps its norm and loses its directions:
+    /// ‖ê‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d.
+    double randomScore(int token, const FoldedHead& head) const;
 
 private:
     MeanDivided(const ProcessedWeights& weights, Eigen::VectorXd divisors);

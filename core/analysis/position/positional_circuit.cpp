@@ -108,6 +108,7 @@ ResultSet resultsOf(const Arrays& arrays, const Shown& shown, Precision precisio
                            const std::string& definition) {
         results.arrays.push_back(gridArray(values, precision, {folder + name, title, definition},
                                            {shown.lines(), shown.n}, {"query", "position"}));
+        nameQueries(results.arrays.back(), shown.queries);
     };
     square(arrays.scores, "scores", "Scores of positions", formula + ", evenly spaced positions");
     square(arrays.pattern, "pattern", "Attention of positions",

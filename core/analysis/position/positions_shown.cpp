@@ -130,6 +130,14 @@ ResultArray idArray(std::string path, std::string title, const std::vector<int>&
     return array;
 }
 
+void nameQueries(ResultArray& array, const std::vector<int>& queries)
+{
+    std::vector<std::string> names;
+    for (const int query : queries)
+        names.push_back(fmt::format("i = {}", query));
+    array.attributes["query_labels"] = std::move(names);
+}
+
 std::vector<std::string> pathsOf(std::string_view analysis, std::initializer_list<const char*> names)
 {
     std::vector<std::string> paths;

@@ -56,6 +56,9 @@ ResultArray gridArray(const PerHead& values, Precision precision, ArrayName name
 ResultArray idArray(std::string path, std::string title, const std::vector<int>& ids, std::string axis,
                     std::string unit = "token");
 
+/// Names the lines of an array [layer, head, query, position] after their queries: "i = 500".
+void nameQueries(ResultArray& array, const std::vector<int>& queries);
+
 /// "analyses/ANALYSIS/NAME" of every name.
 std::vector<std::string> pathsOf(std::string_view analysis, std::initializer_list<const char*> names);
 

@@ -1,6 +1,6 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/position/norm_divisors.h"
+#include "core/analysis/position/position_terms.h"
 #include "core/analysis/position/positions_shown.h"
 #include "core/analysis/position/score_terms.h"
 
@@ -114,36 +114,25 @@ struct PositionArrays {
     {
     }
 
-    void set(HeadId head, const FoldedHead& h, const Matrix<double>& positions, const DivisorSpread& spread,
-             double scale)
+    void set(HeadId head, const PositionTerms& terms)
     {
-        const RowVector<double> bare = h.b_Q * h.W_K.transpose() * positions.transpose();
-        const RowVector<double> mean = spread.inverseMean.head(n).transpose();
-        const RowVector<double> band = 1.96 * spread.inverseDeviation.head(n).transpose();
-        const RowVector<double> average = bare.cwiseProduct(mean);
-        const RowVector<double> width = bare.cwiseProduct(band).cwiseAbs();
-        setRows(p, head, average);
-        setRows(pLow, head, average - width);
-        setRows(pHigh, head, average + width);
-        setRows(pAtMin, head, bare.cwiseQuotient(spread.positionMin.head(n).transpose()));
-        setRows(pAtMax, head, bare.cwiseQuotient(spread.positionMax.head(n).transpose()));
-
-        const Matrix<double> q = positions(queries, Eigen::all) * h.W_Q;
-        const Matrix<double> pairs = q * h.W_K.transpose() * positions.transpose() * mean.asDiagonal();
-        const auto over = [&](const Eigen::VectorXd& sigma) {
-            return Matrix<double>(Eigen::VectorXd(sigma(queries)).cwiseInverse().asDiagonal() * pairs);
-        };
-        const Matrix<double> atMean = over(spread.positionMean);
-        setRows(pp, head, atMean);
-        setRows(ppAtMin, head, over(spread.positionMin));
-        setRows(ppAtMax, head, over(spread.positionMax));
-        Matrix<double> seen = Matrix<double>::Zero(atMean.rows(), n);
-        for (Eigen::Index row = 0; row < atMean.rows(); ++row) {
-            const Eigen::Index keys = queries[static_cast<std::size_t>(row)] + 1;
-            const RowVector<double> scores = (atMean.row(row) + average).head(keys) * scale;
-            const RowVector<double> weights = (scores.array() - scores.maxCoeff()).exp();
-            seen.row(row).head(keys) = weights / weights.sum();
+        setRows(p, head, terms.p);
+        setRows(pLow, head, terms.pLow);
+        setRows(pHigh, head, terms.pHigh);
+        setRows(pAtMin, head, terms.pAtMinSigma);
+        setRows(pAtMax, head, terms.pAtMaxSigma);
+        const auto shown = static_cast<Eigen::Index>(queries.size());
+        Matrix<double> mean(shown, n), atMin(shown, n), atMax(shown, n), seen(shown, n);
+        for (Eigen::Index row = 0; row < shown; ++row) {
+            const QueryTerms found = terms.at(queries[static_cast<std::size_t>(row)]);
+            mean.row(row) = found.pp;
+            atMin.row(row) = found.ppAtMinSigma;
+            atMax.row(row) = found.ppAtMaxSigma;
+            seen.row(row) = found.pattern;
         }
+        setRows(pp, head, mean);
+        setRows(ppAtMin, head, atMin);
+        setRows(ppAtMax, head, atMax);
         setRows(pattern, head, seen);
     }
 };
@@ -158,6 +147,7 @@ void addPositionArrays(const PositionArrays& kept, Precision precision, ResultSe
         results.arrays.push_back(gridArray(values, precision, {folder + name, title, formula},
                                            {static_cast<Eigen::Index>(kept.queries.size()), kept.n},
                                            {"query", "position"}));
+        nameQueries(results.arrays.back(), kept.queries);
     };
     line(kept.p, "p_by_position", "T^p", "b_Q W_Kᵀ p_jᵀ · mean over tokens of 1/σ_j");
     line(kept.pLow, "p_by_position_low", "T^p, lower 95 %", "p_by_position − 1.96 deviations over tokens");
@@ -196,10 +186,9 @@ Result<ResultSet> runSixTerms(const AnalysisContext& context, const Task& task)
     const auto done = forEachHead(context, task, "six terms", [&](HeadId head) -> Result<Done> {
         if (head.layer > 0)
             return Done{};
-        const FoldedHead folded = foldedHead(weights, head);
         prompt.set(head, scoreTerms(weights, head, parts), scale, config.windowOf(0));
-        prompt.randomSizes.set(head, randomTermSizes(folded, parts));
-        alone.set(head, folded, positions, *spread, scale);
+        prompt.randomSizes.set(head, randomTermSizes(foldedHead(weights, head), parts));
+        alone.set(head, PositionTerms(weights, head, positions, *spread));
         return Done{};
     });
     if (!done)

@@ -1,4 +1,6 @@
 #include "core/analysis/catalogue.h"
+#include "core/analysis/position/position_terms.h"
+#include "core/analysis/position/positions_shown.h"
 #include "core/analysis/position/rotary_kernel.h"
 #include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/position/score_terms.h"
@@ -7,7 +9,9 @@
 #include "tests/support/journey_steps.h"
 #include "ui/views/spectrum_chart.h"
 
+#include <QLineEdit>
 #include <QPlainTextEdit>
+#include <QPushButton>
 #include <QSlider>
 #include <QTimer>
 
@@ -84,6 +88,70 @@ private slots:
         const auto& values =
             std::get<std::vector<float>>(results->find("analyses/detokenization/prefix_values")->values);
         QVERIFY(reads(numberIn(prefixes, 0, 2), values.front()));
+        journey.waitForRest();
+    }
+
+    void thePositionAndTheTokenOfAScoreAreMoved_data() { addJourneyModels(); }
+    void thePositionAndTheTokenOfAScoreAreMoved()
+    {
+        QFETCH(int, model);
+        const auto which = static_cast<JourneyModel>(model);
+        Journey journey(QStringLiteral("j9-scores-") + QLatin1String(QTest::currentDataTag()));
+        openModel(journey, folderOf(which));
+        journey.openTab(QStringLiteral("Scores")); // J9: one click
+        auto* pairs = journey.named<LineChart>(QStringLiteral("T^pp of every key position"));
+        journey.waitFor([&] { return !pairs->series().empty(); }, QStringLiteral("the terms of positions"));
+        QTest::mouseClick(journey.named<QPushButton>(QStringLiteral("Query position 50")), Qt::LeftButton);
+        const Circuits circuits = circuitsIn(folderOf(which));
+        const ProcessedWeights& weights = circuits.weights();
+        const auto spread = divisorSpread(weights, {}, Precision::F32, Task{});
+        QVERIFY(isOk(spread));
+        const PositionTerms terms(weights, {0, 0},
+                                  seenPositions(weights, 0, shownPositions(circuits.config())), *spread);
+        const auto point = [&](const QString& chart, std::size_t series, int j) {
+            auto* on = journey.named<LineChart>(chart);
+            return numberAfter(
+                readOutAt(journey, on, on->positionOf(on->series()[series].points[j]).toPoint()),
+                QStringLiteral("j = %1").arg(j));
+        };
+        QVERIFY(reads(point(QStringLiteral("T^p of every key position"), 0, 20), terms.p(20)));
+        QVERIFY(reads(point(QStringLiteral("T^pp of every key position"), 0, 40), terms.at(50).pp(40)));
+        // The slider of the token: one step to the next id, and what it looks for among positions.
+        const QString suffix = which == JourneyModel::Demo ? QStringLiteral("ness") : QStringLiteral("iens");
+        const Tokenizer tokenizer = tokenizerIn(folderOf(which));
+        const int token = *tokenizer.find(suffix.toStdString());
+        journey.keys(QStringLiteral("Ctrl+F"));
+        journey.type(suffix);
+        journey.keys(QStringLiteral("Return"));
+        auto* slider = journey.named<QSlider>(QStringLiteral("Token at the query"));
+        journey.waitFor([&] { return slider->value() == token; }, QStringLiteral("the token"));
+        QTest::keyClick(slider, Qt::Key_Right);
+        const QueryTokenTerms next = terms.at(50, token + 1);
+        QVERIFY(reads(point(QStringLiteral("T^pp of every key position"), 3, 30), next.ep(30)));
+        QTest::keyClick(slider, Qt::Key_Left);
+        journey.waitForRest();
+        // The prefixes that the suffix looks for, and a term over words of one's own.
+        auto* prefixes = journey.named<QTableView>(QStringLiteral("Prefixes of the token"));
+        AnalysisOptions options;
+        options.heads = {{0, 0}};
+        options.inputs.token = token;
+        const std::array<const Analysis*, 1> chosen{findAnalysis("detokenization")};
+        const auto results = runAnalyses(circuits, chosen, options, Task{});
+        QVERIFY(isOk(results));
+        const auto& values =
+            std::get<std::vector<float>>(results->find("analyses/detokenization/prefix_values")->values);
+        journey.waitFor([&] { return prefixes->model()->rowCount() > 0; }, QStringLiteral("the prefixes"));
+        QVERIFY(reads(numberIn(prefixes, 0, 2), values.front()));
+        auto* words = journey.named<QLineEdit>(QStringLiteral("Words of the map"));
+        QTest::mouseClick(words, Qt::LeftButton);
+        journey.type(QStringLiteral("the king of the sea"));
+        journey.keys(QStringLiteral("Return"));
+        const auto ids = tokenizer.encode("the king of the sea", Tokenizer::SpecialTokens::None);
+        QVERIFY(isOk(ids));
+        auto* map = journey.named<HeatmapView>(QStringLiteral("Term of every pair of tokens"));
+        journey.waitFor([&] { return map->rowCount() == std::ssize(*ids); }, QStringLiteral("the map"));
+        const Matrix<double> ee = scoreTerms(weights, {0, 0}, promptParts(weights, *ids)).pairs[0];
+        QVERIFY(reads(numberAfter(readOut(journey, map, 3, 1), QStringLiteral("   ")), ee(3, 1)));
         journey.waitForRest();
     }
 

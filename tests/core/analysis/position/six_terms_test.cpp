@@ -1,5 +1,5 @@
 #include "core/analysis/catalogue.h"
-#include "core/analysis/position/norm_divisors.h"
+#include "core/analysis/position/position_terms.h"
 #include "core/analysis/position/positions_shown.h"
 #include "core/analysis/position/score_terms.h"
 #include "core/model/forward.h"
@@ -242,6 +242,52 @@ private slots:
             QVERIFY(std::abs(ofHead(results, "pp_by_position", 1)(1, j) - pair / sigmaOfQuery * mean)
                     < 1e-9 * (1 + std::abs(pair)));
         }
+    }
+
+    void aTokenAtTheQueryBringsItsOwnTermAndSigma()
+    {
+        ToyOptions toy;
+        toy.float64 = true;
+        const Circuits circuits = test::toyCircuits(toy);
+        const ModelConfig& config = circuits.config();
+        const ProcessedWeights& weights = circuits.weights();
+        const auto spread = divisorSpread(weights, {}, Precision::F64, Task{});
+        QVERIFY(test::isOk(spread));
+        const Matrix<double> p = seenPositions(weights, 0, config.nCtx);
+        const PositionTerms terms(weights, {0, 1}, p, *spread);
+        const FoldedHead h = foldedHead(weights, {0, 1});
+        const int query = 3, token = 4;
+        const QueryTokenTerms found = terms.at(query, token);
+        // The seven terms of a prompt (i, j) with every token at the key in turn.
+        double total = 0;
+        std::vector<double> scores;
+        for (int j = 0; j < config.nCtx; ++j) {
+            double pp = 0, ep = 0, prior = 0;
+            for (int key = 0; key < config.dVocab; ++key) {
+                const RowVector<double> e = weights.W_E<double>(token, 1);
+                const auto sigma = [&](int position, int id) {
+                    RowVector<double> x = weights.W_E<double>(id, 1) + weights.W_pos<double>(position, 1);
+                    x.array() -= x.mean();
+                    return std::sqrt(x.array().square().mean() + toy.eps);
+                };
+                const RowVector<double> seen = e.array() - e.mean();
+                const Eigen::VectorXd read =
+                    h.W_Q * (h.W_K.transpose() * p.row(j).transpose()) / sigma(j, key);
+                pp += p.row(query).dot(read) / sigma(query, token) / config.dVocab;
+                ep += seen.dot(read) / sigma(query, token) / config.dVocab;
+                prior += (h.b_Q * h.W_K.transpose()).dot(p.row(j)) / sigma(j, key) / config.dVocab;
+            }
+            const auto isNear = [](double a, double b) { return std::abs(a - b) < 1e-9 * (1 + std::abs(b)); };
+            QVERIFY(isNear(found.pp(j), pp));
+            QVERIFY(isNear(found.ep(j), ep));
+            QVERIFY(isNear(terms.p(j), prior));
+            scores.push_back(std::exp((pp + ep + prior) * config.attentionScaleOf(0)));
+            total += j <= query ? scores.back() : 0;
+        }
+        for (int j = 0; j < config.nCtx; ++j)
+            QVERIFY(
+                std::abs(found.pattern(j) - (j <= query ? scores[static_cast<std::size_t>(j)] / total : 0))
+                < 1e-9);
     }
 
     void theSizesAreThoseOfRandomDirectionsWhereDirectionsAreRandom()

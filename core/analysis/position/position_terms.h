@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/analysis/position/norm_divisors.h"
+
+namespace headwise {
+
+/// What positions alone decide of the scores of one query position: [n] each, by key.
+struct QueryTerms {
+    RowVector<double> pp;           ///< T^pp at the mean over tokens of σ_i
+    RowVector<double> ppAtMinSigma; ///< the same at the smallest σ_i
+    RowVector<double> ppAtMaxSigma; ///< and at the largest
+    RowVector<double> pattern;      ///< softmax over j ≤ i of (T^pp + T^p) · scale; 0 for later keys
+};
+
+/// The same with one token at the query, whose σ_i is known: [n] each, by key.
+struct QueryTokenTerms {
+    double sigma = 0;
+    RowVector<double> pp;
+    RowVector<double> ep;      ///< T^ep, what the token itself looks for among positions
+    RowVector<double> pattern; ///< softmax over j ≤ i of (T^pp + T^ep + T^p) · scale
+};
+
+/// The terms of a layer-0 score in which the key's token has no part, with 1/σ_j averaged over the vocabulary.
+/// Source: ANALYSES C3; Kamoda et al. 2025, arXiv 2501.15754, figure 3.
+class PositionTerms {
+public:
+    /// \param positions `seenPositions` from 0 on, [n, d] \param spread of the same weights
+    /// Cost: 4 n d r flops.
+    PositionTerms(const ProcessedWeights& weights, HeadId head, const Matrix<double>& positions,
+                  const DivisorSpread& spread);
+
+    // T^p, [n]: its mean over tokens, 1.96 deviations around it, and at either end of σ_j.
+    RowVector<double> p, pLow, pHigh, pAtMinSigma, pAtMaxSigma;
+
+    Eigen::Index size() const { return p.size(); } ///< n
+    /// \param query 0 … n − 1. Cost: 2 n r flops.
+    QueryTerms at(Eigen::Index query) const;
+    /// \param token inside the vocabulary. Cost: 2 n r + 2 d r flops.
+    QueryTokenTerms at(Eigen::Index query, int token) const;
+
+private:
+    RowVector<double> attention(const RowVector<double>& scores, Eigen::Index query) const;
+
+    ProcessedWeights m_weights;
+    Matrix<double> m_W_Q;                 // [d, r]
+    Matrix<double> m_queries, m_keys;     // [n, r], p W_Q and p W_K · mean of 1/σ
+    Eigen::VectorXd m_mean, m_min, m_max; // [n], of σ
+    double m_scale;
+};
+
+} // namespace headwise
