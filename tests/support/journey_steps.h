@@ -45,7 +45,17 @@ inline Matrix<double> dense(const FactoredMatrix<double>& circuit)
     return circuit.left() * circuit.right();
 }
 
-/// What the status bar says of what is under the mouse.
+/// What the status bar says.
+inline QString statusText(Journey& journey)
+{
+    QString words;
+    for (const QLabel* label : journey.window()->statusBar()->findChildren<QLabel*>())
+        if (label->isVisible())
+            words += label->text();
+    return words;
+}
+
+/// The same of what is under the mouse.
 inline QString readOutAt(Journey& journey, QWidget* view, const QPoint& place)
 {
     // The innermost part of a view takes the mouse, which may have stood there over what was in its place.
@@ -53,11 +63,7 @@ inline QString readOutAt(Journey& journey, QWidget* view, const QPoint& place)
     QTest::mouseMove(part ? part : view, QPoint(1, 1));
     QTest::mouseMove(part ? part : view, part ? part->mapFrom(view, place) : place);
     QCoreApplication::processEvents();
-    QString words;
-    for (const QLabel* label : journey.window()->statusBar()->findChildren<QLabel*>())
-        if (label->isVisible())
-            words += label->text();
-    return words;
+    return statusText(journey);
 }
 
 /// The same of a cell.

@@ -45,6 +45,8 @@ struct SeriesLook {
     QColor color;
     int shape = 0;        ///< Of its markers; bars of a higher one are narrower.
     double lineWidth = 1; ///< Device units; markers grow with it.
+    bool isHairline =
+        false; ///< Lines one pixel wide, which Qt draws a hundred times faster: long ones on the screen.
 };
 void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
                       const SeriesLook& look);

@@ -119,7 +119,9 @@ void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSer
         return painter.restore();
     }
     const Qt::PenStyle pen = series.style == SeriesStyle::Dashed ? Qt::DashLine : Qt::SolidLine;
-    painter.setPen(QPen(look.color, look.lineWidth, pen, Qt::FlatCap, Qt::RoundJoin));
+    QPen line(look.color, look.isHairline ? 1 : look.lineWidth, pen, Qt::FlatCap, Qt::RoundJoin);
+    line.setCosmetic(look.isHairline);
+    painter.setPen(line);
     painter.setBrush(Qt::NoBrush);
     QPolygonF run; // Connected and inside; a cut ends it.
     const auto flush = [&] {

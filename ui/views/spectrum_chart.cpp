@@ -53,12 +53,13 @@ QXYSeries* made(const ChartSeries& series, int index, const ThemeColors& colors,
     return line;
 }
 
-// Qt Charts makes an item of every marker: too slow for clouds, and all of one colour.
+constexpr qsizetype manyPoints = 500;
+
+// Qt Charts makes an item of every marker, all of one colour, and strokes lines a second time for the mouse: too slow for
+// clouds and for lines that follow a slider.
 bool isPainted(const ChartSeries& series)
 {
-    constexpr qsizetype manyMarkers = 1000;
-    return series.style == SeriesStyle::Bars || !series.shades.empty()
-        || (series.style == SeriesStyle::Points && series.points.size() > manyMarkers);
+    return series.style == SeriesStyle::Bars || !series.shades.empty() || series.points.size() > manyPoints;
 }
 
 } // namespace
@@ -130,7 +131,8 @@ LineChart::LineChart(QWidget* parent)
         for (std::size_t i = 0; i < m_series.size(); ++i)
             if (isPainted(m_series[i]))
                 paintChartSeries(painter, now, m_series[i],
-                                 {seriesColor(static_cast<int>(i), now.colors), static_cast<int>(i), 2});
+                                 {seriesColor(static_cast<int>(i), now.colors), static_cast<int>(i), 2,
+                                  m_series[i].points.size() > manyPoints});
     };
     m_canvas->paintInFront = [this](QPainter& painter) { paintForeground(painter); };
 }
