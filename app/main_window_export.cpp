@@ -9,6 +9,7 @@
 #include "ui/pages/composition_page.h"
 #include "ui/pages/export_dialog.h"
 #include "ui/pages/heads_page.h"
+#include "ui/pages/folding_page.h"
 #include "ui/pages/heatmap_page.h"
 #include "ui/pages/overview_page.h"
 #include "ui/pages/position_page.h"
@@ -61,6 +62,7 @@ constexpr std::array pageMakers{PageMaker{QLatin1StringView("overview"), make<Ov
                                 PageMaker{QLatin1StringView("composition"), make<CompositionPage>},
                                 PageMaker{QLatin1StringView("compare"), make<ComparePage>},
                                 PageMaker{QLatin1StringView("prompt"), make<PromptPage>},
+                                PageMaker{QLatin1StringView("folding"), make<FoldingPage>},
                                 PageMaker{QLatin1StringView("analyses"), make<ResultPage>}};
 
 const PageMaker* makerOf(const QString& name)

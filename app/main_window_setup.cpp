@@ -6,6 +6,7 @@
 #include "ui/pages/composition_page.h"
 #include "ui/pages/head_header.h"
 #include "ui/pages/heads_page.h"
+#include "ui/pages/folding_page.h"
 #include "ui/pages/heatmap_page.h"
 #include "ui/pages/jobs_page.h"
 #include "ui/pages/models_page.h"
@@ -87,6 +88,7 @@ void MainWindow::createPages()
     addPage<RelationsPage>(QStringLiteral("relations"), tr("Relations"));
     addPage<ModelsPage>(QStringLiteral("models"), tr("Two models"));
     addPage<TensorsPage>(QStringLiteral("tensors"), tr("Tensors"));
+    addPage<FoldingPage>(QStringLiteral("folding"), tr("Folding"));
     addPage<CardPage>(QStringLiteral("model"), tr("Model"));
     addPage<ResultPage>(QStringLiteral("analyses"), tr("Analyses"));
     connectPage(m_heads);

@@ -23,7 +23,7 @@ PositionTerms::PositionTerms(const ProcessedWeights& weights, HeadId head, const
     pAtMaxSigma = bare.cwiseQuotient(m_max.transpose());
     m_queries = positions * h.W_Q;
     m_keys = spread.inverseMean.head(n).asDiagonal() * keys;
-    m_W_Q = std::move(h.W_Q);
+    m_queryWeights = std::move(h.W_Q);
 }
 
 QueryTerms PositionTerms::at(Eigen::Index query) const
@@ -40,7 +40,7 @@ QueryTokenTerms PositionTerms::at(Eigen::Index query, int token) const
     QueryTokenTerms terms;
     terms.sigma = divisors(m_weights.ln1<double>(0), seenPositions(m_weights, query, 1), e)(0, 0);
     terms.pp = m_queries.row(query) * m_keys.transpose() / terms.sigma;
-    terms.ep = (e * m_W_Q) * m_keys.transpose() / terms.sigma;
+    terms.ep = (e * m_queryWeights) * m_keys.transpose() / terms.sigma;
     terms.pattern = attention(terms.pp + terms.ep + p, query);
     return terms;
 }

@@ -42,7 +42,7 @@ private:
     RowVector<double> attention(const RowVector<double>& scores, Eigen::Index query) const;
 
     ProcessedWeights m_weights;
-    Matrix<double> m_W_Q;                 // [d, r]
+    Matrix<double> m_queryWeights;        // [d, r]
     Matrix<double> m_queries, m_keys;     // [n, r], p W_Q and p W_K · mean of 1/σ
     Eigen::VectorXd m_mean, m_min, m_max; // [n], of σ
     double m_scale;
