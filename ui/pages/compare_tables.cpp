@@ -5,7 +5,6 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/table_figure.h"
-#include "ui/views/wrapped_header.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -26,9 +25,6 @@ CompareTables::CompareTables(Workspace* workspace, QWidget* parent)
     for (std::size_t i = 0; i < m_tables.size(); ++i) {
         m_models[i] = new QStandardItemModel(this);
         m_tables[i] = new TableFigure(this);
-        m_tables[i]->setHorizontalHeader(new WrappedHeader(m_tables[i]));
-        m_tables[i]->horizontalHeader()->setHighlightSections(false);
-        m_tables[i]->horizontalHeader()->setSortIndicatorClearable(true);
         m_captions[i] = new QLabel(this);
         makeSecondary(m_captions[i]);
         m_tables[i]->setAccessibleName(names[i]);

@@ -75,7 +75,9 @@ public:
         header->setDefaultSectionSize(120);
         if (columns <= 12)
             fitColumns(m_table);
-        m_table->setFixedHeight(std::clamp(m_model->rowCount() * 24 + 56, 90, 320)); // and a scroll bar
+        constexpr int scrollBar = 24; // px, with the frame
+        const int height = m_model->rowCount() * 24 + header->sizeHint().height() + scrollBar;
+        m_table->setFixedHeight(std::clamp(height, 90, 320));
         if (m_model->rowCount() > 12)
             m_caption = (m_caption.isEmpty() ? QString() : m_caption + u' ')
                 + tr("%1 rows.").arg(count(m_model->rowCount()));

@@ -4,12 +4,14 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/table_figure.h"
+#include "ui/views/wrapped_header.h"
 #include "ui/workspace.h"
 
-#include <QHeaderView>
 #include <QStandardItemModel>
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 namespace headwise::ui {
 
@@ -30,35 +32,6 @@ QStandardItem* figures(const QString& words, double value)
     made->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     made->setToolTip(exactNumber(value));
     return made;
-}
-
-/// The least width of `words` on two lines.
-int widthOnTwoLines(const QString& words, const QFontMetrics& metrics)
-{
-    int width = metrics.horizontalAdvance(words);
-    for (qsizetype at = words.indexOf(u' '); at >= 0; at = words.indexOf(u' ', at + 1))
-        width = std::min(width,
-                         std::max(metrics.horizontalAdvance(words.left(at)),
-                                  metrics.horizontalAdvance(words.mid(at + 1))));
-    return width;
-}
-
-/// Titles on two lines, columns as wide as what is under them.
-void wrapTitles(TableFigure* table)
-{
-    constexpr int aroundTitle = 20; // px
-    QHeaderView* header = table->horizontalHeader();
-    const QFontMetrics metrics(header->font());
-    header->setTextElideMode(Qt::ElideNone);
-    header->setDefaultAlignment(Qt::AlignCenter | static_cast<Qt::Alignment>(Qt::TextWordWrap));
-    header->setMinimumHeight(2 * metrics.lineSpacing() + 12);
-    const QAbstractItemView* cells = table; // where the hint is public
-    for (int column = 0; column < table->model()->columnCount(); ++column) {
-        const QString title = table->model()->headerData(column, Qt::Horizontal).toString();
-        header->resizeSection(
-            column,
-            std::max(cells->sizeHintForColumn(column), widthOnTwoLines(title, metrics) + aroundTitle));
-    }
 }
 
 } // namespace
@@ -111,17 +84,30 @@ int tokenOf(const QStandardItemModel& model, int row, int column)
 
 void fitColumns(TableFigure* table)
 {
-    QHeaderView* header = table->horizontalHeader();
+    WrappedHeader* header = table->header();
     // Once: a header that keeps to its contents measures them anew at every row that comes.
     header->setSectionResizeMode(QHeaderView::Interactive);
     header->setMinimumSectionSize(40);
     header->setResizeContentsPrecision(50);
     header->setStretchLastSection(true);
-    header->setMinimumHeight(0);
-    header->setTextElideMode(Qt::ElideMiddle);
-    table->resizeColumnsToContents();
-    if (header->length() > table->viewport()->width())
-        wrapTitles(table);
+    const QAbstractItemView* cells = table; // where the hint is public
+    std::vector<int> columns;
+    std::vector<int> contents;
+    for (int column = 0; column < header->count(); ++column) {
+        if (header->isSectionHidden(column))
+            continue;
+        columns.push_back(column);
+        contents.push_back(cells->sizeHintForColumn(column));
+    }
+    std::vector<int> widths(columns.size());
+    for (int lines = 1; lines <= WrappedHeader::mostLines; ++lines) {
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            widths[i] = std::max(contents[i], header->widthOnLines(columns[i], lines));
+        if (std::accumulate(widths.begin(), widths.end(), 0) <= table->viewport()->width())
+            break;
+    }
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        header->resizeSection(columns[i], widths[i]);
 }
 
 } // namespace headwise::ui

@@ -21,7 +21,7 @@ QStandardItem* tokenCell(const Workspace& workspace, int token, bool isSource = 
 
 int tokenOf(const QStandardItemModel& model, int row, int column); ///< −1 where the cell is no token.
 
-/// As wide as what is in them, the last taking the rest; titles on two lines where they find no room on one.
+/// As wide as what is in them, the last taking the rest; titles on the fewest lines that bring all columns into view.
 void fitColumns(TableFigure* table);
 
 } // namespace headwise::ui

@@ -5,6 +5,7 @@
 #include "ui/theme.h"
 #include "ui/views/table_copy.h"
 #include "ui/views/token_delegate.h"
+#include "ui/views/wrapped_header.h"
 
 #include <QApplication>
 #include <QFontMetricsF>
@@ -20,7 +21,9 @@ namespace headwise::ui {
 TableFigure::TableFigure(QWidget* parent)
     : QTableView(parent)
     , m_sorted(new QSortFilterProxyModel(this))
+    , m_header(new WrappedHeader(this))
 {
+    setHorizontalHeader(m_header);
     setModel(m_sorted);
     setItemDelegate(new TokenDelegate(this));
     setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -29,9 +32,8 @@ TableFigure::TableFigure(QWidget* parent)
     setAlternatingRowColors(true);
     verticalHeader()->hide();
     verticalHeader()->setDefaultSectionSize(24);
-    horizontalHeader()->setHighlightSections(false);
-    horizontalHeader()->setTextElideMode(Qt::ElideMiddle); // The tool tip has the whole.
-    horizontalHeader()->setSortIndicatorClearable(true);
+    m_header->setHighlightSections(false);
+    m_header->setSortIndicatorClearable(true);
     const auto count = [this] { ++m_revision; };
     connect(m_sorted, &QAbstractItemModel::modelReset, this, count);
     connect(m_sorted, &QAbstractItemModel::layoutChanged, this, count);

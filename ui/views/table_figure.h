@@ -8,6 +8,8 @@ class QSortFilterProxyModel;
 
 namespace headwise::ui {
 
+class WrappedHeader;
+
 /// A sortable table that is taken away as a figure and as its numbers: Ctrl+C copies the selected rows, the export all.
 class TableFigure : public QTableView, public FigureSource, public RowsInTurns {
     Q_OBJECT
@@ -16,6 +18,7 @@ public:
     explicit TableFigure(QWidget* parent = nullptr);
 
     void setSource(QAbstractItemModel* model, int sortRole);
+    WrappedHeader* header() const { return m_header; }
     int sourceRow(const QModelIndex& index) const; ///< Of the model below the sorting.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
@@ -29,6 +32,7 @@ signals:
 
 private:
     QSortFilterProxyModel* m_sorted;
+    WrappedHeader* m_header;
     int m_sortRole = 0;
     int m_revision = 0;
 };

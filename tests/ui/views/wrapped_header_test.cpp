@@ -3,7 +3,9 @@
 #include "tests/support/opened_page.h"
 #include "ui/pages/compare_page.h"
 #include "ui/pages/heads_page.h"
+#include "ui/pages/table_cells.h"
 #include "ui/theme.h"
+#include "ui/views/table_figure.h"
 
 #include <QApplication>
 #include <QComboBox>
@@ -68,6 +70,51 @@ private slots:
         QTRY_COMPARE(cutTitle(&table), QString());
         table.resize(900, 200);
         QTRY_COMPARE(table.horizontalHeader()->height(), oneLine);
+    }
+
+    /// A title as wide as its column goes on to another line where the sign of sorting comes to stand beside it.
+    void aSortedTitleLeavesRoomForTheSign()
+    {
+        QStandardItemModel model(3, 2);
+        model.setHorizontalHeaderLabels({QStringLiteral("Change of QK"), QStringLiteral("b")});
+        QTableView table;
+        auto* header = new WrappedHeader(&table);
+        table.setHorizontalHeader(header);
+        table.setModel(&model);
+        table.setSortingEnabled(true);
+        table.sortByColumn(1, Qt::AscendingOrder);
+        table.resize(400, 200);
+        table.show();
+        header->resizeSection(0, header->widthOnLines(0, 1));
+        const int oneLine = header->sizeHint().height();
+        QTRY_COMPARE(header->height(), oneLine);
+        QCOMPARE(cutTitle(&table), QString());
+        table.sortByColumn(0, Qt::AscendingOrder);
+        QTRY_VERIFY(header->height() > oneLine);
+        table.sortByColumn(1, Qt::AscendingOrder);
+        QTRY_COMPARE(header->height(), oneLine);
+    }
+
+    void fittedTitlesTakeTheFewestLinesThatBringAllIntoView()
+    {
+        QStandardItemModel model(1, 0);
+        TableFigure table;
+        table.setSource(&model, Qt::UserRole);
+        table.show();
+        model.setHorizontalHeaderLabels({QStringLiteral("Head"), QStringLiteral("Cosine of the OV circuits"),
+                                         QStringLiteral("Cosine of the QK circuits"),
+                                         QStringLiteral("Intruders read"), QStringLiteral("Change")});
+        int oneLine = 0;
+        for (const int lines : {1, 2, 3}) {
+            int width = 20; // the frame and its rounding
+            for (int column = 0; column < model.columnCount(); ++column)
+                width += table.header()->widthOnLines(column, lines);
+            table.resize(width, 200);
+            fitColumns(&table);
+            QTRY_COMPARE(cutTitle(&table), QString());
+            oneLine = lines == 1 ? table.header()->sizeHint().height() : oneLine;
+            QTRY_COMPARE(table.header()->height(), oneLine + (lines - 1) * table.fontMetrics().lineSpacing());
+        }
     }
 
     void everyScoreOfTheHeadsCanBeRead()
