@@ -58,6 +58,7 @@ private slots:
         for (const QLabel* label : tabs->findChild<CardPage*>()->findChildren<QLabel*>())
             words << label->text();
         QVERIFY(words.contains(QStringLiteral("demo-attn-2l")));
+        QVERIFY(words.contains(QStringLiteral("F32 · 26 tensors")));
         window.showPage(QStringLiteral("tokens"));
         auto* edit = tabs->currentPage()->findChild<TokenEdit*>();
         QTest::keyClicks(edit, QStringLiteral("king"));

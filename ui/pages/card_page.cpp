@@ -1,14 +1,56 @@
 #include "ui/pages/card_page.h"
 
+#include "core/analysis/run_estimate.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 
 #include <QFormLayout>
 #include <QLabel>
+#include <QLocale>
 #include <QScrollArea>
 #include <QVBoxLayout>
 
+#include <algorithm>
+#include <map>
+
 namespace headwise::ui {
+
+namespace {
+
+QString dataSize(double bytes)
+{
+    return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeSIFormat);
+}
+
+/// "F32 · 26 tensors", the commonest format first.
+QString storedText(const WeightMap& file)
+{
+    std::map<std::string_view, int> counts;
+    for (const StoredTensor& tensor : file.tensors())
+        ++counts[dtypeName(tensor.dtype)];
+    std::vector<std::pair<int, std::string_view>> formats;
+    for (const auto& [name, tensors] : counts)
+        formats.emplace_back(-tensors, name);
+    std::sort(formats.begin(), formats.end());
+    QStringList words;
+    for (const auto& [tensors, name] : formats)
+        words << CardPage::tr("%1 · %2 tensors").arg(text(name)).arg(-tensors);
+    return words.join(QStringLiteral(", "));
+}
+
+/// What is held in memory once the model is open, and what stays in its files.
+QString memoryText(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double d = config.dModel;
+    const double sides = 4 * d * (static_cast<double>(config.dVocab) + config.dVocabOut) + 16 * d * d;
+    const RunEstimate estimate = estimateRun(defaultAnalyses(config, options), config, options);
+    return CardPage::tr(
+               "weights stay in their files and are read as they are needed; %1 for E and W_U in float32 and "
+               "their products; up to %2 while the scores of all heads are computed")
+        .arg(dataSize(sides), dataSize(estimate.bytes));
+}
+
+} // namespace
 
 CardPage::CardPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
@@ -129,6 +171,8 @@ void CardPage::showReport()
                .arg(report.usedCount)
                .arg(report.uses.size())
                .arg(count(report.usedBytes)));
+    addRow(m_report, tr("Stored as"), storedText(m_weights->file()));
+    addRow(m_report, tr("Memory plan"), memoryText(m_weights->config(), workspace()->analysisOptions()));
     for (const IgnoredTensors& group : report.ignored)
         addRow(m_report, tr("Ignored"),
                tr("%1 tensors, %2 bytes: %3; %4")

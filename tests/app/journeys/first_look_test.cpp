@@ -1,8 +1,7 @@
-#include "tests/support/journey.h"
-#include "tests/support/loaded.h"
+#include "core/analysis/comparison/head_pair.h"
+#include "tests/support/journey_core.h"
 #include "ui/text.h"
-
-#include <map>
+#include "ui/views/heatmap_view.h"
 
 using namespace headwise;
 using namespace headwise::test;
@@ -13,12 +12,7 @@ namespace {
 /// ‖W_V W_O‖ of a head of the processed weights, from core alone.
 double normOfOv(JourneyModel model, HeadId head)
 {
-    static std::map<JourneyModel, std::unique_ptr<Circuits>> known;
-    std::unique_ptr<Circuits>& circuits = known[model];
-    if (!circuits)
-        circuits = std::make_unique<Circuits>(
-            std::make_shared<const ProcessedWeights>(processed(loaded(folderOf(model)))));
-    return circuits->ov(head).frobeniusNorm();
+    return coreModel(model).circuits->ov(head).frobeniusNorm();
 }
 
 } // namespace
@@ -41,6 +35,27 @@ private slots:
         const double expected = normOfOv(which, {0, 0});
         QVERIFY2(std::abs(shown - expected) < 0.006 * expected, qPrintable(QString::number(shown)));
         journey.waitForRest();
+        // The grid is coloured, and the card says what the files hold.
+        auto* grid = journey.named<ui::HeatmapView>(QStringLiteral("Heads"));
+        QVERIFY(grid && !grid->isEmpty());
+        QCOMPARE(grid->notFiniteCount(), 0);
+        journey.openTab(QStringLiteral("Model"));
+        const ModelConfig& config = coreModel(which).circuits->config();
+        QVERIFY(journey.shows(QStringLiteral("%1 × %2").arg(config.nLayers).arg(config.nHeads)));
+        const auto tensors = coreModel(which).weights->original().file().tensors().size();
+        QVERIFY(journey.shows(QStringLiteral("F32 · %1 tensors").arg(tensors)));
+        journey.waitForRest();
+    }
+
+    void oneFileIsEnough()
+    {
+        Journey journey(QStringLiteral("j1-file"));
+        journey.drop(journey.window(), {text((folderOf(JourneyModel::Demo) / "model.safetensors").string())});
+        journey.waitFor([&] { return journey.shows(QStringLiteral("‖OV‖")); }, QStringLiteral("the norms"));
+        const double shown = numberAfter(journey.labelWith(QStringLiteral("‖OV‖")), QStringLiteral("‖OV‖"));
+        const double expected = normOfOv(JourneyModel::Demo, {0, 0});
+        QVERIFY2(std::abs(shown - expected) < 0.006 * expected, qPrintable(QString::number(shown)));
+        journey.waitForRest();
     }
 
     void aHeadIsReachedByItsName_data() { addJourneyModels(); }
@@ -60,8 +75,19 @@ private slots:
         const double expected = normOfOv(which, wanted);
         QVERIFY2(std::abs(shown - expected) < 0.006 * expected, qPrintable(QString::number(shown)));
         journey.waitForRest();
+        // Its nearest head, and back to where one was.
+        const auto near = nearestHeads(*coreModel(which).circuits, CircuitKind::Ov, wanted, 1, Task{});
+        QVERIFY(near);
+        const QString nearest = journey.labelWith(QStringLiteral("nearest"));
+        QVERIFY2(nearest.contains(text(near->front().head)), qPrintable(nearest));
+        QVERIFY2(std::abs(numberAfter(nearest, text(near->front().head)) - near->front().cosine)
+                     < 0.006 * std::abs(near->front().cosine),
+                 qPrintable(nearest));
         journey.keys(QStringLiteral("Esc"));
         QVERIFY(journey.shows(QStringLiteral("L0H0")));
+        const double back = numberAfter(journey.labelWith(QStringLiteral("‖OV‖")), QStringLiteral("‖OV‖"));
+        const double first = normOfOv(which, {0, 0});
+        QVERIFY2(std::abs(back - first) < 0.006 * first, qPrintable(QString::number(back)));
     }
 };
 

@@ -1,21 +1,15 @@
 #include "core/analysis/token_table.h"
 #include "core/io/tokenizer.h"
 #include "tests/support/journey_core.h"
-#include "ui/text.h"
-#include "ui/views/heatmap_view.h"
+#include "tests/support/journey_steps.h"
 
-#include <QTableView>
+#include <QRegularExpression>
 
 using namespace headwise;
 using namespace headwise::test;
 using ui::text;
 
 namespace {
-
-QString cell(const QTableView* table, int row, int column)
-{
-    return table->model()->index(row, column).data().toString();
-}
 
 double asNumber(QString shown)
 {
@@ -125,6 +119,21 @@ private slots:
                      < 0.006 * std::abs(expected) + 5e-4,
                  qPrintable(numbers));
         journey.keys(QStringLiteral("D"));
+        auto* difference = journey.named<ui::HeatmapView>(QStringLiteral("Selected head minus reference"));
+        QVERIFY(difference);
+        journey.waitForRest();
+        const QString shown = readOut(journey, difference, 2, 1);
+        const QRegularExpressionMatch cellOf =
+            QRegularExpression(QStringLiteral("(\\d+)\\D* → (\\d+)")).match(shown);
+        QVERIFY2(cellOf.hasMatch(), qPrintable(shown));
+        const int row = cellOf.captured(1).toInt(), column = cellOf.captured(2).toInt();
+        QVERIFY2(saysThreeDigits(numberAfter(shown, QStringLiteral("L1H5")), a(row, column)),
+                 qPrintable(shown));
+        QVERIFY2(saysThreeDigits(numberAfter(shown, QStringLiteral("L1H7")), b(row, column)),
+                 qPrintable(shown));
+        QVERIFY2(saysThreeDigits(numberAfter(shown, QStringLiteral("difference")),
+                                 a(row, column) - b(row, column)),
+                 qPrintable(shown));
         journey.waitForRest();
     }
 };
