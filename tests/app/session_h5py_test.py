@@ -255,6 +255,38 @@ def check_tables(file, m):
                 check(all(len(set(row)) == 10 for row in ids), f"{group}/{prefix}ids of head {index} repeat a token")
 
 
+def check_module(path, demo):
+    """The small module for notebooks says what the file says."""
+    sys.path.insert(0, str(pathlib.Path(demo).parent / "python"))
+    sys.dont_write_bytecode = True
+    import headwise as module
+
+    with module.Session(path) as session, h5py.File(path, "r") as file:
+        check(session.model["d_model"] == file["model"].attrs["d_model"], "the module has another d_model")
+        check(bool(session.processing["fold_layer_norm"]), "the module does not know the processing")
+        check(list(session.tokens) == list(file["vocabulary/tokens"].asstr()[()]), "the module has other tokens")
+        check("scores/copying" in session and "scores/copying" in session.paths(), "the module misses scores/copying")
+        check(session.axes("scores/copying") == ["layer", "head"], "the module has other axes")
+        check("definition" in session.describe("scores/copying"), "the module has no definition")
+        copying = file["scores/copying"][()]
+        layer, head = session.best("copying")
+        check(copying[layer, head] == np.nanmax(copying), "the module's best head is not the best")
+        check(set(session.scores()) == set(file["scores"]), "the module has other scores")
+        table = file["tables/full_ov"]
+        row = session.table("full_ov", layer, head, 7)
+        at = layer * copying.shape[1] + head
+        check(row == list(zip(table["ids"][at, 7].tolist(), table["values"][at, 7].tolist())), "the module has another table")
+        check(session.address(1, 5, "OV", row=" king").endswith("#L1H5/OV?row=%20king"), "the module has another address")
+    other = pathlib.Path(path).with_name("other.h5")
+    with h5py.File(other, "w"):
+        pass
+    try:
+        module.Session(other)
+        failures.append("the module opens what is no session")
+    except ValueError as error:
+        check("no session" in str(error), "the module does not say what is wrong")
+
+
 def main():
     headwise, demo = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as folder:
@@ -272,6 +304,7 @@ def main():
             check_scores(file, m)
             check_composition(file, m)
             check_tables(file, m)
+        check_module(session, demo)
     for failure in failures[:40]:
         print(failure)
     print(f"{len(failures)} differences")
