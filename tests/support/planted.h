@@ -31,6 +31,16 @@ inline ToyOptions plantedOptions()
     return options;
 }
 
+/// Room for the subspaces of two heads beside one another.
+inline ToyOptions widePlantedOptions()
+{
+    ToyOptions options = plantedOptions();
+    options.dModel = 24;
+    options.dHead = 5;
+    options.nHeads = 2;
+    return options;
+}
+
 /// A model whose weights are set by hand; nothing is processed unless it is asked for.
 class PlantedModel {
 public:

@@ -28,15 +28,6 @@ AnalysisOptions inDouble(std::optional<std::pair<HeadId, HeadId>> pair = {})
     return options;
 }
 
-test::ToyOptions wideOptions()
-{
-    test::ToyOptions options = test::plantedOptions();
-    options.dModel = 24;
-    options.dHead = 5;
-    options.nHeads = 2;
-    return options;
-}
-
 double headNumber(const Circuits& circuits, const ResultSet& results, const std::string& path, HeadId head)
 {
     return test::numbers(results,
@@ -60,7 +51,7 @@ private slots:
     // W_OV¹ = 3 a₀b₀ᵀ + 2 a₁b₁ᵀ + a₂b₂ᵀ + …; the later head's keys read b₁ alone.
     void aChannelIsOneComponent()
     {
-        test::PlantedModel model(wideOptions());
+        test::PlantedModel model(test::widePlantedOptions());
         const Matrix<double> basis = test::orthonormal(24, 20, 1);
         const Eigen::VectorXd sigma = (Eigen::VectorXd(5) << 3, 2, 1, 0.5, 0).finished();
         model.set("W_V", {0, 1}, basis.leftCols(5) * sigma.asDiagonal());
@@ -175,7 +166,7 @@ private slots:
     // Two heads whose directions have nothing to do with each other have the spectrum of chance.
     void theSpectrumOfChanceIsThatOfUnrelatedHeads()
     {
-        test::ToyOptions options = wideOptions();
+        test::ToyOptions options = test::widePlantedOptions();
         options.dModel = 60;
         const Circuits circuits = test::toyCircuits(options, test::noProcessing());
         const auto results = test::analysed(circuits, {"virtual_head"}, inDouble({{{0, 0}, {1, 1}}}));
@@ -236,7 +227,7 @@ private slots:
 
     void aHeadThatReadsOnlyTokensAndOneThatWritesNone()
     {
-        test::ToyOptions options = wideOptions();
+        test::ToyOptions options = test::widePlantedOptions();
         options.dVocab = 10;
         test::PlantedModel model(options);
         const Matrix<double> basis = test::orthonormal(24, 20, 6);
@@ -272,7 +263,7 @@ private slots:
 
     void headsNotAskedForAndZeroHeads()
     {
-        test::PlantedModel model(wideOptions());
+        test::PlantedModel model(test::widePlantedOptions());
         model.set("W_O", {0, 0}, Matrix<double>::Zero(5, 24));
         const Circuits circuits = model.circuits();
         AnalysisOptions options = inDouble();

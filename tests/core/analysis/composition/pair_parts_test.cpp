@@ -12,15 +12,6 @@ using namespace headwise;
 
 namespace {
 
-test::ToyOptions wideOptions()
-{
-    test::ToyOptions options = test::plantedOptions();
-    options.dModel = 24;
-    options.dHead = 5;
-    options.nHeads = 2;
-    return options;
-}
-
 PairParts partsOf(const Circuits& circuits, ReadBy by)
 {
     const auto found = pairParts(circuits, by, {0, 1}, {1, 0}, Task{});
@@ -38,7 +29,7 @@ private slots:
     // The keys read two of the directions that the earlier head writes, a third half-way, and two others.
     void sharedDirectionsHaveNoAngleBetweenThem()
     {
-        test::PlantedModel model(wideOptions());
+        test::PlantedModel model(test::widePlantedOptions());
         const Matrix<double> basis = test::orthonormal(24, 20, 1);
         Matrix<double> reading(24, 5);
         reading << basis.col(0), 3 * basis.col(1), basis.col(2) + basis.col(10), basis.col(11), basis.col(12);
@@ -54,7 +45,7 @@ private slots:
     // Another way: the products of dense matrices.
     void thePartsAreTheSpectrumOfTheProduct()
     {
-        test::PlantedModel model(wideOptions());
+        test::PlantedModel model(test::widePlantedOptions());
         const Circuits circuits = model.circuits();
         const Matrix<double> ov = circuits.ov({0, 1}).dense();
         const Matrix<double> qk = circuits.qk({1, 0}).dense(), values = circuits.ov({1, 0}).dense();
@@ -75,7 +66,7 @@ private slots:
     // cos² of random subspaces of rank r adds up to r²/d.
     void chanceHasItsKernel()
     {
-        test::PlantedModel model(wideOptions());
+        test::PlantedModel model(test::widePlantedOptions());
         const std::vector<double> chance = partsOf(model.circuits(), ReadBy::Values).anglesOfChance;
         double kernel = 0;
         for (const double angle : chance)
@@ -86,7 +77,7 @@ private slots:
 
     void headsInTheWrongOrderAreRefused()
     {
-        test::PlantedModel model(wideOptions());
+        test::PlantedModel model(test::widePlantedOptions());
         const auto refused = pairParts(model.circuits(), ReadBy::Keys, {1, 0}, {0, 1}, Task{});
         QVERIFY(test::failsWith(refused, ErrorCode::InvalidArgument, "1.0 and 0.1"));
     }

@@ -7,6 +7,7 @@
 #include <Eigen/SVD>
 
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 using namespace headwise;
@@ -30,6 +31,21 @@ Matrix<double> asMatrix(const ResultSet& results, const std::string& path)
     using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     const auto cols = static_cast<Eigen::Index>(array->shape.back());
     return Eigen::Map<const RowMajor>(values.data(), static_cast<Eigen::Index>(values.size()) / cols, cols);
+}
+
+/// What the analysis finds in a W_pos [60, 7] that is zero but for what `plant` sets, row-major.
+ResultSet geometryOf(const std::function<void(std::vector<double>&)>& plant)
+{
+    QTemporaryDir temporary;
+    ToyOptions toy;
+    toy.nLayers = 1, toy.dModel = 7, toy.nCtx = 60, toy.float64 = true;
+    const auto path = std::filesystem::path(temporary.path().toStdString()) / "toy";
+    auto tensors = test::writeToyModel(path, toy).tensors;
+    auto& values = tensors.at("pos_embed.W_pos").values;
+    std::fill(values.begin(), values.end(), 0.0);
+    plant(values);
+    test::writeSafetensors(path / "model.safetensors", tensors, true);
+    return test::analysed(test::circuitsOf(path, test::noProcessing()), {"position_geometry"}, exactly());
 }
 
 double sigmaOf(const Circuits& circuits, int position, int token)
@@ -89,22 +105,14 @@ private slots:
     // A helix: a circle of three turns and a straight line.
     void aPlantedHelixIsFound()
     {
-        QTemporaryDir temporary;
-        ToyOptions toy;
-        toy.nLayers = 1, toy.dModel = 7, toy.nCtx = 60, toy.float64 = true;
-        const auto path = std::filesystem::path(temporary.path().toStdString()) / "toy";
-        auto tensors = test::writeToyModel(path, toy).tensors;
-        auto& values = tensors.at("pos_embed.W_pos").values;
-        std::fill(values.begin(), values.end(), 0.0);
-        for (int i = 0; i < 60; ++i) {
-            const double angle = 2 * std::numbers::pi * 3 * i / 60;
-            values[static_cast<std::size_t>(7 * i + 1)] = 5 * std::cos(angle);
-            values[static_cast<std::size_t>(7 * i + 2)] = 5 * std::sin(angle);
-            values[static_cast<std::size_t>(7 * i + 4)] = 0.01 * i;
-        }
-        test::writeSafetensors(path / "model.safetensors", tensors, true);
-        const ResultSet results =
-            test::analysed(test::circuitsOf(path, test::noProcessing()), {"position_geometry"}, exactly());
+        const ResultSet results = geometryOf([](std::vector<double>& values) {
+            for (int i = 0; i < 60; ++i) {
+                const double angle = 2 * std::numbers::pi * 3 * i / 60;
+                values[static_cast<std::size_t>(7 * i + 1)] = 5 * std::cos(angle);
+                values[static_cast<std::size_t>(7 * i + 2)] = 5 * std::sin(angle);
+                values[static_cast<std::size_t>(7 * i + 4)] = 0.01 * i;
+            }
+        });
         const Matrix<double> shares = asMatrix(results, geometry + "frequencies"); // f = 1 … 30
         for (int component : {0, 1})
             QVERIFY(shares(component, 2) > 0.99);
@@ -119,20 +127,12 @@ private slots:
     /// A cosine has half the power of a change of sign at every step, the one frequency that has no partner n − f.
     void theHighestFrequencyOfAnEvenContextCountsOnce()
     {
-        QTemporaryDir temporary;
-        ToyOptions toy;
-        toy.nLayers = 1, toy.dModel = 7, toy.nCtx = 60, toy.float64 = true;
-        const auto path = std::filesystem::path(temporary.path().toStdString()) / "toy";
-        auto tensors = test::writeToyModel(path, toy).tensors;
-        auto& values = tensors.at("pos_embed.W_pos").values;
-        std::fill(values.begin(), values.end(), 0.0);
-        for (int i = 0; i < 60; ++i)
-            values[static_cast<std::size_t>(7 * i + 2)] =
-                std::cos(2 * std::numbers::pi * 5 * i / 60) + (i % 2 == 0 ? 1 : -1);
-        test::writeSafetensors(path / "model.safetensors", tensors, true);
-        const Matrix<double> shares = asMatrix(
-            test::analysed(test::circuitsOf(path, test::noProcessing()), {"position_geometry"}, exactly()),
-            geometry + "frequencies");
+        const ResultSet results = geometryOf([](std::vector<double>& values) {
+            for (int i = 0; i < 60; ++i)
+                values[static_cast<std::size_t>(7 * i + 2)] =
+                    std::cos(2 * std::numbers::pi * 5 * i / 60) + (i % 2 == 0 ? 1 : -1);
+        });
+        const Matrix<double> shares = asMatrix(results, geometry + "frequencies");
         QVERIFY(std::abs(shares(0, 4) - 1.0 / 3) < 1e-12);
         QVERIFY(std::abs(shares(0, 29) - 2.0 / 3) < 1e-12);
     }
