@@ -1,4 +1,4 @@
-#include "core/analysis/embedding_mark.h"
+#include "core/analysis/provenance.h"
 #include "ui/text.h"
 #include "ui/workspace.h"
 
@@ -194,7 +194,7 @@ void Workspace::runNext()
             if (!results)
                 return results;
             ResultSet found = std::move(results).value();
-            markEmbedding(found, context.options.embedding);
+            markProvenance(found, context.options);
             return found;
         },
         [this, analysis](Result<ResultSet> result) {

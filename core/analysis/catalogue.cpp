@@ -1,8 +1,8 @@
 #include "core/analysis/catalogue.h"
 
 #include "core/analysis/analyses.h"
-#include "core/analysis/embedding_mark.h"
 #include "core/analysis/per_head.h"
+#include "core/analysis/provenance.h"
 #include "core/analysis/run_estimate.h"
 #include "core/base/memory.h"
 
@@ -182,7 +182,7 @@ Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis
             if (!part)
                 return part.error();
             ResultSet found = std::move(part).value();
-            markEmbedding(found, options.embedding);
+            markProvenance(found, options);
             results.merge(std::move(found));
         }
     } catch (const std::bad_alloc&) {

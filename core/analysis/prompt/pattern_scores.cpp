@@ -212,7 +212,6 @@ ResultSet arraysOf(const AnalysisContext& context, const Plan& plan, ScoreSums& 
         array.attributes["sequences"] = static_cast<double>(plan.sequences);
         array.attributes["copy_length"] = static_cast<double>(plan.copyLength);
         array.attributes["begins_with_bos"] = plan.hasBos;
-        array.attributes["seed"] = static_cast<double>(context.options.inputs.seed);
         results.arrays.push_back(std::move(array));
     }
     results.arrays.push_back(nullArray(context.options, nulls));

@@ -285,7 +285,6 @@ void addNorms(ResultSet& results, const AnalysisContext& context, const std::vec
         array.title = title;
         array.definition = definition;
         array.attributes["samples"] = static_cast<double>(samples);
-        array.attributes["seed"] = static_cast<double>(context.options.inputs.seed);
         results.arrays.push_back(std::move(array));
     };
     add("difference", std::move(difference), "Largest difference",

@@ -211,6 +211,7 @@ private slots:
         for (const Precision precision : {Precision::F32, Precision::F64}) {
             AnalysisOptions options;
             options.precision = precision;
+            options.inputs.seed = 7;
             std::vector<std::string> names;
             for (const Analysis& analysis : catalogue()) {
                 if (whyLeftOut(analysis, circuits.config(), options).empty())
@@ -223,6 +224,7 @@ private slots:
             for (const ResultArray& array : results.arrays) {
                 QCOMPARE(array.axes.size(), array.shape.size());
                 QVERIFY(!array.definition.empty() && !array.title.empty());
+                QCOMPARE(std::get<double>(array.attributes.at("seed")), 7.0);
                 const bool isDouble = std::holds_alternative<std::vector<double>>(array.values)
                     || std::holds_alternative<std::vector<std::complex<double>>>(array.values);
                 const bool isInteger = std::holds_alternative<std::vector<std::int32_t>>(array.values);

@@ -1,4 +1,4 @@
-#include "core/analysis/embedding_mark.h"
+#include "core/analysis/provenance.h"
 
 #include <cctype>
 #include <string_view>
@@ -27,11 +27,12 @@ bool namesTokenSide(std::string_view formula)
 
 } // namespace
 
-void markEmbedding(ResultSet& results, Embedding embedding)
+void markProvenance(ResultSet& results, const AnalysisOptions& options)
 {
     for (ResultArray& array : results.arrays) {
+        array.attributes["seed"] = static_cast<double>(options.inputs.seed);
         if (namesTokenSide(array.definition))
-            array.attributes["embedding"] = std::string(embeddingName(embedding));
+            array.attributes["embedding"] = std::string(embeddingName(options.embedding));
     }
 }
 
