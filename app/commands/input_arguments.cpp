@@ -29,6 +29,20 @@ Result<std::optional<std::pair<HeadId, HeadId>>> headPair(const std::optional<st
     return std::optional(std::pair(heads->front(), heads->back()));
 }
 
+Result<std::optional<int>> keyTokenId(const InputArguments& arguments,
+                                      const std::optional<Tokenizer>& tokenizer)
+{
+    if (!arguments.keyToken)
+        return std::optional<int>();
+    if (!arguments.token)
+        return Error{ErrorCode::InvalidArgument,
+                     "--key-token is the key of another token's query; give that token with --token."};
+    if (arguments.keyToken->empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "--key-token is empty; give a token's text, or its id as #ID."};
+    return tokenId(arguments.keyToken, tokenizer);
+}
+
 Result<std::vector<Relation>> relationsFrom(const std::vector<std::string>& files)
 {
     std::vector<Relation> relations;
@@ -114,6 +128,11 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
         .add_option("--token", arguments->token, "The token of the token card: its text, or its id as #ID")
         ->type_name("TEXT|#ID");
     command
+        .add_option("--key-token", arguments->keyToken,
+                    "The token whose key meets the query of --token: their score by offset under rotary "
+                    "positions")
+        ->type_name("TEXT|#ID");
+    command
         .add_option("--pair", arguments->pair,
                     "The two heads of the analyses of a pair, the earlier and the later, as in 0.1,1.5")
         ->type_name("L.H,L.H");
@@ -155,6 +174,10 @@ Result<AnalysisInputs> analysisInputs(const InputArguments& arguments, const Mod
     if (!token)
         return token.error();
     inputs.token = *token;
+    const auto keyToken = keyTokenId(arguments, tokenizer);
+    if (!keyToken)
+        return keyToken.error();
+    inputs.keyToken = *keyToken;
     const auto pair = headPair(arguments.pair, weights.config());
     if (!pair)
         return pair.error();

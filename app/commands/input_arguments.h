@@ -11,10 +11,11 @@
 
 namespace headwise::app {
 
-/// What some analyses are about beside the weights: --prompt or --tokens, --token, --pair, --previous-token-heads, --relation, --direction, --seed.
+/// What some analyses are about beside the weights: --prompt or --tokens, --token, --key-token, --pair,
+/// --previous-token-heads, --relation, --direction, --seed.
 struct InputArguments {
     std::shared_ptr<PromptArguments> prompt;
-    std::optional<std::string> token, pair, previousTokenHeads, direction;
+    std::optional<std::string> token, keyToken, pair, previousTokenHeads, direction;
     std::vector<std::string> relationFiles;
     std::uint64_t seed = 0;
 };
@@ -22,7 +23,7 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command);
 
 /// The same, looked up in the model.
 /// \param weights as they are in use: the direction of a token is its row of W_E, or column of W_U, there
-/// Errors: InvalidArgument (a pair that is not two heads of this model, the first in an earlier layer; two relations of one
+/// Errors: InvalidArgument (a key token without a token; a pair that is not two heads of this model, the first in an earlier layer; two relations of one
 /// name; a direction of another length than d_model); NotFound (a token, a file, a tokenizer for --prompt); those of
 /// readRelations and readNpyVector.
 Result<AnalysisInputs> analysisInputs(const InputArguments& arguments, const ModelArguments& model,

@@ -100,6 +100,28 @@ private slots:
         QCOMPARE(made("#1 -- ").exitCode, 2);
     }
 
+    void aKeyTokenMeetsTheQueryOfAToken()
+    {
+        const QString model = QString::fromStdString(test::testData("models/stories260k").string());
+        const QString session = m_folder.filePath("pair.h5");
+        const auto made = [&](const QStringList& tokens) {
+            return run(QStringList{"analyze", model, "-o", session, "--analyses", "rotary"} + tokens);
+        };
+        const auto done = made({"--token", "#300", "--key-token", "#301", "--seed", "4"});
+        QVERIFY2(done.exitCode == 0, done.err);
+        const auto read = readSession(session.toStdString(), Task{});
+        QVERIFY(test::isOk(read));
+        const ResultArray* kernel = read->results.find("analyses/rotary/token_to_key_score");
+        QVERIFY(kernel);
+        QCOMPARE(std::get<double>(kernel->attributes.at("key_token")), 301.0);
+        QCOMPARE(std::get<double>(kernel->attributes.at("seed")), 4.0);
+        const auto alone = made({"--key-token", "#301"});
+        QCOMPARE(alone.exitCode, 2);
+        QVERIFY(alone.err.contains("give that token with --token"));
+        QCOMPARE(made({"--token", "#300", "--key-token", ""}).exitCode, 2);
+        QCOMPARE(made({"--token", "#300", "--key-token", "#99999"}).exitCode, 3);
+    }
+
     void relationsComeFromCsvAndJson()
     {
         const auto file = [&](const char* name, const QByteArray& text) {

@@ -33,6 +33,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     , m_rows(new QFormLayout(this))
     , m_prompt(new QPlainTextEdit(this))
     , m_token(new QLabel(this))
+    , m_keyToken(new QLineEdit(this))
     , m_pair(new QWidget(this))
     , m_reference(new QLineEdit(m_pair))
     , m_selected(new QLabel(m_pair))
@@ -50,7 +51,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     createFields();
     createMarks();
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
-    for (QLineEdit* edit : {m_to, m_from, m_previousToken})
+    for (QLineEdit* edit : {m_keyToken, m_to, m_from, m_previousToken})
         connect(edit, &QLineEdit::editingFinished, this, &AnalysisForm::apply);
     connect(m_space, &QComboBox::activated, this, &AnalysisForm::apply);
     connect(m_seed, &QSpinBox::valueChanged, this, &AnalysisForm::apply);
@@ -89,6 +90,12 @@ void AnalysisForm::createFields()
     m_prompt->setAccessibleName(tr("Prompt"));
     m_token->setFont(tokenFont());
     m_token->setToolTip(tr("The selected token; find another with Ctrl+F"));
+    m_keyToken->setFont(tokenFont());
+    m_keyToken->setFixedWidth(140);
+    m_keyToken->setPlaceholderText(tr("none"));
+    m_keyToken->setAccessibleName(tr("Key token"));
+    m_keyToken->setToolTip(
+        tr("A token, or #id: the score of the selected token's query with its key, by offset"));
     m_reference->setFixedWidth(72);
     m_reference->setAlignment(Qt::AlignCenter);
     m_reference->setPlaceholderText(QStringLiteral("0.1"));
@@ -119,6 +126,7 @@ void AnalysisForm::createFields()
     m_problem->setWordWrap(true);
     m_rows->addRow(tr("Prompt"), m_prompt);
     m_rows->addRow(tr("Token"), m_token);
+    m_rows->addRow(tr("Key token"), m_keyToken);
     m_rows->addRow(tr("Reference, head"), m_pair);
     m_rows->addRow(tr("Direction"), m_direction);
     m_rows->addRow(tr("Previous-token heads"), m_previousToken);
@@ -147,6 +155,7 @@ void AnalysisForm::setNeeds(const Analysis& analysis)
     };
     show(m_prompt, m_needs.prompt);
     show(m_token, m_needs.token);
+    show(m_keyToken, analysis.id == std::string_view("rotary"));
     show(m_pair, m_needs.pair);
     show(m_direction, m_needs.direction);
     show(m_previousToken, analysis.id == std::string_view("induction"));
@@ -213,19 +222,35 @@ std::vector<int> AnalysisForm::readPrompt(QString& problem) const
     return ids;
 }
 
+int AnalysisForm::tokenOf(const QString& words) const
+{
+    if (words.startsWith(u'#')) {
+        bool isNumber = false;
+        const int id = words.mid(1).toInt(&isNumber);
+        return isNumber ? id : -1;
+    }
+    const auto tokenizer = m_workspace->tokenizer();
+    const auto ids = tokenizer ? tokenizer->encode(words.toStdString(), Tokenizer::SpecialTokens::None)
+                               : Result<std::vector<int>>(std::vector<int>());
+    return ids && ids->size() == 1 ? ids->front() : -1;
+}
+
+std::optional<int> AnalysisForm::readKeyToken(QString& problem) const
+{
+    if (m_keyToken->text().isEmpty())
+        return std::nullopt;
+    const int id = tokenOf(m_keyToken->text());
+    if (id >= 0 && id < m_workspace->card().dVocab)
+        return id;
+    problem += tr("'%1' is not one token of this model.").arg(m_keyToken->text());
+    return std::nullopt;
+}
+
 std::vector<double> AnalysisForm::readDirection(QString& problem) const
 {
     const auto circuits = m_workspace->circuits();
     if (!circuits || m_to->text().isEmpty())
         return {};
-    const auto tokenOf = [&](const QString& words) -> int {
-        if (words.startsWith(u'#'))
-            return words.mid(1).toInt();
-        const auto tokenizer = m_workspace->tokenizer();
-        const auto ids = tokenizer ? tokenizer->encode(words.toStdString(), Tokenizer::SpecialTokens::None)
-                                   : Result<std::vector<int>>(std::vector<int>());
-        return ids && ids->size() == 1 ? ids->front() : -1;
-    };
     RowVector<double> direction = RowVector<double>::Zero(circuits->config().dModel);
     for (const QLineEdit* edit : {m_to, m_from}) {
         if (edit->text().isEmpty())
@@ -274,6 +299,8 @@ void AnalysisForm::apply()
     if (m_needs.direction)
         inputs.direction = readDirection(ofDirection);
     problem += ofDirection;
+    if (!m_keyToken->isHidden())
+        inputs.keyToken = readKeyToken(problem);
     if (!m_previousToken->isHidden())
         inputs.previousTokenHeads = readHeads(problem);
     inputs.relations = m_workspace->inputs().relations;

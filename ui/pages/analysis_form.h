@@ -41,7 +41,9 @@ private:
     void suggest();       ///< A prompt and a direction to begin with.
     void showSelection(); ///< Token and heads.
     std::vector<int> readPrompt(QString& problem) const;
+    int tokenOf(const QString& words) const; ///< Its id; −1 for none and for several tokens.
     std::vector<double> readDirection(QString& problem) const;
+    std::optional<int> readKeyToken(QString& problem) const;
     std::vector<HeadId> readHeads(QString& problem) const; ///< Those that are marked by hand.
     void chooseRelations();
     void showRelations();
@@ -50,6 +52,7 @@ private:
     QFormLayout* m_rows;
     QPlainTextEdit* m_prompt;
     QLabel* m_token;
+    QLineEdit* m_keyToken;
     QWidget* m_pair;
     QLineEdit* m_reference;
     QLabel* m_selected;

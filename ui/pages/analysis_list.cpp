@@ -73,6 +73,7 @@ InputNeeds askedInputs(const Analysis& analysis)
     InputNeeds asked = analysis.needs;
     asked.prompt |= analysis.id == "six_terms";     // else a sample of tokens stands in for it
     asked.token |= analysis.id == "detokenization"; // the suffix; else it has curves and no table
+    asked.token |= analysis.id == "rotary";         // else the mean token alone stands in for it
     return asked;
 }
 

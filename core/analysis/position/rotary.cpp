@@ -2,6 +2,7 @@
 #include "core/analysis/per_head.h"
 #include "core/analysis/position/norm_divisors.h"
 #include "core/analysis/position/positions_shown.h"
+#include "core/analysis/position/rotary_energies.h"
 #include "core/analysis/position/rotary_kernel.h"
 #include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/position/token_rows.h"
@@ -17,14 +18,6 @@
 namespace headwise {
 
 namespace {
-
-int mostFrequencies(const ModelConfig& config)
-{
-    int most = 0;
-    for (int layer = 0; layer < config.nLayers; ++layer)
-        most = std::max(most, config.rotaryOf(layer).dim / 2);
-    return most;
-}
 
 /// The kernels of one pair of vectors, over all heads.
 struct KernelArrays {
@@ -102,42 +95,6 @@ struct LayerWaves {
     }
 };
 
-/// The weight columns of every frequency.
-struct EnergyArrays {
-    PerHead energy, unaligned, qCosine, kCosine;
-
-    explicit EnergyArrays(const ModelConfig& config)
-        : energy(config, mostFrequencies(config))
-        , unaligned(energy)
-        , qCosine(energy)
-        , kCosine(energy)
-    {
-    }
-
-    void addTo(ResultSet& results, const ModelConfig& config, Precision precision) const
-    {
-        const std::string folder = "analyses/rotary/";
-        const auto add = [&](const PerHead& values, const char* name, const char* title,
-                             const char* formula) {
-            results.arrays.push_back(values.array(precision, folder + name, title, formula, "frequency"));
-        };
-        add(energy, "energy", "Energy by frequency",
-            "‖Q_m K_mᵀ‖_F, Q_m and K_m the two columns of W_Q and W_K that frequency m turns");
-        add(unaligned, "energy_null", "Energy by frequency, unaligned columns",
-            "‖Q_m‖_F ‖K_m‖_F / √2: of pairs of columns at right angles and of one length");
-        for (const auto& [values, name] : {std::pair(&qCosine, "query"), std::pair(&kCosine, "key")}) {
-            results.arrays.push_back(values->array(
-                precision, folder + name + "_pair_cosine", std::string("Angle within a pair, ") + name,
-                std::string("cosine between the two columns of W_") + (values == &qCosine ? "Q" : "K")
-                    + " that frequency m turns",
-                "frequency"));
-            results.arrays.back().range = {-1.0, 1.0};
-            results.arrays.back().nullMean = 0.0;
-            results.arrays.back().nullDeviation = 1 / std::sqrt(static_cast<double>(config.dModel));
-        }
-    }
-};
-
 ResultArray frequencyArray(const ModelConfig& config, Precision precision)
 {
     const auto width = static_cast<std::size_t>(mostFrequencies(config));
@@ -170,24 +127,32 @@ public:
         , m_mean(m_config, shownPositions(m_config))
         , m_bias(m_mean)
     {
-        if (!context.options.inputs.token)
+        const AnalysisInputs& inputs = context.options.inputs;
+        if (!inputs.token)
             return;
         m_self.emplace(m_config, shownPositions(m_config));
         m_toMean.emplace(*m_self);
-        for (const int layer : {0, 1})
-            m_token.push_back(tokens.rows(layer, *context.options.inputs.token, 1));
+        if (inputs.keyToken)
+            m_toKey.emplace(*m_self);
+        for (const int layer : {0, 1}) {
+            Matrix<double> rows(inputs.keyToken ? 2 : 1, m_config.dModel);
+            rows.row(0) = tokens.rows(layer, *inputs.token, 1);
+            if (inputs.keyToken)
+                rows.row(1) = tokens.rows(layer, *inputs.keyToken, 1);
+            m_tokens.push_back(std::move(rows));
+        }
     }
 
     Result<Done> run(HeadId head)
     {
         const FoldedHead folded = foldedHead(m_weights, head);
         const HeadWeights<double> weights = m_weights.head<double>(head);
-        setEnergies(head);
-        const bool hasToken = !m_token.empty();
-        Matrix<double> x(hasToken ? 2 : 1, m_config.dModel);
+        m_energies.set(head, rotaryEnergies(m_weights, head));
+        const bool hasToken = !m_tokens.empty();
+        Matrix<double> x(hasToken ? 1 + m_tokens[0].rows() : 1, m_config.dModel);
         x.row(0) = m_means.of(head.layer);
         if (hasToken)
-            x.row(1) = m_token[head.layer == 0 ? 0 : 1];
+            x.bottomRows(x.rows() - 1) = m_tokens[head.layer == 0 ? 0 : 1];
         x = normalized<double>(m_weights.ln1<double>(head.layer), x);
         const QueriesAndKeys<double> qk =
             queriesAndKeys(weights, sharedQkScale(m_weights, head.layer, x), m_config.qkvLimit, x);
@@ -196,6 +161,8 @@ public:
             setKernel(*m_self, head, qk.q.row(1), qk.k.row(1));
             setKernel(*m_toMean, head, qk.q.row(1), qk.k.row(0));
         }
+        if (m_toKey)
+            setKernel(*m_toKey, head, qk.q.row(1), qk.k.row(2));
         setKernel(m_bias, head, folded.b_Q, folded.b_K);
         return Done{};
     }
@@ -210,6 +177,15 @@ public:
             m_self->addTo(results, precision, "token", "the token with itself");
             m_toMean->addTo(results, precision, "token_to_mean", "the token's query with the mean row's key");
         }
+        if (m_toKey) {
+            const std::size_t first = results.arrays.size();
+            m_toKey->addTo(results, precision, "token_to_key", "the token's query with the key token's key");
+            const AnalysisInputs& inputs = m_context.options.inputs;
+            for (std::size_t i = first; i < results.arrays.size(); ++i) {
+                results.arrays[i].attributes["token"] = static_cast<double>(*inputs.token);
+                results.arrays[i].attributes["key_token"] = static_cast<double>(*inputs.keyToken);
+            }
+        }
         if (hasBiasKernel())
             m_bias.addTo(results, precision, "bias", "b_Q with b_K");
     }
@@ -220,15 +196,6 @@ private:
         const Rotary& rotary = m_config.rotaryOf(head.layer);
         out.set(head, rotaryKernel(rotary, q, k, m_config.attentionScaleOf(head.layer)), m_waves.of(rotary),
                 m_config.attentionSoftCap);
-    }
-
-    void setEnergies(HeadId head)
-    {
-        const RotaryEnergies found = rotaryEnergies(m_weights, head);
-        setRows(m_energies.energy, head, found.energy);
-        setRows(m_energies.unaligned, head, found.unaligned);
-        setRows(m_energies.qCosine, head, found.qCosine);
-        setRows(m_energies.kCosine, head, found.kCosine);
     }
 
     /// Where queries or keys are normalised or cut off their biases have no score of their own.
@@ -249,10 +216,11 @@ private:
     const ModelConfig& m_config;
     const MeanTokens& m_means;
     LayerWaves m_waves;
-    EnergyArrays m_energies;
+    RotaryEnergyArrays m_energies;
     KernelArrays m_mean, m_bias;
-    std::optional<KernelArrays> m_self, m_toMean;
-    std::vector<RowVector<double>> m_token; // of layer 0, of later layers
+    std::optional<KernelArrays> m_self, m_toMean, m_toKey;
+    std::vector<Matrix<double>>
+        m_tokens; // of layer 0, of later layers: the token, the key token if there is one
 };
 
 Result<ResultSet> runRotary(const AnalysisContext& context, const Task& task)
@@ -261,8 +229,13 @@ Result<ResultSet> runRotary(const AnalysisContext& context, const Task& task)
     if (!tokens)
         return tokens.error();
     const std::optional<int> token = context.options.inputs.token;
-    if (const auto checked = checkToken(*tokens, token); !checked)
-        return checked.error();
+    const std::optional<int> keyToken = context.options.inputs.keyToken;
+    if (keyToken && !token)
+        return Error{ErrorCode::InvalidArgument,
+                     "There is a key token but no token whose query it is for; give both."};
+    for (const auto& asked : {token, keyToken})
+        if (const auto checked = checkToken(*tokens, asked); !checked)
+            return checked.error();
     const auto means = meanTokens(*tokens, task);
     if (!means)
         return means.error();
@@ -293,7 +266,7 @@ AnalysisCost rotaryCost(const ModelConfig& config, const AnalysisOptions& option
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
     const double n = static_cast<double>(shownPositions(config));
     const double d = config.dModel, r = config.dHead, V = config.dVocab;
-    const double kernels = options.inputs.token ? 4 : 2;
+    const double kernels = (options.inputs.token ? 4 : 2) + (options.inputs.keyToken ? 1 : 0);
     const AnalysisCost tables = options.inputs.token ? rotaryTablesCost(config, options) : AnalysisCost{};
     return {V * d + heads * (8 * d * r + kernels * (4 * d * r + 2 * n * r)) + tables.flops,
             all * 12 * (kernels * (n + 2 * r) + 2 * r) + tables.bytes};
@@ -306,15 +279,18 @@ std::vector<Picture> rotaryPictures()
     const std::string waves = "Score(Δ) = constant + Σ cosine · cos(θΔ) + sine · sin(θΔ).";
     return {
         {Lines, "Score by offset",
-         in({"mean_token_score", "token_score", "token_to_mean_score", "bias_score"}), false, false, true,
-         "Offset 0 is the query's own position, larger ones lie before it."},
+         in({"mean_token_score", "token_score", "token_to_mean_score", "token_to_key_score", "bias_score"}),
+         false, false, true, "Offset 0 is the query's own position, larger ones lie before it."},
         {Bars, "Energy by frequency, fast ones first", in({"energy", "energy_null"}), false, false, true,
          "Fast frequencies tell near positions apart, slow ones carry what tokens mean."},
-        {Matrix, "Energy, heads by frequency", in({"energy"}), false, false, false, {}},
+        {Matrix, "Energy, heads by frequency", in({"energy_of_heads"}), false, false, false,
+         "A row per head, layer after layer; columns from the fastest frequency to the slowest."},
         {Bars, "Cosine and sine coefficients of the mean token", in({"mean_token_cosine", "mean_token_sine"}),
          false, false, true, waves},
         {Bars, "Cosine and sine coefficients of the token", in({"token_cosine", "token_sine"}), false, false,
          true, waves},
+        {Bars, "Cosine and sine coefficients of the token with the key token",
+         in({"token_to_key_cosine", "token_to_key_sine"}), false, false, true, waves},
         {Lines,
          "Angle within a pair of weight columns",
          in({"query_pair_cosine", "key_pair_cosine"}),

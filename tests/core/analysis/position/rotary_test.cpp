@@ -131,7 +131,11 @@ private slots:
         QFETCH(int, index);
         const Circuits circuits = test::toyCircuits(rotaryClasses()[static_cast<std::size_t>(index)].second);
         const ModelConfig& config = circuits.config();
-        const ResultSet results = test::analysed(circuits, {"rotary"}, exactly(3));
+        AnalysisOptions options = exactly(3);
+        options.inputs.keyToken = 7;
+        const ResultSet results = test::analysed(circuits, {"rotary"}, options);
+        QCOMPARE(std::get<double>(results.find(folder + "token_to_key_score")->attributes.at("key_token")),
+                 7.0);
         const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
         const RowVector<double> mean = E.colwise().mean();
         for (const HeadId head : {HeadId{0, 1}, HeadId{config.nLayers - 1, config.nHeads - 1}}) {
@@ -139,11 +143,13 @@ private slots:
             const RowVector<double> token = unitNormed(circuits, head.layer, E.row(3));
             const RowVector<double> average = unitNormed(circuits, head.layer, mean);
             const RowVector<double> qToken = token * h.W_Q + h.b_Q, kToken = token * h.W_K + h.b_K;
+            const RowVector<double> other = unitNormed(circuits, head.layer, E.row(7)) * h.W_K + h.b_K;
             const RowVector<double> qMean = average * h.W_Q + h.b_Q, kMean = average * h.W_K + h.b_K;
             const Rotary& rotary = config.rotaryOf(head.layer);
             const auto self = ofHead(circuits, results, "token_score", head);
             const auto toMean = ofHead(circuits, results, "token_to_mean_score", head);
             const auto ofMean = ofHead(circuits, results, "mean_token_score", head);
+            const auto toKey = ofHead(circuits, results, "token_to_key_score", head);
             QCOMPARE(self.size(), static_cast<std::size_t>(config.nCtx));
             const auto isScore = [&](double found, const RowVector<double>& q, const RowVector<double>& k,
                                      int offset) {
@@ -157,6 +163,7 @@ private slots:
                 QVERIFY(isScore(self[at], qToken, kToken, offset));
                 QVERIFY(isScore(toMean[at], qToken, kMean, offset));
                 QVERIFY(isScore(ofMean[at], qMean, kMean, offset));
+                QVERIFY(isScore(toKey[at], qToken, other, offset));
                 if (results.find(folder + "bias_score"))
                     QVERIFY(isScore(ofHead(circuits, results, "bias_score", head)[at], h.b_Q, h.b_K, offset));
             }
@@ -302,6 +309,25 @@ private slots:
     }
 
     // A turn within a pair is one of the freedoms a rotary head has: it turns q and k alike.
+    // Row by row what `energy` has for each head, layer after layer, and what the rows are called.
+    void theMapOfEnergiesHasARowForEveryHead()
+    {
+        const Circuits circuits = test::toyCircuits(test::llamaOptions());
+        const ResultSet results = test::analysed(circuits, {"rotary"}, exactly());
+        const ResultArray* map = results.find(folder + "energy_of_heads");
+        QCOMPARE(map->shape, (std::vector<std::size_t>{12, 2})); // 2 layers of 6 heads, 4 / 2 frequencies
+        const auto& names = std::get<std::vector<std::string>>(map->attributes.at(map->axes[0] + " labels"));
+        QCOMPARE(names.at(8), std::string("1.2"));
+        const auto rows = test::numbers(results, folder + "energy_of_heads");
+        const HeadWeights<double> w = circuits.weights().head<double>({1, 2});
+        for (int m = 0; m < 2; ++m) { // halves: columns m and m + 2
+            const Matrix<double> Q = w.W_Q(Eigen::all, std::array{m, m + 2});
+            const Matrix<double> K = w.W_K(Eigen::all, std::array{m, m + 2});
+            const double expected = (Q * K.transpose()).norm();
+            QVERIFY(std::abs(rows[static_cast<std::size_t>(8 * 2 + m)] - expected) < 1e-12 * expected);
+        }
+    }
+
     void aTurnWithinAPairChangesNothing()
     {
         Rotary rotary;
@@ -337,6 +363,13 @@ private slots:
         QVERIFY(analysis->whyNot(circuits.config(), {}).empty());
         QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, exactly(11), Task{}),
                                 ErrorCode::InvalidArgument, "no token 11"));
+        AnalysisOptions keyOnly = exactly();
+        keyOnly.inputs.keyToken = 1;
+        QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, keyOnly, Task{}),
+                                ErrorCode::InvalidArgument, "no token whose query"));
+        keyOnly.inputs.token = 1, keyOnly.inputs.keyToken = 11;
+        QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, keyOnly, Task{}),
+                                ErrorCode::InvalidArgument, "no token 11"));
         std::stop_source stop;
         stop.request_stop();
         Task task;
@@ -360,16 +393,6 @@ private slots:
             QVERIFY(ofHead(circuits, some, name, {1, 2}) == ofHead(circuits, all, name, {1, 2}));
         }
         QCOMPARE(ofHead(circuits, some, "key_ids", {0, 0})[0], -1.0);
-    }
-
-    void everyPictureHasItsArrays()
-    {
-        ToyOptions toy = test::llamaOptions();
-        toy.qkvBias = true;
-        const ResultSet results = test::analysed(test::toyCircuits(toy), {"rotary"}, exactly(1));
-        for (const Picture& picture : findAnalysis("rotary")->pictures)
-            for (const std::string& path : picture.arrays)
-                QVERIFY2(results.find(path), path.c_str());
     }
 };
 
