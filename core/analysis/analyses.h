@@ -47,6 +47,7 @@ Analysis inductionAnalysis();
 Analysis embeddingCompositionAnalysis();
 
 // spectra
+Analysis normsAnalysis();
 Analysis symmetryAnalysis();
 Analysis singularTokensAnalysis();
 Analysis directionSearchAnalysis();

@@ -87,6 +87,7 @@ constexpr std::array rows{
     componentCompositionAnalysis,
     virtualHeadAnalysis,
     // spectra
+    normsAnalysis,
     ranksAnalysis,
     spectrumShapesAnalysis,
     symmetryAnalysis,

@@ -30,10 +30,15 @@ Matrix<double> positionVectors(const ProcessedWeights& weights, int layer, Eigen
 
 Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, const Matrix<double>& x)
 {
-    const HeadWeights<double> h = weights.head<double>(head);
+    return positionScores(weights, head.layer, weights.head<double>(head), x);
+}
+
+Matrix<double> positionScores(const ProcessedWeights& weights, int layer, const HeadWeights<double>& head,
+                              const Matrix<double>& x)
+{
     QueriesAndKeys<double> qk =
-        queriesAndKeys(h, sharedQkScale(weights, head.layer, x), weights.config().qkvLimit, x);
-    qk.q *= weights.config().attentionScaleOf(head.layer);
+        queriesAndKeys(head, sharedQkScale(weights, layer, x), weights.config().qkvLimit, x);
+    qk.q *= weights.config().attentionScaleOf(layer);
     const double cap = weights.config().attentionSoftCap;
     Matrix<double> scores = qk.k * qk.q.transpose();
     if (cap > 0)
@@ -44,18 +49,23 @@ Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, cons
 RowVector<double> offsetScores(const ProcessedWeights& weights, HeadId head, const RowVector<double>& mean,
                                Eigen::Index n)
 {
-    const HeadWeights<double> h = weights.head<double>(head);
+    return offsetScores(weights, head.layer, weights.head<double>(head), mean, n);
+}
+
+RowVector<double> offsetScores(const ProcessedWeights& weights, int layer, const HeadWeights<double>& head,
+                               const RowVector<double>& mean, Eigen::Index n)
+{
     const ModelConfig& config = weights.config();
-    const Matrix<double> x = normalized<double>(weights.ln1<double>(head.layer), mean);
+    const Matrix<double> x = normalized<double>(weights.ln1<double>(layer), mean);
     const QueriesAndKeys<double> qk =
-        queriesAndKeys(h, sharedQkScale(weights, head.layer, x), weights.config().qkvLimit, x);
+        queriesAndKeys(head, sharedQkScale(weights, layer, x), weights.config().qkvLimit, x);
     const RowVector<double> q = qk.q.row(0);
     const RowVector<double> k = qk.k.row(0);
-    const Rotation rotation(config.rotaryOf(head.layer));
+    const Rotation rotation(config.rotaryOf(layer));
     RowVector<double> scores(n);
     for (Eigen::Index offset = 0; offset < n; ++offset) {
         const double score =
-            rotation.turned(q, static_cast<double>(offset)).dot(k) * config.attentionScaleOf(head.layer);
+            rotation.turned(q, static_cast<double>(offset)).dot(k) * config.attentionScaleOf(layer);
         scores(offset) = capped(score, config.attentionSoftCap);
     }
     return scores;

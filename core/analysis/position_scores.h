@@ -17,12 +17,18 @@ Matrix<double> positionVectors(const ProcessedWeights& weights, int layer, Eigen
 /// \param x `positionVectors` of the head's layer
 /// Source: DESIGN §2, ANALYSES C1, C2.
 Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, const Matrix<double>& x);
+/// Of other weights in the place of a head of `layer`.
+Matrix<double> positionScores(const ProcessedWeights& weights, int layer, const HeadWeights<double>& head,
+                              const Matrix<double>& x);
 
 /// The same for rotary positions, where the score of one vector with itself depends on the offset alone: s(Δ), Δ = 0 … n − 1.
 /// \param mean x̄ [d], the mean token vector, in place of p
 /// Source: DESIGN §2, ANALYSES C8.
 RowVector<double> offsetScores(const ProcessedWeights& weights, HeadId head, const RowVector<double>& mean,
                                Eigen::Index n);
+/// Of other weights in the place of a head of `layer`.
+RowVector<double> offsetScores(const ProcessedWeights& weights, int layer, const HeadWeights<double>& head,
+                               const RowVector<double>& mean, Eigen::Index n);
 
 /// x̄, the mean row of an embedding [V, d].
 RowVector<double> meanToken(const Matrix<float>& E);

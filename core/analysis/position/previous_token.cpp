@@ -2,11 +2,13 @@
 #include "core/analysis/per_head.h"
 #include "core/analysis/position/position_vectors.h"
 #include "core/analysis/position/positions_shown.h"
+#include "core/analysis/position/previous_token_null.h"
 #include "core/analysis/position/token_rows.h"
 #include "core/analysis/position_scores.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -23,55 +25,86 @@ Eigen::Index contextLength(const ModelConfig& config)
     return std::min<Eigen::Index>(config.nCtx, longestContext);
 }
 
+/// A head's score; the weights are those of `layer`, or others in their place.
+using ScoreOf = std::function<double(int layer, const HeadWeights<double>&)>;
+
+Result<ResultSet> scoreHeads(const AnalysisContext& context, const ScoreOf& scoreOf, bool isLayer0Alone,
+                             ResultArray array, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    PerHead scores(config);
+    EntrySquares squares(config);
+    const auto done = forEachHead(context, task, "previous-token scores", [&](HeadId head) -> Result<Done> {
+        const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
+        squares.set(head, weights);
+        scores.set(head, scoreOf(head.layer, weights));
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    const auto nulls = previousTokenNulls(context, squares, isLayer0Alone, scoreOf, task);
+    if (!nulls)
+        return nulls.error();
+    array.values = scores.array(context.options.precision, {}, {}, {}).values;
+    ResultSet results;
+    results.warnings = *done;
+    addPreviousTokenNulls(results, array, *nulls, context.options.precision);
+    results.arrays.insert(results.arrays.begin(), std::move(array));
+    return results;
+}
+
+/// The array without its numbers: NaN.
+ResultArray previousTokenArray(const AnalysisContext& context, const char* scoreFormula,
+                               const char* assumption)
+{
+    ResultArray array =
+        PerHead(context.circuits.config())
+            .array(context.options.precision, "scores/previous_token", "Previous token",
+                   std::string(previousTokenFormula) + ", n = min(n_ctx, 1024), " + scoreFormula);
+    array.range = {0.0, 1.0};
+    array.attributes["assumption"] = std::string(assumption);
+    return array;
+}
+
 Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
     const ProcessedWeights& weights = context.circuits.weights();
     const Eigen::Index n = contextLength(config);
-    PerHead scores(config);
-    ResultSet results;
-    std::string formula = std::string(previousTokenFormula) + ", n = min(n_ctx, 1024), ";
-    std::string assumption = "raw positions";
     if (config.positional == Positional::Learned) {
         const PositionVectors vectors(weights, n);
-        formula += "s_ij = (p_i/σ(p_i) W_Q + b_Q)(p_j/σ(p_j) W_K + b_K)ᵀ · scale, p = W_pos";
-        const auto done =
-            forEachHead(context, task, "previous-token scores", [&](HeadId head) -> Result<Done> {
-                scores.set(head,
-                           previousTokenScore(positionScores(weights, head, vectors.of(head.layer)),
-                                              config.windowOf(head.layer)));
-                return Done{};
-            });
-        if (!done)
-            return done.error();
-        results.warnings = *done;
-    } else if (config.positional == Positional::Rotary) {
-        formula += "s_ij = (x/σ(x) W_Q + b_Q) R(i−j) (x/σ(x) W_K + b_K)ᵀ · scale, x = mean row of E";
-        assumption = "mean token";
+        const auto scoreOf = [&](int layer, const HeadWeights<double>& head) {
+            return previousTokenScore(positionScores(weights, layer, head, vectors.of(layer)),
+                                      config.windowOf(layer));
+        };
+        return scoreHeads(
+            context, scoreOf, false,
+            previousTokenArray(context,
+                               "s_ij = (p_i/σ(p_i) W_Q + b_Q)(p_j/σ(p_j) W_K + b_K)ᵀ · scale, p = W_pos",
+                               "raw positions"),
+            task);
+    }
+    if (config.positional == Positional::Rotary) {
         const auto tokens = TokenRows::create(context, task);
         if (!tokens)
             return tokens.error();
         const auto means = meanTokens(*tokens, task);
         if (!means)
             return means.error();
-        const auto done =
-            forEachHead(context, task, "previous-token scores", [&](HeadId head) -> Result<Done> {
-                scores.set(head,
-                           previousTokenScore(offsetScores(weights, head, means->of(head.layer), n),
-                                              config.windowOf(head.layer)));
-                return Done{};
-            });
-        if (!done)
-            return done.error();
-        results.warnings = *done;
-    } else {
-        formula += "defined for learned and rotary positions only";
+        const auto scoreOf = [&](int layer, const HeadWeights<double>& head) {
+            return previousTokenScore(offsetScores(weights, layer, head, means->of(layer), n),
+                                      config.windowOf(layer));
+        };
+        return scoreHeads(
+            context, scoreOf, tokens->isLayer0Special(),
+            previousTokenArray(
+                context, "s_ij = (x/σ(x) W_Q + b_Q) R(i−j) (x/σ(x) W_K + b_K)ᵀ · scale, x = mean row of E",
+                "mean token"),
+            task);
     }
-    ResultArray array = scores.array(context.options.precision, "scores/previous_token", "Previous token",
-                                     std::move(formula));
-    array.range = {0.0, 1.0};
-    array.attributes["assumption"] = std::move(assumption);
-    results.arrays.push_back(std::move(array));
+    ResultSet results;
+    results.arrays.push_back(
+        previousTokenArray(context, "defined for learned and rotary positions only", "raw positions"));
     return results;
 }
 
@@ -224,6 +257,13 @@ AnalysisCost positionCost(const ModelConfig& config, const AnalysisOptions& opti
     return {heads * perHead, config.positional == Positional::Learned ? 16 * n * n : 8 * n};
 }
 
+AnalysisCost previousTokenCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const AnalysisCost cost = positionCost(config, options);
+    return {cost.flops * (1 + randomHeads / heads), cost.bytes};
+}
+
 std::vector<Picture> positionKernelPictures()
 {
     using enum Picture::Kind;
@@ -281,7 +321,7 @@ Analysis previousTokenAnalysis()
             false,
             true,
             appliesAlways,
-            positionCost,
+            previousTokenCost,
             runPreviousToken,
             {},
             previousTokenPictures()};

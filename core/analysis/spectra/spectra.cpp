@@ -1,57 +1,14 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
+#include "core/analysis/spectra/random_heads.h"
 #include "core/analysis/spectrum.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <random>
 
 namespace headwise {
 
 namespace {
-
-/// Average and deviation of a rank measure over heads of Gaussian weights of the same shape.
-struct Null {
-    double mean = 0, deviation = 0;
-};
-
-struct RankNulls {
-    Null effectiveRank, stableRank, participationRatio, k90;
-};
-
-Null nullOf(const std::vector<double>& samples)
-{
-    const Eigen::Map<const Eigen::ArrayXd> values(samples.data(), static_cast<Eigen::Index>(samples.size()));
-    const double mean = values.mean();
-    return {mean, std::sqrt((values - mean).square().sum() / static_cast<double>(samples.size() - 1))};
-}
-
-/// Eight heads from seed 0: the measures of random heads hardly vary.
-RankNulls rankNulls(const ModelConfig& config)
-{
-    constexpr int heads = 8;
-    std::mt19937 random(0);
-    std::normal_distribution<float> normal;
-    const auto gaussian = [&] {
-        return Matrix<float>::NullaryExpr(config.dModel, config.dHead, [&] { return normal(random); }).eval();
-    };
-    std::vector<double> effective, stable, participation, k90;
-    for (int head = 0; head < heads; ++head) {
-        const Matrix<float> left = gaussian();
-        const Matrix<float> right = gaussian().transpose();
-        const auto circuit = FactoredMatrix<float>::create(left, right);
-        const auto sigma = circuit ? circuit->singularValues() : circuit.error();
-        if (!sigma)
-            return {};
-        const RankMeasures measures = rankMeasures(*sigma);
-        effective.push_back(measures.effectiveRank);
-        stable.push_back(measures.stableRank);
-        participation.push_back(measures.participationRatio);
-        k90.push_back(measures.k90);
-    }
-    return {nullOf(effective), nullOf(stable), nullOf(participation), nullOf(k90)};
-}
 
 struct CircuitSpectra {
     PerHead sigma, norm, effectiveRank, stableRank, participationRatio;
@@ -82,26 +39,23 @@ std::string_view peopleName(CircuitKind kind)
     return names[static_cast<std::size_t>(kind)];
 }
 
+/// \param scale of the entries of random heads
 void addArrays(ResultSet& results, const CircuitSpectra& spectra, CircuitKind kind, Precision precision,
-               const RankNulls& nulls)
+               const SpectrumNulls& nulls, double scale)
 {
     const std::string folder = "spectra/" + std::string(circuitName(kind)) + "/";
     const std::string of = " of " + std::string(peopleName(kind));
     const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
     const auto add = [&](const PerHead& numbers, const char* name, const char* title, const char* formula,
-                         const Null& null) {
-        ResultArray array = numbers.array(precision, folder + name, title + of, formula + where);
-        if (!isFull(kind) && null.mean > 0) {
-            array.nullMean = null.mean;
-            array.nullDeviation = null.deviation;
-        }
-        results.arrays.push_back(std::move(array));
+                         const HeadNull& null) {
+        results.arrays.push_back(numbers.array(precision, folder + name, title + of, formula + where));
+        setNull(results.arrays.back(), null);
     };
     results.arrays.push_back(spectra.sigma.array(
         precision, folder + "singular_values", "Singular values" + of,
         "singular values of " + std::string(circuitFormula(kind)) + ", descending, padded with 0",
         "singular value"));
-    add(spectra.norm, "frobenius_norm", "Norm", "sqrt(Σσ²)", {});
+    add(spectra.norm, "frobenius_norm", "Norm", "sqrt(Σσ²)", nulls.norm.times(scale));
     add(spectra.effectiveRank, "effective_rank", "Effective rank", "exp(−Σ p ln p), p = σ/Σσ",
         nulls.effectiveRank);
     add(spectra.stableRank, "stable_rank", "Stable rank", "Σσ²/σ₁²", nulls.stableRank);
@@ -113,8 +67,10 @@ Result<ResultSet> runSpectra(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
     std::vector<CircuitSpectra> spectra(circuitKinds.size(), CircuitSpectra(config));
+    EntrySquares squares(config);
     const auto done = forEachHead(context, task, "spectra", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
+        squares.set(head, weights);
         Result<Done> state = Done{};
         for (const CircuitKind kind : circuitKinds) {
             if (task.cancelled())
@@ -132,9 +88,15 @@ Result<ResultSet> runSpectra(const AnalysisContext& context, const Task& task)
         return done.error();
     ResultSet results;
     results.warnings = *done;
-    const RankNulls nulls = rankNulls(config);
-    for (const CircuitKind kind : circuitKinds)
-        addArrays(results, spectra[static_cast<std::size_t>(kind)], kind, context.options.precision, nulls);
+    Result<SpectrumNulls> nulls = SpectrumNulls{}; // random QK is like random OV
+    for (const CircuitKind kind : circuitKinds) {
+        if (kind != CircuitKind::Ov)
+            nulls = spectrumNulls(context, kind, context.tokens.get(), task);
+        if (!nulls)
+            return nulls.error();
+        addArrays(results, spectra[static_cast<std::size_t>(kind)], kind, context.options.precision, *nulls,
+                  squares.scaleOf(kind));
+    }
     return results;
 }
 
@@ -149,12 +111,8 @@ Result<ResultSet> runRanks(const AnalysisContext& context, const Task& task)
             if (!sigma)
                 return sigma.error();
             const int index = kind == CircuitKind::Qk ? 0 : 1;
-            const double smallest =
-                config.dModel * double(std::numeric_limits<float>::epsilon()) * sigma->front();
             k90[index].set(head, rankMeasures(*sigma).k90);
-            rank[index].set(head,
-                            static_cast<double>(std::count_if(sigma->begin(), sigma->end(),
-                                                              [&](double s) { return s > smallest; })));
+            rank[index].set(head, numericalRank(config, *sigma));
         }
         return Done{};
     });
@@ -163,19 +121,19 @@ Result<ResultSet> runRanks(const AnalysisContext& context, const Task& task)
     ResultSet results;
     results.warnings = *done;
     const Precision precision = context.options.precision;
-    const Null null = rankNulls(config).k90;
+    const auto nulls = spectrumNulls(context, CircuitKind::Qk, nullptr, task);
+    if (!nulls)
+        return nulls.error();
     for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
         const int index = kind == CircuitKind::Qk ? 0 : 1;
         const std::string path = "analyses/ranks/" + std::string(circuitName(kind));
         const std::string of = " of " + std::string(peopleName(kind));
         results.arrays.push_back(k90[index].array(precision, path + "_k90", "Components for 90 %" + of,
                                                   "smallest k with σ₁² + … + σ_k² ≥ 0.9 Σσ²"));
-        if (null.mean > 0) {
-            results.arrays.back().nullMean = null.mean;
-            results.arrays.back().nullDeviation = null.deviation;
-        }
+        setNull(results.arrays.back(), nulls->k90);
         results.arrays.push_back(rank[index].array(precision, path + "_numerical_rank", "Numerical rank" + of,
                                                    "number of σ > d_model ε σ₁, ε = 2^-23"));
+        setNull(results.arrays.back(), nulls->numericalRank);
     }
     return results;
 }
@@ -189,14 +147,14 @@ AnalysisCost spectraCost(const ModelConfig& config, const AnalysisOptions& optio
 {
     const double d = config.dModel;
     const double r = config.dHead;
-    const double heads = headCount(config, options);
+    const double heads = headCount(config, options) + randomHeads;
     return {heads * (8 * d * d * r + 24 * d * r * r + 80 * r * r * r), heads * 4 * (r + 4) * 8};
 }
 
 AnalysisCost ranksCost(const ModelConfig& config, const AnalysisOptions& options)
 {
     const double r = config.dHead;
-    const double heads = headCount(config, options);
+    const double heads = headCount(config, options) + randomHeads;
     return {heads * (16.0 * config.dModel * r * r + 20 * r * r * r), heads * 4 * 8};
 }
 
@@ -225,34 +183,36 @@ std::vector<Picture> spectraPictures()
                        .signedColors = false,
                        .note = note};
     };
-    return {{.kind = Kind::Lines,
-             .title = "Singular values of QK and OV, selected head",
-             .arrays = ofCircuits("spectra/", residual, "/singular_values"),
-             .note = {}},
-            {.kind = Kind::Lines,
-             .title = "The same over a log axis",
-             .arrays = ofCircuits("spectra/", residual, "/singular_values"),
-             .logY = true,
-             .note = "Zeros, beyond the rank, are not on it."},
-            {.kind = Kind::Lines,
-             .title = "Singular values of full QK and full OV, selected head",
-             .arrays = ofCircuits("spectra/", full, "/singular_values"),
-             .logY = true,
-             .note = "The σ of tokens to scores and of tokens to logits: two units in one picture."},
-            grid("Norms", all("frobenius_norm"),
-                 "A norm grows with the weights: compare within a column of pictures."),
-            grid("Effective ranks", all("effective_rank"),
-                 "At most d_head; what random heads get stands beside QK and OV."),
-            grid("Stable ranks", all("stable_rank"), ""),
-            grid("Participation ratios", all("participation_ratio"), ""),
-            {.kind = Kind::Histogram,
-             .title = "Heads by effective rank",
-             .arrays = ofCircuits("spectra/", residual, "/effective_rank"),
-             .note = {}},
-            {.kind = Kind::HeadPlane,
-             .title = "Effective ranks of QK and OV",
-             .arrays = ofCircuits("spectra/", residual, "/effective_rank"),
-             .note = "A point per head."}};
+    return {
+        {.kind = Kind::Lines,
+         .title = "Singular values of QK and OV, selected head",
+         .arrays = ofCircuits("spectra/", residual, "/singular_values"),
+         .note = {}},
+        {.kind = Kind::Lines,
+         .title = "The same over a log axis",
+         .arrays = ofCircuits("spectra/", residual, "/singular_values"),
+         .logY = true,
+         .note = "Zeros, beyond the rank, are not on it."},
+        {.kind = Kind::Lines,
+         .title = "Singular values of full QK and full OV, selected head",
+         .arrays = ofCircuits("spectra/", full, "/singular_values"),
+         .logY = true,
+         .note = "The σ of tokens to scores and of tokens to logits: two units in one picture."},
+        grid("Norms", all("frobenius_norm"),
+             "A norm grows with the weights: beside it what heads of random weights of the same mean square "
+             "get."),
+        grid("Effective ranks", all("effective_rank"),
+             "At most d_head; what random heads get stands beside them."),
+        grid("Stable ranks", all("stable_rank"), ""),
+        grid("Participation ratios", all("participation_ratio"), ""),
+        {.kind = Kind::Histogram,
+         .title = "Heads by effective rank",
+         .arrays = ofCircuits("spectra/", residual, "/effective_rank"),
+         .note = {}},
+        {.kind = Kind::HeadPlane,
+         .title = "Effective ranks of QK and OV",
+         .arrays = ofCircuits("spectra/", residual, "/effective_rank"),
+         .note = "A point per head."}};
 }
 
 std::vector<Picture> ranksPictures()

@@ -2,6 +2,7 @@
 #include "core/analysis/per_head.h"
 #include "core/analysis/picture_of.h"
 #include "core/analysis/random_matrix.h"
+#include "core/analysis/spectra/random_heads.h"
 
 #include "core/base/decompositions.h"
 #include "core/base/parallel.h"
@@ -106,27 +107,33 @@ Result<Symmetry> denseSymmetry(const Matrix<double>& M)
     return out;
 }
 
-struct Deviations {
-    double direction = 0, positive = 0;
+/// Of heads of Gaussian weights; the norms are those of factors with entries of deviation 1.
+struct RandomHeads {
+    double directionDeviation = 0, positiveDeviation = 0;
+    HeadNull symmetricNorm, antisymmetricNorm;
 };
 
-/// Of heads of Gaussian weights.
-Result<Deviations> nullDeviations(const ModelConfig& config, std::uint64_t seed)
+Result<RandomHeads> symmetryOfRandomHeads(const ModelConfig& config, std::uint64_t seed)
 {
-    Deviations squares;
+    RandomHeads squares;
+    std::vector<double> symmetric, antisymmetric;
     for (std::uint64_t i = 0; i < nullHeads; ++i) {
         const auto head = factoredSymmetry(gaussianMatrix(config.dModel, config.dHead, seed + 2 * i),
                                            gaussianMatrix(config.dModel, config.dHead, seed + 2 * i + 1));
         if (!head)
             return head.error();
-        squares.direction += head->direction * head->direction / nullHeads;
-        squares.positive += (head->positive - 0.5) * (head->positive - 0.5) / nullHeads;
+        squares.directionDeviation += head->direction * head->direction / nullHeads;
+        squares.positiveDeviation += (head->positive - 0.5) * (head->positive - 0.5) / nullHeads;
+        symmetric.push_back(head->symmetricNorm);
+        antisymmetric.push_back(head->antisymmetricNorm);
     }
-    return Deviations{std::sqrt(squares.direction), std::sqrt(squares.positive)};
+    return RandomHeads{std::sqrt(squares.directionDeviation), std::sqrt(squares.positiveDeviation),
+                       nullOf(symmetric), nullOf(antisymmetric)};
 }
 
 struct Numbers {
     PerHead score, direction, positive, symmetricNorm, antisymmetricNorm, eigenvalues;
+    EntrySquares squares;
     std::vector<Symmetry> layers;
 
     explicit Numbers(const ModelConfig& config)
@@ -136,6 +143,7 @@ struct Numbers {
         , symmetricNorm(config)
         , antisymmetricNorm(config)
         , eigenvalues(config, 2 * config.dHead)
+        , squares(config)
         , layers(static_cast<std::size_t>(config.nLayers), Symmetry{none, none, none, none, none, {}})
     {
     }
@@ -187,19 +195,15 @@ constexpr const char* directionFormula = "(Σ column excess − Σ row excess) /
                                          "stand out, −1: some queries";
 constexpr const char* positiveFormula = "Σ max(λ, 0) / Σ|λ|, λ = eigenvalues of ½(M + Mᵀ)";
 
-struct Null {
-    double mean = 0, deviation = 0;
-};
-
 /// Of s: tr(M M) of Gaussian factors is d r ± √2 d r, ‖M‖² about d² r.
-Null scoreNull(const ModelConfig& config)
+HeadNull scoreNull(const ModelConfig& config)
 {
     const double d = config.dModel;
     return {0.5 + 0.5 / d, std::sqrt(0.5) / d};
 }
 
 void addHeads(ResultSet& results, const Numbers& numbers, const AnalysisContext& context,
-              const Deviations& null)
+              const RandomHeads& random)
 {
     const Precision precision = context.options.precision;
     const char* where = ", M = W_Q W_Kᵀ";
@@ -209,18 +213,23 @@ void addHeads(ResultSet& results, const Numbers& numbers, const AnalysisContext&
         return &results.arrays.back();
     };
     const auto addScore = [&](const PerHead& values, const char* name, const char* title, const char* formula,
-                              const Null& random) {
+                              const HeadNull& null) {
         ResultArray* array = add(values, name, title, formula);
-        array->nullMean = random.mean;
-        array->nullDeviation = random.deviation;
-        array->range = {random.mean == 0 ? -1.0 : 0.0, 1.0};
+        array->nullMean = null.mean;
+        array->nullDeviation = null.deviation;
+        array->range = {null.mean == 0 ? -1.0 : 0.0, 1.0};
     };
     addScore(numbers.score, "symmetry", "Symmetry of QK", scoreFormula, scoreNull(context.circuits.config()));
-    addScore(numbers.direction, "direction", "Directionality of QK", directionFormula, {0, null.direction});
+    addScore(numbers.direction, "direction", "Directionality of QK", directionFormula,
+             {0, random.directionDeviation});
     addScore(numbers.positive, "positive", "Positive part of QK's symmetric part", positiveFormula,
-             {0.5, null.positive});
-    add(numbers.symmetricNorm, "symmetric_norm", "Norm of QK's symmetric part", "‖½(M + Mᵀ)‖_F");
-    add(numbers.antisymmetricNorm, "antisymmetric_norm", "Norm of QK's antisymmetric part", "‖½(M − Mᵀ)‖_F");
+             {0.5, random.positiveDeviation});
+    const double scale = numbers.squares.scaleOf(CircuitKind::Qk);
+    setNull(*add(numbers.symmetricNorm, "symmetric_norm", "Norm of QK's symmetric part", "‖½(M + Mᵀ)‖_F"),
+            random.symmetricNorm.times(scale));
+    setNull(*add(numbers.antisymmetricNorm, "antisymmetric_norm", "Norm of QK's antisymmetric part",
+                 "‖½(M − Mᵀ)‖_F"),
+            random.antisymmetricNorm.times(scale));
     results.arrays.push_back(numbers.eigenvalues.array(
         precision, folder + std::string("eigenvalues"), "Eigenvalues of QK's symmetric part",
         "eigenvalues of ½(M + Mᵀ), M = W_Q W_Kᵀ, falling, those that can differ from 0; padded with 0",
@@ -264,6 +273,7 @@ Result<ResultSet> runSymmetry(const AnalysisContext& context, const Task& task)
         const auto symmetry = factoredSymmetry(w.W_Q, w.W_K);
         if (!symmetry)
             return symmetry.error();
+        numbers.squares.set(head, w);
         numbers.set(head, *symmetry);
         return Done{};
     });
@@ -271,12 +281,12 @@ Result<ResultSet> runSymmetry(const AnalysisContext& context, const Task& task)
         return done.error();
     if (const auto layers = readLayers(context, task, numbers); !layers)
         return layers.error();
-    const auto null = nullDeviations(config, context.options.inputs.seed);
-    if (!null)
-        return null.error();
+    const auto random = symmetryOfRandomHeads(config, context.options.inputs.seed);
+    if (!random)
+        return random.error();
     ResultSet results;
     results.warnings = *done;
-    addHeads(results, numbers, context, *null);
+    addHeads(results, numbers, context, *random);
     addLayers(results, numbers, context);
     return results;
 }

@@ -249,7 +249,8 @@ private slots:
         QVERIFY(std::abs(*results.find("spectra/qk/stable_rank")->nullMean - 32.5) < 0.5);
         QVERIFY(std::abs(*results.find("spectra/ov/effective_rank")->nullMean - 62.6) < 0.1);
         QVERIFY(std::abs(*results.find("spectra/ov/participation_ratio")->nullMean - 54.9) < 0.3);
-        QVERIFY(!results.find("spectra/full_ov/effective_rank")->nullMean);
+        const ResultArray* full = results.find("spectra/full_ov/effective_rank"); // between 11 tokens
+        QVERIFY(full->nullMean && *full->nullMean > 1 && *full->nullMean < 11);
     }
 
     void wrongRequestsNameTheCulprit()
