@@ -40,6 +40,23 @@ const std::vector<Relation>& askedRelations(const AnalysisOptions& options)
     return options.inputs.relations.empty() ? builtIn : options.inputs.relations;
 }
 
+int standardK(const ModelConfig& config, bool isCopying)
+{
+    constexpr int llama3Tokens = 128256;
+    if (config.architecture == "llama" && config.dVocab == llama3Tokens)
+        return isCopying ? 3 : 25;
+    return isCopying ? 1 : 10;
+}
+
+PairCounts countPairs(const AskedRelation& relation, const std::vector<EntryRank>& ranks)
+{
+    // An entry as large as the target's counts against it: no hit of a head that writes nothing.
+    const auto isHit = [&](std::size_t row) { return ranks[row].above + ranks[row].equal < relation.k; };
+    const auto isLowered = [&](std::size_t row) { return ranks[row].below + ranks[row].equal < relation.k; };
+    return {std::count_if(relation.rows.begin(), relation.rows.end(), isHit),
+            std::count_if(relation.rows.begin(), relation.rows.end(), isLowered)};
+}
+
 RelationQuestions relationQuestions(const AnalysisContext& context)
 {
     const TokenSide& tokens = *context.tokens;
@@ -51,8 +68,8 @@ RelationQuestions relationQuestions(const AnalysisContext& context)
     for (const Relation& relation : askedRelations(context.options)) {
         AskedRelation asked{relation.name, relation.pairs.size(), {}};
         const auto same = [](const auto& words) { return words.first == words.second; };
-        if (std::all_of(relation.pairs.begin(), relation.pairs.end(), same))
-            asked.k = 1;
+        asked.k = standardK(context.circuits.config(),
+                            std::all_of(relation.pairs.begin(), relation.pairs.end(), same));
         for (const auto& words : relation.pairs) {
             const auto pair = tokenPair(*context.options.inputs.tokenizer, words);
             if (!pair || pair->first >= tokens.E.rows() || pair->second >= tokens.W_U.cols())

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/catalogue.h"
+#include "core/analysis/tokens/entry_ranks.h"
 
 #include <cstdint>
 #include <string>
@@ -10,6 +11,11 @@ namespace headwise {
 
 inline constexpr std::size_t fewestRelationPairs =
     30; ///< Below, a score says too little (Elhelo & Geva 2024).
+
+/// How many of a row's largest entries count as a hit: 1 where source and target are the same, else 10; 3 and 25 for a
+/// Llama of 128 256 tokens, that is Llama 3.
+/// Source: Elhelo & Geva 2024, and get_k in src/utils.py of their code.
+int standardK(const ModelConfig& config, bool isCopying);
 
 /// One relation in the tokens of a model.
 struct AskedRelation {
@@ -35,6 +41,14 @@ const std::vector<Relation>& askedRelations(const AnalysisOptions& options);
 
 /// The same in tokens; a pair counts if its words are single tokens both with a leading space or both without.
 RelationQuestions relationQuestions(const AnalysisContext& context);
+
+/// How many pairs of one relation have their target among the k largest outputs, and among the k smallest.
+struct PairCounts {
+    std::int64_t hits = 0, suppressed = 0;
+};
+
+/// \param ranks of all pairs of the questions
+PairCounts countPairs(const AskedRelation& relation, const std::vector<EntryRank>& ranks);
 
 /// The relations that the best one of a head is chosen from: the valid ones, or where there is none all that have pairs.
 std::vector<std::size_t> bestCandidates(const RelationQuestions& questions);

@@ -1,6 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/tokens/entry_ranks.h"
+#include "core/analysis/tokens/maps_scores.h"
 #include "core/analysis/tokens/relation_questions.h"
 #include "core/analysis/tokens/token_factors.h"
 
@@ -73,6 +74,11 @@ public:
         ResultSet results = arrays();
         results.warnings = *done;
         addWarnings(results);
+        if (m_context.tokens->embedding == Embedding::Mlp0)
+            if (const auto added = addMapsScores(
+                    results, {m_context, m_questions, m_found.scores, m_found.suppression, names()}, task);
+                !added)
+                return added.error();
         return results;
     }
 
@@ -89,21 +95,13 @@ private:
             const AskedRelation& relation = m_questions.relations[i];
             if (relation.rows.empty())
                 continue;
-            // An entry as large as the target's counts against it: no hit of a head that writes nothing.
-            const auto hit = [&](std::size_t row) {
-                return ranks[row].above + ranks[row].equal < relation.k;
-            };
-            const auto miss = [&](std::size_t row) {
-                return ranks[row].below + ranks[row].equal < relation.k;
-            };
+            const PairCounts counts = countPairs(relation, ranks);
             const auto pairs = static_cast<double>(relation.rows.size());
-            const auto hits = std::count_if(relation.rows.begin(), relation.rows.end(), hit);
-            m_found.hits[place(head) * count + i] = static_cast<std::int32_t>(hits);
+            m_found.hits[place(head) * count + i] = static_cast<std::int32_t>(counts.hits);
             m_found.misses[place(head) * count + i] =
-                static_cast<std::int32_t>(relation.rows.size()) - static_cast<std::int32_t>(hits);
-            m_found.scores.row(head)[i] = static_cast<double>(hits) / pairs;
-            m_found.suppression.row(head)[i] =
-                static_cast<double>(std::count_if(relation.rows.begin(), relation.rows.end(), miss)) / pairs;
+                static_cast<std::int32_t>(relation.rows.size()) - static_cast<std::int32_t>(counts.hits);
+            m_found.scores.row(head)[i] = static_cast<double>(counts.hits) / pairs;
+            m_found.suppression.row(head)[i] = static_cast<double>(counts.suppressed) / pairs;
         }
         for (const std::size_t i : m_candidates) {
             const double score = m_found.scores.row(head)[i];
@@ -152,10 +150,10 @@ private:
 
 constexpr const char* hitFormula = "share of pairs (s, t) with t among the k largest entries of row s of E "
                                    "W_V W_O W_U, ties against it; k = 1 where "
-                                   "source and target are the same, else 10";
+                                   "source and target are the same, else 10; 3 and 25 for Llama 3";
 constexpr const char* missFormula = "share of pairs (s, t) with t among the k smallest entries of row s of E "
                                     "W_V W_O W_U, ties against it; k = 1 where "
-                                    "source and target are the same, else 10";
+                                    "source and target are the same, else 10; 3 and 25 for Llama 3";
 
 ResultSet RelationScores::arrays()
 {
@@ -361,6 +359,11 @@ Analysis relationsAnalysis()
              .arrays = {"analyses/relations/by_head", "analyses/relations/suppression",
                         "analyses/relations/null"},
              .note = "The null is what a random order of the outputs gives."},
+            {.kind = Picture::Kind::Bars,
+             .title = "Relations of the head as the paper's code has them",
+             .arrays = {"analyses/relations/maps_scores", "analyses/relations/maps_suppression"},
+             .note = "W_E for heads of layer 0, MLP0(LN2(W_E)) for later ones; of the weights in use, in the "
+                     "paper those of the file."},
             {.kind = Picture::Kind::Bars,
              .title = "Pairs hit and missed",
              .arrays = {"analyses/relations/hits", "analyses/relations/misses"},
