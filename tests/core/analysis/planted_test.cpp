@@ -1,73 +1,38 @@
 #include "core/analysis/position_scores.h"
 #include "core/analysis/spectrum.h"
 
-#include "tests/support/analysed.h"
-
-#include <Eigen/QR>
+#include "tests/support/planted_tokens.h"
 
 #include <cmath>
 #include <random>
 
 using namespace headwise;
+using test::orthonormal;
+using test::PlantedModel;
 
 namespace {
 
-/// [rows, cols] with orthonormal columns.
-Matrix<double> orthonormal(Eigen::Index rows, Eigen::Index cols, unsigned seed)
-{
-    std::mt19937 random(seed);
-    std::normal_distribution<double> normal;
-    const Matrix<double> m = Matrix<double>::NullaryExpr(rows, cols, [&] { return normal(random); });
-    const Eigen::HouseholderQR<Matrix<double>> qr(m);
-    return qr.householderQ() * Matrix<double>::Identity(rows, cols);
-}
-
-/// A model whose heads are set by hand: attention only, no norms, nothing processed; float64, so that what is planted is read.
-class Planted {
-public:
-    Planted()
-    {
-        m_options.dModel = 24;
-        m_options.dHead = 5;
-        m_options.nHeads = 2;
-        m_options.attnOnly = true;
-        m_options.float64 = true;
-        m_options.normalization = std::nullopt;
-        m_options.qkvBias = false;
-        m_folder = std::filesystem::path(m_temporary.path().toStdString()) / "planted";
-        m_tensors = test::writeToyModel(m_folder, m_options).tensors;
-    }
-
-    void set(const char* name, HeadId head, const Matrix<double>& values)
-    {
-        auto& tensor = m_tensors.at("blocks." + std::to_string(head.layer) + ".attn." + name);
-        const Eigen::Index at = head.head * values.size();
-        for (Eigen::Index i = 0; i < values.rows(); ++i) {
-            for (Eigen::Index j = 0; j < values.cols(); ++j)
-                tensor.values[static_cast<std::size_t>(at + i * values.cols() + j)] = values(i, j);
-        }
-    }
-
-    Circuits circuits() const
-    {
-        test::writeSafetensors(m_folder / "model.safetensors", m_tensors, true);
-        return test::circuitsOf(m_folder, test::noProcessing());
-    }
-
-private:
-    QTemporaryDir m_temporary;
-    test::ToyOptions m_options;
-    std::filesystem::path m_folder;
-    std::map<std::string, test::StoredTensor> m_tensors;
-};
-
-double score(const Circuits& circuits, const char* mode, HeadId earlier, HeadId later)
+AnalysisOptions exactly()
 {
     AnalysisOptions options;
     options.precision = Precision::F64;
-    const auto results = test::analysed(circuits, {"composition"}, options);
-    const auto index = [](HeadId head) { return static_cast<std::size_t>(head.layer * 2 + head.head); };
-    return test::numbers(results, std::string("composition/") + mode)[index(earlier) * 4 + index(later)];
+    return options;
+}
+
+/// One entry of an array [n_layers, n_heads, n_layers, n_heads].
+double ofPair(const Circuits& circuits, const ResultSet& results, const std::string& path, HeadId earlier,
+              HeadId later)
+{
+    const int heads = circuits.config().nHeads;
+    const auto index = [&](HeadId head) { return static_cast<std::size_t>(head.layer * heads + head.head); };
+    const auto count = static_cast<std::size_t>(circuits.config().nLayers * heads);
+    return test::numbers(results, path)[index(earlier) * count + index(later)];
+}
+
+double score(const Circuits& circuits, const char* mode, HeadId earlier, HeadId later)
+{
+    const auto results = test::analysed(circuits, {"composition"}, exactly());
+    return ofPair(circuits, results, std::string("composition/") + mode, earlier, later);
 }
 
 } // namespace
@@ -77,22 +42,40 @@ class PlantedTest : public QObject {
     Q_OBJECT
 
 private slots:
+    // W_U W_E = 1, so that W_V W_O is full OV's whole spectrum: U Uᵀ, −U Uᵀ and U turned by a quarter.
     void aCopierASuppressorAndARotation()
     {
-        const Matrix<double> U = orthonormal(20, 4, 1);
-        const auto positivityOf = [&](const Matrix<double>& middle) {
-            const auto values = FactoredMatrix<double>::create(U * middle, U.transpose())->eigenvalues();
-            for (const auto& lambda : *values)
-                if (std::abs(std::abs(lambda) - 1) > 1e-12)
-                    return std::nan("");
-            return positivity(*values);
-        };
-        QVERIFY(std::abs(positivityOf(Matrix<double>::Identity(4, 4)) - 1) < 1e-12);
-        QVERIFY(std::abs(positivityOf(-Matrix<double>::Identity(4, 4)) + 1) < 1e-12);
-        Matrix<double> quarterTurn = Matrix<double>::Zero(4, 4);
+        constexpr int d = 24, r = 4, V = 29;
+        PlantedModel model(test::plantedSizes(d, r, V));
+        const Matrix<double> E = orthonormal(V, d, 5);
+        model.set("embed.W_E", E);
+        model.set("unembed.W_U", E.transpose());
+        const Matrix<double> U = orthonormal(d, r, 1);
+        Matrix<double> quarterTurn = Matrix<double>::Zero(r, r);
         quarterTurn(0, 1) = quarterTurn(2, 3) = 1;
         quarterTurn(1, 0) = quarterTurn(3, 2) = -1;
-        QVERIFY(std::abs(positivityOf(quarterTurn)) < 1e-12);
+        for (int head = 0; head < 4; ++head)
+            model.set("W_V", {head / 2, head % 2}, U);
+        model.set("W_O", {0, 0}, U.transpose());
+        model.set("W_O", {0, 1}, -U.transpose());
+        model.set("W_O", {1, 0}, quarterTurn * U.transpose());
+        model.set("W_O", {1, 1}, Matrix<double>::Zero(r, d));
+        const auto results = test::analysed(model.circuits(), {"copying", "eigenvalues"}, exactly());
+        const auto copying = test::numbers(results, "scores/copying");
+        QVERIFY(std::abs(copying[0] - 1) < 1e-12);
+        QVERIFY(std::abs(copying[1] + 1) < 1e-12);
+        QVERIFY(std::abs(copying[2]) < 1e-12);
+        QVERIFY(std::isnan(copying[3])); // a zero head neither copies nor suppresses
+        const auto& all =
+            std::get<std::vector<std::complex<double>>>(results.find("eigenvalues/full_ov")->values);
+        double positive = 0;
+        for (std::size_t i = 0; i < 4; ++i) {
+            QVERIFY(std::abs(all[i] - 1.0) < 1e-12);
+            QVERIFY(std::abs(all[4 + i] + 1.0) < 1e-12);
+            QVERIFY(std::abs(all[8 + i].real()) < 1e-12 && std::abs(std::abs(all[8 + i].imag()) - 1) < 1e-12);
+            positive += all[8 + i].imag() > 0 ? 1 : 0;
+        }
+        QCOMPARE(positive, 2.0); // i twice, −i twice
         QVERIFY(std::isnan(positivity(std::vector<std::complex<double>>(3))));
     }
 
@@ -124,7 +107,7 @@ private slots:
 
     void aKCompositionPair()
     {
-        Planted model;
+        PlantedModel model(test::plantedSizes(24, 5, 11));
         const Matrix<double> basis =
             orthonormal(24, 20, 2); // four subspaces of five dimensions, orthogonal to each other
         const Matrix<double> read = basis.leftCols(5), shared = basis.middleCols(5, 5),
@@ -141,13 +124,56 @@ private slots:
         QVERIFY(score(circuits, "v", {0, 1}, {1, 0}) < 1e-12);
     }
 
+    // Oracle 3: W_O of an earlier head is W_Kᵀ of a later one, everything else is random. K reaches the bound
+    // σ₁/‖·‖_F = 1/√r of flat spectra and the kernel r; Q, V and the K of all other pairs are at the null 1/√d.
+    void aKCompositionPairAmongRandomHeads()
+    {
+        constexpr int d = 96, r = 5, heads = 4;
+        test::ToyOptions sizes = test::plantedSizes(d, r, 11);
+        sizes.nHeads = heads;
+        PlantedModel model(sizes);
+        for (int i = 0; i < 2 * heads; ++i) {
+            const HeadId head{i / heads, i % heads};
+            const auto seed = static_cast<unsigned>(10 * i);
+            model.set("W_Q", head, orthonormal(d, r, seed + 1));
+            model.set("W_K", head, orthonormal(d, r, seed + 2));
+            model.set("W_V", head, orthonormal(d, r, seed + 3));
+            model.set("W_O", head, orthonormal(d, r, seed + 4).transpose());
+        }
+        const HeadId earlier{0, 1}, later{1, 2};
+        model.set("W_O", earlier, orthonormal(d, r, 10 * 6 + 2).transpose()); // W_K of head 6, L1H2
+        const Circuits circuits = model.circuits();
+        const auto results = test::analysed(circuits, {"composition", "projection_kernel"}, exactly());
+        const double bound = 1 / std::sqrt(static_cast<double>(r));
+        QVERIFY(std::abs(ofPair(circuits, results, "composition/k", earlier, later) - bound) < 1e-12);
+        QVERIFY(std::abs(ofPair(circuits, results, "analyses/projection_kernel/o_k", earlier, later) - r)
+                < 1e-12);
+        const double null = 1 / std::sqrt(static_cast<double>(d));
+        const double spread = null / r / std::sqrt(2.0); // of √χ²(r²) / (r √d)
+        for (const char* mode : {"q", "k", "v"}) {
+            const std::string path = std::string("composition/") + mode;
+            double mean = 0;
+            int pairs = 0;
+            for (int i = 0; i < heads * heads; ++i) {
+                const HeadId first{0, i / heads}, second{1, i % heads};
+                if (mode == std::string("k") && first == earlier && second == later)
+                    continue;
+                const double found = ofPair(circuits, results, path, first, second);
+                QVERIFY2(std::abs(found - null) < 4 * spread, mode);
+                mean += found;
+                ++pairs;
+            }
+            QVERIFY2(std::abs(mean / pairs - null) < 4 * spread / std::sqrt(static_cast<double>(pairs)),
+                     mode);
+        }
+    }
+
     void aZeroHeadHasZeroSpectraAndNoScores()
     {
-        Planted model;
+        PlantedModel model(test::plantedSizes(24, 5, 11));
         model.set("W_O", {0, 0}, Matrix<double>::Zero(5, 24));
         const Circuits circuits = model.circuits();
-        AnalysisOptions options;
-        options.precision = Precision::F64;
+        const AnalysisOptions options = exactly();
         const auto results = test::analysed(circuits, {"spectra", "copying", "composition"}, options);
         for (const char* kind : {"ov", "full_ov"}) {
             const std::string folder = std::string("spectra/") + kind + "/";
@@ -165,14 +191,13 @@ private slots:
 
     void anEqualPairOfSingularValuesIsFoundAsSuch()
     {
-        Planted model;
+        PlantedModel model(test::plantedSizes(24, 5, 11));
         const Matrix<double> basis = orthonormal(24, 10, 3);
         const Eigen::VectorXd sigma = (Eigen::VectorXd(5) << 4, 2, 2, 1e-3, 1e-9).finished();
         model.set("W_V", {1, 1}, basis.leftCols(5) * sigma.asDiagonal());
         model.set("W_O", {1, 1}, basis.rightCols(5).transpose());
         const Circuits circuits = model.circuits();
-        AnalysisOptions options;
-        options.precision = Precision::F64;
+        const AnalysisOptions options = exactly();
         const auto all =
             test::numbers(test::analysed(circuits, {"spectra"}, options), "spectra/ov/singular_values");
         const Eigen::Map<const Eigen::VectorXd> found(all.data() + 3 * 5, 5);
@@ -185,7 +210,7 @@ private slots:
     // Factors that nearly cancel: the Gram route alone would lose every digit of the small product.
     void aProductMuchSmallerThanItsFactorsKeepsItsDigits()
     {
-        Planted model;
+        PlantedModel model(test::plantedSizes(24, 5, 11));
         const Matrix<double> basis = orthonormal(24, 15, 4);
         Matrix<double> left = 1e4 * basis.leftCols(5);
         left.col(0) = 1e-4 * basis.col(0);
@@ -194,33 +219,12 @@ private slots:
         model.set("W_V", {0, 1}, left);
         model.set("W_O", {0, 1}, right);
         const Circuits circuits = model.circuits();
-        AnalysisOptions options;
-        options.precision = Precision::F64;
+        const AnalysisOptions options = exactly();
         const auto all =
             test::numbers(test::analysed(circuits, {"spectra"}, options), "spectra/ov/singular_values");
         const Eigen::VectorXd expected = (Eigen::VectorXd(5) << 0.1, 0.01, 0.01, 0.01, 0.01).finished();
         const Eigen::Map<const Eigen::VectorXd> found(all.data() + 5, 5);
         QVERIFY(test::isClose(found, expected, 1e-5));
-    }
-
-    void aGroupedModelEqualsItsExpansion()
-    {
-        test::ToyOptions grouped;
-        grouped.nHeads = 6;
-        grouped.nKvHeads = 2;
-        const Circuits circuits = test::toyCircuits(grouped);
-        const auto results = test::analysed(circuits, {"spectra"});
-        const auto sigma = test::numbers(results, "spectra/qk/singular_values");
-        for (int head = 0; head < 6; ++head) {
-            const auto w = circuits.weights().head<double>({0, head});
-            const auto shared = circuits.weights().head<double>({0, head / 3 * 3});
-            QVERIFY(w.W_K == shared.W_K && w.W_V == shared.W_V);
-            const auto alone =
-                FactoredMatrix<double>::create(w.W_Q, shared.W_K.transpose())->singularValues();
-            for (std::size_t i = 0; i < 5; ++i)
-                QVERIFY(std::abs(sigma[static_cast<std::size_t>(head) * 5 + i] - (*alone)[i])
-                        <= 1e-6 * (*alone)[0]);
-        }
     }
 };
 

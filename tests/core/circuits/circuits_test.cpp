@@ -30,6 +30,29 @@ private slots:
         }
     }
 
+    // Products of four matrices in one order or another differ by rounding alone, and by no more than the precision they
+    // are kept in (ANALYSES §5: einsum against matmul).
+    void theOrderOfTheProductsDoesNotMatter()
+    {
+        const Circuits circuits = test::circuitsOf(test::testData("models/stories260k"));
+        const ModelConfig& config = circuits.config();
+        const auto rounded = test::tokensOf(circuits),
+                   exact = test::tokensOf(circuits, Embedding::Raw, Precision::F64);
+        const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
+        const Matrix<double> W_U = circuits.weights().W_U<double>(0, config.dVocabOut);
+        const HeadId head{config.nLayers - 1, config.nHeads - 1};
+        const auto w = circuits.weights().head<double>(head);
+        const Matrix<double> inside = (E * (w.W_V * w.W_O)) * W_U;           // through [d, d]
+        const Matrix<double> outside = (((E * w.W_V) * w.W_O) * W_U).eval(); // from the left
+        const Matrix<double> scores = E * ((w.W_Q * w.W_K.transpose()) * E.transpose());
+        QVERIFY(test::isClose(inside, outside, 1e-13));
+        QVERIFY(test::isClose(circuits.fullOv<double>(head, *exact).dense(), inside, 1e-13));
+        QVERIFY(test::isClose(circuits.fullQk<double>(head, *exact).dense(), scores, 1e-13));
+        const Matrix<float> kept = circuits.fullOv<float>(head, *rounded).dense();
+        QVERIFY(test::isClose(kept, inside, 1e-6));
+        QVERIFY(!test::isClose(kept, inside, 1e-10)); // float32 it is: the bound above means something
+    }
+
     void aGroupedHeadReadsTheKeysOfItsGroup()
     {
         const Circuits circuits =

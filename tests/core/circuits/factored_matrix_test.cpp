@@ -1,5 +1,7 @@
 #include "core/circuits/factored_matrix.h"
 
+#include "core/analysis/block.h"
+
 #include "tests/support/matchers.h"
 
 #include <Eigen/Eigenvalues>
@@ -77,6 +79,28 @@ private slots:
         QVERIFY(test::isClose(m.at(rows, cols), dense(rows, cols), 1e-12));
     }
 
+    // Elsewhere the slice that ends with the last entry, [−1 : 0], is empty (ANALYSES §5): here the last index is the last
+    // entry, and −1 is none.
+    void theLastIndexIsTheLastEntryAndMinusOneIsNone()
+    {
+        const auto m = product<float>(7, 3, 5);
+        const Matrix<float> dense = m.dense();
+        const Matrix<float> lastRow = m.block(6, 0, 1, 5), lastColumn = m.block(0, 4, 7, 1);
+        QVERIFY(lastRow.rows() == 1 && lastRow.cols() == 5 && lastColumn.rows() == 7
+                && lastColumn.cols() == 1);
+        QVERIFY(test::isClose(lastRow, dense.bottomRows(1), 1e-6));
+        QVERIFY(test::isClose(lastColumn, dense.rightCols(1), 1e-6));
+        QVERIFY(test::isClose(m.row(6), dense.row(6), 1e-6));
+        const auto corner = denseBlock(m, {6}, {4});
+        QVERIFY(test::isOk(corner));
+        QVERIFY(corner->size() == 1 && std::abs((*corner)(0, 0) - dense(6, 4)) < 1e-5F);
+        for (const auto& [rows, cols] : {std::pair(std::vector<int>{-1}, std::vector<int>{0}),
+                                         std::pair(std::vector<int>{0}, std::vector<int>{-1}),
+                                         std::pair(std::vector<int>{7}, std::vector<int>{0})})
+            QVERIFY(!denseBlock(m, rows, cols)
+                    && denseBlock(m, rows, cols).error().code == ErrorCode::InvalidArgument);
+    }
+
     void multipliesAndTransposesWithoutFormingTheProduct()
     {
         const auto m = product<double>(7, 3, 5);
@@ -108,6 +132,23 @@ private slots:
         QVERIFY(test::isClose(svd->S, Eigen::Vector2f(3, 2), 1e-6));
         QVERIFY(test::isClose(svd->U, left, 1e-6));
         QVERIFY(test::isClose(svd->V, (Matrix<float>(2, 2) << 0, 1, 1, 0).finished(), 1e-6));
+    }
+
+    // V by its name: M v_k = σ_k u_k for its columns, and not for its rows, also where sizes cannot tell (ANALYSES §5).
+    void vIsVAndNotItsTranspose()
+    {
+        const auto thin = product<double>(9, 4, 6).svd();
+        QVERIFY(test::isOk(thin));
+        QVERIFY(thin->U.rows() == 9 && thin->U.cols() == 4 && thin->V.rows() == 6 && thin->V.cols() == 4);
+        const auto square = product<double>(5, 5, 5);
+        const auto svd = square.svd();
+        QVERIFY(test::isOk(svd));
+        const Matrix<double> dense = square.dense();
+        for (Eigen::Index k = 0; k < 5; ++k) {
+            const Eigen::VectorXd expected = svd->S(k) * svd->U.col(k);
+            QVERIFY((dense * svd->V.col(k) - expected).norm() < 1e-12 * svd->S(0));
+            QVERIFY((dense * svd->V.row(k).transpose() - expected).norm() > 1e-2 * svd->S(k));
+        }
     }
 
     void svdAndSingularValuesAgreeWithTheDenseProduct_data()

@@ -182,6 +182,32 @@ private slots:
         QVERIFY(test::isClose(asMatrix(results, spread + "sigma"), used, 1e-11)); // all are in the sample
     }
 
+    // Elsewhere σ is kept in float16 (ANALYSES §5): three digits. Here it has all of them, in what is shown and in what scores
+    // are divided by.
+    void sigmaIsKeptInDouble()
+    {
+        ToyOptions toy;
+        toy.float64 = true;
+        const Circuits circuits = test::toyCircuits(toy);
+        const auto& weights = circuits.weights();
+        const Norm<double> norm = weights.ln1<double>(0);
+        const Matrix<double> sigma = divisors(norm, seenPositions(weights, 0, toy.nCtx),
+                                              seenRows(norm, weights.W_E<double>(0, toy.dVocab)));
+        const Matrix<double> shown =
+            asMatrix(test::analysed(circuits, {"norm_spread"}, exactly()), spread + "sigma");
+        double lost = 0; // what eleven bits would cost
+        for (int position = 0; position < toy.nCtx; ++position)
+            for (int token = 0; token < toy.dVocab; ++token) {
+                const double expected = sigmaOf(circuits, position, token);
+                QVERIFY(std::abs(sigma(position, token) - expected) < 1e-14 * expected);
+                QVERIFY(std::abs(shown(position, token) - expected) < 1e-13 * expected);
+                int exponent = 0;
+                const double half = std::round(std::frexp(expected, &exponent) * 2048) / 2048;
+                lost = std::max(lost, std::abs(std::ldexp(half, exponent) - expected) / expected);
+            }
+        QVERIFY(lost > 1e-4);
+    }
+
     void blocksOfTokensAndThreadsChangeNothing()
     {
         ToyOptions toy;
