@@ -42,11 +42,13 @@ std::size_t binOf(int rank)
 struct RankStatistics {
     std::array<PerHead, tops.size()> top;
     PerHead median, histogram;
+    PerHead diagonal; // a number per token of the sample; not of −full OV
 
-    RankStatistics(const ModelConfig& config, std::size_t bins)
+    RankStatistics(const ModelConfig& config, std::size_t bins, std::size_t sample)
         : top{PerHead(config), PerHead(config), PerHead(config)}
         , median(config)
         , histogram(config, static_cast<int>(bins))
+        , diagonal(config, static_cast<int>(sample))
     {
     }
 
@@ -78,6 +80,22 @@ std::vector<int> counts(const std::vector<EntryRank>& ranks, int EntryRank::*whi
 
 using Statistics = std::vector<RankStatistics>;
 
+/// M[t,t] less the mean of its row, for the tokens of the sample. \param rows [r, n] \param cols [r, V], M = rowsᵀ cols
+std::vector<double> centredDiagonal(const Matrix<double>& rows, const Matrix<double>& cols,
+                                    const DiagonalSample& sample)
+{
+    Eigen::VectorXd mean = Eigen::VectorXd::Zero(cols.rows());
+    for (Eigen::Index j = 0; j < cols.cols(); ++j) {
+        if (sample.unused.empty() || !sample.unused[static_cast<std::size_t>(j)])
+            mean += cols.col(j);
+    }
+    mean /= sample.among;
+    std::vector<double> out;
+    for (std::size_t i = 0; i < sample.ids.size(); ++i)
+        out.push_back(rows.col(static_cast<Eigen::Index>(i)).dot(cols.col(sample.ids[i]) - mean));
+    return out;
+}
+
 Result<Done> rankHead(const AnalysisContext& context, const DiagonalSample& sample, HeadId head,
                       Statistics& statistics, const Task& task)
 {
@@ -94,6 +112,8 @@ Result<Done> rankHead(const AnalysisContext& context, const DiagonalSample& samp
         if (rows.isZero(0) || cols.isZero(0))
             continue; // scores of a zero circuit are NaN
         statistics[isQk ? 2 : 0].set(head, counts(*ranks, &EntryRank::above));
+        statistics[isQk ? 2 : 0].diagonal.set(head,
+                                              std::span<const double>(centredDiagonal(rows, cols, sample)));
         if (!isQk)
             statistics[1].set(head, counts(*ranks, &EntryRank::below));
     }
@@ -131,6 +151,18 @@ void addStatistics(ResultSet& results, const RankStatistics& statistics, const R
         "rank bin");
     histogram.unit = "tokens";
     results.arrays.push_back(std::move(histogram));
+}
+
+/// The diagonal itself, token by token.
+void addDiagonal(ResultSet& results, RankStatistics& statistics, const Reading& reading, Precision precision)
+{
+    ResultArray array = statistics.diagonal.array(
+        precision, std::string(folder) + reading.name + "_diagonal", std::string("Diagonal ") + reading.title,
+        std::string("M[t,t] − mean over j of M[t,j], M = ") + reading.circuit + ", over the tokens of sample",
+        "place");
+    array.unit = std::string_view(reading.name) == "ov" ? "logits" : "";
+    array.nullMean = 0.0; // the mean of a row is
+    results.arrays.push_back(std::move(array));
 }
 
 /// What the bins are, what even ranks would put into them, and the sample.
@@ -174,7 +206,8 @@ Result<ResultSet> runDiagonalRanks(const AnalysisContext& context, const Task& t
         return results;
     }
     const std::size_t bins = binOf(static_cast<int>(sample.among) - 1) + 1;
-    Statistics statistics(readings.size(), RankStatistics(context.circuits.config(), bins));
+    Statistics statistics(readings.size(),
+                          RankStatistics(context.circuits.config(), bins, sample.ids.size()));
     const auto done = forEachHead(context, task, "diagonal ranks", [&](HeadId head) {
         return rankHead(context, sample, head, statistics, withoutProgress(task));
     });
@@ -184,6 +217,8 @@ Result<ResultSet> runDiagonalRanks(const AnalysisContext& context, const Task& t
     const Precision precision = context.options.precision;
     for (std::size_t i = 0; i < readings.size(); ++i)
         addStatistics(results, statistics[i], readings[i], sample, precision);
+    for (const std::size_t i : {std::size_t{0}, std::size_t{2}})
+        addDiagonal(results, statistics[i], readings[i], precision);
     addSample(results, sample, bins, precision);
     return results;
 }
@@ -195,7 +230,7 @@ AnalysisCost diagonalRanksCost(const ModelConfig& config, const AnalysisOptions&
     const double n = std::min(V, static_cast<double>(DiagonalSample::largest));
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     return {heads * 2 * (2 * V * config.dModel * r + 2 * n * r * (V + config.dModel)),
-            12 * r * V + 8 * n * (config.dModel + 1.0) + heads * 3 * 24 * 8};
+            12 * r * V + 8 * n * (config.dModel + 1.0) + heads * (3 * 24 + 2 * n) * 8};
 }
 
 } // namespace
@@ -203,48 +238,59 @@ AnalysisCost diagonalRanksCost(const ModelConfig& config, const AnalysisOptions&
 Analysis diagonalRanksAnalysis()
 {
     using Kind = Picture::Kind;
-    return {.id = "diagonal_ranks",
-            .number = "B3",
-            .title = "Ranks of the token itself",
-            .formula = "rank of t = #{j : M[t,j] > M[t,t]}, M = E W_V W_O W_U, its negative, E W_Q W_Kᵀ Eᵀ",
-            .citation = "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
-            .needsTokens = true,
-            .isDefault = false,
-            .whyNot = whyNoDiagonal,
-            .cost = diagonalRanksCost,
-            .run = runDiagonalRanks,
-            .needs = {},
-            .pictures = {
-                {.kind = Kind::HeadGrid,
-                 .title = "Tokens among their own ten most raised, most lowered, most attended",
-                 .arrays = {"analyses/diagonal_ranks/ov_top10", "analyses/diagonal_ranks/negative_ov_top10",
-                            "analyses/diagonal_ranks/qk_top10"},
-                 .signedColors = false,
-                 .note = "Of a sample of at most 1024 tokens; by chance 10/V."},
-                {.kind = Kind::HeadGrid,
-                 .title = "Tokens that are their own most raised, most lowered, most attended",
-                 .arrays = {"analyses/diagonal_ranks/ov_top1", "analyses/diagonal_ranks/negative_ov_top1",
-                            "analyses/diagonal_ranks/qk_top1"},
-                 .signedColors = false,
-                 .note = "By chance 1/V."},
-                {.kind = Kind::HeadGrid,
-                 .title = "Median rank of the token itself",
-                 .arrays = {"analyses/diagonal_ranks/ov_median_rank",
-                            "analyses/diagonal_ranks/negative_ov_median_rank",
-                            "analyses/diagonal_ranks/qk_median_rank"},
-                 .signedColors = false,
-                 .note = "0: at least half of the tokens come first; by chance (V − 1)/2."},
-                {.kind = Kind::Bars,
-                 .title = "Ranks of the token itself, selected head",
-                 .arrays = {"analyses/diagonal_ranks/ov_histogram",
-                            "analyses/diagonal_ranks/negative_ov_histogram",
-                            "analyses/diagonal_ranks/qk_histogram", "analyses/diagonal_ranks/null_histogram"},
-                 .note = "Bin b holds the ranks from 2^b − 1 on; the null is a random order."},
-                {.kind = Kind::HeadPlane,
-                 .title = "Attends to the same token, copies it",
-                 .arrays = {"analyses/diagonal_ranks/qk_top10", "analyses/diagonal_ranks/ov_top10"},
-                 .note = "A point per head."},
-            }};
+    return {
+        .id = "diagonal_ranks",
+        .number = "B3",
+        .title = "Ranks of the token itself",
+        .formula = "rank of t = #{j : M[t,j] > M[t,t]}, M = E W_V W_O W_U, its negative, E W_Q W_Kᵀ Eᵀ",
+        .citation = "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
+        .needsTokens = true,
+        .isDefault = false,
+        .whyNot = whyNoDiagonal,
+        .cost = diagonalRanksCost,
+        .run = runDiagonalRanks,
+        .needs = {},
+        .pictures = {
+            {.kind = Kind::HeadGrid,
+             .title = "Tokens among their own ten most raised, most lowered, most attended",
+             .arrays = {"analyses/diagonal_ranks/ov_top10", "analyses/diagonal_ranks/negative_ov_top10",
+                        "analyses/diagonal_ranks/qk_top10"},
+             .signedColors = false,
+             .note = "Of a sample of at most 1024 tokens; by chance 10/V."},
+            {.kind = Kind::HeadGrid,
+             .title = "Tokens that are their own most raised, most lowered, most attended",
+             .arrays = {"analyses/diagonal_ranks/ov_top1", "analyses/diagonal_ranks/negative_ov_top1",
+                        "analyses/diagonal_ranks/qk_top1"},
+             .signedColors = false,
+             .note = "By chance 1/V."},
+            {.kind = Kind::HeadGrid,
+             .title = "Median rank of the token itself",
+             .arrays = {"analyses/diagonal_ranks/ov_median_rank",
+                        "analyses/diagonal_ranks/negative_ov_median_rank",
+                        "analyses/diagonal_ranks/qk_median_rank"},
+             .signedColors = false,
+             .note = "0: at least half of the tokens come first; by chance (V − 1)/2."},
+            {.kind = Kind::Bars,
+             .title = "Ranks of the token itself, selected head",
+             .arrays = {"analyses/diagonal_ranks/ov_histogram",
+                        "analyses/diagonal_ranks/negative_ov_histogram",
+                        "analyses/diagonal_ranks/qk_histogram", "analyses/diagonal_ranks/null_histogram"},
+             .note = "Bin b holds the ranks from 2^b − 1 on; the null is a random order."},
+            {.kind = Kind::Points,
+             .title = "Diagonal of full OV, token by token",
+             .arrays = {"analyses/diagonal_ranks/sample", "analyses/diagonal_ranks/ov_diagonal"},
+             .note =
+                 "What attending to a token does to its own logit, less what it does to all on average; x: "
+                 "its id."},
+            {.kind = Kind::Points,
+             .title = "Diagonal of full QK, token by token",
+             .arrays = {"analyses/diagonal_ranks/sample", "analyses/diagonal_ranks/qk_diagonal"},
+             .note = "The score of a token for itself, less its mean over all keys; x: its id."},
+            {.kind = Kind::HeadPlane,
+             .title = "Attends to the same token, copies it",
+             .arrays = {"analyses/diagonal_ranks/qk_top10", "analyses/diagonal_ranks/ov_top10"},
+             .note = "A point per head."},
+        }};
 }
 
 } // namespace headwise

@@ -101,7 +101,12 @@ private slots:
         QCOMPARE(*results.find(folder + "ov_top1")->nullMean, 0.25);
         QCOMPARE(*results.find(folder + "ov_top10")->nullMean, 1.0);
         QCOMPARE(*results.find(folder + "ov_median_rank")->nullMean, 1.5);
-        QVERIFY(std::isnan(numbers(results, folder + "ov_top1")[1])); // a zero circuit
+        const auto diagonal = numbers(results, folder + "ov_diagonal");
+        QCOMPARE(std::vector<double>(diagonal.begin(), diagonal.begin() + 4),
+                 (std::vector<double>{2.25, -6.75, -0.25, 0})); // less 2.75, 6.75, 1.25, 3
+        QCOMPARE(numbers(results, folder + "qk_diagonal")[1], 6.75);
+        QVERIFY(std::isnan(diagonal[4]));                             // a zero circuit
+        QVERIFY(std::isnan(numbers(results, folder + "ov_top1")[1])); // likewise
         QVERIFY(!std::isnan(numbers(results, folder + "qk_top1")[1]));
     }
 
@@ -116,6 +121,15 @@ private slots:
             const Matrix<double> qk = test::denseCircuit(circuits, CircuitKind::FullQk, head);
             const std::array<std::vector<int>, 3> expected{diagonalRanks(ov), diagonalRanks(ov, -1),
                                                            diagonalRanks(qk)};
+            const auto diagonalIs = [&](const char* name, const Matrix<double>& M) {
+                const Eigen::VectorXd expectedValues = M.diagonal() - M.rowwise().mean();
+                const auto values = numbers(results, name);
+                const Eigen::Map<const Eigen::VectorXd> found(
+                    values.data() + static_cast<Eigen::Index>(at(circuits, head)) * M.rows(), M.rows());
+                return (found - expectedValues).norm() <= 1e-12 * M.norm();
+            };
+            QVERIFY(diagonalIs("analyses/diagonal_ranks/ov_diagonal", ov));
+            QVERIFY(diagonalIs("analyses/diagonal_ranks/qk_diagonal", qk));
             const std::array<const char*, 3> names{"ov", "negative_ov", "qk"};
             for (std::size_t i = 0; i < 3; ++i) {
                 const std::string start = std::string("analyses/diagonal_ranks/") + names[i];
@@ -233,6 +247,13 @@ private slots:
                 rank += j % 3 != 0 && ov(t, j) > ov(t, t) ? 1 : 0;
             ranks.push_back(rank);
         }
+        double mean = 0;
+        const auto first = static_cast<Eigen::Index>(sample.front());
+        for (Eigen::Index j = 0; j < 2500; ++j)
+            mean += j % 3 != 0 ? ov(first, j) / 1666 : 0;
+        QVERIFY(std::abs(numbers(results, "analyses/diagonal_ranks/ov_diagonal")[3 * sample.size()]
+                         - (ov(first, first) - mean))
+                < 1e-12 * ov.norm());
         QCOMPARE(numbers(results, "analyses/diagonal_ranks/ov_median_rank")[3], median(ranks));
         QCOMPARE(numbers(results, "analyses/diagonal_ranks/ov_top10")[3], share(ranks, 10));
         QCOMPARE(*results.find("analyses/diagonal_ranks/ov_median_rank")->nullMean, (1666 - 1) / 2.0);
