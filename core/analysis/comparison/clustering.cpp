@@ -18,6 +18,11 @@ struct Alive {
     std::vector<double> sizes;      // [n]: points
 };
 
+/// A cluster beside the two that become one.
+struct Third {
+    double fromFirst, fromSecond, size;
+};
+
 std::pair<Eigen::Index, Eigen::Index> nearest(const Matrix<double>& distances, const Alive& alive)
 {
     std::pair<Eigen::Index, Eigen::Index> best{0, 0};
@@ -34,9 +39,9 @@ std::pair<Eigen::Index, Eigen::Index> nearest(const Matrix<double>& distances, c
     return best;
 }
 
-} // namespace
-
-Clustering averageLinkage(Matrix<double> distances)
+/// \param joined of clusters of these sizes and distances to a third, and the distance between themselves
+template <typename Joined>
+Clustering linkage(Matrix<double> distances, Joined joined)
 {
     const auto n = static_cast<int>(distances.rows());
     Alive alive;
@@ -61,8 +66,10 @@ Clustering averageLinkage(Matrix<double> distances)
         for (const Eigen::Index other : alive.rows) {
             if (other == a || other == b)
                 continue;
+            const Third third{distances(a, other), distances(b, other),
+                              alive.sizes[static_cast<std::size_t>(other)]};
             distances(a, other) = distances(other, a) =
-                (alive.sizes[first] * distances(a, other) + alive.sizes[second] * distances(b, other)) / size;
+                joined(alive.sizes[first], alive.sizes[second], distances(a, b), third);
         }
         alive.sizes[first] = size;
         alive.names[first] = n + step;
@@ -71,6 +78,51 @@ Clustering averageLinkage(Matrix<double> distances)
     }
     if (n > 0)
         found.leaves = points[0];
+    return found;
+}
+
+} // namespace
+
+Clustering averageLinkage(Matrix<double> distances)
+{
+    return linkage(std::move(distances), [](double a, double b, double, const Third& third) {
+        return (a * third.fromFirst + b * third.fromSecond) / (a + b);
+    });
+}
+
+Clustering wardLinkage(Matrix<double> distances)
+{
+    Clustering found =
+        linkage(distances.cwiseAbs2().eval(), [](double a, double b, double between, const Third& third) {
+            return ((a + third.size) * third.fromFirst + (b + third.size) * third.fromSecond
+                    - third.size * between)
+                / (a + b + third.size);
+        });
+    for (ClusterStep& step : found.steps)
+        step.height = std::sqrt(std::max(0.0, step.height));
+    return found;
+}
+
+std::vector<int> clustersOf(const Clustering& clustering, int count)
+{
+    const auto points = static_cast<int>(clustering.leaves.size());
+    const int steps = std::clamp(points - count, 0, static_cast<int>(clustering.steps.size()));
+    std::vector<int> parent(static_cast<std::size_t>(points + steps), -1);
+    for (int step = 0; step < steps; ++step) {
+        const ClusterStep& joined = clustering.steps[static_cast<std::size_t>(step)];
+        parent[static_cast<std::size_t>(joined.first)] = points + step;
+        parent[static_cast<std::size_t>(joined.second)] = points + step;
+    }
+    std::vector<int> numbers(parent.size(), -1), found;
+    int next = 0;
+    for (int point = 0; point < points; ++point) {
+        auto root = static_cast<std::size_t>(point);
+        while (parent[root] >= 0)
+            root = static_cast<std::size_t>(parent[root]);
+        if (numbers[root] < 0)
+            numbers[root] = next++;
+        found.push_back(numbers[root]);
+    }
     return found;
 }
 

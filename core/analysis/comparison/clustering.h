@@ -10,7 +10,7 @@ namespace headwise {
 /// Two clusters become one. Numbers below n are the points, n + i is the cluster of step i.
 struct ClusterStep {
     int first = 0, second = 0; ///< The one that holds the lower point first.
-    double height = 0;         ///< Mean distance between their points.
+    double height = 0;         ///< How far apart they are, as the linkage has it.
 };
 
 struct Clustering {
@@ -21,6 +21,14 @@ struct Clustering {
 /// Average linkage (UPGMA). \param distances [n, n], symmetric, without NaN
 /// Source: Sokal & Michener 1958. Cost: O(n³) at worst, n² in memory.
 Clustering averageLinkage(Matrix<double> distances);
+
+/// Ward's linkage: the two clusters whose union adds the least to the sum of squared distances from the centres of clusters,
+/// were the distances those of points. Heights are √2 times the root of what is added: the distance, of two points.
+/// Source: Ward 1963; Murtagh & Legendre 2014 (Ward2). Cost: as above.
+Clustering wardLinkage(Matrix<double> distances);
+
+/// Which of `count` clusters each point is in: the steps but the last count − 1. Numbered by their lowest points.
+std::vector<int> clustersOf(const Clustering& clustering, int count);
 
 /// Classical scaling: points in a plane whose distances are close to those given.
 struct PlaneMap {

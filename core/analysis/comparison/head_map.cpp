@@ -67,10 +67,45 @@ void addPoints(ResultSet& results, const AnalysisContext& context, const Distanc
     results.arrays.push_back(std::move(array));
 }
 
+/// One way to build clusters.
+struct Linkage {
+    const char* prefix; // of its arrays
+    const char* name;
+    const char* height; // what that of a step is
+    bool hasNull;       // whether unrelated heads join at 1
+};
+constexpr Linkage average{"", "average", "mean of 1 − s between the heads of the two clusters, ", true};
+constexpr Linkage ward{
+    "ward_", "Ward's",
+    "root of twice what joining the two clusters adds to the sum of squared distances from "
+    "their centres, distance = 1 − s, ",
+    false};
+
+/// The clusters themselves: as many as half the heads have a root (Mardia et al. 1979, §13).
+void addClusters(ResultSet& results, const AnalysisContext& context, const Distances& all,
+                 const Clustering& clusters, const Linkage& linkage)
+{
+    const ModelConfig& config = context.circuits.config();
+    const auto count = static_cast<int>(std::round(std::sqrt(static_cast<double>(all.heads.size()) / 2)));
+    const std::vector<int> of = clustersOf(clusters, std::max(2, count));
+    std::vector<std::int32_t> values(static_cast<std::size_t>(config.nLayers) * config.nHeads, -1);
+    for (std::size_t i = 0; i < of.size(); ++i)
+        values[static_cast<std::size_t>(flat(config, all.heads[i]))] = of[i];
+    ResultArray array =
+        wholeArray(folder + linkage.prefix + "cluster",
+                   {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
+                   std::move(values), {"layer", "head"});
+    array.title = std::string("Cluster, ") + linkage.name + " linkage";
+    array.definition = std::string("which of √(heads/2), at least 2, clusters of ") + linkage.name
+        + " linkage of 1 − s, numbered by their first heads, " + similarityFormula;
+    results.arrays.push_back(std::move(array));
+}
+
 /// Similarities in the order of the leaves, and what stands in that order.
 void addOrder(ResultSet& results, const AnalysisContext& context, const Distances& all,
-              const std::vector<int>& leaves)
+              const std::vector<int>& leaves, const Linkage& linkage)
 {
+    const std::string start = folder + linkage.prefix;
     const ModelConfig& config = context.circuits.config();
     std::vector<std::int32_t> order(static_cast<std::size_t>(config.nLayers) * config.nHeads, -1), heads;
     std::vector<std::string> labels;
@@ -88,19 +123,19 @@ void addOrder(ResultSet& results, const AnalysisContext& context, const Distance
     }
     const std::size_t count = leaves.size();
     ResultArray array =
-        wholeArray(folder + "leaf_order",
+        wholeArray(start + "leaf_order",
                    {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
                    std::move(order), {"layer", "head"});
     array.title = "Place among the leaves";
-    array.definition =
-        std::string("place in the order of the clusters of average linkage of 1 − s, ") + similarityFormula;
+    array.definition = std::string("place in the order of the clusters of ") + linkage.name
+        + " linkage of 1 − s, " + similarityFormula;
     results.arrays.push_back(std::move(array));
-    array = wholeArray(folder + "leaves", {count}, std::move(heads), {"leaf"});
+    array = wholeArray(start + "leaves", {count}, std::move(heads), {"leaf"});
     array.title = "Heads in the order of the leaves";
     array.definition = "layer · n_heads + head";
     array.attributes["heads"] = labels;
     results.arrays.push_back(std::move(array));
-    array = realArray(context.options.precision, folder + "ordered_similarity", {count, count},
+    array = realArray(context.options.precision, start + "ordered_similarity", {count, count},
                       std::move(similarities), {"leaf", "other leaf"});
     array.title = "Similarity in the order of the leaves";
     array.definition = similarityFormula;
@@ -112,7 +147,7 @@ void addOrder(ResultSet& results, const AnalysisContext& context, const Distance
 }
 
 void addSteps(ResultSet& results, const AnalysisContext& context, const Distances& all,
-              const std::vector<ClusterStep>& steps)
+              const std::vector<ClusterStep>& steps, const Linkage& linkage)
 {
     const ModelConfig& config = context.circuits.config();
     const auto points = static_cast<int>(all.heads.size());
@@ -132,7 +167,8 @@ void addSteps(ResultSet& results, const AnalysisContext& context, const Distance
         heights.push_back(step.height);
     }
     const auto addWhole = [&](const char* path, const char* title, std::vector<std::int32_t> values) {
-        ResultArray array = wholeArray(folder + path, {steps.size()}, std::move(values), {"step"});
+        ResultArray array =
+            wholeArray(folder + linkage.prefix + path, {steps.size()}, std::move(values), {"step"});
         array.title = title;
         array.definition =
             "layer · n_heads + head of a head, n_layers · n_heads + i for the cluster of step i";
@@ -140,13 +176,14 @@ void addSteps(ResultSet& results, const AnalysisContext& context, const Distance
     };
     addWhole("step_first", "One cluster", std::move(first));
     addWhole("step_second", "The other", std::move(second));
-    ResultArray array = realArray(context.options.precision, folder + "step_height", {steps.size()},
-                                  std::move(heights), {"step"});
+    ResultArray array = realArray(context.options.precision, folder + linkage.prefix + "step_height",
+                                  {steps.size()}, std::move(heights), {"step"});
     array.title = "Height of the clusters";
-    array.definition =
-        std::string("mean of 1 − s between the heads of the two clusters, ") + similarityFormula;
-    array.nullMean = 1.0; // unrelated heads
-    array.nullDeviation = std::sqrt(0.5) / config.dModel;
+    array.definition = std::string(linkage.height) + similarityFormula;
+    if (linkage.hasNull) {
+        array.nullMean = 1.0; // unrelated heads
+        array.nullDeviation = std::sqrt(0.5) / config.dModel;
+    }
     results.arrays.push_back(std::move(array));
 }
 
@@ -160,11 +197,16 @@ Result<ResultSet> runHeadMap(const AnalysisContext& context, const Task& task)
         return map.error();
     if (task.cancelled())
         return stopped();
-    const Clustering clusters = averageLinkage(all->values);
     ResultSet results;
     addPoints(results, context, *all, *map);
-    addOrder(results, context, *all, clusters.leaves);
-    addSteps(results, context, *all, clusters.steps);
+    for (const Linkage& linkage : {average, ward}) {
+        if (task.cancelled())
+            return stopped();
+        const Clustering clusters = linkage.hasNull ? averageLinkage(all->values) : wardLinkage(all->values);
+        addOrder(results, context, *all, clusters.leaves, linkage);
+        addSteps(results, context, *all, clusters.steps, linkage);
+        addClusters(results, context, *all, clusters, linkage);
+    }
     return results;
 }
 
@@ -173,8 +215,8 @@ AnalysisCost headMapCost(const ModelConfig& config, const AnalysisOptions& optio
     const double d = config.dModel;
     const double r = config.dHead;
     const double heads = static_cast<double>(selectedHeads(config, options).size());
-    return {heads * heads / 2 * 8 * r * r * d + 30 * heads * heads * heads,
-            heads * (2 * d * r * 4 + 6 * heads * 8)};
+    return {heads * heads / 2 * 8 * r * r * d + 60 * heads * heads * heads,
+            heads * (2 * d * r * 4 + 7 * heads * 8)};
 }
 
 std::vector<Picture> headMapPictures()
@@ -188,6 +230,15 @@ std::vector<Picture> headMapPictures()
              .title = "Similarity, heads in the order of the clusters",
              .arrays = {folder + "ordered_similarity"},
              .note = {}},
+            {.kind = Kind::Matrix,
+             .title = "Similarity, heads in the order of Ward's clusters",
+             .arrays = {folder + "ward_ordered_similarity"},
+             .note = {}},
+            {.kind = Kind::HeadGrid,
+             .title = "Clusters",
+             .arrays = {folder + "cluster", folder + "ward_cluster"},
+             .signedColors = false,
+             .note = "Numbered by their first heads; the map can be coloured by them."},
             {.kind = Kind::HeadGrid,
              .title = "Place in the order of the clusters",
              .arrays = {folder + "leaf_order"},
@@ -195,8 +246,8 @@ std::vector<Picture> headMapPictures()
              .note = {}},
             {.kind = Kind::Lines,
              .title = "Heights of the clusters",
-             .arrays = {folder + "step_height"},
-             .note = "Unrelated heads join at 1."}};
+             .arrays = {folder + "step_height", folder + "ward_step_height"},
+             .note = "By average linkage unrelated heads join at 1."}};
 }
 
 } // namespace
@@ -206,8 +257,8 @@ Analysis headMapAnalysis()
     return {"head_map",
             "F2",
             "Map and clusters of the heads",
-            "average linkage and classical scaling of 1 − (cosine of W_QK + cosine of W_OV)/2",
-            "Sokal & Michener 1958; Torgerson 1952",
+            "average and Ward's linkage and classical scaling of 1 − (cosine of W_QK + cosine of W_OV)/2",
+            "Sokal & Michener 1958; Ward 1963; Torgerson 1952",
             false,
             false,
             appliesAlways,

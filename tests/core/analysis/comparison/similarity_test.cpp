@@ -233,6 +233,67 @@ private slots:
         QCOMPARE(averageLinkage(Matrix<double>::Zero(1, 1)).leaves, std::vector<int>{0});
     }
 
+    // Every cluster's spread, summed squares around its centre: the step that adds the least is taken, and that is its height.
+    void wardLinkageAddsTheLeastSpread()
+    {
+        const Matrix<double> points = test::orthonormal(9, 3, 4);
+        Matrix<double> distances(9, 9);
+        for (int i = 0; i < 9; ++i) {
+            for (int j = 0; j < 9; ++j)
+                distances(i, j) = (points.row(i) - points.row(j)).norm();
+        }
+        const auto spread = [&](const std::vector<int>& of) {
+            const Matrix<double> some = points(of, Eigen::all);
+            return (some.rowwise() - some.colwise().mean()).squaredNorm();
+        };
+        const auto together = [](std::vector<int> a, const std::vector<int>& b) {
+            a.insert(a.end(), b.begin(), b.end());
+            return a;
+        };
+        std::vector<std::vector<int>> clusters;
+        for (int i = 0; i < 9; ++i)
+            clusters.push_back({i});
+        const Clustering found = wardLinkage(distances);
+        QCOMPARE(found.steps.size(), std::size_t(8));
+        std::vector<bool> isGone(17, false);
+        for (const ClusterStep& step : found.steps) {
+            double least = 1e9;
+            for (std::size_t i = 0; i < clusters.size(); ++i) {
+                for (std::size_t j = 0; j < i; ++j) {
+                    if (!isGone[i] && !isGone[j])
+                        least = std::min(least,
+                                         spread(together(clusters[i], clusters[j])) - spread(clusters[i])
+                                             - spread(clusters[j]));
+                }
+            }
+            const auto first = static_cast<std::size_t>(step.first),
+                       second = static_cast<std::size_t>(step.second);
+            QVERIFY(!isGone[first] && !isGone[second]);
+            const std::vector<int> joined = together(clusters[first], clusters[second]);
+            QVERIFY(std::abs(spread(joined) - spread(clusters[first]) - spread(clusters[second]) - least)
+                    < 1e-12);
+            QVERIFY(std::abs(step.height * step.height / 2 - least) < 1e-12);
+            isGone[first] = isGone[second] = true;
+            clusters.push_back(joined);
+        }
+    }
+
+    void clustersAreNumberedByTheirFirstPoints()
+    {
+        const Eigen::Vector4d x(0, 5, 1, 7);
+        Matrix<double> distances(4, 4);
+        for (int i = 0; i < 4; ++i) {
+            for (int j = 0; j < 4; ++j)
+                distances(i, j) = std::abs(x(i) - x(j));
+        }
+        const Clustering found = averageLinkage(distances);
+        QCOMPARE(clustersOf(found, 2), (std::vector<int>{0, 1, 0, 1}));
+        QCOMPARE(clustersOf(found, 3), (std::vector<int>{0, 1, 0, 2}));
+        QCOMPARE(clustersOf(found, 9), (std::vector<int>{0, 1, 2, 3}));
+        QCOMPARE(clustersOf(found, 1), (std::vector<int>{0, 0, 0, 0}));
+        QVERIFY(clustersOf(averageLinkage(Matrix<double>(0, 0)), 2).empty());
+    }
+
     void aPlaneIsFoundAgain()
     {
         Matrix<double> points(5, 2);
@@ -275,6 +336,15 @@ private slots:
         const auto heights = test::numbers(results, "analyses/head_map/step_height");
         QCOMPARE(heights.size(), std::size_t(5));
         QVERIFY(heights[1] < 0.1 && heights[2] > 0.5);
+        for (const char* name : {"cluster", "ward_cluster"}) { // two of them, of six heads
+            const auto cluster = test::numbers(results, std::string("analyses/head_map/") + name);
+            QCOMPARE(cluster[4], cluster[0]);
+            QCOMPARE(cluster[3], cluster[2]);
+            QCOMPARE(cluster[0], 0.0);
+            QCOMPARE(*std::max_element(cluster.begin(), cluster.end()), 1.0);
+        }
+        const auto wardOrder = test::numbers(results, "analyses/head_map/ward_leaf_order");
+        QCOMPARE(std::abs(wardOrder[0] - wardOrder[4]), 1.0);
         const auto points = test::numbers(results, "analyses/head_map/coordinates");
         const auto distance = [&](std::size_t a, std::size_t b) {
             return std::hypot(points[2 * a] - points[2 * b], points[2 * a + 1] - points[2 * b + 1]);
