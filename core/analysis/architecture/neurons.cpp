@@ -16,6 +16,7 @@ namespace headwise {
 namespace {
 
 constexpr std::size_t listed = 20;
+constexpr double mostMapped = 1e7; // numbers of one map of heads and neurons
 constexpr const char* folder = "analyses/neurons/";
 
 std::string whyNotNeurons(const ModelConfig& config, const AnalysisOptions&)
@@ -54,6 +55,12 @@ struct Neuron {
     double value;
     int layer, index;
 };
+
+/// Whether every head is drawn beside every neuron of the MLP next to it.
+bool isMapped(const ModelConfig& c)
+{
+    return static_cast<double>(c.nLayers) * c.nHeads * c.dMlp <= mostMapped;
+}
 
 /// The best so far, ties to the earlier layer and the lower index.
 class Best {
@@ -108,6 +115,8 @@ public:
     {
         for (const HeadId head : selectedHeads(m_config, context.options))
             m_heads[index(head)].isAsked = true;
+        if (isMapped(m_config))
+            m_maps.assign(ways.size(), PerHead(m_config, m_config.dMlp));
     }
 
     Result<ResultSet> run()
@@ -120,6 +129,8 @@ public:
         ResultSet results;
         for (std::size_t way = 0; way < ways.size(); ++way)
             addLists(results, way);
+        for (std::size_t way = 0; way < m_maps.size(); ++way)
+            addMap(results, way);
         return results;
     }
 
@@ -185,10 +196,10 @@ private:
     Result<Done> meetWriters(int layer, int mlp)
     {
         const Matrix<Scalar> rows = unitRows(m_context.circuits.weights().mlp<double>(mlp).W_out);
-        return forHeads(layer, [&](HeadId, Head& head) -> Result<Done> {
+        return forHeads(layer, [&](HeadId id, Head& head) -> Result<Done> {
             for (const Way way : {Way::Q, Way::K, Way::V}) {
                 if (head.bases[way].size() > 0)
-                    head.best[way].offer(shares<Scalar>(rows, head.bases[way]), mlp);
+                    take(way, id, shares<Scalar>(rows, head.bases[way]), mlp);
             }
             return Done{};
         });
@@ -197,11 +208,46 @@ private:
     Result<Done> meetReaders(int layer, int mlp)
     {
         const Matrix<Scalar> rows = unitRows(m_context.circuits.weights().mlp<double>(mlp).W_in.transpose());
-        return forHeads(layer, [&](HeadId, Head& head) -> Result<Done> {
+        return forHeads(layer, [&](HeadId id, Head& head) -> Result<Done> {
             if (head.bases[Way::O].size() > 0)
-                head.best[Way::O].offer(shares<Scalar>(rows, head.bases[Way::O]), mlp);
+                take(Way::O, id, shares<Scalar>(rows, head.bases[Way::O]), mlp);
             return Done{};
         });
+    }
+
+    /// The MLP that the map sets beside heads of `layer`: the last before them, of O the first after them.
+    int mappedMlp(Way way, int layer) const
+    {
+        return way != Way::O ? layer - 1 : m_config.parallelBlocks ? layer + 1 : layer;
+    }
+
+    void take(Way way, HeadId head, const Eigen::VectorXd& values, int mlp)
+    {
+        m_heads[index(head)].best[way].offer(values, mlp);
+        if (!m_maps.empty() && mlp == mappedMlp(way, head.layer))
+            m_maps[way].set(head,
+                            std::span<const double>(values.data(), static_cast<std::size_t>(values.size())));
+    }
+
+    void addMap(ResultSet& results, std::size_t way)
+    {
+        ResultArray array = m_maps[way].array(
+            m_context.options.precision, folder + std::string(ways[way].name) + "_map",
+            std::string(ways[way].title) + ", one MLP",
+            std::string(ways[way].formula)
+                + (way == Way::O ? ", of the first MLP after the head" : ", of the last MLP before the head"),
+            "neuron");
+        setNull(array);
+        results.arrays.push_back(std::move(array));
+    }
+
+    void setNull(ResultArray& array) const
+    {
+        const double d = m_config.dModel;
+        const double r = std::min(m_config.dHead, m_config.dModel);
+        array.range = {0.0, 1.0};
+        array.nullMean = r / d;
+        array.nullDeviation = std::sqrt(2 * r * (d - r) / (d * d * (d + 2))); // Beta(r/2, (d − r)/2)
     }
 
     void addLists(ResultSet& results, std::size_t way)
@@ -234,11 +280,7 @@ private:
         add(integerArray(path + "_neuron", shape, std::move(indices), axes), ", neuron");
         ResultArray array =
             realArray(m_context.options.precision, path + "_values", shape, std::move(values), axes);
-        const double d = m_config.dModel;
-        const double r = std::min(m_config.dHead, m_config.dModel);
-        array.range = {0.0, 1.0};
-        array.nullMean = r / d;
-        array.nullDeviation = std::sqrt(2 * r * (d - r) / (d * d * (d + 2))); // Beta(r/2, (d − r)/2)
+        setNull(array);
         add(std::move(array), "");
     }
 
@@ -246,6 +288,7 @@ private:
     const ModelConfig& m_config;
     const Task& m_task;
     std::vector<Head> m_heads;
+    std::vector<PerHead> m_maps; // as ways; empty: too large
 };
 
 Result<ResultSet> runNeurons(const AnalysisContext& context, const Task& task)
@@ -263,8 +306,9 @@ AnalysisCost neuronsCost(const ModelConfig& config, const AnalysisOptions& optio
     // A head meets half of the MLPs before it, three times, and half after it.
     const double perHead = 2 * d * r * config.dMlp * (3 * (layers - 1) / 2 + (layers + 1) / 2);
     return {heads * (perHead + 16 * d * r * r),
-            heads * 4 * static_cast<double>(listed) * 16 + 3.0 * 8 * d * config.dMlp
-                + 4.0 * 4 * config.nHeads * d * r};
+            heads * 4 * static_cast<double>(listed) * 16
+                + (isMapped(config) ? layers * config.nHeads * config.dMlp * 4 * 12 : 0)
+                + 3.0 * 8 * d * config.dMlp + 4.0 * 4 * config.nHeads * d * r};
 }
 
 std::vector<Picture> neuronsPictures()
@@ -272,6 +316,13 @@ std::vector<Picture> neuronsPictures()
     using Kind = Picture::Kind;
     const char* note =
         "The null is the share of a random direction; the largest of many thousands lies above it by chance.";
+    const auto map = [](const char* title, const char* array) {
+        Picture made = pictureOf(folder, Kind::HeadPairs, title, {array},
+                                 "Of the MLP next to the head; absent from models with more than ten million "
+                                 "such pairs.");
+        made.signedColors = false;
+        return made;
+    };
     std::vector<Picture> pictures{
         pictureOf(folder, Kind::Table, "Neurons that queries read", {"q_layer", "q_neuron", "q_values"},
                   note),
@@ -279,6 +330,10 @@ std::vector<Picture> neuronsPictures()
         pictureOf(folder, Kind::Table, "Neurons that values read", {"v_layer", "v_neuron", "v_values"}, note),
         pictureOf(folder, Kind::Table, "Neurons that read the output", {"o_layer", "o_neuron", "o_values"},
                   note),
+        map("Queries of all heads and the neurons before them", "q_map"),
+        map("Keys of all heads and the neurons before them", "k_map"),
+        map("Values of all heads and the neurons before them", "v_map"),
+        map("Outputs of all heads and the neurons after them", "o_map"),
         pictureOf(folder, Kind::Lines, "Shares by rank", {"q_values", "k_values", "v_values", "o_values"}),
     };
     return pictures;

@@ -275,6 +275,18 @@ private slots:
             for (const char way : {'q', 'k', 'v', 'o'}) {
                 const std::string path = std::string("neurons/") + way;
                 const auto expected = everyNeuron(circuits, head, way);
+                const int next = way != 'o'            ? head.layer - 1
+                    : circuits.config().parallelBlocks ? head.layer + 1
+                                                       : head.layer;
+                const auto map = found(results, path + "_map");
+                const auto width = static_cast<std::size_t>(circuits.config().dMlp);
+                const std::size_t row =
+                    static_cast<std::size_t>(head.layer * circuits.config().nHeads + head.head) * width;
+                const bool isThere = next >= 0 && next < circuits.config().nLayers;
+                QCOMPARE(std::isnan(map[row]), !isThere);
+                for (const Listed& neuron : expected)
+                    if (neuron.layer == next)
+                        QVERIFY(close(map[row + static_cast<std::size_t>(neuron.index)], neuron.value));
                 for (std::size_t rank = 0; rank < 20; ++rank) {
                     const bool isThere = rank < expected.size();
                     const double value = found(results, path + "_values")[list + rank];
