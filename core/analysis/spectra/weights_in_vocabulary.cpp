@@ -2,6 +2,7 @@
 #include "core/analysis/per_head.h"
 #include "core/analysis/picture_of.h"
 #include "core/analysis/singular_directions.h"
+#include "core/analysis/spectra/gram_inverse.h"
 #include "core/analysis/top_lists.h"
 
 #include "core/base/parallel.h"
@@ -29,13 +30,21 @@ struct Part {
     const char* name;
     const char* formula;
     bool writes;
+    bool
+        isInverse; ///< Tokens that add up to the column, by the pseudoinverse, and not its products with them.
 };
-constexpr std::array<Part, 4> headParts{{{"W_V", "E W_V, column by column", false},
-                                         {"W_O", "W_O W_U, row by row", true},
-                                         {"W_Q", "E W_Q, column by column", false},
-                                         {"W_K", "E W_K, column by column", false}}};
-constexpr std::array<Part, 2> mlpParts{
-    {{"W_in", "E W_in, column by column", false}, {"W_out", "W_out W_U, row by row", true}}};
+constexpr std::array<Part, 8> headParts{{{"W_V", "E W_V, column by column", false, false},
+                                         {"W_O", "W_O W_U, row by row", true, false},
+                                         {"W_Q", "E W_Q, column by column", false, false},
+                                         {"W_K", "E W_K, column by column", false, false},
+                                         {"W_V_pinv", "(Eᵀ)⁺ W_V, column by column", false, true},
+                                         {"W_O_pinv", "W_O (W_Uᵀ)⁺, row by row", true, true},
+                                         {"W_Q_pinv", "(Eᵀ)⁺ W_Q, column by column", false, true},
+                                         {"W_K_pinv", "(Eᵀ)⁺ W_K, column by column", false, true}}};
+constexpr std::array<Part, 4> mlpParts{{{"W_in", "E W_in, column by column", false, false},
+                                        {"W_out", "W_out W_U, row by row", true, false},
+                                        {"W_in_pinv", "(Eᵀ)⁺ W_in, column by column", false, true},
+                                        {"W_out_pinv", "W_out (W_Uᵀ)⁺, row by row", true, true}}};
 
 /// Indices of the longest columns, ties to the lower index.
 std::vector<int> longest(const Matrix<double>& columns, int count)
@@ -96,14 +105,14 @@ public:
 
     Result<ResultSet> run()
     {
+        if (const auto done = invert(); !done)
+            return done.error();
         const auto done = forEachHead(m_context, m_task, "weights in the vocabulary",
                                       [&](HeadId head) { return readHead(head); });
         if (!done)
             return done.error();
-        if (hasMlps()) {
-            if (const auto mlps = readMlps(); !mlps)
-                return mlps.error();
-        }
+        if (const auto mlps = readMlps(); !mlps)
+            return mlps.error();
         ResultSet results;
         results.warnings = *done;
         addOverlap(results);
@@ -115,6 +124,27 @@ public:
     }
 
 private:
+    Result<Done> invert()
+    {
+        const TokenSide& tokens = *m_context.tokens;
+        for (const auto& [gram, inverse] :
+             {std::pair(&tokens.EtE, &m_inverseE), std::pair(&tokens.layer0EtE, &m_inverseLayer0E),
+              std::pair(&tokens.UUt, &m_inverseU)}) {
+            const auto found = gramInverse(*gram); // of layer 0's own embedding, where it has one
+            if (!found)
+                return found.error();
+            *inverse = *found;
+        }
+        return Done{};
+    }
+
+    const Matrix<double>& inverseOf(const Part& part, int layer) const
+    {
+        return part.writes                             ? m_inverseU
+            : m_context.tokens->isLayer0Special(layer) ? m_inverseLayer0E
+                                                       : m_inverseE;
+    }
+
     static std::size_t columns(int all) { return static_cast<std::size_t>(std::min(listedColumns, all)); }
     bool hasMlps() const { return !m_config.attentionOnly && m_config.nExperts == 0; }
     std::size_t length(const Part& part) const
@@ -128,7 +158,9 @@ private:
                                 const Matrix<double>& vectors)
     {
         const std::vector<int> order = longest(vectors, comparedColumns);
-        const Matrix<double> chosen = vectors(Eigen::all, order);
+        Matrix<double> chosen = vectors(Eigen::all, order);
+        if (part.isInverse)
+            chosen = (inverseOf(part, layer) * chosen).eval();
         auto scores = directionScores(*m_context.tokens, part.writes ? writingSide : readingSide, layer,
                                       chosen, m_task);
         if (!scores)
@@ -155,7 +187,8 @@ private:
         const std::size_t first =
             (static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head) * columns(m_config.dHead);
         for (std::size_t i = 0; i < headParts.size(); ++i) {
-            const auto scores = list(headParts[i], m_heads[i], head.layer, first, vectors[i]);
+            const auto scores =
+                list(headParts[i], m_heads[i], head.layer, first, vectors[i % vectors.size()]);
             if (!scores)
                 return scores.error();
         }
@@ -217,21 +250,25 @@ private:
         std::vector<bool> asked(static_cast<std::size_t>(m_config.nLayers), false);
         for (const HeadId head : selectedHeads(m_config, m_context.options))
             asked[static_cast<std::size_t>(head.layer)] = true;
-        return parallelFor(
-            m_config.nLayers, m_task, "neurons in the vocabulary", [&](int layer) -> Result<Done> {
-                if (!asked[static_cast<std::size_t>(layer)])
-                    return Done{};
-                const MlpWeights<double> mlp = m_context.circuits.weights().mlp<double>(layer);
-                if (!mlp.W_in.allFinite() || !mlp.W_out.allFinite())
-                    return Done{}; // stays −1, as a head whose weights are not finite
-                const std::size_t first = static_cast<std::size_t>(layer) * columns(m_config.dMlp);
-                // MLPs read what layer 0's attention has already changed: E of later layers.
-                const auto in = list(mlpParts[0], m_mlps[0], 1, first, mlp.W_in);
-                if (!in)
-                    return in.error();
-                const auto out = list(mlpParts[1], m_mlps[1], 1, first, mlp.W_out.transpose());
-                return out ? Result<Done>(Done{}) : out.error();
-            });
+        return parallelFor(hasMlps() ? m_config.nLayers : 0, m_task, "neurons in the vocabulary",
+                           [&](int layer) -> Result<Done> {
+                               if (!asked[static_cast<std::size_t>(layer)])
+                                   return Done{};
+                               const MlpWeights<double> mlp = m_context.circuits.weights().mlp<double>(layer);
+                               if (!mlp.W_in.allFinite() || !mlp.W_out.allFinite())
+                                   return Done{}; // stays −1, as a head whose weights are not finite
+                               const std::size_t first =
+                                   static_cast<std::size_t>(layer) * columns(m_config.dMlp);
+                               const std::array<Matrix<double>, 2> vectors{mlp.W_in, mlp.W_out.transpose()};
+                               for (std::size_t i = 0; i < mlpParts.size(); ++i) {
+                                   // MLPs read what layer 0's attention has already changed: E of later layers.
+                                   const auto scores =
+                                       list(mlpParts[i], m_mlps[i], 1, first, vectors[i % vectors.size()]);
+                                   if (!scores)
+                                       return scores.error();
+                               }
+                               return Done{};
+                           });
     }
 
     void addOverlap(ResultSet& results) const
@@ -291,7 +328,8 @@ private:
     const ModelConfig& m_config;
     const Task& m_task;
     PerHead m_overlap, m_shuffled;
-    std::vector<Lists> m_heads, m_mlps; // as headParts, mlpParts
+    std::vector<Lists> m_heads, m_mlps;                      // as headParts, mlpParts
+    Matrix<double> m_inverseE, m_inverseLayer0E, m_inverseU; // of their Gram matrices
 };
 
 Result<ResultSet> runWeightsInVocabulary(const AnalysisContext& context, const Task& task)
@@ -305,28 +343,38 @@ AnalysisCost weightsInVocabularyCost(const ModelConfig& config, const AnalysisOp
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     const double columns = std::min(comparedColumns, config.dHead);
     const double perList = 2 * d * columns * config.dVocab;
-    const double lists = (6 * heads + 2 * config.nLayers) * listedColumns * options.tableSize;
-    return {heads * 6 * perList + 2 * config.nLayers * perList,
-            lists * 2 * 12 + 2 * 8 * columns * config.dVocab};
+    const double lists = (8 * heads + 4 * config.nLayers) * listedColumns * options.tableSize;
+    return {heads * 10 * perList + 4 * config.nLayers * perList + 2 * 12 * d * d * d,
+            lists * 2 * 12 + 2 * 8 * columns * config.dVocab + 6 * 8 * d * d};
 }
 
 std::vector<Picture> weightsInVocabularyPictures()
 {
-    using Kind = Picture::Kind;
     const char* note =
         "A column a row. The basis inside a head is arbitrary (gauge): singular directions are not.";
+    const char* inverse = "By the pseudoinverse: the smallest weights of tokens that add up to it.";
+    const auto table = [](const char* title, const std::string& part, const char* words) {
+        const std::string start = folder + part;
+        return Picture{.kind = Picture::Kind::Table,
+                       .title = title,
+                       .arrays = {start + "_column", start + "_ids", start + "_values"},
+                       .note = words};
+    };
     return {
-        pictureOf(folder, Kind::Table, "What columns of W_V read", {"W_V_column", "W_V_ids", "W_V_values"},
-                  note),
-        pictureOf(folder, Kind::Table, "What rows of W_O write", {"W_O_column", "W_O_ids", "W_O_values"},
-                  note),
-        pictureOf(folder, Kind::Table, "What columns of W_Q read", {"W_Q_column", "W_Q_ids", "W_Q_values"},
-                  note),
-        pictureOf(folder, Kind::Table, "What columns of W_K read", {"W_K_column", "W_K_ids", "W_K_values"},
-                  note),
-        pictureOf(folder, Kind::Table, "What neurons read", {"W_in_ids", "W_in_values"}),
-        pictureOf(folder, Kind::Table, "What neurons write", {"W_out_ids", "W_out_values"}),
-        pictureOf(folder, Kind::HeadGrid, "Tokens shared by W_V and W_O", {"overlap", "overlap_null"}, note),
+        table("What columns of W_V read", "W_V", note),
+        table("What rows of W_O write", "W_O", note),
+        table("What columns of W_Q read", "W_Q", note),
+        table("What columns of W_K read", "W_K", note),
+        table("What neurons read", "W_in", ""),
+        table("What neurons write", "W_out", ""),
+        table("What columns of W_V are made of", "W_V_pinv", inverse),
+        table("What rows of W_O are made of", "W_O_pinv", inverse),
+        table("What columns of W_Q are made of", "W_Q_pinv", inverse),
+        table("What columns of W_K are made of", "W_K_pinv", inverse),
+        table("What neurons' inputs are made of", "W_in_pinv", inverse),
+        table("What neurons' outputs are made of", "W_out_pinv", inverse),
+        pictureOf(folder, Picture::Kind::HeadGrid, "Tokens shared by W_V and W_O",
+                  {"overlap", "overlap_null"}, note),
     };
 }
 
@@ -337,7 +385,8 @@ Analysis weightsInVocabularyAnalysis()
     return {"weights_in_vocabulary",
             "E9",
             "Columns and rows of the weights as tokens",
-            "E W_V, W_O W_U, E W_Q, E W_K, E W_in, W_out W_U, column by column or row by row",
+            "E W_V, W_O W_U, E W_Q, E W_K, E W_in, W_out W_U, column by column or row by row; the same with "
+            "(Eᵀ)⁺ and (W_Uᵀ)⁺",
             "Dar et al. 2023, arXiv 2209.02535",
             true,
             false,

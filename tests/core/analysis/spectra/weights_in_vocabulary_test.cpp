@@ -95,11 +95,20 @@ private slots:
         QVERIFY(agrees(results, "W_Q", first, w.W_Q, E * w.W_Q));
         QVERIFY(agrees(results, "W_K", first, w.W_K, E * w.W_K));
         QVERIFY(agrees(results, "W_O", first, w.W_O.transpose(), (w.W_O * W_U).transpose()));
+        // The shortest weights of tokens that add up to a column, as Eigen's own pseudoinverse has them.
+        const Matrix<double> inverseE =
+            Matrix<double>(E.transpose()).completeOrthogonalDecomposition().pseudoInverse();
+        const Matrix<double> inverseU = W_U.completeOrthogonalDecomposition().pseudoInverse(); // [tokens, d]
+        QVERIFY(agrees(results, "W_V_pinv", first, w.W_V, inverseE * w.W_V));
+        QVERIFY(agrees(results, "W_K_pinv", first, w.W_K, inverseE * w.W_K));
+        QVERIFY(agrees(results, "W_O_pinv", first, w.W_O.transpose(), inverseU * w.W_O.transpose()));
         if (config.attentionOnly) {
             QVERIFY(!results.find("analyses/weights_in_vocabulary/W_in_ids"));
         } else {
             const auto mlp = circuits.weights().mlp<double>(1);
             QVERIFY(agrees(results, "W_in", 5, mlp.W_in, E * mlp.W_in));
+            QVERIFY(
+                agrees(results, "W_out_pinv", 5, mlp.W_out.transpose(), inverseU * mlp.W_out.transpose()));
             QVERIFY(agrees(results, "W_out", 5, mlp.W_out.transpose(), (mlp.W_out * W_U).transpose()));
         }
     }
