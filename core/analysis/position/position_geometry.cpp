@@ -60,6 +60,22 @@ Eigen::VectorXd powerShares(const Eigen::VectorXd& series)
     return power / power.sum();
 }
 
+/// Of the first three each alone, to be drawn against one another. \param scores [position, component]
+void addEachComponent(const Matrix<double>& scores, Precision precision, const std::string& rule,
+                      ResultSet& results)
+{
+    for (Eigen::Index i = 0; i < std::min<Eigen::Index>(3, scores.cols()); ++i) {
+        const std::string number = std::to_string(i + 1);
+        results.arrays.push_back(matrixArray(Matrix<double>(scores.col(i)), precision,
+                                             {"component_" + number, "Component " + number,
+                                              "U_k σ_k of W_pos less its mean row, k = " + number + rule},
+                                             {"position"}));
+    }
+    const Eigen::VectorXd places =
+        Eigen::VectorXd::LinSpaced(scores.rows(), 0, static_cast<double>(scores.rows() - 1));
+    results.arrays.push_back(matrixArray(places, precision, {"places", "Position", "i"}, {"position"}));
+}
+
 Result<Done> addComponents(const AnalysisContext& context, const Matrix<double>& rows, ResultSet& results)
 {
     const Precision precision = context.options.precision;
@@ -89,6 +105,7 @@ Result<Done> addComponents(const AnalysisContext& context, const Matrix<double>&
         matrixArray(Matrix<double>(scores.transpose()), precision,
                     {"component_curves", "Components by position", "the same, a row per component"},
                     {"component", "position"}));
+    addEachComponent(scores, precision, rule, results);
     const double total = svd->S.squaredNorm();
     const Matrix<double> explained = svd->S.head(count).array().square() / total;
     const Matrix<double> chance = random->head(count).array().square() / random->squaredNorm();
@@ -202,6 +219,12 @@ std::vector<Picture> positionGeometryPictures()
     return {
         {Lines, "Principal components by position", in({"component_curves"}), false, false, true,
          "Pairs of equal waves a quarter turn apart are a helix."},
+        {Points, "First against second component", in({"component_1", "component_2", "places"}), false, false,
+         true, "A helix seen from one side; the line goes from position to position."},
+        {Points, "Second against third component", in({"component_2", "component_3", "places"}), false, false,
+         true, "The same from another side."},
+        {Points, "First against third component", in({"component_1", "component_3", "places"}), false, false,
+         true, "And from the third."},
         {Bars, "Share of the variance", in({"explained", "explained_null"}), false, false, true, {}},
         {Lines, "Frequencies of the components", in({"frequencies"}), true, false, true, {}},
         {Matrix, "Cosine of positions", in({"cosines"}), false, false, true, {}},

@@ -121,6 +121,14 @@ private slots:
         const auto null = test::numbers(results, geometry + "explained_null");
         QVERIFY(std::abs(explained[0] - 0.5) < 0.01 && std::abs(explained[1] - 0.5) < 0.01);
         QVERIFY(null[0] < 0.75 && std::abs(null[0] + null[1] + null[2] - 1) < 1e-9);
+        const auto first = test::numbers(results, geometry + "component_1");
+        const auto second = test::numbers(results, geometry + "component_2");
+        const Matrix<double> components = asMatrix(results, geometry + "components");
+        QCOMPARE(test::numbers(results, geometry + "places")[59], 59.0);
+        for (std::size_t i = 0; i < 60; ++i) {
+            QVERIFY(std::abs(std::hypot(first[i], second[i]) - 5) < 0.1); // the circle
+            QCOMPARE(second[i], components(static_cast<Eigen::Index>(i), 1));
+        }
         QVERIFY(std::abs(explained[2] - 0.03 / 25.03) < 2e-4); // the line: (0.01 · 60)²/12 beside 5²
     }
 
