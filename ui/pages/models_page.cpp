@@ -66,6 +66,12 @@ std::vector<Picture> pictures()
          .arrays = paths(
              {"ov/left_max_cosine", "ov/right_max_cosine", "qk/left_max_cosine", "qk/right_max_cosine"}),
          .note = "Below 0.5 a direction is an intruder."},
+        {.kind = Kind::HeadGrid,
+         .title = "Subspaces that queries, keys, values and the output keep",
+         .arrays = paths(
+             {"projection_kernel/q", "projection_kernel/k", "projection_kernel/v", "projection_kernel/o"}),
+         .signedColors = false,
+         .note = "Projection kernels between then and now over the rank: 1 where a subspace stayed."},
         {.kind = Kind::Lines,
          .title = "Singular values of OV, older and newer",
          .arrays = paths({"ov/singular_values_a", "ov/singular_values_b"}),

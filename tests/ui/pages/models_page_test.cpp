@@ -65,6 +65,11 @@ private slots:
                           table->visualRect(table->model()->index(0, 0)).center());
         QCOMPARE(opened.workspace.head(), (HeadId{1, 2}));
         QVERIFY(opened.page.figures().size() > 5);
+        const ResultArray* values = results->find("comparison/projection_kernel/v");
+        auto* kept = opened.find<HeatmapView>(metricTitle(*values));
+        QVERIFY(kept->matrix());
+        QCOMPARE((*kept->matrix())(1, 2), static_cast<float>(metricAt(*values, {1, 2})));
+        QVERIFY(metricAt(*values, {1, 2}) > 0.999); // twice as large, and the same space
         QVERIFY(dataRows(opened.page.figures().first()).size() == 7);
     }
 
