@@ -187,6 +187,27 @@ private:
         m_contents.series.push_back(std::move(cloud));
     }
 
+        addCutOffs(*all[0].array, *all[1].array);
+    }
+
+    /// Beyond which the largest 3 % lie, of what knows it.
+    void addCutOffs(const ResultArray& x, const ResultArray& y)
+    {
+        const auto cutOff = [](const ResultArray& array) {
+            const auto found = array.attributes.find("cutoff_3_percent");
+            const auto* value =
+                found == array.attributes.end() ? nullptr : std::get_if<double>(&found->second);
+            return value && std::isfinite(*value) ? std::optional(*value) : std::nullopt;
+        };
+        const QString name = PictureBody::tr("largest 3 %");
+        if (const auto at = cutOff(y))
+            m_contents.baselines.push_back({name, *at});
+        if (const auto at = cutOff(x)) {
+            const auto& points = m_contents.series.back().points;
+            const auto [low, high] =
+                std::ranges::minmax_element(points, {}, [](const QPointF& point) { return point.y(); });
+            m_contents.series.push_back({name, {{*at, low->y()}, {*at, high->y()}}, SeriesStyle::Dashed});
+        }
     PictureData m_data;
     const Workspace& m_workspace;
     ChartContents m_contents;

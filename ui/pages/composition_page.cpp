@@ -3,6 +3,7 @@
 #include "ui/array_part.h"
 #include "ui/color_choice.h"
 #include "ui/pages/pair_panel.h"
+#include "ui/pages/pairs_panel.h"
 #include "ui/pages/picture_card.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -52,6 +53,7 @@ CompositionPage::CompositionPage(Workspace* workspace, QWidget* parent)
     , m_panel(new HeatmapPanel(this))
     , m_pair(new PairPanel(workspace, this))
     , m_wiring(new QWidget(this))
+    , m_pairs(new PairsPanel(workspace, this))
 {
     createLayout();
     connectSignals();
@@ -111,6 +113,7 @@ void CompositionPage::createLayout()
     wiring->setContentsMargins(0, 8, 8, 0);
     wiring->addStretch();
     m_tabs->addTab(scroll, tr("Wiring"));
+    m_tabs->addTab(m_pairs, tr("Pairs"));
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_kind);
@@ -164,6 +167,11 @@ std::string CompositionPage::kind() const
     return m_kind->currentData().toString().toStdString();
 }
 
+QString CompositionPage::kindTitle() const
+{
+    return m_kind->currentText().section(u':', 0, 0);
+}
+
 HeadId CompositionPage::writer(int row) const
 {
     const int heads = workspace()->isOpen() ? workspace()->card().nHeads : 1;
@@ -203,6 +211,8 @@ void CompositionPage::recompute()
     m_percentileText->setText(m_percentile->value() == 0
                                   ? tr("all pairs")
                                   : tr("the strongest %1 %").arg(100 - m_percentile->value()));
+    if (m_tabs->currentWidget() == m_pairs)
+        m_pairs->showKind(kind(), kindTitle());
     HeatmapView* view = m_panel->view();
     const ResultArray* all = scores();
     m_chance->setEnabled(all && workspace()->hasModel());
@@ -265,8 +275,7 @@ void CompositionPage::leaveOutWeak(Eigen::MatrixXf& cells) const
 void CompositionPage::showWiring()
 {
     const Picture wanted{.kind = Picture::Kind::Diagram,
-                         .title =
-                             m_kind->currentText().section(u':', 0, 0).toStdString() + ", strongest pairs",
+                         .title = kindTitle().toStdString() + ", strongest pairs",
                          .arrays = {"composition/" + kind()},
                          .note = "Heads by layer, the first below; a click selects a head."};
     if (!m_card || m_card->picture() != wanted) {
@@ -337,6 +346,8 @@ QList<FigureSource*> CompositionPage::figures()
             all << dynamic_cast<FigureSource*>(view);
             describe(all.last(), QStringLiteral("%1, %2").arg(what, text(workspace()->card().name)));
         }
+    if (m_tabs->currentWidget() == m_pairs)
+        all << m_pairs->figures();
     describe(m_panel->view(), tr("%1, %2").arg(m_kind->currentText(), text(workspace()->card().name)));
     all << m_panel->view();
     return all + m_pair->figures();

@@ -13,6 +13,7 @@ namespace headwise::ui {
 
 class HeatmapPanel;
 class PairPanel;
+class PairsPanel;
 class PictureCard;
 
 /// How much every later head reads of what every earlier one writes, as a map and as a wiring diagram.
@@ -45,7 +46,8 @@ private:
     HeadId reader(int column) const;
     QString readOut(int row, int column) const;
     const ResultArray* scores() const;
-    std::string kind() const; ///< "k", "q", "v"
+    std::string kind() const;  ///< "k", "q", "v"
+    QString kindTitle() const; ///< "K-composition"
 
     QComboBox* m_kind;
     QCheckBox* m_subtract;
@@ -57,6 +59,7 @@ private:
     HeatmapPanel* m_panel;
     PairPanel* m_pair;
     QWidget* m_wiring;
+    PairsPanel* m_pairs;
     PictureCard* m_card = nullptr; // of the wiring tab
 };
 

@@ -2,6 +2,7 @@
 
 #include "ui/figure_export_title.h"
 #include "ui/text.h"
+#include "ui/views/chart_painter.h"
 
 #include <QApplication>
 #include <QFontMetricsF>
@@ -62,41 +63,80 @@ QPointF DiagramView::place(HeadId head, const QRectF& area) const
             m_layers > 1 ? area.top() + head.layer * down : area.center().y()};
 }
 
-namespace {
-
-QRectF nodesArea(const QRectF& all, const QFontMetricsF& metrics)
+void DiagramView::setClasses(const DiagramClasses& classes)
 {
-    const double labels = metrics.horizontalAdvance(QStringLiteral("layer 00")) + 8;
-    return all.adjusted(labels, margin, -margin, -margin - metrics.height());
+    m_classes = classes;
+    update();
 }
 
-} // namespace
+int DiagramView::classOf(HeadId head) const
+{
+    const auto place = static_cast<std::size_t>(head.layer) * static_cast<std::size_t>(m_heads)
+        + static_cast<std::size_t>(head.head);
+    return place < m_classes.ofHeads.size() ? m_classes.ofHeads[place] : 0;
+}
+
+bool DiagramView::hasLegend() const
+{
+    return m_classes.kinds.size() > 1
+        || std::ranges::any_of(m_classes.ofHeads, [](int headClass) { return headClass > 0; });
+}
+
+QRectF DiagramView::nodesArea(const QRectF& all, const QFontMetricsF& metrics) const
+{
+    const double labels = metrics.horizontalAdvance(QStringLiteral("layer 00")) + 8;
+    const double legend = hasLegend() ? metrics.height() + 4 : 0;
+    return all.adjusted(labels, margin + legend, -margin, -margin - metrics.height());
+}
 
 QPointF DiagramView::positionOf(HeadId head) const
 {
     return place(head, nodesArea(QRectF(rect()), QFontMetricsF(secondaryFont(), this)));
 }
 
-void DiagramView::paint(QPainter& painter, const QRectF& all, const Look& look) const
+namespace {
+
+QColor classColor(int headClass, const ThemeColors& colors)
 {
-    const auto& [font, colors, lineWidth, hasLabels] = look;
-    const QFontMetricsF metrics(font, painter.device());
-    const QRectF area = nodesArea(all, metrics);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setFont(font);
+    return colors.categorical[static_cast<std::size_t>(headClass) % colors.categorical.size()];
+}
+
+Qt::PenStyle kindStyle(int kind)
+{
+    return kind % 3 == 0 ? Qt::SolidLine : kind % 3 == 1 ? Qt::DashLine : Qt::DotLine;
+}
+
+} // namespace
+
+QColor DiagramView::edgeColor(const DiagramEdge& edge, const ThemeColors& colors) const
+{
+    if (m_classes.edges != DiagramClasses::Edges::Kind) {
+        const int of = classOf(m_classes.edges == DiagramClasses::Edges::Writer ? edge.from : edge.to);
+        return of > 0 ? classColor(of, colors) : colors.muted;
+    }
+    if (m_classes.kinds.size() > 1)
+        return classColor(edge.kind, colors);
+    return colors.categorical[edge.value < 0 ? 1 : 0];
+}
+
+void DiagramView::paintEdges(QPainter& painter, const QRectF& area, const Look& look) const
+{
     double largest = 0;
     for (const DiagramEdge& edge : m_edges)
         largest = std::max(largest, std::abs(edge.value));
     const auto touches = [](const DiagramEdge& edge, HeadId head) {
         return edge.from == head || edge.to == head;
     };
+    const bool several = m_classes.kinds.size() > 1;
     for (auto edge = m_edges.rbegin(); edge != m_edges.rend(); ++edge) { // the strongest on top
         const bool faint = m_hovered && !touches(*edge, *m_hovered);
         const double strength = largest > 0 ? std::abs(edge->value) / largest : 0;
-        QColor color = colors.categorical[edge->value < 0 ? 1 : 0];
+        QColor color = edgeColor(*edge, look.colors);
         color.setAlphaF(faint ? 0.08F : static_cast<float>(0.35 + 0.6 * strength));
-        painter.setPen(
-            QPen(color, lineWidth * (0.6 + 3 * strength), edge->value < 0 ? Qt::DashLine : Qt::SolidLine));
+        const Qt::PenStyle style = several ? kindStyle(edge->kind)
+            : edge->value < 0              ? Qt::DashLine
+                                           : Qt::SolidLine;
+        painter.setPen(QPen(color, look.lineWidth * (0.6 + 3 * strength), style));
         painter.setBrush(Qt::NoBrush);
         const QPointF from = place(edge->from, area);
         const QPointF to = place(edge->to, area);
@@ -105,25 +145,41 @@ void DiagramView::paint(QPainter& painter, const QRectF& all, const Look& look) 
         path.cubicTo(from - QPointF(0, half), to + QPointF(0, half), to);
         painter.drawPath(path);
     }
-    const double across = area.width() / std::max(1, m_heads);
-    const double radius = std::clamp(across / 3, 2.0, 6.0);
-    for (int layer = 0; layer < m_layers; ++layer) {
-        painter.setPen(colors.muted);
-        const double y = place({layer, 0}, area).y();
-        if (hasLabels)
-            painter.drawText(QPointF(all.left() + 4, y + metrics.ascent() / 2 - 1),
-                             tr("layer %1").arg(layer));
+}
+
+void DiagramView::paintNodes(QPainter& painter, const QRectF& area, const Look& look) const
+{
+    const double radius = std::clamp(area.width() / std::max(1, m_heads) / 3, 2.0, 6.0);
+    for (int layer = 0; layer < m_layers; ++layer)
         for (int head = 0; head < m_heads; ++head) {
             const HeadId id{layer, head};
             const bool chosen = id == m_current || m_hovered == id;
-            painter.setPen(QPen(chosen ? colors.accent : colors.muted, lineWidth * (chosen ? 2 : 1)));
-            painter.setBrush(id == m_current ? colors.accent : colors.base);
-            painter.drawEllipse(place(id, area), radius, radius);
+            const int headClass = classOf(id);
+            painter.setPen(
+                QPen(chosen ? look.colors.accent : look.colors.muted, look.lineWidth * (chosen ? 2 : 1)));
+            if (headClass > 0) {
+                painter.setBrush(classColor(headClass, look.colors));
+                paintMarker(painter, place(id, area), headClass, 2 * radius);
+            } else {
+                painter.setBrush(id == m_current ? look.colors.accent : look.colors.base);
+                painter.drawEllipse(place(id, area), radius, radius);
+            }
+            if (headClass > 0 && id == m_current) {
+                painter.setBrush(Qt::NoBrush);
+                painter.drawEllipse(place(id, area), 1.7 * radius, 1.7 * radius);
+            }
         }
-    }
-    if (!hasLabels)
-        return;
-    painter.setPen(colors.muted);
+}
+
+void DiagramView::paintLabels(QPainter& painter, const QRectF& all, const QRectF& area,
+                              const Look& look) const
+{
+    const QFontMetricsF metrics(look.font, painter.device());
+    painter.setPen(look.colors.muted);
+    for (int layer = 0; layer < m_layers; ++layer)
+        painter.drawText(QPointF(all.left() + 4, place({layer, 0}, area).y() + metrics.ascent() / 2 - 1),
+                         tr("layer %1").arg(layer));
+    const double across = area.width() / std::max(1, m_heads);
     const double room = metrics.horizontalAdvance(QStringLiteral("00")) + 4;
     const int step = std::max(1, static_cast<int>(std::ceil(room / std::max(1.0, across))));
     for (int head = 0; head < m_heads; head += step) {
@@ -132,6 +188,50 @@ void DiagramView::paint(QPainter& painter, const QRectF& all, const Look& look) 
             QPointF(place({0, head}, area).x() - metrics.horizontalAdvance(label) / 2, all.bottom() - 4),
             label);
     }
+}
+
+/// The kinds of edges and those classes that a head has, in one line over the heads.
+void DiagramView::paintLegend(QPainter& painter, const QRectF& all, const Look& look) const
+{
+    const QFontMetricsF metrics(look.font, painter.device());
+    const double base = all.top() + metrics.ascent() + 2;
+    const double middle = base - metrics.ascent() / 2 + metrics.descent() / 2;
+    double x = all.left() + 4;
+    const auto name = [&](const QString& words) {
+        painter.setPen(look.colors.text);
+        painter.drawText(QPointF(x, base), words);
+        x += metrics.horizontalAdvance(words) + 14;
+    };
+    for (int kind = 0; m_classes.kinds.size() > 1 && kind < m_classes.kinds.size(); ++kind) {
+        const QColor color = m_classes.edges == DiagramClasses::Edges::Kind ? classColor(kind, look.colors)
+                                                                            : look.colors.muted;
+        painter.setPen(QPen(color, 2 * look.lineWidth, kindStyle(kind)));
+        painter.drawLine(QPointF(x, middle), QPointF(x + 18, middle));
+        x += 22;
+        name(m_classes.kinds[kind]);
+    }
+    for (int headClass = 1; headClass <= m_classes.names.size(); ++headClass) {
+        if (std::ranges::find(m_classes.ofHeads, headClass) == m_classes.ofHeads.end())
+            continue;
+        painter.setPen(QPen(look.colors.muted, look.lineWidth));
+        painter.setBrush(classColor(headClass, look.colors));
+        paintMarker(painter, {x + 4, middle}, headClass, 9);
+        x += 12;
+        name(m_classes.names[headClass - 1]);
+    }
+}
+
+void DiagramView::paint(QPainter& painter, const QRectF& all, const Look& look) const
+{
+    const QRectF area = nodesArea(all, QFontMetricsF(look.font, painter.device()));
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setFont(look.font);
+    paintEdges(painter, area, look);
+    paintNodes(painter, area, look);
+    if (look.hasLabels)
+        paintLabels(painter, all, area, look);
+    if (hasLegend())
+        paintLegend(painter, all, look);
 }
 
 void DiagramView::paintEvent(QPaintEvent* /*event*/)
@@ -163,6 +263,8 @@ std::optional<HeadId> DiagramView::headAt(const QPointF& position) const
 QString DiagramView::describe(HeadId head) const
 {
     QStringList parts{text(head)};
+    if (const int of = classOf(head); of > 0)
+        parts.front() += QStringLiteral(" (%1)").arg(m_classes.names.value(of - 1));
     for (const DiagramEdge& edge : m_edges) {
         if (edge.from == head)
             parts << QStringLiteral("→ %1 %2").arg(text(edge.to), number(edge.value));
@@ -207,9 +309,13 @@ void DiagramView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
 
 void DiagramView::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
 {
-    writeRow({QStringLiteral("from"), QStringLiteral("to"), QStringLiteral("value")});
-    for (const DiagramEdge& edge : m_edges)
-        writeRow({text(edge.from), text(edge.to), exactNumber(edge.value)});
+    const bool several = m_classes.kinds.size() > 1;
+    QStringList row{QStringLiteral("from"), QStringLiteral("to"), QStringLiteral("value")};
+    writeRow(several ? row << QStringLiteral("kind") : row);
+    for (const DiagramEdge& edge : m_edges) {
+        row = {text(edge.from), text(edge.to), exactNumber(edge.value)};
+        writeRow(several ? row << m_classes.kinds.value(edge.kind) : row);
+    }
 }
 
 } // namespace headwise::ui

@@ -5,6 +5,8 @@
 #include "ui/theme.h"
 
 #include <QFont>
+#include <QFontMetricsF>
+#include <QStringList>
 #include <QWidget>
 
 #include <optional>
@@ -16,13 +18,27 @@ namespace headwise::ui {
 struct DiagramEdge {
     HeadId from, to;
     double value = 0;
+    int kind = 0; ///< Of several that are drawn together.
 
     bool operator==(const DiagramEdge&) const = default;
 };
 
+/// What nodes and edges are coloured by.
+struct DiagramClasses {
+    enum class Edges { Kind, Writer, Reader }; ///< Kind: or sign, where there is but one.
+
+    std::vector<int>
+        ofHeads; ///< [layer · heads + head], 0: none, else 1 + place in `names`. Empty: none has one.
+    QStringList names;
+    QStringList kinds; ///< Of edges; empty: one.
+    Edges edges = Edges::Kind;
+
+    bool operator==(const DiagramClasses&) const = default;
+};
+
 /// Heads as nodes, a row per layer with layer 0 at the top, and the given edges between them, the stronger the wider.
 ///
-/// Hovering a head shows its edges alone; a click chooses it.
+/// Nodes have the shape and the colour of their class. Hovering a head shows its edges alone; a click chooses it.
 class DiagramView : public QWidget, public FigureSource {
     Q_OBJECT
 
@@ -32,6 +48,9 @@ public:
     void setHeads(int layers, int headsInLayer);
     void setEdges(const std::vector<DiagramEdge>& edges); ///< The strongest first.
     const std::vector<DiagramEdge>& edges() const { return m_edges; }
+    void setClasses(const DiagramClasses& classes);
+    const DiagramClasses& classes() const { return m_classes; }
+    QColor edgeColor(const DiagramEdge& edge, const ThemeColors& colors) const;
     void setCurrent(HeadId head);
     void setMessage(const QString& message); ///< Shown while there are no edges.
     QPointF positionOf(HeadId head) const;   ///< In widget coordinates.
@@ -61,11 +80,19 @@ private:
         bool hasLabels;
     };
     void paint(QPainter& painter, const QRectF& all, const Look& look) const;
+    void paintEdges(QPainter& painter, const QRectF& area, const Look& look) const;
+    void paintNodes(QPainter& painter, const QRectF& area, const Look& look) const;
+    void paintLabels(QPainter& painter, const QRectF& all, const QRectF& area, const Look& look) const;
+    void paintLegend(QPainter& painter, const QRectF& all, const Look& look) const;
+    QRectF nodesArea(const QRectF& all, const QFontMetricsF& metrics) const;
+    bool hasLegend() const;
+    int classOf(HeadId head) const; ///< 0: none.
     QString describe(HeadId head) const;
 
     int m_layers = 0;
     int m_heads = 0;
     std::vector<DiagramEdge> m_edges;
+    DiagramClasses m_classes;
     HeadId m_current;
     std::optional<HeadId> m_hovered;
     QString m_message;

@@ -198,12 +198,25 @@ std::vector<Picture> compositionPictures()
              .note = "Rows: the earlier head, columns: the later one; random heads get 1/√d_model."});
     }
     for (std::size_t mode = 0; mode < modeNames.size(); ++mode) {
+        pictures.push_back(
+            {.kind = Kind::Table,
+             .title = std::string("All pairs, ") + modeTitles[mode],
+             .arrays = {std::string("composition/") + modeNames[mode]},
+             .signedColors = false,
+             .note = "A click selects both heads; z and percentile: Composition against chance."});
+    }
+    for (std::size_t mode = 0; mode < modeNames.size(); ++mode) {
         pictures.push_back({.kind = Kind::Diagram,
                             .title = std::string("Strongest pairs, ") + modeTitles[mode],
                             .arrays = {std::string("composition/") + modeNames[mode]},
                             .signedColors = false,
                             .note = {}});
     }
+    pictures.push_back({.kind = Kind::Diagram,
+                        .title = "Strongest pairs of all kinds",
+                        .arrays = {"composition/q", "composition/k", "composition/v"},
+                        .signedColors = false,
+                        .note = {}});
     return pictures;
 }
 

@@ -312,6 +312,12 @@ std::vector<Picture> compositionNullsPictures()
                             .title = title + ", z",
                             .arrays = {path + "_z"},
                             .note = "Zero is what random singular vectors give; beyond 4 is no chance."});
+        pictures.push_back({.kind = Kind::Table,
+                            .title = title + " of all pairs",
+                            .arrays = {std::string("composition/") + modes[mode], path + "_z",
+                                       path + "_percentile", path + "_excess"},
+                            .signedColors = false,
+                            .note = "A click selects both heads."});
         pictures.push_back({.kind = Kind::HeadPairs,
                             .title = title + " beyond chance",
                             .arrays = {path + "_excess"},

@@ -205,10 +205,12 @@ Result<Done> addKernels(ResultSet& results, const AnalysisContext& context, cons
         results.arrays.push_back(std::move(array));
         const auto add = [&](const char* name, const std::string& of, std::vector<double> values) {
             const std::size_t count = values.size();
+            const double cut = cutOff(known(values, values));
             results.arrays.push_back(
                 realArray(precision, folder + name + modes[mode], {count}, std::move(values), {"pair"}));
             results.arrays.back().title = fmt::format("{}, {}", title, of);
             results.arrays.back().definition = of + " of every pair of an earlier and a later head, in order";
+            results.arrays.back().attributes["cutoff_3_percent"] = cut;
         };
         add("pairs_kernel_", "projection kernel", flat);
         results.arrays.back().nullMean = null.mean;
@@ -331,8 +333,12 @@ std::vector<Picture> projectionKernelPictures()
             {.kind = Kind::Points,
              .title = title + ", composition and kernel",
              .arrays = {folder + "pairs_composition_" + modes[mode], folder + "pairs_kernel_" + modes[mode]},
-             .note = "A point per pair of heads."});
+             .note = "A point per pair of heads; the largest 3 % of either lie beyond the dashed lines."});
     }
+    pictures.push_back({.kind = Kind::Diagram,
+                        .title = "Edges of all kinds",
+                        .arrays = {folder + "o_q", folder + "o_k", folder + "o_v"},
+                        .note = "One scale: Σ cos² of the principal angles."});
     pictures.push_back(
         {.kind = Kind::Bars,
          .title = "Principal angles of the pair",

@@ -1,6 +1,7 @@
 #include "ui/pages/composition_page.h"
 
 #include "tests/support/opened_page.h"
+#include "ui/models/array_table_model.h"
 #include "ui/pages/composition_panel.h"
 #include "ui/text.h"
 #include "ui/views/diagram_view.h"
@@ -14,6 +15,7 @@
 #include <QTabWidget>
 
 #include <cmath>
+#include <set>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -92,6 +94,49 @@ private slots:
         QCOMPARE(diagram->edges().front().from, (HeadId{0, static_cast<int>(row)}));
         QCOMPARE(diagram->edges().front().to, (HeadId{1, static_cast<int>(column)}));
         QCOMPARE(opened.page.figures().size(), 2);
+    }
+
+    void allPairsAreListedTheStrongestFirstAndARowSelectsBoth()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        opened.workspace.runAnalysis("composition_nulls");
+        const auto result = [&](const char* path) { return opened.workspace.results()->find(path); };
+        QTRY_VERIFY_WITH_TIMEOUT(result("analyses/composition_nulls/k_percentile"), patience);
+        opened.page.findChild<QTabWidget*>()->setCurrentIndex(2);
+        auto* table = opened.find<TableFigure>(QStringLiteral("Composition of all pairs, sorted"));
+        QTRY_COMPARE(table->model()->rowCount(), 64);
+        QCOMPARE(table->model()->columnCount(), 7); // heads, score, null, z, percentile, excess
+        std::set<QString> pairs;
+        for (int row = 0; row < 64; ++row) {
+            const HeadId from = *parseHeadId(cellText(table, row, 0).toStdString());
+            const HeadId to = *parseHeadId(cellText(table, row, 1).toStdString());
+            pairs.insert(cellText(table, row, 0) + cellText(table, row, 1));
+            const auto place =
+                static_cast<std::size_t>((from.layer * 8 + from.head) * 16 + to.layer * 8 + to.head);
+            const double score = kComposition(*opened.workspace.circuits(), from, to);
+            QCOMPARE(cellText(table, row, 2), number(static_cast<float>(score)));
+            QCOMPARE(cellText(table, row, 3), number(1 / std::sqrt(opened.workspace.card().dModel)));
+            int column = 4;
+            for (const char* name : {"k_z", "k_percentile", "k_excess"}) {
+                const std::string path = std::string("analyses/composition_nulls/") + name;
+                const auto& values = std::get<std::vector<float>>(result(path.c_str())->values);
+                QCOMPARE(cellText(table, row, column++), number(values[place]));
+            }
+            if (row > 0)
+                QVERIFY(table->model()->index(row, 2).data(ArrayTableModel::SortRole).toDouble()
+                        <= table->model()->index(row - 1, 2).data(ArrayTableModel::SortRole).toDouble());
+        }
+        QCOMPARE(pairs.size(), std::size_t{64});
+        table->sortByColumn(2, Qt::AscendingOrder); // the weakest first
+        const auto weakest = parseHeadId(cellText(table, 0, 1).toStdString());
+        QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
+                          table->visualRect(table->model()->index(0, 0)).center());
+        QCOMPARE(opened.workspace.head(), *weakest);
+        QCOMPARE(opened.workspace.reference(), parseHeadId(cellText(table, 0, 0).toStdString()));
+        const QList<FigureSource*> figures = opened.page.figures();
+        QVERIFY(figures.contains(table));
+        QCOMPARE(dataRows(table).size(), std::size_t{65}); // and the titles
     }
 
     void theOverviewListsTheLinksOfOneHead()

@@ -1,0 +1,182 @@
+#include "ui/head_classes.h"
+#include "ui/head_metrics.h"
+#include "ui/pages/picture_body.h"
+#include "ui/text.h"
+#include "ui/theme.h"
+#include "ui/views/diagram_view.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+// Pictures made of heads with arrows between them.
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr std::size_t mostEdges = 200, edgesAtFirst = 30;
+constexpr int sliderEnd = 1000;
+
+class DiagramBody : public PictureBody {
+public:
+    DiagramBody(Workspace* workspace, QWidget* parent)
+        : PictureBody(workspace, parent)
+        , m_diagram(new DiagramView(this))
+        , m_slider(new QSlider(Qt::Horizontal, this))
+        , m_howMany(new QLabel(this))
+        , m_colors(new QComboBox(this))
+    {
+        m_slider->setRange(0, sliderEnd);
+        m_slider->setMaximumWidth(240);
+        m_slider->setAccessibleName(tr("Least value that is drawn"));
+        m_slider->setToolTip(tr("Pairs below this value are left out"));
+        m_colors->addItems(
+            {tr("Edges by sign"), tr("Edges by class of the writer"), tr("Edges by class of the reader")});
+        m_colors->setAccessibleName(tr("Colour of edges"));
+        m_colors->setToolTip(
+            tr("Classes: at least 0.3 of the attention on repeated random tokens to the previous "
+               "token, after the same token (induction) or to it; copying at least 0.5 of either sign"));
+        makeSecondary(m_howMany);
+        auto* controls = new QHBoxLayout;
+        controls->setSpacing(8);
+        controls->addWidget(m_slider);
+        controls->addWidget(m_howMany, 1);
+        controls->addWidget(m_colors);
+        auto* layout = new QVBoxLayout(this);
+        layout->setContentsMargins(0, 0, 0, 0);
+        layout->setSpacing(8);
+        layout->addLayout(controls);
+        layout->addWidget(m_diagram);
+        connect(m_slider, &QSlider::valueChanged, this, [this] { showEdges(); });
+        connect(m_colors, &QComboBox::activated, this, [this] {
+            m_isChosen = true;
+            showClasses();
+        });
+        connect(m_diagram, &DiagramView::headClicked, this,
+                [this](HeadId head) { this->workspace()->setHead(head); });
+        connect(m_diagram, &DiagramView::headHovered, this,
+                [this](const QString& words) { emit readOutChanged(words); });
+    }
+
+    bool showsAllHeads() const override { return true; }
+
+    void showPicture(const PictureData& shown) override
+    {
+        const bool isNew = m_all.empty();
+        m_data = shown;
+        m_all.clear();
+        m_diagram->setMessage(tr("The results have no such array."));
+        std::erase_if(m_data.arrays, [this](const ResultArray* array) {
+            return headAxes(*array, workspace()->card()) != HeadAxes::TwoHeads;
+        });
+        for (std::size_t kind = 0; kind < m_data.arrays.size(); ++kind)
+            collect(*m_data.arrays[kind], static_cast<int>(kind));
+        const auto end = m_all.begin() + static_cast<std::ptrdiff_t>(std::min(mostEdges, m_all.size()));
+        std::partial_sort(m_all.begin(), end, m_all.end(), [](const DiagramEdge& a, const DiagramEdge& b) {
+            return std::abs(a.value) > std::abs(b.value);
+        });
+        m_all.erase(end, m_all.end());
+        const ModelCard& card = workspace()->card();
+        m_diagram->setHeads(card.nLayers, card.nHeads);
+        m_diagram->setFixedHeight(std::clamp(card.nLayers * 44 + 60, 220, 560));
+        m_diagram->setAccessibleName(text(shown.picture.title));
+        if (isNew && !m_all.empty()) {
+            const QSignalBlocker quiet(m_slider);
+            m_slider->setValue(placeOf(m_all[std::min(edgesAtFirst, m_all.size()) - 1]));
+        }
+        showClasses();
+        showEdges();
+        markHead();
+    }
+
+    void markHead() override { m_diagram->setCurrent(workspace()->head()); }
+
+    std::vector<std::pair<QWidget*, QString>> figures() override
+    {
+        if (m_diagram->edges().empty())
+            return {};
+        return {{m_diagram, QString()}};
+    }
+
+private:
+    void collect(const ResultArray& array, int kind)
+    {
+        const ArrayPart all = wholeArray(array);
+        const auto heads = static_cast<std::size_t>(workspace()->card().nHeads);
+        const std::size_t count = array.shape[0] * heads;
+        const auto headOf = [heads](std::size_t index) {
+            return HeadId{static_cast<int>(index / heads), static_cast<int>(index % heads)};
+        };
+        for (std::size_t from = 0; from < count; ++from)
+            for (std::size_t to = 0; to < count; ++to) {
+                const double value = all.at(from * count + to);
+                if (std::isfinite(value) && value != 0 && headOf(from).layer < headOf(to).layer)
+                    m_all.push_back({headOf(from), headOf(to), value, kind});
+            }
+    }
+
+    void showClasses()
+    {
+        const std::vector<HeadClass> known = headClasses(*workspace()->results(), workspace()->card(),
+                                                         workspace()->inputs().previousTokenHeads);
+        DiagramClasses classes;
+        for (const HeadClass one : known)
+            classes.ofHeads.push_back(static_cast<int>(one));
+        for (int one = 1; one < headClassCount; ++one)
+            classes.names << text(static_cast<HeadClass>(one));
+        if (m_data.arrays.size() > 1)
+            for (const ResultArray* array : m_data.arrays)
+                classes.kinds << metricTitle(*array);
+        m_colors->setItemText(0, classes.kinds.isEmpty() ? tr("Edges by sign") : tr("Edges by kind"));
+        const bool hasClasses =
+            std::ranges::any_of(known, [](HeadClass one) { return one != HeadClass::None; });
+        if (!m_isChosen)
+            m_colors->setCurrentIndex(hasClasses && classes.kinds.isEmpty() ? 1 : 0);
+        classes.edges = static_cast<DiagramClasses::Edges>(m_colors->currentIndex());
+        m_diagram->setClasses(classes);
+    }
+
+    /// The slider's value at which `edge` is the last that is drawn.
+    int placeOf(const DiagramEdge& edge) const
+    {
+        const double low = std::abs(m_all.back().value), high = std::abs(m_all.front().value);
+        return high > low ? static_cast<int>((std::abs(edge.value) - low) / (high - low) * sliderEnd) : 0;
+    }
+
+    void showEdges()
+    {
+        const auto end = std::ranges::find_if(
+            m_all, [this](const DiagramEdge& edge) { return placeOf(edge) < m_slider->value(); });
+        m_diagram->setEdges({m_all.begin(), end});
+        const auto shown = end - m_all.begin();
+        m_howMany->setText(
+            shown == 0 ? QString()
+                       : tr("%1 pairs of at least %2")
+                             .arg(shown)
+                             .arg(number(std::abs(m_all[static_cast<std::size_t>(shown) - 1].value))));
+    }
+
+    DiagramView* m_diagram;
+    QSlider* m_slider;
+    QLabel* m_howMany;
+    QComboBox* m_colors;
+    PictureData m_data;
+    std::vector<DiagramEdge> m_all; // the strongest first
+    bool m_isChosen = false;        // the colours, by the user
+};
+
+} // namespace
+
+PictureBody* newDiagramBody(Workspace* workspace, QWidget* parent)
+{
+    return new DiagramBody(workspace, parent);
+}
+
+} // namespace headwise::ui
