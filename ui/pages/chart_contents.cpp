@@ -184,9 +184,9 @@ private:
         }
         if (all.size() > 2 && all[2].size() == count)
             shadePoints(m_contents, cloud, all[2]);
+        if (all[0].axis(0) == "position") // a curve through them
+            m_contents.series.push_back({QString(), cloud.points, SeriesStyle::Line});
         m_contents.series.push_back(std::move(cloud));
-    }
-
         addCutOffs(*all[0].array, *all[1].array);
     }
 
@@ -208,6 +208,8 @@ private:
                 std::ranges::minmax_element(points, {}, [](const QPointF& point) { return point.y(); });
             m_contents.series.push_back({name, {{*at, low->y()}, {*at, high->y()}}, SeriesStyle::Dashed});
         }
+    }
+
     PictureData m_data;
     const Workspace& m_workspace;
     ChartContents m_contents;

@@ -20,6 +20,8 @@ struct ChartContents {
 ChartContents seriesContents(const PictureData& shown, const Workspace& workspace);
 /// HeadPlane, HeadMap and Histogram: all heads, the selected one marked.
 ChartContents headContents(const PictureData& shown, const Workspace& workspace);
+/// The heads of each layer as a box from the smallest over the quartiles to the largest, for each array.
+ChartContents boxContents(const PictureData& shown, const Workspace& workspace);
 
 QString axisTitle(const ResultArray& array); ///< "score (logits)"
 /// Colours the points of `cloud` by a number each and says so.

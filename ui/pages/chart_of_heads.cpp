@@ -85,13 +85,17 @@ private:
             const auto layer = static_cast<int>(i / points.shape[1]);
             heads.shades.push_back(static_cast<float>(layer) / layers);
         }
+        m_contents.caption =
+            PictureBody::tr("Colour: layer 0 (blue) to %1 (orange).").arg(points.shape[0] - 1);
+        if (m_data.arrays.size() > 1) {
+            heads.shades.clear();
+            shadePoints(m_contents, heads, wholeArray(*m_data.arrays[1]));
+        }
         const HeadId head = m_workspace.head();
         const QPointF mark =
             heads.points[static_cast<qsizetype>(head.layer) * m_workspace.card().nHeads + head.head];
         m_contents.series.push_back(std::move(heads));
         addMark(mark);
-        m_contents.caption =
-            PictureBody::tr("Colour: layer 0 (blue) to %1 (orange).").arg(points.shape[0] - 1);
     }
 
     void addHistogram()

@@ -53,6 +53,7 @@ PictureCard::PictureCard(Workspace* workspace, const Picture& picture, QWidget* 
     layout->addStretch();
     setMinimumHeight(unseenHeight);
     connect(m_body, &PictureBody::readOutChanged, this, &PictureCard::readOutChanged);
+    connect(m_body, &PictureBody::captionChanged, this, &PictureCard::showWords);
     for (QWidget* child : m_body->findChildren<QWidget*>())
         child->installEventFilter(this);
 }
@@ -87,7 +88,14 @@ bool PictureCard::ensureCurrent()
         if (const ResultArray* array = shown.results->find(path))
             shown.arrays.push_back(array);
     m_body->showPicture(shown);
-    QStringList words{text(m_picture.note), m_body->caption(), nullText(shown.arrays)};
+    m_null = nullText(shown.arrays);
+    showWords();
+    return true;
+}
+
+void PictureCard::showWords()
+{
+    QStringList words{text(m_picture.note), m_body->caption(), m_null};
     words.removeAll(QString());
     m_caption->setText(words.join(QStringLiteral("  ·  ")));
     m_caption->setVisible(!words.isEmpty());
@@ -101,7 +109,6 @@ bool PictureCard::ensureCurrent()
         }
         emit viewMade(view);
     }
-    return true;
 }
 
 std::vector<std::pair<QWidget*, QString>> PictureCard::figures()

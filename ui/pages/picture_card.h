@@ -37,10 +37,13 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
+    void showWords(); ///< And says which views are new.
+
     Workspace* m_workspace;
     Picture m_picture;
     PictureBody* m_body;
     QLabel* m_caption;
+    QString m_null;
     QSet<QWidget*> m_announced;
     bool m_isStale = true;
     bool m_headChanged = false;

@@ -149,7 +149,7 @@ private:
     PictureData m_data;
 };
 
-/// One array as cells: cut to two dimensions, or with a row and a column for every head.
+/// One array as cells: cut to two dimensions, or with a row for every head, and for pairs a column for each too.
 class CellsBody : public PictureBody {
 public:
     CellsBody(bool ofHeads, Workspace* workspace, QWidget* parent)
@@ -188,8 +188,9 @@ public:
             return view->setMatrix(nullptr);
         const ResultArray& array = *shown.arrays.front();
         view->setAccessibleName(metricTitle(array));
+        m_ofPairs = m_ofHeads && headAxes(array, workspace()->card()) == HeadAxes::TwoHeads;
         if (m_ofHeads)
-            return showPairs(array);
+            return m_ofPairs ? showPairs(array) : showRows(array);
         const auto part = cutAtHeads(array, *workspace());
         if (!part) {
             view->setMessage(headAxes(array, workspace()->card()) == HeadAxes::TwoHeads
@@ -206,6 +207,9 @@ public:
             return;
         const QSignalBlocker quiet(m_panel->view());
         const Eigen::MatrixXf& cells = *m_panel->view()->matrix();
+        if (!m_ofPairs)
+            return m_panel->view()->setCurrentCell(indexOf(workspace()->head()),
+                                                   std::max(0, m_panel->view()->state().column));
         const int row = indexOf(workspace()->reference().value_or(workspace()->head()));
         const int column = indexOf(workspace()->head()) - m_firstColumn;
         const bool isThere = row < cells.rows() && column >= 0;
@@ -245,6 +249,18 @@ private:
         m_columns = {text(array.axes[3]),
                      [this](int column) { return text(headOf(column + m_firstColumn)); }};
         showCells(array, std::make_shared<Eigen::MatrixXf>(std::move(cells)));
+        markHead();
+    }
+
+    void showRows(const ResultArray& array)
+    {
+        if (headAxes(array, workspace()->card()) != HeadAxes::OneHead || array.shape.size() != 3)
+            return m_panel->view()->setMatrix(nullptr);
+        ArrayPart rows = wholeArray(array);
+        m_columns = {text(rows.axis(2)), namesAlong(rows, 2, *workspace())};
+        rows.shape = {array.shape[0] * array.shape[1], array.shape[2]};
+        m_rows = {text(array.axes[1]), [this](int row) { return text(headOf(row)); }};
+        showCells(array, std::make_shared<Eigen::MatrixXf>(matrixOf(rows)));
         markHead();
     }
 
@@ -313,7 +329,9 @@ private:
 
     void choose(int row, int column)
     {
-        if (m_ofHeads) {
+        if (m_ofHeads && !m_ofPairs) {
+            workspace()->setHead(headOf(row));
+        } else if (m_ofHeads) {
             workspace()->setReference(headOf(row));
             workspace()->setHead(headOf(column + m_firstColumn));
         } else if (m_tokens) {
@@ -322,7 +340,8 @@ private:
     }
 
     bool m_ofHeads;
-    int m_firstColumn = 0; // of pairs: the heads before it read from none
+    bool m_ofPairs = false; // else a column for each number of a head
+    int m_firstColumn = 0;  // of pairs: the heads before it read from none
     HeatmapPanel* m_panel;
     QHBoxLayout* m_choices;
     std::vector<QComboBox*> m_boxes;

@@ -1,6 +1,10 @@
 #include "ui/pages/chart_contents.h"
+#include "ui/pages/metric_choice.h"
 #include "ui/text.h"
+#include "ui/views/small_multiples.h"
 
+#include <QComboBox>
+#include <QHBoxLayout>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -18,11 +22,40 @@ public:
     ChartBody(Kind kind, Workspace* workspace, QWidget* parent)
         : PictureBody(workspace, parent)
         , m_kind(kind)
+        , m_heads(new QComboBox(this))
         , m_chart(new LineChart(this))
+        , m_multiples(new SmallMultiples(this))
     {
         auto* layout = new QVBoxLayout(this);
         layout->setContentsMargins(0, 0, 0, 0);
+        layout->setSpacing(4);
+        layout->addWidget(m_heads, 0, Qt::AlignLeft);
+        if (hasPointPerHead()) {
+            m_metrics = new MetricChoice(kind, workspace, this);
+            layout->addWidget(m_metrics);
+            connect(m_metrics, &MetricChoice::changed, this, [this] {
+                showPicture(PictureData(m_data));
+                emit captionChanged();
+            });
+        }
         layout->addWidget(m_chart);
+        layout->addWidget(m_multiples);
+        if (m_kind == Kind::Histogram)
+            m_heads->addItems({tr("How many heads"), tr("Boxes by layer")});
+        else
+            m_heads->addItems({tr("This head"), tr("Every head of its layer"), tr("Every head")});
+        m_heads->setAccessibleName(tr("How heads are drawn"));
+        m_heads->hide();
+        m_multiples->hide();
+        connect(m_heads, &QComboBox::currentIndexChanged, this, [this] {
+            showPicture(PictureData(m_data));
+            emit captionChanged();
+        });
+        connect(m_multiples, &SmallMultiples::headChosen, this,
+                [this](HeadId head) { this->workspace()->setHead(head); });
+        connect(m_multiples, &SmallMultiples::headHovered, this,
+                [this](HeadId head) { emit readOutChanged(text(head)); });
+        connect(m_multiples, &SmallMultiples::hoverLeft, this, [this] { emit readOutChanged({}); });
         m_chart->setFixedHeight(hasPointPerHead() ? 340 : 280);
         connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
         connect(m_chart, &LineChart::pointHovered, this, &ChartBody::hover);
@@ -37,8 +70,8 @@ public:
     {
         constexpr std::size_t mostBaselines = 4; // The caption has them all.
         m_data = shown;
-        m_contents =
-            showsAllHeads() ? headContents(shown, *workspace()) : seriesContents(shown, *workspace());
+        m_heads->setVisible(m_kind == Kind::Histogram || isOfEachHead());
+        m_contents = contents();
         if (m_contents.baselines.size() > mostBaselines)
             m_contents.baselines.clear();
         m_chart->setMessage(m_contents.message);
@@ -46,6 +79,11 @@ public:
         m_chart->setBaselines(m_contents.baselines);
         m_chart->setSeries(m_contents.series);
         m_chart->setAccessibleName(text(shown.picture.title));
+        const bool several = isOfEachHead() && m_heads->currentIndex() > 0;
+        m_chart->setVisible(!several);
+        m_multiples->setVisible(several);
+        if (several)
+            showMultiples();
     }
 
     std::vector<std::pair<QWidget*, QString>> figures() override
@@ -54,10 +92,53 @@ public:
                                                [](const ChartSeries& one) { return one.points.isEmpty(); });
         if (empty)
             return {};
+        if (m_multiples->isVisibleTo(this))
+            return {{m_multiples, tr("head by head")}};
         return {{m_chart, QString()}};
     }
 
 private:
+    ChartContents contents()
+    {
+        if (!showsAllHeads())
+            return seriesContents(m_data, *workspace());
+        if (m_kind == Kind::Histogram && m_heads->currentIndex() > 0)
+            return boxContents(m_data, *workspace());
+        return headContents(m_metrics ? m_metrics->applied(m_data) : m_data, *workspace());
+    }
+
+    /// Whether it says something else of every head, by the heads' own lines.
+    bool isOfEachHead() const
+    {
+        return (m_kind == Kind::Lines || m_kind == Kind::Bars)
+            && std::ranges::any_of(m_data.arrays, [this](const ResultArray* array) {
+                   return headAxes(*array, workspace()->card()) == HeadAxes::OneHead
+                       && array->shape.size() == 3;
+               });
+    }
+
+    void showMultiples()
+    {
+        constexpr int ofLayer = 1, leastTile = 34, largestTile = 120;
+        const ModelCard& card = workspace()->card();
+        const HeadId now = workspace()->head();
+        const bool one = m_heads->currentIndex() == ofLayer;
+        const auto each = workspace()->snapshot(now);
+        std::vector<HeadCurves> heads;
+        for (int layer = one ? now.layer : 0; layer < (one ? now.layer + 1 : card.nLayers); ++layer)
+            for (int head = 0; head < card.nHeads; ++head) {
+                each->setHead({layer, head});
+                heads.push_back({{layer, head}, seriesContents(m_data, *each).series});
+            }
+        const int columns = one ? std::min(card.nHeads, 4) : card.nHeads;
+        const int rows = (static_cast<int>(heads.size()) + columns - 1) / columns;
+        const int tile = std::clamp(840 / rows, leastTile, largestTile);
+        m_multiples->setFixedHeight(rows * tile + 3 * QFontMetrics(m_multiples->font()).height());
+        m_multiples->setAccessibleName(tr("%1, head by head").arg(text(m_data.picture.title)));
+        m_multiples->setCurves(m_contents.look, std::move(heads), columns);
+        m_multiples->setCurrent(now);
+    }
+
     bool hasPointPerHead() const { return m_kind == Kind::HeadPlane || m_kind == Kind::HeadMap; }
     HeadId headOf(int index) const
     {
@@ -86,7 +167,10 @@ private:
     }
 
     Kind m_kind;
+    QComboBox* m_heads;
+    MetricChoice* m_metrics = nullptr; // where there is a point per head
     LineChart* m_chart;
+    SmallMultiples* m_multiples;
     PictureData m_data;
     ChartContents m_contents;
 };

@@ -69,6 +69,37 @@ void paintBars(QPainter& painter, const ChartFrame& frame, const ChartSeries& se
     }
 }
 
+/// A fifth of a unit of x wide.
+void paintBoxes(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, const SeriesLook& look)
+{
+    const double half = std::clamp(0.1 / frame.range.width() * frame.plot.width(), 1.5, 14.0);
+    QColor fill = look.color;
+    fill.setAlphaF(0.25F);
+    painter.setBrush(fill);
+    constexpr qsizetype each = 5;
+    for (qsizetype box = 0; box + each <= series.points.size(); box += each) {
+        std::array<double, each> y{};
+        QPointF at;
+        for (qsizetype i = 0; i < each; ++i) {
+            at = frame.map(shownPoint(series.points[box + i], frame.look));
+            y[static_cast<std::size_t>(i)] = std::clamp(at.y(), frame.plot.top(), frame.plot.bottom());
+        }
+        if (std::isnan(at.x()) || at.x() < frame.plot.left() || at.x() > frame.plot.right())
+            continue;
+        const auto across = [&](double height, double reach) {
+            painter.drawLine(QPointF(at.x() - reach, height), QPointF(at.x() + reach, height));
+        };
+        painter.setPen(QPen(look.color, look.lineWidth));
+        painter.drawLine(QPointF(at.x(), y[0]), QPointF(at.x(), y[1]));
+        painter.drawLine(QPointF(at.x(), y[3]), QPointF(at.x(), y[4]));
+        across(y[0], half / 2);
+        across(y[4], half / 2);
+        painter.drawRect(QRectF(QPointF(at.x() - half, y[3]), QPointF(at.x() + half, y[1])));
+        painter.setPen(QPen(look.color, 2 * look.lineWidth, Qt::SolidLine, Qt::FlatCap));
+        across(y[2], half);
+    }
+}
+
 void paintPoints(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
                  const SeriesLook& look)
 {
@@ -111,9 +142,11 @@ void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSer
                       const SeriesLook& look)
 {
     painter.save();
-    if (series.style == SeriesStyle::Bars || series.style == SeriesStyle::Points) {
+    if (series.style >= SeriesStyle::Points) {
         if (series.style == SeriesStyle::Bars)
             paintBars(painter, frame, series, look);
+        else if (series.style == SeriesStyle::Boxes)
+            paintBoxes(painter, frame, series, look);
         else
             paintPoints(painter, frame, series, look);
         return painter.restore();

@@ -59,7 +59,8 @@ constexpr qsizetype manyPoints = 500;
 // clouds and for lines that follow a slider.
 bool isPainted(const ChartSeries& series)
 {
-    return series.style == SeriesStyle::Bars || !series.shades.empty() || series.points.size() > manyPoints;
+    return series.style == SeriesStyle::Bars || series.style == SeriesStyle::Boxes || !series.shades.empty()
+        || series.points.size() > manyPoints;
 }
 
 } // namespace

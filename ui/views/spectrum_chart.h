@@ -16,8 +16,8 @@ namespace headwise::ui {
 class ChartCanvas;
 struct ChartFrame;
 
-/// How the points of one series are drawn.
-enum class SeriesStyle { Line, Dashed, Points, Bars };
+/// How the points of one series are drawn. Boxes: five points each, from the smallest over the quartiles to the largest.
+enum class SeriesStyle { Line, Dashed, Points, Bars, Boxes };
 
 /// One curve or cloud of points.
 struct ChartSeries {

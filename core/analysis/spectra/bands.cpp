@@ -205,9 +205,20 @@ AnalysisCost bandsCost(const ModelConfig& config, const AnalysisOptions& options
 std::vector<Picture> bandsPictures()
 {
     using Kind = Picture::Kind;
+    const auto ofHeads = [](const char* title, const char* array) {
+        Picture map = pictureOf(folder, Kind::HeadPairs, title, {array},
+                                "Shares: a row sums to 1, and a head without preference has 1/20 in every "
+                                "band.");
+        map.signedColors = false;
+        return map;
+    };
     return {
         pictureOf(folder, Kind::HeadGrid, "Writing where W_U hardly looks", {"dark_writing"},
                   "Heads that write into the last band tend to keep books rather than name tokens."),
+        ofHeads("Where all heads write, by band of W_U", "ov_write"),
+        ofHeads("What OV of all heads reads, by band of E", "ov_read"),
+        ofHeads("What queries of all heads read, by band of E", "qk_query"),
+        ofHeads("What keys of all heads read, by band of E", "qk_key"),
         pictureOf(folder, Kind::Bars, "Where OV writes, by band of W_U", {"ov_write", "null"}),
         pictureOf(folder, Kind::Bars, "Where OV reads, by band of E", {"ov_read", "null"}),
         pictureOf(folder, Kind::Bars, "Where QK reads, by band of E", {"qk_query", "qk_key", "null"}),

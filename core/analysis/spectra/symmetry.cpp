@@ -311,6 +311,7 @@ std::vector<Picture> symmetryPictures()
                   "Of W_Q W_Kᵀ alone: with rotary positions, of offset 0."),
         pictureOf(folder, Kind::Lines, "By layer", {"layer_symmetry", "layer_positive", "layer_direction"}),
         pictureOf(folder, Kind::Histogram, "Heads by symmetry", {"symmetry"}),
+        pictureOf(folder, Kind::Histogram, "Heads by directionality", {"direction"}),
         pictureOf(folder, Kind::HeadPlane, "Symmetric and antisymmetric part",
                   {"symmetric_norm", "antisymmetric_norm", "direction"}),
         pictureOf(folder, Kind::Lines, "Eigenvalues of the symmetric part", {"eigenvalues"},

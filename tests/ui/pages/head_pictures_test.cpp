@@ -1,0 +1,261 @@
+#include "tests/support/opened_page.h"
+#include "ui/array_part.h"
+#include "ui/head_classes.h"
+#include "ui/head_metrics.h"
+#include "ui/pages/result_page.h"
+#include "ui/views/diagram_view.h"
+#include "ui/views/heatmap_view.h"
+#include "ui/views/small_multiples.h"
+#include "ui/views/spectrum_chart.h"
+#include "ui/views/table_figure.h"
+
+#include <QComboBox>
+#include <QSlider>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+/// Pictures that show all heads at once: a row for each, boxes by layer, a row per pair.
+class HeadPicturesTest : public QObject {
+    Q_OBJECT
+
+private:
+    using Opened = OpenedPage<ResultPage>;
+
+    static void run(Opened& opened, std::string_view id)
+    {
+        opened.page.showAnalysis(id);
+        opened.page.run();
+        QTRY_VERIFY_WITH_TIMEOUT(isComputed(opened.page.analysis(), *opened.workspace.results())
+                                     && !opened.workspace.analysisJob()->isRunning(),
+                                 patience);
+        opened.page.figures(); // draws them all
+    }
+
+    static ArrayPart numbers(Opened& opened, const char* path)
+    {
+        return wholeArray(*opened.workspace.results()->find(path));
+    }
+
+    /// In the box over a chart.
+    static void choose(QWidget* chart, int how)
+    {
+        auto* box = chart->parentWidget()->findChild<QComboBox*>();
+        QVERIFY(box && box->isVisibleTo(chart->parentWidget()) && how < box->count());
+        box->setCurrentIndex(how);
+    }
+
+private slots:
+    void bandsHaveARowForEveryHeadThatSelectsIt()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "bands");
+        const ArrayPart shares = numbers(opened, "analyses/bands/ov_write");
+        auto* map = opened.find<HeatmapView>(QStringLiteral("Energy written, by band of W_U"));
+        QTRY_VERIFY(map->matrix());
+        QCOMPARE(map->matrix()->rows(), 16);
+        QCOMPARE(static_cast<std::size_t>(map->matrix()->size()), shares.size());
+        for (Eigen::Index row = 0; row < 16; ++row)
+            for (Eigen::Index band = 0; band < map->matrix()->cols(); ++band)
+                QCOMPARE((*map->matrix())(row, band),
+                         static_cast<float>(
+                             shares.at(static_cast<std::size_t>(row * map->matrix()->cols() + band))));
+        QVERIFY(std::abs(map->matrix()->row(9).sum() - 1) < 1e-5F);
+        QTest::mouseClick(map, Qt::LeftButton, {}, map->cellRect(13, 0).center().toPoint());
+        QCOMPARE(opened.workspace.head(), (HeadId{1, 5}));
+        QCOMPARE(map->state().row, 13);
+    }
+
+    void symmetryHasABoxOfQuartilesPerLayer()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "symmetry");
+        auto* chart = opened.find<LineChart>(QStringLiteral("Heads by symmetry"));
+        choose(chart, 1);
+        QCOMPARE(chart->series().size(), std::size_t{1});
+        const ArrayPart scores = numbers(opened, "analyses/symmetry/symmetry");
+        for (std::size_t layer = 0; layer < 2; ++layer) {
+            std::vector<double> sorted;
+            for (std::size_t head = 0; head < 8; ++head)
+                sorted.push_back(scores.at(layer * 8 + head));
+            std::ranges::sort(sorted);
+            const std::vector<double> expected{sorted[0], 0.25 * sorted[1] + 0.75 * sorted[2],
+                                               (sorted[3] + sorted[4]) / 2,
+                                               0.75 * sorted[5] + 0.25 * sorted[6], sorted[7]};
+            for (std::size_t i = 0; i < expected.size(); ++i) {
+                const QPointF point = chart->series()[0].points[static_cast<qsizetype>(layer * 5 + i)];
+                QVERIFY(std::abs(point.y() - expected[i]) < 1e-12);
+                QCOMPARE(point.x(), static_cast<double>(layer));
+            }
+        }
+        QCOMPARE(chart->series()[0].points.size(), 10);
+        // Something is painted between the quartiles of the first box.
+        const QImage seen = chart->grab().toImage();
+        const QPointF low = chart->positionOf(chart->series()[0].points[1]);
+        const QPointF high = chart->positionOf(chart->series()[0].points[3]);
+        const QPoint inside = ((low + high) / 2 + QPointF(4, 0)).toPoint();
+        QVERIFY(seen.pixel(inside) != seen.pixel(inside + QPoint(40, 0)));
+    }
+
+    void spectraOfEveryHeadStandSideBySide()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "spectra");
+        opened.workspace.setHead({1, 2});
+        const QString title = QStringLiteral("Singular values of QK and OV, selected head");
+        auto* chart = opened.find<LineChart>(title);
+        choose(chart, 1);
+        auto* tiles = opened.find<SmallMultiples>(title + QStringLiteral(", head by head"));
+        QVERIFY(tiles->isVisibleTo(tiles->parentWidget()) && !chart->isVisibleTo(chart->parentWidget()));
+        QCOMPARE(tiles->curves().size(), std::size_t{8});
+        choose(chart, 2);
+        QCOMPARE(tiles->curves().size(), std::size_t{16});
+        const ArrayPart sigma = numbers(opened, "spectra/ov/singular_values");
+        double largest = 0;
+        for (std::size_t head = 0; head < 16; ++head) {
+            const ChartSeries& ov = tiles->curves()[head].series[1];
+            const std::size_t width = sigma.shape[2];
+            QCOMPARE(ov.points.size(), static_cast<qsizetype>(width));
+            for (std::size_t k = 0; k < width; ++k)
+                QCOMPARE(ov.points[static_cast<qsizetype>(k)].y(), sigma.at(head * width + k));
+            for (const ChartSeries& series : tiles->curves()[head].series)
+                for (const QPointF& point : series.points)
+                    largest = std::max(largest, point.y());
+        }
+        QCOMPARE(tiles->range().bottom(), largest); // one pair of axes for all
+        QTest::mouseClick(tiles, Qt::LeftButton, {}, tiles->tileRect({0, 6}).center().toPoint());
+        QCOMPARE(opened.workspace.head(), (HeadId{0, 6}));
+        tiles->setFocus();
+        opened.page.figures(); // at the head that is selected now
+        QTest::keyClick(tiles, Qt::Key_Down);
+        QCOMPARE(opened.workspace.head(), (HeadId{1, 6}));
+        QVERIFY(opened.page.figures().contains(tiles));
+        QVERIFY(dataRows(tiles).size() > 16 * 2 * sigma.shape[2]);
+    }
+
+    void theLargestThreePercentAreMarkedInTheScatter()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "projection_kernel");
+        auto* chart = opened.find<LineChart>(QStringLiteral("O to K, composition and kernel"));
+        const QVector<QPointF>& pairs = chart->series()[0].points;
+        QCOMPARE(pairs.size(), 64);
+        QCOMPARE(chart->baselines().size(), std::size_t{1});
+        QCOMPARE(chart->series().size(), std::size_t{2});
+        const double y = chart->baselines()[0].y, x = chart->series()[1].points[0].x();
+        QCOMPARE(std::ranges::count_if(pairs, [&](const QPointF& pair) { return pair.y() >= y; }),
+                 2); // of 64
+        QCOMPARE(std::ranges::count_if(pairs, [&](const QPointF& pair) { return pair.x() >= x; }), 2);
+    }
+
+    void edgesHaveTheColourOfTheirWritersClass()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "pattern_scores");
+        run(opened, "composition");
+        auto* diagram = opened.find<DiagramView>(QStringLiteral("Strongest pairs, K-composition"));
+        const DiagramClasses& classes = diagram->classes();
+        const ArrayPart previous = numbers(opened, "analyses/pattern_scores/previous");
+        const ArrayPart induction = numbers(opened, "analyses/pattern_scores/induction");
+        QVERIFY(previous.at(1) >= 0.3 && induction.at(13) >= 0.3); // the demo's circuit
+        QCOMPARE(classes.names.value(classes.ofHeads[1] - 1), QStringLiteral("previous token"));
+        QCOMPARE(classes.names.value(classes.ofHeads[13] - 1), QStringLiteral("induction"));
+        QVERIFY(classes.edges == DiagramClasses::Edges::Writer);
+        const ThemeColors& colors = lightColors();
+        const QColor writer = diagram->edgeColor({{0, 1}, {1, 5}, 1}, colors);
+        QCOMPARE(writer, colors.categorical[static_cast<std::size_t>(HeadClass::PreviousToken)]);
+        auto* how = diagram->parentWidget()->findChild<QComboBox*>();
+        how->setCurrentIndex(2);
+        emit how->activated(2);
+        QCOMPARE(diagram->edgeColor({{0, 1}, {1, 5}, 1}, colors),
+                 colors.categorical[static_cast<std::size_t>(HeadClass::Induction)]);
+    }
+
+    void theSliderIsAThresholdAndKindsAreDrawnTogether()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "composition");
+        auto* diagram = opened.find<DiagramView>(QStringLiteral("Strongest pairs of all kinds"));
+        QCOMPARE(diagram->classes().kinds.size(), 3);
+        auto* slider = diagram->parentWidget()->findChild<QSlider*>();
+        QVERIFY(diagram->edges().size() >= 30 && diagram->edges().size() < 60);
+        slider->setValue(0);
+        QCOMPARE(diagram->edges().size(), std::size_t{192}); // 64 of each kind
+        const char* paths[] = {"composition/q", "composition/k", "composition/v"};
+        for (const DiagramEdge& edge : diagram->edges())
+            QCOMPARE(edge.value,
+                     numbers(opened, paths[edge.kind])
+                         .at(static_cast<std::size_t>((edge.from.layer * 8 + edge.from.head) * 16
+                                                      + edge.to.layer * 8 + edge.to.head)));
+        const double high = diagram->edges().front().value, low = diagram->edges().back().value;
+        slider->setValue(500);
+        QVERIFY(!diagram->edges().empty() && diagram->edges().size() < 192);
+        QVERIFY(diagram->edges().back().value >= low + 0.499 * (high - low));
+        slider->setValue(1000);
+        QCOMPARE(diagram->edges().size(), std::size_t{1});
+        QCOMPARE(dataRows(diagram)[1].size(), 4); // with its kind
+    }
+
+    void axesAndColoursAreChosenFromAllScores()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "head_map");
+        auto* map = opened.find<LineChart>(QStringLiteral("Map of the heads"));
+        const auto box = [](QWidget* chart, const char* name) -> QComboBox* {
+            for (auto* one : chart->parentWidget()->findChildren<QComboBox*>())
+                if (one->accessibleName() == QLatin1String(name))
+                    return one;
+            return nullptr;
+        };
+        const std::vector<float> byLayer = map->series()[0].shades;
+        QCOMPARE(byLayer[3], 0.F);
+        QCOMPARE(byLayer[12], 1.F);
+        const auto shades = [](const ArrayPart& values) {
+            double low = values.at(0), high = low;
+            for (std::size_t i = 0; i < 16; ++i) {
+                low = std::min(low, values.at(i));
+                high = std::max(high, values.at(i));
+            }
+            std::vector<float> all;
+            for (std::size_t i = 0; i < 16; ++i)
+                all.push_back(static_cast<float>((values.at(i) - low) / (high - low)));
+            return all;
+        };
+        QComboBox* color = box(map, "Colour");
+        color->setCurrentIndex(color->findData(QStringLiteral("analyses/head_map/ward_cluster")));
+        QCOMPARE(map->series()[0].shades, shades(numbers(opened, "analyses/head_map/ward_cluster")));
+        run(opened, "spectra");
+        auto* plane = opened.find<LineChart>(QStringLiteral("Effective ranks of QK and OV"));
+        QComboBox* x = box(plane, "x axis");
+        QVERIFY(box(plane, "y axis") && box(plane, "Colour"));
+        x->setCurrentIndex(x->findData(QStringLiteral("scores/copying")));
+        const ArrayPart copying = numbers(opened, "scores/copying");
+        const ArrayPart rank = numbers(opened, "spectra/ov/effective_rank");
+        for (std::size_t head = 0; head < 16; ++head)
+            QCOMPARE(plane->series()[0].points[static_cast<qsizetype>(head)],
+                     QPointF(copying.at(head), rank.at(head)));
+        QVERIFY(plane->look().xTitle.contains(metricTitle(*copying.array)));
+        x->setCurrentIndex(0); // its own again
+        QCOMPARE(plane->series()[0].points[5].x(), numbers(opened, "spectra/qk/effective_rank").at(5));
+    }
+
+    void theCompositionOfAllPairsIsAPicture()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "composition");
+        auto* table = opened.find<TableFigure>(QStringLiteral("All pairs, V-composition"));
+        QCOMPARE(table->model()->rowCount(), 64);
+        const ArrayPart all = numbers(opened, "composition/v");
+        double largest = 0;
+        for (std::size_t i = 0; i < all.size(); ++i)
+            largest = std::fmax(largest, all.at(i));
+        QCOMPARE(dataRows(table)[1][2].toDouble(), largest);
+    }
+};
+
+QTEST_MAIN(HeadPicturesTest)
+#include "head_pictures_test.moc"
