@@ -9,6 +9,7 @@
 #include "ui/pages/compare_page.h"
 #include "ui/pages/composition_page.h"
 #include "ui/pages/heads_page.h"
+#include "ui/pages/models_page.h"
 #include "ui/pages/overview_page.h"
 #include "ui/pages/position_page.h"
 #include "ui/pages/relations_page.h"
@@ -22,6 +23,7 @@
 #include <QSortFilterProxyModel>
 
 #include <cmath>
+#include <type_traits>
 
 using namespace headwise;
 using namespace headwise::ui;
@@ -99,6 +101,12 @@ private:
                                      test::patience);
             watch(); // Pages make tables for what has been computed.
             workspace.setReference(HeadId{0, 0});
+            if constexpr (std::is_same_v<PageType, ModelsPage>) {
+                workspace.compareWith(
+                    {HEADWISE_DEMO_MODEL, {}, {}}); // nothing changed, and every head has its row
+                QTRY_VERIFY_WITH_TIMEOUT(!workspace.comparedWith().isEmpty(), test::patience);
+                watch();
+            }
             for (const HeadId head : {HeadId{1, 0}, HeadId{0, 1}, HeadId{1, 1}}) {
                 workspace.setHead(head);
                 workspace.setToken(head.layer + 2 * head.head + 3);
@@ -234,6 +242,7 @@ private slots:
         QTest::newRow("composition") << &ModelTestersTest::watchPage<CompositionPage>;
         QTest::newRow("compare") << &ModelTestersTest::watchPage<ComparePage>;
         QTest::newRow("relations") << &ModelTestersTest::watchPage<RelationsPage>;
+        QTest::newRow("models") << &ModelTestersTest::watchPage<ModelsPage>;
         QTest::newRow("analyses") << &ModelTestersTest::watchPage<ResultPage>;
         QTest::newRow("tensors") << &ModelTestersTest::watchPage<TensorsPage>;
     }

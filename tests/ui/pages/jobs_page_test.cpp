@@ -1,12 +1,14 @@
 #include "ui/pages/jobs_page.h"
 
-#include <QElapsedTimer>
 #include <QLabel>
 #include <QListWidget>
+#include <QSignalSpy>
 #include <QTest>
 #include <QToolButton>
 
 #include <atomic>
+#include <chrono>
+#include <ctime>
 #include <thread>
 
 using namespace headwise;
@@ -14,20 +16,39 @@ using namespace headwise::ui;
 
 namespace {
 
+/// What a job did, for the test to look at.
+struct Work {
+    std::atomic<int> begun = 0; ///< Units of work.
+    std::atomic<bool> stopped = false;
+};
+
 /// Works until it is told to stop.
-void startEndless(Job& job, const QString& title, std::shared_ptr<std::atomic<bool>> stopped)
+void startEndless(Job& job, const QString& title, std::shared_ptr<Work> work)
 {
     job.start(
         title,
-        [stopped](const Task& task) -> Result<Done> {
-            for (int done = 0; !task.cancelled(); ++done) {
+        [work](const Task& task) -> Result<Done> {
+            while (!task.cancelled()) {
+                const int done = ++work->begun;
                 task.report(std::min(done, 999), 1000, "rows");
                 std::this_thread::sleep_for(std::chrono::milliseconds(5));
             }
-            *stopped = true;
+            work->stopped = true;
             return headwise::stopped();
         },
         [](const Result<Done>&) {});
+}
+
+/// What this thread has computed, however busy the machine is. POSIX clocks count it; elsewhere it stays 0.
+std::chrono::milliseconds ownTime()
+{
+#ifdef CLOCK_THREAD_CPUTIME_ID
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::milliseconds(time.tv_sec * 1000 + time.tv_nsec / 1'000'000);
+#else
+    return {};
+#endif
 }
 
 bool shows(const QWidget& page, const QString& words)
@@ -58,19 +79,25 @@ private slots:
         JobsPage page(&workspace);
         page.show();
         QVERIFY(shows(page, QStringLiteral("Nothing is being computed.")));
-        const auto stopped = std::make_shared<std::atomic<bool>>(false);
+        const auto work = std::make_shared<Work>();
         Job job;
-        startEndless(job, QStringLiteral("Counting"), stopped);
+        QSignalSpy finished(&job, &Job::finished);
+        startEndless(job, QStringLiteral("Counting"), work);
         QTRY_VERIFY(shows(page, QStringLiteral("Counting")));
         QVERIFY(!shows(page, QStringLiteral("Nothing is being computed.")));
-        QElapsedTimer clock;
-        clock.start();
         QToolButton* cancel = buttonNamed(page, QStringLiteral("Cancel Counting"));
         QVERIFY(cancel);
+        QTRY_VERIFY(work->begun > 2);
+        const auto before = ownTime();
         QTest::mouseClick(cancel, Qt::LeftButton);
+        const int begun = work->begun; // One may have looked just before it was told to stop.
         QVERIFY(!job.isRunning());
+        QCOMPARE(finished.count(), 1); // at once: the click waits for no work
+        QVERIFY2(ownTime() - before < std::chrono::milliseconds(100),
+                 qPrintable(QString::number((ownTime() - before).count())));
         QTRY_VERIFY(shows(page, QStringLiteral("Nothing is being computed.")));
-        QTRY_VERIFY(*stopped);
+        QTRY_VERIFY(work->stopped);
+        QVERIFY2(work->begun <= begun + 1, qPrintable(QString::number(work->begun - begun)));
         auto* ended = page.findChild<QListWidget*>();
         QCOMPARE(ended->count(), 1);
         QVERIFY(ended->item(0)->text().startsWith(QStringLiteral("Counting: stopped after")));
@@ -113,10 +140,10 @@ private slots:
         Workspace workspace;
         JobsPage page(&workspace);
         page.show();
-        const auto stopped = std::make_shared<std::atomic<bool>>(false);
+        const auto work = std::make_shared<Work>();
         {
             Job job;
-            startEndless(job, QStringLiteral("Short-lived"), stopped);
+            startEndless(job, QStringLiteral("Short-lived"), work);
             QTRY_VERIFY(shows(page, QStringLiteral("Short-lived")));
         }
         QVERIFY(JobBoard::instance().running().isEmpty());
