@@ -3,6 +3,7 @@
 #include "ui/figure_export_title.h"
 #include "ui/text.h"
 #include "ui/views/chart_painter.h"
+#include "ui/views/picture_accessible.h"
 
 #include <QApplication>
 #include <QFontMetricsF>
@@ -28,6 +29,8 @@ DiagramView::DiagramView(QWidget* parent)
 {
     setMouseTracking(true);
     setMinimumHeight(160);
+    setFocusPolicy(Qt::StrongFocus); // Ctrl+C takes it away
+    installPictureAccessibility();
 }
 
 void DiagramView::setHeads(int layers, int headsInLayer)
@@ -238,6 +241,10 @@ void DiagramView::paintEvent(QPaintEvent* /*event*/)
 {
     QPainter painter(this);
     const ThemeColors& colors = themeColors(palette());
+    if (hasFocus()) {
+        painter.setPen(colors.accent);
+        painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    }
     if (!m_edges.empty())
         return paint(painter, QRectF(rect()), {secondaryFont(), colors, 1, true});
     painter.setPen(colors.muted);

@@ -4,6 +4,7 @@
 #include "ui/figure_export_title.h"
 #include "ui/text.h"
 #include "ui/views/heatmap_painter.h"
+#include "ui/views/picture_accessible.h"
 
 #include <QFontMetricsF>
 #include <QKeyEvent>
@@ -50,6 +51,7 @@ PatternGrid::PatternGrid(QWidget* parent)
     setFocusPolicy(Qt::StrongFocus);
     setMinimumSize(120, 80);
     setProperty("rightClickIsReference", true);
+    installPictureAccessibility();
 }
 
 void PatternGrid::setPatterns(std::shared_ptr<const Patterns> small, std::shared_ptr<const Patterns> all)
@@ -64,6 +66,16 @@ void PatternGrid::setCurrent(HeadId head)
 {
     m_current = head;
     update();
+    announceCurrentCell(this);
+}
+
+PatternGrid::Entry PatternGrid::strongest(HeadId head) const
+{
+    const Eigen::MatrixXf& pattern =
+        (*m_all)[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)];
+    Eigen::Index query = 0, key = 0;
+    const float value = pattern.size() > 0 ? pattern.maxCoeff(&query, &key) : 0.0F;
+    return {static_cast<int>(query), static_cast<int>(key), value};
 }
 
 QRectF PatternGrid::tilesArea(const QRectF& all, const QFont& font, bool hasLabels,
@@ -173,11 +185,21 @@ void PatternGrid::changeEvent(QEvent* event)
 void PatternGrid::keyPressEvent(QKeyEvent* event)
 {
     HeadId next = m_current;
+    if (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
+        return QWidget::keyPressEvent(event);
     switch (event->key()) {
-    case Qt::Key_Left: --next.head; break;
-    case Qt::Key_Right: ++next.head; break;
-    case Qt::Key_Up: --next.layer; break;
-    case Qt::Key_Down: ++next.layer; break;
+    case Qt::Key_Left:
+    case Qt::Key_H: --next.head; break;
+    case Qt::Key_Right:
+    case Qt::Key_L: ++next.head; break;
+    case Qt::Key_Up:
+    case Qt::Key_K:
+    case Qt::Key_PageUp: --next.layer; break;
+    case Qt::Key_Down:
+    case Qt::Key_J:
+    case Qt::Key_PageDown: ++next.layer; break;
+    case Qt::Key_Home: next.head = 0; break;
+    case Qt::Key_End: next.head = heads() - 1; break;
     default: return QWidget::keyPressEvent(event);
     }
     if (next.layer >= 0 && next.layer < layers() && next.head >= 0 && next.head < heads())

@@ -25,7 +25,7 @@ Patterns smallPatterns(const Patterns& patterns, Eigen::Index side);
 
 /// The attention of every head on one prompt as small multiples, a row per layer: from white, 0, to the accent, 1.
 ///
-/// A click or the arrow keys choose a head, a right click or Shift+click the one to compare with.
+/// A click, the arrow keys or hjkl choose a head, PgUp and PgDn one of the next layer, a right click or Shift+click the one to compare with.
 class PatternGrid : public QWidget, public FigureSource {
     Q_OBJECT
 
@@ -35,7 +35,16 @@ public:
     /// \param small what is drawn, as smallPatterns() makes it  \param all what is exported as numbers; null, both: none
     void setPatterns(std::shared_ptr<const Patterns> small, std::shared_ptr<const Patterns> all);
     void setCurrent(HeadId head);
+    HeadId current() const { return m_current; }
     QRectF tileRect(HeadId head) const; ///< In widget coordinates.
+
+    int layers() const { return m_patterns ? static_cast<int>(m_patterns->size()) : 0; }
+    int heads() const { return layers() > 0 ? static_cast<int>(m_patterns->front().size()) : 0; }
+    struct Entry {
+        int query = 0, key = 0;
+        float value = 0;
+    };
+    Entry strongest(HeadId head) const; ///< Of its whole pattern.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
@@ -57,8 +66,6 @@ protected:
     void leaveEvent(QEvent* event) override;
 
 private:
-    int layers() const { return m_patterns ? static_cast<int>(m_patterns->size()) : 0; }
-    int heads() const { return layers() > 0 ? static_cast<int>(m_patterns->front().size()) : 0; }
     QRectF tilesArea(const QRectF& all, const QFont& font, bool hasLabels, const QPaintDevice* device) const;
     QRectF tileIn(const QRectF& tiles, HeadId head) const;
     std::optional<HeadId> headAt(const QPointF& position) const;

@@ -2,6 +2,7 @@
 
 #include "ui/text.h"
 #include "ui/views/chart_painter.h"
+#include "ui/views/picture_accessible.h"
 
 #include <QApplication>
 #include <QChart>
@@ -121,6 +122,7 @@ LineChart::LineChart(QWidget* parent)
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
     m_canvas->viewport()->installEventFilter(this);
     m_canvas->setFocusPolicy(Qt::NoFocus);
+    installPictureAccessibility();
     setFocusPolicy(Qt::TabFocus); // a click leaves the keys to the page
     m_canvas->viewport()->setMouseTracking(true);
     m_canvas->paintBehind = [this](QPainter& painter) {
@@ -304,6 +306,7 @@ void LineChart::hoverOn(const Nearest& nearest)
     m_hovered = nearest;
     if (same)
         return;
+    setProperty(currentPointProperty, QPoint(nearest.series, nearest.index));
     m_canvas->viewport()->update();
     if (nearest.series < 0)
         return emit hoverLeft();

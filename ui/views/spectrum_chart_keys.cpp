@@ -3,6 +3,7 @@
 #include "ui/views/spectrum_chart.h"
 
 #include "ui/views/chart_painter.h"
+#include "ui/views/picture_accessible.h"
 
 #include <QKeyEvent>
 
@@ -37,6 +38,7 @@ bool LineChart::step(int key)
     next.index = std::clamp(next.index, 0, sizeOf(next.series) - 1);
     next.point = shownPoint(m_series[static_cast<std::size_t>(next.series)].points[next.index], m_look);
     hoverOn(next);
+    announceCurrentCell(this);
     return true;
 }
 
