@@ -1,6 +1,7 @@
 #include "app/main_window.h"
 
 #include "app/page_tabs.h"
+#include "ui/bidi.h"
 #include "ui/pages/card_page.h"
 #include "ui/pages/compare_page.h"
 #include "ui/pages/composition_page.h"
@@ -57,7 +58,7 @@ void MainWindow::addPage(const QString& name, const QString& title)
 void MainWindow::connectPage(Page* page)
 {
     connect(page, &Page::readOutChanged, this,
-            [this](const QString& readOut) { m_readOut->setText(readOut); });
+            [this](const QString& readOut) { m_readOut->setText(isolated(readOut)); });
     for (QWidget* view : page->findChildren<QWidget*>())
         if (dynamic_cast<FigureSource*>(view))
             connectView(view);

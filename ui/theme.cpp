@@ -1,10 +1,12 @@
 #include "ui/theme.h"
 
 #include "ui/icons.h"
+#include "ui/text_size.h"
 #include "ui/token_font.h"
 
 #include <QApplication>
 #include <QFontDatabase>
+#include <QFontInfo>
 #include <QGuiApplication>
 #include <QLabel>
 #include <QPalette>
@@ -12,6 +14,8 @@
 #include <QStyleFactory>
 #include <QStyleHints>
 #include <QVariant>
+
+#include <algorithm>
 
 namespace headwise::ui {
 
@@ -31,6 +35,15 @@ std::array<QColor, 7> lighter(std::array<QColor, 7> colors)
         color.setHslF(color.hslHueF(), color.hslSaturationF(), std::max(lightness * 1.1F, 0.48F));
     }
     return colors;
+}
+
+constexpr int smallestBody = 10; // points
+
+/// The size that applyTheme() gave the program.
+int& bodySize()
+{
+    static int size = smallestBody;
+    return size;
 }
 
 QString styleSheet(const ThemeColors& c)
@@ -61,11 +74,13 @@ QToolButton[segment="true"] { background: @base; border: 1px solid @border; bord
 QToolButton[segment="true"]:hover, QToolButton[segment="true"]:focus { border-color: @muted; }
 QToolButton[segment="true"]:checked { border: 2px solid @accent; padding: 4px 5px; font-weight: 600; }
 QFrame[notice="true"] { background: @alternate; border: none; border-bottom: 1px solid @border; border-left: 3px solid @accent; }
-QLabel[role="heading"] { font-size: 12pt; font-weight: 600; }
-QLabel[role="secondary"] { color: @muted; font-size: 9pt; }
+QLabel[role="heading"] { font-size: @headingSizept; font-weight: 600; }
+QLabel[role="secondary"] { color: @muted; font-size: @secondarySizept; }
 QLabel[role="error"] { color: @bad; }
 )");
     QString filled = sheet;
+    filled.replace(QStringLiteral("@headingSize"), QString::number(headingFont().pointSize()));
+    filled.replace(QStringLiteral("@secondarySize"), QString::number(secondaryFont().pointSize()));
     filled.replace(QStringLiteral("@text"), c.text.name());
     filled.replace(QStringLiteral("@base"), c.base.name());
     filled.replace(QStringLiteral("@border"), c.border.name());
@@ -180,6 +195,11 @@ bool systemIsDark()
 #endif
 }
 
+int bodyPointSize(const QFont& system)
+{
+    return std::max(smallestBody, QFontInfo(system).pointSize());
+}
+
 void applyTheme(QApplication& application, ThemeMode mode)
 {
     if (application.style()->name() != QStringLiteral("fusion"))
@@ -187,8 +207,12 @@ void applyTheme(QApplication& application, ThemeMode mode)
     const bool dark = mode == ThemeMode::Dark || (mode == ThemeMode::System && systemIsDark());
     const ThemeColors& colors = dark ? darkColors() : lightColors();
     QApplication::setPalette(paletteOf(colors));
+    // Without a desktop there is nobody who chose a size.
+    const bool hasDesktop = !QStringList{QStringLiteral("offscreen"), QStringLiteral("minimal")}.contains(
+        QGuiApplication::platformName());
     QFont font = QFontDatabase::systemFont(QFontDatabase::GeneralFont);
-    font.setPointSize(10);
+    bodySize() = hasDesktop ? bodyPointSize(font) : smallestBody;
+    font.setPointSize(bodySize());
     QApplication::setFont(font);
     QApplication::setWindowIcon(applicationIcon()); // Also loads the pictures the style sheet names.
     application.setStyleSheet(styleSheet(colors));
@@ -205,7 +229,7 @@ QFont tokenFont()
                            QStringLiteral("Noto Sans Symbols"), QStringLiteral("Noto Sans Symbols 2"),
                            QStringLiteral("Noto Sans Math"), QStringLiteral("Noto Color Emoji")});
     font.setStyleHint(QFont::Monospace);
-    font.setPointSize(10);
+    font.setPointSize(bodySize());
     return font;
 }
 
@@ -217,14 +241,14 @@ void setTokenFontFamily(const QString& family)
 QFont secondaryFont()
 {
     QFont font = QApplication::font();
-    font.setPointSize(9);
+    font.setPointSize(bodySize() - 1);
     return font;
 }
 
 QFont headingFont()
 {
     QFont font = QApplication::font();
-    font.setPointSize(12);
+    font.setPointSize(bodySize() + 2);
     font.setWeight(QFont::DemiBold);
     return font;
 }

@@ -1,4 +1,5 @@
 #include "ui/icons.h"
+#include "ui/text_size.h"
 #include "ui/theme.h"
 
 #include <QApplication>
@@ -80,6 +81,17 @@ private slots:
         applyTheme(*qApp, ThemeMode::Dark);
         QVERIFY(!systemIsDark());
         QCOMPARE(QApplication::palette().color(QPalette::Window), darkColors().window);
+    }
+
+    void textIsAsLargeAsTheSystemsAndNeverSmallerThanOurs()
+    {
+        QFont system(QApplication::font());
+        for (const auto& [wanted, size] : {std::pair(8, 10), {10, 10}, {16, 16}}) {
+            system.setPointSize(wanted);
+            QCOMPARE(bodyPointSize(system), size);
+        }
+        system.setPixelSize(40); // some systems speak of pixels: at 96 dpi 30 points
+        QVERIFY(bodyPointSize(system) > 20);
     }
 
     void everyIconFollowsTheTextColor()
