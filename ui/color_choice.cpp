@@ -35,7 +35,7 @@ void setColorChoice(const ColorChoice& choice)
             scale.inverted = choice.redIsNegative;
         else if (scale.map == before.sequential)
             scale.map = choice.sequential;
-        view->setColorScale(scale);
+        view->sharedScale() ? view->setColorScale(scale) : view->proposeScale(scale);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "ui/pages/compare_pictures.h"
 
+#include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
 
@@ -43,13 +44,13 @@ ComparePictures::ComparePictures(QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_pages);
-    ColorScale scale;
-    scale.fit = ColorFit::Robust;
-    m_between->view()->setColorScale(scale);
+    m_scale = m_first->view()->colorScale();
+    m_scale.fit = ColorFit::Robust;
+    m_between->view()->proposeScale(m_scale);
     for (HeatmapPanel* panel : panels())
         connectPanel(panel);
-    for (HeatmapPanel* panel : {m_first, m_second})
-        connect(panel->view(), &HeatmapView::colorScaleChanged, this, &ComparePictures::setScale);
+    shareScale(m_first->view(), m_second->view());
+    shareScale(m_second->view(), m_first->view());
 }
 
 QWidget* ComparePictures::titled(QLabel* title, HeatmapPanel* panel, const QString& name)
@@ -79,12 +80,34 @@ void ComparePictures::connectPanel(HeatmapPanel* panel)
     connect(view, &HeatmapView::cellClicked, this, &ComparePictures::cellClicked);
 }
 
-void ComparePictures::setScale(const ColorScale& scale)
+void ComparePictures::shareScale(HeatmapView* view, HeatmapView* other)
 {
-    ColorScale fixed = scale;
-    fixed.fit = ColorFit::Fixed; // by both matrices, not by either
+    connect(view, &HeatmapView::scaleChoiceChanged, other, &HeatmapView::setScaleChoice);
+    connect(view, &HeatmapView::colorScaleChanged, this, [this, view, other](const ColorScale& scale) {
+        other->showScale(scale);
+        if (scale.fit == ColorFit::Fixed)
+            return;
+        // The limits follow both matrices, not either.
+        m_scale = scale;
+        ScaleChoice choice = view->scaleChoice();
+        choice.fit = false;
+        view->setScaleChoice(choice);
+        fitBoth();
+    });
+}
+
+void ComparePictures::fitBoth()
+{
+    if (!m_a || !m_b)
+        return;
+    Eigen::MatrixXf both(m_a->rows(), m_a->cols() + m_b->cols());
+    both << *m_a, *m_b;
+    ColorScale scale = m_scale;
+    scale.map = m_first->view()->colorScale().map; // limits depend on whether it is a signed one
+    scale = fitted(scale, both);
+    scale.fit = ColorFit::Fixed;
     for (HeatmapPanel* panel : {m_first, m_second})
-        panel->view()->setColorScale(fixed);
+        panel->view()->proposeScale(scale);
 }
 
 void ComparePictures::setMatrices(const HeatmapView::Matrix& first, const HeatmapView::Matrix& second,
@@ -93,11 +116,7 @@ void ComparePictures::setMatrices(const HeatmapView::Matrix& first, const Heatma
     m_a = first;
     m_b = second;
     m_names = names;
-    Eigen::MatrixXf both(m_a->rows(), m_a->cols() + m_b->cols());
-    both << *m_a, *m_b;
-    ColorScale scale = m_first->view()->colorScale();
-    scale.fit = ColorFit::Robust;
-    setScale(fitted(scale, both));
+    fitBoth();
     m_between->view()->setMatrix(std::make_shared<const Eigen::MatrixXf>(*m_a - *m_b));
     m_second->view()->setMatrix(m_b);
     m_first->view()->setMatrix(m_isFlashing ? m_b : m_a);
@@ -167,11 +186,17 @@ std::vector<std::pair<HeatmapView*, QString>> ComparePictures::shown() const
 
 QJsonObject ComparePictures::viewState() const
 {
-    return m_first->viewState();
+    QJsonObject state = m_first->viewState();
+    state[QStringLiteral("fit")] = ui::text(headwise::text(m_scale));
+    state[QStringLiteral("difference")] = m_between->viewState();
+    return state;
 }
 
 void ComparePictures::setViewState(const QJsonObject& state)
 {
+    if (const auto scale = parseColorScale(state[QStringLiteral("fit")].toString().toStdString()))
+        m_scale = *scale;
+    m_between->setViewState(state[QStringLiteral("difference")].toObject());
     m_first->setViewState(state);
 }
 

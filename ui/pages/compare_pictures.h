@@ -49,7 +49,8 @@ signals:
 private:
     QWidget* titled(QLabel* title, HeatmapPanel* panel, const QString& name);
     void connectPanel(HeatmapPanel* panel);
-    void setScale(const ColorScale& scale); ///< Of both.
+    void shareScale(HeatmapView* view, HeatmapView* other); ///< What is chosen in `view` holds in `other`.
+    void fitBoth(); ///< One scale for both matrices, as far as the reader leaves it to us.
     void titlePictures();
     std::array<HeatmapPanel*, 3> panels() const { return {m_first, m_second, m_between}; }
 
@@ -61,6 +62,7 @@ private:
     HeatmapPanel* m_second;
     HeatmapPanel* m_between;
     HeatmapView::Matrix m_a, m_b;
+    ColorScale m_scale; // how the limits of both follow the two matrices
     Names m_names;
     bool m_isFlashing = false;
 };

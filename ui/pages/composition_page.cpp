@@ -250,7 +250,7 @@ void CompositionPage::showMap(const ResultArray& all)
     view->setColumnAxis({tr("later head, reads"), [this](int index) { return text(reader(index)); }});
     ColorScale fixed = scale; // by all pairs, whichever are left out
     fixed.fit = ColorFit::Fixed;
-    view->setColorScale(fixed);
+    view->proposeScale(fixed);
     view->setProperty("linesEvery", static_cast<int>(ofLayer));
     view->setMatrix(matrix);
     markHead();

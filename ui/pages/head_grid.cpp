@@ -10,6 +10,7 @@ HeadGrid::HeadGrid(Workspace* workspace, const QString& name, QWidget* parent)
     , m_workspace(workspace)
 {
     view()->setCellShape(HeatmapView::CellShape::Square);
+    view()->setLettersMove(true);
     view()->setAccessibleName(name);
     view()->setRowAxis({tr("layer"), {}});
     view()->setColumnAxis({tr("head"), {}});

@@ -139,7 +139,7 @@ private:
         panel.title->setToolTip(text(array.definition));
         HeatmapView* view = panel.panel->view();
         view->setAccessibleName(metricTitle(array));
-        view->setColorScale(scaleOf(m_data.picture, array, *cells));
+        view->proposeScale(scaleOf(m_data.picture, array, *cells));
         view->setMatrix(cells);
         panel.panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 24 + aroundCells, 160, 420));
     }
@@ -322,7 +322,7 @@ private:
         const Eigen::Index shorter = std::max<Eigen::Index>(1, std::min(cells->rows(), cells->cols()));
         const bool thin = std::max(cells->rows(), cells->cols()) > 4 * shorter;
         view->setCellShape(thin ? HeatmapView::CellShape::Stretched : HeatmapView::CellShape::Square);
-        view->setColorScale(scaleOf(m_data.picture, array, *cells));
+        view->proposeScale(scaleOf(m_data.picture, array, *cells));
         view->setMatrix(cells);
         m_panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 26 + 110, 220, 480));
     }

@@ -71,7 +71,7 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     scale.low = 0;
     scale.high = 1;
     scale.fit = ColorFit::Fixed;
-    view->setColorScale(scale);
+    view->proposeScale(scale);
     ChartLook look;
     look.xTitle = tr("offset Δ = query − key position");
     look.yTitle = tr("mean score (logits)");

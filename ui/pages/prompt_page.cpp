@@ -65,7 +65,7 @@ void PromptPage::createLayout()
     m_heads->setToolTip(tr("Attention of every head; a click shows one large, a right click compares"));
     m_panel->view()->setAccessibleName(tr("Attention of the head"));
     m_panel->view()->setCellShape(HeatmapView::CellShape::Square);
-    m_panel->view()->setColorScale({ColorMap::Attention, 0, 1, ColorFit::Fixed});
+    m_panel->view()->proposeScale({ColorMap::Attention, 0, 1, ColorFit::Fixed});
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_prompt, 1);
@@ -230,7 +230,7 @@ void PromptPage::attribute()
             auto grid = std::make_shared<Eigen::MatrixXf>(metricGrid(*heads));
             ColorScale scale;
             scale.map = ColorMap::Signed;
-            m_effects->view()->setColorScale(scale);
+            m_effects->view()->proposeScale(scale);
             m_effects->setValues(std::move(grid));
         });
 }

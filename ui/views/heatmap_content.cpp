@@ -82,10 +82,59 @@ void HeatmapView::updateNorms()
 
 void HeatmapView::setColorScale(const ColorScale& scale)
 {
+    const ColorScale& shown = m_scene.scale;
+    const bool otherLimits =
+        scale.fit == ColorFit::Fixed && (scale.low != shown.low || scale.high != shown.high);
+    setScaleChoice({.map = m_choice.map || scale.map != shown.map,
+                    .inverted = m_choice.inverted || scale.inverted != shown.inverted,
+                    .transform = m_choice.transform || scale.transform != shown.transform,
+                    .fit = m_choice.fit || scale.fit != shown.fit || scale.percentile != shown.percentile
+                        || otherLimits});
+    fitScale(scale);
+}
+
+void HeatmapView::fitScale(const ColorScale& scale)
+{
     if (m_shared)
         return m_shared->setScale(scale);
     const bool isKnown = m_statistics.count > 0 || m_scene.matrix;
     showScale(isEmpty() || !isKnown ? scale : fitted(scale, m_statistics));
+}
+
+void HeatmapView::proposeScale(const ColorScale& scale)
+{
+    m_proposed = scale;
+    if (m_shared)
+        return;
+    ColorScale next = scale;
+    const ColorScale& shown = m_scene.scale;
+    if (m_choice.map)
+        next.map = shown.map;
+    if (m_choice.inverted)
+        next.inverted = shown.inverted;
+    if (m_choice.transform)
+        next.transform = shown.transform;
+    if (m_choice.fit) {
+        next.fit = shown.fit;
+        next.percentile = shown.percentile;
+        next.low = shown.low;
+        next.high = shown.high;
+    }
+    fitScale(next);
+}
+
+void HeatmapView::setScaleChoice(const ScaleChoice& choice)
+{
+    if (choice == m_choice)
+        return;
+    m_choice = choice;
+    update();
+    emit scaleChoiceChanged(choice);
+}
+
+bool HeatmapView::isLocked() const
+{
+    return m_scene.scale.fit == ColorFit::Fixed && (m_choice.fit || m_shared);
 }
 
 void HeatmapView::showScale(const ColorScale& scale)
@@ -101,12 +150,22 @@ void HeatmapView::showScale(const ColorScale& scale)
 void HeatmapView::toggleLock()
 {
     ColorScale scale = m_scene.scale;
-    if (scale.fit != ColorFit::Fixed)
+    ScaleChoice choice = m_choice;
+    if (isLocked() && m_proposed && !m_shared && !m_unlockedFitChosen) {
+        choice.fit = false;
+        setScaleChoice(choice);
+        return proposeScale(*m_proposed);
+    }
+    if (isLocked()) {
+        scale.fit = m_unlockedFit;
+    } else {
         m_unlockedFit = scale.fit;
-    m_isLocked = scale.fit != ColorFit::Fixed;
-    scale.fit = m_isLocked ? ColorFit::Fixed : m_unlockedFit;
+        m_unlockedFitChosen = choice.fit;
+        scale.fit = ColorFit::Fixed;
+        choice.fit = true;
+    }
+    setScaleChoice(choice);
     setColorScale(scale);
-    update();
 }
 
 void HeatmapView::invertColors()

@@ -89,10 +89,10 @@ void HeatmapView::wheelEvent(QWheelEvent* event)
 
 void HeatmapView::keyPressEvent(QKeyEvent* event)
 {
-    if (event->matches(QKeySequence::Copy))
+    if (event->matches(QKeySequence::Copy) && !isEmpty() && m_state.row >= 0)
         return copyCurrent();
     const bool command = event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier);
-    const bool isScaleKey = !command && !isEmpty() && !m_lettersMove && handleScaleKey(event->key());
+    const bool isScaleKey = !command && !isEmpty() && handleScaleKey(*event);
     if (!isScaleKey && (command || isEmpty() || !(handleZoomKey(event->key()) || handleMoveKey(event))))
         QWidget::keyPressEvent(event);
 }
@@ -112,9 +112,18 @@ bool HeatmapView::handleZoomKey(int key)
     }
 }
 
-bool HeatmapView::handleScaleKey(int key)
+bool HeatmapView::takesKey(const QKeyEvent& event) const
 {
-    switch (key) {
+    const bool isPlain = !(event.modifiers() & ~Qt::KeypadModifier);
+    return isPlain && !isEmpty() && event.key() == Qt::Key_0;
+}
+
+bool HeatmapView::handleScaleKey(const QKeyEvent& event)
+{
+    // Where l moves to the right, L locks.
+    if (m_lettersMove && event.key() == Qt::Key_L && !event.modifiers().testFlag(Qt::ShiftModifier))
+        return false;
+    switch (event.key()) {
     case Qt::Key_L: return toggleLock(), true;
     case Qt::Key_I: return invertColors(), true;
     case Qt::Key_Z: return centerOnZero(), true;
@@ -124,7 +133,8 @@ bool HeatmapView::handleScaleKey(int key)
 
 bool HeatmapView::handleMoveKey(QKeyEvent* event)
 {
-    const int page = std::max(1, static_cast<int>(m_scene.visible.height()) - 1);
+    const int visible = static_cast<int>(m_scene.visible.height());
+    const int page = m_lettersMove ? 1 : std::max(1, visible - 1); // a layer of a grid of heads
     const int all = static_cast<int>(m_scene.columnCount());
     switch (event->key()) {
     case Qt::Key_Left:
@@ -181,8 +191,6 @@ void HeatmapView::centerCurrent()
 
 void HeatmapView::copyCurrent() const
 {
-    if (isEmpty() || m_state.row < 0)
-        return;
     QApplication::clipboard()->setText(QStringList{axisLabel(m_scene.rows, m_state.row),
                                                    axisLabel(m_scene.columns, m_state.column),
                                                    exactNumber(m_scene.at(m_state.row, m_state.column))}

@@ -7,6 +7,7 @@
 #include "ui/views/shared_scale.h"
 
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QPainter>
 #include <QToolTip>
 
@@ -104,7 +105,7 @@ QString HeatmapView::note() const
     QStringList parts{noteOf((cellsArea().size() * devicePixelRatioF()).toSize())};
     if (m_shared && m_shared->count() > 1)
         parts << tr("scale shared by %1").arg(m_shared->count());
-    if (m_isLocked && m_scene.scale.fit == ColorFit::Fixed && !isEmpty())
+    if (isLocked() && m_choice.fit && !isEmpty())
         parts << tr("limits locked");
     parts.removeAll(QString());
     return parts.join(QStringLiteral(" · "));
@@ -197,6 +198,9 @@ QString HeatmapView::normAt(const QPointF& position) const
 
 bool HeatmapView::event(QEvent* event)
 {
+    // Without it 0 would open a page of the window.
+    if (event->type() == QEvent::ShortcutOverride && takesKey(*static_cast<QKeyEvent*>(event)))
+        event->accept();
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
         const QString norm = normAt(help->pos());

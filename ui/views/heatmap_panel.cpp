@@ -4,6 +4,9 @@
 #include "ui/views/color_bar.h"
 
 #include <QBoxLayout>
+#include <QJsonArray>
+
+#include <array>
 
 namespace headwise::ui {
 
@@ -21,10 +24,33 @@ HeatmapPanel::HeatmapPanel(QWidget* parent, Qt::Orientation bar)
     m_bar->follow(m_view);
 }
 
+namespace {
+
+struct ChoiceName {
+    QLatin1StringView name;
+    bool ScaleChoice::*chosen;
+};
+constexpr std::array choiceNames{ChoiceName{QLatin1StringView("map"), &ScaleChoice::map},
+                                 ChoiceName{QLatin1StringView("inverted"), &ScaleChoice::inverted},
+                                 ChoiceName{QLatin1StringView("transform"), &ScaleChoice::transform},
+                                 ChoiceName{QLatin1StringView("fit"), &ScaleChoice::fit}};
+
+QJsonArray text(const ScaleChoice& choice)
+{
+    QJsonArray names;
+    for (const auto& [name, chosen] : choiceNames)
+        if (choice.*chosen)
+            names << QString(name);
+    return names;
+}
+
+} // namespace
+
 QJsonObject HeatmapPanel::viewState() const
 {
     const HeatmapState& state = m_view->state();
-    return {{QStringLiteral("scale"), text(headwise::text(m_view->colorScale()))},
+    return {{QStringLiteral("scale"), ui::text(headwise::text(m_view->colorScale()))},
+            {QStringLiteral("chosen"), text(m_view->scaleChoice())},
             {QStringLiteral("zoomX"), state.zoomX},
             {QStringLiteral("zoomY"), state.zoomY},
             {QStringLiteral("centerX"), state.centerX},
@@ -36,8 +62,14 @@ QJsonObject HeatmapPanel::viewState() const
 void HeatmapPanel::setViewState(const QJsonObject& state)
 {
     const auto scale = parseColorScale(state[QStringLiteral("scale")].toString().toStdString());
-    if (scale)
+    if (scale) {
+        ScaleChoice choice;
+        const QJsonArray names = state[QStringLiteral("chosen")].toArray();
+        for (const auto& [name, chosen] : choiceNames)
+            choice.*chosen = names.contains(QString(name));
         m_view->setColorScale(*scale);
+        m_view->setScaleChoice(choice);
+    }
     HeatmapState viewed = m_view->state();
     viewed.zoomX = state[QStringLiteral("zoomX")].toDouble(1);
     viewed.zoomY = state[QStringLiteral("zoomY")].toDouble(1);

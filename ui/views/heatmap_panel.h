@@ -19,7 +19,7 @@ public:
 
     HeatmapView* view() const { return m_view; }
 
-    QJsonObject viewState() const; ///< Zoom, current cell, colours.
+    QJsonObject viewState() const; ///< Zoom, colours and which of them were chosen.
     void setViewState(const QJsonObject& state);
 
 private:

@@ -209,9 +209,9 @@ QSize HeatmapView::minimumSizeHint() const
 HeatmapFonts HeatmapView::fonts() const
 {
     QFont labels = tokenFont();
-    labels.setPointSize(9);
+    labels.setPointSize(secondaryFont().pointSize());
     QFont text = font();
-    text.setPointSize(9);
+    text.setPointSize(secondaryFont().pointSize());
     return {text, labels};
 }
 

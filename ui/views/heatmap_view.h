@@ -26,11 +26,21 @@ struct HeatmapState {
     bool operator==(const HeatmapState&) const = default;
 };
 
+/// What of a scale its reader chose; the rest is the page's to say, anew with every matrix.
+struct ScaleChoice {
+    bool map = false;
+    bool inverted = false;
+    bool transform = false;
+    bool fit = false; ///< With its percentile; where it is ColorFit::Fixed, with the limits: they are locked.
+
+    bool operator==(const ScaleChoice&) const = default;
+};
+
 /// Shows a matrix as coloured cells that can be zoomed, read and chosen. Owns how it looks, never what it shows.
 ///
 /// Wheel: zoom at the cursor, with Ctrl columns only, with Shift rows only. Drag: pan. Double-click: reset the zoom, or
 /// activate the cell if there is none to reset. Arrows or hjkl move the current cell, Enter activates it, + − 0 zoom, F
-/// centres the current cell, Ctrl+C copies it.
+/// centres the current cell, L locks the scale, I inverts it, Z centres it on zero, Ctrl+C copies the current cell.
 class HeatmapView : public QWidget, public FigureSource, public DetachableRows {
     Q_OBJECT
 
@@ -54,14 +64,22 @@ public:
     Aggregate aggregate() const { return m_scene.aggregate; }
     void setNormBars(bool shown); ///< The norms of rows and columns as bars at the right and bottom edge.
     bool hasNormBars() const { return m_normBars; }
-    void setLettersMove(bool move); ///< h, j, k, l move the current cell; else L, I and Z change the scale.
+    /// A grid of heads: h, j, k, l move the current cell, so that only Shift+L locks; PgUp and PgDn move by one row, a layer.
+    void setLettersMove(bool move);
     void setRowAxis(const HeatmapAxis& axis);
     void setColumnAxis(const HeatmapAxis& axis);
     void setCellShape(CellShape shape);
     void setNanIsAbsent(
         bool absent); ///< Cells that are not finite are nothing rather than a finding: no hatch, no count.
 
-    void setColorScale(const ColorScale& scale); ///< Fits it to the matrix unless it is fixed.
+    /// Fits it to the matrix unless it is fixed. What differs from the scale before counts as chosen by the reader.
+    void setColorScale(const ColorScale& scale);
+    /// What a page finds right for the numbers that come next: applies to what the reader has not chosen. Nothing while the scale
+    /// is shared.
+    void proposeScale(const ColorScale& scale);
+    const ScaleChoice& scaleChoice() const { return m_choice; }
+    void setScaleChoice(const ScaleChoice& choice);
+    bool isLocked() const; ///< The limits stay, by the reader's will.
     const ColorScale& colorScale() const { return m_scene.scale; }
     const HeatmapAxis& rowAxis() const { return m_scene.rows; }
     const HeatmapAxis& columnAxis() const { return m_scene.columns; }
@@ -73,7 +91,7 @@ public:
     void setSharedScale(SharedScale* shared) { m_shared = shared; }    ///< SharedScale calls it.
     SharedScale* sharedScale() const { return m_shared; }              ///< Null: a scale of its own.
     void showScale(const ColorScale& scale);                           ///< As it is, for this view alone.
-    void toggleLock(); ///< Fixed limits ↔ limits that follow the data as before.
+    void toggleLock(); ///< Limits that stay ↔ limits that follow the data, or the page, as before.
     void invertColors();
     void centerOnZero();           ///< Limits symmetric about zero, on a map with a neutral middle.
     ColorScale shownScale() const; ///< The same with the map of the window's theme.
@@ -111,6 +129,7 @@ signals:
     void aggregateChanged(headwise::Aggregate aggregate);
     void normBarsChanged(bool shown);
     void colorScaleChanged(const headwise::ColorScale& scale); ///< Set, or refitted to a new matrix.
+    void scaleChoiceChanged(const headwise::ui::ScaleChoice& choice);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -127,6 +146,7 @@ protected:
 
 private:
     void contentChanged();
+    void fitScale(const ColorScale& scale);
     void updateNorms();
     void fitToLevel(); ///< Tiles: the limits follow what is shown, which at another level are other numbers.
     QImage picture(const HeatmapScene& scene, const QSize& size);
@@ -135,7 +155,8 @@ private:
     QString aggregateNote(const QSize& pixels) const;
     QString beyondNote() const;
     void paintNote(QPainter& painter, const QRectF& cells) const;
-    bool handleScaleKey(int key);
+    bool takesKey(const QKeyEvent& event) const; ///< Before the window's shortcuts.
+    bool handleScaleKey(const QKeyEvent& event);
     HeatmapFonts fonts() const;
     const HeatmapRoom& room() const;
     QRectF cellsArea() const; ///< Where the cells are, in widget coordinates.
@@ -163,8 +184,10 @@ private:
     qint64 m_notFinite = 0;
     bool m_normBars = false;
     bool m_lettersMove = false;
-    ColorFit m_unlockedFit = ColorFit::Full; // What toggleLock() returns to.
-    bool m_isLocked = false;                 // By the reader, not by a page that knows the range.
+    ColorFit m_unlockedFit = ColorFit::Full; // What toggleLock() returns to…
+    bool m_unlockedFitChosen = false;
+    std::optional<ColorScale> m_proposed; // …or this, where that fit was not the reader's.
+    ScaleChoice m_choice;
     ValueStatistics m_statistics;
     SharedScale* m_shared = nullptr; // The views that show one scale.
     QString m_message;

@@ -68,6 +68,37 @@ private slots:
         QTRY_VERIFY(says());
     }
 
+    void aLockHoldsWhenAnotherHeadIsSelected()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        select(opened);
+        const ColorScale first = selected(opened)->colorScale();
+        const auto go = [&](HeadId to) {
+            opened.workspace.setHead(to);
+            QTRY_VERIFY_WITH_TIMEOUT(shows(selected(opened), whole(opened, CircuitKind::Ov, to)), patience);
+        };
+        go({1, 0});
+        QVERIFY(selected(opened)->colorScale() != first); // the positive control: it follows both matrices
+        go(head);
+        QCOMPARE(selected(opened)->colorScale(), first);
+        selected(opened)->setFocus();
+        QTest::keyClick(selected(opened), Qt::Key_I);
+        QVERIFY(other(opened)->colorScale().inverted);
+        QTest::keyClick(selected(opened), Qt::Key_L);
+        QVERIFY(other(opened)->isLocked());
+        go({1, 0});
+        for (const HeatmapView* view : {selected(opened), other(opened)}) {
+            QCOMPARE(view->colorScale().high, first.high);
+            QVERIFY(view->colorScale().inverted);
+        }
+        QTest::keyClick(other(opened), Qt::Key_L); // either unlocks both
+        for (const HeatmapView* view : {selected(opened), other(opened)}) {
+            QVERIFY(!view->isLocked());
+            QVERIFY(view->colorScale().high != first.high);
+            QVERIFY(view->colorScale().inverted);
+        }
+    }
+
     void showsBothHeadsWithOneScaleAndZoom()
     {
         Opened opened(HEADWISE_DEMO_MODEL);

@@ -59,6 +59,22 @@ private slots:
         QCOMPARE(opened.page.viewState(), state);
     }
 
+    void restoredColoursOutliveWhatIsComputedAfterwards()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        ColorScale chosen = map(opened)->colorScale();
+        chosen.map = ColorMap::Gray;
+        map(opened)->setColorScale(chosen);
+        const QJsonObject state = opened.page.viewState();
+        Opened another(HEADWISE_DEMO_MODEL);
+        another.page.setViewState(state);
+        QTRY_VERIFY_WITH_TIMEOUT(map(another)->matrix(), patience);
+        QTest::mouseClick(another.page.findChild<QCheckBox*>(), Qt::LeftButton, {}, QPoint(8, 8));
+        QTRY_VERIFY(map(another)->colorScale().high != chosen.high); // nothing locked it
+        QCOMPARE(map(another)->colorScale().map, ColorMap::Gray);
+    }
+
     void aClickSelectsThePairAndTheMouseReadsItsNullAndZ()
     {
         Opened opened(HEADWISE_DEMO_MODEL);

@@ -27,7 +27,7 @@ std::shared_ptr<Eigen::MatrixXf> zeros(int rows, int columns)
 void prepare(HeatmapView& view, std::shared_ptr<const Eigen::MatrixXf> matrix)
 {
     view.resize(360, 300);
-    view.setColorScale(unitScale);
+    view.proposeScale(unitScale);
     view.setMatrix(std::move(matrix));
     view.show();
     QVERIFY(QTest::qWaitForWindowExposed(&view));
