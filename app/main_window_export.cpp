@@ -14,10 +14,12 @@
 #include "ui/pages/overview_page.h"
 #include "ui/pages/position_page.h"
 #include "ui/pages/prompt_page.h"
+#include "ui/pages/relations_page.h"
 #include "ui/pages/result_page.h"
 #include "ui/pages/scores_page.h"
 #include "ui/pages/spectrum_page.h"
 #include "ui/pages/tokens_page.h"
+#include "ui/pages/vectors_page.h"
 #include "ui/text.h"
 #include "ui/views/job_bar.h"
 
@@ -57,12 +59,14 @@ constexpr std::array pageMakers{PageMaker{QLatin1StringView("overview"), make<Ov
                                 PageMaker{QLatin1StringView("tokens"), make<TokensPage>},
                                 PageMaker{QLatin1StringView("matrix"), make<HeatmapPage>},
                                 PageMaker{QLatin1StringView("spectrum"), make<SpectrumPage>},
+                                PageMaker{QLatin1StringView("vectors"), make<VectorsPage>},
                                 PageMaker{QLatin1StringView("position"), make<PositionPage>},
                                 PageMaker{QLatin1StringView("scores"), make<ScoresPage>},
                                 PageMaker{QLatin1StringView("composition"), make<CompositionPage>},
                                 PageMaker{QLatin1StringView("compare"), make<ComparePage>},
                                 PageMaker{QLatin1StringView("prompt"), make<PromptPage>},
                                 PageMaker{QLatin1StringView("folding"), make<FoldingPage>},
+                                PageMaker{QLatin1StringView("relations"), make<RelationsPage>},
                                 PageMaker{QLatin1StringView("analyses"), make<ResultPage>}};
 
 const PageMaker* makerOf(const QString& name)

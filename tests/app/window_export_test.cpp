@@ -110,6 +110,8 @@ private:
         QCoreApplication::processEvents();
     }
 
+    Page* currentPage() { return m_window->findChild<QTabWidget*>()->currentWidget()->findChild<Page*>(); }
+
     /// Orders "Export all heads…" of the matrix for `heads` into `folder`.
     void orderHeads(const QString& heads, const QString& folder)
     {
@@ -184,6 +186,33 @@ private slots:
         exportTo(alone);
         QCOMPARE(contents(folder + u'/' + files()[3]), contents(alone));
         QVERIFY(contents(folder + u'/' + files()[2]) != contents(alone));
+    }
+
+    void headsOfVectorsAndRelationsAreExportedTogetherToo()
+    {
+        m_window->workspace()->setHead({1, 5});
+        m_window->showPage(QStringLiteral("relations"));
+        m_window->workspace()->runAnalysis("relations");
+        QTRY_VERIFY_WITH_TIMEOUT(m_window->workspace()->results()->find("analyses/relations/best"), patience);
+        m_window->workspace()->setHead({0, 2}); // whose pairs are shown from now on
+        for (const char* page : {"vectors", "relations"}) {
+            const QString folder = m_folder.filePath(QString::fromLatin1(page));
+            QVERIFY(QDir().mkpath(folder));
+            m_window->showPage(QString::fromLatin1(page));
+            const auto isThere = [&] {
+                for (const FigureSource* source : currentPage()->figures())
+                    if (source->figureTitle().contains(QStringLiteral("L0H2")))
+                        return true;
+                return false;
+            };
+            QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
+            orderHeads(QStringLiteral("1.*"), folder);
+            const auto files = [&folder] { return QDir(folder).entryList(QDir::Files); };
+            QTRY_COMPARE_WITH_TIMEOUT(files().size(), 8, 3 * patience);
+            for (int head = 0; head < 8; ++head)
+                QVERIFY2(files()[head].contains(QStringLiteral("L1H%1").arg(head)),
+                         qPrintable(files()[head]));
+        }
     }
 
     void aBatchCanBeCancelled()

@@ -19,6 +19,8 @@ void HeadTableModel::setScores(Scores scores, const QString& title)
     beginResetModel();
     m_scores = std::move(scores);
     m_title = title;
+    const auto isKnown = [](const HeadScore& score) { return std::isfinite(score.z); };
+    m_hasZ = m_scores && std::any_of(m_scores->begin(), m_scores->end(), isKnown);
     endResetModel();
 }
 
@@ -43,7 +45,7 @@ int HeadTableModel::rowCount(const QModelIndex& parent) const
 
 int HeadTableModel::columnCount(const QModelIndex& parent) const
 {
-    return parent.isValid() ? 0 : static_cast<int>(ColumnCount);
+    return parent.isValid() ? 0 : m_hasZ ? int{ColumnCount} : int{ZColumn};
 }
 
 QVariant HeadTableModel::data(const QModelIndex& index, int role) const

@@ -17,7 +17,7 @@ struct HeadScore {
     double z = 0; ///< Distance from chance in standard deviations; NaN where the null is not known.
 };
 
-/// Read-only table heads × (label, score, z). Sorting and filtering belong to a proxy.
+/// Read-only table heads × (label, score, and z where any is known). Sorting and filtering belong to a proxy.
 class HeadTableModel : public QAbstractTableModel {
     Q_OBJECT
 
@@ -41,6 +41,7 @@ public:
 private:
     Scores m_scores; // Null when empty.
     QString m_title;
+    bool m_hasZ = false;
 };
 
 } // namespace headwise::ui

@@ -8,7 +8,7 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
-#include "ui/views/table_copy.h"
+#include "ui/views/table_figure.h"
 #include "ui/views/wrapped_header.h"
 
 #include <QComboBox>
@@ -33,8 +33,7 @@ HeadsPage::HeadsPage(Workspace* workspace, QWidget* parent)
     , m_definition(new QLabel(this))
     , m_panel(new HeatmapPanel(this, Qt::Horizontal))
     , m_model(new HeadTableModel(this))
-    , m_sorted(new QSortFilterProxyModel(this))
-    , m_table(new QTableView(this))
+    , m_table(new TableFigure(this))
 {
     createLayout();
     connectSignals();
@@ -60,19 +59,14 @@ void HeadsPage::createLayout()
     view->setColumnAxis({tr("head"), {}});
     view->setAccessibleName(tr("Heads"));
     view->setProperty("rightClickIsReference", true);
-    m_sorted->setSourceModel(m_model);
-    m_sorted->setSortRole(HeadTableModel::SortRole);
     m_table->setHorizontalHeader(new WrappedHeader(m_table));
-    m_table->setModel(m_sorted);
+    m_table->setSource(m_model, HeadTableModel::SortRole);
+    m_sorted = qobject_cast<QSortFilterProxyModel*>(m_table->model());
     m_table->setAccessibleName(tr("Heads by their score"));
-    m_table->setSortingEnabled(true);
     m_table->sortByColumn(HeadTableModel::ValueColumn, Qt::DescendingOrder);
-    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setAlternatingRowColors(false);
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    copyRowsByKey(m_table, HeadTableModel::SortRole);
-    m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(22);
-    m_table->setShowGrid(false);
     QHeaderView* header = m_table->horizontalHeader();
     header->setResizeContentsPrecision(50); // The heads of a layer or two are as wide as all.
     header->setSectionResizeMode(QHeaderView::ResizeToContents);
@@ -243,7 +237,7 @@ void HeadsPage::showMetric()
         scale.high = static_cast<float>(shown->range->second);
         scale.fit = ColorFit::Fixed;
     }
-    view->setColorScale(scale);
+    view->proposeScale(scale);
     view->setMatrix(grid);
     m_definition->setText(text(shown->definition));
     auto scores = std::make_shared<std::vector<HeadScore>>();
@@ -254,7 +248,6 @@ void HeadsPage::showMetric()
         }
     }
     m_model->setScores(std::move(scores), metricTitle(*shown));
-    m_table->setColumnHidden(HeadTableModel::ZColumn, !shown->nullDeviation);
     markHead();
 }
 
@@ -297,12 +290,13 @@ void HeadsPage::markHead()
 
 QJsonObject HeadsPage::viewState() const
 {
-    return {{QStringLiteral("metric"), m_wanted}};
+    return {{QStringLiteral("metric"), m_wanted}, {QStringLiteral("heatmap"), m_panel->viewState()}};
 }
 
 void HeadsPage::setViewState(const QJsonObject& state)
 {
     m_wanted = state[QStringLiteral("metric")].toString(m_wanted);
+    m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
     refreshMetrics();
 }
 
@@ -311,8 +305,10 @@ QList<FigureSource*> HeadsPage::figures()
     const ResultArray* shown = metric();
     if (!shown || !m_panel->view()->matrix())
         return {};
-    describe(m_panel->view(), tr("%1, %2").arg(metricTitle(*shown), text(workspace()->card().name)));
-    return {m_panel->view()};
+    const QString model = text(workspace()->card().name);
+    describe(m_panel->view(), tr("%1, %2").arg(metricTitle(*shown), model));
+    describe(m_table, tr("Heads by %1, %2").arg(metricTitle(*shown), model));
+    return {m_panel->view(), m_table};
 }
 
 } // namespace headwise::ui

@@ -4,13 +4,13 @@
 
 class QComboBox;
 class QLabel;
-class QTableView;
 class QSortFilterProxyModel;
 
 namespace headwise::ui {
 
 class HeadTableModel;
 class HeatmapPanel;
+class TableFigure;
 
 /// The map that never leaves the screen: every head, coloured by a score, and the heads ranked by it.
 class HeadsPage : public Page {
@@ -56,10 +56,10 @@ private:
     QLabel* m_definition;
     HeatmapPanel* m_panel;
     HeadTableModel* m_model;
-    QSortFilterProxyModel* m_sorted;
-    QTableView* m_table;
-    std::vector<Relation> m_relations; // that the metric has followed
-    QString m_newer;                   // the model that the metric has followed
+    TableFigure* m_table;
+    QSortFilterProxyModel* m_sorted = nullptr; // of the table
+    std::vector<Relation> m_relations;         // that the metric has followed
+    QString m_newer;                           // the model that the metric has followed
     QString m_wanted =
         QStringLiteral("scores/copying"); ///< The metric the user chose, also while it is not computed.
 };

@@ -82,7 +82,7 @@ HeadGrid* RelationsPage::createGrid(const QString& name)
     ColorScale scale = firstScale(false, ColorFit::Fixed);
     scale.low = 0;
     scale.high = 1;
-    grid->view()->setColorScale(scale);
+    grid->view()->proposeScale(scale);
     return grid;
 }
 
@@ -286,7 +286,7 @@ void RelationsPage::recompute()
     m_shown = results;
     showGrids();
     if (isNew)
-        showPairs(bestHead());
+        showPairs(std::exchange(m_beginsWithSelected, false) ? workspace()->head() : bestHead());
 }
 
 void RelationsPage::showGrids()
@@ -348,6 +348,7 @@ void RelationsPage::showPairs(HeadId head)
 
 void RelationsPage::fillPairs(const std::vector<RelationPair>& pairs, HeadId head)
 {
+    m_pairsHead = head;
     const auto hits =
         std::count_if(pairs.begin(), pairs.end(), [](const RelationPair& p) { return p.isHit; });
     const QString name = text(shownRelations()[std::min(relationOf(head), shownRelations().size() - 1)].name);
@@ -368,12 +369,14 @@ void RelationsPage::fillPairs(const std::vector<RelationPair>& pairs, HeadId hea
 
 QJsonObject RelationsPage::viewState() const
 {
-    return {{QStringLiteral("tab"), m_tabs->currentIndex()}};
+    return {{QStringLiteral("tab"), m_tabs->currentIndex()},
+            {QStringLiteral("ofSelected"), m_pairsHead == workspace()->head()}};
 }
 
 void RelationsPage::setViewState(const QJsonObject& state)
 {
     m_tabs->setCurrentIndex(state[QStringLiteral("tab")].toInt());
+    m_beginsWithSelected = state[QStringLiteral("ofSelected")].toBool();
 }
 
 QList<FigureSource*> RelationsPage::figures()
@@ -390,7 +393,7 @@ QList<FigureSource*> RelationsPage::figures()
     add(m_hits->view(), tr("Share of pairs raised, %1").arg(of));
     add(m_suppression->view(), tr("Share of pairs lowered, %1").arg(of));
     if (m_pairModel->rowCount() > 0)
-        add(m_pairs, tr("Pairs, %1").arg(of));
+        add(m_pairs, tr("%1 pairs, %2").arg(text(m_pairsHead), of));
     return all;
 }
 

@@ -66,6 +66,8 @@ private:
     std::vector<Entry> m_entries; // of the list, after its first row
     std::shared_ptr<const ResultSet> m_shown;
     std::vector<Relation> m_shownRelations;
+    HeadId m_pairsHead{-1, -1};        // whose pairs are shown
+    bool m_beginsWithSelected = false; // with its pairs, not the best head's
     Job m_pairJob;
 };
 

@@ -7,7 +7,7 @@
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/job_bar.h"
 #include "ui/views/spectrum_chart.h"
-#include "ui/views/table_copy.h"
+#include "ui/views/table_figure.h"
 
 #include <QFileDialog>
 #include <QFontMetrics>
@@ -50,11 +50,10 @@ QVector<QPointF> outlineOf(const Histogram& histogram)
 TensorsPage::TensorsPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_model(new TensorTableModel(this))
-    , m_sorted(new QSortFilterProxyModel(this))
     , m_search(new QLineEdit(this))
     , m_summary(new QLabel(this))
     , m_read(new QPushButton(tr("Read all numbers"), this))
-    , m_table(new QTableView(this))
+    , m_table(new TableFigure(this))
     , m_name(new QLabel(this))
     , m_numbers(new QLabel(this))
     , m_state(new QLabel(this))
@@ -89,19 +88,13 @@ QWidget* TensorsPage::createTable()
     m_read->setToolTip(tr("Reads every number of the file once for the table and once for the histograms"));
     makeSecondary(m_summary);
     makeSecondary(m_state);
-    m_sorted->setSourceModel(m_model);
-    m_sorted->setSortRole(TensorTableModel::SortRole);
+    m_table->setSource(m_model, TensorTableModel::SortRole);
+    m_sorted = qobject_cast<QSortFilterProxyModel*>(m_table->model());
     m_sorted->setFilterKeyColumn(-1);
     m_sorted->setFilterCaseSensitivity(Qt::CaseInsensitive);
-    m_table->setModel(m_sorted);
-    m_table->setSortingEnabled(true);
     m_table->sortByColumn(TensorTableModel::NameColumn, Qt::AscendingOrder);
-    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    copyRowsByKey(m_table, TensorTableModel::SortRole);
-    m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(22);
-    m_table->setShowGrid(false);
     m_table->setWordWrap(false);
     m_table->setAccessibleName(tr("Tensors of the checkpoint"));
     // Of the widest that is usual, so that they do not jump while numbers come in.
@@ -143,7 +136,7 @@ QWidget* TensorsPage::createDetail()
     m_histogram->setLook({.xTitle = tr("value"), .yTitle = tr("numbers in a bin")});
     ColorScale scale;
     scale.fit = ColorFit::Robust; // A few outliers would leave the rest without colour.
-    m_panel->view()->setColorScale(scale);
+    m_panel->view()->proposeScale(scale);
     auto* heading = new QHBoxLayout;
     heading->setSpacing(8);
     heading->addWidget(m_name, 1);
@@ -466,19 +459,23 @@ Provenance TensorsPage::storedProvenance() const
 
 QList<FigureSource*> TensorsPage::figures()
 {
-    const int tensor = currentTensor();
-    if (tensor < 0 || !m_weights || !m_panel->view()->matrix())
+    if (!m_weights || m_model->rowCount() == 0)
         return {};
     const QString model = text(workspace()->card().name);
-    describe(m_panel->view(), tr("%1 as stored, %2").arg(tensorName(tensor), model));
-    m_panel->view()->setProvenance(storedProvenance());
-    QList<FigureSource*> sources{m_panel->view()};
-    if (m_model->isKnown(tensor) && m_model->statistics(tensor)
-        && !m_model->statistics(tensor)->histogram.counts.empty()) {
-        describe(m_histogram, tr("Histogram of %1 as stored, %2").arg(tensorName(tensor), model));
-        m_histogram->setProvenance(storedProvenance());
-        sources << m_histogram;
+    QList<FigureSource*> sources;
+    const auto add = [&](FigureSource* source, const QString& what) {
+        describe(source, QStringLiteral("%1, %2").arg(what, model));
+        source->setProvenance(storedProvenance());
+        sources << source;
+    };
+    const int tensor = currentTensor();
+    if (tensor >= 0 && m_panel->view()->matrix()) {
+        add(m_panel->view(), tr("%1 as stored").arg(tensorName(tensor)));
+        if (m_model->isKnown(tensor) && m_model->statistics(tensor)
+            && !m_model->statistics(tensor)->histogram.counts.empty())
+            add(m_histogram, tr("Histogram of %1 as stored").arg(tensorName(tensor)));
     }
+    add(m_table, tr("Tensors as stored"));
     return sources;
 }
 

@@ -14,12 +14,12 @@ class QLabel;
 class QLineEdit;
 class QPushButton;
 class QSortFilterProxyModel;
-class QTableView;
 
 namespace headwise::ui {
 
 class HeatmapPanel;
 class LineChart;
+class TableFigure;
 class TensorTableModel;
 
 /// Every tensor of the checkpoint as it is stored: a table with its numbers, and of the selected one histogram and picture.
@@ -75,11 +75,11 @@ private:
     std::shared_ptr<const ModelWeights> m_weights; // whose tensors are shown; null without a model
     std::shared_ptr<Mailbox> m_mailbox;
     TensorTableModel* m_model;
-    QSortFilterProxyModel* m_sorted;
     QLineEdit* m_search;
     QLabel* m_summary;
     QPushButton* m_read;
-    QTableView* m_table;
+    TableFigure* m_table;
+    QSortFilterProxyModel* m_sorted = nullptr; // of the table
     QLabel* m_name;
     QLabel* m_numbers;
     QLabel* m_state;

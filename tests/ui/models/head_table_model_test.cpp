@@ -51,6 +51,17 @@ private slots:
                  (QStringList{QStringLiteral("L1H5"), QStringLiteral("L0H1"), QStringLiteral("L1H6")}));
     }
 
+    void withoutANullThereIsNoDistanceFromIt()
+    {
+        HeadTableModel model;
+        model.setScores(threeHeads(), {});
+        QCOMPARE(model.columnCount(), 3);
+        model.setScores(
+            std::make_shared<std::vector<HeadScore>>(std::vector<HeadScore>{{{0, 1}, -0.5, std::nan("")}}),
+            {});
+        QCOMPARE(test::printed(model), QStringList{QStringLiteral("L0H1|−0.500")});
+    }
+
     void findsTheRowOfAHead()
     {
         HeadTableModel model;

@@ -1,0 +1,112 @@
+#include "ui/pages/heads_page.h"
+
+#include "tests/support/opened_page.h"
+#include "ui/head_metrics.h"
+#include "ui/views/heatmap_view.h"
+
+#include <QComboBox>
+#include <QJsonObject>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+class HeadsPageTest : public QObject {
+    Q_OBJECT
+
+private:
+    struct Opened : OpenedPage<HeadsPage> {
+        Opened()
+            : OpenedPage(HEADWISE_DEMO_MODEL, {300, 800})
+        {
+            [&] {
+                QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("scores/matching")
+                                             && workspace.results()->find("spectra/ov/frobenius_norm")
+                                             && !workspace.analysisJob()->isRunning()
+                                             && workspace.waiting().empty(),
+                                         patience);
+            }();
+            grid = page.findChild<HeatmapView*>();
+        }
+
+        /// As a user does it, in the box.
+        void colourBy(const char* path)
+        {
+            auto* box = page.findChild<QComboBox*>();
+            box->setCurrentIndex(box->findData(QString::fromLatin1(path)));
+            emit box->activated(box->currentIndex());
+        }
+
+        HeatmapView* grid = nullptr;
+    };
+
+private slots:
+    void coloursThatWereChosenStayWithAnotherScore()
+    {
+        Opened opened;
+        QCOMPARE(opened.grid->colorScale().map, ColorMap::Signed);
+        opened.colourBy("spectra/ov/frobenius_norm"); // never negative: another map, if nobody chose one
+        QVERIFY(!isSigned(opened.grid->colorScale().map));
+        const float high = opened.grid->colorScale().high;
+        opened.grid->setFocus();
+        QTest::keyClick(opened.grid, Qt::Key_I);
+        ColorScale grey = opened.grid->colorScale();
+        grey.map = ColorMap::Gray;
+        opened.grid->setColorScale(grey);
+        opened.colourBy("scores/copying");
+        QCOMPARE(opened.grid->colorScale().map, ColorMap::Gray);
+        QVERIFY(opened.grid->colorScale().inverted);
+        QCOMPARE(opened.grid->colorScale().high, 1.0F); // its range, as nothing is locked
+        QTest::keyClick(opened.grid, Qt::Key_L, Qt::ShiftModifier);
+        opened.colourBy("spectra/ov/frobenius_norm");
+        QCOMPARE(opened.grid->colorScale().high, 1.0F);
+        QTest::keyClick(opened.grid, Qt::Key_L, Qt::ShiftModifier);
+        QCOMPARE(opened.grid->colorScale().high, high);
+        opened.colourBy("scores/copying");
+        QCOMPARE(opened.grid->colorScale().low, -1.0F);
+    }
+
+    void aSessionBringsTheColoursBack()
+    {
+        Opened opened;
+        opened.grid->setFocus();
+        ColorScale chosen = opened.grid->colorScale();
+        chosen.map = ColorMap::HighContrast;
+        opened.grid->setColorScale(chosen);
+        QTest::keyClick(opened.grid, Qt::Key_L, Qt::ShiftModifier);
+        opened.colourBy("spectra/ov/frobenius_norm");
+        const QJsonObject state = opened.page.viewState();
+        Opened another;
+        another.page.setViewState(state);
+        QCOMPARE(another.grid->colorScale(), opened.grid->colorScale());
+        QCOMPARE(another.page.viewState(), state);
+        QVERIFY(another.grid->isLocked());
+        another.colourBy("scores/matching");
+        QCOMPARE(another.grid->colorScale().map, ColorMap::HighContrast);
+        QCOMPARE(another.grid->colorScale().high, 1.0F);
+    }
+
+    void theRankingIsTakenAwayAsItStands()
+    {
+        Opened opened;
+        opened.colourBy("spectra/ov/frobenius_norm");
+        const QList<FigureSource*> figures = opened.page.figures();
+        QCOMPARE(figures.size(), 2);
+        QCOMPARE(figures[1]->figureTitle().left(9), QStringLiteral("Heads by "));
+        const std::vector<QStringList> rows = dataRows(figures[1]);
+        QCOMPARE(rows.size(), std::size_t{17});
+        const ResultArray& norms = *opened.workspace.results()->find("spectra/ov/frobenius_norm");
+        double before = std::numeric_limits<double>::infinity();
+        for (std::size_t i = 1; i < rows.size(); ++i) {
+            const auto head = parseHeadId(rows[i][0].toStdString());
+            QVERIFY(head);
+            const double value = rows[i][1].toDouble();
+            QVERIFY(std::abs(value - metricAt(norms, *head)) <= 1e-6 * value);
+            QVERIFY(value <= before); // the largest first
+            before = value;
+        }
+    }
+};
+
+QTEST_MAIN(HeadsPageTest)
+#include "heads_page_test.moc"
