@@ -68,6 +68,7 @@ protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
     void changeEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override; ///< What no view took: Ctrl+C copies the picture.
 
 private:
     void createPages();
@@ -133,6 +134,11 @@ private:
     void goToHead();
     void jumpTo(const QString& headName); ///< "10.7" or "L10H7"; says so if there is none.
     void returnFromJump();                ///< To where the last jump began, once.
+    void escape();                        ///< Out of what is nearest: a filter, a job of the page, a jump.
+    bool leaveField();                    ///< Clears the field that has the focus.
+    bool cancelJob();                     ///< The first that the page shows running.
+    bool clearFilter();                   ///< The first of the page that hides something.
+    void goToPane(int step);              ///< The heads, the page, the docks that are shown, in a circle.
     void writeNote();
     void showCommandPalette();
     void runAnalysis(std::string_view id); ///< On its page, with what the page asks.

@@ -101,8 +101,9 @@ void MainWindow::createEditMenu()
     QMenu* edit = menuBar()->addMenu(tr("&Edit"));
     edit->addAction(
         whenOpen(action(tr("Book&mark this head"), "bookmark", tr("Ctrl+D"), &MainWindow::toggleBookmark)));
-    edit->addAction(
-        whenOpen(action(tr("&Note on this head"), "note", tr("Ctrl+Shift+N"), &MainWindow::writeNote)));
+    QAction* note = action(tr("&Note on this head"), "note", tr("Ctrl+Shift+N"), &MainWindow::writeNote);
+    note->setShortcuts({note->shortcut(), QKeySequence(Qt::Key_N)}); // a text field takes the letter first
+    edit->addAction(whenOpen(note));
     edit->addAction(
         whenOpen(action(tr("Copy &reference"), "copy", tr("Ctrl+Shift+C"), &MainWindow::copyReference)));
     edit->addSeparator();
@@ -121,7 +122,7 @@ void MainWindow::createGoMenu()
     m_back->setIcon(icon("back"));
     m_forward = add(tr("&Forward"), tr("Alt+Right"), [this] { m_workspace->goForward(); });
     m_forward->setIcon(icon("forward"));
-    add(tr("&Return from a jump"), QKeySequence(Qt::Key_Escape), [this] { returnFromJump(); });
+    add(tr("&Return from a jump"), QKeySequence(Qt::Key_Escape), [this] { escape(); });
     go->addSeparator();
     go->addAction(whenOpen(action(tr("&Go to head…"), nullptr, tr("Ctrl+L"), &MainWindow::goToHead)));
     add(tr("&Find a token…"), QKeySequence::Find, [this] {
@@ -138,6 +139,9 @@ void MainWindow::createGoMenu()
     add(tr("&Previous head"), tr("Ctrl+Left"), [this] { moveHead(0, -1); });
     add(tr("Next &layer"), tr("Ctrl+Down"), [this] { moveHead(1, 0); });
     add(tr("Previous l&ayer"), tr("Ctrl+Up"), [this] { moveHead(-1, 0); });
+    go->addSeparator();
+    add(tr("Next &pane"), tr("F6"), [this] { goToPane(1); });
+    add(tr("Previous pan&e"), tr("Shift+F6"), [this] { goToPane(-1); });
 }
 
 namespace {
@@ -356,12 +360,6 @@ void MainWindow::jumpTo(const QString& headName)
     m_workspace->setHead(*head);
     updateState();
     m_tabs->currentPage()->setFocus(); // so that the keys belong to the page again
-}
-
-void MainWindow::returnFromJump()
-{
-    if (std::exchange(m_jumped, false))
-        m_workspace->goBack();
 }
 
 void MainWindow::goToHead()

@@ -27,10 +27,12 @@
 #include "ui/views/log_view.h"
 #include "ui/views/token_edit.h"
 
+#include <QAbstractItemView>
 #include <QComboBox>
 #include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPlainTextEdit>
 #include <QStatusBar>
 #include <QToolBar>
 
@@ -62,6 +64,10 @@ void MainWindow::connectPage(Page* page)
     for (QWidget* view : page->findChildren<QWidget*>())
         if (dynamic_cast<FigureSource*>(view))
             connectView(view);
+    for (auto* list : page->findChildren<QAbstractItemView*>())
+        list->setTabKeyNavigation(false); // Tab goes on to what comes next
+    for (auto* field : page->findChildren<QPlainTextEdit*>())
+        field->setTabChangesFocus(true);
 }
 
 void MainWindow::connectView(QWidget* view)

@@ -147,6 +147,7 @@ Result<Done> writeOn(RecordedFigure& recording, const QString& fileName, const F
 struct Copied {
     QImage picture;
     QByteArray svg;
+    QString numbers = {};
 };
 
 Result<Copied> paintBoth(RecordedFigure& pixels, RecordedFigure& lines, const FigureSettings& settings,
@@ -218,27 +219,42 @@ void FigureWriter::write(const FigureSource& source, const QString& fileName, co
     });
 }
 
-void FigureWriter::copy(const FigureSource& source, const FigureSettings& settings)
+void FigureWriter::copy(const FigureSource& source, const FigureSettings& settings, Numbers numbers)
 {
     if (const Result<Done> checked = checkFigure(inFormat(settings, FigureFormat::Png)); !checked)
         return emit failed(text(checked.error()));
     FigureSettings picture = settings;
     picture.dataBeside = false;
+    std::shared_ptr<RecordedFigure> data;
+    if (numbers == Numbers::Beside)
+        data = std::make_shared<RecordedFigure>(source, inFormat(picture, FigureFormat::Tsv),
+                                                RecordedFigure::Rows::Later);
     enqueue([this, settings, title = source.figureTitle(),
              pixels = std::make_shared<RecordedFigure>(source, inFormat(picture, FigureFormat::Png)),
-             lines = std::make_shared<RecordedFigure>(source, inFormat(picture, FigureFormat::Svg))] {
+             lines = std::make_shared<RecordedFigure>(source, inFormat(picture, FigureFormat::Svg)), data,
+             rows = data ? readRows(source, *data, this) : nullptr] {
         m_job.start(
             tr("Copy of %1").arg(title),
-            [pixels, lines, settings](const Task& task) {
-                return paintBoth(*pixels, *lines, settings, task);
+            [pixels, lines, settings, data, rows](const Task& task) -> Result<Copied> {
+                Result<Copied> both = paintBoth(*pixels, *lines, settings, task);
+                if (!both || !data)
+                    return both;
+                if (const Result<Done> read = waitFor(rows, *data, task); !read)
+                    return read.error();
+                const Result<QString> words = dataText(*data, FigureFormat::Tsv);
+                if (!words)
+                    return words.error();
+                return Copied{both->picture, both->svg, *words};
             },
             [this, title](const Result<Copied>& figure) {
                 if (!figure)
                     return emit failed(text(figure.error()));
-                auto* data = new QMimeData; // The clipboard owns it.
-                data->setImageData(figure->picture);
-                data->setData(QStringLiteral("image/svg+xml"), figure->svg);
-                QGuiApplication::clipboard()->setMimeData(data);
+                auto* taken = new QMimeData; // The clipboard owns it.
+                taken->setImageData(figure->picture);
+                taken->setData(QStringLiteral("image/svg+xml"), figure->svg);
+                if (!figure->numbers.isEmpty())
+                    taken->setText(figure->numbers);
+                QGuiApplication::clipboard()->setMimeData(taken);
                 emit copied(title);
             });
     });

@@ -22,8 +22,9 @@ public:
 
     void write(const FigureSource& source, const QString& fileName, const FigureSettings& settings,
                Naming naming = Naming::AsGiven);
-    /// The picture and its SVG onto the clipboard.
-    void copy(const FigureSource& source, const FigureSettings& settings);
+    enum class Numbers { LeftOut, Beside };
+    /// The picture and its SVG onto the clipboard, and if wanted its numbers, as text.
+    void copy(const FigureSource& source, const FigureSettings& settings, Numbers numbers = Numbers::LeftOut);
     /// The numbers as text onto the clipboard. `format` is one of text: Csv, Tsv, Latex, Markdown.
     void copyData(const FigureSource& source, FigureFormat format);
 

@@ -32,6 +32,7 @@ NotesPage::NotesPage(Workspace* workspace, QWidget* parent)
     m_star->setAccessibleName(tr("Bookmark this head"));
     m_bookmarks->setAccessibleName(tr("Bookmarks"));
     m_note->setObjectName(QStringLiteral("note"));
+    m_note->setTabChangesFocus(true);
     m_note->setAccessibleName(tr("Note on this head"));
     m_note->setPlaceholderText(tr("What is known of this head. Saved with the session."));
     auto* heading = new QLabel(tr("Bookmarks"), this);

@@ -25,6 +25,7 @@ TableFigure::TableFigure(QWidget* parent)
 {
     setHorizontalHeader(m_header);
     setModel(m_sorted);
+    setTabKeyNavigation(false); // Tab goes on to the next part of the page
     setItemDelegate(new TokenDelegate(this));
     setSelectionBehavior(QAbstractItemView::SelectRows);
     setEditTriggers(QAbstractItemView::NoEditTriggers);

@@ -1,0 +1,314 @@
+// The keys of the window, pressed where a user presses them: a shortcut of a menu may own them before the view does.
+
+#include "tests/support/window_driver.h"
+#include "ui/views/color_bar.h"
+#include "ui/views/heatmap_view.h"
+#include "ui/views/job_bar.h"
+#include "ui/views/pattern_grid.h"
+#include "ui/views/spectrum_chart.h"
+
+#include <QClipboard>
+#include <QDockWidget>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QPlainTextEdit>
+
+#include <QCheckBox>
+#include <QTableView>
+#include <QToolBar>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::WindowDriver;
+
+namespace {
+
+constexpr int patience = WindowDriver::patience;
+
+struct Driver : WindowDriver {
+    Driver()
+    {
+        window.activateWindow();
+        if (!QTest::qWaitForWindowActive(&window))
+            qFatal("the window does not become active");
+        openDemo();
+        heads = window.findChild<QDockWidget*>(QStringLiteral("heads"));
+        grid = heads->findChild<HeatmapView*>();
+        note = window.findChild<QPlainTextEdit*>(QStringLiteral("note"));
+    }
+
+    /// As the keyboard does it: to whatever has the focus.
+    static void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {})
+    {
+        QTest::keyClick(QApplication::focusWidget(), key, modifiers);
+    }
+
+    void show(const QString& title)
+    {
+        for (int i = 0; i < tabs()->count(); ++i)
+            if (tabs()->tabText(i) == title)
+                tabs()->setCurrentIndex(i);
+    }
+
+    template <typename View>
+    View* shown()
+    {
+        for (auto* view : page()->findChildren<View*>())
+            if (view->isVisible())
+                return view;
+        return nullptr;
+    }
+
+    QDockWidget* heads = nullptr;
+    HeatmapView* grid = nullptr;
+    QPlainTextEdit* note = nullptr;
+};
+
+} // namespace
+
+class WindowKeysTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { test::beginWithOwnSettings(m_folder); }
+    void cleanupTestCase() { QVERIFY(waitForJobs(std::chrono::minutes(1))); }
+
+    void digitsOpenPagesButZeroInAPictureShowsAllOfIt()
+    {
+        Driver driver;
+        driver.grid->setFocus();
+        Driver::press(Qt::Key_3);
+        QCOMPARE(driver.tabs()->currentIndex(), 2);
+        auto* matrix = driver.shown<HeatmapView>();
+        QTRY_VERIFY_WITH_TIMEOUT(!matrix->isEmpty(), patience);
+        matrix->setFocus();
+        Driver::press(Qt::Key_Plus);
+        QVERIFY(matrix->state().zoomX > 1);
+        Driver::press(Qt::Key_Minus);
+        QCOMPARE(matrix->state().zoomX, 1.0);
+        Driver::press(Qt::Key_Plus);
+        Driver::press(Qt::Key_0);
+        QCOMPARE(matrix->state().zoomX, 1.0);
+        QCOMPARE(driver.tabs()->currentIndex(), 2);
+        driver.grid->setFocus();
+        Driver::press(Qt::Key_Plus);
+        Driver::press(Qt::Key_0);
+        QCOMPARE(driver.grid->state().zoomX, 1.0);
+        QCOMPARE(driver.tabs()->currentIndex(), 2);
+        driver.heads->findChild<QTableView*>()->setFocus(); // no picture: the digit is the window's
+        Driver::press(Qt::Key_0);
+        QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Analyses"));
+    }
+
+    void lettersOfAMatrixAreItsOwn()
+    {
+        Driver driver;
+        driver.show(QStringLiteral("Matrix"));
+        auto* matrix = driver.shown<HeatmapView>();
+        QTRY_VERIFY_WITH_TIMEOUT(!matrix->isEmpty(), patience);
+        matrix->setFocus();
+        Driver::press(Qt::Key_L);
+        QCOMPARE(matrix->colorScale().fit, ColorFit::Fixed);
+        Driver::press(Qt::Key_L);
+        QVERIFY(matrix->colorScale().fit != ColorFit::Fixed);
+        const bool inverted = matrix->colorScale().inverted;
+        Driver::press(Qt::Key_I);
+        QCOMPARE(matrix->colorScale().inverted, !inverted);
+        Driver::press(Qt::Key_Z);
+        QCOMPARE(matrix->colorScale().low, -matrix->colorScale().high);
+        matrix->setCurrentCell(5, 5);
+        Driver::press(Qt::Key_H);
+        Driver::press(Qt::Key_J);
+        QCOMPARE(matrix->state().column, 4);
+        QCOMPARE(matrix->state().row, 6);
+        Driver::press(Qt::Key_End);
+        QCOMPARE(matrix->state().column, static_cast<int>(matrix->columnCount()) - 1);
+        Driver::press(Qt::Key_Home);
+        QCOMPARE(matrix->state().column, 0);
+        Driver::press(Qt::Key_Plus);
+        Driver::press(Qt::Key_F);
+        QVERIFY(matrix->state().zoomX > 1);
+    }
+
+    void theGridOfHeadsIsWalkedThrough()
+    {
+        Driver driver;
+        driver.workspace().setHead({0, 3});
+        driver.grid->setFocus();
+        Driver::press(Qt::Key_PageDown);
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 3}));
+        Driver::press(Qt::Key_PageUp);
+        QCOMPARE(driver.workspace().head(), (HeadId{0, 3}));
+        Driver::press(Qt::Key_L);
+        Driver::press(Qt::Key_J);
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 4}));
+        Driver::press(Qt::Key_K);
+        Driver::press(Qt::Key_H);
+        QCOMPARE(driver.workspace().head(), (HeadId{0, 3}));
+        Driver::press(Qt::Key_End);
+        QCOMPARE(driver.workspace().head(), (HeadId{0, 7}));
+        Driver::press(Qt::Key_Home);
+        QCOMPARE(driver.workspace().head(), (HeadId{0, 0}));
+        const bool inverted = driver.grid->colorScale().inverted;
+        Driver::press(Qt::Key_I);
+        QCOMPARE(driver.grid->colorScale().inverted, !inverted);
+        Driver::press(Qt::Key_L, Qt::ShiftModifier);
+        QVERIFY(driver.grid->isLocked());
+        QCOMPARE(driver.workspace().head(), (HeadId{0, 0}));
+        driver.show(QStringLiteral("Matrix"));
+        driver.grid->setFocus();
+        Driver::press(Qt::Key_Return);
+        QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Overview"));
+    }
+
+    void pagesHaveTheirLetters()
+    {
+        Driver driver;
+        driver.workspace().setReference(HeadId{0, 1});
+        driver.show(QStringLiteral("Composition"));
+        driver.grid->setFocus();
+        QCheckBox* subtract = nullptr;
+        for (auto* box : driver.page()->findChildren<QCheckBox*>())
+            if (box->text().startsWith(QLatin1String("minus the baseline")))
+                subtract = box;
+        QVERIFY(subtract && subtract->isVisible());
+        const bool was = subtract->isChecked();
+        Driver::press(Qt::Key_B);
+        QTRY_COMPARE(subtract->isChecked(), !was); // a button shows its click for a moment
+        driver.show(QStringLiteral("Compare"));
+        QAbstractButton* difference = nullptr;
+        for (auto* button : driver.page()->findChildren<QAbstractButton*>())
+            if (button->shortcut() == QKeySequence(Qt::Key_D))
+                difference = button;
+        QVERIFY(difference);
+        Driver::press(Qt::Key_D);
+        QTRY_VERIFY(difference->isChecked());
+        driver.show(QStringLiteral("Vectors"));
+        QTRY_VERIFY_WITH_TIMEOUT(!driver.shown<LineChart>()->series().empty(), patience);
+        const int sign = driver.workspace().direction().sign;
+        QTRY_COMPARE_WITH_TIMEOUT((Driver::press(Qt::Key_Space), driver.workspace().direction().sign), -sign,
+                                  patience);
+    }
+
+    void nWritesANoteUnlessALetterIsTyped()
+    {
+        Driver driver;
+        driver.grid->setFocus();
+        Driver::press(Qt::Key_N);
+        QVERIFY(driver.note->hasFocus());
+        QVERIFY(driver.note->toPlainText().isEmpty());
+        QTest::keyClicks(driver.note, QStringLiteral("no name"));
+        QCOMPARE(driver.note->toPlainText(), QStringLiteral("no name"));
+        auto* search = driver.window.findChild<QToolBar*>()->findChildren<QLineEdit*>().constLast();
+        search->setFocus();
+        QTest::keyClicks(search, QStringLiteral("n1"));
+        QCOMPARE(search->text(), QStringLiteral("n1"));
+        QVERIFY(search->hasFocus());
+        driver.note->clear();
+        test::discardNotes(driver.window);
+    }
+
+    void escapeClearsAFilterThenReturnsFromAJump()
+    {
+        Driver driver;
+        driver.workspace().setHead({0, 2});
+        driver.show(QStringLiteral("Tokens"));
+        Driver::press(Qt::Key_L, Qt::ControlModifier);
+        QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("1.5"));
+        Driver::press(Qt::Key_Return);
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
+        QLineEdit* filter = nullptr;
+        for (auto* field : driver.page()->findChildren<QLineEdit*>())
+            if (field->accessibleName() == QLatin1String("Filter the tables"))
+                filter = field;
+        QVERIFY(filter);
+        filter->setFocus();
+        QTest::keyClicks(filter, QStringLiteral("king"));
+        Driver::press(Qt::Key_Escape);
+        QVERIFY(filter->text().isEmpty());
+        filter->setText(QStringLiteral("queen"));
+        driver.grid->setFocus(); // also from elsewhere
+        Driver::press(Qt::Key_Escape);
+        QVERIFY(filter->text().isEmpty());
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
+        Driver::press(Qt::Key_Escape);
+        QCOMPARE(driver.workspace().head(), (HeadId{0, 2}));
+    }
+
+    void escapeStopsTheJobOfThePage()
+    {
+        Driver driver;
+        driver.show(QStringLiteral("Composition"));
+        driver.grid->setFocus();
+        driver.workspace().analysisJob()->start(
+            QStringLiteral("Counting"),
+            [](const Task& task) -> Result<int> {
+                while (!task.cancelled())
+                    std::this_thread::yield();
+                return 0;
+            },
+            [](const Result<int>&) {});
+        QVERIFY(driver.workspace().analysisJob()->isRunning());
+        Driver::press(Qt::Key_Escape);
+        QVERIFY(!driver.workspace().analysisJob()->isRunning());
+    }
+
+    void controlCTakesThePictureAndItsNumbers()
+    {
+        Driver driver;
+        driver.show(QStringLiteral("Spectrum"));
+        auto* chart = driver.shown<LineChart>();
+        QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
+        QGuiApplication::clipboard()->setText(QStringLiteral("something else"));
+        chart->setFocus();
+        Driver::press(Qt::Key_C, Qt::ControlModifier);
+        const auto* taken = QGuiApplication::clipboard();
+        QTRY_VERIFY_WITH_TIMEOUT(taken->mimeData()->hasImage(), patience);
+        QVERIFY(!taken->image().isNull());
+        int rows = -1; // the header is none
+        for (const QString& line : taken->text().split(u'\n', Qt::SkipEmptyParts))
+            rows += line.contains(u'\t') ? 1 : 0;
+        qsizetype points = 0;
+        for (const ChartSeries& series : chart->series())
+            points += series.points.size();
+        QCOMPARE(rows, points);
+    }
+
+    void tabGoesThroughAllPanesAndComesBack()
+    {
+        Driver driver;
+        for (const char* name : {"Overview", "Tokens", "Tensors"}) {
+            driver.show(QString::fromLatin1(name));
+            driver.grid->setFocus();
+            bool wasOnPage = false, wasAtNotes = false;
+            int steps = 0;
+            do {
+                Driver::press(Qt::Key_Tab);
+                const QWidget* focus = QApplication::focusWidget();
+                wasOnPage = wasOnPage || driver.page()->isAncestorOf(focus);
+                wasAtNotes = wasAtNotes || focus == driver.note;
+            } while (++steps < 300 && QApplication::focusWidget() != driver.grid);
+            QVERIFY2(wasOnPage && wasAtNotes && steps < 300, name);
+        }
+        const auto pane = [&] {
+            const QWidget* focus = QApplication::focusWidget();
+            return driver.heads->isAncestorOf(focus)               ? u'h'
+                : driver.page()->isAncestorOf(focus)               ? u'p'
+                : driver.note->parentWidget()->isAncestorOf(focus) ? u'n'
+                                                                   : u'?';
+        };
+        QString way;
+        for (int i = 0; i < 3; ++i) {
+            Driver::press(Qt::Key_F6);
+            way += pane();
+        }
+        Driver::press(Qt::Key_F6, Qt::ShiftModifier);
+        QCOMPARE(way + pane(), QStringLiteral("pnhn"));
+    }
+
+private:
+    QTemporaryDir m_folder;
+};
+
+QTEST_MAIN(WindowKeysTest)
+#include "window_keys_test.moc"
