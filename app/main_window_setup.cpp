@@ -26,6 +26,7 @@
 #include "ui/views/job_bar.h"
 #include "ui/views/log_view.h"
 #include "ui/views/token_edit.h"
+#include "ui/whats_this.h"
 
 #include <QAbstractItemView>
 #include <QComboBox>
@@ -34,6 +35,7 @@
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QStatusBar>
+#include <QTableView>
 #include <QToolBar>
 
 // The window's parts: what is made once, in the order the constructor makes it.
@@ -64,6 +66,9 @@ void MainWindow::connectPage(Page* page)
     for (QWidget* view : page->findChildren<QWidget*>())
         if (dynamic_cast<FigureSource*>(view))
             connectView(view);
+    for (auto* table : page->findChildren<QTableView*>())
+        if (!dynamic_cast<FigureSource*>(table))
+            explainHeader(table);
     for (auto* list : page->findChildren<QAbstractItemView*>())
         list->setTabKeyNavigation(false); // Tab goes on to what comes next
     for (auto* field : page->findChildren<QPlainTextEdit*>())
@@ -72,6 +77,8 @@ void MainWindow::connectPage(Page* page)
 
 void MainWindow::connectView(QWidget* view)
 {
+    if (auto* table = qobject_cast<QTableView*>(view))
+        explainHeader(table);
     if (view->property("rightClickIsReference").toBool())
         return; // a grid of heads: its right button marks the head to compare with
     view->setContextMenuPolicy(Qt::CustomContextMenu);
@@ -81,7 +88,11 @@ void MainWindow::connectView(QWidget* view)
 
 void MainWindow::createPages()
 {
-    connect(m_tabs, &PageTabs::pageMade, this, &MainWindow::connectPage);
+    connect(m_tabs, &PageTabs::pageMade, this, [this](Page* page) {
+        page->setWhatsThis(explanationOfPage(m_tabs->pageName(m_tabs->indexOf(page->parentWidget()))));
+        connectPage(page);
+    });
+    m_heads->setWhatsThis(explanationOfPage(QStringLiteral("heads")));
     addPage<OverviewPage>(QStringLiteral("overview"), tr("Overview"));
     addPage<TokensPage>(QStringLiteral("tokens"), tr("Tokens"));
     addPage<HeatmapPage>(QStringLiteral("matrix"), tr("Matrix"));

@@ -2,6 +2,7 @@
 #include "app/page_tabs.h"
 #include "ui/job.h"
 #include "ui/pages/page.h"
+#include "ui/text.h"
 
 #include <QAbstractButton>
 #include <QAbstractItemView>
@@ -10,6 +11,7 @@
 #include <QComboBox>
 #include <QDockWidget>
 #include <QHeaderView>
+#include <QHelpEvent>
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QSettings>
@@ -97,6 +99,66 @@ private slots:
         }
         QVERIFY(controls > 100);
         QVERIFY2(nameless.isEmpty(), qPrintable(nameless.join(u'\n')));
+    }
+
+    void everyPagePictureAndHeaderSaysWhatItIs()
+    {
+        MainWindow window;
+        window.resize(1280, 800);
+        window.show();
+        window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->results()->find("scores/copying"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->analysisJob()->isRunning(), patience);
+        // What the mouse asks where Shift+F1 was pressed; the box with the answer is Qt's.
+        const auto answers = [](QWidget* widget, const QPoint& at) {
+            QHelpEvent asked(QEvent::QueryWhatsThis, at, widget->mapToGlobal(at));
+            return QApplication::sendEvent(widget, &asked) && asked.isAccepted();
+        };
+        auto* tabs = window.findChild<PageTabs*>();
+        QStringList silent;
+        int asked = 0;
+        for (int i = 0; i < tabs->count(); ++i) {
+            tabs->setCurrentIndex(i);
+            QVERIFY2(!tabs->currentPage()->whatsThis().isEmpty(), qPrintable(tabs->pageName(i)));
+            for (QWidget* view : tabs->currentPage()->findChildren<QWidget*>()) {
+                if (!dynamic_cast<FigureSource*>(view) || !view->isVisible())
+                    continue;
+                ++asked;
+                if (!answers(view, view->rect().center()))
+                    silent << tabs->pageName(i) + u' ' + view->accessibleName();
+            }
+            for (auto* header : tabs->currentPage()->findChildren<QHeaderView*>())
+                if (header->isVisible() && header->orientation() == Qt::Horizontal && header->count() > 0
+                    && !answers(header->viewport(), {header->sectionPosition(0) + 4, 6}))
+                    silent << tabs->pageName(i) + QStringLiteral(" a header");
+        }
+        QVERIFY(asked > 15);
+        QVERIFY2(silent.isEmpty(), qPrintable(silent.join(u'\n')));
+    }
+
+    void aScoreIsExplainedByTheCatalogue()
+    {
+        MainWindow window;
+        window.show();
+        window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->results()->find("scores/matching"), patience);
+        auto* heads = window.findChild<QDockWidget*>(QStringLiteral("heads"));
+        auto* box = heads->findChild<QComboBox*>();
+        const QWidget* grid = nullptr;
+        for (const QWidget* view : heads->findChildren<QWidget*>())
+            if (view->accessibleName() == QLatin1String("Heads"))
+                grid = view;
+        QVERIFY(grid);
+        for (const char* id : {"copying", "matching"}) {
+            const ResultArray* array = window.workspace()->results()->find(std::string("scores/") + id);
+            const Analysis* analysis = findAnalysis(id);
+            box->setCurrentIndex(box->findData(text("scores/" + std::string(id))));
+            emit box->activated(box->currentIndex());
+            const QString words = grid->whatsThis();
+            for (const QString& part :
+                 {text(analysis->formula), text(analysis->citation), text(array->definition)})
+                QVERIFY2(words.contains(part.toHtmlEscaped()), qPrintable(words));
+        }
     }
 
     void everyPictureAndTableIsReachedByKeys()

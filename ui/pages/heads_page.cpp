@@ -10,6 +10,7 @@
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/table_figure.h"
 #include "ui/views/wrapped_header.h"
+#include "ui/whats_this.h"
 
 #include <QComboBox>
 #include <QCompleter>
@@ -203,8 +204,10 @@ void HeadsPage::refreshMetrics()
     const QString typed = edit->hasFocus() && edit->isModified() ? edit->text() : QString();
     m_metric->clear();
     if (workspace()->isOpen())
-        for (const ResultArray* array : headMetrics(*workspace()->results(), workspace()->card()))
+        for (const ResultArray* array : headMetrics(*workspace()->results(), workspace()->card())) {
             m_metric->addItem(metricTitle(*array), text(array->path));
+            m_metric->setItemData(m_metric->count() - 1, explanationOf(*array), Qt::WhatsThisRole);
+        }
     m_metric->setCurrentIndex(std::max(m_metric->count() > 0 ? 0 : -1, m_metric->findData(m_wanted)));
     m_metric->setEnabled(m_metric->count() > 0);
     showMetric();
@@ -240,6 +243,8 @@ void HeadsPage::showMetric()
     view->proposeScale(scale);
     view->setMatrix(grid);
     m_definition->setText(text(shown->definition));
+    for (QWidget* part : std::initializer_list<QWidget*>{view, m_metric, m_definition, m_table})
+        part->setWhatsThis(explanationOf(*shown));
     auto scores = std::make_shared<std::vector<HeadScore>>();
     for (int layer = 0; layer < workspace()->card().nLayers; ++layer) {
         for (int head = 0; head < workspace()->card().nHeads; ++head) {

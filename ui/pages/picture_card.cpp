@@ -2,6 +2,7 @@
 
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/whats_this.h"
 
 #include <QApplication>
 #include <QEvent>
@@ -89,6 +90,10 @@ bool PictureCard::ensureCurrent()
             shown.arrays.push_back(array);
     m_body->showPicture(shown);
     m_null = nullText(shown.arrays);
+    QString explained;
+    for (const ResultArray* array : shown.arrays)
+        explained += explanationOf(*array);
+    setWhatsThis(explained);
     showWords();
     return true;
 }

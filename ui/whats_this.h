@@ -1,0 +1,26 @@
+#pragma once
+
+#include "core/analysis/catalogue.h"
+
+#include <QString>
+
+class QTableView;
+class QWidget;
+
+namespace headwise::ui {
+
+// What Shift+F1 says of a thing, as the catalogue and the arrays themselves have it.
+
+QString explanationOf(const Analysis& analysis); ///< Title, formula and source.
+QString explanationOf(
+    const ResultArray& array); ///< Title, definition, unit, null, and the formula and source of its analysis.
+QString explanationOfPage(
+    const QString& name); ///< What it answers, and from which analyses; empty for a name it does not know.
+
+/// A header of `table` says its title and what its model or its page says of it.
+void explainHeader(QTableView* table);
+
+/// The picture or page at `widget`, or around it, that says what it is.
+QString explanationAround(const QWidget* widget);
+
+} // namespace headwise::ui
