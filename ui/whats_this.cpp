@@ -123,6 +123,12 @@ const std::vector<PageWords>& pageWords()
              "Every tensor of the file as stored: minimum, maximum, mean and standard deviation of its "
              "finite numbers (divisor: the count), a histogram of 64 equal bins, and its entries."),
          {}},
+        {QLatin1StringView("folding"),
+         QT_TRANSLATE_NOOP(
+             "WhatsThis",
+             "What each step of processing does to what one reads: the selected token's row with the weights "
+             "in use, and with the steps that are ticked."),
+         {"folding"}},
         {QLatin1StringView("model"),
          QT_TRANSLATE_NOOP(
              "WhatsThis",
