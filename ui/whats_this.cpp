@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <vector>
 
 namespace headwise::ui {
 
@@ -55,94 +54,91 @@ const Analysis* analysisOf(const ResultArray& array)
 struct PageWords {
     QLatin1StringView name;
     const char* answers;
-    std::vector<std::string_view> analyses; ///< By which it answers.
+    std::array<std::string_view, 5> analyses = {}; ///< By which it answers; the rest are empty.
 };
 
-const std::vector<PageWords>& pageWords()
-{
-    static const std::vector<PageWords> words{
-        {QLatin1StringView("heads"),
-         QT_TRANSLATE_NOOP("WhatsThis", "Every head of the model, coloured and ranked by one score."),
-         {"copying", "matching", "previous_token"}},
-        {QLatin1StringView("overview"),
-         QT_TRANSLATE_NOOP(
-             "WhatsThis",
-             "What the selected head does, at a glance: what it reads and writes, its spectra and "
-             "eigenvalues, its positions and its partners."),
-         {"tables", "spectra", "eigenvalues", "position_kernel", "composition"}},
-        {QLatin1StringView("tokens"),
-         QT_TRANSLATE_NOOP(
-             "WhatsThis",
-             "The strongest entries of one token's row or column of a full circuit: which tokens the "
-             "head writes for it, or attends to from it."),
-         {"tables", "token_card"}},
-        {QLatin1StringView("matrix"),
-         QT_TRANSLATE_NOOP("WhatsThis",
-                           "A circuit of the selected head as a matrix: QK, OV, or either between tokens."),
-         {"largest_entries", "spectra"}},
-        {QLatin1StringView("spectrum"),
-         QT_TRANSLATE_NOOP("WhatsThis",
-                           "Singular values and eigenvalues of the circuits of the selected head."),
-         {"spectra", "eigenvalues", "degeneracy"}},
-        {QLatin1StringView("vectors"),
-         QT_TRANSLATE_NOOP(
-             "WhatsThis",
-             "The singular directions of the selected head, as the tokens they read from and write to."),
-         {"singular_tokens", "direction_search"}},
-        {QLatin1StringView("position"),
-         QT_TRANSLATE_NOOP("WhatsThis",
-                           "How the score of the selected head depends on where query and key stand."),
-         {"position_kernel", "positional_circuit", "rotary"}},
-        {QLatin1StringView("scores"),
-         QT_TRANSLATE_NOOP("WhatsThis", "What the scores of a head of layer 0 are made of."),
-         {"six_terms", "token_prior", "detokenization"}},
-        {QLatin1StringView("composition"),
-         QT_TRANSLATE_NOOP("WhatsThis", "How much every later head reads of what every earlier head writes."),
-         {"composition", "composition_nulls"}},
-        {QLatin1StringView("compare"),
-         QT_TRANSLATE_NOOP("WhatsThis",
-                           "The selected head beside the reference: circuits, tables, spectra and angles."),
-         {"similarity", "projection_kernel"}},
-        {QLatin1StringView("prompt"),
-         QT_TRANSLATE_NOOP(
-             "WhatsThis",
-             "A prompt through the model: the attention of every head, and what each adds to a logit."),
-         {"attention", "logit_attribution"}},
-        {QLatin1StringView("relations"),
-         QT_TRANSLATE_NOOP("WhatsThis", "Which heads turn the first word of a pair into the second."),
-         {"relations"}},
-        {QLatin1StringView("models"),
-         QT_TRANSLATE_NOOP(
-             "WhatsThis",
-             "What a newer model changed in every head: the change of its circuits over their norm, "
-             "‖ΔW‖_F / ‖W‖_F, and the tokens that entered its tables."),
-         {"tables"}},
-        {QLatin1StringView("tensors"),
-         QT_TRANSLATE_NOOP(
-             "WhatsThis",
-             "Every tensor of the file as stored: minimum, maximum, mean and standard deviation of its "
-             "finite numbers (divisor: the count), a histogram of 64 equal bins, and its entries."),
-         {}},
-        {QLatin1StringView("folding"),
-         QT_TRANSLATE_NOOP(
-             "WhatsThis",
-             "What each step of processing does to what one reads: the selected token's row with the weights "
-             "in use, and with the steps that are ticked."),
-         {"folding"}},
-        {QLatin1StringView("model"),
-         QT_TRANSLATE_NOOP(
-             "WhatsThis",
-             "What the model is: its sizes, its families of parts, what loading found, and what "
-             "processing changed."),
-         {"folding"}},
-        {QLatin1StringView("analyses"),
-         QT_TRANSLATE_NOOP(
-             "WhatsThis",
-             "Every analysis of the catalogue, with its formula and its source; each picture says what "
-             "it shows."),
-         {}}};
-    return words;
-}
+constexpr std::array pageWords{
+    PageWords{QLatin1StringView("heads"),
+              QT_TRANSLATE_NOOP("WhatsThis", "Every head of the model, coloured and ranked by one score."),
+              {"copying", "matching", "previous_token"}},
+    PageWords{QLatin1StringView("overview"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "What the selected head does, at a glance: what it reads and writes, its spectra and "
+                  "eigenvalues, its positions and its partners."),
+              {"tables", "spectra", "eigenvalues", "position_kernel", "composition"}},
+    PageWords{QLatin1StringView("tokens"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "The strongest entries of one token's row or column of a full circuit: which tokens the "
+                  "head writes for it, or attends to from it."),
+              {"tables", "token_card"}},
+    PageWords{
+        QLatin1StringView("matrix"),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "A circuit of the selected head as a matrix: QK, OV, or either between tokens."),
+        {"largest_entries", "spectra"}},
+    PageWords{QLatin1StringView("spectrum"),
+              QT_TRANSLATE_NOOP("WhatsThis",
+                                "Singular values and eigenvalues of the circuits of the selected head."),
+              {"spectra", "eigenvalues", "degeneracy"}},
+    PageWords{QLatin1StringView("vectors"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "The singular directions of the selected head, as the tokens they read from and write to."),
+              {"singular_tokens", "direction_search"}},
+    PageWords{QLatin1StringView("position"),
+              QT_TRANSLATE_NOOP("WhatsThis",
+                                "How the score of the selected head depends on where query and key stand."),
+              {"position_kernel", "positional_circuit", "rotary"}},
+    PageWords{QLatin1StringView("scores"),
+              QT_TRANSLATE_NOOP("WhatsThis", "What the scores of a head of layer 0 are made of."),
+              {"six_terms", "token_prior", "detokenization"}},
+    PageWords{
+        QLatin1StringView("composition"),
+        QT_TRANSLATE_NOOP("WhatsThis", "How much every later head reads of what every earlier head writes."),
+        {"composition", "composition_nulls"}},
+    PageWords{
+        QLatin1StringView("compare"),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "The selected head beside the reference: circuits, tables, spectra and angles."),
+        {"similarity", "projection_kernel"}},
+    PageWords{QLatin1StringView("prompt"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "A prompt through the model: the attention of every head, and what each adds to a logit."),
+              {"attention", "logit_attribution"}},
+    PageWords{QLatin1StringView("relations"),
+              QT_TRANSLATE_NOOP("WhatsThis", "Which heads turn the first word of a pair into the second."),
+              {"relations"}},
+    PageWords{QLatin1StringView("models"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "What a newer model changed in every head: the change of its circuits over their norm, "
+                  "‖ΔW‖_F / ‖W‖_F, and the tokens that entered its tables."),
+              {"tables"}},
+    PageWords{QLatin1StringView("tensors"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "Every tensor of the file as stored: minimum, maximum, mean and standard deviation of its "
+                  "finite numbers (divisor: the count), a histogram of 64 equal bins, and its entries.")},
+    PageWords{QLatin1StringView("folding"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "What each step of processing does to what one reads: the selected token's row with the "
+                  "weights in use, and with the steps that are ticked."),
+              {"folding"}},
+    PageWords{
+        QLatin1StringView("model"),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "What the model is: its sizes, its families of parts, what loading found, and what "
+                          "processing changed."),
+        {"folding"}},
+    PageWords{QLatin1StringView("analyses"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "Every analysis of the catalogue, with its formula and its source; each picture says what "
+                  "it shows.")}};
 
 /// Answers for the headers of a table, whose models know titles only.
 class HeaderWords : public QObject {
@@ -207,9 +203,8 @@ QString explanationOf(const ResultArray& array)
 
 QString explanationOfPage(const QString& name)
 {
-    const auto& all = pageWords();
-    const auto found = std::ranges::find(all, name, &PageWords::name);
-    if (found == all.end())
+    const auto found = std::ranges::find(pageWords, name, &PageWords::name);
+    if (found == pageWords.end())
         return {};
     QString words = plain(tr(found->answers));
     for (const std::string_view id : found->analyses)

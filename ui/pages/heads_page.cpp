@@ -21,6 +21,7 @@
 #include <QMimeData>
 #include <QShortcut>
 #include <QSortFilterProxyModel>
+#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -66,6 +67,7 @@ void HeadsPage::createLayout()
     m_table->setAccessibleName(tr("Heads by their score"));
     m_table->sortByColumn(HeadTableModel::ValueColumn, Qt::DescendingOrder);
     m_table->setAlternatingRowColors(false);
+    m_table->setItemDelegate(new QStyledItemDelegate(m_table)); // There are no tokens in it.
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->verticalHeader()->setDefaultSectionSize(22);
     QHeaderView* header = m_table->horizontalHeader();

@@ -18,6 +18,7 @@
 #include <QPushButton>
 #include <QSortFilterProxyModel>
 #include <QSplitter>
+#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -96,6 +97,7 @@ QWidget* TensorsPage::createTable()
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->verticalHeader()->setDefaultSectionSize(22);
     m_table->setWordWrap(false);
+    m_table->setItemDelegate(new QStyledItemDelegate(m_table)); // There are no tokens in it.
     m_table->setAccessibleName(tr("Tensors of the checkpoint"));
     // Of the widest that is usual, so that they do not jump while numbers come in.
     const QFontMetrics metrics(numberFont());
@@ -476,6 +478,9 @@ QList<FigureSource*> TensorsPage::figures()
             add(m_histogram, tr("Histogram of %1 as stored").arg(tensorName(tensor)));
     }
     add(m_table, tr("Tensors as stored"));
+    Provenance ofAll = storedProvenance();
+    ofAll.removeIf([](const auto& line) { return line.first == QLatin1String("tensor"); });
+    m_table->setProvenance(ofAll);
     return sources;
 }
 

@@ -97,11 +97,24 @@ private slots:
             for (Eigen::Index c = 0; c < 15; ++c)
                 QCOMPARE((*picture()->matrix())(r, c),
                          static_cast<float>(stored.values[static_cast<std::size_t>(r * 15 + c)]));
-        QCOMPARE(m_page->figures().size(), 2);
+        QCOMPARE(m_page->figures().size(), 3);
         QVERIFY(m_page->figures().first()->figureTitle().contains(
             QStringLiteral("transformer.wpe.weight as stored")));
         for (const auto& [key, value] : m_page->figures().first()->provenance())
             QVERIFY(key != QStringLiteral("processing") && key != QStringLiteral("head"));
+        // The table, as it is filtered now: the one tensor with its mean.
+        double sum = 0;
+        for (const double value : stored.values)
+            sum += value;
+        std::vector<QStringList> rows;
+        const FigureSource* numbers = m_page->figures().last();
+        numbers->forEachDataRow([&](const QStringList& row) { rows.push_back(row); });
+        QCOMPARE(rows.size(), std::size_t{2});
+        QCOMPARE(rows[1][TensorTableModel::NameColumn], QStringLiteral("transformer.wpe.weight"));
+        const double mean = rows[1][TensorTableModel::MeanColumn].toDouble();
+        QVERIFY(std::abs(mean - sum / static_cast<double>(stored.values.size())) < 1e-7);
+        for (const auto& [key, value] : numbers->provenance())
+            QVERIFY(key != QStringLiteral("tensor"));
     }
 
     void marksWhatIsNoNumberAndWhatIsEmpty()
@@ -114,7 +127,7 @@ private slots:
         find(QStringLiteral("h.0.attn.bias"));
         QTRY_VERIFY_WITH_TIMEOUT(!picture()->matrix(), patience);
         QCOMPARE(cell(0, TensorTableModel::MeanColumn), QStringLiteral("–"));
-        QVERIFY(m_page->figures().isEmpty());
+        QCOMPARE(m_page->figures().size(), 1); // the table
     }
 
     void sortsNumbersAsNumbers()
