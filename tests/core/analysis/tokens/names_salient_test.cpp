@@ -7,14 +7,7 @@
 #include <cmath>
 
 using namespace headwise;
-using test::addClasses;
-using test::at;
-using test::denseEmbedding;
-using test::exactOptions;
-using test::headsOf;
-using test::nameVocabulary;
-using test::numbers;
-using test::rankIn;
+using namespace headwise::test;
 
 namespace {
 

@@ -13,15 +13,7 @@
 #include <set>
 
 using namespace headwise;
-using test::addClasses;
-using test::at;
-using test::classCircuits;
-using test::denseEmbedding;
-using test::exactOptions;
-using test::headsOf;
-using test::nameVocabulary;
-using test::numbers;
-using test::rankIn;
+using namespace headwise::test;
 
 namespace {
 
