@@ -1,6 +1,7 @@
 #include "app/export_heads_dialog.h"
 
 #include "app/commands/head_arguments.h"
+#include "ui/estimate.h"
 #include "ui/icons.h"
 #include "ui/text.h"
 
@@ -82,11 +83,13 @@ void ExportHeadsDialog::update()
         parseHeads(m_heads->currentText().toStdString(), m_model.layers, m_model.heads);
     const bool hasFolder = QFileInfo(folder()).isDir();
     m_chosen = heads ? *heads : std::vector<HeadId>();
+    const QString estimate =
+        ui::estimateText(m_model.perFigure * static_cast<std::chrono::milliseconds::rep>(m_chosen.size()));
     m_message->setText(
-        !heads ? ui::text(heads.error())
-            : !hasFolder
-            ? tr("There is no folder '%1'; choose one that exists.").arg(folder())
-            : tr("Files are named like %1; those of the same name are replaced.").arg(m_example));
+        !heads           ? ui::text(heads.error())
+            : !hasFolder ? tr("There is no folder '%1'; choose one that exists.").arg(folder())
+                         : tr("Files are named like %1; those of the same name are replaced.").arg(m_example)
+                + (estimate.isEmpty() ? QString() : tr(" They take %1.").arg(estimate)));
     m_start->setEnabled(!m_chosen.empty() && hasFolder);
     m_start->setText(
         tr("Export %n figure(s)", nullptr, static_cast<int>(m_chosen.size()))

@@ -4,6 +4,7 @@
 
 #include <QDialog>
 
+#include <chrono>
 #include <vector>
 
 class QComboBox;
@@ -21,6 +22,7 @@ public:
     struct Model {
         int layers, heads;
         HeadId selected;
+        std::chrono::milliseconds perFigure{}; ///< What one takes, roughly.
     };
 
     /// \param example a file's name, as those will be

@@ -99,8 +99,7 @@ void MainWindow::connectSignals()
 {
     connect(m_workspace, &Workspace::opened, this, [this] {
         const QString file = text(m_workspace->sessionFile().string());
-        m_settings.addRecent(file.isEmpty() ? text(m_workspace->modelSource().path.string()) : file);
-        updateRecent();
+        rememberRecent(file.isEmpty() ? text(m_workspace->modelSource().path.string()) : file);
         m_start->setError({});
         showDocks(true);
         restoreViewState(m_workspace->sessionView());
@@ -114,9 +113,9 @@ void MainWindow::connectSignals()
     connect(m_workspace, &Workspace::headChanged, this, &MainWindow::updateState);
     connect(m_workspace, &Workspace::notesChanged, this, &MainWindow::updateState);
     connect(m_workspace, &Workspace::embeddingChanged, this, &MainWindow::updateState);
+    connect(m_workspace, &Workspace::resultsChanged, this, &MainWindow::updateState);
     connect(m_workspace, &Workspace::sessionSaved, this, [this](const QString& file) {
-        m_settings.addRecent(file);
-        updateRecent();
+        rememberRecent(file);
         updateState();
         logger().info("saved {}", file.toStdString());
         showMessage(tr("Saved %1").arg(file));
@@ -125,6 +124,7 @@ void MainWindow::connectSignals()
     });
     connect(m_workspace, &Workspace::openFailed, this, &MainWindow::showOpenError);
     connect(m_workspace, &Workspace::configMissing, this, &MainWindow::askForConfig);
+    connect(m_workspace, &Workspace::locatedConfigMissing, this, &MainWindow::askForLocatedConfig);
     connect(m_workspace, &Workspace::failed, this, [this](const QString& message) {
         m_afterSave = {};
         logger().warn("{}", message.toStdString());
@@ -158,6 +158,8 @@ QString MainWindow::viewState() const
     QJsonObject state;
     state[QStringLiteral("head")] = text(dottedHead(m_workspace->head()));
     state[QStringLiteral("token")] = m_workspace->token();
+    if (const auto reference = m_workspace->reference())
+        state[QStringLiteral("reference")] = text(dottedHead(*reference));
     state[QStringLiteral("page")] = m_tabs->currentName();
     state[QStringLiteral("pages")] = pages;
     state[QStringLiteral("layout")] = QString::fromLatin1(saveState().toBase64());
@@ -176,6 +178,7 @@ void MainWindow::restoreViewState(const QString& json)
     if (const auto head = parseHeadId(state[QStringLiteral("head")].toString().toStdString()))
         m_workspace->setHead(*head);
     m_workspace->setToken(state[QStringLiteral("token")].toInt());
+    m_workspace->setReference(parseHeadId(state[QStringLiteral("reference")].toString().toStdString()));
     showPage(state[QStringLiteral("page")].toString());
     m_workspace->forgetHistory();
 }
@@ -224,9 +227,17 @@ void MainWindow::updateState()
     setWindowModified(m_workspace->isModified());
 }
 
+void MainWindow::rememberRecent(const QString& path)
+{
+    const ModelCard& card = m_workspace->card();
+    m_settings.addRecent(
+        path, {card.nLayers, card.nHeads, card.dModel, text(card.architecture), QDate::currentDate()});
+    updateRecent();
+}
+
 void MainWindow::updateRecent()
 {
-    m_start->setRecentFiles(m_settings.recentFiles);
+    m_start->setRecentFiles(m_settings.recentFiles, m_settings.recentCards);
     if (!m_recentMenu)
         return;
     m_recentMenu->clear();

@@ -5,6 +5,7 @@
 #include "ui/workspace.h"
 
 #include <QMainWindow>
+#include <QMessageBox>
 
 #include <functional>
 #include <string_view>
@@ -105,6 +106,10 @@ private:
     void chooseFolder();
     void chooseFile();
     void chooseComparison();
+    void chooseComparisonFile();
+    bool canCompare(); ///< Says so if not.
+    QString askForFolder(const QString& title);
+    QString askForModelFile(const QString& title);
     void compareWith(const QString& path); ///< A newer model.
     void save();
     void saveAs();
@@ -122,8 +127,10 @@ private:
     QList<ui::FigureSource*> figures() const;
     void closeModel();
     void locateModel();
+    void locateModelFile();
     void addTokenizer();
     void askForConfig(const ModelSource& source, const QStringList& keys, const QString& message);
+    void askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message);
     void showOpenError(const QString& message);
     void showHelp();
     void showAbout();
@@ -142,10 +149,15 @@ private:
     void writeNote();
     void showCommandPalette();
     void runAnalysis(std::string_view id); ///< On its page, with what the page asks.
-    /// Calls `next` at once, or once the notes are saved or given up; not at all if the user cancels.
+    /// Calls `next` at once, or once the notes and the results that were asked for are saved or given up; not at all if the
+    /// user cancels.
     void whenNotesAreSafe(const std::function<void()>& next);
+    /// The same where the results alone would go; if the user cancels, everything says again what is the case.
+    void whenResultsAreSafe(const std::function<void()>& next);
+    QMessageBox::StandardButton askToSave(const QString& question, const std::function<void()>& next);
     void showDocks(bool open);
     void updateState(); ///< Titles, enabled actions, which of start page and pages is shown.
+    void rememberRecent(const QString& path); ///< With what is open.
     void updateRecent();
     void setTheme(ui::ThemeMode mode);
     void showMessage(const QString& text); ///< A moment in the status bar.

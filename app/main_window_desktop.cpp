@@ -226,10 +226,7 @@ void MainWindow::reload()
         return;
     whenNotesAreSafe([this] {
         m_viewToRestore = viewState();
-        if (m_workspace->sessionFile().empty())
-            m_workspace->openModel(m_workspace->modelSource());
-        else
-            m_workspace->openSession(m_workspace->sessionFile());
+        m_workspace->reload();
     });
 }
 

@@ -41,22 +41,49 @@ void MainWindow::openDemo()
 
 void MainWindow::chooseFolder()
 {
-    const QString folder =
-        QFileDialog::getExistingDirectory(this, tr("Open a model folder"), m_settings.lastFolder);
-    if (folder.isEmpty())
-        return;
-    m_settings.lastFolder = QFileInfo(folder).path();
-    openPath(folder);
+    if (const QString folder = askForFolder(tr("Open a model folder")); !folder.isEmpty())
+        openPath(folder);
+}
+
+QString MainWindow::askForFolder(const QString& title)
+{
+    const QString folder = QFileDialog::getExistingDirectory(this, title, m_settings.lastFolder);
+    if (!folder.isEmpty())
+        m_settings.lastFolder = QFileInfo(folder).path();
+    return folder;
+}
+
+QString MainWindow::askForModelFile(const QString& title)
+{
+    const QString file = QFileDialog::getOpenFileName(
+        this, title, m_settings.lastFolder,
+        tr("Models (*.safetensors *.gguf *.bin *.pt *.pth *.npz);;All files (*)"));
+    if (!file.isEmpty())
+        m_settings.lastFolder = QFileInfo(file).path();
+    return file;
+}
+
+bool MainWindow::canCompare()
+{
+    if (!m_workspace->hasModel())
+        showMessage(tr("Open the older model first; a session alone has no weights to compare."));
+    return m_workspace->hasModel();
 }
 
 void MainWindow::chooseComparison()
 {
-    if (!m_workspace->hasModel())
-        return showMessage(tr("Open the older model first; a session alone has no weights to compare."));
-    const QString folder =
-        QFileDialog::getExistingDirectory(this, tr("Choose the newer model's folder"), m_settings.lastFolder);
-    if (!folder.isEmpty())
+    if (!canCompare())
+        return;
+    if (const QString folder = askForFolder(tr("Choose the newer model's folder")); !folder.isEmpty())
         compareWith(folder);
+}
+
+void MainWindow::chooseComparisonFile()
+{
+    if (!canCompare())
+        return;
+    if (const QString file = askForModelFile(tr("Choose the newer model's file")); !file.isEmpty())
+        compareWith(file);
 }
 
 void MainWindow::compareWith(const QString& path)
@@ -125,6 +152,15 @@ void MainWindow::askForConfig(const ModelSource& source, const QStringList& keys
     dialog->open();
 }
 
+void MainWindow::askForLocatedConfig(const ModelSource& source, const QStringList& keys,
+                                     const QString& message)
+{
+    auto* dialog = new ConfigDialog(source, keys, message, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] { m_workspace->locateModel(dialog->source()); });
+    dialog->open();
+}
+
 void MainWindow::showOpenError(const QString& message)
 {
     logger().warn("{}", message.toStdString());
@@ -136,26 +172,53 @@ void MainWindow::showOpenError(const QString& message)
 
 void MainWindow::locateModel()
 {
-    const QString folder =
-        QFileDialog::getExistingDirectory(this, tr("Where is this session's model?"), m_settings.lastFolder);
-    if (!folder.isEmpty())
-        m_workspace->locateModel(std::filesystem::path(folder.toStdString()));
+    if (const QString folder = askForFolder(tr("Where is this session's model?")); !folder.isEmpty())
+        m_workspace->locateModel({folder.toStdString(), std::nullopt, {}});
+}
+
+void MainWindow::locateModelFile()
+{
+    if (const QString file = askForModelFile(tr("Where is this session's model?")); !file.isEmpty())
+        m_workspace->locateModel({file.toStdString(), std::nullopt, {}});
 }
 
 void MainWindow::whenNotesAreSafe(const std::function<void()>& next)
 {
     if (!m_workspace->isOpen() || !m_workspace->isModified() || m_workspace->isReadOnly())
         return next();
-    QMessageBox box(QMessageBox::Question, tr("Notes not saved"),
-                    tr("The notes on %1 are not saved.").arg(text(m_workspace->card().name)),
-                    QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
-    const int answer = box.exec();
-    if (answer == QMessageBox::Discard)
+    const QString name = text(m_workspace->card().name);
+    const bool notes = m_workspace->hasUnsavedNotes(), results = m_workspace->hasUnsavedResults();
+    askToSave(notes && results ? tr("The notes on %1 and the results you asked for are not saved.").arg(name)
+                  : results    ? tr("The results you asked for of %1 are not saved.").arg(name)
+                               : tr("The notes on %1 are not saved.").arg(name),
+              next);
+}
+
+void MainWindow::whenResultsAreSafe(const std::function<void()>& next)
+{
+    if (!m_workspace->hasUnsavedResults() || m_workspace->isReadOnly())
         return next();
+    const auto answer =
+        askToSave(tr("The results you asked for of %1 are not saved. Other weights or another "
+                     "embedding make them void.")
+                      .arg(text(m_workspace->card().name)),
+                  next);
+    if (answer != QMessageBox::Discard)
+        updateState();
+}
+
+QMessageBox::StandardButton MainWindow::askToSave(const QString& question, const std::function<void()>& next)
+{
+    QMessageBox box(QMessageBox::Question, tr("Not saved"), question,
+                    QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    const auto answer = static_cast<QMessageBox::StandardButton>(box.exec());
+    if (answer == QMessageBox::Discard)
+        next();
     if (answer == QMessageBox::Save) {
         m_afterSave = next; // Saving is a job; it goes on from there, or stays here if it fails.
         save();
     }
+    return answer;
 }
 
 void MainWindow::closeEvent(QCloseEvent* event)

@@ -23,7 +23,7 @@ QString keysText()
         "<h3>Keys</h3><table cellspacing='6'>"
         "<tr><td>Ctrl+O, Ctrl+Shift+O</td><td>open a model folder; a file or session</td></tr>"
         "<tr><td>Ctrl+S</td><td>save the session</td></tr>"
-        "<tr><td>F5</td><td>read the model or session from disk again</td></tr>"
+        "<tr><td>F5</td><td>read the model or session from disk again, as it is shown</td></tr>"
         "<tr><td>Ctrl+E</td><td>export a picture and its numbers; a right click on any picture does the "
         "same</td></tr>"
         "<tr><td>Ctrl+Shift+E</td><td>export again: the same settings, the next free name, no "

@@ -88,8 +88,15 @@ void MainWindow::createFileMenu(QToolBar* bar)
     m_recentMenu = file->addMenu(tr("Open &recent"));
     QAction* compare =
         whenOpen(action(tr("Com&pare with…"), nullptr, tr("Ctrl+Shift+D"), &MainWindow::chooseComparison));
-    file->addActions({demo, compare, file->addSeparator(), saveSession, saveSessionAs, file->addSeparator(),
-                      exportAction, again, heads, file->addSeparator(), reloadAction, closeAction});
+    file->addActions({demo, compare});
+    const auto add = [&](const QString& words, const char* iconName, void (MainWindow::*slot)()) {
+        file->addAction(whenOpen(action(words, iconName, {}, slot)));
+    };
+    add(tr("Compare with a f&ile…"), nullptr, &MainWindow::chooseComparisonFile);
+    add(tr("&Locate model…"), "link", &MainWindow::locateModel);
+    add(tr("Locate &model file…"), nullptr, &MainWindow::locateModelFile);
+    file->addActions({file->addSeparator(), saveSession, saveSessionAs, file->addSeparator(), exportAction,
+                      again, heads, file->addSeparator(), reloadAction, closeAction});
     file->addSeparator();
     file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
     bar->addActions({open, saveSession});
@@ -235,8 +242,7 @@ void MainWindow::createModelMenu()
     analysis(tr("What &folding changed"), "folding");
     analysis(tr("&Skipless merge"), "skipless");
     model->addSeparator();
-    model->addActions({whenOpen(action(tr("&Locate model…"), "link", {}, &MainWindow::locateModel)),
-                       whenOpen(action(tr("Add to&kenizer…"), nullptr, {}, &MainWindow::addTokenizer))});
+    model->addAction(whenOpen(action(tr("Add to&kenizer…"), nullptr, {}, &MainWindow::addTokenizer)));
 }
 
 void MainWindow::runAnalysis(std::string_view id)

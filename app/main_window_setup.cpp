@@ -55,6 +55,8 @@ void MainWindow::addPage(const QString& name, const QString& title)
             connect(page, &PageKind::viewMade, this, &MainWindow::connectView);
         if constexpr (requires { &PageKind::modelWanted; })
             connect(page, &PageKind::modelWanted, this, &MainWindow::chooseComparison);
+        if constexpr (requires { &PageKind::modelFileWanted; })
+            connect(page, &PageKind::modelFileWanted, this, &MainWindow::chooseComparisonFile);
         return page;
     });
 }
@@ -172,7 +174,9 @@ void MainWindow::createToolBar()
     m_embedding->setAccessibleName(tr("Embedding"));
     m_embedding->setToolTip(tr("Which token vectors stand on the token sides of the full circuits"));
     connect(m_embedding, &QComboBox::activated, this, [this] {
-        m_workspace->setEmbedding(static_cast<Embedding>(m_embedding->currentData().toInt()));
+        whenResultsAreSafe([this, chosen = static_cast<Embedding>(m_embedding->currentData().toInt())] {
+            m_workspace->setEmbedding(chosen);
+        });
     });
     bar->addWidget(m_embedding);
     label(tr("weights"));
@@ -185,7 +189,7 @@ void MainWindow::createToolBar()
         ProcessingWish wish;
         if (index == 1)
             wish = {StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off};
-        m_workspace->setProcessingWish(wish);
+        whenResultsAreSafe([this, wish] { m_workspace->setProcessingWish(wish); });
     });
     bar->addWidget(m_processing);
     for (QAction* item : m_whenOpen)

@@ -1,6 +1,7 @@
 #include "app/settings.h"
 
 #include <QSettings>
+#include <QVariantMap>
 
 #include <algorithm>
 
@@ -10,16 +11,41 @@ namespace {
 constexpr int recentLimit = 10;
 constexpr int mostThreads = 1024;
 constexpr double longestPause = 24.0 * 60; // minutes
+
+QVariantMap mapOf(const QHash<QString, ui::RecentCard>& cards)
+{
+    QVariantMap map;
+    for (auto card = cards.begin(); card != cards.end(); ++card)
+        map[card.key()] = QVariantList{card->layers, card->heads, card->dModel, card->kind, card->opened};
+    return map;
+}
+
+/// Those of them that are whole.
+QHash<QString, ui::RecentCard> cardsOf(const QVariantMap& map)
+{
+    QHash<QString, ui::RecentCard> cards;
+    for (auto entry = map.begin(); entry != map.end(); ++entry) {
+        const QVariantList values = entry->toList();
+        if (values.size() != 5)
+            continue;
+        const ui::RecentCard card{values[0].toInt(), values[1].toInt(), values[2].toInt(),
+                                  values[3].toString(), values[4].toDate()};
+        if (card.layers > 0 && card.heads > 0 && card.dModel > 0 && card.opened.isValid())
+            cards[entry.key()] = card;
+    }
+    return cards;
+}
 } // namespace
 
-void Settings::addRecent(const QString& path)
+void Settings::addRecent(const QString& path, const ui::RecentCard& card)
 {
     if (path.isEmpty())
         return;
     recentFiles.removeAll(path);
     recentFiles.prepend(path);
+    recentCards[path] = card;
     while (recentFiles.size() > recentLimit)
-        recentFiles.removeLast();
+        recentCards.remove(recentFiles.takeLast());
 }
 
 std::chrono::milliseconds Settings::autosaveInterval() const
@@ -36,6 +62,7 @@ Settings readSettings()
         : theme == QLatin1String("dark")             ? ui::ThemeMode::Dark
                                                      : ui::ThemeMode::System;
     settings.recentFiles = store.value(QStringLiteral("recentFiles")).toStringList();
+    settings.recentCards = cardsOf(store.value(QStringLiteral("recentCards")).toMap());
     settings.geometry = store.value(QStringLiteral("geometry")).toByteArray();
     settings.layout = store.value(QStringLiteral("layout")).toByteArray();
     settings.lastFolder = store.value(QStringLiteral("lastFolder")).toString();
@@ -63,6 +90,7 @@ void writeSettings(const Settings& settings)
                                                                : "system";
     store.setValue(QStringLiteral("theme"), QLatin1String(theme));
     store.setValue(QStringLiteral("recentFiles"), settings.recentFiles);
+    store.setValue(QStringLiteral("recentCards"), mapOf(settings.recentCards));
     store.setValue(QStringLiteral("geometry"), settings.geometry);
     store.setValue(QStringLiteral("layout"), settings.layout);
     store.setValue(QStringLiteral("lastFolder"), settings.lastFolder);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ui/color_choice.h"
+#include "ui/pages/start_page.h"
 #include "ui/theme.h"
 
 #include <QByteArray>
@@ -13,7 +14,8 @@ namespace headwise::app {
 /// What the window remembers between two runs.
 struct Settings {
     ui::ThemeMode theme = ui::ThemeMode::System;
-    QStringList recentFiles; ///< Newest first, at most ten.
+    QStringList recentFiles;                    ///< Newest first, at most ten.
+    QHash<QString, ui::RecentCard> recentCards; ///< Of those of them that were opened.
     QByteArray geometry;
     QByteArray layout; ///< Docks and tool bars.
     QString lastFolder;
@@ -26,7 +28,7 @@ struct Settings {
 
     bool operator==(const Settings&) const = default;
 
-    void addRecent(const QString& path); ///< Ignores an empty one.
+    void addRecent(const QString& path, const ui::RecentCard& card); ///< Ignores an empty one.
     std::chrono::milliseconds autosaveInterval() const;
 };
 

@@ -1,5 +1,6 @@
 #include "ui/figure_export_batch.h"
 
+#include "ui/estimate.h"
 #include "ui/figure_recording.h"
 #include "ui/pages/page.h"
 #include "ui/text.h"
@@ -55,6 +56,16 @@ QString FigureBatch::fileNameOf(const QString& title)
     return name.replace(other, QStringLiteral("-")).left(120);
 }
 
+std::chrono::milliseconds FigureBatch::timeOfOne(const FigureSettings& settings)
+{
+    constexpr double ofPage = 120, ofMegapixel = 80; // ms
+    constexpr double millimetresPerInch = 25.4;
+    const double side = settings.dpi / millimetresPerInch; // pixels per mm
+    const double megapixels =
+        settings.format == FigureFormat::Png ? settings.width * settings.height * side * side / 1e6 : 0;
+    return std::chrono::milliseconds(static_cast<qint64>(ofPage + ofMegapixel * megapixels));
+}
+
 Result<FigureBatch::Written> FigureBatch::write(std::vector<std::shared_future<Sheet>>& sheets,
                                                 const FigureSettings& settings,
                                                 std::atomic<std::size_t>& done, const Task& task)
@@ -93,8 +104,11 @@ void FigureBatch::start(const Order& order)
     std::vector<std::shared_future<Sheet>> coming;
     for (std::promise<Sheet>& sheet : m_sheets)
         coming.push_back(sheet.get_future().share());
+    const QString title = tr("Export of %n figure(s)", nullptr, static_cast<int>(order.heads.size()));
+    const QString estimate =
+        estimateText(timeOfOne(order.settings) * static_cast<qint64>(order.heads.size()));
     m_job.start(
-        tr("Export of %n figure(s)", nullptr, static_cast<int>(order.heads.size())),
+        estimate.isEmpty() ? title : tr("%1 · %2").arg(title, estimate),
         [coming = std::move(coming), settings = order.settings, done = m_done](const Task& task) mutable {
             return write(coming, settings, *done, task);
         },

@@ -47,6 +47,8 @@ public:
     static bool isOfHead(const QString& title, HeadId head);
     /// The title as a name of a file, without ending.
     static QString fileNameOf(const QString& title);
+    /// Roughly: a page that is laid out, and so many pixels to compress.
+    static std::chrono::milliseconds timeOfOne(const FigureSettings& settings);
 
 signals:
     /// \param failures one sentence per file that is not there

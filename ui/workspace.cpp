@@ -3,6 +3,8 @@
 #include "core/base/log.h"
 #include "ui/text.h"
 
+#include <QTimer>
+
 #include <algorithm>
 
 namespace headwise::ui {
@@ -10,6 +12,11 @@ namespace headwise::ui {
 namespace {
 
 constexpr std::size_t historyLength = 100;
+
+bool hasHead(const ModelCard& card, HeadId head)
+{
+    return head.layer >= 0 && head.layer < card.nLayers && head.head >= 0 && head.head < card.nHeads;
+}
 
 } // namespace
 
@@ -74,43 +81,71 @@ Provenance Workspace::provenance() const
 
 void Workspace::setHead(HeadId head)
 {
-    if (!m_card || head == m_head || head.layer < 0 || head.layer >= m_card->nLayers || head.head < 0
-        || head.head >= m_card->nHeads)
+    if (!m_card || head == m_head || !hasHead(*m_card, head))
         return;
-    remember();
+    remember(Selected::Head);
     m_head = head;
     emit headChanged(head);
 }
 
-void Workspace::remember()
+Workspace::Place Workspace::place() const
 {
-    m_back.push_back({m_head, m_token});
+    return {m_head, m_token, m_reference, m_direction};
+}
+
+void Workspace::remember(Selected what)
+{
+    m_forward.clear();
+    // One click may select a pair of heads, or a head and a direction: one step back.
+    const bool isSameGesture = !m_changedNow.empty() && !m_changedNow.contains(what);
+    if (m_changedNow.empty())
+        QTimer::singleShot(0, this, [this] { m_changedNow.clear(); });
+    else if (!isSameGesture)
+        m_changedNow.clear();
+    m_changedNow.insert(what);
+    if (isSameGesture)
+        return;
+    // So is a walk along the directions of a head.
+    Place before = place();
+    if (what == Selected::Direction && !m_back.empty()) {
+        before.direction = m_back.back().direction;
+        if (before == m_back.back())
+            return;
+    }
+    m_back.push_back(place());
     if (m_back.size() > historyLength)
         m_back.pop_front();
-    m_forward.clear();
 }
 
 void Workspace::go(std::deque<Place>& from, std::deque<Place>& to)
 {
+    while (!from.empty() && from.back() == place()) // a walk that ended where it began
+        from.pop_back();
     if (from.empty())
         return;
-    const Place place = from.back();
+    const Place before = place();
+    const Place now = from.back();
     from.pop_back();
-    to.push_back({m_head, m_token});
-    const bool otherHead = place.head != m_head;
-    const bool otherToken = place.token != m_token;
-    m_head = place.head;
-    m_token = place.token;
-    if (otherHead)
+    to.push_back(before);
+    m_head = now.head;
+    m_token = now.token;
+    m_reference = now.reference;
+    m_direction = now.direction;
+    if (now.reference != before.reference)
+        emit referenceChanged();
+    if (now.head != before.head)
         emit headChanged(m_head);
-    if (otherToken)
+    if (now.token != before.token)
         emit tokenChanged(m_token);
+    if (now.direction != before.direction)
+        emit directionChanged(m_direction);
 }
 
 void Workspace::forgetHistory()
 {
     m_back.clear();
     m_forward.clear();
+    m_changedNow.clear();
 }
 
 void Workspace::goBack()
@@ -127,19 +162,16 @@ void Workspace::setToken(int token)
 {
     if (!m_card || token == m_token || token < 0 || token >= m_card->dVocab)
         return;
-    remember();
+    remember(Selected::Token);
     m_token = token;
     emit tokenChanged(token);
 }
 
 void Workspace::setReference(std::optional<HeadId> head)
 {
-    const auto isThere = [this](HeadId one) {
-        return m_card && one.layer >= 0 && one.layer < m_card->nLayers && one.head >= 0
-            && one.head < m_card->nHeads;
-    };
-    if (head == m_reference || (head && !isThere(*head)))
+    if (head == m_reference || (head && !(m_card && hasHead(*m_card, *head))))
         return;
+    remember(Selected::Reference);
     m_reference = head;
     emit referenceChanged();
 }
@@ -148,6 +180,7 @@ void Workspace::setDirection(const SingularChoice& direction)
 {
     if (direction == m_direction || direction.index < 0)
         return;
+    remember(Selected::Direction);
     m_direction = direction;
     emit directionChanged(direction);
 }

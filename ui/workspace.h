@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace headwise::ui {
 
@@ -42,12 +43,16 @@ public:
     ~Workspace() override;
 
     void openModel(const ModelSource& source);
+    /// Reads the open model or session again; a model keeps its processing, embedding and selection as far as they still
+    /// apply.
+    void reload();
     void openSession(const std::filesystem::path& file);
     /// Opens a recovery copy as what it is a copy of, not saved yet.
     /// \param original  empty: it had never been saved
     void recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original);
-    /// Looks for the open session's model at `path`; refused where its fingerprint differs.
-    void locateModel(const std::filesystem::path& path);
+    /// Looks for the open session's model there; refused where its fingerprint differs. What `source` leaves open about its
+    /// config is as the session was made with.
+    void locateModel(ModelSource source);
     /// Shows tokens as the tokenizer in `path` (any kind that Tokenizer::open reads) has them, in place of the model's own.
     void addTokenizer(const std::filesystem::path& path);
     void close();
@@ -64,7 +69,10 @@ public:
     bool hasModel() const { return m_circuits != nullptr; }
     bool lacksTokenizer() const { return isOpen() && !m_tokenizer; }
     bool isReadOnly() const { return m_readOnly; } ///< A session of a newer format.
-    bool isModified() const { return m_modified; } ///< Notes or bookmarks not saved.
+    /// Notes or bookmarks not saved, or results that somebody asked for.
+    bool isModified() const { return m_modified || m_hasUnsavedResults; }
+    bool hasUnsavedResults() const { return m_hasUnsavedResults; } ///< Beside those of the default analyses.
+    bool hasUnsavedNotes() const { return m_modified; }
 
     const ModelCard& card() const { return *m_card; } ///< Only while something is open.
     const std::filesystem::path& sessionFile() const { return m_sessionFile; }
@@ -95,12 +103,15 @@ public:
 
     void setHead(HeadId head); ///< Ignored where the model has no such head.
     void setToken(int token);  ///< Ignored outside the vocabulary.
-    void goBack();             ///< To the head and token that were selected before.
+    void goBack();             ///< To the head, token, reference and direction that were selected before.
     void goForward();
     void forgetHistory(); ///< What is selected now is where it begins.
     void setEmbedding(Embedding embedding);
     void setProcessingWish(const ProcessingWish& wish);
-    void runAnalysis(std::string_view id); ///< One of the catalogue, after those under way.
+    enum class Asker { User, Page };
+    /// One of the catalogue, after those under way. What a page asks for on its own is nothing to be saved.
+    void runAnalysis(std::string_view id, Asker asker = Asker::User);
+    bool isUnderWay(std::string_view id) const;                            ///< Running or waiting.
     const std::deque<const Analysis*>& waiting() const { return m_queue; } ///< The next first.
     void removeWaiting(const Analysis& analysis);
 
@@ -142,6 +153,8 @@ signals:
     void openFailed(const QString& message);
     /// There are weights and no config; `message` says what was tried. Opened with the answers, it may come again.
     void configMissing(const ModelSource& source, const QStringList& keys, const QString& message);
+    /// The same of a model that was to be located.
+    void locatedConfigMissing(const ModelSource& source, const QStringList& keys, const QString& message);
     void circuitsChanged(); ///< Other weights or another processing.
     void tokensChanged();   ///< The token side is there, or gone.
     void resultsChanged();
@@ -167,6 +180,10 @@ private:
     static Result<std::shared_ptr<const ProcessedWeights>>
     processedWeights(std::shared_ptr<const ModelWeights> weights, const ProcessingWish& wish,
                      const Task& task);
+    void startOpening(const ModelSource& source, bool again);
+    void forgetSession(); ///< Its notes and results too: another model comes.
+    void openedModel(const std::shared_ptr<const Opened>& opened);
+    void openedAgain(const std::shared_ptr<const Opened>& opened);
     void applyModel(const std::shared_ptr<const Opened>& opened);
     void applyTokenizer(std::shared_ptr<const Tokenizer> tokenizer);
     enum class Origin { File, Recovery };
@@ -212,14 +229,23 @@ private:
     struct Place {
         HeadId head;
         int token;
+        std::optional<HeadId> reference;
+        SingularChoice direction;
+
+        bool operator==(const Place&) const = default;
     };
-    void remember(); ///< Where the selection is, before it changes.
+    enum class Selected { Head, Token, Reference, Direction };
+    Place place() const;
+    void remember(Selected what); ///< Where the selection is, before `what` of it changes.
     void go(std::deque<Place>& from, std::deque<Place>& to);
     std::deque<Place> m_back, m_forward;
+    std::set<Selected> m_changedNow; // by what one gesture does, since the last Place was remembered
     Embedding m_embedding = Embedding::Raw;
     ProcessingWish m_wish;
     bool m_readOnly = false;
-    bool m_modified = false;
+    bool m_modified = false; // notes and bookmarks
+    bool m_hasUnsavedResults = false;
+    std::set<const Analysis*> m_asked; // by the user, of those waiting or running
 
     std::deque<const Analysis*> m_queue;
     const Analysis* m_running = nullptr; // while m_analysisJob is running

@@ -1,8 +1,8 @@
 #include "core/analysis/provenance.h"
+#include "ui/array_part.h"
+#include "ui/estimate.h"
 #include "ui/text.h"
 #include "ui/workspace.h"
-
-#include <QLocale>
 
 #include <algorithm>
 #include <utility>
@@ -10,21 +10,6 @@
 // What is computed of the open model without being asked: processing, token side, the analyses of all heads.
 
 namespace headwise::ui {
-
-namespace {
-
-/// "Composition · about 8 s, 300 MB": what takes over two seconds says so before it begins.
-QString titleWithEstimate(const Analysis& analysis, const AnalysisCost& cost)
-{
-    const std::chrono::milliseconds time = estimatedTime(cost.flops);
-    if (time < std::chrono::seconds(2))
-        return text(analysis.title);
-    return Workspace::tr("%1 · about %2, %3")
-        .arg(text(analysis.title), duration(time),
-             QLocale().formattedDataSize(static_cast<qint64>(cost.bytes), 0, QLocale::DataSizeSIFormat));
-}
-
-} // namespace
 
 Result<std::shared_ptr<const ProcessedWeights>>
 Workspace::processedWeights(std::shared_ptr<const ModelWeights> weights, const ProcessingWish& wish,
@@ -72,6 +57,7 @@ void Workspace::setProcessingWish(const ProcessingWish& wish)
 void Workspace::stopComputing()
 {
     m_queue.clear();
+    m_asked.clear();
     emit waitingChanged();
     m_analysisJob.cancel();
     m_tokensJob.cancel();
@@ -85,6 +71,7 @@ void Workspace::computeAgain()
 {
     emit tokensChanged();
     m_inputsOf.clear();
+    m_hasUnsavedResults = false;
     setResults({});
     startTokens();
     queueDefaultAnalyses();
@@ -131,19 +118,31 @@ void Workspace::queueDefaultAnalyses()
         && m_session->embedding == embeddingName(m_embedding);
     if (sameQuestion && !m_session->results.arrays.empty() && m_results->arrays.empty())
         setResults(m_session->results);
-    if (!m_results->arrays.empty())
-        return; // a session brought them along
+    // A session may have brought some of them along, or all.
     for (const Analysis* analysis : defaultAnalyses(m_circuits->config(), analysisOptions()))
-        if (analysis->id != "tables") // The window asks for rows when it shows them.
+        if (analysis->id != "tables" // The window asks for rows when it shows them.
+            && !isComputed(*analysis, *m_results))
             m_queue.push_back(analysis);
     runNext();
 }
 
-void Workspace::runAnalysis(std::string_view id)
+bool Workspace::isUnderWay(std::string_view id) const
+{
+    // After the running one was cancelled nothing goes on before something is asked for.
+    if (!m_analysisJob.isRunning() && !m_tokensJob.isRunning())
+        return false;
+    const Analysis* analysis = findAnalysis(id);
+    return std::find(m_queue.begin(), m_queue.end(), analysis) != m_queue.end()
+        || (analysis && m_running == analysis && m_analysisJob.isRunning());
+}
+
+void Workspace::runAnalysis(std::string_view id, Asker asker)
 {
     const Analysis* analysis = findAnalysis(id);
     if (!analysis || !m_circuits)
         return;
+    if (asker == Asker::User && !analysis->isDefault)
+        m_asked.insert(analysis);
     if (m_running == analysis && m_analysisJob.isRunning()) {
         if (m_runningWith == inputs())
             return;
@@ -169,6 +168,7 @@ void Workspace::runAnalysis(std::string_view id)
 void Workspace::removeWaiting(const Analysis& analysis)
 {
     std::erase(m_queue, &analysis);
+    m_asked.erase(&analysis);
     emit waitingChanged();
 }
 
@@ -187,7 +187,7 @@ void Workspace::runNext()
     m_running = analysis;
     m_runningWith = options.inputs;
     m_analysisJob.start(
-        titleWithEstimate(*analysis, analysis->cost(m_circuits->config(), options)),
+        withEstimate(text(analysis->title), analysis->cost(m_circuits->config(), options)),
         [analysis,
          context = AnalysisContext{*m_circuits, m_tokens, options}](const Task& task) -> Result<ResultSet> {
             Result<ResultSet> results = analysis->run(context, task);
@@ -213,6 +213,7 @@ void Workspace::mergeResults(const Analysis& analysis, ResultSet results)
     std::erase_if(all.arrays, [&](const ResultArray& array) { return array.path.starts_with(folder); });
     all.merge(std::move(results));
     m_inputsOf[std::string(analysis.id)] = m_runningWith;
+    m_hasUnsavedResults = m_asked.erase(&analysis) > 0 || m_hasUnsavedResults;
     setResults(std::move(all));
 }
 

@@ -1,10 +1,9 @@
-#include "core/analysis/comparison/model_comparison.h"
 #include "core/base/log.h"
 #include "core/io/model_tokenizer.h"
 #include "core/io/token_search.h"
 #include "core/session/session_file.h"
 #include "ui/text.h"
-#include "ui/workspace.h"
+#include "ui/workspace_opened.h"
 
 #include <QTimer>
 
@@ -14,15 +13,6 @@
 // Models and sessions: opened, closed, saved.
 
 namespace headwise::ui {
-
-struct Workspace::Opened {
-    ModelSource source;
-    std::shared_ptr<const ModelWeights> weights;
-    std::shared_ptr<const ProcessedWeights> processed;
-    std::shared_ptr<const Tokenizer> tokenizer; // null where the folder has none
-    std::vector<bool> unused;                   // ids without a token
-    QString tokenizerProblem;
-};
 
 namespace {
 
@@ -40,6 +30,14 @@ std::vector<bool> unusedIds(const Tokenizer& tokenizer, int count)
     for (int id = 0; id < count; ++id)
         unused[static_cast<std::size_t>(id)] = !tokenizer.hasToken(id);
     return unused;
+}
+
+QStringList texts(const std::vector<std::string>& words)
+{
+    QStringList all;
+    for (const std::string& word : words)
+        all << text(word);
+    return all;
 }
 
 /// A session and what reading tens of thousands of tokens out of it takes.
@@ -100,41 +98,89 @@ Result<std::shared_ptr<const Workspace::Opened>> Workspace::read(const ModelSour
 
 void Workspace::openModel(const ModelSource& source)
 {
+    startOpening(source, false);
+}
+
+void Workspace::reload()
+{
+    if (!isOpen())
+        return;
+    if (m_sessionFile.empty())
+        startOpening(m_source, true);
+    else
+        openSession(m_sessionFile);
+}
+
+void Workspace::startOpening(const ModelSource& source, bool again)
+{
     using Answer = std::shared_ptr<const Opened>;
     const auto missing = std::make_shared<MissingConfig>();
     m_openJob.start(
         tr("Opening %1").arg(text(source.path.filename().string())),
-        [source, missing](const Task& task) -> Result<Answer> {
-            Result<Answer> answer = read(source, {}, task);
+        [source, missing, wish = again ? m_wish : ProcessingWish()](const Task& task) -> Result<Answer> {
+            Result<Answer> answer = read(source, wish, task);
             if (!answer && answer.error().code != ErrorCode::Cancelled)
                 *missing = missingConfig(source);
             return answer;
         },
-        [this, source, missing](const Result<Answer>& result) {
-            if (!result && missing->isMissing) {
-                QStringList keys;
-                for (const std::string& key : missing->keys)
-                    keys << text(key);
-                return emit configMissing(source, keys, text(result.error()));
-            }
+        [this, source, missing, again](const Result<Answer>& result) {
+            if (!result && missing->isMissing)
+                return emit configMissing(source, texts(missing->keys), text(result.error()));
             if (!result)
                 return emit openFailed(text(result.error()));
-            m_session.reset();
-            m_sessionFile.clear();
-            m_sessionView.clear();
-            m_notes.clear();
-            m_bookmarks.clear();
-            m_modified = false;
-            m_readOnly = false;
-            m_processJob.cancel();
-            m_results = std::make_shared<ResultSet>();
-            m_wish = {};
-            m_embedding = Embedding::Raw;
-            forgetInputs();
-            applyModel(*result);
-            emit opened();
-            emit headChanged(m_head);
+            forgetSession();
+            if (again)
+                openedAgain(*result);
+            else
+                openedModel(*result);
         });
+}
+
+void Workspace::forgetSession()
+{
+    m_session.reset();
+    m_sessionFile.clear();
+    m_sessionView.clear();
+    m_notes.clear();
+    m_bookmarks.clear();
+    m_modified = false;
+    m_hasUnsavedResults = false;
+    m_readOnly = false;
+    m_processJob.cancel();
+    m_results = std::make_shared<ResultSet>();
+}
+
+void Workspace::openedModel(const std::shared_ptr<const Opened>& opened)
+{
+    m_wish = {};
+    m_embedding = Embedding::Raw;
+    forgetInputs();
+    applyModel(opened);
+    emit this->opened();
+    emit headChanged(m_head);
+}
+
+void Workspace::openedAgain(const std::shared_ptr<const Opened>& opened)
+{
+    const Place before = place();
+    const AnalysisInputs asked = m_inputs;
+    const ModelConfig& config = opened->weights->config();
+    const bool isSameShape = m_card->dModel == config.dModel && m_card->dVocab == config.dVocab
+        && m_card->nLayers == config.nLayers && m_card->nHeads == config.nHeads;
+    if (!whyNotEmbedding(opened->processed->config(), m_embedding).empty())
+        m_embedding = Embedding::Raw;
+    forgetInputs();
+    if (isSameShape)
+        m_inputs = asked;
+    applyModel(opened);
+    if (isSameShape) {
+        m_head = before.head;
+        m_token = before.token;
+        m_reference = before.reference;
+        m_direction = before.direction;
+    }
+    emit this->opened();
+    emit headChanged(m_head);
 }
 
 void Workspace::applyModel(const std::shared_ptr<const Opened>& opened)
@@ -209,6 +255,7 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     m_bookmarks = m_session->bookmarks;
     m_readOnly = m_session->formatVersion > 1;
     m_modified = origin == Origin::Recovery;
+    m_hasUnsavedResults = false;
     m_wish = wishOf(m_session->processing);
     m_embedding = parseEmbedding(m_session->embedding).value_or(Embedding::Raw);
     m_head = {};
@@ -226,26 +273,36 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
         emit headChanged(m_head);
         std::error_code code;
         if (!m_session->model.source.empty() && std::filesystem::exists(m_session->model.source, code))
-            locateModel(m_session->model.source);
+            locateModel({m_session->model.source, std::nullopt, {}});
     });
 }
 
-void Workspace::locateModel(const std::filesystem::path& path)
+void Workspace::locateModel(ModelSource source)
 {
     using Answer = std::shared_ptr<const Opened>;
     if (!m_session)
         return;
+    ModelSource known = headwise::modelSource(*m_session);
+    if (!source.configFile)
+        source.configFile = std::move(known.configFile);
+    source.overrides.merge(std::move(known.overrides)); // what was said now stays
+    const auto missing = std::make_shared<MissingConfig>();
     m_openJob.start(
         tr("Looking for the session's model"),
-        [path, wish = m_wish, expected = m_session->model.sha256](const Task& task) -> Result<Answer> {
-            auto opened = read({path, {}, {}}, wish, task);
+        [source, missing, wish = m_wish,
+         expected = m_session->model.sha256](const Task& task) -> Result<Answer> {
+            auto opened = read(source, wish, task);
+            if (!opened && opened.error().code != ErrorCode::Cancelled)
+                *missing = missingConfig(source);
             if (opened && (*opened)->weights->file().sha256() != expected)
                 return Error{ErrorCode::InvalidArgument,
-                             "'" + path.string()
+                             "'" + source.path.string()
                                  + "' is not the model this session was made from; open it on its own."};
             return opened;
         },
-        [this](const Result<Answer>& result) {
+        [this, source, missing](const Result<Answer>& result) {
+            if (!result && missing->isMissing)
+                return emit locatedConfigMissing(source, texts(missing->keys), text(result.error()));
             if (!result)
                 return emit failed(text(result.error()));
             const auto ofSession = m_tokenizer;
@@ -298,53 +355,6 @@ void Workspace::applyTokenizer(std::shared_ptr<const Tokenizer> tokenizer)
     computeAgain();
 }
 
-void Workspace::compareWith(const ModelSource& newer)
-{
-    if (!m_circuits)
-        return;
-    m_comparisonJob.start(
-        tr("Comparing with %1").arg(text(newer.path.filename().string())),
-        [older = m_circuits, tokenizer = m_tokenizer, unused = m_unused, wish = m_wish,
-         newer](const Task& task) -> Result<ResultSet> {
-            const auto opened = read(newer, wish, task);
-            if (!opened)
-                return opened.error();
-            ComparisonOptions options;
-            options.unusedTokens = unused;
-            options.sameVocabulary =
-                haveSameVocabulary(tokenizer.get(), (*opened)->tokenizer.get(), older->config().dVocab);
-            auto found = compareModels(*older, Circuits((*opened)->processed), options, task);
-            if (!found)
-                return found;
-            ResultSet results = std::move(found).value();
-            const ModelCard card = modelCard(*(*opened)->weights);
-            results.groupAttributes["comparison"] = {{"model_b_name", card.name},
-                                                     {"model_b_architecture", card.architecture},
-                                                     {"model_b_source", card.source},
-                                                     {"model_b_sha256", card.sha256}};
-            return results;
-        },
-        [this](Result<ResultSet> found) {
-            if (!found)
-                return emit failed(text(found.error()));
-            ResultSet all = *m_results;
-            std::erase_if(all.arrays,
-                          [](const ResultArray& array) { return array.path.starts_with("comparison/"); });
-            all.merge(std::move(found).value());
-            setResults(std::move(all));
-        });
-}
-
-QString Workspace::comparedWith() const
-{
-    const auto group = m_results->groupAttributes.find("comparison");
-    if (group == m_results->groupAttributes.end())
-        return {};
-    const auto name = group->second.find("model_b_name");
-    const auto* words = name == group->second.end() ? nullptr : std::get_if<std::string>(&name->second);
-    return words ? text(*words) : QString();
-}
-
 void Workspace::close()
 {
     m_openJob.cancel();
@@ -361,51 +371,9 @@ void Workspace::close()
     forgetInputs();
     m_sessionFile.clear();
     m_modified = false;
+    m_hasUnsavedResults = false;
     emit bannerChanged({});
     emit closed();
-}
-
-std::function<Session()> Workspace::snapshot(const QString& view) const
-{
-    // Everything is held by pointer to const or by value: the window goes on while it is put together.
-    return [card = *m_card, processed = m_processed, session = m_session, results = m_results,
-            tokenizer = m_tokenizer, embedding = std::string(embeddingName(m_embedding)), notes = m_notes,
-            bookmarks = m_bookmarks, source = m_source.path.string(), view = view.toStdString()] {
-        Session made = processed ? makeSession(*processed, embedding, tokenizer.get(), *results) : *session;
-        if (!processed && tokenizer && made.tokens.empty()) {
-            for (int id = 0; id < card.dVocab; ++id) {
-                made.tokens.push_back(tokenizer->shown(id));
-                made.tokenBytes.push_back(tokenizer->bytes(id));
-            }
-        }
-        made.results = *results;
-        made.created = session ? session->created : std::string();
-        made.notes = notes;
-        made.bookmarks = bookmarks;
-        made.view = view;
-        if (made.model.source.empty())
-            made.model.source = source;
-        return made;
-    };
-}
-
-void Workspace::saveSession(const std::filesystem::path& file, const QString& view)
-{
-    if (!isOpen())
-        return;
-    if (m_readOnly)
-        return emit failed(
-            tr("This session was written by a newer Headwise and is open read-only; nothing was saved."));
-    m_saveJob.start(
-        tr("Saving %1").arg(text(file.filename().string())),
-        [file, session = snapshot(view)](const Task& task) { return writeSession(file, session(), task); },
-        [this, file](const Result<Done>& result) {
-            if (!result)
-                return emit failed(text(result.error()));
-            m_sessionFile = file;
-            m_modified = false;
-            emit sessionSaved(text(file.string()));
-        });
 }
 
 } // namespace headwise::ui

@@ -1,4 +1,8 @@
+#include "core/session/session_file.h"
+#include "ui/text.h"
 #include "ui/workspace.h"
+
+// What leaves the workspace: a copy for pictures, the session on disk.
 
 namespace headwise::ui {
 
@@ -29,6 +33,52 @@ std::unique_ptr<Workspace> Workspace::snapshot(HeadId head) const
     copy->m_wish = m_wish;
     copy->m_readOnly = m_readOnly;
     return copy;
+}
+
+std::function<Session()> Workspace::snapshot(const QString& view) const
+{
+    // Everything is held by pointer to const or by value: the window goes on while it is put together.
+    return [card = *m_card, processed = m_processed, session = m_session, results = m_results,
+            tokenizer = m_tokenizer, embedding = std::string(embeddingName(m_embedding)), notes = m_notes,
+            bookmarks = m_bookmarks, source = m_source, view = view.toStdString()] {
+        Session made = processed ? makeSession(*processed, embedding, tokenizer.get(), *results) : *session;
+        if (!processed && tokenizer && made.tokens.empty()) {
+            for (int id = 0; id < card.dVocab; ++id) {
+                made.tokens.push_back(tokenizer->shown(id));
+                made.tokenBytes.push_back(tokenizer->bytes(id));
+            }
+        }
+        made.results = *results;
+        made.created = session ? session->created : std::string();
+        made.notes = notes;
+        made.bookmarks = bookmarks;
+        made.view = view;
+        if (made.model.source.empty())
+            made.model.source = source.path.string();
+        if (processed)
+            setConfigSource(made, source);
+        return made;
+    };
+}
+
+void Workspace::saveSession(const std::filesystem::path& file, const QString& view)
+{
+    if (!isOpen())
+        return;
+    if (m_readOnly)
+        return emit failed(
+            tr("This session was written by a newer Headwise and is open read-only; nothing was saved."));
+    m_saveJob.start(
+        tr("Saving %1").arg(text(file.filename().string())),
+        [file, session = snapshot(view)](const Task& task) { return writeSession(file, session(), task); },
+        [this, file, saved = m_results](const Result<Done>& result) {
+            if (!result)
+                return emit failed(text(result.error()));
+            m_sessionFile = file;
+            m_modified = false;
+            m_hasUnsavedResults = m_hasUnsavedResults && m_results != saved;
+            emit sessionSaved(text(file.string()));
+        });
 }
 
 } // namespace headwise::ui

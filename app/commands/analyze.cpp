@@ -5,10 +5,13 @@
 #include "app/commands/support.h"
 #include "core/analysis/run_estimate.h"
 #include "core/analysis/self_contained.h"
+#include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/session/partial_run.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/logger.h>
 
 #include <algorithm>
 #include <iostream>
@@ -29,6 +32,9 @@ constexpr std::string_view footer =
     "A run of more than a minute says first roughly how long it takes; headwise list-analyses MODEL says so "
     "of "
     "each\nanalysis. One that needs more memory than is free is refused before it starts.\n"
+    "What is found is kept in SESSION.h5.partial until the session is written: the same command takes up a "
+    "run "
+    "that\nwas killed where it stopped.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model, 4 input/output or memory, 130 cancelled.";
 
@@ -86,14 +92,37 @@ void announce(const std::vector<const Analysis*>& chosen, const ModelConfig& con
         printWarnings({notice});
 }
 
+/// Says what an earlier run of the same command left, which is not computed again.
+/// \returns what is left of `chosen`
+std::vector<const Analysis*> takenUp(const std::vector<const Analysis*>& chosen, PartialRun& partial,
+                                     const Task& task)
+{
+    const std::vector<std::string> known = partial.takeUp(task);
+    std::vector<const Analysis*> left;
+    std::string names;
+    for (const Analysis* analysis : chosen) {
+        if (std::find(known.begin(), known.end(), analysis->id) == known.end())
+            left.push_back(analysis);
+        else
+            names += (names.empty() ? "" : ", ") + std::string(analysis->id);
+    }
+    if (!names.empty()) {
+        const std::string sentence =
+            "An earlier run that did not end has computed " + names + "; they are taken from it.";
+        logger().info("{}: {}", partial.file().string(), sentence);
+        printWarnings({sentence});
+    }
+    return left;
+}
+
 Result<ResultSet> computed(const Circuits& circuits, const Options& options,
-                           const AnalysisOptions& analysisOptions, const Task& task)
+                           const AnalysisOptions& analysisOptions, PartialRun& partial, const Task& task)
 {
     const auto chosen = chosenAnalyses(options.analyses, circuits.config(), analysisOptions);
     if (!chosen)
         return chosen.error();
-    announce(*chosen, circuits.config(), analysisOptions, task);
-    auto results = runAnalyses(circuits, *chosen, analysisOptions, task);
+    announce(takenUp(*chosen, partial, task), circuits.config(), analysisOptions, task);
+    auto results = runAnalysesInParts(circuits, *chosen, analysisOptions, partial.parts(task), task);
     if (!results || !options.selfContained)
         return results;
     auto copies = selfContained(circuits, analysisOptions.precision, task);
@@ -144,17 +173,21 @@ Result<int> analyze(const Options& options, const Task& task)
     if (!inputs)
         return inputs.error();
     analysisOptions.inputs = std::move(inputs).value();
-    auto found = computed(circuits, options, analysisOptions, task);
+    Session session = makeSession(**weights, options.embedding, *tokenizer ? &**tokenizer : nullptr, {});
+    if (const auto source = options.model->source())
+        setConfigSource(session, *source);
+    PartialRun partial(options.output, session, runQuestion(**weights, session, analysisOptions));
+    auto found = computed(circuits, options, analysisOptions, partial, task);
     if (!found)
         return found.error();
     ResultSet results = std::move(found).value();
     printWarnings(results.warnings);
     markFilter(results, *options.filter);
     const std::size_t arrays = results.arrays.size();
-    const Session session =
-        makeSession(**weights, options.embedding, *tokenizer ? &**tokenizer : nullptr, std::move(results));
+    addResults(session, std::move(results));
     if (const auto written = writeSession(options.output, session, task); !written)
         return written.error();
+    partial.remove();
     std::cout << "Wrote " << options.output << " with " << arrays << " arrays about " << session.model.name
               << ".\n";
     return 0;

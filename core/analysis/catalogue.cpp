@@ -4,6 +4,7 @@
 #include "core/analysis/per_head.h"
 #include "core/analysis/provenance.h"
 #include "core/analysis/run_estimate.h"
+#include "core/analysis/run_parts.h"
 #include "core/base/memory.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -154,6 +155,12 @@ std::string whyLeftOut(const Analysis& analysis, const ModelConfig& config, cons
 Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis* const> chosen,
                               const AnalysisOptions& options, const Task& task)
 {
+    return runAnalysesInParts(circuits, chosen, options, {}, task);
+}
+
+Result<ResultSet> runAnalysesInParts(const Circuits& circuits, std::span<const Analysis* const> chosen,
+                                     const AnalysisOptions& options, const RunParts& parts, const Task& task)
+{
     const ModelConfig& config = circuits.config();
     if (std::string wrong = wrongRequest(config, options); !wrong.empty())
         return Error{ErrorCode::InvalidArgument, std::move(wrong)};
@@ -166,12 +173,19 @@ Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis
         else
             results.warnings.push_back(fmt::format("{} was left out. {}", analysis->title, reason));
     }
-    const RunEstimate estimate = estimateRun(fitting, config, options);
+    std::vector<std::optional<ResultSet>> known(fitting.size());
+    std::vector<const Analysis*> missing;
+    for (std::size_t i = 0; i < fitting.size(); ++i) {
+        known[i] = parts.take ? parts.take(*fitting[i]) : std::nullopt;
+        if (!known[i])
+            missing.push_back(fitting[i]);
+    }
+    const RunEstimate estimate = estimateRun(missing, config, options);
     if (const auto free = availableMemory(); free && !whyTooLarge(estimate, *free).empty())
         return Error{ErrorCode::OutOfMemory, whyTooLarge(estimate, *free)};
     try {
         AnalysisContext context{circuits, nullptr, options};
-        if (std::any_of(fitting.begin(), fitting.end(),
+        if (std::any_of(missing.begin(), missing.end(),
                         [](const Analysis* row) { return row->needsTokens; })) {
             const auto tokens = tokenSide(circuits, options.embedding, task, options.precision);
             if (!tokens)
@@ -179,12 +193,21 @@ Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis
             context.tokens = *tokens;
         }
         for (std::size_t i = 0; i < fitting.size(); ++i) {
+            if (known[i]) {
+                results.merge(std::move(*known[i]));
+                continue;
+            }
             Result<ResultSet> part = fitting[i]->run(context, named(task, fitting[i]->id, i, fitting.size()));
             if (!part)
                 return part.error();
             ResultSet found = std::move(part).value();
             markProvenance(found, options);
+            markEmbedding(found, options.embedding);
+            if (parts.computed)
+                parts.computed(*fitting[i], found);
             results.merge(std::move(found));
+            if (parts.merged)
+                parts.merged(results);
         }
     } catch (const std::bad_alloc&) {
         return Error{ErrorCode::OutOfMemory,

@@ -31,6 +31,38 @@ ModelCard modelCard(const ModelWeights& weights)
     return card;
 }
 
+void addResults(Session& session, ResultSet results)
+{
+    session.warnings.insert(session.warnings.end(), results.warnings.begin(), results.warnings.end());
+    results.warnings.clear();
+    session.results = std::move(results);
+}
+
+void setConfigSource(Session& session, const ModelSource& source)
+{
+    std::error_code code;
+    session.configFile.clear();
+    if (source.configFile) {
+        const std::filesystem::path whole = std::filesystem::absolute(*source.configFile, code);
+        session.configFile = (code ? *source.configFile : whole).lexically_normal().string();
+    }
+    session.overrides.clear();
+    for (const auto& [key, value] : source.overrides)
+        session.overrides.push_back(key + '=' + value);
+}
+
+ModelSource modelSource(const Session& session)
+{
+    ModelSource source{session.model.source, std::nullopt, {}};
+    std::error_code code;
+    if (!session.configFile.empty() && std::filesystem::exists(session.configFile, code))
+        source.configFile = session.configFile;
+    for (const std::string& said : session.overrides)
+        if (const auto equals = said.find('='); equals != std::string::npos)
+            source.overrides[said.substr(0, equals)] = said.substr(equals + 1);
+    return source;
+}
+
 Session makeSession(const ProcessedWeights& weights, std::string_view embedding, const Tokenizer* tokenizer,
                     ResultSet results)
 {
@@ -40,15 +72,14 @@ Session makeSession(const ProcessedWeights& weights, std::string_view embedding,
     session.processing = weights.plan().applied;
     session.embedding = embedding;
     for (const std::vector<std::string>* sentences :
-         {&weights.original().warnings(), &weights.plan().warnings, &std::as_const(results).warnings})
+         {&weights.original().warnings(), &weights.plan().warnings})
         session.warnings.insert(session.warnings.end(), sentences->begin(), sentences->end());
     if (tokenizer)
         for (int id = 0; id < session.model.dVocab; ++id) {
             session.tokens.push_back(tokenizer->shown(id));
             session.tokenBytes.push_back(tokenizer->bytes(id));
         }
-    results.warnings.clear();
-    session.results = std::move(results);
+    addResults(session, std::move(results));
     return session;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/analysis/result_set.h"
 #include "core/io/tokenizer.h"
+#include "core/model/architecture.h"
 #include "core/model/processing.h"
 
 #include <map>
@@ -31,6 +32,8 @@ struct Session {
     std::string modified;                 ///< ISO 8601, UTC; the time of every writing.
     int formatVersion = 1;                ///< Above 1: read-only, some of it may be missing here.
     ModelCard model;
+    std::string configFile;                     ///< The whole path, if it was not beside the weights.
+    std::vector<std::string> overrides;         ///< What somebody said of the config: "n_heads=12".
     Processing processing = Processing::none(); ///< What was applied.
     std::string embedding = "raw";
     std::vector<std::string> warnings;
@@ -43,6 +46,14 @@ struct Session {
 
     bool operator==(const Session&) const = default;
 };
+
+/// Takes results in, in place of what the session has, and their warnings beside its own.
+void addResults(Session& session, ResultSet results);
+
+/// Keeps what somebody said of the model's config, so that its session opens it again.
+void setConfigSource(Session& session, const ModelSource& source);
+/// Where the session's model was and with which config. A config file that is gone is left out.
+ModelSource modelSource(const Session& session);
 
 /// What `analyze` saves: the model's card and tokens, the processing that was applied, every warning, the results.
 /// \param tokenizer null for a model without one

@@ -10,6 +10,8 @@
 namespace headwise::layout {
 
 inline constexpr const char* format = "headwise-session";
+inline constexpr const char* configFile = "config_file"; // of /model, as
+inline constexpr const char* overrides = "overrides";    // "key=value"
 
 /// Where results live; anything else in the root group is not ours.
 inline constexpr std::array<std::string_view, 10> resultRoots = {

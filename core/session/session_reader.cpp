@@ -104,6 +104,8 @@ Result<Done> readModel(Reading& reading)
                                    "is missing or not a whole number from " + std::to_string(field.least));
         model.*field.member = static_cast<int>(*number);
     }
+    reading.session.configFile = textOf(*attributes, layout::configFile);
+    reading.session.overrides = textsOf(*attributes, layout::overrides);
     return Done{};
 }
 

@@ -46,13 +46,18 @@ Result<Done> writeRoot(Hdf5Writer& file, const Session& session)
          {"modified", now}});
 }
 
-Result<Done> writeModel(Hdf5Writer& file, const ModelCard& model)
+Result<Done> writeModel(Hdf5Writer& file, const Session& session)
 {
+    const ModelCard& model = session.model;
     Hdf5Attributes attributes;
     for (const layout::TextField& field : layout::modelTexts)
         attributes[field.name] = model.*field.member;
     for (const layout::NumberField& field : layout::modelNumbers)
         attributes[field.name] = std::int64_t(model.*field.member);
+    if (!session.configFile.empty())
+        attributes[layout::configFile] = session.configFile;
+    if (!session.overrides.empty())
+        attributes[layout::overrides] = session.overrides;
     if (const Result<Done> made = file.createGroup("model"); !made)
         return made;
     return setAttributes(file, "model", attributes);
@@ -206,7 +211,7 @@ Result<Done> writeSession(const std::filesystem::path& path, const Session& sess
     Hdf5Writer file = std::move(created).value();
     const auto steps = {
         +[](Hdf5Writer& f, const Session& s, const Task&) { return writeRoot(f, s); },
-        +[](Hdf5Writer& f, const Session& s, const Task&) { return writeModel(f, s.model); },
+        +[](Hdf5Writer& f, const Session& s, const Task&) { return writeModel(f, s); },
         +[](Hdf5Writer& f, const Session& s, const Task&) { return writeProcessing(f, s); },
         +[](Hdf5Writer& f, const Session& s, const Task&) { return writeTexts(f, s); },
         +[](Hdf5Writer& f, const Session& s, const Task& t) { return writeResults(f, s.results, t); },

@@ -2,6 +2,7 @@
 
 #include "ui/array_part.h"
 #include "ui/color_choice.h"
+#include "ui/pages/compute_button.h"
 #include "ui/pages/pair_panel.h"
 #include "ui/pages/pairs_panel.h"
 #include "ui/pages/picture_card.h"
@@ -118,6 +119,7 @@ void CompositionPage::createLayout()
     controls->setSpacing(8);
     controls->addWidget(m_kind);
     controls->addWidget(m_explanation, 1);
+    controls->addWidget(new ComputeButton(workspace(), "composition", this));
     controls->addWidget(new JobBar(workspace()->analysisJob(), this));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
@@ -134,6 +136,7 @@ void CompositionPage::connectSignals()
     connect(m_tabs, &QTabWidget::currentChanged, this, &CompositionPage::refresh);
     connect(m_chance, &QPushButton::clicked, this, [this] { workspace()->runAnalysis("composition_nulls"); });
     connect(workspace(), &Workspace::opened, this, &CompositionPage::refresh);
+    connect(workspace(), &Workspace::circuitsChanged, this, &CompositionPage::refresh);
     connect(workspace(), &Workspace::resultsChanged, this, [this] {
         if (m_card)
             m_card->markStale();
@@ -220,6 +223,9 @@ void CompositionPage::recompute()
         view->setMatrix(nullptr);
         view->setMessage(workspace()->isOpen() && workspace()->card().nLayers < 2
                              ? tr("Composition needs two layers; this model has one.")
+                             : workspace()->isOpen() && !workspace()->hasModel()
+                             ? tr("This session holds no composition; it needs the model's files. Use File → "
+                                  "Locate model…")
                              : tr("Composition is not computed yet."));
         showPair();
         return m_explanation->clear();

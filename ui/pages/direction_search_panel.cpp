@@ -1,5 +1,6 @@
 #include "ui/pages/direction_search_panel.h"
 
+#include "ui/estimate.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/table_cells.h"
 #include "ui/pages/vector_tables.h"
@@ -19,7 +20,13 @@ namespace {
 
 constexpr int searchTop = 20;
 
+AnalysisCost searchCost(const Workspace& workspace)
+{
+    return findAnalysis("direction_search")
+        ->cost(workspace.circuits()->config(), workspace.analysisOptions());
 }
+
+} // namespace
 
 DirectionSearchPanel::DirectionSearchPanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
@@ -67,7 +74,8 @@ void DirectionSearchPanel::clear()
     m_job.cancel();
     m_hits.clear();
     m_model->clear();
-    m_state->clear();
+    const QString estimate = workspace()->circuits() ? estimateText(searchCost(*workspace())) : QString();
+    m_state->setText(estimate.isEmpty() ? QString() : tr("A search takes %1.").arg(estimate));
 }
 
 void DirectionSearchPanel::search(int token)
@@ -77,7 +85,7 @@ void DirectionSearchPanel::search(int token)
         return m_state->setText(tr("The search needs the model's files and its embeddings."));
     m_state->clear();
     m_job.start(
-        tr("Looking for %1").arg(workspace()->tokenText(token)),
+        withEstimate(tr("Looking for %1").arg(workspace()->tokenText(token)), searchCost(*workspace())),
         [circuits = workspace()->circuits(), tokens,
          asked = DirectionSearch{token, searchTop, {}, workspace()->unusedTokens()}](const Task& task) {
             return findInDirections(*circuits, *tokens, asked, task);

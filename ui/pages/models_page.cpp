@@ -1,6 +1,8 @@
 #include "ui/pages/models_page.h"
 
+#include "core/analysis/comparison/model_comparison.h"
 #include "ui/array_part.h"
+#include "ui/estimate.h"
 #include "ui/head_metrics.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/picture_card.h"
@@ -108,6 +110,7 @@ ModelsPage::ModelsPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_state(new QLabel(this))
     , m_choose(new QPushButton(tr("Compare with…"), this))
+    , m_chooseFile(new QPushButton(tr("Compare with a file…"), this))
     , m_scroll(new QScrollArea(this))
     , m_pictures(new QWidget(m_scroll))
     , m_headsTitle(new QLabel(m_pictures))
@@ -131,6 +134,7 @@ void ModelsPage::createLayout()
     top->addWidget(m_state, 1);
     top->addWidget(new JobBar(workspace()->comparisonJob(), this));
     top->addWidget(m_choose);
+    top->addWidget(m_chooseFile);
     auto* column = new QVBoxLayout(m_pictures);
     column->setContentsMargins(0, 0, 8, 0);
     column->setSpacing(8);
@@ -158,6 +162,7 @@ void ModelsPage::createLayout()
 void ModelsPage::connectSignals()
 {
     connect(m_choose, &QPushButton::clicked, this, &ModelsPage::modelWanted);
+    connect(m_chooseFile, &QPushButton::clicked, this, &ModelsPage::modelFileWanted);
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::resultsChanged})
         connect(workspace(), signal, this, &ModelsPage::refresh);
     connect(workspace(), &Workspace::headChanged, this, &ModelsPage::followHead);
@@ -174,13 +179,19 @@ void ModelsPage::recompute()
 {
     const bool isThere = workspace()->isOpen() && workspace()->results()->find(folder + "ov/relative_change");
     m_choose->setEnabled(workspace()->hasModel());
+    m_chooseFile->setEnabled(workspace()->hasModel());
     m_scroll->setVisible(isThere);
     if (!isThere) {
         m_headModel->clear();
         m_tokenModel->clear();
-        return m_state->setText(
+        QString question =
             tr("What did training change? Choose a newer model of the same architecture, or drop it on the "
-               "window with Alt held."));
+               "window with Alt held.");
+        if (workspace()->hasModel())
+            if (const QString estimate = estimateText(comparisonCost(workspace()->circuits()->config()));
+                !estimate.isEmpty())
+                question += tr(" It takes %1.").arg(estimate);
+        return m_state->setText(question);
     }
     const QString newer = workspace()->comparedWith();
     m_state->setText(tr("From <b>%1</b> to <b>%2</b>; both with the same processing")

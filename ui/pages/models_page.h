@@ -25,7 +25,8 @@ public:
     QList<FigureSource*> figures() override;
 
 signals:
-    void modelWanted();           ///< The user wants to choose the newer one.
+    void modelWanted();           ///< The user wants to choose the newer one's folder.
+    void modelFileWanted();       ///< …its only file.
     void viewMade(QWidget* view); ///< A picture that can be exported, made just now.
 
 private:
@@ -40,6 +41,7 @@ private:
 
     QLabel* m_state;
     QPushButton* m_choose;
+    QPushButton* m_chooseFile;
     QScrollArea* m_scroll;
     QWidget* m_pictures;
     QLabel* m_headsTitle;

@@ -124,7 +124,7 @@ void ResultPage::createPictures()
 void ResultPage::connectSignals()
 {
     connect(m_list, &AnalysisList::chosen, this, &ResultPage::choose);
-    connect(m_run, &QPushButton::clicked, this, &ResultPage::run);
+    connect(m_run, &QPushButton::clicked, this, [this] { run(); });
     connect(m_verify, &QPushButton::clicked, this, [this] { workspace()->runAnalysis("pattern_scores"); });
     connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ResultPage::drawVisible);
     connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ResultPage::drawVisible);
@@ -165,11 +165,11 @@ void ResultPage::showAnalysis(std::string_view id)
         choose(analysis);
 }
 
-void ResultPage::run()
+void ResultPage::run(Workspace::Asker asker)
 {
     m_form->apply();
     if (whyNotNow(*m_analysis, *workspace()).isEmpty())
-        workspace()->runAnalysis(m_analysis->id);
+        workspace()->runAnalysis(m_analysis->id, asker);
     showHead();
 }
 
@@ -189,7 +189,7 @@ void ResultPage::recompute()
     const bool moved = with ? with->token != workspace()->inputs().token : m_tokenMoved;
     m_tokenMoved = false;
     if (moved)
-        run();
+        run(Workspace::Asker::Page);
 }
 
 bool ResultPage::isStale() const

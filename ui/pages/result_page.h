@@ -26,7 +26,8 @@ public:
 
     void showAnalysis(std::string_view id);
     const Analysis& analysis() const { return *m_analysis; }
-    void run(); ///< Computes it with what the fields say; nothing where it cannot be.
+    /// Computes it with what the fields say; nothing where it cannot be.
+    void run(Workspace::Asker asker = Workspace::Asker::User);
 
     QJsonObject viewState() const override;
     void setViewState(const QJsonObject& state) override;

@@ -1,5 +1,6 @@
 #include "ui/pages/spectrum_page.h"
 
+#include "ui/pages/compute_button.h"
 #include "ui/pages/eigenvalue_panel.h"
 #include "ui/pages/spectrum_panel.h"
 #include "ui/theme.h"
@@ -51,8 +52,11 @@ SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
     auto* splitter = new QSplitter(this);
     splitter->setChildrenCollapsible(false);
     splitter->setHandleWidth(16);
-    splitter->addWidget(column({m_circuits, m_normalized, m_log}, tr("Singular values"), m_spectrum));
-    splitter->addWidget(column({m_eigenKind}, tr("Eigenvalues"), m_eigenvalues));
+    splitter->addWidget(
+        column({new ComputeButton(workspace, "spectra", this), m_circuits, m_normalized, m_log},
+               tr("Singular values"), m_spectrum));
+    splitter->addWidget(column({new ComputeButton(workspace, "eigenvalues", this), m_eigenKind},
+                               tr("Eigenvalues"), m_eigenvalues));
     splitter->setSizes({560, 480});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);

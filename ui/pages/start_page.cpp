@@ -1,6 +1,7 @@
 #include "ui/pages/start_page.h"
 
 #include "ui/icons.h"
+#include "ui/text.h"
 #include "ui/theme.h"
 
 #include <QApplication>
@@ -9,6 +10,7 @@
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLocale>
 #include <QPainter>
 #include <QPushButton>
 #include <QToolButton>
@@ -20,6 +22,16 @@ namespace {
 
 constexpr int columnWidth = 560;
 constexpr int dropHeight = 200;
+constexpr int cardIndent = 11; // of a tool button's text from its icon and its frame
+
+QString cardText(const RecentCard& card)
+{
+    return StartPage::tr("%1 × %2 heads · d_model %3 · %4 · opened %5")
+        .arg(StartPage::tr("%n layer(s)", nullptr, card.layers)
+                 .replace(QStringLiteral("(s)"), card.layers == 1 ? QString() : QStringLiteral("s")))
+        .arg(card.heads)
+        .arg(count(card.dModel), card.kind, QLocale().toString(card.opened, QStringLiteral("d MMM yyyy")));
+}
 
 QPushButton* bigButton(const QString& text, const char* iconName, QWidget* parent)
 {
@@ -108,7 +120,7 @@ StartPage::StartPage(QWidget* parent)
     setRecentFiles({});
 }
 
-void StartPage::setRecentFiles(const QStringList& files)
+void StartPage::setRecentFiles(const QStringList& files, const QHash<QString, RecentCard>& cards)
 {
     while (QLayoutItem* item = m_recent->takeAt(0)) {
         delete item->widget();
@@ -127,6 +139,14 @@ void StartPage::setRecentFiles(const QStringList& files)
         button->setEnabled(info.exists());
         connect(button, &QToolButton::clicked, this, [this, path] { emit openRecentRequested(path); });
         m_recent->addWidget(button);
+        if (const auto card = cards.constFind(path); card != cards.constEnd()) {
+            const QString words = cardText(*card);
+            auto* line = new QLabel(words, this);
+            line->setIndent(button->iconSize().width() + cardIndent);
+            makeSecondary(line);
+            button->setAccessibleDescription(words);
+            m_recent->addWidget(line);
+        }
     }
     m_recentHeading->setVisible(!files.isEmpty());
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <QDate>
+#include <QHash>
 #include <QStringList>
 #include <QWidget>
 
@@ -8,6 +10,17 @@ class QLabel;
 
 namespace headwise::ui {
 
+/// What a recent file was when it was opened last.
+struct RecentCard {
+    int layers = 0;
+    int heads = 0;
+    int dModel = 0;
+    QString kind; ///< The architecture, "gpt2"
+    QDate opened;
+
+    bool operator==(const RecentCard&) const = default;
+};
+
 /// What an empty window shows: a place to drop a model, the demo, the recent files.
 class StartPage : public QWidget {
     Q_OBJECT
@@ -15,7 +28,8 @@ class StartPage : public QWidget {
 public:
     explicit StartPage(QWidget* parent = nullptr);
 
-    void setRecentFiles(const QStringList& files);
+    /// \param cards  by path; a file without one is shown by its name alone. No file is read.
+    void setRecentFiles(const QStringList& files, const QHash<QString, RecentCard>& cards = {});
     /// The sentence of what could not be opened, shown where the user looks; empty hides it.
     void setError(const QString& message);
     void setDemoAvailable(bool available);

@@ -305,6 +305,14 @@ bool haveSameVocabulary(const Tokenizer* a, const Tokenizer* b, int dVocab)
     return true;
 }
 
+AnalysisCost comparisonCost(const ModelConfig& config)
+{
+    const double d = config.dModel, r = std::min(config.dModel, config.dHead), V = config.dVocabOut;
+    const double heads = static_cast<double>(config.nLayers) * config.nHeads;
+    const double tokens = std::min(sampledTokenCount(config), config.dVocab);
+    return {heads * (40 * d * r * r + 4 * tokens * d * V), 8 * (tokens * V + d * V + 16 * d * r)};
+}
+
 Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,
                                 const ComparisonOptions& options, const Task& task)
 {

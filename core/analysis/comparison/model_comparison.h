@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/catalogue.h"
 #include "core/analysis/result_set.h"
 #include "core/base/task.h"
 #include "core/circuits/circuits.h"
@@ -32,6 +33,9 @@ std::string whyNotCompare(const ModelConfig& a, const ModelConfig& b);
 /// Whether an id means one token in both: the same bytes and shown form of every id; true where either has no tokenizer (null), for
 /// then the number of ids decides.
 bool haveSameVocabulary(const Tokenizer* a, const Tokenizer* b, int dVocab);
+
+/// What comparing two models of this shape takes: time as in the text below, memory of the tables' rows and of one head.
+AnalysisCost comparisonCost(const ModelConfig& config);
 
 /// What happened to every head between an older model and a newer one, under "comparison/": relative change and cosine of W_QK
 /// and W_OV, projection kernels between what they read and write, singular values, intruder dimensions, and how many tokens left

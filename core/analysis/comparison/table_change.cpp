@@ -21,15 +21,12 @@ constexpr double tableFlops = 1e12; // of both models together
 /// Distinct ids of tokens that there are, ascending.
 std::vector<int> sampledTokens(const ModelConfig& config, const ComparisonOptions& options)
 {
-    const double perToken = 4.0 * config.nLayers * config.nHeads * config.dModel * config.dVocabOut;
-    const auto wanted =
-        static_cast<std::size_t>(std::clamp(tableFlops / perToken, double(fewestTokens), double(mostTokens)));
     std::vector<int> ids;
     for (int id = 0; id < config.dVocab; ++id)
         if (options.unusedTokens.empty() || !options.unusedTokens[static_cast<std::size_t>(id)])
             ids.push_back(id);
     std::mt19937_64 engine(options.seed);
-    const std::size_t count = std::min(wanted, ids.size());
+    const std::size_t count = std::min(static_cast<std::size_t>(sampledTokenCount(config)), ids.size());
     for (std::size_t i = 0; i < count; ++i)
         std::swap(ids[i], ids[i + engine() % (ids.size() - i)]);
     ids.resize(count);
@@ -138,6 +135,12 @@ ResultArray idsArray(const ModelConfig& config, const Tops& tops, const char* na
 }
 
 } // namespace
+
+int sampledTokenCount(const ModelConfig& config)
+{
+    const double perToken = 4.0 * config.nLayers * config.nHeads * config.dModel * config.dVocabOut;
+    return static_cast<int>(std::clamp(tableFlops / perToken, double(fewestTokens), double(mostTokens)));
+}
 
 Result<ResultSet> tableChanges(const Circuits& older, const Circuits& newer, const ComparisonOptions& options,
                                const Task& task)

@@ -77,6 +77,8 @@ Session fullSession()
     session.results.groupAttributes["tables/full_ov"]["heads"] = std::vector<std::string>{"0.1", "1.2"};
     session.notes = {{"0.1", "first\nsecond"}, {"1.2", ""}};
     session.bookmarks = {"1.2", "0.0"};
+    session.configFile = "/models/config of another.json";
+    session.overrides = {"act_fn=relu", "n_heads=12"};
     session.view = "{\"head\": \"0.1\"}";
     return session;
 }

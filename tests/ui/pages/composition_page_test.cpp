@@ -3,6 +3,7 @@
 #include "tests/support/opened_page.h"
 #include "ui/models/array_table_model.h"
 #include "ui/pages/composition_panel.h"
+#include "ui/pages/compute_button.h"
 #include "ui/text.h"
 #include "ui/views/diagram_view.h"
 #include "ui/views/heatmap_view.h"
@@ -73,6 +74,33 @@ private slots:
         QTest::mouseClick(another.page.findChild<QCheckBox*>(), Qt::LeftButton, {}, QPoint(8, 8));
         QTRY_VERIFY(map(another)->colorScale().high != chosen.high); // nothing locked it
         QCOMPARE(map(another)->colorScale().map, ColorMap::Gray);
+    }
+
+    void whatIsNotThereIsComputedWhenAsked()
+    {
+        Workspace workspace;
+        CompositionPage page(&workspace);
+        page.show();
+        const Analysis* composition = findAnalysis("composition");
+        bool removed = false; // somebody takes it off the list of jobs
+        connect(&workspace, &Workspace::waitingChanged, &page, [&] {
+            const auto& waiting = workspace.waiting();
+            if (!removed && std::find(waiting.begin(), waiting.end(), composition) != waiting.end()) {
+                removed = true;
+                workspace.removeWaiting(*composition);
+            }
+        });
+        workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("scores/matching") && workspace.waiting().empty()
+                                     && !workspace.analysisJob()->isRunning(),
+                                 patience);
+        QVERIFY(removed && !workspace.results()->find("composition/k"));
+        auto* compute = page.findChild<ComputeButton*>();
+        QTRY_VERIFY(compute->isVisible());
+        QTest::mouseClick(compute, Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("composition/k"), patience);
+        QTRY_VERIFY(!compute->isVisible());
+        QVERIFY(!workspace.isModified());
     }
 
     void aClickSelectsThePairAndTheMouseReadsItsNullAndZ()

@@ -1,0 +1,339 @@
+#include "core/session/session_file.h"
+#include "tests/support/matchers.h"
+#include "tests/support/window_driver.h"
+#include "ui/pages/config_dialog.h"
+#include "ui/pages/start_page.h"
+
+#include <QAbstractButton>
+#include <QComboBox>
+#include <QDir>
+#include <QFileDialog>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalSpy>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::WindowDriver;
+
+namespace {
+
+constexpr int patience = 60000; // ms, under a loaded machine
+
+/// Presses a button of the next question of the window and hears what it said.
+class Answer {
+public:
+    Answer(app::MainWindow& window, QMessageBox::StandardButton button)
+    {
+        m_timer.callOnTimeout(&window, [this, &window, button] {
+            for (QMessageBox* box : window.findChildren<QMessageBox*>())
+                if (QAbstractButton* pressed = box->button(button)) {
+                    m_timer.stop();
+                    m_said = box->text();
+                    pressed->click();
+                    return;
+                }
+        });
+        m_timer.start(20);
+    }
+
+    QString said() const { return m_said; }
+
+private:
+    QTimer m_timer;
+    QString m_said;
+};
+
+/// Chooses a file in the next file dialog of the window.
+void chooseInDialog(app::MainWindow& window, const QString& path)
+{
+    auto* timer = new QTimer(&window);
+    timer->callOnTimeout(&window, [timer, &window, path] {
+        auto* dialog = window.findChild<QFileDialog*>();
+        if (!dialog)
+            return;
+        timer->deleteLater();
+        dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))->setText(path);
+        static_cast<QDialog*>(dialog)->accept();
+    });
+    timer->start(50);
+}
+
+} // namespace
+
+/// What somebody has found and chosen stays: over reloading, over closing, over moving files.
+class KeptWorkTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { test::beginWithOwnSettings(m_folder); }
+
+    void whatASessionLacksIsComputedOnceItsModelIsThere()
+    {
+        const QString file = m_folder.filePath(QStringLiteral("half.h5"));
+        {
+            WindowDriver driver;
+            driver.openDemo();
+            driver.window.saveTo(file);
+            QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(file), patience);
+        }
+        auto stored = readSession(file.toStdString(), {});
+        QVERIFY(test::isOk(stored));
+        Session session = std::move(stored).value();
+        std::erase_if(session.results.arrays, [](const ResultArray& array) {
+            return !array.path.starts_with("spectra/qk") && !array.path.starts_with("spectra/ov");
+        });
+        // What is there is not computed again.
+        std::get<std::vector<float>>(session.results.arrays.front().values).front() = 77;
+        const std::string marked = session.results.arrays.front().path;
+        QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
+
+        WindowDriver driver;
+        driver.window.openPath(file);
+        driver.waitForAnalyses();
+        QCOMPARE(std::get<std::vector<float>>(driver.workspace().results()->find(marked)->values).front(),
+                 77.0F);
+        QVERIFY(!driver.workspace().isModified()); // nobody asked for them
+    }
+
+    void resultsThatWereAskedForAreNotDroppedWithoutAQuestion()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        QVERIFY(!driver.workspace().isModified());
+        driver.workspace().runAnalysis("copying"); // a default one returns in seconds
+        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().analysisJob()->isRunning(), patience);
+        QVERIFY(!driver.workspace().isModified());
+        driver.workspace().runAnalysis("ranks");
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isModified(), patience);
+        QVERIFY(driver.window.isWindowModified());
+
+        const Answer cancel(driver.window, QMessageBox::Cancel);
+        driver.window.close();
+        QVERIFY2(cancel.said().contains(QStringLiteral("results")), qPrintable(cancel.said()));
+        QVERIFY(driver.window.isVisible());
+
+        // Nor by other weights, which make them void.
+        const Embedding before = driver.workspace().embedding();
+        auto* embeddings = comboOf(driver.window, QStringLiteral("Embedding"));
+        const Answer keep(driver.window, QMessageBox::Cancel);
+        embeddings->setCurrentIndex(3);
+        emit embeddings->activated(3);
+        QVERIFY(!keep.said().isEmpty());
+        QCOMPARE(driver.workspace().embedding(), before);
+        QCOMPARE(embeddings->currentData().toInt(), static_cast<int>(before));
+
+        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        driver.window.saveTo(m_folder.filePath(QStringLiteral("asked.h5")));
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QVERIFY(!driver.workspace().isModified());
+        driver.window.close();
+        QVERIFY(!driver.window.isVisible());
+    }
+
+    void resultsThatAreDiscardedAreGone()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        driver.workspace().runAnalysis("ranks");
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isModified(), patience);
+        const Answer discard(driver.window, QMessageBox::Discard);
+        driver.trigger(QStringLiteral("Close"));
+        QVERIFY(!discard.said().isEmpty());
+        QVERIFY(!driver.workspace().isOpen());
+        QVERIFY(!driver.workspace().isModified());
+    }
+
+    void aReloadKeepsTheWeightsAndTheSelection()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        auto* weights = comboOf(driver.window, QStringLiteral("Weights"));
+        weights->setCurrentIndex(1);
+        emit weights->activated(1);
+        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().isProcessed(), patience);
+        driver.workspace().setEmbedding(Embedding::Unembed);
+        driver.workspace().setHead({1, 5});
+        driver.workspace().setToken(300);
+        driver.workspace().setReference(HeadId{0, 2});
+        driver.workspace().setDirection({CircuitKind::Qk, 3, -1});
+        QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete(), patience);
+        QSignalSpy opened(&driver.workspace(), &Workspace::opened);
+        QTest::keyClick(&driver.window, Qt::Key_F5);
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, patience);
+        QVERIFY(!driver.workspace().isProcessed());
+        QCOMPARE(weights->currentIndex(), 1);
+        QCOMPARE(driver.workspace().embedding(), Embedding::Unembed);
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
+        QCOMPARE(driver.workspace().token(), 300);
+        QCOMPARE(driver.workspace().reference(), std::optional(HeadId{0, 2}));
+        QCOMPARE(driver.workspace().direction(), (SingularChoice{CircuitKind::Qk, 3, -1}));
+        // Another model begins as models do.
+        driver.window.openDemo();
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 2, patience);
+        QVERIFY(driver.workspace().isProcessed());
+        QCOMPARE(driver.workspace().embedding(), Embedding::Raw);
+        QCOMPARE(driver.workspace().reference(), std::nullopt);
+    }
+
+    void aSessionKeepsTheReference()
+    {
+        const QString file = m_folder.filePath(QStringLiteral("reference.h5"));
+        WindowDriver driver;
+        driver.openDemo();
+        driver.workspace().setReference(HeadId{0, 3});
+        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        driver.window.saveTo(file);
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        driver.workspace().setReference(HeadId{0, 1});
+        driver.window.openPath(file);
+        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().reference(), std::optional(HeadId{0, 3}), patience);
+    }
+
+    void backGoesThroughReferencesAndDirections()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        Workspace& workspace = driver.workspace();
+        const auto gesture = [](auto change) {
+            change();
+            QTest::qWait(10);
+        };
+        gesture([&] { workspace.setHead({1, 2}); });
+        gesture([&] { // a pair on the map: one click
+            workspace.setReference(HeadId{0, 4});
+            workspace.setHead({1, 5});
+        });
+        for (int k = 1; k < 4; ++k) // a walk with the arrow keys
+            gesture([&] { workspace.setDirection({CircuitKind::Ov, k, 1}); });
+        driver.trigger(QStringLiteral("Back"));
+        QCOMPARE(workspace.direction().index, 0);
+        QCOMPARE(workspace.head(), (HeadId{1, 5}));
+        driver.trigger(QStringLiteral("Back"));
+        QCOMPARE(workspace.head(), (HeadId{1, 2}));
+        QCOMPARE(workspace.reference(), std::nullopt);
+        driver.trigger(QStringLiteral("Back"));
+        QCOMPARE(workspace.head(), (HeadId{0, 0}));
+        for (int i = 0; i < 3; ++i)
+            driver.trigger(QStringLiteral("Forward"));
+        QCOMPARE(workspace.direction().index, 3);
+        QCOMPARE(workspace.reference(), std::optional(HeadId{0, 4}));
+        QCOMPARE(workspace.head(), (HeadId{1, 5}));
+    }
+
+    void aLoneFileIsLocatedWithTheConfigItWasOpenedWith()
+    {
+        const QString weights = m_folder.filePath(QStringLiteral("modadd.pt"));
+        QVERIFY(QFile::copy(QStringLiteral(HEADWISE_TEST_DATA "/models/modadd-1l/modadd_seed0.pt"), weights));
+        const QString file = m_folder.filePath(QStringLiteral("nameless.h5"));
+        {
+            WindowDriver driver;
+            driver.workspace().openModel({weights.toStdString(), std::nullopt, {{"act_fn", "relu"}}});
+            QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
+            QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+            driver.window.saveTo(file);
+            QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        }
+        { // in its place: found without a question
+            WindowDriver driver;
+            driver.window.openPath(file);
+            QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().hasModel(), patience);
+            QVERIFY(!driver.window.findChild<ConfigDialog*>());
+        }
+        const QString moved = m_folder.filePath(QStringLiteral("elsewhere.pt"));
+        QVERIFY(QFile::rename(weights, moved));
+        WindowDriver driver;
+        driver.window.openPath(file);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
+        QVERIFY(!driver.workspace().hasModel());
+        chooseInDialog(driver.window, moved);
+        driver.trigger(QStringLiteral("Locate model file…"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().hasModel(), patience);
+        QCOMPARE(driver.workspace().weights()->config().activation, Activation::Relu);
+        QVERIFY(!driver.window.findChild<ConfigDialog*>());
+    }
+
+    void aSessionThatDoesNotKnowTheConfigAsksForIt()
+    {
+        const QString weights = m_folder.filePath(QStringLiteral("asked.pt"));
+        QVERIFY(QFile::copy(QStringLiteral(HEADWISE_TEST_DATA "/models/modadd-1l/modadd_seed0.pt"), weights));
+        const QString file = m_folder.filePath(QStringLiteral("forgetful.h5"));
+        {
+            WindowDriver driver;
+            driver.workspace().openModel({weights.toStdString(), std::nullopt, {{"act_fn", "relu"}}});
+            QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
+            QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+            driver.window.saveTo(file);
+            QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        }
+        auto stored = readSession(file.toStdString(), {});
+        QVERIFY(test::isOk(stored));
+        Session session = std::move(stored).value();
+        QCOMPARE(session.overrides, std::vector<std::string>{"act_fn=relu"});
+        session.overrides.clear(); // as older versions wrote it
+        QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
+        WindowDriver driver;
+        driver.window.openPath(file);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<ConfigDialog*>(), patience);
+        auto* dialog = driver.window.findChild<ConfigDialog*>();
+        QTest::keyClicks(dialog->findChild<QLineEdit*>(QStringLiteral("act_fn")), QStringLiteral("relu"));
+        dialog->accept();
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().hasModel(), patience);
+        QVERIFY(!driver.workspace().sessionFile().empty()); // the session, not the model alone
+    }
+
+    void aLoneFileIsComparedWith()
+    {
+        const QString alone = m_folder.filePath(QStringLiteral("newer"));
+        QVERIFY(QDir().mkpath(alone));
+        for (const char* name : {"config.json", "model.safetensors"})
+            QVERIFY(QFile::copy(QStringLiteral(HEADWISE_DEMO_MODEL "/") + QLatin1String(name),
+                                alone + u'/' + QLatin1String(name)));
+        WindowDriver driver;
+        driver.openDemo();
+        chooseInDialog(driver.window, alone + QStringLiteral("/model.safetensors"));
+        driver.trigger(QStringLiteral("Compare with a file…"));
+        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().comparedWith().isEmpty(), patience);
+        QVERIFY(driver.workspace().hasUnsavedResults());
+        const Answer discard(driver.window, QMessageBox::Discard);
+        driver.window.close();
+    }
+
+    void recentFilesSayWhatTheyAre()
+    {
+        const QString model = m_folder.filePath(QStringLiteral("a recent one"));
+        QVERIFY(QDir().mkpath(model));
+        for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
+            QVERIFY(QFile::copy(QStringLiteral(HEADWISE_DEMO_MODEL "/") + QLatin1String(name),
+                                model + u'/' + QLatin1String(name)));
+        {
+            WindowDriver driver;
+            driver.window.openPath(model);
+            driver.waitForAnalyses();
+            driver.window.close();
+        }
+        QVERIFY(QDir(model).removeRecursively()); // nothing is read for it
+        const WindowDriver driver;
+        QString shown;
+        for (const QLabel* label : driver.window.findChild<StartPage*>()->findChildren<QLabel*>())
+            if (label->text().contains(QStringLiteral("d_model")))
+                shown = label->text();
+        QVERIFY2(shown.startsWith(QStringLiteral("2 layers × 8 heads · d_model 256 · ")), qPrintable(shown));
+        QVERIFY(shown.contains(QLocale().toString(QDate::currentDate(), QStringLiteral("d MMM yyyy"))));
+    }
+
+private:
+    static QComboBox* comboOf(app::MainWindow& window, const QString& name)
+    {
+        for (QComboBox* box : window.findChildren<QComboBox*>())
+            if (box->accessibleName() == name)
+                return box;
+        qFatal("there is no '%s'", qPrintable(name));
+    }
+
+    QTemporaryDir m_folder;
+};
+
+QTEST_MAIN(KeptWorkTest)
+#include "kept_work_test.moc"
