@@ -42,19 +42,13 @@ Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const std::op
     std::vector<bool> unused = unusedTokens(tokenizer, count);
     if (!filter.isOn())
         return unused;
-    if (tokenizer)
-        return headwise::leftOutTokens(filter, *tokenizer, weights, std::move(unused), task);
-    if (filter.asciiOnly || filter.wordsOnly) {
+    if (!tokenizer && filter.asksForText()) {
         return Error{ErrorCode::NotFound,
                      "There is no tokenizer beside this model, so " + filterName(filter)
                          + " cannot tell its tokens apart; name one with --tokenizer FILE."};
     }
-    const auto marks = hardlyTrained(weights, {}, task);
-    if (!marks)
-        return marks.error();
-    unused = *marks;
-    unused.resize(static_cast<std::size_t>(count), false);
-    return unused;
+    return headwise::leftOutTokens(filter, tokenizer ? &*tokenizer : nullptr, weights, std::move(unused),
+                                   task);
 }
 
 } // namespace headwise::app

@@ -117,6 +117,20 @@ Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* to
     return block;
 }
 
+Result<Matrix<float>> directPathBlock(const Circuits& circuits, const TokenSide& tokens, bool withBias,
+                                      const std::vector<int>& rowIds, const std::vector<int>& colIds)
+{
+    if (auto error = wrongBlock(rowIds, tokens.E.rows(), colIds, tokens.W_U.cols()))
+        return *error;
+    const Matrix<float> read = tokens.E(rowIds, Eigen::all);
+    const Matrix<float> written = tokens.W_U(Eigen::all, colIds);
+    Matrix<float> block = read * written;
+    if (withBias)
+        block.rowwise() += RowVector<float>(
+            circuits.weights().b_U<float>(0, circuits.config().dVocabOut)(Eigen::all, colIds));
+    return block;
+}
+
 Result<FactoredMatrix<float>> circuitFactors(const Circuits& circuits, const TokenSide& tokens,
                                              const CircuitOfHead& of, const Task& task)
 {

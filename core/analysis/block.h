@@ -24,6 +24,12 @@ Result<Matrix<float>> denseBlock(const FactoredMatrix<float>& circuit, const std
 Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* tokens, const CircuitOfHead& of,
                                    const std::vector<int>& rowIds, const std::vector<int>& colIds);
 
+/// Entries of the direct path E W_U (+ b_U), the table of bigrams of a model without layers: rows are tokens read, columns those
+/// that come next. Source: Elhage et al. 2021, "Zero-layer transformers". Errors: as denseBlock.
+/// Cost: 2 rows cols d flops.
+Result<Matrix<float>> directPathBlock(const Circuits& circuits, const TokenSide& tokens, bool withBias,
+                                      const std::vector<int>& rowIds, const std::vector<int>& colIds);
+
 /// The factors of a full circuit over all tokens, with its terms: what a picture of the whole is drawn from.
 /// Errors: InvalidArgument for a head outside the model; Cancelled.
 /// Cost: 2 (V + V out) d r flops, on all threads.

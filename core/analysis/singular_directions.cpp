@@ -89,6 +89,23 @@ Result<Matrix<double>> directionScores(const TokenSide& tokens, const DirectionS
     return scores;
 }
 
+Result<Matrix<double>> spanLengths(const TokenSide& tokens, const DirectionSide& side, int layer,
+                                   const DirectionBlocks& of, const Task& task)
+{
+    const int count = of.blocks.empty() ? 0 : of.blocks.back() + 1;
+    Matrix<double> squares = Matrix<double>::Zero(tokenCount(tokens, side, layer), count);
+    const auto done =
+        forEachTokenBlock(tokens, side, layer, task, [&](Eigen::Index first, const Matrix<double>& rows) {
+            const Matrix<double> scores = rows * of.directions;
+            for (Eigen::Index k = 0; k < scores.cols(); ++k)
+                squares.col(of.blocks[static_cast<std::size_t>(k)]).segment(first, rows.rows()) +=
+                    scores.col(k).cwiseAbs2();
+        });
+    if (!done)
+        return done.error();
+    return Matrix<double>(squares.cwiseSqrt());
+}
+
 double jointSign(const Eigen::Ref<const Eigen::VectorXd>& scores, const std::vector<bool>& unused)
 {
     double largest = 0;

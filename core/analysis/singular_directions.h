@@ -72,6 +72,17 @@ Result<Done> forEachTokenBlock(const TokenSide& tokens, const DirectionSide& sid
 Result<Matrix<double>> directionScores(const TokenSide& tokens, const DirectionSide& side, int layer,
                                        const Matrix<double>& directions, const Task& task);
 
+/// Directions of which some mean something only together.
+struct DirectionBlocks {
+    Matrix<double> directions; ///< [d, n]
+    std::vector<int> blocks;   ///< [n], of each, rising from 0 without gaps
+};
+
+/// How far each token reaches into the span of each block, ‖row‖₂ of E U_block: [tokens, blocks]. The same for every basis of the
+/// spans. Errors: Cancelled. Cost: that of directionScores.
+Result<Matrix<double>> spanLengths(const TokenSide& tokens, const DirectionSide& side, int layer,
+                                   const DirectionBlocks& of, const Task& task);
+
 /// Of a product, in the time that directionScores takes to make a double of one number of a token: with few directions at a time
 /// that is most of its work.
 inline constexpr double flopsPerTokenNumber = 60;

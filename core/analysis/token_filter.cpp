@@ -52,7 +52,9 @@ bool passes(const TokenFilter& filter, const std::string& bytes)
 {
     const auto isPrintable = [](char c) { return c >= ' ' && c <= '~'; };
     return (!filter.asciiOnly || std::all_of(bytes.begin(), bytes.end(), isPrintable))
-        && (!filter.wordsOnly || isWord(bytes));
+        && (!filter.wordsOnly || isWord(bytes))
+        && (filter.leadingSpace == TokenFilter::LeadingSpace::Either
+            || bytes.starts_with(' ') == (filter.leadingSpace == TokenFilter::LeadingSpace::With));
 }
 
 Result<std::vector<bool>> hardlyTrained(const ProcessedWeights& weights, const std::vector<bool>& unused,
@@ -88,7 +90,7 @@ Result<std::vector<bool>> hardlyTrained(const ProcessedWeights& weights, const s
     return marks;
 }
 
-Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const Tokenizer& tokenizer,
+Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const Tokenizer* tokenizer,
                                         const ProcessedWeights& weights, std::vector<bool> unused,
                                         const Task& task)
 {
@@ -99,11 +101,25 @@ Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const Tokeniz
         for (std::size_t id = 0; id < std::min(marks->size(), unused.size()); ++id)
             unused[id] = unused[id] || (*marks)[id];
     }
+    if (filter.asksForNorms()) {
+        const auto done = forEachBlock(weights, task, [&](Eigen::Index first, const Matrix<double>& rows) {
+            for (Eigen::Index row = 0; row < rows.rows(); ++row) {
+                const auto id = static_cast<std::size_t>(first + row);
+                const double norm = rows.row(row).norm();
+                if (id < unused.size() && (norm < filter.lowestNorm || norm > filter.highestNorm))
+                    unused[id] = true;
+            }
+        });
+        if (!done)
+            return done.error();
+    }
     for (std::size_t id = 0; id < unused.size(); ++id) {
         const int token = static_cast<int>(id);
-        const bool isLeftOut =
-            !passes(filter, tokenizer.bytes(token)) || (filter.wordsOnly && tokenizer.isSpecial(token));
-        unused[id] = unused[id] || isLeftOut;
+        if (token < filter.firstId || token > filter.lastId)
+            unused[id] = true;
+        if (!unused[id] && tokenizer && filter.asksForText())
+            unused[id] = !passes(filter, tokenizer->bytes(token))
+                || ((filter.wordsOnly || filter.noSpecials) && tokenizer->isSpecial(token));
     }
     return unused;
 }

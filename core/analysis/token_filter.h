@@ -4,6 +4,8 @@
 #include "core/io/tokenizer.h"
 #include "core/model/processing.h"
 
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace headwise {
@@ -15,8 +17,19 @@ struct TokenFilter {
     /// No token whose embedding was hardly trained: ‖e − ē‖ more than 4 robust deviations below the median, ē the mean row of
     /// W_E. Such rows stay near their starting point, where they extend every table of extremes ("glitch tokens").
     bool trainedOnly = false;
+    bool noSpecials = false; ///< No token that stands for no text.
+    enum class LeadingSpace { Either, With, Without };
+    LeadingSpace leadingSpace = LeadingSpace::Either;
+    int firstId = 0, lastId = std::numeric_limits<int>::max(); ///< Both included.
+    /// ‖row of W_E‖₂ of the weights in use, both included.
+    double lowestNorm = 0, highestNorm = std::numeric_limits<double>::infinity();
 
-    bool isOn() const { return asciiOnly || wordsOnly || trainedOnly; }
+    bool asksForText() const
+    {
+        return asciiOnly || wordsOnly || noSpecials || leadingSpace != LeadingSpace::Either;
+    }
+    bool asksForNorms() const { return lowestNorm > 0 || std::isfinite(highestNorm); }
+    bool isOn() const { return *this != TokenFilter(); }
     bool operator==(const TokenFilter&) const = default;
 };
 
@@ -30,9 +43,10 @@ Result<std::vector<bool>> hardlyTrained(const ProcessedWeights& weights, const s
                                         const Task& task);
 
 /// `unused` with the tokens that the filters leave out; special tokens are no words.
-/// \param unused true: an id without a token, of all that are asked about
+/// \param tokenizer null: what a filter asks of the text is passed \param unused true: an id without a token, of all that are asked
+/// about
 /// Errors: Cancelled.
-Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const Tokenizer& tokenizer,
+Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const Tokenizer* tokenizer,
                                         const ProcessedWeights& weights, std::vector<bool> unused,
                                         const Task& task);
 

@@ -11,6 +11,7 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QComboBox>
+#include <QLineEdit>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QStandardPaths>
@@ -157,6 +158,54 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() && driver.view->tiles() != before, patience);
         driver.choose(QStringLiteral("full QK"));
         QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() && driver.view->tiles() != before, patience);
+    }
+
+    void theDirectPathIsShownForTheTokensOfAText()
+    {
+        Driver driver;
+        driver.choose(QStringLiteral("direct path"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix() != nullptr, patience);
+        const auto tokens = driver.window.workspace()->tokens();
+        const auto text = driver.page->findChild<QLineEdit*>();
+        text->setText(QStringLiteral(" king the king of"));
+        emit text->editingFinished();
+        auto ids =
+            *driver.window.workspace()->tokenizer()->encode(" king the of", Tokenizer::SpecialTokens::None);
+        const Eigen::MatrixXf expected = tokens->E(ids, Eigen::all) * tokens->W_U(Eigen::all, ids);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix()->isApprox(expected, 1e-5F), patience);
+        driver.choose(QStringLiteral("by norm"));
+        const auto norms = [&] { return Eigen::VectorXf(driver.view->matrix()->rowwise().norm()); };
+        QTRY_VERIFY_WITH_TIMEOUT(norms()(0) >= norms()(1) && norms()(1) >= norms()(2), patience);
+        QVERIFY(
+            driver.page->figures().front()->figureTitle().startsWith(QStringLiteral("direct path: E W_U")));
+    }
+
+    void allTokensCanStandInAnotherOrder()
+    {
+        Driver driver;
+        driver.showAllTokens();
+        const auto before = driver.view->tiles();
+        driver.choose(QStringLiteral("by norm"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() && driver.view->tiles() != before, patience);
+        const auto norm = [&](Eigen::Index row) {
+            double squares = 0;
+            for (Eigen::Index column = 0; column < driver.view->tiles()->cols(); ++column)
+                squares += std::pow(double{driver.view->tiles()->at(row, column)}, 2);
+            return squares;
+        };
+        QVERIFY(norm(0) >= norm(1) && norm(1) >= norm(50) && norm(50) > norm(1000));
+        // What a place is called is what stands there.
+        const auto inOrder = driver.view->tiles();
+        driver.choose(QStringLiteral("by letters"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() != inOrder, patience);
+        QStringList names; // of those that are letters alone
+        for (int row = 0; row < 400; ++row) {
+            const QString name = driver.view->rowAxis().label(row).remove(QChar(0x2423)).toCaseFolded();
+            if (std::ranges::all_of(name, [](QChar letter) { return letter.isLetter(); }))
+                names << name;
+        }
+        QVERIFY(names.size() > 200);
+        QVERIFY2(std::ranges::is_sorted(names), qPrintable(names.join(u' ')));
     }
 
     /// Pictures for a person to look at, where HEADWISE_SCREENSHOTS names a folder.

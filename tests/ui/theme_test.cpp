@@ -1,6 +1,7 @@
 #include "ui/icons.h"
 #include "ui/text_size.h"
 #include "ui/theme.h"
+#include "ui/views/cell_heat.h"
 
 #include <QApplication>
 #include <QImage>
@@ -56,6 +57,20 @@ private slots:
             QVERIFY(contrast(c.onAccent, c.accent) >= 4.5);
         }
         QVERIFY(contrast(QColor(Qt::white), QColor(Qt::black)) > 20.9); // The oracle of the oracle: 21 to 1.
+    }
+
+    void numbersAreReadableOnTheirColours()
+    {
+        for (const ThemeColors& c : {lightColors(), darkColors()}) {
+            for (int i = -100; i <= 100; ++i)
+                QVERIFY2(contrast(c.text, heatColor(i / 100.0, c)) >= 4.5, qPrintable(QString::number(i)));
+            const QColor low = heatColor(-1, c);
+            const QColor high = heatColor(1, c);
+            QVERIFY(low.blue() > low.red() && high.red() > high.blue());
+            QVERIFY(contrast(heatColor(0, c), c.base) < 1.3); // nothing stands out that is nothing
+            QCOMPARE(heatColor(3, c), high);
+            QCOMPARE(heatColor(std::nan(""), c), c.base);
+        }
     }
 
     void darkChartLinesStandOut()

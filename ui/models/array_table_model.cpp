@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace headwise::ui {
 
@@ -66,6 +67,7 @@ void ArrayTableModel::setParts(std::shared_ptr<const ResultSet> results, const s
     }
     pairHeads();
     measureBars();
+    measureHeat();
     endResetModel();
 }
 
@@ -146,6 +148,29 @@ void ArrayTableModel::measureBars()
         for (int row = 0; row < m_rows; ++row) // NaN is left out
             column.longestBar = std::fmax(column.longestBar, std::abs(value(column, row)));
     }
+}
+
+bool ArrayTableModel::isOfTokens() const
+{
+    return std::ranges::any_of(m_columns, [](const Column& column) { return column.kind == Kind::Token; });
+}
+
+void ArrayTableModel::measureHeat()
+{
+    if (!isOfTokens())
+        return;
+    std::map<const ResultArray*, double> hottest;
+    const auto isColoured = [](const Column& column) {
+        return column.kind == Kind::Number && !column.part.array->range;
+    };
+    for (const Column& column : m_columns)
+        if (isColoured(column))
+            for (int row = 0; row < m_rows; ++row)
+                if (const double number = std::abs(value(column, row)); std::isfinite(number))
+                    hottest[column.part.array] = std::max(hottest[column.part.array], number);
+    for (Column& column : m_columns)
+        if (isColoured(column))
+            column.hottest = hottest[column.part.array];
 }
 
 std::optional<HeadId> ArrayTableModel::headIn(const Column& column, int row) const
@@ -241,6 +266,14 @@ QVariant ArrayTableModel::bar(const Column& column, int row) const
     return QPointF(std::min(zero, end), std::max(zero, end));
 }
 
+QVariant ArrayTableModel::heat(const Column& column, int row) const
+{
+    if (column.hottest <= 0)
+        return {};
+    const double number = value(column, row);
+    return std::isfinite(number) ? QVariant(number / column.hottest) : QVariant();
+}
+
 QVariant ArrayTableModel::data(const QModelIndex& index, int role) const
 {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid))
@@ -252,6 +285,7 @@ QVariant ArrayTableModel::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole: return display(column, index.row());
     case SortRole: return sortKey(column, index.row());
     case BarRole: return bar(column, index.row());
+    case HeatRole: return heat(column, index.row());
     case Qt::ToolTipRole:
         return column.kind == Kind::Number ? exactNumber(value(column, index.row()))
                                            : display(column, index.row()).toString();

@@ -20,6 +20,8 @@ public:
         SortRole = TokenTableModel::SortRole,       ///< The number itself, NaN below all others.
         IsTokenRole = TokenTableModel::IsTokenRole, ///< Whether this cell is drawn as a chip.
         BarRole = TokenTableModel::BarRole,
+        HeatRole =
+            TokenTableModel::HeatRole, ///< Of tables of tokens: numbers without bounds, one scale per array.
     };
 
     explicit ArrayTableModel(QObject* parent = nullptr);
@@ -49,15 +51,19 @@ private:
         std::size_t stride = 1;           // numbers in a row
         ArrayPart layers;                 // of a Head, whose part is the head in its layer
         double longestBar = 0;            // the largest magnitude; 0: no bars
+        double hottest = 0;               // the largest magnitude of its array; 0: no colours
         std::function<QString(int)> name; // of a Name's rows
     };
     void addColumns(const std::vector<ArrayPart>& alike, const Workspace& workspace, bool alone);
     void addRowNames(const ArrayPart& part, const Workspace& workspace);
     void pairHeads(); ///< "earlier_layer" and "earlier_head" become one column.
     void measureBars();
+    void measureHeat();
+    bool isOfTokens() const; ///< Whether rows or cells are tokens.
     std::optional<HeadId> headIn(const Column& column, int row) const;
     QVariant sortKey(const Column& column, int row) const;
     QVariant bar(const Column& column, int row) const;
+    QVariant heat(const Column& column, int row) const;
     double value(const Column& column, int row) const;
     QVariant display(const Column& column, int row) const;
 

@@ -3,6 +3,8 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 
+#include <cmath>
+
 namespace headwise::ui {
 
 TokenTableModel::TokenTableModel(QObject* parent)
@@ -10,10 +12,14 @@ TokenTableModel::TokenTableModel(QObject* parent)
 {
 }
 
-void TokenTableModel::setRows(Rows rows)
+void TokenTableModel::setRows(Rows rows, double largest)
 {
     beginResetModel();
     m_rows = std::move(rows);
+    m_largest = largest;
+    if (largest <= 0 && m_rows)
+        for (const TokenRow& row : *m_rows) // NaN is left out
+            m_largest = std::fmax(m_largest, std::abs(row.value));
     endResetModel();
 }
 
@@ -37,6 +43,7 @@ QVariant TokenTableModel::display(int row, int column) const
     case ValueColumn: return signedNumber(line.value);
     case ZColumn: return line.zScore ? signedNumber(*line.zScore) : QString();
     case ShareColumn: return line.share ? percent(*line.share) : QString();
+    case BiasedColumn: return line.biased ? signedNumber(*line.biased) : QString();
     }
     return {};
 }
@@ -48,6 +55,7 @@ QVariant TokenTableModel::sortKey(int row, int column) const
     case ValueColumn: return line.value;
     case ZColumn: return line.zScore ? QVariant(*line.zScore) : QVariant();
     case ShareColumn: return line.share ? QVariant(*line.share) : QVariant();
+    case BiasedColumn: return line.biased ? QVariant(*line.biased) : QVariant();
     default: return display(row, column);
     }
 }
@@ -71,6 +79,10 @@ QVariant TokenTableModel::data(const QModelIndex& index, int role) const
     case IsSpecialRole: return line.isSpecial;
     case IsSourceRole: return line.isSource;
     case IsTokenRole: return isToken;
+    case HeatRole:
+        return index.column() == ValueColumn && m_largest > 0 && std::isfinite(line.value)
+            ? QVariant(line.value / m_largest)
+            : QVariant();
     }
     return {};
 }
@@ -82,6 +94,8 @@ QVariant TokenTableModel::headerData(int section, Qt::Orientation orientation, i
             return tr("Standard deviations from the mean of the row, over all tokens");
         if (section == ShareColumn)
             return tr("The entry's square over that of the whole row's length");
+        if (section == BiasedColumn)
+            return tr("(x W_Q + b_Q) (y W_K + b_K)ᵀ in place of x W_Q (y W_K)ᵀ");
     }
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole)
         return {};
@@ -92,6 +106,7 @@ QVariant TokenTableModel::headerData(int section, Qt::Orientation orientation, i
     case ValueColumn: return tr("Value");
     case ZColumn: return tr("z");
     case ShareColumn: return tr("Share");
+    case BiasedColumn: return tr("With biases");
     }
     return {};
 }

@@ -1,6 +1,7 @@
 #include "ui/pages/eigenvalue_panel.h"
 
 #include "core/analysis/spectrum.h"
+#include "ui/array_part.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/spectrum_panel.h"
 #include "ui/text.h"
@@ -9,7 +10,9 @@
 #include <QLabel>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace headwise::ui {
 
@@ -50,18 +53,17 @@ EigenvaluePanel::EigenvaluePanel(Workspace* workspace, QWidget* parent)
     layout->setSpacing(4);
     layout->addWidget(m_chart, 1);
     layout->addWidget(m_score);
-    ChartLook look;
-    look.xTitle = tr("real part");
-    look.yTitle = tr("imaginary part");
-    look.plane = ChartLook::Plane::Complex;
-    m_chart->setLook(look);
+    setLook({});
     m_chart->setAccessibleName(tr("Eigenvalues of the circuit"));
     connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_chart, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
         emit readOutChanged(tr("%1   λ%2 = %3 %4 i")
                                 .arg(series)
                                 .arg(index + 1)
-                                .arg(exactNumber(point.x()), signedNumber(point.y())));
+                                .arg(exactNumber(point.x()), signedNumber(point.y()))
+                            + tr("   |λ| %1, angle %2°")
+                                  .arg(number(std::hypot(point.x(), point.y())),
+                                       number(std::atan2(point.y(), point.x()) * 180 / std::numbers::pi)));
     });
     connect(workspace, &Workspace::headChanged, this, &EigenvaluePanel::refresh);
     connect(workspace, &Workspace::resultsChanged, this, &EigenvaluePanel::refresh);
@@ -73,6 +75,75 @@ void EigenvaluePanel::setKind(CircuitKind kind)
 {
     m_kind = kind;
     refresh();
+}
+
+void EigenvaluePanel::setPolar(bool on)
+{
+    m_isPolar = on;
+    refresh();
+}
+
+void EigenvaluePanel::setLook(const std::vector<std::complex<double>>& values)
+{
+    constexpr double mostDecades = 6; // smaller ones are rounding
+    ChartLook look;
+    look.xTitle = m_isPolar ? tr("λ by its angle, |λ| on a logarithmic radius") : tr("real part");
+    look.yTitle = m_isPolar ? QString() : tr("imaginary part");
+    look.plane = m_isPolar ? ChartLook::Plane::LogPolar : ChartLook::Plane::Complex;
+    double largest = 0;
+    for (const auto& value : values)
+        largest = std::max(largest, std::abs(value));
+    double smallest = largest;
+    for (const auto& value : values)
+        if (std::abs(value) >= largest * std::pow(10, -mostDecades))
+            smallest = std::min(smallest, std::abs(value));
+    if (m_isPolar)
+        look.innerRadius = largest > 0 ? std::pow(10, std::ceil(std::log10(smallest)) - 1) : 1;
+    m_chart->setLook(look);
+}
+
+QString EigenvaluePanel::scoreText(const std::vector<std::complex<double>>& values) const
+{
+    QString score = tr("Re Σλ / Σ|λ| = %1").arg(signedNumber(positivity(values)));
+    const char* path = m_kind == CircuitKind::FullOv ? "scores/copying"
+        : m_kind == CircuitKind::FullQk              ? "scores/matching"
+                                                     : nullptr;
+    const ResultArray* known = path ? workspace()->results()->find(path) : nullptr;
+    if (known && known->nullMean)
+        score += tr("   null %1").arg(signedNumber(*known->nullMean));
+    return score;
+}
+
+QString EigenvaluePanel::normalityText(const std::vector<std::complex<double>>& values) const
+{
+    constexpr double farFromNormal = 0.1; // as the analysis has it
+    const ResultSet& results = *workspace()->results();
+    const std::string name(circuitName(m_kind));
+    const ResultArray* norms = results.find("spectra/" + name + "/frobenius_norm");
+    const HeadId head = workspace()->head();
+    if (!norms || norms->shape.size() != 2)
+        return {};
+    const double norm =
+        wholeArray(*norms).at(static_cast<std::size_t>(head.layer) * norms->shape[1] + head.head);
+    double squares = 0;
+    for (const auto& value : values)
+        squares += std::norm(value);
+    const double share = squares / (norm * norm);
+    if (!std::isfinite(share))
+        return {};
+    QString words = tr("Σ|λ|² / ‖W‖² = %1").arg(number(share));
+    const ResultArray* measured = results.find("analyses/normality/" + name);
+    if (measured && measured->nullMean)
+        words += tr(" (random weights %1 ± %2)")
+                     .arg(number(*measured->nullMean), number(measured->nullDeviation.value_or(0)));
+    words += tr(", Henrici's departure from normality %1").arg(number(std::sqrt(std::max(0.0, 1 - share))));
+    if (share < farFromNormal)
+        words += measured
+            ? tr(". Far from normal: the eigenvalues describe little of this circuit, the score is weak "
+                 "evidence.")
+            : tr(". Far from normal: the eigenvalues describe little of this circuit, the score is weak "
+                 "evidence. The analysis “How much the eigenvalues tell” has what random weights get.");
+    return words;
 }
 
 void EigenvaluePanel::recompute()
@@ -92,14 +163,10 @@ void EigenvaluePanel::recompute()
     ChartSeries series{circuitTitle(m_kind), {}, SeriesStyle::Points};
     for (const auto& value : values)
         series.points << QPointF(value.real(), value.imag());
+    setLook(values);
     m_chart->setSeries({series});
-    QString score = tr("Re Σλ / Σ|λ| = %1").arg(signedNumber(positivity(values)));
-    const char* path = m_kind == CircuitKind::FullOv ? "scores/copying"
-        : m_kind == CircuitKind::FullQk              ? "scores/matching"
-                                                     : nullptr;
-    if (const ResultArray* known = path ? results.find(path) : nullptr; known && known->nullMean)
-        score += tr("   null %1").arg(signedNumber(*known->nullMean));
-    m_score->setText(score);
+    const QString normality = normalityText(values);
+    m_score->setText(scoreText(values) + (normality.isEmpty() ? QString() : u'\n' + normality));
 }
 
 QList<FigureSource*> EigenvaluePanel::figures()

@@ -11,6 +11,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QStandardItemModel>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace headwise::ui {
 
 namespace {
 constexpr int sampleSize = 40;
+constexpr int directPath = -1;               // among the circuits
 constexpr Eigen::Index largestFormed = 1024; // tokens; of more, tiles
 } // namespace
 
@@ -48,6 +50,11 @@ void HeatmapPage::createLayout()
     m_circuit->addItem(tr("QK: W_Q W_Kᵀ"), static_cast<int>(CircuitKind::Qk));
     m_circuit->addItem(tr("full OV: E W_V W_O W_U"), static_cast<int>(CircuitKind::FullOv));
     m_circuit->addItem(tr("full QK: E W_Q W_Kᵀ Eᵀ"), static_cast<int>(CircuitKind::FullQk));
+    m_circuit->addItem(tr("direct path: E W_U"), directPath);
+    m_circuit->setItemData(m_circuit->count() - 1,
+                           tr("The bigrams of a model without layers, with b_U where biases are on"),
+                           Qt::ToolTipRole);
+    m_circuit->setAccessibleName(tr("Circuit shown"));
     m_which->addItem(tr("tokens of a text"));
     m_which->addItem(tr("all tokens"));
     m_which->setAccessibleName(tr("Tokens shown"));
@@ -68,10 +75,16 @@ void HeatmapPage::createLayout()
     m_form->addItem(tr("z-scores of rows"), static_cast<int>(RowForm::ZScores));
     m_form->addItem(tr("softmax of rows"), static_cast<int>(RowForm::Softmax));
     m_form->setToolTip(tr("Scores of different queries have no common zero; over the columns shown"));
-    m_order->addItem(tr("by index"));
-    m_order->addItem(tr("by norm"));
+    using Order = CircuitPicture::Order;
+    m_order->addItem(tr("by index"), static_cast<int>(Order::ByIndex));
+    m_order->addItem(tr("by norm"), static_cast<int>(Order::ByNorm));
+    m_order->addItem(tr("by letters"), static_cast<int>(Order::ByName));
+    m_order->addItem(tr("by first vector"), static_cast<int>(Order::ByFirstVector));
+    m_order->setAccessibleName(tr("Order of rows and columns"));
     m_order->setToolTip(
-        tr("The order of the residual directions: outlying rows and columns come first by norm"));
+        tr("By index: as in the text, all tokens by id, frequent ones first in most vocabularies. By norm: "
+           "outlying rows and columns first. By first vector: along u₁ and v₁, so that rows and columns "
+           "that do the same stand together."));
     m_biases->setToolTip(tr("x W + b in place of x W on both sides: the form with d_model + 1 rows"));
     m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
     auto* controls = new QHBoxLayout;
@@ -79,8 +92,11 @@ void HeatmapPage::createLayout()
     controls->addWidget(m_circuit);
     controls->addWidget(m_which);
     controls->addWidget(m_text, 1);
+    auto* choices = new QHBoxLayout;
+    choices->setSpacing(8);
     for (QWidget* control : std::initializer_list<QWidget*>{m_form, m_order, m_biases, m_scale})
-        controls->addWidget(control);
+        choices->addWidget(control);
+    choices->addStretch();
     auto* bottom = new QHBoxLayout;
     bottom->addWidget(m_state, 1);
     bottom->addWidget(new JobBar(&m_job, this));
@@ -91,6 +107,7 @@ void HeatmapPage::createLayout()
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
     layout->addLayout(controls);
+    layout->addLayout(choices);
     layout->addWidget(m_panel, 1);
     layout->addLayout(bottom);
     m_panel->view()->setAccessibleName(tr("Matrix of the circuit"));
@@ -143,9 +160,14 @@ void HeatmapPage::connectView()
     });
 }
 
+bool HeatmapPage::isDirect() const
+{
+    return m_circuit->currentData().toInt() == directPath;
+}
+
 CircuitKind HeatmapPage::kind() const
 {
-    return static_cast<CircuitKind>(m_circuit->currentData().toInt());
+    return isDirect() ? CircuitKind::FullOv : static_cast<CircuitKind>(m_circuit->currentData().toInt());
 }
 
 bool HeatmapPage::isTokenCircuit() const
@@ -155,7 +177,7 @@ bool HeatmapPage::isTokenCircuit() const
 
 bool HeatmapPage::isOfAllTokens() const
 {
-    return isTokenCircuit() && m_which->currentIndex() == 1;
+    return isTokenCircuit() && !isDirect() && m_which->currentIndex() == 1;
 }
 
 bool HeatmapPage::isTiled() const
@@ -182,27 +204,10 @@ CircuitTerms HeatmapPage::terms() const
 QString HeatmapPage::termsText() const
 {
     const CircuitTerms chosen = terms();
+    if (isDirect())
+        return chosen.biases ? tr("with b_U") : tr("no bias");
     return QStringLiteral("%1, %2").arg(chosen.scale ? tr("scaled") : tr("no scale"),
                                         chosen.biases ? tr("with biases") : tr("no bias"));
-}
-
-void HeatmapPage::arrange(Matrix<float>& block)
-{
-    if (isTokenCircuit()) {
-        m_rows = rowTokens();
-        m_columns = columnTokens();
-        block = inRowForm(block, static_cast<RowForm>(m_form->currentData().toInt()));
-        return;
-    }
-    m_rows.resize(static_cast<std::size_t>(block.rows()));
-    m_columns.resize(static_cast<std::size_t>(block.cols()));
-    std::iota(m_rows.begin(), m_rows.end(), 0);
-    std::iota(m_columns.begin(), m_columns.end(), 0);
-    if (m_order->currentIndex() == 0)
-        return;
-    m_rows = byNorm(block, false);
-    m_columns = byNorm(block, true);
-    block = Matrix<float>(block(m_rows, m_columns));
 }
 
 void HeatmapPage::chooseTokens()
@@ -248,12 +253,14 @@ std::vector<int> HeatmapPage::columnTokens() const
 
 void HeatmapPage::recompute()
 {
-    m_which->setVisible(isTokenCircuit());
+    m_which->setVisible(isTokenCircuit() && !isDirect());
     m_text->setEnabled(isTokenCircuit() && !isOfAllTokens());
     m_form->setVisible(isTokenCircuit());
     m_form->setEnabled(!isTiled());
-    m_order->setVisible(!isTokenCircuit());
     m_scale->setEnabled(kind() == CircuitKind::Qk || kind() == CircuitKind::FullQk);
+    auto* orders = qobject_cast<QStandardItemModel*>(m_order->model());
+    orders->item(m_order->findData(static_cast<int>(CircuitPicture::Order::ByName)))
+        ->setEnabled(isTokenCircuit());
     HeatmapView* view = m_panel->view();
     const auto circuits = workspace()->circuits();
     if (!circuits) {
@@ -267,39 +274,37 @@ void HeatmapPage::recompute()
         return view->setMessage(tr("Reading the embeddings…"));
     }
     view->setPending(true);
-    if (isTiled())
-        return computeWhole();
     m_job.start(
-        tr("%1 of %2").arg(m_circuit->currentText().section(u':', 0, 0), text(workspace()->head())),
-        [circuits, tokens = workspace()->tokens(), kind = kind(), head = workspace()->head(),
-         rows = rowTokens(), columns = columnTokens(), ofTokens = isTokenCircuit(),
-         terms = terms()](const Task&) {
-            return ofTokens ? circuitBlock(*circuits, tokens.get(), {kind, head, terms}, rows, columns)
-                            : wholeCircuit(*circuits, {kind, head, terms});
-        },
-        [this](const Result<Matrix<float>>& block) {
+        heading(), [picture = picture()](const Task& task) { return shownCircuit(picture, task); },
+        [this](const Result<ShownCircuit>& shown) {
             m_panel->view()->setPending(false);
-            block ? showBlock(*block) : showError(block.error());
+            shown ? showCircuit(*shown) : showError(shown.error());
         });
 }
 
-void HeatmapPage::computeWhole()
+CircuitPicture HeatmapPage::picture() const
 {
-    m_job.start(
-        tr("%1 of %2").arg(m_circuit->currentText().section(u':', 0, 0), text(workspace()->head())),
-        [circuits = workspace()->circuits(), tokens = workspace()->tokens(), kind = kind(),
-         head = workspace()->head(),
-         terms = terms()](const Task& task) -> Result<std::shared_ptr<const TiledCircuit>> {
-            auto factors = circuitFactors(*circuits, *tokens, {kind, head, terms}, task);
-            if (!factors)
-                return factors.error();
-            return TiledCircuit::create(*std::move(factors),
-                                        {.stop = task.stop, .onProgress = {}, .threads = task.threads});
-        },
-        [this](const Result<std::shared_ptr<const TiledCircuit>>& circuit) {
-            m_panel->view()->setPending(false);
-            circuit ? showWhole(*circuit) : showError(circuit.error());
-        });
+    CircuitPicture picture{.circuits = workspace()->circuits(),
+                           .tokens = workspace()->tokens(),
+                           .tokenizer = workspace()->tokenizer(),
+                           .of = {kind(), workspace()->head(), terms()},
+                           .isDirect = isDirect(),
+                           .isTiled = isTiled(),
+                           .order = static_cast<CircuitPicture::Order>(m_order->currentData().toInt()),
+                           .form = static_cast<RowForm>(m_form->currentData().toInt()),
+                           .rows = {},
+                           .columns = {}};
+    if (isTokenCircuit()) {
+        picture.rows = rowTokens();
+        picture.columns = columnTokens();
+    }
+    return picture;
+}
+
+QString HeatmapPage::heading() const
+{
+    const QString circuit = m_circuit->currentText().section(u':', 0, 0);
+    return isDirect() ? circuit : tr("%1 of %2").arg(circuit, text(workspace()->head()));
 }
 
 void HeatmapPage::showError(const Error& error)
@@ -308,33 +313,27 @@ void HeatmapPage::showError(const Error& error)
     m_panel->view()->setMessage(text(error));
 }
 
-void HeatmapPage::showWhole(const std::shared_ptr<const TiledCircuit>& circuit)
+void HeatmapPage::showCircuit(const ShownCircuit& shown)
 {
-    m_rows = rowTokens();
-    m_columns = columnTokens();
+    m_rows = shown.rows;
+    m_columns = shown.columns;
     describeAxes();
-    m_panel->view()->setTiles(circuit);
-    m_state->setText(stateText(circuit->rows(), circuit->cols()));
+    if (shown.tiles)
+        m_panel->view()->setTiles(shown.tiles);
+    else
+        m_panel->view()->setMatrix(std::make_shared<Eigen::MatrixXf>(shown.matrix));
+    m_state->setText(stateText());
 }
 
-QString HeatmapPage::stateText(Eigen::Index rows, Eigen::Index columns) const
+QString HeatmapPage::stateText() const
 {
     const bool isArranged = isTokenCircuit() && !isTiled() && m_form->currentIndex() > 0;
     return tr("%1 · %2 × %3 · %4%5 · %6")
-        .arg(text(workspace()->head()))
-        .arg(rows)
-        .arg(columns)
+        .arg(isDirect() ? tr("direct path") : text(workspace()->head()))
+        .arg(m_rows.size())
+        .arg(m_columns.size())
         .arg(termsText(), isArranged ? QStringLiteral(" · ") + m_form->currentText() : QString(),
              workspace()->processingText());
-}
-
-void HeatmapPage::showBlock(const Matrix<float>& block)
-{
-    auto shown = std::make_shared<Eigen::MatrixXf>(block);
-    arrange(*shown);
-    describeAxes();
-    m_panel->view()->setMatrix(shown);
-    m_state->setText(stateText(block.rows(), block.cols()));
 }
 
 void HeatmapPage::describeAxes()
@@ -381,10 +380,9 @@ QList<FigureSource*> HeatmapPage::figures()
 {
     if (m_panel->view()->isEmpty())
         return {};
-    describe(m_panel->view(),
-             tr("%1 %2, %3, %4")
-                 .arg(text(workspace()->head()), m_circuit->currentText(), termsText(),
-                      text(workspace()->card().name)));
+    const QString circuit = isDirect() ? m_circuit->currentText()
+                                       : tr("%1 %2").arg(text(workspace()->head()), m_circuit->currentText());
+    describe(m_panel->view(), tr("%1, %2, %3").arg(circuit, termsText(), text(workspace()->card().name)));
     return {m_panel->view()};
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "core/analysis/block.h"
-#include "core/analysis/tiled_circuit.h"
+#include "ui/pages/heatmap_circuit.h"
 #include "ui/pages/page.h"
 
 class QCheckBox;
@@ -14,7 +13,8 @@ namespace headwise::ui {
 class HeatmapPanel;
 class JobBar;
 
-/// The circuit of the selected head as a matrix: residual × residual, or token × token for the tokens of a text.
+/// The circuit of the selected head as a matrix: residual × residual, or token × token for the tokens of a text or all; and the
+/// direct path from the embedding to the unembedding, which no head is in.
 class HeatmapPage : public Page {
     Q_OBJECT
 
@@ -29,18 +29,18 @@ private:
     void createLayout();
     void recompute() override;
     void chooseTokens(); ///< From the text, or a sample of whole words.
-    void computeWhole(); ///< The circuit of all tokens, as tiles.
     void describeAxes();
-    void showWhole(const std::shared_ptr<const TiledCircuit>& circuit);
+    void showCircuit(const ShownCircuit& shown);
     void connectChoices();
     void connectView();
     void showError(const Error& error);
-    QString stateText(Eigen::Index rows, Eigen::Index columns) const;
-    void showBlock(const Matrix<float>& block);
-    void arrange(Matrix<float>& block); ///< Row form, order of rows and columns.
+    QString stateText() const;
+    QString heading() const;
+    CircuitPicture picture() const;
     CircuitTerms terms() const;
     QString termsText() const; ///< "no scale, no bias"
-    CircuitKind kind() const;
+    CircuitKind kind() const;  ///< Of the direct path that of the same rows and columns.
+    bool isDirect() const;
     bool isTokenCircuit() const;
     bool isOfAllTokens() const;
     bool isTiled() const;               ///< Too large to be formed.
@@ -51,7 +51,7 @@ private:
     QComboBox* m_circuit;
     QComboBox* m_which; // tokens
     QComboBox* m_form;  // of rows
-    QComboBox* m_order; // of residual directions
+    QComboBox* m_order; // of rows and columns
     QComboBox* m_aggregate;
     QCheckBox* m_norms;
     QCheckBox* m_biases;

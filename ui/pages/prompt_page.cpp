@@ -10,6 +10,7 @@
 #include "ui/views/job_bar.h"
 #include "ui/views/pattern_grid.h"
 
+#include <QCheckBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -25,7 +26,8 @@ constexpr Eigen::Index smallSide = 64; // rows of a small pattern
 
 struct PromptPage::Answer {
     std::vector<int> tokens;
-    std::shared_ptr<const Patterns> patterns, small; // [layer][head]: [n, n]
+    std::shared_ptr<const Patterns> patterns, small;   // [layer][head]: [n, n]
+    std::shared_ptr<const Patterns> smallWithoutFirst; // the same of positions 1 …; null of one token
     int likeliestNext = 0;
 };
 
@@ -41,6 +43,7 @@ PromptPage::PromptPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_prompt(new QLineEdit(this))
     , m_run(new QPushButton(tr("Run"), this))
+    , m_hidesFirst(new QCheckBox(tr("hide first token"), this))
     , m_summary(new QLabel(this))
     , m_heads(new PatternGrid(this))
     , m_logit(new QLabel(this))
@@ -66,10 +69,14 @@ void PromptPage::createLayout()
     m_panel->view()->setAccessibleName(tr("Attention of the head"));
     m_panel->view()->setCellShape(HeatmapView::CellShape::Square);
     m_panel->view()->proposeScale({ColorMap::Attention, 0, 1, ColorFit::Fixed});
+    m_hidesFirst->setToolTip(
+        tr("Leaves out position 0, where heads rest that have nothing to do, and fits the colours to "
+           "the others"));
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_prompt, 1);
     controls->addWidget(m_run);
+    controls->addWidget(m_hidesFirst);
     auto* effects = new QWidget(this);
     auto* below = new QVBoxLayout(effects);
     below->setContentsMargins(0, 0, 0, 0);
@@ -103,6 +110,14 @@ void PromptPage::connectSignals()
 {
     connect(m_run, &QPushButton::clicked, this, &PromptPage::run);
     connect(m_prompt, &QLineEdit::returnPressed, this, &PromptPage::run);
+    connect(m_hidesFirst, &QCheckBox::toggled, this, [this](bool on) {
+        ColorScale scale = m_panel->view()->colorScale();
+        scale.fit = on ? ColorFit::Full : ColorFit::Fixed;
+        scale.low = 0;
+        scale.high = 1;
+        m_panel->view()->setColorScale(scale);
+        showPatterns();
+    });
     connect(workspace(), &Workspace::circuitsChanged, this, &PromptPage::reset);
     connect(workspace(), &Workspace::headChanged, this, &PromptPage::showPattern);
     connect(m_heads, &PatternGrid::headChosen, workspace(), &Workspace::setHead);
@@ -117,14 +132,11 @@ void PromptPage::connectSignals()
     connect(m_effects, &HeadGrid::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_panel->view(), &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_panel->view(), &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
-        const auto token = [this](int place) {
-            return workspace()->tokenText(m_answer->tokens[static_cast<std::size_t>(place)]);
+        const auto place = [this](int index) {
+            const auto at = static_cast<std::size_t>(index + skipped());
+            return QStringLiteral("%1 %2").arg(at).arg(workspace()->tokenText(m_answer->tokens[at]));
         };
-        emit readOutChanged(tr("query %1 %2 → key %3 %4   %5")
-                                .arg(row)
-                                .arg(token(row))
-                                .arg(column)
-                                .arg(token(column), number(value)));
+        emit readOutChanged(tr("query %1 → key %2   %3").arg(place(row), place(column), number(value)));
     });
 }
 
@@ -183,6 +195,9 @@ void PromptPage::run()
             auto answer = std::make_shared<Answer>();
             answer->tokens = *tokens;
             answer->small = std::make_shared<const Patterns>(smallPatterns(passed.patterns, smallSide));
+            if (tokens->size() > 1)
+                answer->smallWithoutFirst =
+                    std::make_shared<const Patterns>(smallPatterns(passed.patterns, smallSide, 1));
             answer->patterns = std::make_shared<const Patterns>(std::move(passed.patterns));
             Eigen::Index best = 0;
             passed.logits.row(passed.logits.rows() - 1).maxCoeff(&best);
@@ -196,8 +211,7 @@ void PromptPage::run()
                 return m_panel->view()->setMessage(text(result.error()));
             }
             m_answer = *result;
-            m_heads->setPatterns(m_answer->small, m_answer->patterns);
-            showPattern();
+            showPatterns();
             attribute();
         });
 }
@@ -235,6 +249,26 @@ void PromptPage::attribute()
         });
 }
 
+Eigen::Index PromptPage::skipped() const
+{
+    return m_hidesFirst->isChecked() && m_answer && m_answer->smallWithoutFirst ? 1 : 0;
+}
+
+void PromptPage::showPatterns()
+{
+    if (!m_answer)
+        return;
+    const auto& small = skipped() > 0 ? m_answer->smallWithoutFirst : m_answer->small;
+    float highest = skipped() > 0 ? 0.0F : 1.0F;
+    if (skipped() > 0)
+        for (const auto& layer : *small)
+            for (const Eigen::MatrixXf& pattern : layer)
+                highest = std::max(highest, pattern.maxCoeff());
+    m_heads->setPatterns(small, m_answer->patterns);
+    m_heads->setHighest(highest > 0 ? highest : 1);
+    showPattern();
+}
+
 void PromptPage::showPattern()
 {
     if (!m_answer)
@@ -243,12 +277,14 @@ void PromptPage::showPattern()
     m_heads->setCurrent(head);
     HeatmapView* view = m_panel->view();
     QStringList labels;
-    for (const int token : m_answer->tokens)
-        labels << workspace()->tokenText(token);
+    for (auto at = static_cast<std::size_t>(skipped()); at < m_answer->tokens.size(); ++at)
+        labels << workspace()->tokenText(m_answer->tokens[at]);
     view->setRowAxis(labelledAxis(tr("query"), labels));
     view->setColumnAxis(labelledAxis(tr("key"), labels));
-    view->setMatrix(std::make_shared<Eigen::MatrixXf>(
-        (*m_answer->patterns)[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)]));
+    const Eigen::MatrixXf& pattern =
+        (*m_answer->patterns)[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)];
+    const Eigen::Index shown = pattern.rows() - skipped();
+    view->setMatrix(std::make_shared<Eigen::MatrixXf>(pattern.bottomRightCorner(shown, shown)));
     m_summary->setText(tr("%1 · %2 tokens · likeliest next token %3")
                            .arg(text(head))
                            .arg(m_answer->tokens.size())
@@ -257,12 +293,15 @@ void PromptPage::showPattern()
 
 QJsonObject PromptPage::viewState() const
 {
-    return {{QStringLiteral("prompt"), m_prompt->text()}, {QStringLiteral("heatmap"), m_panel->viewState()}};
+    return {{QStringLiteral("prompt"), m_prompt->text()},
+            {QStringLiteral("without_first"), m_hidesFirst->isChecked()},
+            {QStringLiteral("heatmap"), m_panel->viewState()}};
 }
 
 void PromptPage::setViewState(const QJsonObject& state)
 {
     m_prompt->setText(state[QStringLiteral("prompt")].toString());
+    m_hidesFirst->setChecked(state[QStringLiteral("without_first")].toBool());
     m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
     run();
 }
@@ -272,7 +311,8 @@ QList<FigureSource*> PromptPage::figures()
     if (!m_panel->view()->matrix())
         return {};
     describe(m_panel->view(),
-             tr("%1 attention, %2").arg(text(workspace()->head()), text(workspace()->card().name)));
+             (skipped() > 0 ? tr("%1 attention without the first token, %2") : tr("%1 attention, %2"))
+                 .arg(text(workspace()->head()), text(workspace()->card().name)));
     describe(m_heads, tr("Attention of every head, %1").arg(text(workspace()->card().name)));
     QList<FigureSource*> figures{m_panel->view(), m_heads};
     if (m_effects->view()->matrix()) {

@@ -3,6 +3,7 @@
 #include "core/model/forward.h"
 #include "ui/pages/page.h"
 
+class QCheckBox;
 class QLabel;
 class QLineEdit;
 class QPushButton;
@@ -36,14 +37,17 @@ private:
     void run();
     void createLayout();
     void connectSignals();
-    void attribute(); ///< The last position's logit to the heads.
+    void attribute();    ///< The last position's logit to the heads.
+    void showPatterns(); ///< Of every head, and of the selected one.
     void showPattern();
+    Eigen::Index skipped() const; ///< Positions at the beginning that are not shown.
     void clear();
     void reset();
 
     QString m_suggested; // what the page itself put into the line
     QLineEdit* m_prompt;
     QPushButton* m_run;
+    QCheckBox* m_hidesFirst;
     QLabel* m_summary;
     PatternGrid* m_heads;
     QLabel* m_logit;

@@ -19,6 +19,7 @@ SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
     , m_circuits(new QComboBox(this))
     , m_log(new QCheckBox(tr("Log scale"), this))
     , m_normalized(new QCheckBox(tr("Divide by σ₁"), this))
+    , m_plane(new QComboBox(this))
     , m_eigenKind(new QComboBox(this))
     , m_spectrum(new SpectrumPanel(workspace, this))
     , m_eigenvalues(new EigenvaluePanel(workspace, this))
@@ -27,6 +28,10 @@ SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
     m_circuits->addItem(tr("full QK and full OV"));
     m_circuits->addItem(tr("all four"));
     m_circuits->setAccessibleName(tr("Circuits whose singular values are shown"));
+    m_plane->addItem(tr("complex plane"));
+    m_plane->addItem(tr("log polar"));
+    m_plane->setToolTip(tr("Real against imaginary part, or the angle against |λ| on a logarithmic radius"));
+    m_plane->setAccessibleName(tr("How eigenvalues are drawn"));
     for (const CircuitKind kind :
          {CircuitKind::FullOv, CircuitKind::FullQk, CircuitKind::Ov, CircuitKind::Qk})
         m_eigenKind->addItem(circuitTitle(kind), static_cast<int>(kind));
@@ -55,8 +60,13 @@ SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
     splitter->addWidget(
         column({new ComputeButton(workspace, "spectra", this), m_circuits, m_normalized, m_log},
                tr("Singular values"), m_spectrum));
-    splitter->addWidget(column({new ComputeButton(workspace, "eigenvalues", this), m_eigenKind},
-                               tr("Eigenvalues"), m_eigenvalues));
+    auto* eigenvalues = column({new ComputeButton(workspace, "eigenvalues", this), m_eigenKind},
+                               tr("Eigenvalues"), m_eigenvalues);
+    auto* drawing = new QHBoxLayout; // below, for the row of headings is as wide as a small window
+    drawing->addStretch();
+    drawing->addWidget(m_plane);
+    static_cast<QVBoxLayout*>(eigenvalues->layout())->addLayout(drawing);
+    splitter->addWidget(eigenvalues);
     splitter->setSizes({560, 480});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
@@ -64,7 +74,8 @@ SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
     connect(m_circuits, &QComboBox::currentIndexChanged, this, &SpectrumPage::applyChoice);
     connect(m_log, &QCheckBox::toggled, this, &SpectrumPage::applyChoice);
     connect(m_normalized, &QCheckBox::toggled, this, &SpectrumPage::applyChoice);
-    connect(m_eigenKind, &QComboBox::currentIndexChanged, this, &SpectrumPage::applyChoice);
+    for (QComboBox* choice : {m_eigenKind, m_plane})
+        connect(choice, &QComboBox::currentIndexChanged, this, &SpectrumPage::applyChoice);
 }
 
 void SpectrumPage::applyChoice()
@@ -76,6 +87,7 @@ void SpectrumPage::applyChoice()
     m_spectrum->setScale(m_log->isChecked() ? ChartLook::Scale::Log : ChartLook::Scale::Linear);
     m_spectrum->setNormalized(m_normalized->isChecked());
     m_spectrum->setCircuits(choices[m_circuits->currentIndex()]);
+    m_eigenvalues->setPolar(m_plane->currentIndex() == 1);
     m_eigenvalues->setKind(static_cast<CircuitKind>(m_eigenKind->currentData().toInt()));
 }
 
@@ -84,7 +96,8 @@ QJsonObject SpectrumPage::viewState() const
     return {{QStringLiteral("circuits"), m_circuits->currentIndex()},
             {QStringLiteral("log"), m_log->isChecked()},
             {QStringLiteral("normalized"), m_normalized->isChecked()},
-            {QStringLiteral("eigenvalues"), m_eigenKind->currentIndex()}};
+            {QStringLiteral("eigenvalues"), m_eigenKind->currentIndex()},
+            {QStringLiteral("plane"), m_plane->currentIndex()}};
 }
 
 void SpectrumPage::setViewState(const QJsonObject& state)
@@ -97,6 +110,7 @@ void SpectrumPage::setViewState(const QJsonObject& state)
     m_log->setChecked(state[QStringLiteral("log")].toBool());
     m_normalized->setChecked(state[QStringLiteral("normalized")].toBool());
     m_eigenKind->setCurrentIndex(index(m_eigenKind, state[QStringLiteral("eigenvalues")]));
+    m_plane->setCurrentIndex(index(m_plane, state[QStringLiteral("plane")]));
 }
 
 QList<FigureSource*> SpectrumPage::figures()

@@ -27,6 +27,7 @@ private:
     QComboBox* m_circuits;
     QCheckBox* m_log;
     QCheckBox* m_normalized;
+    QComboBox* m_plane;
     QComboBox* m_eigenKind;
     SpectrumPanel* m_spectrum;
     EigenvaluePanel* m_eigenvalues;

@@ -1,6 +1,8 @@
 #include "ui/pages/tokens_page.h"
 
+#include "ui/pages/largest_entries_panel.h"
 #include "ui/pages/token_effect_panel.h"
+#include "ui/pages/token_filter_button.h"
 #include "ui/pages/tokens_panel.h"
 #include "ui/theme.h"
 #include "ui/views/token_edit.h"
@@ -17,6 +19,10 @@
 
 namespace headwise::ui {
 
+namespace {
+constexpr int largestOfAll = -1; // among the sides
+}
+
 TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_circuit(new QComboBox(this))
@@ -26,16 +32,23 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     , m_edit(new TokenEdit(this))
     , m_filter(new QLineEdit(this))
     , m_problem(new QLabel(this))
+    , m_ids(new QCheckBox(tr("ids"), this))
+    , m_tokens(new TokenFilterButton(workspace, this))
     , m_panel(new TokensPanel(workspace, CircuitKind::FullOv, this))
+    , m_largest(new LargestEntriesPanel(workspace, this))
     , m_effect(new TokenEffectPanel(workspace, this))
 {
     m_circuit->addItem(tr("full OV: what it writes"), static_cast<int>(CircuitKind::FullOv));
     m_circuit->addItem(tr("full QK: where it looks"), static_cast<int>(CircuitKind::FullQk));
     m_side->addItem(tr("row of the token"), static_cast<int>(TableSide::Row));
     m_side->addItem(tr("column of the token"), static_cast<int>(TableSide::Column));
+    m_side->addItem(tr("largest of all tokens"), largestOfAll);
+    m_circuit->setAccessibleName(tr("Circuit of the tables"));
+    m_side->setAccessibleName(tr("What the tables list"));
     m_biases->setToolTip(tr("x W + b in place of x W on both sides of the circuit"));
     m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
     m_scale->setEnabled(false); // full OV has none
+    m_ids->setToolTip(tr("The ids of the tokens, in most vocabularies frequent ones first"));
     makeSecondary(m_problem);
     m_panel->setLength(100);
     m_filter->setPlaceholderText(tr("Filter the tables"));
@@ -55,23 +68,47 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     controls->addWidget(m_side);
     controls->addWidget(m_edit, 2);
     controls->addWidget(m_filter, 1);
-    controls->addWidget(m_biases);
-    controls->addWidget(m_scale);
+    auto* choices = new QHBoxLayout;
+    choices->setSpacing(8);
+    choices->addWidget(m_tokens);
+    for (QCheckBox* box : {m_biases, m_scale, m_ids})
+        choices->addWidget(box);
+    choices->addStretch();
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
     layout->addLayout(controls);
+    layout->addLayout(choices);
     layout->addWidget(m_problem);
     auto* columns = new QSplitter(this);
     columns->setChildrenCollapsible(false);
     columns->setHandleWidth(16);
     columns->addWidget(m_effect);
-    columns->addWidget(m_panel);
+    auto* tables = new QWidget(columns); // one of them at a time
+    auto* place = new QVBoxLayout(tables);
+    place->setContentsMargins(0, 0, 0, 0);
+    place->addWidget(m_panel);
+    place->addWidget(m_largest);
+    m_largest->hide();
+    columns->addWidget(tables);
     columns->setSizes({210, 600});
     columns->setStretchFactor(1, 1);
     layout->addWidget(columns, 1);
     m_problem->hide();
+    connectSignals();
+    m_edit->follow(workspace);
+}
+
+void TokensPage::connectSignals()
+{
     connect(m_effect, &Page::readOutChanged, this, &Page::readOutChanged);
+    connect(m_ids, &QCheckBox::toggled, m_panel, &TokensPanel::setIdsShown);
+    connect(m_tokens, &TokenFilterButton::leftOutChanged, this, [this] {
+        m_panel->setLeftOut(m_tokens->leftOut());
+        m_largest->setLeftOut(m_tokens->leftOut());
+    });
+    connect(m_largest, &LargestEntriesPanel::tokenActivated, workspace(), &Workspace::setToken);
+    connect(m_largest, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(m_circuit, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
     connect(m_side, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
     connect(m_biases, &QCheckBox::toggled, this, &TokensPage::applyChoice);
@@ -84,15 +121,23 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
         m_problem->setText(message);
         m_problem->show();
     });
-    connect(m_panel, &TokensPanel::tokenActivated, workspace, &Workspace::setToken);
+    connect(m_panel, &TokensPanel::tokenActivated, workspace(), &Workspace::setToken);
     connect(m_panel, &Page::readOutChanged, this, &Page::readOutChanged);
-    m_edit->follow(workspace);
 }
 
 void TokensPage::applyChoice()
 {
     const auto kind = static_cast<CircuitKind>(m_circuit->currentData().toInt());
-    m_scale->setEnabled(kind == CircuitKind::FullQk);
+    const bool isOfAll = m_side->currentData().toInt() == largestOfAll;
+    m_scale->setEnabled(kind == CircuitKind::FullQk && !isOfAll);
+    m_biases->setEnabled(!isOfAll);
+    m_filter->setEnabled(!isOfAll);
+    m_ids->setEnabled(!isOfAll);
+    m_panel->setVisible(!isOfAll);
+    m_largest->setVisible(isOfAll);
+    m_largest->setKind(kind);
+    if (isOfAll)
+        return;
     m_panel->setTerms({m_biases->isChecked(), m_scale->isChecked()});
     m_panel->setKind(kind);
     m_panel->setSide(static_cast<TableSide>(m_side->currentData().toInt()));
@@ -103,7 +148,8 @@ QJsonObject TokensPage::viewState() const
     return {{QStringLiteral("circuit"), m_circuit->currentIndex()},
             {QStringLiteral("side"), m_side->currentIndex()},
             {QStringLiteral("biases"), m_biases->isChecked()},
-            {QStringLiteral("scale"), m_scale->isChecked()}};
+            {QStringLiteral("scale"), m_scale->isChecked()},
+            {QStringLiteral("ids"), m_ids->isChecked()}};
 }
 
 void TokensPage::setViewState(const QJsonObject& state)
@@ -112,11 +158,13 @@ void TokensPage::setViewState(const QJsonObject& state)
     m_side->setCurrentIndex(state[QStringLiteral("side")].toInt());
     m_biases->setChecked(state[QStringLiteral("biases")].toBool());
     m_scale->setChecked(state[QStringLiteral("scale")].toBool());
+    m_ids->setChecked(state[QStringLiteral("ids")].toBool());
 }
 
 QList<FigureSource*> TokensPage::figures()
 {
-    return m_panel->figures() + m_effect->figures();
+    const bool isOfAll = m_side->currentData().toInt() == largestOfAll;
+    return (isOfAll ? m_largest->figures() : m_panel->figures()) + m_effect->figures();
 }
 
 } // namespace headwise::ui

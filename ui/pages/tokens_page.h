@@ -12,7 +12,9 @@ class QLineEdit;
 namespace headwise::ui {
 
 class TokenEdit;
+class LargestEntriesPanel;
 class TokenEffectPanel;
+class TokenFilterButton;
 class TokensPanel;
 
 /// The card of one token: every head by what it does with it, and the tables of the selected head.
@@ -27,6 +29,7 @@ public:
     QList<FigureSource*> figures() override;
 
 private:
+    void connectSignals();
     void applyChoice();
 
     QComboBox* m_circuit;
@@ -37,7 +40,10 @@ private:
     QLineEdit* m_filter;
     QTimer m_filterPause;
     QLabel* m_problem;
+    QCheckBox* m_ids;
+    TokenFilterButton* m_tokens;
     TokensPanel* m_panel;
+    LargestEntriesPanel* m_largest;
     TokenEffectPanel* m_effect;
 };
 

@@ -1,7 +1,6 @@
 #include "ui/pages/tokens_panel.h"
 
 #include "core/analysis/stored_table.h"
-#include "ui/figure_export_title.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/table_copy.h"
@@ -10,12 +9,12 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
-#include <QPainter>
 #include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
 
 namespace headwise::ui {
 
@@ -28,19 +27,44 @@ struct TokensPanel::Question {
     TableSide side = TableSide::Row;
     int token = 0;
     int length = 0;
+    bool withBiased = false;
+    std::shared_ptr<const std::vector<bool>> leftOut; // null: ids without a token alone
 
     bool operator==(const Question& other) const
     {
         return circuit.kind == other.circuit.kind && circuit.head == other.circuit.head
             && circuit.terms == other.circuit.terms && side == other.side && token == other.token
-            && length == other.length;
+            && length == other.length && withBiased == other.withBiased && leftOut == other.leftOut;
     }
 };
 
 struct TokensPanel::Answer {
     TokenEnds ends;
-    std::optional<LineStatistics> line; // none of a session's tables
+    std::optional<LineStatistics> line;                    // none of a session's tables
+    std::vector<double> biasedTop = {}, biasedBottom = {}; // of the entries of `ends`; empty: none
 };
+
+Result<TokensPanel::Answer> TokensPanel::answerTo(const Question& question, const Circuits& circuits,
+                                                  const TokenSide& tokens, const std::vector<bool>& unused)
+{
+    const auto line = tokenLine(circuits, tokens, question.circuit, question.side, question.token);
+    if (!line)
+        return line.error();
+    Answer answer{ends(*line, question.length, question.leftOut ? *question.leftOut : unused),
+                  lineStatistics(*line, unused)};
+    if (!question.withBiased)
+        return answer;
+    CircuitOfHead biased = question.circuit;
+    biased.terms.biases = true;
+    const auto second = tokenLine(circuits, tokens, biased, question.side, question.token);
+    if (!second)
+        return second.error();
+    for (const TokenEntry& entry : answer.ends.top)
+        answer.biasedTop.push_back((*second)(entry.id));
+    for (const TokenEntry& entry : answer.ends.bottom)
+        answer.biasedBottom.push_back((*second)(entry.id));
+    return answer;
+}
 
 TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent)
     : Page(workspace, parent)
@@ -101,6 +125,7 @@ QTableView* TokensPanel::makeTable(TokenTableModel* model)
     header->setResizeContentsPrecision(50);
     header->setSectionResizeMode(QHeaderView::ResizeToContents);
     header->setSectionResizeMode(TokenTableModel::TokenColumn, QHeaderView::Stretch);
+    header->moveSection(TokenTableModel::BiasedColumn, TokenTableModel::ValueColumn + 1); // beside the score
     connect(table, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
         emit tokenActivated(index.data(TokenTableModel::IdRole).toInt());
     });
@@ -154,11 +179,30 @@ void TokensPanel::showColumns()
     for (QTableView* table : {m_topTable, m_bottomTable}) {
         // Of the whole row only where some of it is left out: else it is the order on the screen.
         table->setColumnHidden(TokenTableModel::RankColumn, m_isCompact || m_filter.isEmpty());
-        table->setColumnHidden(TokenTableModel::IdColumn, true); // on hover, and in what is exported
+        table->setColumnHidden(TokenTableModel::IdColumn,
+                               m_isCompact || !m_showsIds); // on hover all the same
+        table->setColumnHidden(TokenTableModel::BiasedColumn, !showsBiased());
         table->setColumnHidden(TokenTableModel::ZColumn, m_isCompact || !isQk);
         table->setColumnHidden(TokenTableModel::ShareColumn, m_isCompact || isQk);
         table->horizontalHeader()->setVisible(!m_isCompact);
     }
+}
+
+bool TokensPanel::showsBiased() const
+{
+    return !m_isCompact && m_kind == CircuitKind::FullQk && !m_terms.biases;
+}
+
+void TokensPanel::setIdsShown(bool on)
+{
+    m_showsIds = on;
+    showColumns();
+}
+
+void TokensPanel::setLeftOut(std::shared_ptr<const std::vector<bool>> leftOut)
+{
+    m_leftOut = std::move(leftOut);
+    refresh();
 }
 
 void TokensPanel::setFilter(const QString& filter)
@@ -173,6 +217,7 @@ void TokensPanel::setFilter(const QString& filter)
 void TokensPanel::setTerms(const CircuitTerms& terms)
 {
     m_terms = terms;
+    showColumns();
     refresh();
 }
 
@@ -220,7 +265,8 @@ void TokensPanel::recompute()
     if (!workspace()->tokens())
         return clear(tr("Reading the embeddings…"));
     const Question question{
-        {m_kind, head, m_terms}, m_side, token, m_filter.isEmpty() ? m_length : workspace()->card().dVocab};
+        {m_kind, head, m_terms}, m_side,   token, m_filter.isEmpty() ? m_length : workspace()->card().dVocab,
+        showsBiased(),           m_leftOut};
     if (const Answer* answer = kept(question)) {
         m_job.cancel();
         return show(*answer);
@@ -228,12 +274,8 @@ void TokensPanel::recompute()
     m_job.start(
         heading(),
         [circuits = workspace()->circuits(), tokens = workspace()->tokens(),
-         unused = workspace()->unusedTokens(), question](const Task&) -> Result<Answer> {
-            const auto line = tokenLine(*circuits, *tokens, question.circuit, question.side, question.token);
-            if (!line)
-                return line.error();
-            return Answer{ends(*line, question.length, unused), lineStatistics(*line, unused)};
-        },
+         unused = workspace()->unusedTokens(),
+         question](const Task&) -> Result<Answer> { return answerTo(question, *circuits, *tokens, unused); },
         [this, question](const Result<Answer>& result) {
             if (!result)
                 return clear(text(result.error()));
@@ -259,7 +301,8 @@ void TokensPanel::keep(const Question& question, const Answer& answer)
 
 void TokensPanel::show(const Answer& answer)
 {
-    const auto rows = [this, &answer](const std::vector<TokenEntry>& entries) {
+    const auto rows = [this, &answer](const std::vector<TokenEntry>& entries,
+                                      const std::vector<double>& biased) {
         auto made = std::make_shared<std::vector<TokenRow>>();
         const auto tokenizer = workspace()->tokenizer();
         for (const TokenEntry& entry : entries) {
@@ -269,12 +312,18 @@ void TokensPanel::show(const Answer& answer)
                 made->back().zScore = answer.line->zScore(entry.value);
                 made->back().share = answer.line->share(entry.value);
             }
+            if (!biased.empty())
+                made->back().biased = biased[made->size() - 1];
         }
         return made;
     };
     m_message->hide();
-    m_top->setRows(rows(answer.ends.top));
-    m_bottom->setRows(rows(answer.ends.bottom));
+    double largest = 0; // of both ends: one scale
+    for (const auto* end : {&answer.ends.top, &answer.ends.bottom})
+        for (const TokenEntry& entry : *end)
+            largest = std::fmax(largest, std::abs(entry.value));
+    m_top->setRows(rows(answer.ends.top, answer.biasedTop), largest);
+    m_bottom->setRows(rows(answer.ends.bottom, answer.biasedBottom), largest);
 }
 
 QList<FigureSource*> TokensPanel::figures()
@@ -283,73 +332,6 @@ QList<FigureSource*> TokensPanel::figures()
         return {};
     describe(this, tr("%1 %2").arg(text(workspace()->head()), heading()));
     return {this};
-}
-
-namespace {
-
-struct TableFonts {
-    QFont text, tokens;
-};
-
-void paintRows(QPainter& painter, const QRectF& area, const std::vector<TokenRow>& rows,
-               const TableFonts& fonts, const QString& title)
-{
-    const ThemeColors& colors = lightColors();
-    const double step = QFontMetricsF(fonts.text, painter.device()).height() * 1.25;
-    painter.setFont(fonts.text);
-    painter.setPen(colors.muted);
-    painter.drawText(QRectF(area.left(), area.top(), area.width(), step), Qt::AlignLeft | Qt::AlignVCenter,
-                     title);
-    double y = area.top() + step;
-    for (const TokenRow& row : rows) {
-        if (y + step > area.bottom())
-            break;
-        const QRectF line(area.left(), y, area.width(), step);
-        QFont tokenLook = fonts.tokens;
-        tokenLook.setBold(row.isSource);
-        painter.setFont(tokenLook);
-        painter.setPen(colors.text);
-        const double valueRoom = area.width() * 0.35;
-        const QFontMetricsF metrics(tokenLook, painter.device());
-        painter.drawText(line.adjusted(0, 0, -valueRoom, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                         metrics.elidedText(row.shown, Qt::ElideRight, area.width() - valueRoom));
-        painter.setFont(fonts.text);
-        painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, signedNumber(row.value));
-        y += step;
-    }
-}
-
-} // namespace
-
-void TokensPanel::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
-{
-    const TableFonts fonts{figureFont(style), figureTokenFont(style)};
-    const double top = paintFigureTitle(painter, *this, size.width(), style);
-    const double half = (size.width() - style.fontSize * 2) / 2;
-    if (m_top->rows())
-        paintRows(painter, {0, top, half, size.height() - top}, *m_top->rows(), fonts, tr("largest"));
-    if (m_bottom->rows())
-        paintRows(painter, {size.width() - half, top, half, size.height() - top}, *m_bottom->rows(), fonts,
-                  tr("smallest"));
-}
-
-void TokensPanel::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
-{
-    writeRow({QStringLiteral("end"), QStringLiteral("rank"), QStringLiteral("id"), QStringLiteral("token"),
-              QStringLiteral("value"), QStringLiteral("z"), QStringLiteral("share")});
-    const auto write = [&writeRow](const TokenTableModel* model, const QString& end) {
-        if (!model->rows())
-            return;
-        const auto known = [](std::optional<double> value) {
-            return value ? exactNumber(*value) : QString();
-        };
-        int rank = 0;
-        for (const TokenRow& row : *model->rows())
-            writeRow({end, QString::number(++rank), QString::number(row.token), row.shown,
-                      exactNumber(row.value), known(row.zScore), known(row.share)});
-    };
-    write(m_top, QStringLiteral("top"));
-    write(m_bottom, QStringLiteral("bottom"));
 }
 
 } // namespace headwise::ui

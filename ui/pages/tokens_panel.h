@@ -24,6 +24,9 @@ public:
     void setLength(int rows); ///< How many of each end are asked for.
     void setCompact(bool on); ///< Tokens and values only.
     void setTerms(const CircuitTerms& terms);
+    void setIdsShown(bool on);
+    /// Tokens that are not ranked, true of each, in place of the ids without a token; null: those.
+    void setLeftOut(std::shared_ptr<const std::vector<bool>> leftOut);
     /// Shows the entries whose token contains `text`, of the whole row, with their ranks; empty: the ends.
     void setFilter(const QString& text);
 
@@ -36,10 +39,13 @@ signals:
 
 private:
     QTableView* makeTable(TokenTableModel* model);
-    void showColumns(); ///< z-scores are read of scores, shares of outputs.
+    void showColumns();       ///< z-scores are read of scores, shares of outputs.
+    bool showsBiased() const; ///< Scores with biases beside those without.
     QWidget* captioned(const QString& caption, QTableView* table);
     struct Question;
     struct Answer;
+    static Result<Answer> answerTo(const Question& question, const Circuits& circuits,
+                                   const TokenSide& tokens, const std::vector<bool>& unused);
     void recompute() override;
     const Answer* kept(const Question& question) const;
     void keep(const Question& question, const Answer& answer);
@@ -51,6 +57,8 @@ private:
     TableSide m_side = TableSide::Row;
     int m_length = 30;
     bool m_isCompact = false;
+    bool m_showsIds = false;
+    std::shared_ptr<const std::vector<bool>> m_leftOut;
     QString m_filter;
     CircuitTerms m_terms;
     QLabel* m_heading;

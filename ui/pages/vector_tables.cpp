@@ -11,6 +11,9 @@
 #include <QStandardItemModel>
 #include <QVBoxLayout>
 
+#include <algorithm>
+#include <cmath>
+
 namespace headwise::ui {
 
 namespace {
@@ -19,6 +22,16 @@ QStandardItem* endCell(bool ofTop, int rank)
 {
     return wordCell(
         QStringLiteral("%1%2").arg(ofTop ? QStringLiteral("+") : QStringLiteral("−")).arg(rank + 1));
+}
+
+double largestScore(const std::vector<TokenEnds>& lists)
+{
+    double largest = 0;
+    for (const TokenEnds& ends : lists)
+        for (const auto* end : {&ends.top, &ends.bottom})
+            for (const TokenEntry& entry : *end)
+                largest = std::fmax(largest, std::abs(entry.value));
+    return largest;
 }
 
 std::size_t longest(const std::vector<TokenEnds>& lists)
@@ -30,18 +43,6 @@ std::size_t longest(const std::vector<TokenEnds>& lists)
 }
 
 } // namespace
-
-const DirectionSide& directionSideOf(CircuitKind kind, std::size_t side)
-{
-    return directionSides[(kind == CircuitKind::Ov ? 0U : 2U) + side];
-}
-
-bool CircuitDirections::areTogether(int index, int other) const
-{
-    const auto isThere = [this](int at) { return at >= 0 && at < std::ssize(blocks); };
-    return isThere(index) && isThere(other)
-        && blocks[static_cast<std::size_t>(index)] == blocks[static_cast<std::size_t>(other)];
-}
 
 VectorTables::VectorTables(Workspace* workspace, QWidget* parent)
     : QWidget(parent)
@@ -82,6 +83,11 @@ void VectorTables::setScoresShown(bool on)
     m_withScores = on;
 }
 
+void VectorTables::setEachShown(bool on)
+{
+    m_withEach = on;
+}
+
 bool VectorTables::isEmpty() const
 {
     return m_models.front()->rowCount() == 0;
@@ -102,7 +108,7 @@ void VectorTables::show(const CircuitDirections& directions,
     m_first = lists->first;
     m_chosen = chosen;
     const Contents contents{lists, m_workspace->direction().sign < 0 ? chosen : -1, m_workspace->token(),
-                            m_withScores};
+                            m_withScores, m_withEach};
     if (contents != m_contents) {
         m_contents = contents;
         for (std::size_t side = 0; side < m_tables.size(); ++side)
@@ -121,23 +127,48 @@ void VectorTables::fill(std::size_t side, const CircuitDirections& directions, c
     m_models[side]->clear();
     if (lists.sides[side].empty())
         return;
+    m_largest = largestScore(lists.sides[side]);
     QStringList headers{tr("#")};
     for (std::size_t k = 0; k < lists.sides[side].size(); ++k) {
         const int index = lists.first + static_cast<int>(k);
-        const bool isTogether =
-            directions.areTogether(index, index - 1) || directions.areTogether(index, index + 1);
-        const bool isTurned = index == m_chosen && m_workspace->direction().sign < 0;
-        headers << QStringLiteral("%1%2%3  σ %4")
-                       .arg(isTurned ? QStringLiteral("−") : QString())
-                       .arg(index + 1)
-                       .arg(isTogether ? QStringLiteral("*") : QString(), number(directions.svd.S(index)));
+        headers << headerOf(directions, index);
         if (m_withScores)
-            headers << tr("score %1").arg(index + 1);
+            headers << (showsSpan(lists, k) ? tr("length %1").arg(index + 1) : tr("score %1").arg(index + 1));
     }
     addRows(side, lists, true);
     addRows(side, lists, false);
     m_models[side]->setHorizontalHeaderLabels(headers);
+    for (std::size_t k = 0; k < lists.sides[side].size(); ++k)
+        if (lists.hasSpan(k))
+            m_models[side]
+                ->horizontalHeaderItem(1 + static_cast<int>(k) * step())
+                ->setToolTip(
+                    tr("These directions differ by less than 1 % in σ: only their span means something. "
+                       "Its tokens are those that reach furthest into it, the length of their row of "
+                       "E U_block."));
     fitColumns(m_tables[side]);
+}
+
+bool VectorTables::showsSpan(const DirectionLists& lists, std::size_t k) const
+{
+    return !m_withEach && lists.hasSpan(k);
+}
+
+QString VectorTables::headerOf(const CircuitDirections& directions, int index) const
+{
+    const QString sigma = number(directions.svd.S(index));
+    const CircuitDirections::Block block = directions.blockOf(index);
+    const bool hasSign = block.isAlone() || m_withEach;
+    const bool isTurned = hasSign && index == m_chosen && m_workspace->direction().sign < 0;
+    const QString sign = isTurned ? QStringLiteral("−") : QString();
+    if (block.isAlone())
+        return QStringLiteral("%1%2  σ %3").arg(sign).arg(index + 1).arg(sigma);
+    return tr("%1%2 of %3–%4  σ %5")
+        .arg(sign)
+        .arg(index + 1)
+        .arg(block.first + 1)
+        .arg(block.last + 1)
+        .arg(sigma);
 }
 
 void VectorTables::addRows(std::size_t side, const DirectionLists& lists, bool ofTop)
@@ -145,20 +176,40 @@ void VectorTables::addRows(std::size_t side, const DirectionLists& lists, bool o
     const auto rows = static_cast<int>(longest(lists.sides[side]));
     for (int rank = 0; rank < rows; ++rank) {
         QList<QStandardItem*> row{endCell(ofTop, rank)};
-        for (std::size_t k = 0; k < lists.sides[side].size(); ++k) {
-            const TokenEnds& ends = lists.sides[side][k];
-            const int sign =
-                lists.first + static_cast<int>(k) == m_chosen ? m_workspace->direction().sign : 1;
-            const std::vector<TokenEntry>& entries = (sign > 0) == ofTop ? ends.top : ends.bottom;
-            const bool isThere = rank < std::ssize(entries);
-            const TokenEntry entry = isThere ? entries[static_cast<std::size_t>(rank)] : TokenEntry{};
-            row << (isThere ? tokenCell(*m_workspace, entry.id, entry.id == m_workspace->token())
-                            : wordCell({}));
-            row.last()->setToolTip(isThere ? exactNumber(sign * entry.value) : QString());
-            if (m_withScores)
-                row << (isThere ? signedNumberCell(sign * entry.value) : wordCell({}));
-        }
+        for (std::size_t k = 0; k < lists.sides[side].size(); ++k)
+            addCells(row, side, lists, {k, rank, ofTop});
         m_models[side]->appendRow(row);
+    }
+}
+
+void VectorTables::addCells(QList<QStandardItem*>& row, std::size_t side, const DirectionLists& lists,
+                            const Place& place) const
+{
+    const bool isSpan = showsSpan(lists, place.column);
+    const bool isGrey = m_withEach && lists.hasSpan(place.column);
+    const int direction = lists.first + static_cast<int>(place.column);
+    const int sign = direction == m_chosen && !isSpan ? m_workspace->direction().sign : 1;
+    const TokenEnds& ends = lists.sides[side][place.column];
+    const std::vector<TokenEntry> none;
+    const std::vector<TokenEntry>& entries = !isSpan ? ((sign > 0) == place.ofTop ? ends.top : ends.bottom)
+        : place.ofTop                                ? lists.spans[side][place.column]
+                                                     : none; // a length has no other end
+    if (place.rank >= std::ssize(entries)) {
+        for (int i = 0; i < step(); ++i)
+            row << wordCell({});
+        return;
+    }
+    const TokenEntry& entry = entries[static_cast<std::size_t>(place.rank)];
+    const double score = sign * entry.value;
+    const qsizetype first = row.size();
+    row << tokenCell(*m_workspace, entry.id, entry.id == m_workspace->token());
+    row.last()->setToolTip(exactNumber(score));
+    if (m_withScores)
+        row << (isSpan ? numberCell(score) : signedNumberCell(score));
+    for (qsizetype at = first; at < row.size(); ++at) {
+        row[at]->setData(isGrey, TokenTableModel::IsMutedRole);
+        if (!isGrey && m_largest > 0) // a length has no sign, and no colour
+            row[at]->setData(isSpan ? 0.0 : score / m_largest, TokenTableModel::HeatRole);
     }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "core/analysis/singular_directions.h"
-#include "core/analysis/token_table.h"
+#include "ui/pages/direction_lists.h"
 #include "ui/workspace.h"
 
 #include <QWidget>
@@ -10,33 +9,15 @@
 #include <vector>
 
 class QLabel;
+class QStandardItem;
 class QStandardItemModel;
 
 namespace headwise::ui {
 
 class TableFigure;
 
-/// The singular directions of one circuit of one head, and which of them mean something only together.
-struct CircuitDirections {
-    HeadId head;
-    CircuitKind kind = CircuitKind::Ov;
-    SingularDirections svd;
-    std::vector<int> blocks; // [k], as degenerateBlocks
-
-    int count() const { return static_cast<int>(svd.S.size()); }
-    bool areTogether(int index, int other) const; ///< In one block; false where either is not there.
-};
-
-/// The tokens of neighbouring directions.
-struct DirectionLists {
-    int first = 0;                               ///< direction
-    std::array<std::vector<TokenEnds>, 2> sides; ///< of each direction, signs as jointSign has them
-};
-
-/// The side of a circuit, as directionSides has them. \param side 0 or 1
-const DirectionSide& directionSideOf(CircuitKind kind, std::size_t side);
-
-/// Both sides of neighbouring directions: a direction a column, its strongest tokens at both ends as rows.
+/// Both sides of neighbouring directions: a direction a column, its strongest tokens at both ends as rows, coloured by their
+/// scores. Where directions mean something only together, the tokens of their span stand in the place of those of each.
 class VectorTables : public QWidget {
     Q_OBJECT
 
@@ -44,6 +25,8 @@ public:
     explicit VectorTables(Workspace* workspace, QWidget* parent = nullptr);
 
     void setScoresShown(bool on); ///< From the next show() on.
+    /// Also the tokens of single directions that mean something only together, greyed out; from the next show() on.
+    void setEachShown(bool on);
     /// \param chosen the selected direction, drawn with the sign that the workspace has for it
     void show(const CircuitDirections& directions, const std::shared_ptr<const DirectionLists>& lists,
               int chosen);
@@ -62,11 +45,22 @@ private:
         int turned = -1; ///< The direction with its sign turned; −1: none.
         int token = -1;  ///< The one that is marked.
         bool withScores = false;
+        bool withEach = false;
 
         bool operator==(const Contents&) const = default;
     };
+    struct Place {
+        std::size_t column = 0; // a direction of the lists
+        int rank = 0;
+        bool ofTop = true;
+    };
     void fill(std::size_t side, const CircuitDirections& directions, const DirectionLists& lists);
     void addRows(std::size_t side, const DirectionLists& lists, bool ofTop);
+    void addCells(QList<QStandardItem*>& row, std::size_t side, const DirectionLists& lists,
+                  const Place& place) const;
+    QString headerOf(const CircuitDirections& directions, int index) const;
+    bool showsSpan(const DirectionLists& lists,
+                   std::size_t k) const;              ///< In place of the k-th column's own tokens.
     void mark();                                      ///< The column of the selected direction.
     int step() const { return m_withScores ? 2 : 1; } ///< Columns of one direction.
 
@@ -76,6 +70,8 @@ private:
     std::array<TableFigure*, 2> m_tables;
     Contents m_contents;
     bool m_withScores = false;
+    bool m_withEach = false;
+    double m_largest = 0; // score of the table that is being filled
     int m_first = 0;
     int m_chosen = 0;
 };

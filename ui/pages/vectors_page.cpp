@@ -17,6 +17,8 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 namespace headwise::ui {
 
@@ -25,12 +27,18 @@ namespace {
 constexpr int chunkSize = 8;   // directions whose tokens are computed and shown together
 constexpr int listLength = 10; // tokens of each end
 
+QString degrees(double sine)
+{
+    return number(std::asin(std::clamp(sine, 0.0, 1.0)) * 180 / std::numbers::pi);
+}
+
 } // namespace
 
 VectorsPage::VectorsPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_circuit(new QComboBox(this))
     , m_scores(new QCheckBox(tr("scores"), this))
+    , m_each(new QCheckBox(tr("each of a block"), this))
     , m_state(new QLabel(this))
     , m_spectrum(new LineChart(this))
     , m_search(new DirectionSearchPanel(workspace, this))
@@ -46,7 +54,11 @@ void VectorsPage::createLayout()
     m_circuit->addItem(tr("QK: W_Q W_Kᵀ"), static_cast<int>(CircuitKind::Qk));
     m_circuit->setAccessibleName(tr("Circuit whose singular vectors are shown"));
     m_scores->setToolTip(tr("E u_k and v_kᵀ W_U (E v_k) beside each token"));
+    m_each->setToolTip(
+        tr("Greyed out, the tokens of each direction where only the span of several means something, in "
+           "place of the span's"));
     makeSecondary(m_state);
+    m_state->setWordWrap(true);
     m_state->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_spectrum->setLook({.xTitle = tr("direction k"), .yTitle = tr("σ")});
     m_spectrum->setAccessibleName(tr("Singular values"));
@@ -55,6 +67,7 @@ void VectorsPage::createLayout()
     controls->setSpacing(8);
     controls->addWidget(m_circuit);
     controls->addWidget(m_scores);
+    controls->addWidget(m_each);
     controls->addWidget(m_state, 1);
     controls->addWidget(new JobBar(&m_listJob, this));
     auto* upper = new QSplitter(this);
@@ -83,6 +96,10 @@ void VectorsPage::connectSignals()
     });
     connect(m_scores, &QCheckBox::toggled, this, [this](bool on) {
         m_tables->setScoresShown(on);
+        showLists();
+    });
+    connect(m_each, &QCheckBox::toggled, this, [this](bool on) {
+        m_tables->setEachShown(on);
         showLists();
     });
     for (const auto signal :
@@ -147,18 +164,7 @@ void VectorsPage::recompute()
         return showDirections();
     m_job.start(
         tr("Singular vectors of %1").arg(text(head)),
-        [circuits, head, kind = kind()](const Task&) -> Result<DirectionsPtr> {
-            auto svd = singularDirections(*circuits, kind, head);
-            if (!svd)
-                return svd.error();
-            auto made = std::make_shared<CircuitDirections>();
-            made->head = head;
-            made->kind = kind;
-            made->svd = std::move(svd).value();
-            const Eigen::VectorXd& S = made->svd.S;
-            made->blocks = degenerateBlocks({S.data(), static_cast<std::size_t>(S.size())}, made->svd.rank);
-            return DirectionsPtr(std::move(made));
-        },
+        [circuits, head, kind = kind()](const Task&) { return circuitDirections(*circuits, kind, head); },
         [this](const Result<DirectionsPtr>& found) {
             if (!found)
                 return clear(text(found.error()));
@@ -183,20 +189,23 @@ QString VectorsPage::directionTitle(int index) const
 {
     if (!m_directions || index < 0 || index >= m_directions->svd.S.size())
         return {};
-    QString words = tr("%1 %2   direction %3   σ %4")
+    const DirectionStability& stability = m_directions->stability;
+    QString words = tr("%1 %2   direction %3   σ %4 ± %5")
                         .arg(text(m_directions->head), circuitTitle(m_directions->kind))
                         .arg(index + 1)
-                        .arg(number(m_directions->svd.S(index)));
+                        .arg(number(m_directions->svd.S(index)), number(stability.perturbation));
     if (index >= m_directions->svd.rank)
         return words + tr("   in the null space");
-    int first = index, last = index;
-    while (m_directions->areTogether(index, first - 1))
-        --first;
-    while (m_directions->areTogether(index, last + 1))
-        ++last;
-    if (first < last)
-        words += tr("   degenerate: %1 to %2 mean something only together").arg(first + 1).arg(last + 1);
-    return words;
+    const auto k = static_cast<std::size_t>(index);
+    words += tr("   gap %1").arg(percent(stability.gap[k]));
+    const CircuitDirections::Block block = m_directions->blockOf(index);
+    if (!block.isAlone())
+        words += tr("   degenerate: %1 to %2 mean something only together")
+                     .arg(block.first + 1)
+                     .arg(block.last + 1);
+    return words
+        + tr("   rounding turns it by up to %1°, its span by %2°")
+              .arg(degrees(stability.error[k]), degrees(stability.blockError[k]));
 }
 
 void VectorsPage::showSpectrum()
@@ -205,13 +214,13 @@ void VectorsPage::showSpectrum()
     ChartSeries all{circuitTitle(m_directions->kind), {}, SeriesStyle::Line};
     for (Eigen::Index i = 0; i < S.size(); ++i)
         all.points << QPointF(static_cast<double>(i + 1), S(i));
+    all.errors.assign(static_cast<std::size_t>(S.size()),
+                      static_cast<float>(m_directions->stability.perturbation));
     ChartSeries chosen{tr("selected"), {QPointF(current() + 1, S(current()))}, SeriesStyle::Points};
     std::vector<ChartBracket> brackets;
     const int count = static_cast<int>(S.size());
     for (int first = 0, last = 0; first < count; first = last + 1) {
-        last = first;
-        while (last + 1 < count && m_directions->areTogether(first, last + 1))
-            ++last;
+        last = m_directions->blockOf(first).last;
         if (last > first)
             brackets.push_back({double(first + 1), double(last + 1), S(first)});
     }
@@ -227,31 +236,9 @@ void VectorsPage::computeLists()
     const int chunk = current() / chunkSize;
     m_listJob.start(
         tr("Tokens of directions %1 to %2").arg(chunk * chunkSize + 1).arg((chunk + 1) * chunkSize),
-        [directions = m_directions, tokens, chunk,
-         unused = workspace()->unusedTokens()](const Task& task) -> Result<ListsPtr> {
-            auto lists = std::make_shared<DirectionLists>();
-            lists->first = chunk * chunkSize;
-            const Eigen::Index n =
-                std::min<Eigen::Index>(chunkSize, directions->svd.rank - Eigen::Index(lists->first));
-            if (n <= 0)
-                return ListsPtr(std::move(lists)); // the null space has none
-            std::vector<double> signs;
-            for (std::size_t at = 0; at < 2; ++at) {
-                const DirectionSide& side = directionSideOf(directions->kind, at);
-                const auto scores =
-                    directionScores(*tokens, side, directions->head.layer,
-                                    directions->svd.vectors(side.side).middleCols(lists->first, n), task);
-                if (!scores)
-                    return scores.error();
-                for (Eigen::Index k = 0; k < n; ++k) {
-                    if (at == 0)
-                        signs.push_back(jointSign(scores->col(k), unused));
-                    const RowVector<double> line =
-                        scores->col(k).transpose() * signs[static_cast<std::size_t>(k)];
-                    lists->sides[at].push_back(ends(line, listLength, unused));
-                }
-            }
-            return ListsPtr(std::move(lists));
+        [directions = m_directions, tokens, chunk, unused = workspace()->unusedTokens()](const Task& task) {
+            return directionLists(*directions, *tokens, {chunk * chunkSize, chunkSize, listLength}, unused,
+                                  task);
         },
         [this, chunk](const Result<ListsPtr>& lists) {
             if (!lists)
@@ -312,12 +299,14 @@ QJsonObject VectorsPage::viewState() const
     return {{QStringLiteral("circuit"), text(circuitName(chosen.circuit))},
             {QStringLiteral("direction"), chosen.index},
             {QStringLiteral("sign"), chosen.sign},
-            {QStringLiteral("scores"), m_scores->isChecked()}};
+            {QStringLiteral("scores"), m_scores->isChecked()},
+            {QStringLiteral("each"), m_each->isChecked()}};
 }
 
 void VectorsPage::setViewState(const QJsonObject& state)
 {
     m_scores->setChecked(state[QStringLiteral("scores")].toBool());
+    m_each->setChecked(state[QStringLiteral("each")].toBool());
     const bool isQk = state[QStringLiteral("circuit")].toString() == text(circuitName(CircuitKind::Qk));
     workspace()->setDirection({isQk ? CircuitKind::Qk : CircuitKind::Ov,
                                state[QStringLiteral("direction")].toInt(),

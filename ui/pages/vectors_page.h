@@ -53,6 +53,7 @@ private:
 
     QComboBox* m_circuit;
     QCheckBox* m_scores;
+    QCheckBox* m_each;
     QLabel* m_state;
     LineChart* m_spectrum;
     DirectionSearchPanel* m_search;

@@ -109,6 +109,78 @@ void paintComplexPlane(QPainter& painter, const ChartFrame& frame)
         painter.drawLine(QPointF(origin.x(), frame.plot.top()), QPointF(origin.x(), frame.plot.bottom()));
 }
 
+/// Circles of whole decades of the modulus, named, and rays of the angle.
+void paintPolarPlane(QPainter& painter, const ChartFrame& frame, const QFontMetricsF& metrics)
+{
+    constexpr int rays = 8;
+    const QRectF& range = frame.range;
+    const double reach = std::max({-range.left(), range.right(), -range.top(), range.bottom()});
+    const double inner = frame.look.innerRadius;
+    const auto at = [](double radius, double turn) {
+        return QPointF(radius * std::cos(2 * std::numbers::pi * turn),
+                       radius * std::sin(2 * std::numbers::pi * turn));
+    };
+    const double outer = std::max(1.0, std::floor(reach + 1e-9));
+    for (int i = 0; i < rays; ++i)
+        paintChartSeries(painter, frame,
+                         {{}, {at(inner, 0), at(inner * std::pow(10, reach), i / double{rays})}},
+                         {frame.colors.border, 0, frame.hairline});
+    for (int decade = 1; decade <= outer; ++decade) {
+        const double radius = inner * std::pow(10, decade);
+        ChartSeries circle{.name = {}, .points = {}, .style = SeriesStyle::Dashed};
+        const bool isUnit = std::abs(std::log10(radius)) < 1e-6;
+        if (!isUnit)
+            circle.style = SeriesStyle::Line;
+        for (int degrees = 0; degrees <= 360; ++degrees)
+            circle.points << at(radius, degrees / 360.0);
+        paintChartSeries(painter, frame, circle,
+                         {isUnit ? frame.colors.muted : frame.colors.border, 0, frame.hairline});
+        const QPointF name = frame.map(shownPoint(at(radius, 0.25), frame.look)) + QPointF(gap, -gap / 2);
+        painter.setPen(frame.colors.muted);
+        if (frame.plot.contains(name))
+            painter.drawText(name, decadeText(radius));
+    }
+    painter.setPen(frame.colors.muted);
+    const QPointF origin = frame.map({0, 0});
+    const QRectF& plot = frame.plot;
+    if (!plot.contains(origin))
+        return;
+    painter.drawText(QPointF(plot.right() - metrics.horizontalAdvance(u'0'), origin.y() - gap / 2),
+                     QStringLiteral("0"));
+    painter.drawText(QPointF(plot.left(), origin.y() - gap / 2), QStringLiteral("π"));
+    painter.drawText(QPointF(origin.x() + gap, plot.bottom() - gap / 2), QStringLiteral("−π/2"));
+}
+
+void paintTicks(QPainter& painter, const ChartFrame& frame, const QFontMetricsF& metrics)
+{
+    const QRectF& plot = frame.plot;
+    QColor grid = frame.colors.muted;
+    grid.setAlphaF(0.25F);
+    for (const Tick& tick : ticksOf(frame.look.yScale, frame.range.top(), frame.range.bottom(), plot.height(),
+                                    2.2 * metrics.height())) {
+        const double y = frame.map({0, tick.at}).y();
+        painter.setPen(QPen(grid, frame.hairline));
+        painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
+        painter.setPen(frame.colors.muted);
+        painter.drawText(QPointF(plot.left() - gap - metrics.horizontalAdvance(tick.text),
+                                 y + (metrics.ascent() - metrics.descent()) / 2),
+                         tick.text);
+    }
+    const double room = 2.5 * metrics.horizontalAdvance(QStringLiteral("0.00"));
+    painter.setPen(frame.colors.muted);
+    const std::vector<Tick> across = frame.look.xLabels.isEmpty()
+        ? ticksOf(frame.look.xScale, frame.range.left(), frame.range.right(), plot.width(), room)
+        : std::vector<Tick>();
+    for (const Tick& tick : across) {
+        const double x = frame.map({tick.at, 0}).x();
+        painter.drawText(
+            QPointF(x - metrics.horizontalAdvance(tick.text) / 2, plot.bottom() + gap + metrics.ascent()),
+            tick.text);
+    }
+    if (!frame.look.xLabels.isEmpty())
+        paintNames(painter, frame, metrics);
+}
+
 } // namespace
 
 QPointF ChartFrame::map(const QPointF& point) const
@@ -136,7 +208,7 @@ QMarginsF chartMargins(const ChartLook& look, const QFont& font, const QPaintDev
 
 QRectF equalUnits(const ChartFrame& frame)
 {
-    if (frame.look.plane != ChartLook::Plane::Complex || frame.plot.isEmpty())
+    if (frame.look.plane == ChartLook::Plane::Free || frame.plot.isEmpty())
         return frame.range;
     const double unit =
         std::max(frame.range.width() / frame.plot.width(), frame.range.height() / frame.plot.height());
@@ -148,6 +220,13 @@ QRectF equalUnits(const ChartFrame& frame)
 QPointF shownPoint(const QPointF& point, const ChartLook& look)
 {
     const double nan = std::numeric_limits<double>::quiet_NaN();
+    if (look.plane == ChartLook::Plane::LogPolar) {
+        const double radius = std::log10(std::hypot(point.x(), point.y()) / look.innerRadius);
+        const double angle = std::atan2(point.y(), point.x());
+        return std::isfinite(radius) && radius >= 0
+            ? QPointF(radius * std::cos(angle), radius * std::sin(angle))
+            : QPointF(nan, nan);
+    }
     const bool logX = look.xScale == ChartLook::Scale::Log;
     const bool logY = look.yScale == ChartLook::Scale::Log;
     if (!std::isfinite(point.x()) || !std::isfinite(point.y()) || (logX && point.x() <= 0)
@@ -180,31 +259,10 @@ void paintChartAxes(QPainter& painter, const ChartFrame& frame)
     painter.setFont(frame.font);
     const QFontMetricsF metrics(frame.font, painter.device());
     const QRectF& plot = frame.plot;
-    QColor grid = frame.colors.muted;
-    grid.setAlphaF(0.25F);
-    for (const Tick& tick : ticksOf(frame.look.yScale, frame.range.top(), frame.range.bottom(), plot.height(),
-                                    2.2 * metrics.height())) {
-        const double y = frame.map({0, tick.at}).y();
-        painter.setPen(QPen(grid, frame.hairline));
-        painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
-        painter.setPen(frame.colors.muted);
-        painter.drawText(QPointF(plot.left() - gap - metrics.horizontalAdvance(tick.text),
-                                 y + (metrics.ascent() - metrics.descent()) / 2),
-                         tick.text);
-    }
-    const double room = 2.5 * metrics.horizontalAdvance(QStringLiteral("0.00"));
-    painter.setPen(frame.colors.muted);
-    const std::vector<Tick> across = frame.look.xLabels.isEmpty()
-        ? ticksOf(frame.look.xScale, frame.range.left(), frame.range.right(), plot.width(), room)
-        : std::vector<Tick>();
-    for (const Tick& tick : across) {
-        const double x = frame.map({tick.at, 0}).x();
-        painter.drawText(
-            QPointF(x - metrics.horizontalAdvance(tick.text) / 2, plot.bottom() + gap + metrics.ascent()),
-            tick.text);
-    }
-    if (!frame.look.xLabels.isEmpty())
-        paintNames(painter, frame, metrics);
+    if (frame.look.plane == ChartLook::Plane::LogPolar)
+        paintPolarPlane(painter, frame, metrics);
+    else
+        paintTicks(painter, frame, metrics);
     if (frame.look.plane == ChartLook::Plane::Complex)
         paintComplexPlane(painter, frame);
     painter.setPen(frame.colors.muted);

@@ -123,6 +123,31 @@ void paintPoints(QPainter& painter, const ChartFrame& frame, const ChartSeries& 
 
 } // namespace
 
+void paintChartErrors(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
+{
+    constexpr double cap = 2; // device units to either side
+    painter.save();
+    for (std::size_t s = 0; s < series.size(); ++s) {
+        painter.setPen(QPen(seriesColor(static_cast<int>(s), frame.colors), frame.hairline));
+        for (std::size_t i = 0; i < series[s].errors.size(); ++i) {
+            const QPointF given = series[s].points[static_cast<qsizetype>(i)];
+            const double error = double{series[s].errors[i]};
+            const QPointF top = frame.map(shownPoint(given + QPointF(0, error), frame.look));
+            QPointF foot = frame.map(shownPoint(given - QPointF(0, error), frame.look));
+            if (std::isnan(foot.y()))
+                foot = {top.x(), frame.plot.bottom()};
+            const double high = std::max(top.y(), frame.plot.top());
+            const double low = std::min(foot.y(), frame.plot.bottom());
+            if (!(high < low) || top.x() < frame.plot.left() || top.x() > frame.plot.right())
+                continue;
+            painter.drawLine(QPointF(top.x(), high), QPointF(top.x(), low));
+            for (const double end : {high, low})
+                painter.drawLine(QPointF(top.x() - cap, end), QPointF(top.x() + cap, end));
+        }
+    }
+    painter.restore();
+}
+
 void paintMarker(QPainter& painter, const QPointF& at, int shape, double size)
 {
     const double r = size / 2;

@@ -21,7 +21,7 @@ namespace {
 constexpr double share = 0.9; // of a tile's place that is the tile
 const QString widestLabel = QStringLiteral("L000");
 
-Eigen::MatrixXf strongestBlocks(const Eigen::MatrixXf& pattern, Eigen::Index side)
+Eigen::MatrixXf strongestBlocks(const Eigen::Ref<const Eigen::MatrixXf>& pattern, Eigen::Index side)
 {
     const Eigen::Index rows = std::min(side, pattern.rows()), columns = std::min(side, pattern.cols());
     Eigen::MatrixXf small = Eigen::MatrixXf::Zero(rows, columns);
@@ -35,12 +35,13 @@ Eigen::MatrixXf strongestBlocks(const Eigen::MatrixXf& pattern, Eigen::Index sid
 
 } // namespace
 
-Patterns smallPatterns(const Patterns& patterns, Eigen::Index side)
+Patterns smallPatterns(const Patterns& patterns, Eigen::Index side, Eigen::Index skipped)
 {
     Patterns small(patterns.size());
     for (std::size_t layer = 0; layer < patterns.size(); ++layer)
         for (const Eigen::MatrixXf& pattern : patterns[layer])
-            small[layer].push_back(strongestBlocks(pattern, side));
+            small[layer].push_back(strongestBlocks(
+                pattern.bottomRightCorner(pattern.rows() - skipped, pattern.cols() - skipped), side));
     return small;
 }
 
@@ -58,6 +59,13 @@ void PatternGrid::setPatterns(std::shared_ptr<const Patterns> small, std::shared
 {
     m_patterns = std::move(small);
     m_all = std::move(all);
+    m_images.clear();
+    update();
+}
+
+void PatternGrid::setHighest(float attention)
+{
+    m_highest = attention;
     m_images.clear();
     update();
 }
@@ -116,7 +124,7 @@ QImage PatternGrid::picture(HeadId head, bool dark) const
 {
     const Eigen::MatrixXf& pattern =
         (*m_patterns)[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)];
-    ColorScale scale{ColorMap::Attention, 0, 1, ColorFit::Fixed};
+    ColorScale scale{ColorMap::Attention, 0, m_highest, ColorFit::Fixed};
     if (dark)
         scale.map = darkTwin(scale.map);
     const Colorizer color(scale);

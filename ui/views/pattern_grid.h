@@ -20,10 +20,11 @@ namespace headwise::ui {
 using Patterns = std::vector<std::vector<Eigen::MatrixXf>>;
 
 /// The same with at most `side` rows and columns, each entry the strongest of those it stands for.
+/// \param skipped positions at the beginning that are left out, of queries and of keys; fewer than there are
 /// Cost: one pass over the patterns.
-Patterns smallPatterns(const Patterns& patterns, Eigen::Index side);
+Patterns smallPatterns(const Patterns& patterns, Eigen::Index side, Eigen::Index skipped = 0);
 
-/// The attention of every head on one prompt as small multiples, a row per layer: from white, 0, to the accent, 1.
+/// The attention of every head on one prompt as small multiples, a row per layer: from white, 0, to the accent, 1 or less.
 ///
 /// A click, the arrow keys or hjkl choose a head, PgUp and PgDn one of the next layer, a right click or Shift+click the one to compare with.
 class PatternGrid : public QWidget, public FigureSource {
@@ -34,6 +35,7 @@ public:
 
     /// \param small what is drawn, as smallPatterns() makes it  \param all what is exported as numbers; null, both: none
     void setPatterns(std::shared_ptr<const Patterns> small, std::shared_ptr<const Patterns> all);
+    void setHighest(float attention); ///< What gets the whole accent; 1 unless set.
     void setCurrent(HeadId head);
     HeadId current() const { return m_current; }
     QRectF tileRect(HeadId head) const; ///< In widget coordinates.
@@ -76,6 +78,7 @@ private:
     std::shared_ptr<const Patterns> m_patterns, m_all;
     std::vector<QImage> m_images; // [layers · heads], a pixel an entry; empty when out of date
     HeadId m_current;
+    float m_highest = 1;
 };
 
 } // namespace headwise::ui

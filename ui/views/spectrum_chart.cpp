@@ -256,6 +256,7 @@ void LineChart::paintForeground(QPainter& painter) const
         painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
     }
     paintChartBaselines(painter, now, m_baselines);
+    paintChartErrors(painter, now, m_series);
     paintChartBrackets(painter, now, m_brackets);
     paintChartLegend(painter, now, m_series);
     paintChartNote(painter, now, omittedNote());
@@ -322,7 +323,7 @@ void LineChart::zoomAt(const QPointF& position, double factorX, double factorY)
     const double u = (at.x() - now.range.left()) / now.range.width();
     const double v = (at.y() - now.range.top()) / now.range.height();
     const QRectF wanted(at.x() - u * size.width(), at.y() - v * size.height(), size.width(), size.height());
-    if (m_look.plane == ChartLook::Plane::Complex)
+    if (m_look.plane != ChartLook::Plane::Free)
         return setRange(wanted);
     const QRectF full = fullRange();
     // Never further out than everything.
@@ -341,7 +342,7 @@ bool LineChart::eventFilter(QObject* /*watched*/, QEvent* event)
         const QPoint delta = wheel->angleDelta();
         const double factor = std::pow(wheelStep, (delta.y() != 0 ? delta.y() : delta.x()) / 120.0);
         const bool vertical = wheel->modifiers().testFlag(Qt::ShiftModifier);
-        const bool both = m_look.plane == ChartLook::Plane::Complex;
+        const bool both = m_look.plane != ChartLook::Plane::Free;
         zoomAt(wheel->position(), vertical && !both ? 1 : factor, vertical || both ? factor : 1);
         return true;
     }

@@ -26,6 +26,7 @@ struct ChartSeries {
     SeriesStyle style = SeriesStyle::Line;
     std::vector<float> shades =
         {}; ///< Of Points, 0 … 1 for each: its place between two colours. Empty: one colour.
+    std::vector<float> errors = {}; ///< How far each point may lie above or below, as a bar. Empty: none.
 
     bool operator==(const ChartSeries&) const = default;
 };
@@ -34,8 +35,9 @@ struct ChartSeries {
 struct ChartLook {
     enum class Scale { Linear, Log };
     enum class Plane {
-        Free,   ///< Each axis has its own unit.
-        Complex ///< Equal units, axes through zero and the unit circle: eigenvalues.
+        Free,     ///< Each axis has its own unit.
+        Complex,  ///< Equal units, axes through zero and the unit circle: eigenvalues.
+        LogPolar, ///< The same numbers by their angle and the logarithm of their modulus.
     };
 
     QString xTitle; ///< With its unit.
@@ -44,6 +46,7 @@ struct ChartLook {
     Plane plane = Plane::Free;
     Scale xScale = Scale::Linear;
     QStringList xLabels = {}; ///< Names of x = 0, 1, 2, …; empty: numbers.
+    double innerRadius = 0;   ///< Of LogPolar: the modulus in the centre; smaller ones are left out.
 
     bool operator==(const ChartLook&) const = default;
 };

@@ -39,6 +39,11 @@ QRectF LineChart::fullRange() const
     if (m_look.plane == ChartLook::Plane::Complex)
         for (const QPointF& corner : {QPointF(-1, -1), QPointF(1, 1)})
             include(corner);
+    if (m_look.plane == ChartLook::Plane::LogPolar) {
+        const double reach =
+            1.1 * std::max({1.0, -range.left(), range.right(), -range.top(), range.bottom()});
+        return {-reach, -reach, 2 * reach, 2 * reach};
+    }
     // A line that is flat, or a single point, still needs an extent.
     const double width = range.width() > 0 ? range.width() : 1;
     const double height = range.height() > 0 ? range.height() : std::max(1e-6, std::abs(range.top()));
@@ -54,7 +59,9 @@ QString LineChart::omittedNote() const
     if (m_omitted == 0)
         return {};
     const bool isLog = m_look.yScale == ChartLook::Scale::Log || m_look.xScale == ChartLook::Scale::Log;
-    const QString why = isLog ? tr("not above zero") : tr("not finite");
+    const QString why = m_look.plane == ChartLook::Plane::LogPolar ? tr("too close to zero")
+        : isLog                                                    ? tr("not above zero")
+                                                                   : tr("not finite");
     return m_omitted == 1 ? tr("1 point is left out: %1").arg(why)
                           : tr("%1 points are left out: %2").arg(ui::count(m_omitted), why);
 }
@@ -78,6 +85,7 @@ void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
     if (style.axes)
         paintChartAxes(painter, paper);
     paintChartBaselines(painter, paper, m_baselines);
+    paintChartErrors(painter, paper, m_series);
     paintChartBrackets(painter, paper, m_brackets);
     for (std::size_t i = 0; i < m_series.size(); ++i)
         paintChartSeries(painter, paper, m_series[i],
@@ -88,11 +96,21 @@ void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
 
 void LineChart::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
 {
-    writeRow({QStringLiteral("series"), m_look.xTitle.isEmpty() ? QStringLiteral("x") : m_look.xTitle,
-              m_look.yTitle.isEmpty() ? QStringLiteral("y") : m_look.yTitle});
+    QStringList names{QStringLiteral("series"), m_look.xTitle.isEmpty() ? QStringLiteral("x") : m_look.xTitle,
+                      m_look.yTitle.isEmpty() ? QStringLiteral("y") : m_look.yTitle};
+    if (m_look.plane == ChartLook::Plane::LogPolar) // the points are numbers all the same
+        names = {names.front(), tr("real part"), tr("imaginary part")};
+    const bool hasErrors =
+        std::ranges::any_of(m_series, [](const ChartSeries& s) { return !s.errors.empty(); });
+    writeRow(hasErrors ? names << QStringLiteral("error") : names);
     for (const ChartSeries& series : m_series)
-        for (const QPointF& point : series.points)
-            writeRow({series.name, exactNumber(point.x()), exactNumber(point.y())});
+        for (std::size_t i = 0; i < static_cast<std::size_t>(series.points.size()); ++i) {
+            const QPointF& point = series.points[static_cast<qsizetype>(i)];
+            QStringList row{series.name, exactNumber(point.x()), exactNumber(point.y())};
+            if (hasErrors)
+                row << (i < series.errors.size() ? exactNumber(series.errors[i]) : QString());
+            writeRow(row);
+        }
 }
 
 } // namespace headwise::ui

@@ -1,8 +1,10 @@
 #include "ui/views/table_figure.h"
 
 #include "ui/figure_export_title.h"
+#include "ui/models/token_table_model.h"
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/cell_heat.h"
 #include "ui/views/table_copy.h"
 #include "ui/views/token_delegate.h"
 #include "ui/views/wrapped_header.h"
@@ -116,6 +118,20 @@ struct PaperTable {
         fit(room);
     }
 
+    /// Behind the numbers of a row, as the window shows them.
+    void paintHeat(QPainter& painter, int row, double top, double height) const
+    {
+        double x = 0;
+        for (int column = 0; column < static_cast<int>(widths.size()); ++column) {
+            const double width = widths[static_cast<std::size_t>(column)];
+            const QVariant heat = model.index(row, column).data(TokenTableModel::HeatRole);
+            if (heat.isValid())
+                painter.fillRect(QRectF(x - 1, top, width - between + 2, height),
+                                 heatColor(heat.toDouble(), lightColors()));
+            x += width;
+        }
+    }
+
     /// Wide columns give way first; where even narrow ones find no room, the last are left out.
     void fit(double room)
     {
@@ -159,6 +175,9 @@ void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const Figur
             const bool right =
                 m_sorted->index(alignedLike, column).data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight;
             painter.setFont(fonts(column));
+            const bool isMuted =
+                m_sorted->index(alignedLike, column).data(TokenTableModel::IsMutedRole).toBool();
+            painter.setPen(isMuted ? lightColors().muted : lightColors().text);
             painter.drawText(QPointF(x + (right ? width - between - ruler.horizontalAdvance(shown) : 0), y),
                              shown);
             x += width;
@@ -182,6 +201,7 @@ void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const Figur
             return painter.drawText(QPointF(0, y),
                                     tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
         }
+        table.paintHeat(painter, row, y - metrics.ascent(), metrics.height());
         paintRow([&](int column) { return m_sorted->index(row, column).data().toString(); },
                  [&](int column) { return table.fontAt(m_sorted->index(row, column)); }, row);
     }

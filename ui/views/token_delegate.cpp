@@ -2,6 +2,7 @@
 
 #include "ui/models/token_table_model.h"
 #include "ui/theme.h"
+#include "ui/views/cell_heat.h"
 
 #include <QApplication>
 #include <QPainter>
@@ -53,14 +54,29 @@ void TokenDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     const bool isSpecial = index.data(TokenTableModel::IsSpecialRole).toBool();
     QColor soft = colors.accent;
     soft.setAlphaF(0.12F);
-    painter->setBrush(isSpecial ? Qt::NoBrush : QBrush(soft));
+    const QVariant heat = index.data(TokenTableModel::HeatRole);
+    if (heat.isValid())
+        soft = heatColor(heat.toDouble(), colors);
+    const bool isMuted = index.data(TokenTableModel::IsMutedRole).toBool();
+    painter->setBrush((isSpecial && !heat.isValid()) || isMuted ? Qt::NoBrush : QBrush(soft));
     painter->setPen(isSpecial ? QPen(colors.muted) : QPen(Qt::NoPen));
     painter->drawRoundedRect(QRectF(chip).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
     const bool selected = option.state.testFlag(QStyle::State_Selected);
-    painter->setPen(selected ? colors.onAccent : colors.text);
+    painter->setPen(selected && !heat.isValid() ? colors.onAccent : isMuted ? colors.muted : colors.text);
     painter->setFont(font);
     painter->drawText(chip.adjusted(padding, 0, -padding, 0), Qt::AlignLeft | Qt::AlignVCenter, fitting);
     painter->restore();
+}
+
+void TokenDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const
+{
+    QStyledItemDelegate::initStyleOption(option, index);
+    const QVariant heat = index.data(TokenTableModel::HeatRole);
+    const ThemeColors& colors = themeColors(option->palette);
+    if (heat.isValid() && !index.data(TokenTableModel::IsTokenRole).toBool())
+        option->backgroundBrush = heatColor(heat.toDouble(), colors);
+    if (index.data(TokenTableModel::IsMutedRole).toBool())
+        option->palette.setColor(QPalette::Text, colors.muted);
 }
 
 QSize TokenDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const

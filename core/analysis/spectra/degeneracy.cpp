@@ -1,9 +1,9 @@
 #include "core/analysis/analyses.h"
+#include "core/analysis/direction_stability.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/picture_of.h"
 #include "core/analysis/random_matrix.h"
 #include "core/analysis/singular_directions.h"
-#include "core/analysis/storage_precision.h"
 #include "core/analysis/top_lists.h"
 
 #include <algorithm>
@@ -30,69 +30,6 @@ std::span<const double> spanOf(const Eigen::VectorXd& values)
 struct Null {
     double mean = 0, deviation = 0;
 };
-
-/// Of directions above the null space.
-struct Stability {
-    std::vector<double> gap, error, blockError; // [rank]
-};
-
-/// The distance of σ_k … σ_l from the spectrum's other values, 0 included where the circuit has a null space.
-double distanceOf(std::span<const double> sigma, std::size_t first, std::size_t last, bool hasNullSpace)
-{
-    double distance = std::numeric_limits<double>::infinity();
-    if (first > 0)
-        distance = sigma[first - 1] - sigma[first];
-    if (last + 1 < sigma.size())
-        distance = std::min(distance, sigma[last] - sigma[last + 1]);
-    else if (hasNullSpace)
-        distance = std::min(distance, sigma[last]);
-    return distance;
-}
-
-double relativeGap(std::span<const double> sigma, std::size_t k)
-{
-    double gap = 1;
-    if (k > 0)
-        gap = (sigma[k - 1] - sigma[k]) / sigma[k - 1];
-    if (k + 1 < sigma.size())
-        gap = std::min(gap, (sigma[k] - sigma[k + 1]) / sigma[k]);
-    return gap;
-}
-
-/// \param perturbation ‖δM‖₂
-Stability stability(std::span<const double> sigma, std::size_t rank, Eigen::Index d, double perturbation)
-{
-    const bool hasNullSpace = std::ssize(sigma) < d;
-    const std::vector<int> blocks = degenerateBlocks(sigma, static_cast<Eigen::Index>(rank));
-    Stability out;
-    for (std::size_t k = 0; k < rank; ++k) {
-        const auto sameBlock = std::equal_range(blocks.begin(), blocks.end(), blocks[k]);
-        const auto first = static_cast<std::size_t>(sameBlock.first - blocks.begin());
-        const auto last = static_cast<std::size_t>(sameBlock.second - blocks.begin()) - 1;
-        out.gap.push_back(relativeGap(sigma, k));
-        out.error.push_back(std::min(1.0, perturbation / distanceOf(sigma, k, k, hasNullSpace)));
-        out.blockError.push_back(std::min(1.0, perturbation / distanceOf(sigma, first, last, hasNullSpace)));
-    }
-    return out;
-}
-
-/// About the norm of a matrix of independent errors, each at most `rounding` of the entry it belongs to.
-/// Source: Bandeira & van Handel 2016, "Sharp nonasymptotic bounds on the norm of random matrices with independent entries".
-double errorNorm(const Matrix<double>& m, double rounding)
-{
-    return rounding * (m.rowwise().norm().maxCoeff() + m.colwise().norm().maxCoeff());
-}
-
-/// ‖δM‖₂ of M = A B to first order: ‖δA‖ ‖B‖ + ‖A‖ ‖δB‖.
-double perturbation(const Matrix<double>& A, double roundingA, const Matrix<double>& B, double roundingB)
-{
-    const auto norm = [](const Matrix<double>& gram) { // its largest eigenvalue, from above by a little
-        return std::sqrt(gram.cwiseAbs().rowwise().sum().maxCoeff());
-    };
-    const double normA = norm(A.transpose() * A);
-    const double normB = norm(B * B.transpose());
-    return errorNorm(A, roundingA) * normB + normA * errorNorm(B, roundingB);
-}
 
 double singleShare(const std::vector<int>& blocks, std::size_t rank)
 {
@@ -172,19 +109,6 @@ private:
     }
     CircuitNumbers& numbers(CircuitKind kind) { return m_numbers[kind == CircuitKind::Qk ? 0 : 1]; }
 
-    double perturbationOf(CircuitKind kind, HeadId head) const
-    {
-        const ModelWeights& file = m_context.circuits.weights().original();
-        const ModelConfig& stored = file.config();
-        const int group = head.head / (stored.nHeads / stored.nKvHeads);
-        const HeadWeights<double> w = m_context.circuits.weights().head<double>(head);
-        if (kind == CircuitKind::Qk)
-            return perturbation(w.W_Q, roundingOf(file, TensorKind::W_Q, head.layer, head.head),
-                                w.W_K.transpose(), roundingOf(file, TensorKind::W_K, head.layer, group));
-        return perturbation(w.W_V, roundingOf(file, TensorKind::W_V, head.layer, group), w.W_O,
-                            roundingOf(file, TensorKind::W_O, head.layer, head.head));
-    }
-
     Result<Done> readCircuit(CircuitKind kind, HeadId head)
     {
         const auto svd = singularDirections(m_context.circuits, kind, head);
@@ -192,7 +116,7 @@ private:
             return svd.error();
         const auto rank = static_cast<std::size_t>(svd->rank);
         const std::vector<int> blocks = degenerateBlocks(spanOf(svd->S), svd->rank);
-        const Stability stable = stability(spanOf(svd->S), rank, m_config.dModel, perturbationOf(kind, head));
+        const DirectionStability stable = directionStability(m_context.circuits, kind, head, *svd);
         CircuitNumbers& out = numbers(kind);
         std::copy(stable.gap.begin(), stable.gap.end(), out.gap.row(head).begin());
         std::copy(stable.error.begin(), stable.error.end(), out.error.row(head).begin());
@@ -220,27 +144,17 @@ private:
         const auto named = std::min(namedDirections(m_config), static_cast<std::size_t>(svd.rank));
         if (named == 0)
             return Done{};
-        const auto blockCount = blocks[named - 1] + 1;
-        const auto end = std::upper_bound(blocks.begin(), blocks.end(), blocks[named - 1]) - blocks.begin();
-        const Matrix<double> directions = svd.vectors(directionSides[side].side).leftCols(end);
-        Matrix<double> squares =
-            Matrix<double>::Zero(tokenCount(*m_context.tokens, directionSides[side], head.layer), blockCount);
-        const auto done = forEachTokenBlock(
-            *m_context.tokens, directionSides[side], head.layer, m_task,
-            [&](Eigen::Index first, const Matrix<double>& rows) {
-                const Matrix<double> scores = rows * directions;
-                for (Eigen::Index k = 0; k < end; ++k)
-                    squares.col(blocks[static_cast<std::size_t>(k)]).segment(first, rows.rows()) +=
-                        scores.col(k).cwiseAbs2();
-            });
-        if (!done)
-            return done;
+        const auto last = std::upper_bound(blocks.begin(), blocks.end(), blocks[named - 1]);
+        const auto lengths = spanLengths(
+            *m_context.tokens, directionSides[side], head.layer,
+            {svd.vectors(directionSides[side].side).leftCols(last - blocks.begin()), {blocks.begin(), last}},
+            m_task);
+        if (!lengths)
+            return lengths.error();
         std::vector<TokenEnds> found;
-        for (int block = 0; block < blockCount; ++block) {
-            const RowVector<double> norms = squares.col(block).cwiseSqrt().transpose();
-            found.push_back(
-                ends(norms, static_cast<int>(m_lists[side].length()), m_context.options.unusedTokens));
-        }
+        for (Eigen::Index block = 0; block < lengths->cols(); ++block)
+            found.push_back(ends(lengths->col(block).transpose(), static_cast<int>(m_lists[side].length()),
+                                 m_context.options.unusedTokens));
         for (std::size_t k = 0; k < named; ++k)
             m_lists[side].set(index(head) * namedDirections(m_config) + k,
                               found[static_cast<std::size_t>(blocks[k])].top);

@@ -71,18 +71,24 @@ Result<ResultSet> runEigenvalues(const AnalysisContext& context, const Task& tas
     return results;
 }
 
-Result<ResultSet> runPositivity(const AnalysisContext& context, CircuitKind kind, const char* name,
-                                const char* title, const Task& task)
+struct Score {
+    CircuitKind kind;
+    const char* name;
+    const char* title;
+};
+
+Result<ResultSet> runPositivity(const AnalysisContext& context, const Score& score, const Task& task)
 {
+    const auto& [kind, name, title] = score;
     PerHead scores(context.circuits.config());
     ResultSet results;
     if (kind == CircuitKind::FullOv && !context.tokens->isSquare()) {
         results.warnings.push_back(notSquare(*context.tokens));
     } else {
-        const auto done = forEachHead(context, task, name, [&](HeadId head) -> Result<Done> {
+        const auto done = forEachHead(context, task, score.name, [&](HeadId head) -> Result<Done> {
             const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
             const auto values =
-                circuitEigenvalues(context.circuits, weights, kind, head, context.tokens.get());
+                circuitEigenvalues(context.circuits, weights, score.kind, head, context.tokens.get());
             if (!values)
                 return values.error();
             scores.set(head, positivity(*values));
@@ -103,12 +109,21 @@ Result<ResultSet> runPositivity(const AnalysisContext& context, CircuitKind kind
 
 Result<ResultSet> runCopying(const AnalysisContext& context, const Task& task)
 {
-    return runPositivity(context, CircuitKind::FullOv, "copying", "Copying", task);
+    auto full = runPositivity(context, {CircuitKind::FullOv, "copying", "Copying"}, task);
+    if (!full)
+        return full;
+    const auto alone =
+        runPositivity(context, {CircuitKind::Ov, "copying_weights", "Copying of the weights alone"}, task);
+    if (!alone)
+        return alone;
+    ResultSet results = std::move(full).value();
+    results.arrays.push_back(alone->arrays.front());
+    return results;
 }
 
 Result<ResultSet> runMatching(const AnalysisContext& context, const Task& task)
 {
-    return runPositivity(context, CircuitKind::FullQk, "matching", "Matching", task);
+    return runPositivity(context, {CircuitKind::FullQk, "matching", "Matching"}, task);
 }
 
 AnalysisCost oneCircuitCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -117,6 +132,12 @@ AnalysisCost oneCircuitCost(const ModelConfig& config, const AnalysisOptions& op
     const double r = config.dHead;
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     return {heads * (2 * d * d * r + 2 * d * r * r + 10 * r * r * r), heads * 8};
+}
+
+AnalysisCost copyingCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const AnalysisCost one = oneCircuitCost(config, options);
+    return {2 * one.flops, 2 * one.bytes};
 }
 
 AnalysisCost eigenvaluesCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -154,6 +175,10 @@ std::vector<Picture> copyingPictures()
          .title = "Eigenvalues of full OV, selected head",
          .arrays = {"eigenvalues/full_ov"},
          .note = "1: all eigenvalues are positive; −1: all are negative."},
+        {.kind = Kind::HeadPlane,
+         .title = "Copying by the weights alone and with the tokens",
+         .arrays = {"scores/copying_weights", "scores/copying"},
+         .note = "A point per head. Far from the diagonal the embeddings decide what the head copies."},
         {.kind = Kind::Histogram, .title = "Heads by copying", .arrays = {"scores/copying"}, .note = {}}};
 }
 
@@ -203,7 +228,7 @@ Analysis copyingAnalysis()
             true,
             true,
             appliesAlways,
-            oneCircuitCost,
+            copyingCost,
             runCopying,
             {},
             copyingPictures()};

@@ -112,6 +112,10 @@ private slots:
                 if (kind == CircuitKind::FullOv)
                     QVERIFY(std::abs(number(circuits, results, "scores/copying", head) - real / modulus)
                             < 1e-4);
+                if (kind == CircuitKind::Ov)
+                    QVERIFY(
+                        std::abs(number(circuits, results, "scores/copying_weights", head) - real / modulus)
+                        < 1e-4);
                 if (kind == CircuitKind::FullQk)
                     QVERIFY(std::abs(number(circuits, results, "scores/matching", head) - real / modulus)
                             < 1e-4);

@@ -1,3 +1,4 @@
+#include "core/analysis/axis_order.h"
 #include "core/analysis/block.h"
 #include "core/analysis/token_table.h"
 #include "tests/support/analysed.h"
@@ -109,6 +110,48 @@ private slots:
         block << 1, 0, -5, 2, 0, -1;
         QCOMPARE(byNorm(block, false), (std::vector<int>{1, 0, 2})); // rows 0 and 2 tie
         QCOMPARE(byNorm(block, true), (std::vector<int>{0, 1}));
+    }
+
+    void theDirectPathIsEmbeddingTimesUnembedding()
+    {
+        for (const auto& [name, options] : test::toyClasses()) {
+            const Circuits circuits = test::toyCircuits(options, test::noProcessing());
+            const ModelConfig& config = circuits.config();
+            const auto tokens = test::tokensOf(circuits, Embedding::Raw, Precision::F64);
+            const Matrix<double> dense = circuits.weights().W_E<double>(0, config.dVocab)
+                * circuits.weights().W_U<double>(0, config.dVocabOut);
+            const std::vector<int> read{2, 0, 3}, next{1, 4};
+            const auto alone = directPathBlock(circuits, *tokens, false, read, next);
+            QVERIFY2(test::isClose(*alone, Matrix<double>(dense(read, next)), 1e-5), name);
+            const Matrix<double> biased =
+                dense.rowwise() + circuits.weights().b_U<double>(0, config.dVocabOut);
+            const auto whole = directPathBlock(circuits, *tokens, true, read, next);
+            QVERIFY2(test::isClose(*whole, Matrix<double>(biased(read, next)), 1e-5), name);
+            QVERIFY(!directPathBlock(circuits, *tokens, false, {config.dVocab}, next));
+        }
+    }
+
+    void rowsAndColumnsStandInTheOrderAskedFor()
+    {
+        // M = 3 u vᵀ + a little, so that its first vectors are known.
+        const Eigen::Vector4d u(0.1, -0.9, 0.4, 0.2);
+        const Eigen::Vector3d v(-0.5, 0.7, 0.1);
+        Matrix<float> M = (3 * u * v.transpose()).cast<float>();
+        M(3, 2) += 0.01F;
+        const auto isOrder = [](const Result<AxisOrders>& found, const std::vector<int>& rows,
+                                const std::vector<int>& columns) {
+            return found && found->rows == rows && found->columns == columns;
+        };
+        // u's largest magnitude is at 1, so that the pair stands with the other sign: −u, −v.
+        QVERIFY(isOrder(axisOrders(M, AxisOrder::ByFirstVector), {1, 0, 3, 2}, {0, 2, 1}));
+        QVERIFY(isOrder(axisOrders(M, AxisOrder::ByNorm), {1, 2, 3, 0}, {1, 0, 2}));
+        QVERIFY(isOrder(axisOrders(M, AxisOrder::ByIndex), {0, 1, 2, 3}, {0, 1, 2}));
+        const auto factored = FactoredMatrix<float>::create(M, Matrix<float>::Identity(3, 3));
+        QVERIFY(isOrder(axisOrders(*factored, AxisOrder::ByFirstVector), {1, 0, 3, 2}, {0, 2, 1}));
+        QVERIFY(isOrder(axisOrders(*factored, AxisOrder::ByNorm), {1, 2, 3, 0}, {1, 0, 2}));
+        QVERIFY(isOrder(axisOrders(*factored, AxisOrder::ByIndex), {0, 1, 2, 3}, {0, 1, 2}));
+        M(0, 0) = NAN;
+        QVERIFY(!axisOrders(M, AxisOrder::ByFirstVector));
     }
 
     void anEntryStandsSomewhereInItsRow()

@@ -78,7 +78,7 @@ private slots:
         bytes[7] = "7";
         const auto tokenizer = Tokenizer::fromVocabulary(shown, bytes);
         const auto left =
-            leftOutTokens({.wordsOnly = true, .trainedOnly = true}, tokenizer, weights, unused, Task{});
+            leftOutTokens({.wordsOnly = true, .trainedOnly = true}, &tokenizer, weights, unused, Task{});
         QVERIFY(test::isOk(left));
         for (std::size_t id = 0; id < 50; ++id)
             QCOMPARE(bool((*left)[id]), id == 7 || id == 20 || id == 49);
@@ -87,6 +87,37 @@ private slots:
         Task cancelled;
         cancelled.stop = stop.get_token();
         QVERIFY(test::failsWith(hardlyTrained(weights, {}, cancelled), ErrorCode::Cancelled, ""));
+    }
+
+    void looksAtTheIdTheSpaceTheNormAndTheKind()
+    {
+        test::ToyOptions options;
+        options.dVocab = 6;
+        test::ChangedToy toy(options);
+        Matrix<double> E = Matrix<double>::Zero(6, 7);
+        for (int id = 0; id < 6; ++id)
+            E(id, id) = 1 + id; // its norm
+        toy.set("embed.W_E", 0, E);
+        const ProcessedWeights weights = toy.circuits().weights();
+        const std::vector<std::string> text{"a", " b", "c", " d", "e", " f"};
+        const auto tokenizer = Tokenizer::fromVocabulary(text, text);
+        const auto kept = [&](const TokenFilter& filter, const Tokenizer* of) {
+            const auto left =
+                leftOutTokens(filter, of, weights, {false, false, false, false, true, false}, {});
+            std::vector<int> ids;
+            for (int id = 0; id < 6; ++id)
+                if (left && !(*left)[static_cast<std::size_t>(id)])
+                    ids.push_back(id);
+            return ids;
+        };
+        using Ids = std::vector<int>;
+        QCOMPARE(kept({}, &tokenizer), (Ids{0, 1, 2, 3, 5}));
+        QCOMPARE(kept({.firstId = 1, .lastId = 3}, nullptr), (Ids{1, 2, 3}));
+        QCOMPARE(kept({.leadingSpace = TokenFilter::LeadingSpace::With}, &tokenizer), (Ids{1, 3, 5}));
+        QCOMPARE(kept({.leadingSpace = TokenFilter::LeadingSpace::Without}, &tokenizer), (Ids{0, 2}));
+        QCOMPARE(kept({.lowestNorm = 2, .highestNorm = 4.5}, nullptr), (Ids{1, 2, 3}));
+        QVERIFY(!TokenFilter{}.isOn() && TokenFilter{.lastId = 3}.isOn()
+                && !TokenFilter{.lastId = 3}.asksForText());
     }
 
     void marksNothingWhereRowsAreAlike()

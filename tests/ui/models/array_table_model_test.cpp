@@ -73,6 +73,13 @@ private slots:
                               QStringLiteral("–"), QStringLiteral("–")}
                       .join(u'|')));
         QCOMPARE(model.tokenAt(2), std::optional(5));
+        // −3 … 4 but for what is no number, on one scale; tokens and row names have no colour.
+        const auto heat = [&model](int row, int column) {
+            return model.index(row, column).data(ArrayTableModel::HeatRole);
+        };
+        QCOMPARE(heat(0, 2).toDouble(), -0.75);
+        QCOMPARE(heat(3, 4).toDouble(), 1.0);
+        QVERIFY(!heat(1, 4).isValid() && !heat(0, 1).isValid() && !heat(0, 0).isValid());
         model.clear();
         QCOMPARE(model.rowCount(), 0);
     }

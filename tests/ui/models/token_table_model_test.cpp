@@ -29,8 +29,8 @@ private slots:
         TokenTableModel model;
         const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
         model.setRows(twoTokens());
-        const QStringList expected{QStringLiteral("1|␣the|7|+4.31||"),
-                                   QStringLiteral("2|<|endoftext|>|0|−12.0||")};
+        const QStringList expected{QStringLiteral("1|␣the|7|+4.31|||"),
+                                   QStringLiteral("2|<|endoftext|>|0|−12.0|||")};
         QCOMPARE(test::printed(model), expected);
     }
 
@@ -67,6 +67,20 @@ private slots:
                 && !special.data(TokenTableModel::IsSourceRole).toBool());
         QVERIFY(source.data(TokenTableModel::IsTokenRole).toBool());
         QVERIFY(!model.index(0, TokenTableModel::IdColumn).data(TokenTableModel::IsTokenRole).toBool());
+    }
+
+    void valuesAreColouredOnOneScaleOfTheTable()
+    {
+        TokenTableModel model;
+        model.setRows(twoTokens());
+        const auto heat = [&model](int row, int column) {
+            return model.index(row, column).data(TokenTableModel::HeatRole);
+        };
+        QCOMPARE(heat(0, TokenTableModel::ValueColumn).toDouble(), 4.3125 / 12);
+        QCOMPARE(heat(1, TokenTableModel::ValueColumn).toDouble(), -1.0);
+        QVERIFY(!heat(0, TokenTableModel::RankColumn).isValid());
+        model.setRows(twoTokens(), 24); // that of two tables beside each other
+        QCOMPARE(heat(1, TokenTableModel::ValueColumn).toDouble(), -0.5);
     }
 
     void aNullTableIsEmpty()

@@ -6,6 +6,7 @@
 #include "ui/pages/head_grid.h"
 #include "ui/views/pattern_grid.h"
 
+#include <QCheckBox>
 #include <QLineEdit>
 #include <QSignalSpy>
 
@@ -41,6 +42,42 @@ private slots:
         const std::size_t n = tokens->size();
         QCOMPARE(rows.size(), 1 + 16 * n * n);
         QCOMPARE(rows[1 + (8 + 5) * n * n + 3 * n + 2].last().toFloat(), run->patterns[1][5](3, 2));
+    }
+
+    void theFirstTokenCanBeHidden()
+    {
+        OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
+        auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
+        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        opened.workspace.setHead({1, 5});
+        const Eigen::MatrixXf all = *large->matrix();
+        const Eigen::Index n = all.rows();
+        auto* hide = opened.page.findChild<QCheckBox*>();
+        hide->click();
+        QCOMPARE(*large->matrix(), Eigen::MatrixXf(all.bottomRightCorner(n - 1, n - 1)));
+        QCOMPARE(large->colorScale().high, all.bottomRightCorner(n - 1, n - 1).maxCoeff());
+        const QString second = axisLabel(large->rowAxis(), 0);
+        QSignalSpy said(&opened.page, &Page::readOutChanged);
+        QTest::mouseMove(large, large->cellRect(0, 0).center().toPoint());
+        QTRY_VERIFY(!said.isEmpty());
+        QVERIFY2(said.last()[0].toString().startsWith(QStringLiteral("query 1 ") + second),
+                 qPrintable(said.last()[0].toString()));
+        const QJsonObject state = opened.page.viewState();
+        hide->click();
+        QCOMPARE(*large->matrix(), all);
+        QCOMPARE(large->colorScale().high, 1.0F);
+        opened.page.setViewState(state);
+        QVERIFY(hide->isChecked());
+    }
+
+    void smallPatternsCanLeaveOutTheBeginning()
+    {
+        Eigen::MatrixXf pattern = Eigen::MatrixXf::Zero(5, 5);
+        pattern.col(0).setConstant(0.9F);
+        pattern(3, 2) = 0.4F;
+        const Patterns small = smallPatterns({{pattern}}, 2, 1);
+        QCOMPARE(small[0][0], (Eigen::MatrixXf(2, 2) << 0, 0, 0.4F, 0).finished());
+        QCOMPARE(smallPatterns({{pattern}}, 2)[0][0](0, 0), 0.9F);
     }
 
     void theHeadsShareTheLogitOfTheLikeliestToken()

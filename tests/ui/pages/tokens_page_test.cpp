@@ -2,11 +2,17 @@
 
 #include "core/analysis/token_table.h"
 #include "tests/support/opened_page.h"
+#include "ui/models/token_table_model.h"
 #include "ui/text.h"
 #include "ui/views/heatmap_view.h"
+#include "ui/views/table_figure.h"
 
+#include <QCheckBox>
+#include <QComboBox>
 #include <QLabel>
 #include <QSignalSpy>
+#include <QSpinBox>
+#include <QToolButton>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -28,6 +34,21 @@ private:
         const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
                                     {CircuitKind::FullOv, head}, TableSide::Row, opened.workspace.token());
         return line->norm();
+    }
+
+    static QTableView* tableNamed(Opened& opened, const QString& name)
+    {
+        return opened.find<QTableView>(name);
+    }
+
+    /// As a user: the text of an item of the box with that name.
+    static void choose(Opened& opened, const QString& name, const QString& item)
+    {
+        auto* box = opened.find<QComboBox>(name);
+        const int index = box->findText(item);
+        QVERIFY2(index >= 0, qPrintable(item));
+        box->setCurrentIndex(index);
+        emit box->activated(index);
     }
 
 private slots:
@@ -60,6 +81,107 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, 2), QString::number(best), patience);
         QTest::mouseClick(map(opened), Qt::RightButton, {}, map(opened)->cellRect(0, 1).center().toPoint());
         QCOMPARE(opened.workspace.reference(), std::optional(HeadId{0, 1}));
+        QCOMPARE(opened.page.figures().size(), 2);
+    }
+
+    void filteredTokensAreNotRanked()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        const auto tokenizer = opened.workspace.tokenizer();
+        opened.workspace.setToken(tokenizer->encode(" king")->back());
+        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
+                                    {CircuitKind::FullOv, {1, 5}}, TableSide::Row, opened.workspace.token());
+        std::vector<bool> unused = opened.workspace.unusedTokens();
+        unused.resize(static_cast<std::size_t>(line->size()), false);
+        int left = 0;
+        for (int id = 0; id < static_cast<int>(unused.size()); ++id)
+            if (const auto at = static_cast<std::size_t>(id);
+                !unused[at] && tokenizer->bytes(id).starts_with(' ')) {
+                unused[at] = true;
+                ++left;
+            }
+        const TokenEnds wanted = ends(*line, 100, unused);
+        choose(opened, QStringLiteral("Leading space"), QStringLiteral("without"));
+        auto* button = opened.find<QToolButton>(QStringLiteral("Token filter"));
+        QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("%1 tokens left out").arg(count(left)),
+                                  patience);
+        const auto shows = [&](const QTableView* table, const std::vector<TokenEntry>& entries) {
+            for (int row = 0; row < 100; ++row)
+                if (cellText(table, row, TokenTableModel::IdColumn)
+                    != QString::number(entries[static_cast<std::size_t>(row)].id))
+                    return false;
+            return true;
+        };
+        const auto* largest = tableNamed(opened, QStringLiteral("largest"));
+        const auto* smallest = tableNamed(opened, QStringLiteral("smallest"));
+        QTRY_VERIFY_WITH_TIMEOUT(shows(largest, wanted.top), patience);
+        QVERIFY(shows(smallest, wanted.bottom));
+        choose(opened, QStringLiteral("Leading space"), QStringLiteral("with or without"));
+        QCOMPARE(button->text(), QStringLiteral("all tokens"));
+        QTRY_VERIFY_WITH_TIMEOUT(shows(largest, ends(*line, 100, opened.workspace.unusedTokens()).top),
+                                 patience);
+    }
+
+    void scoresStandBesideThoseWithBiases()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        const auto* table = tableNamed(opened, QStringLiteral("largest"));
+        QVERIFY(table->isColumnHidden(TokenTableModel::BiasedColumn));
+        QVERIFY(table->isColumnHidden(TokenTableModel::IdColumn));
+        choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full QK: where it looks"));
+        QVERIFY(!table->isColumnHidden(TokenTableModel::BiasedColumn));
+        const auto with =
+            tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
+                      {CircuitKind::FullQk, {1, 5}, {true, false}}, TableSide::Row, opened.workspace.token());
+        const auto without =
+            tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {CircuitKind::FullQk, {1, 5}},
+                      TableSide::Row, opened.workspace.token());
+        const int first = ends(*without, 1, opened.workspace.unusedTokens()).top.front().id;
+        QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, TokenTableModel::IdColumn), QString::number(first),
+                                  patience);
+        QCOMPARE(cellText(table, 0, TokenTableModel::BiasedColumn), signedNumber((*with)(first)));
+        for (auto* box : opened.page.findChildren<QCheckBox*>())
+            if (box->text() == QLatin1String("ids") || box->text() == QLatin1String("biases"))
+                box->click();
+        QVERIFY(!table->isColumnHidden(TokenTableModel::IdColumn));
+        QVERIFY(table->isColumnHidden(TokenTableModel::BiasedColumn)); // the score itself has them now
+    }
+
+    void theLargestOfAllPairsAreThoseOfTheWholeCircuit()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
+        Matrix<double> dense =
+            opened.workspace.circuits()
+                ->circuit<double>(CircuitKind::FullOv, {1, 5}, opened.workspace.tokens().get())
+                .dense();
+        const std::vector<bool>& unused = opened.workspace.unusedTokens();
+        const auto leaveOut = [&dense](Eigen::Index id) {
+            dense.row(id).setConstant(-1e9);
+            dense.col(id).setConstant(-1e9);
+        };
+        for (std::size_t id = 0; id < unused.size(); ++id)
+            if (unused[id])
+                leaveOut(static_cast<Eigen::Index>(id));
+        auto* table = opened.find<TableFigure>(QStringLiteral("Largest entries of all tokens"));
+        const auto isFirst = [&] {
+            Eigen::Index row = 0, column = 0;
+            const double value = dense.maxCoeff(&row, &column);
+            return cellText(table, 0, 1) == opened.workspace.tokenText(static_cast<int>(row))
+                && cellText(table, 0, 2) == opened.workspace.tokenText(static_cast<int>(column))
+                && cellText(table, 0, 3) == signedNumber(value);
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(isFirst(), patience);
+        QCOMPARE(table->model()->rowCount(), 100);
+        auto* lowest = opened.find<QSpinBox>(QStringLiteral("First id"));
+        lowest->setValue(500);
+        emit lowest->editingFinished();
+        for (Eigen::Index id = 0; id < 500; ++id)
+            leaveOut(id);
+        QTRY_VERIFY_WITH_TIMEOUT(isFirst(), patience);
         QCOMPARE(opened.page.figures().size(), 2);
     }
 

@@ -3,12 +3,14 @@
 #include "core/analysis/singular_search.h"
 #include "core/base/decompositions.h"
 #include "tests/support/opened_page.h"
+#include "ui/models/token_table_model.h"
 #include "ui/pages/vector_tables.h"
 #include "ui/text.h"
 #include "ui/views/spectrum_chart.h"
 #include "ui/views/table_figure.h"
 #include "ui/views/token_edit.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 
@@ -54,6 +56,14 @@ private:
         return shown;
     }
 
+    /// The tokens of directions of blocks too.
+    static void showEach(Opened& opened)
+    {
+        for (auto* box : opened.page.findChildren<QCheckBox*>())
+            if (box->text() == QLatin1String("each of a block"))
+                box->click();
+    }
+
     static QStringList column(const QTableView* table, int column, int from)
     {
         QStringList shown;
@@ -85,6 +95,7 @@ private slots:
         opened.workspace.setHead({1, 5});
         QTRY_COMPARE_WITH_TIMEOUT(table(opened, 0)->model()->columnCount(), 9, patience);
         QTRY_COMPARE_WITH_TIMEOUT(column(table(opened, 0), 1, 0), expected(opened, 0, 0, true), patience);
+        showEach(opened);
         QTest::keyClick(table(opened, 0), Qt::Key_Right);
         QCOMPARE(opened.workspace.direction().index, 1);
         QTest::keyClick(table(opened, 1), Qt::Key_Space);
@@ -132,6 +143,57 @@ private slots:
             all += static_cast<int>(wanted.size());
         }
         QVERIFY(all > 0);
+    }
+
+    void aBlockIsReadByTheTokensOfItsSpan()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        SingularDirections svd;
+        const auto blockIn = [&](int head) { // in the first eight directions
+            svd = *singularDirections(*opened.workspace.circuits(), CircuitKind::Ov, {1, head});
+            for (int k = 0; k < 7; ++k)
+                if (svd.S(k) - svd.S(k + 1) < 0.01 * svd.S(k))
+                    return k;
+            return -1;
+        };
+        int head = 0;
+        while (head < 8 && blockIn(head) < 0)
+            ++head;
+        QVERIFY(head < 8); // the demo has such a head
+        const int first = blockIn(head);
+        int last = first + 1;
+        while (last + 1 < svd.S.size() && svd.S(last) - svd.S(last + 1) < 0.01 * svd.S(last))
+            ++last;
+        opened.workspace.setHead({1, head});
+        // ‖row of E U_block‖ from the dense product.
+        const Eigen::MatrixXd span = svd.U.middleCols(first, last - first + 1);
+        const RowVector<double> lengths =
+            (opened.workspace.tokens()->E.cast<double>() * span).rowwise().norm().transpose();
+        QStringList wanted;
+        for (const TokenEntry& entry : ends(lengths, 10, opened.workspace.unusedTokens()).top)
+            wanted << opened.workspace.tokenText(entry.id);
+        for (const int direction : {first, first + 1})
+            QTRY_COMPARE_WITH_TIMEOUT(column(table(opened, 0), 1 + direction, 0), wanted, patience);
+        QCOMPARE(cellText(table(opened, 0), 10, 1 + first), QString()); // a length has one end
+        const QString title = table(opened, 0)->model()->headerData(1 + first, Qt::Horizontal).toString();
+        QVERIFY2(title.startsWith(QStringLiteral("%1 of %1–%2").arg(first + 1).arg(last + 1)),
+                 qPrintable(title));
+        QCOMPARE(table(opened, 0)->model()->index(0, 1 + first).data(TokenTableModel::HeatRole).toDouble(),
+                 0.0);
+        showEach(opened);
+        QCOMPARE(column(table(opened, 0), 1 + first, 0), expected(opened, 0, first, true));
+        const auto isMuted = [&](int direction) {
+            return table(opened, 0)
+                ->model()
+                ->index(0, 1 + direction)
+                .data(TokenTableModel::IsMutedRole)
+                .toBool();
+        };
+        QVERIFY(isMuted(first) && isMuted(first + 1));
+        for (int k = 0; k < 8; ++k)
+            QCOMPARE(table(opened, 0)->model()->index(0, 1 + k).data(TokenTableModel::HeatRole).isValid(),
+                     !isMuted(k));
+        QVERIFY(opened.page.viewState()[QStringLiteral("each")].toBool());
     }
 
     void aTokenIsFoundInTheDirectionsOfAllHeads()

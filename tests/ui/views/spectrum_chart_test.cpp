@@ -172,6 +172,59 @@ private slots:
         QVERIFY(unit.x() > 0);
     }
 
+    void theLogPolarPlaneHasTheAngleAndTheLogarithmOfTheModulus()
+    {
+        LineChart chart;
+        prepare(chart);
+        chart.setLook({.xTitle = {}, .yTitle = {}, .plane = ChartLook::Plane::LogPolar, .innerRadius = 0.01});
+        chart.setSeries(
+            {{QStringLiteral("λ"), {{1, 0}, {0, 0.1}, {-0.01, 0}, {0.001, 0}}, SeriesStyle::Points}});
+        QCOMPARE(chart.omittedCount(), 1); // within the inner circle
+        const QPointF centre = chart.positionOf({0.01, 0});
+        const double decade = (chart.positionOf({1, 0}).x() - centre.x()) / 2;
+        QVERIFY(decade > 20);
+        const auto isAt = [&](const QPointF& number, double right, double up) {
+            const QPointF away = chart.positionOf(number) - centre;
+            return std::hypot(away.x() - right * decade, away.y() + up * decade) < 1e-6;
+        };
+        QVERIFY(isAt({0, 0.1}, 0, 1) && isAt({-0.01, 0}, 0, 0) && isAt({-1, 0}, -2, 0));
+        QVERIFY(isAt({0.6, 0.8}, 1.2, 1.6) && isAt({0, -10}, 0, -3));
+        QStringList rows;
+        chart.forEachDataRow([&](const QStringList& row) { rows << row.join(u'|'); });
+        QCOMPARE(rows[2], QStringLiteral("λ|0|0.1")); // the number itself
+        QSignalSpy read(&chart, &LineChart::pointHovered);
+        QTest::mouseMove(canvasOf(chart), chart.positionOf({0, 0.1}).toPoint());
+        QTRY_COMPARE(read.size(), 1);
+        QCOMPARE(read[0][2].toPointF(), QPointF(0, 0.1));
+    }
+
+    void errorsAreBarsAndAColumnOfTheData()
+    {
+        LineChart chart;
+        prepare(chart);
+        ChartSeries series = line(QStringLiteral("σ"), {{0, 4}, {1, 2}, {2, 0}});
+        chart.setSeries({series});
+        const auto inked = [&chart](const QPointF& point) {
+            const QPoint at = chart.positionOf(point).toPoint();
+            const QImage image = chart.grab().toImage().copy(at.x() - 1, at.y() - 1, 3, 3);
+            for (int i = 0; i < 9; ++i) {
+                const QColor pixel = image.pixelColor(i % 3, i / 3);
+                if (pixel.blue() - pixel.red() > 60) // of the series; grid and ground are grey
+                    return true;
+            }
+            return false;
+        };
+        QVERIFY(!inked({1, 2.8}));
+        series.errors = {0, 1, 0};
+        chart.setSeries({series});
+        QVERIFY(inked({1, 2.8}) && inked({1, 1.2}) && !inked({1, 3.4}));
+        QStringList rows;
+        chart.forEachDataRow([&](const QStringList& row) { rows << row.join(u'|'); });
+        QCOMPARE(rows,
+                 (QStringList{QStringLiteral("series|x|y|error"), QStringLiteral("σ|0|4|0"),
+                              QStringLiteral("σ|1|2|1"), QStringLiteral("σ|2|0|0")}));
+    }
+
     void survivesWhateverItIsGiven()
     {
         const double nan = std::numeric_limits<double>::quiet_NaN();
