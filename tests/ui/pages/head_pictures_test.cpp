@@ -55,7 +55,7 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         run(opened, "bands");
         const ArrayPart shares = numbers(opened, "analyses/bands/ov_write");
-        auto* map = opened.find<HeatmapView>(QStringLiteral("Energy written, by band of W_U"));
+        auto* map = opened.find<HeatmapView>(QStringLiteral("Where OV writes, by band of W_U"));
         QTRY_VERIFY(map->matrix());
         QCOMPARE(map->matrix()->rows(), 16);
         QCOMPARE(static_cast<std::size_t>(map->matrix()->size()), shares.size());

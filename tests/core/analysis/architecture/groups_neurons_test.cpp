@@ -282,8 +282,8 @@ private slots:
                 const auto width = static_cast<std::size_t>(circuits.config().dMlp);
                 const std::size_t row =
                     static_cast<std::size_t>(head.layer * circuits.config().nHeads + head.head) * width;
-                const bool isThere = next >= 0 && next < circuits.config().nLayers;
-                QCOMPARE(std::isnan(map[row]), !isThere);
+                const bool hasNext = next >= 0 && next < circuits.config().nLayers;
+                QCOMPARE(std::isnan(map[row]), !hasNext);
                 for (const Listed& neuron : expected)
                     if (neuron.layer == next)
                         QVERIFY(close(map[row + static_cast<std::size_t>(neuron.index)], neuron.value));
