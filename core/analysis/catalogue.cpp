@@ -202,7 +202,6 @@ Result<ResultSet> runAnalysesInParts(const Circuits& circuits, std::span<const A
                 return part.error();
             ResultSet found = std::move(part).value();
             markProvenance(found, options);
-            markEmbedding(found, options.embedding);
             if (parts.computed)
                 parts.computed(*fitting[i], found);
             results.merge(std::move(found));
