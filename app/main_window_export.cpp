@@ -30,6 +30,7 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QMenu>
+#include <QPointer>
 #include <QStatusBar>
 
 #include <spdlog/logger.h>
@@ -89,6 +90,16 @@ FigureSource* figureMeant(Page* page)
     return sources.size() == 1 && !isElsewhere ? sources.first() : nullptr;
 }
 
+/// Does `what` with the picture where it is still there: analyses that end while a menu is open replace their pictures.
+template <typename What>
+auto ifThere(FigureSource* source, What what)
+{
+    return [there = QPointer<QObject>(dynamic_cast<QObject*>(source)), source, what] {
+        if (there)
+            what(source);
+    };
+}
+
 } // namespace
 
 QList<FigureSource*> MainWindow::figures() const
@@ -106,7 +117,8 @@ void MainWindow::exportFigure()
         return exportFigureOf(meant);
     QMenu menu(this);
     for (FigureSource* source : sources)
-        menu.addAction(source->figureTitle(), this, [this, source] { exportFigureOf(source); });
+        menu.addAction(source->figureTitle(), this,
+                       ifThere(source, [this](FigureSource* there) { exportFigureOf(there); }));
     menu.exec(QCursor::pos());
 }
 
@@ -193,7 +205,8 @@ void MainWindow::exportHeads()
         return exportHeadsOf(sources.first());
     QMenu menu(this);
     for (FigureSource* source : sources)
-        menu.addAction(source->figureTitle(), this, [this, source] { exportHeadsOf(source); });
+        menu.addAction(source->figureTitle(), this,
+                       ifThere(source, [this](FigureSource* there) { exportHeadsOf(there); }));
     menu.exec(QCursor::pos());
 }
 
@@ -241,19 +254,21 @@ void MainWindow::startBatch(FigureSource* source, const std::vector<HeadId>& hea
 
 void MainWindow::addCopies(QMenu* menu, FigureSource* source)
 {
-    menu->addAction(icon("copy"), tr("Copy figure"), this, [this, source] {
-        figureWriter()->copy(*source, parseFigureSettings(m_settings.figure));
-    });
+    menu->addAction(icon("copy"), tr("Copy figure"), this, ifThere(source, [this](FigureSource* there) {
+                        figureWriter()->copy(*there, parseFigureSettings(m_settings.figure));
+                    }));
     const auto add = [&](const QString& words, FigureFormat format) {
-        menu->addAction(words, this, [this, source, format] { figureWriter()->copyData(*source, format); });
+        menu->addAction(words, this, ifThere(source, [this, format](FigureSource* there) {
+                            figureWriter()->copyData(*there, format);
+                        }));
     };
     add(tr("Copy data"), FigureFormat::Tsv);
     add(tr("Copy as LaTeX"), FigureFormat::Latex);
     add(tr("Copy as Markdown"), FigureFormat::Markdown);
-    menu->addAction(tr("Copy caption"), this, [this, source] {
-        QGuiApplication::clipboard()->setText(figureCaption(*source));
-        showMessage(tr("Copied the caption of %1").arg(source->figureTitle()));
-    });
+    menu->addAction(tr("Copy caption"), this, ifThere(source, [this](FigureSource* there) {
+                        QGuiApplication::clipboard()->setText(figureCaption(*there));
+                        showMessage(tr("Copied the caption of %1").arg(there->figureTitle()));
+                    }));
 }
 
 void MainWindow::showFigureMenu(QWidget* view, const QPoint& position)
@@ -262,9 +277,11 @@ void MainWindow::showFigureMenu(QWidget* view, const QPoint& position)
     if (!figures().contains(source))
         return; // nothing in it yet
     QMenu menu(this);
-    menu.addAction(icon("export"), tr("Export figure…"), this, [this, source] { exportFigureOf(source); });
+    menu.addAction(icon("export"), tr("Export figure…"), this,
+                   ifThere(source, [this](FigureSource* there) { exportFigureOf(there); }));
     if (isOfHead(source))
-        menu.addAction(tr("Export all heads…"), this, [this, source] { exportHeadsOf(source); });
+        menu.addAction(tr("Export all heads…"), this,
+                       ifThere(source, [this](FigureSource* there) { exportHeadsOf(there); }));
     menu.addSeparator();
     addCopies(&menu, source);
     menu.exec(view->mapToGlobal(position));

@@ -1,8 +1,10 @@
 #include "tests/support/window_driver.h"
 #include "ui/figure_export.h"
 #include "ui/pages/export_dialog.h"
+#include "ui/pages/result_page.h"
 #include "ui/theme.h"
 
+#include <QClipboard>
 #include <QComboBox>
 #include <QDir>
 #include <QFile>
@@ -10,6 +12,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QPointer>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QStatusBar>
@@ -235,6 +238,33 @@ private slots:
         QTest::qWait(200);
         QCOMPARE(QDir(folder).entryList(QDir::Files).size(), count);
         QVERIFY(!cancel());
+    }
+
+    /// While its menu is open an analysis may end that brings other pictures.
+    void aMenuOutlivesItsPicture()
+    {
+        m_window->showPage(QStringLiteral("analyses"));
+        auto* page = m_window->findChild<ResultPage*>();
+        page->showAnalysis("copying");
+        QTRY_VERIFY_WITH_TIMEOUT(!page->figures().isEmpty(), patience);
+        const QPointer<QWidget> view = dynamic_cast<QWidget*>(page->figures().first());
+        QGuiApplication::clipboard()->setText(QStringLiteral("as before"));
+        int chosen = 0;
+        QTimer::singleShot(50, m_window.get(), [&] {
+            auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+            page->showAnalysis("matching");
+            for (QAction* each : menu->actions()) {
+                each->trigger();
+                chosen += each->isSeparator() ? 0 : 1;
+            }
+            menu->close();
+        });
+        emit view->customContextMenuRequested(view->rect().center());
+        QVERIFY(!view);
+        QVERIFY(chosen > 4);
+        QTest::qWait(200); // for what must not arrive
+        QVERIFY(!dialogTitled(QStringLiteral("Export figure")));
+        QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("as before"));
     }
 
     /// Pictures of the dialog for a person to look at, where HEADWISE_SCREENSHOTS names a folder.
