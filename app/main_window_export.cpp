@@ -214,10 +214,9 @@ void MainWindow::exportHeadsOf(FigureSource* source)
 {
     const FigureSettings settings = parseFigureSettings(m_settings.figure);
     const QString example = FigureBatch::fileNameOf(source->figureTitle()) + u'.' + suffixOf(settings.format);
-    auto* dialog =
-        new ExportHeadsDialog({m_workspace->card().nLayers, m_workspace->card().nHeads, m_workspace->head(),
-                               FigureBatch::timeOfOne(settings)},
-                              example, exportFolder(), this);
+    auto* dialog = new ExportHeadsDialog({m_workspace->card().nLayers, m_workspace->card().nHeads,
+                                          m_workspace->head(), FigureBatch::timeOfOne(settings)},
+                                         example, exportFolder(), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &QDialog::accepted, this, [this, dialog, source] {
         if (figures().contains(source)) // Analyses that ended meanwhile may have replaced it.

@@ -119,6 +119,7 @@ private slots:
             const QString name = driver.tabs()->tabText(i);
             if (name == QLatin1String("Model"))
                 continue; // words, no picture
+            driver.workspace().setHead(name == QLatin1String("Scores") ? HeadId{0, 1} : HeadId{1, 5});
             if (name == QLatin1String("Prompt"))
                 driver.page()->findChild<QAbstractButton*>()->click();
             QTRY_VERIFY2_WITH_TIMEOUT(!driver.page()->figures().isEmpty(), qPrintable(name), patience);

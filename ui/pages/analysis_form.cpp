@@ -49,6 +49,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
 {
     setAcceptDrops(true);
     createFields();
+    createKeyToken();
     createMarks();
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
     for (QLineEdit* edit : {m_keyToken, m_to, m_from, m_previousToken})
@@ -90,12 +91,6 @@ void AnalysisForm::createFields()
     m_prompt->setAccessibleName(tr("Prompt"));
     m_token->setFont(tokenFont());
     m_token->setToolTip(tr("The selected token; find another with Ctrl+F"));
-    m_keyToken->setFont(tokenFont());
-    m_keyToken->setFixedWidth(140);
-    m_keyToken->setPlaceholderText(tr("none"));
-    m_keyToken->setAccessibleName(tr("Key token"));
-    m_keyToken->setToolTip(
-        tr("A token, or #id: the score of the selected token's query with its key, by offset"));
     m_reference->setFixedWidth(72);
     m_reference->setAlignment(Qt::AlignCenter);
     m_reference->setPlaceholderText(QStringLiteral("0.1"));
@@ -134,6 +129,16 @@ void AnalysisForm::createFields()
     m_rows->addRow(tr("Seed"), m_seed);
     m_rows->addRow(m_problem);
     m_problem->hide();
+}
+
+void AnalysisForm::createKeyToken()
+{
+    m_keyToken->setFont(tokenFont());
+    m_keyToken->setFixedWidth(140);
+    m_keyToken->setPlaceholderText(tr("none"));
+    m_keyToken->setAccessibleName(tr("Key token"));
+    m_keyToken->setToolTip(
+        tr("A token, or #id: the score of the selected token's query with its key, by offset"));
 }
 
 void AnalysisForm::createMarks()

@@ -37,6 +37,7 @@ protected:
 
 private:
     void createFields();
+    void createKeyToken();
     void createMarks();   ///< Of heads that are known.
     void suggest();       ///< A prompt and a direction to begin with.
     void showSelection(); ///< Token and heads.

@@ -39,9 +39,8 @@ std::string_view peopleName(CircuitKind kind)
     return names[static_cast<std::size_t>(kind)];
 }
 
-/// \param scale of the entries of random heads
 void addArrays(ResultSet& results, const CircuitSpectra& spectra, CircuitKind kind, Precision precision,
-               const SpectrumNulls& nulls, double scale)
+               const SpectrumNulls& nulls)
 {
     const std::string folder = "spectra/" + std::string(circuitName(kind)) + "/";
     const std::string of = " of " + std::string(peopleName(kind));
@@ -55,7 +54,7 @@ void addArrays(ResultSet& results, const CircuitSpectra& spectra, CircuitKind ki
         precision, folder + "singular_values", "Singular values" + of,
         "singular values of " + std::string(circuitFormula(kind)) + ", descending, padded with 0",
         "singular value"));
-    add(spectra.norm, "frobenius_norm", "Norm", "sqrt(Σσ²)", nulls.norm.times(scale));
+    add(spectra.norm, "frobenius_norm", "Norm", "sqrt(Σσ²)", nulls.norm);
     add(spectra.effectiveRank, "effective_rank", "Effective rank", "exp(−Σ p ln p), p = σ/Σσ",
         nulls.effectiveRank);
     add(spectra.stableRank, "stable_rank", "Stable rank", "Σσ²/σ₁²", nulls.stableRank);
@@ -94,8 +93,9 @@ Result<ResultSet> runSpectra(const AnalysisContext& context, const Task& task)
             nulls = spectrumNulls(context, kind, context.tokens.get(), task);
         if (!nulls)
             return nulls.error();
-        addArrays(results, spectra[static_cast<std::size_t>(kind)], kind, context.options.precision, *nulls,
-                  squares.scaleOf(kind));
+        SpectrumNulls ofModel = *nulls;
+        ofModel.norm = nulls->norm.times(squares.scaleOf(kind));
+        addArrays(results, spectra[static_cast<std::size_t>(kind)], kind, context.options.precision, ofModel);
     }
     return results;
 }
