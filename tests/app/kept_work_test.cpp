@@ -1,6 +1,9 @@
+#include "app/export_heads_dialog.h"
+#include "core/analysis/comparison/model_comparison.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/window_driver.h"
+#include "ui/estimate.h"
 #include "ui/pages/config_dialog.h"
 #include "ui/pages/start_page.h"
 
@@ -314,13 +317,48 @@ private slots:
             driver.window.close();
         }
         QVERIFY(QDir(model).removeRecursively()); // nothing is read for it
-        const WindowDriver driver;
+        WindowDriver driver;
+        if (const QByteArray folder = qgetenv("HEADWISE_SCREENSHOTS"); !folder.isEmpty())
+            for (const auto& [mode, name] :
+                 {std::pair(ThemeMode::Dark, "dark"), std::pair(ThemeMode::Light, "light")}) {
+                applyTheme(*qApp, mode);
+                driver.window.grab().save(QStringLiteral("%1/recent-%2.png")
+                                              .arg(QString::fromLocal8Bit(folder), QLatin1String(name)));
+            }
         QString shown;
         for (const QLabel* label : driver.window.findChild<StartPage*>()->findChildren<QLabel*>())
             if (label->text().contains(QStringLiteral("d_model")))
                 shown = label->text();
         QVERIFY2(shown.startsWith(QStringLiteral("2 layers × 8 heads · d_model 256 · ")), qPrintable(shown));
         QVERIFY(shown.contains(QLocale().toString(QDate::currentDate(), QStringLiteral("d MMM yyyy"))));
+    }
+
+    void ordersSayBeforeTheyBeginHowLongTheyTake()
+    {
+        app::ExportHeadsDialog dialog({12, 12, {0, 0}, std::chrono::milliseconds(500)},
+                                      QStringLiteral("x.pdf"), m_folder.path());
+        const auto says = [&](const QString& words) {
+            for (const QLabel* label : dialog.findChildren<QLabel*>())
+                if (label->text().contains(words))
+                    return true;
+            return false;
+        };
+        QVERIFY(says(QStringLiteral("about 72 s"))); // 144 of half a second
+        dialog.findChild<QComboBox*>()->setEditText(QStringLiteral("0.*"));
+        QVERIFY(says(QStringLiteral("about 6 s")));
+        dialog.findChild<QComboBox*>()->setEditText(QStringLiteral("0.0"));
+        QVERIFY(!says(QStringLiteral("about")));
+
+        ModelConfig small;
+        small.nLayers = small.nHeads = 12;
+        small.dModel = 768;
+        small.dHead = 64;
+        small.dVocab = small.dVocabOut = 50257;
+        const AnalysisCost cost = comparisonCost(small);
+        QCOMPARE(cost.flops, 144 * (40.0 * 768 * 64 * 64 + 4.0 * 32 * 768 * 50257));
+        QCOMPARE(withEstimate(QStringLiteral("Comparing"), {2e11, 3e8}),
+                 QStringLiteral("Comparing · about 20 s, 300 MB"));
+        QCOMPARE(withEstimate(QStringLiteral("Comparing"), {1e9, 3e8}), QStringLiteral("Comparing"));
     }
 
 private:

@@ -39,12 +39,13 @@ HeatmapPage::HeatmapPage(Workspace* workspace, QWidget* parent)
     , m_state(new QLabel(this))
     , m_panel(new HeatmapPanel(this))
 {
+    fillChoices();
     createLayout();
     connectChoices();
     connectView();
 }
 
-void HeatmapPage::createLayout()
+void HeatmapPage::fillChoices()
 {
     m_circuit->addItem(tr("OV: W_V W_O"), static_cast<int>(CircuitKind::Ov));
     m_circuit->addItem(tr("QK: W_Q W_Kᵀ"), static_cast<int>(CircuitKind::Qk));
@@ -87,6 +88,10 @@ void HeatmapPage::createLayout()
            "that do the same stand together."));
     m_biases->setToolTip(tr("x W + b in place of x W on both sides: the form with d_model + 1 rows"));
     m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
+}
+
+void HeatmapPage::createLayout()
+{
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_circuit);

@@ -26,6 +26,7 @@ public:
     QList<FigureSource*> figures() override;
 
 private:
+    void fillChoices();
     void createLayout();
     void recompute() override;
     void chooseTokens(); ///< From the text, or a sample of whole words.

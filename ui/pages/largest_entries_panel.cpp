@@ -9,6 +9,7 @@
 #include "ui/views/table_figure.h"
 
 #include <QHBoxLayout>
+#include <QHeaderView>
 #include <QLabel>
 #include <QStandardItemModel>
 #include <QVBoxLayout>
@@ -127,6 +128,7 @@ void LargestEntriesPanel::showEntries(const Found& found)
                             tokenCell(*workspace(), entry.col, entry.col == entry.row), value});
     }
     fitColumns(m_table);
+    m_table->horizontalHeader()->setStretchLastSection(false); // a page of colour would outshout the tokens
     m_heading->setText(isQk ? tr("largest scores of %1: query token, key token").arg(text(found.head))
                             : tr("largest effects of %1: source token, output token").arg(text(found.head)));
     m_state->setText(tr("Over all pairs of tokens, no scale, no bias; exact"));

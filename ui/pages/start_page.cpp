@@ -22,7 +22,7 @@ namespace {
 
 constexpr int columnWidth = 560;
 constexpr int dropHeight = 200;
-constexpr int cardIndent = 11; // of a tool button's text from its icon and its frame
+constexpr int cardIndent = 5; // of a tool button's text from its icon and its frame
 
 QString cardText(const RecentCard& card)
 {

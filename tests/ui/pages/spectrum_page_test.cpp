@@ -3,17 +3,6 @@
 #include "core/base/decompositions.h"
 #include "tests/support/opened_page.h"
 #include "ui/text.h"
-#include "ui/theme.h"
-#include "ui/pages/tokens_page.h"
-#include "ui/pages/vectors_page.h"
-#include "ui/pages/heatmap_page.h"
-#include "ui/pages/prompt_page.h"
-#include "ui/pages/overview_page.h"
-#include "ui/views/table_figure.h"
-#include <QApplication>
-#include <QCheckBox>
-#include <QToolButton>
-#include <QMenu>
 #include "ui/views/spectrum_chart.h"
 
 #include <QComboBox>
@@ -39,51 +28,6 @@ private:
     }
 
 private slots:
-    void shots()
-    {
-        for (const ThemeMode mode : {ThemeMode::Light, ThemeMode::Dark}) {
-            applyTheme(*qApp, mode);
-            const QString x = mode == ThemeMode::Light ? QStringLiteral("l") : QStringLiteral("d");
-            const auto keep = [&](QWidget& w, const char* n) { QTest::qWait(800); w.grab().save(QStringLiteral("/tmp/shots_ui/%1-%2.png").arg(QLatin1String(n), x)); };
-            {
-                OpenedPage<SpectrumPage> o(HEADWISE_DEMO_MODEL); o.workspace.setHead({1,5});
-                QTest::qWait(3000);
-                o.find<QComboBox>(QStringLiteral("How eigenvalues are drawn"))->setCurrentIndex(1); keep(o.page, "polar");
-            }
-            {
-                OpenedPage<TokensPage> o(HEADWISE_DEMO_MODEL); o.workspace.setHead({1,5});
-                o.workspace.setToken(o.workspace.tokenizer()->encode(" king")->back());
-                keep(o.page, "tokens");
-                o.find<QComboBox>(QStringLiteral("Circuit of the tables"))->setCurrentIndex(1); 
-                for (auto* b : o.page.findChildren<QCheckBox*>()) if (b->text() == QLatin1String("ids")) b->click();
-                auto* t = o.find<QToolButton>(QStringLiteral("Token filter"));
-                auto* sp = o.find<QComboBox>(QStringLiteral("Leading space")); sp->setCurrentIndex(1); emit sp->activated(1);
-                keep(o.page, "tokens2");
-                t->menu()->popup(QPoint(50,50)); keep(*t->menu(), "menu"); t->menu()->hide();
-                o.find<QComboBox>(QStringLiteral("What the tables list"))->setCurrentIndex(2); QTest::qWait(1500); keep(o.page, "largest");
-            }
-            {
-                OpenedPage<VectorsPage> o(HEADWISE_DEMO_MODEL); o.workspace.setHead({1,2}); keep(o.page, "vectors");
-                for (auto* b : o.page.findChildren<QCheckBox*>()) b->click();
-                keep(o.page, "vectors2");
-                FigureSettings st; st.width = 170; st.height = 120;
-                figureImage(*o.find<TableFigure>(QStringLiteral("Tokens of the first side")), st, 150).save(QStringLiteral("/tmp/shots_ui/fig-%1.png").arg(x));
-            }
-            {
-                OpenedPage<HeatmapPage> o(HEADWISE_DEMO_MODEL); o.workspace.setHead({1,5});
-                o.find<QComboBox>(QStringLiteral("Circuit shown"))->setCurrentIndex(4);
-                o.find<QComboBox>(QStringLiteral("Order of rows and columns"))->setCurrentIndex(3); keep(o.page, "direct");
-            }
-            {
-                OpenedPage<PromptPage> o(HEADWISE_DEMO_MODEL); o.workspace.setHead({1,5}); QTest::qWait(1500);
-                o.page.findChild<QCheckBox*>()->click(); keep(o.page, "prompt");
-            }
-            {
-                OpenedPage<OverviewPage> o(HEADWISE_DEMO_MODEL); o.workspace.setHead({1,5}); QTest::qWait(3000);
-                keep(o.page, "overview");
-            }
-        }
-    }
     void saysHowMuchOfTheCircuitItsEigenvaluesTell()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
