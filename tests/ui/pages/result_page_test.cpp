@@ -21,8 +21,6 @@
 #include <QTest>
 #include <QTreeWidget>
 
-#include <set>
-
 using namespace headwise;
 using namespace headwise::ui;
 using Kind = Picture::Kind;
@@ -47,7 +45,6 @@ private:
     QTemporaryDir m_folder;
     std::unique_ptr<Workspace> m_workspace;
     std::unique_ptr<ResultPage> m_page;
-    std::set<std::string> m_seen; // paths of every result of this run
 
     void open(const std::filesystem::path& path)
     {
@@ -164,51 +161,8 @@ private slots:
         QCOMPARE(whyNotNow(analysis, *m_workspace), QString());
         run(analysis.id);
         QVERIFY(!m_page->figures().isEmpty());
-        for (const ResultArray& found : m_workspace->results()->arrays)
-            m_seen.insert(found.path);
         for (const Picture& picture : picturesOf(analysis, *m_workspace->results(), m_workspace->card()))
             checkPicture(picture);
-    }
-
-    /// After the test above, which leaves the paths it saw. A path that no kind of model has is a slip of the pen.
-    void everyPathOfAPictureExistsForSomeModel()
-    {
-        std::set<std::string> seen = m_seen;
-        AnalysisOptions options;
-        options.inputs.prompt = {1, 2, 3, 4, 1, 2, 3, 4};
-        options.inputs.token = 5;
-        options.inputs.pair = {HeadId{0, 1}, HeadId{1, 2}};
-        test::ToyOptions rms = test::llamaOptions();
-        test::ToyOptions attentionOnly;
-        attentionOnly.attnOnly = true;
-        test::ToyOptions biased = rms;
-        biased.qkvBias = true;
-        for (const test::ToyOptions& toy :
-             {test::ToyOptions(), attentionOnly, test::gpt2Options(), rms, biased}) {
-            const Circuits circuits = test::toyCircuits(toy);
-            options.inputs.direction.assign(static_cast<std::size_t>(circuits.config().dModel), 0.5);
-            for (const Analysis& analysis : catalogue()) {
-                const Analysis* const chosen[] = {&analysis};
-                const auto results = runAnalyses(circuits, chosen, options, Task{});
-                QVERIFY2(test::isOk(results), std::string(analysis.id).c_str());
-                for (const ResultArray& found : results->arrays)
-                    seen.insert(found.path);
-            }
-        }
-        QStringList faults;
-        const auto wasRun = [&](const Analysis& analysis) { // Names, say, need a larger vocabulary.
-            const std::string folder = "analyses/" + std::string(analysis.id) + "/";
-            return std::any_of(seen.begin(), seen.end(),
-                               [&](const std::string& path) { return path.starts_with(folder); });
-        };
-        for (const Analysis& analysis : catalogue())
-            if (wasRun(analysis))
-                for (const Picture& picture : analysis.pictures)
-                    for (const std::string& path : picture.arrays)
-                        if (!seen.contains(path))
-                            faults << QStringLiteral("%1: '%2' names %3")
-                                          .arg(text(analysis.id), text(picture.title), text(path));
-        QVERIFY2(faults.isEmpty(), qPrintable(faults.join(u'\n')));
     }
 
     void aClickOnAGridSelectsThatHeadAndChartsAreCutAgain()
