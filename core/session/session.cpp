@@ -47,8 +47,11 @@ void setConfigSource(Session& session, const ModelSource& source)
         session.configFile = (code ? *source.configFile : whole).lexically_normal().string();
     }
     session.overrides.clear();
-    for (const auto& [key, value] : source.overrides)
-        session.overrides.push_back(key + '=' + value);
+    for (const auto& [key, value] : source.overrides) {
+        std::string& said = session.overrides.emplace_back(key);
+        said += '=';
+        said += value;
+    }
 }
 
 ModelSource modelSource(const Session& session)

@@ -71,6 +71,7 @@ void HeatmapPage::fillChoices()
     m_text->setFont(tokenFont());
     m_text->setTextMargins(4, 0, 4, 0);
     makeSecondary(m_state);
+    m_state->setWordWrap(true); // beside a job it would widen the window
     m_form->addItem(tr("rows as they are"), static_cast<int>(RowForm::Raw));
     m_form->addItem(tr("rows minus their mean"), static_cast<int>(RowForm::Centred));
     m_form->addItem(tr("z-scores of rows"), static_cast<int>(RowForm::ZScores));

@@ -90,7 +90,7 @@ Clustering averageLinkage(Matrix<double> distances)
     });
 }
 
-Clustering wardLinkage(Matrix<double> distances)
+Clustering wardLinkage(const Matrix<double>& distances)
 {
     Clustering found =
         linkage(distances.cwiseAbs2().eval(), [](double a, double b, double between, const Third& third) {

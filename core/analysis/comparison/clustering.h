@@ -25,7 +25,7 @@ Clustering averageLinkage(Matrix<double> distances);
 /// Ward's linkage: the two clusters whose union adds the least to the sum of squared distances from the centres of clusters,
 /// were the distances those of points. Heights are √2 times the root of what is added: the distance, of two points.
 /// Source: Ward 1963; Murtagh & Legendre 2014 (Ward2). Cost: as above.
-Clustering wardLinkage(Matrix<double> distances);
+Clustering wardLinkage(const Matrix<double>& distances);
 
 /// Which of `count` clusters each point is in: the steps but the last count − 1. Numbered by their lowest points.
 std::vector<int> clustersOf(const Clustering& clustering, int count);

@@ -4,6 +4,8 @@
 #include "core/analysis/position/positions_shown.h"
 #include "core/base/decompositions.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -66,10 +68,11 @@ void addEachComponent(const Matrix<double>& scores, Precision precision, const s
 {
     for (Eigen::Index i = 0; i < std::min<Eigen::Index>(3, scores.cols()); ++i) {
         const std::string number = std::to_string(i + 1);
-        results.arrays.push_back(matrixArray(Matrix<double>(scores.col(i)), precision,
-                                             {"component_" + number, "Component " + number,
-                                              "U_k σ_k of W_pos less its mean row, k = " + number + rule},
-                                             {"position"}));
+        results.arrays.push_back(
+            matrixArray(Matrix<double>(scores.col(i)), precision,
+                        {"component_" + number, "Component " + number,
+                         fmt::format("U_k σ_k of W_pos less its mean row, k = {}{}", number, rule)},
+                        {"position"}));
     }
     const Eigen::VectorXd places =
         Eigen::VectorXd::LinSpaced(scores.rows(), 0, static_cast<double>(scores.rows() - 1));
