@@ -80,18 +80,19 @@ bool fits(const Picture& picture, const ResultArray& array, const ModelConfig& c
 {
     const std::size_t left = leftOver(array, config);
     const bool isGrid = isHead(array, 0, config) && array.shape.size() == 2;
+    const bool isOfPairs = isHead(array, 0, config) && isHead(array, 2, config) && array.shape.size() == 4;
     switch (picture.kind) {
     case Picture::Kind::HeadGrid:
     case Picture::Kind::Histogram:
     case Picture::Kind::HeadPlane: return isGrid;
-    case Picture::Kind::HeadPairs:
-    case Picture::Kind::Diagram:
-        return isHead(array, 0, config) && isHead(array, 2, config) && array.shape.size() == 4;
+    case Picture::Kind::HeadPairs: // or a row for every head
+        return isOfPairs || (isHead(array, 0, config) && array.shape.size() == 3);
+    case Picture::Kind::Diagram: return isOfPairs;
     case Picture::Kind::HeadMap:
         return isHead(array, 0, config) && array.shape.size() == 3 && array.shape[2] == 2;
     case Picture::Kind::Points: return left == 1;
-    case Picture::Kind::Matrix: return left >= 2; // boxes choose among the first ones
-    case Picture::Kind::Table: return left >= 1 || isGrid;
+    case Picture::Kind::Matrix: return left >= 2;                       // boxes choose among the first ones
+    case Picture::Kind::Table: return left >= 1 || isGrid || isOfPairs; // pairs are sorted
     case Picture::Kind::Bars: return left <= 2; // a number per array stands beside the others
     case Picture::Kind::Lines: return left <= 2;
     }
