@@ -93,8 +93,9 @@ private slots:
         QTest::keyClicks(search, QStringLiteral(" king"));
         QTest::keyClick(search, Qt::Key_Return);
         QCOMPARE(driver.workspace().tokenText(driver.workspace().token()), QStringLiteral("␣king"));
-        const auto tables = driver.page()->findChildren<QTableView*>();
-        QCOMPARE(tables.size(), 2);
+        auto tables = driver.page()->findChildren<QTableView*>();
+        erase_if(tables, [&](const QTableView* table) { return !table->isVisibleTo(driver.page()); });
+        QCOMPARE(tables.size(), 2); // the largest entries over all pairs are another list
         QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
         // The first row on the screen is core's first.
         const auto line = tokenLine(*driver.workspace().circuits(), *driver.workspace().tokens(),

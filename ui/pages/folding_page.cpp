@@ -188,11 +188,11 @@ void FoldingPage::recompute()
         [this](const Result<Answer>& answer) {
             if (!answer)
                 return clear(text(answer.error()));
-            show(*answer);
+            showAnswer(*answer);
         });
 }
 
-void FoldingPage::show(const Answer& answer)
+void FoldingPage::showAnswer(const Answer& answer)
 {
     m_other = answer.other;
     m_tables->show(answer.difference, tr("in use"), tr("as ticked"));

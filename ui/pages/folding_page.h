@@ -33,7 +33,7 @@ private:
     ProcessingWish wish() const; ///< As ticked.
     void tick(const std::array<bool, 4>& on);
     void recompute() override;
-    void show(const Answer& answer);
+    void showAnswer(const Answer& answer);
     void clear(const QString& message);
 
     std::array<QCheckBox*, 4> m_steps;
