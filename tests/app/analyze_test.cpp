@@ -119,7 +119,7 @@ private slots:
         QCOMPARE(alone.exitCode, 2);
         QVERIFY(alone.err.contains("give that token with --token"));
         QCOMPARE(made({"--token", "#300", "--key-token", ""}).exitCode, 2);
-        QCOMPARE(made({"--token", "#300", "--key-token", "#99999"}).exitCode, 3);
+        QCOMPARE(made({"--token", "#300", "--key-token", "#99999"}).exitCode, 2);
     }
 
     void relationsComeFromCsvAndJson()

@@ -9,11 +9,14 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QJsonArray>
 #include <QLabel>
 #include <QPushButton>
 #include <QSignalBlocker>
+
+#include <cmath>
 
 namespace headwise::ui {
 
@@ -92,20 +95,21 @@ FoldingPage::FoldingPage(Workspace* workspace, QWidget* parent)
 QWidget* FoldingPage::createSteps()
 {
     auto* row = new QWidget(this);
-    auto* layout = new QHBoxLayout(row);
+    auto* layout = new QGridLayout(row); // two steps abreast: a small window has no room for four
     layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(12);
-    layout->addWidget(m_circuit);
-    layout->addWidget(new QLabel(tr("in use, against:"), row));
-    for (QCheckBox* step : m_steps) {
-        layout->addWidget(step);
-        connect(step, &QCheckBox::clicked, this, [this] {
+    layout->setHorizontalSpacing(12);
+    layout->setVerticalSpacing(4);
+    layout->addWidget(m_circuit, 0, 0);
+    layout->addWidget(new QLabel(tr("in use, against:"), row), 1, 0);
+    for (std::size_t i = 0; i < m_steps.size(); ++i) {
+        layout->addWidget(m_steps[i], static_cast<int>(i) / 2, 1 + static_cast<int>(i) % 2);
+        connect(m_steps[i], &QCheckBox::clicked, this, [this] {
             m_wasTicked = true;
             refresh();
         });
     }
-    layout->addStretch(1);
-    layout->addWidget(m_use);
+    layout->setColumnStretch(3, 1);
+    layout->addWidget(m_use, 0, 4);
     return row;
 }
 
