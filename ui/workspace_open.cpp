@@ -264,16 +264,21 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     forgetInputs();
     updateBanner();
     emit circuitsChanged();
-    emit opened();
-    // In an event of its own: the window has just been laid out for the first time.
-    QTimer::singleShot(0, this, [this, now = m_session] {
+    // Each in an event of its own, so that none keeps the window: it is laid out for the first time in between.
+    const auto showResults = [this, now = m_session] {
         if (m_session != now)
             return;
         emit resultsChanged();
         emit headChanged(m_head);
         std::error_code code;
-        if (!m_session->model.source.empty() && std::filesystem::exists(m_session->model.source, code))
-            locateModel({m_session->model.source, std::nullopt, {}});
+        if (!now->model.source.empty() && std::filesystem::exists(now->model.source, code))
+            locateModel({now->model.source, std::nullopt, {}});
+    };
+    QTimer::singleShot(0, this, [this, now = m_session, showResults] {
+        if (m_session != now)
+            return;
+        emit opened();
+        QTimer::singleShot(0, this, showResults);
     });
 }
 

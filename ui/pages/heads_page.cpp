@@ -206,10 +206,8 @@ void HeadsPage::refreshMetrics()
     const QString typed = edit->hasFocus() && edit->isModified() ? edit->text() : QString();
     m_metric->clear();
     if (workspace()->isOpen())
-        for (const ResultArray* array : headMetrics(*workspace()->results(), workspace()->card())) {
+        for (const ResultArray* array : headMetrics(*workspace()->results(), workspace()->card()))
             m_metric->addItem(metricTitle(*array), text(array->path));
-            m_metric->setItemData(m_metric->count() - 1, explanationOf(*array), Qt::WhatsThisRole);
-        }
     m_metric->setCurrentIndex(std::max(m_metric->count() > 0 ? 0 : -1, m_metric->findData(m_wanted)));
     m_metric->setEnabled(m_metric->count() > 0);
     showMetric();

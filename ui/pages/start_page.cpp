@@ -59,40 +59,8 @@ StartPage::StartPage(QWidget* parent)
     explanation->setWordWrap(true);
     makeSecondary(explanation);
 
-    auto* folder = bigButton(tr("Open a model folder…"), "open", m_dropZone);
-    auto* file = bigButton(tr("Open a file or session…"), "table", m_dropZone);
-    auto* demo = bigButton(tr("Open demo"), "play", m_dropZone);
-    m_demoButton = demo;
-    auto* hint = new QLabel(tr("Drop a model folder, a .safetensors file or a session here"), m_dropZone);
-    hint->setAlignment(Qt::AlignCenter);
-    makeSecondary(hint);
-    auto* buttons = new QHBoxLayout;
-    buttons->setSpacing(8);
-    buttons->addStretch();
-    buttons->addWidget(folder);
-    buttons->addWidget(file);
-    buttons->addWidget(demo);
-    buttons->addStretch();
-    auto* zone = new QVBoxLayout(m_dropZone);
-    zone->addStretch();
-    zone->addWidget(hint);
-    zone->addSpacing(16);
-    zone->addLayout(buttons);
-    zone->addStretch();
-    m_dropZone->setFixedHeight(dropHeight);
-
-    m_error->setWordWrap(true);
-    m_error->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    auto* copy = new QToolButton(m_errorBox);
-    copy->setText(tr("Copy"));
-    connect(copy, &QToolButton::clicked, this,
-            [this] { QApplication::clipboard()->setText(m_error->text()); });
-    auto* errorRow = new QHBoxLayout(m_errorBox);
-    errorRow->setContentsMargins(0, 0, 0, 0);
-    errorRow->addWidget(m_error, 1);
-    errorRow->addWidget(copy, 0, Qt::AlignTop);
-    m_errorBox->hide();
-
+    createDropZone();
+    createError();
     m_recent->setSpacing(4);
     makeHeading(m_recentHeading);
     auto* column = new QVBoxLayout;
@@ -114,10 +82,50 @@ StartPage::StartPage(QWidget* parent)
     centred->addWidget(box);
     centred->addStretch();
 
+    setRecentFiles({});
+}
+
+void StartPage::createDropZone()
+{
+    auto* folder = bigButton(tr("Open a model folder…"), "open", m_dropZone);
+    auto* file = bigButton(tr("Open a file or session…"), "table", m_dropZone);
+    auto* demo = bigButton(tr("Open demo"), "play", m_dropZone);
+    m_demoButton = demo;
+    auto* hint = new QLabel(tr("Drop a model folder, a .safetensors file or a session here"), m_dropZone);
+    hint->setAlignment(Qt::AlignCenter);
+    makeSecondary(hint);
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(8);
+    buttons->addStretch();
+    buttons->addWidget(folder);
+    buttons->addWidget(file);
+    buttons->addWidget(demo);
+    buttons->addStretch();
+    auto* zone = new QVBoxLayout(m_dropZone);
+    zone->addStretch();
+    zone->addWidget(hint);
+    zone->addSpacing(16);
+    zone->addLayout(buttons);
+    zone->addStretch();
+    m_dropZone->setFixedHeight(dropHeight);
     connect(folder, &QPushButton::clicked, this, &StartPage::openFolderRequested);
     connect(file, &QPushButton::clicked, this, &StartPage::openFileRequested);
     connect(demo, &QPushButton::clicked, this, &StartPage::openDemoRequested);
-    setRecentFiles({});
+}
+
+void StartPage::createError()
+{
+    m_error->setWordWrap(true);
+    m_error->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    auto* copy = new QToolButton(m_errorBox);
+    copy->setText(tr("Copy"));
+    connect(copy, &QToolButton::clicked, this,
+            [this] { QApplication::clipboard()->setText(m_error->text()); });
+    auto* errorRow = new QHBoxLayout(m_errorBox);
+    errorRow->setContentsMargins(0, 0, 0, 0);
+    errorRow->addWidget(m_error, 1);
+    errorRow->addWidget(copy, 0, Qt::AlignTop);
+    m_errorBox->hide();
 }
 
 void StartPage::setRecentFiles(const QStringList& files, const QHash<QString, RecentCard>& cards)

@@ -44,6 +44,8 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
+    void createDropZone();
+    void createError();
     QVBoxLayout* m_recent;
     QLabel* m_recentHeading;
     QLabel* m_error;
