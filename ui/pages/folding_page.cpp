@@ -100,7 +100,7 @@ QWidget* FoldingPage::createSteps()
     layout->setHorizontalSpacing(12);
     layout->setVerticalSpacing(4);
     layout->addWidget(m_circuit, 0, 0);
-    layout->addWidget(new QLabel(tr("in use, against:"), row), 1, 0);
+    layout->addWidget(new QLabel(tr("A as in use, B with:"), row), 1, 0);
     for (std::size_t i = 0; i < m_steps.size(); ++i) {
         layout->addWidget(m_steps[i], static_cast<int>(i) / 2, 1 + static_cast<int>(i) % 2);
         connect(m_steps[i], &QCheckBox::clicked, this, [this] {
@@ -199,8 +199,8 @@ void FoldingPage::recompute()
 void FoldingPage::showAnswer(const Answer& answer)
 {
     m_other = answer.other;
-    m_tables->show(answer.difference, tr("in use"), tr("as ticked"));
-    QStringList words{tr("In use: %1.").arg(workspace()->processingText()),
+    m_tables->show(answer.difference, tr("A"), tr("B"));
+    QStringList words{tr("A: %1.").arg(workspace()->processingText()),
                       tr("Cosine of the two rows of %1: %2.")
                           .arg(workspace()->tokenText(workspace()->token()), number(answer.cosine))};
     for (const std::string& warning : answer.other->circuits->weights().plan().warnings)
