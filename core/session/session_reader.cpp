@@ -303,8 +303,9 @@ Result<Done> addArray(Reading& reading, const std::string& path)
     Result<std::optional<ResultArray>> array = readArray(reading, path);
     if (!array)
         return array.error();
-    if (*array)
-        reading.session.results.arrays.push_back(std::move(**array));
+    std::optional<ResultArray> found = std::move(array).value();
+    if (found)
+        reading.session.results.arrays.push_back(*std::move(found));
     return Done{};
 }
 
