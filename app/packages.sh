@@ -1,7 +1,7 @@
 # What Headwise is built from, and how to get it; sourced by app/run, tests/run and .ci/run.
 #
-# Debian 12 is what is tested; Ubuntu 24.04 has the same names but where two are given: "new|old" means that any one of them
-# will do, the first that apt knows being installed. Python is the system's: h5py comes with it.
+# Debian 12 is what is tested; Ubuntu 24.04 has the same names but where two are given: of "new|old" the first that apt knows
+# is installed. Python is the system's: h5py comes with it.
 
 buildPackages=(
     g++ cmake ninja-build ccache pkg-config
@@ -30,24 +30,25 @@ isInstalled() {
     [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# "a|b|c": true when one of them is installed.
-anyInstalled() {
-    local name
-    for name in ${1//|/ }; do
-        isInstalled "$name" && return 0
-    done
-    return 1
-}
-
-# "a|b|c": prints the first that apt can install, or the last.
+# "a|b|c": prints the first that apt knows, or the last. (No grep -q: it would end apt-cache by SIGPIPE, and pipefail make
+# of that a package that is not there.)
 firstAvailable() {
     local name
     for name in ${1//|/ }; do
-        if apt-cache policy "$name" 2>/dev/null | grep -q 'Candidate: [^(]'; then
+        if apt-cache policy "$name" 2>/dev/null | grep 'Candidate: [^(]' >/dev/null; then
             break
         fi
     done
     printf '%s\n' "$name"
+}
+
+# "a|b|c": true when the one of them that this system has is installed. qt6-base-dev alone is not enough where
+# libqt6opengl6-dev is a package of its own.
+isSatisfied() {
+    case $1 in
+        *"|"*) isInstalled "$(firstAvailable "$1")" ;;
+        *) isInstalled "$1" ;;
+    esac
 }
 
 asRoot() {
@@ -66,7 +67,7 @@ installMissing() {
         return 0
     fi
     for entry in "$@"; do
-        anyInstalled "$entry" || missing+=("$entry")
+        isSatisfied "$entry" || missing+=("$entry")
     done
     [ "${#missing[@]}" -gt 0 ] || return 0
     if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then

@@ -14,9 +14,9 @@ fail() {
 (cd build/release && cpack -G DEB -B "$scratch/made") >"$scratch/log" 2>&1 || fail "cpack: $(cat "$scratch/log")"
 package=$(ls "$scratch"/made/*.deb) || fail "cpack made no package"
 for line in "Package: headwise" "Section: science" "Maintainer: The Headwise developers"; do
-    dpkg-deb -f "$package" | grep -qxF "$line" || fail "the package lacks the field '$line': $(dpkg-deb -f "$package")"
+    dpkg-deb -f "$package" | grep -xF "$line" >/dev/null || fail "the package lacks the field '$line': $(dpkg-deb -f "$package")"
 done
-dpkg-deb -f "$package" Depends | grep -q 'libqt6widgets6' || fail "the package does not depend on Qt"
+dpkg-deb -f "$package" Depends | grep 'libqt6widgets6' >/dev/null || fail "the package does not depend on Qt"
 
 dpkg-deb -x "$package" "$scratch/root" || fail "the package cannot be unpacked"
 prefix=$scratch/root/usr
@@ -36,7 +36,7 @@ run() {
         XDG_CONFIG_HOME="$scratch/config" QT_QPA_PLATFORM=offscreen "$headwise" "$@"
 }
 mkdir "$scratch/home"
-run info "$prefix/share/headwise/demo" | grep -q "demo-attn-2l\|demo" || fail "headwise info does not read the demo"
+run info "$prefix/share/headwise/demo" | grep "demo-attn-2l\|demo" >/dev/null || fail "headwise info does not read the demo"
 
 # pictureOf NAME ARGUMENTS...: the window starts, shows what it is asked for and ends by itself.
 pictureOf() {
