@@ -16,6 +16,14 @@
 namespace headwise {
 
 class Tokenizer;
+class TokenCounts;
+class BigramCounts;
+
+/// How lengths in the residual stream are measured by what compares norms.
+enum class ResidualMetric {
+    Identity,  ///< As the weights are.
+    Embedding, ///< In the basis where the embedding in use has unit covariance.
+};
 
 /// What some analyses are about beside the weights; where it is missing they are left out, saying so.
 struct AnalysisInputs {
@@ -26,6 +34,10 @@ struct AnalysisInputs {
     std::vector<double> direction;                 ///< [d], a row vector of the residual stream.
     std::vector<Relation> relations;               ///< Empty: the built-in ones.
     std::vector<HeadId> previousTokenHeads; ///< Known to attend to the previous token, whatever their score.
+    std::vector<std::string> names;         ///< Words of name copying; empty: the built-in first names.
+    std::shared_ptr<const TokenCounts> tokenCounts;   ///< Of a text; null: unknown.
+    std::shared_ptr<const BigramCounts> bigramCounts; ///< Of a text; null: unknown.
+    ResidualMetric metric = ResidualMetric::Identity;
     std::shared_ptr<const Tokenizer> tokenizer; ///< Null without one.
     std::uint64_t seed = 0;                     ///< Of every random baseline and sample.
 
@@ -77,6 +89,7 @@ struct Analysis {
     Result<ResultSet> (*run)(const AnalysisContext& context, const Task& task);
     InputNeeds needs = {};
     std::vector<Picture> pictures = {}; ///< What the page of this analysis shows, the most important first.
+    bool followsMetric = false;         ///< Its numbers are norms, which AnalysisInputs::metric measures.
 };
 
 /// Why `analysis` is not run: it does not apply to the model, or an input it needs was not given; empty if it is.

@@ -97,24 +97,48 @@ ProcessedWeights ProcessedWeights::rounded(Rounding rounding) const
     return ProcessedWeights(std::make_shared<const State>(std::move(state)));
 }
 
+ProcessedWeights ProcessedWeights::inBasis(std::shared_ptr<const ResidualBasis> basis) const
+{
+    State state = *m_state;
+    state.basis = std::move(basis);
+    return ProcessedWeights(std::make_shared<const State>(std::move(state)));
+}
+
+void ProcessedWeights::State::read(Matrix<double>& W) const
+{
+    if (basis)
+        W = (basis->inverse * W).eval();
+}
+
+HeadWeights<double> ProcessedWeights::State::processedHead(HeadId id) const
+{
+    if (merging)
+        return mergedHead(id);
+    if (const auto found = changed.find(id); found != changed.end())
+        return found->second;
+    const auto index = static_cast<std::size_t>(id.layer) * config.nHeads + id.head;
+    return refactored ? (*refactored)[index] : foldedHead(id);
+}
+
 template <typename Scalar>
 HeadWeights<Scalar> ProcessedWeights::head(HeadId id) const
 {
     const State& s = *m_state;
     assert(id.layer < s.config.nLayers && id.head < s.config.nHeads);
-    const auto index = static_cast<std::size_t>(id.layer) * s.config.nHeads + id.head;
-    if (s.merging)
-        return s.finishHead<Scalar>(s.mergedHead(id));
-    const HeadWeights<double> h = s.refactored ? (*s.refactored)[index] : s.foldedHead(id);
-    return s.finishHead<Scalar>(h);
+    HeadWeights<double> head = s.processedHead(id);
+    for (Matrix<double>* reading : {&head.W_Q, &head.W_K, &head.W_V})
+        s.read(*reading);
+    s.write(head.W_O);
+    return s.finishHead<Scalar>(head);
 }
 
 template <typename Scalar>
 RowVector<Scalar> ProcessedWeights::b_O(int layer) const
 {
-    if (m_state->merging)
-        return m_state->finish<Scalar>(m_state->mergedAttentionBias(layer));
-    return m_state->finish<Scalar>(m_state->b_O[static_cast<std::size_t>(layer)]);
+    RowVector<double> b = m_state->merging ? m_state->mergedAttentionBias(layer)
+                                           : m_state->b_O[static_cast<std::size_t>(layer)];
+    m_state->write(b);
+    return m_state->finish<Scalar>(b);
 }
 
 template <typename Scalar>
@@ -128,12 +152,14 @@ MlpWeights<Scalar> ProcessedWeights::State::foldedMlp(int layer, int expert) con
     ReadingMatrix in = readReading(*weights, W_in, gated ? b_up : b_in, layer, expert);
     foldNorm(norms.ln2[l], applied(), in);
     mergeInput(layer, in);
+    read(in.W);
     out.W_in = finish<Scalar>(in.W);
     out.b_in = finish<Scalar>(gated ? readRow(*weights, b_in, layer, expert, in.b.size()) : in.b);
     if (gated) {
         ReadingMatrix gate = readReading(*weights, W_gate, b_gate, layer, expert);
         foldNorm(norms.ln2[l], applied(), gate);
         mergeInput(layer, gate);
+        read(gate.W);
         out.W_gate = finish<Scalar>(gate.W);
         out.b_gate = finish<Scalar>(gate.b);
         out.b_up = finish<Scalar>(in.b);
@@ -146,6 +172,8 @@ MlpWeights<Scalar> ProcessedWeights::State::foldedMlp(int layer, int expert) con
         writer.b.array() -= writer.b.mean();
     }
     mergeOutput(layer, writer);
+    write(writer.W);
+    write(writer.b);
     out.W_out = finish<Scalar>(writer.W);
     out.b_out = finish<Scalar>(writer.b);
     out.ln = finishNorm<Scalar>(norms.mlpLn[l]);
@@ -165,6 +193,7 @@ MlpWeights<Scalar> ProcessedWeights::mlp(int layer) const
                          RowVector<double>::Zero(s.config.nExperts)};
     foldNorm(s.norms.ln2[static_cast<std::size_t>(layer)], s.applied(), router);
     s.mergeInput(layer, router);
+    s.read(router.W);
     mixture.W_router = s.finish<Scalar>(router.W);
     mixture.b_router = s.finish<Scalar>(router.b);
     for (int expert = 0; expert < s.config.nExperts; ++expert)
@@ -227,8 +256,8 @@ bool ProcessedWeights::State::keepsEmbedding() const
     const ModelConfig& original = weights->config();
     const bool isNormalized =
         original.embeddingNorm != NormKind::None && !original.embeddingNormSeesPositions;
-    return !merging && !applied().centerWritingWeights && original.embeddingScale == 1 && !isNormalized
-        && !weights->has(W_Eproj) && !weights->has(b_E);
+    return !merging && !basis && !applied().centerWritingWeights && original.embeddingScale == 1
+        && !isNormalized && !weights->has(W_Eproj) && !weights->has(b_E);
 }
 
 Matrix<double> ProcessedWeights::State::embeddingRows(Eigen::Index first, Eigen::Index count) const
@@ -246,6 +275,7 @@ Matrix<double> ProcessedWeights::State::embeddingRows(Eigen::Index first, Eigen:
         centerRows(rows);
     if (merging)
         rows = ((rows * merging->entry.W).rowwise() + merging->entry.b).eval();
+    write(rows);
     return rows;
 }
 
@@ -283,6 +313,7 @@ Matrix<Scalar> ProcessedWeights::W_pos(Eigen::Index first, Eigen::Index count) c
         centerRows(rows);
     if (s.merging)
         rows = (rows * s.merging->entry.W).eval();
+    s.write(rows);
     return s.finish<Scalar>(rows);
 }
 
@@ -297,6 +328,7 @@ Matrix<Scalar> ProcessedWeights::W_U(Eigen::Index firstToken, Eigen::Index count
         foldNorm(s.norms.lnFinal, s.applied(), block);
         if (s.unembedMean.size() > 0)
             block.W.colwise() -= s.unembedMean.transpose();
+        s.read(block.W);
         out.middleCols(at, columns) = s.finish<Scalar>(block.W);
     }
     return out;

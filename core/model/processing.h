@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/task.h"
+#include "core/model/head_change.h"
 #include "core/model/head_id.h"
 #include "core/model/weights.h"
 
@@ -10,7 +11,7 @@
 
 namespace headwise {
 
-/// What is done to the weights before they are looked at; every step keeps the model's function.
+/// What is done to the weights before they are looked at; every step but the last keeps the model's function.
 struct Processing {
     bool foldLayerNorm = true;
     bool centerWritingWeights = true;
@@ -20,10 +21,11 @@ struct Processing {
     bool foldBiases = true; ///< Of foldLayerNorm: norm biases too. Without, they stay in the norm, rescaled.
     bool centerWeights =
         true; ///< Of foldLayerNorm under LayerNorm: subtract the mean over d_model from what reads.
+    std::vector<HeadChange> headChanges = {};
 
     bool operator==(const Processing&) const = default;
 
-    static Processing none() { return {false, false, false, false, false, true, true}; }
+    static Processing none() { return {false, false, false, false, false, true, true, {}}; }
 };
 
 /// How much the user wants a step: a Default step that would change the function is skipped with a warning, a Required
@@ -45,6 +47,7 @@ struct ProcessingWish {
     bool foldBiases = true;
     bool centerWeights = true;
     BiasHomes biasHomes = BiasHomes::Anywhere;
+    std::vector<HeadChange> headChanges = {}; ///< One per head at most.
 
     bool operator==(const ProcessingWish&) const = default;
 };
@@ -74,7 +77,8 @@ struct ProcessingPlan {
 };
 
 /// Decides which steps keep this model's function; reads no more than norms and biases.
-/// Errors: InvalidArgument if a required step cannot be done, naming the step and the reason.
+/// Errors: InvalidArgument if a required step cannot be done, naming the step and the reason, or a head cannot be changed as
+/// asked (no such head or component, two changes of one, an earlier head that is none).
 Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const ProcessingWish& wish);
 
 /// A normalisation as it stands after processing.
@@ -114,6 +118,11 @@ template <typename Scalar>
 struct HeadTransform {
     Matrix<Scalar> W;    // [d, d]
     RowVector<Scalar> b; // [d]
+};
+
+/// Another basis of the residual stream, in which x is x T.
+struct ResidualBasis {
+    Matrix<double> T, inverse; ///< [d, d]
 };
 
 /// What every number read is rounded to, whatever the Scalar.
@@ -168,6 +177,9 @@ public:
     /// The same weights rounded as `process` stores them: to float32 unless the file is float64.
     ProcessedWeights asStored() const;
     ProcessedWeights rounded(Rounding rounding) const;
+    /// The same weights in another basis: what reads the residual stream is T⁻¹ W, what writes to it W T. Products of the two
+    /// are as before; norms and what is centred are not, so that nothing may be run through the model.
+    ProcessedWeights inBasis(std::shared_ptr<const ResidualBasis> basis) const;
 
 private:
     friend Result<std::shared_ptr<const ProcessedWeights>>

@@ -2,6 +2,7 @@
 
 #include "core/model/processing.h"
 
+#include <map>
 #include <optional>
 
 namespace headwise {
@@ -96,7 +97,9 @@ struct ProcessedWeights::State {
     RowVector<double> unembedMean;      ///< [d], mean of the columns of the folded W_U; empty unless centred
     RowVector<double> b_U;              ///< [V], as processed
     std::shared_ptr<const std::vector<HeadWeights<double>>> refactored; ///< null unless refactored
+    std::map<HeadId, HeadWeights<double>> changed;                      ///< By the plan's headChanges.
     std::shared_ptr<const Merging> merging;                             ///< null unless mergePair made it
+    std::shared_ptr<const ResidualBasis> basis;                         ///< null: the model's own
     Rounding rounding = Rounding::None;
 
     const Processing& applied() const { return plan.applied; }
@@ -130,6 +133,14 @@ struct ProcessedWeights::State {
     MlpWeights<Scalar> foldedMlp(int layer, int expert) const; ///< \param expert 0 without a mixture
 
     HeadWeights<double> foldedHead(HeadId id) const;
+    HeadWeights<double> processedHead(HeadId id) const; ///< As it is in the basis of the model.
+    void read(Matrix<double>& W) const;                 ///< T⁻¹ W where there is another basis.
+    template <typename Rows>
+    void write(Rows& rows) const ///< rows T where there is another basis.
+    {
+        if (basis)
+            rows = (rows * basis->T).eval();
+    }
 
     // Of `merging` alone (merging.cpp).
     ReadingMatrix basisChange(int layer) const; ///< T and t.
@@ -142,6 +153,7 @@ struct ProcessedWeights::State {
     RowVector<double> foldedAttentionBias(int layer) const;
     Result<Done> prepareAttentionBiases(const Task& task);
     Result<Done> prepareUnembedding(const Task& task);
+    Result<Done> changeHeads(const Task& task);
 };
 
 /// The heads of the whole model after `refactor-factored-attention`, [n_layers · n_heads].
