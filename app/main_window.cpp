@@ -1,6 +1,7 @@
 #include "app/main_window.h"
 
 #include "app/demo.h"
+#include "app/head_change_menu.h"
 #include "app/page_tabs.h"
 #include "core/base/log.h"
 #include "core/session/session_file.h"
@@ -58,7 +59,12 @@ MainWindow::MainWindow(QWidget* parent)
     m_banner->setWordWrap(true);
     m_banner->setObjectName(QStringLiteral("banner"));
     m_banner->setContentsMargins(12, 8, 12, 8);
-    connect(m_banner, &QLabel::linkActivated, this, &MainWindow::addTokenizer);
+    connect(m_banner, &QLabel::linkActivated, this, [this](const QString& link) {
+        if (link == QLatin1String("undo-head-changes"))
+            whenResultsAreSafe([this] { undoHeadChanges(*m_workspace); });
+        else
+            addTokenizer();
+    });
     m_banner->hide();
     m_tabs->setDocumentMode(true);
     m_tabs->tabBar()->setDrawBase(false);

@@ -1,5 +1,6 @@
 #include "app/main_window.h"
 
+#include "app/head_change_menu.h"
 #include "app/page_tabs.h"
 #include "ui/icons.h"
 #include "ui/pages/analysis_list.h"
@@ -242,6 +243,8 @@ void MainWindow::createModelMenu()
     analysis(tr("What &folding changed"), "folding");
     analysis(tr("&Skipless merge"), "skipless");
     model->addSeparator();
+    fillHeadChangeMenu(*model->addMenu(tr("&This head changed")), *m_workspace,
+                       [this](const std::function<void()>& next) { whenResultsAreSafe(next); });
     model->addAction(whenOpen(action(tr("Add to&kenizer…"), nullptr, {}, &MainWindow::addTokenizer)));
 }
 

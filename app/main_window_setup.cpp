@@ -189,6 +189,7 @@ void MainWindow::createToolBar()
         ProcessingWish wish;
         if (index == 1)
             wish = {StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off};
+        wish.headChanges = m_workspace->processingWish().headChanges;
         whenResultsAreSafe([this, wish] { m_workspace->setProcessingWish(wish); });
     });
     bar->addWidget(m_processing);

@@ -50,6 +50,13 @@ Processing Workspace::processing() const
     return m_processed ? m_processed->plan().applied : m_session ? m_session->processing : Processing::none();
 }
 
+bool Workspace::isProcessed() const
+{
+    Processing steps = processing();
+    steps.headChanges.clear();
+    return steps != Processing::none();
+}
+
 QString Workspace::processingText() const
 {
     const Processing applied = processing();
@@ -64,6 +71,8 @@ QString Workspace::processingText() const
         steps << tr("value biases folded");
     if (applied.refactorAttention)
         steps << tr("attention refactored");
+    for (const HeadChange& change : applied.headChanges)
+        steps << text(headChangeText(change));
     return steps.isEmpty() ? tr("raw weights") : steps.join(QStringLiteral(", "));
 }
 
@@ -227,7 +236,14 @@ void Workspace::updateBanner()
     else if (m_session && !m_circuits)
         emit bannerChanged(tr("The model's files are not here. What the session holds is shown; use Locate "
                               "model… for the rest."));
-    else if (lacksTokenizer())
+    else if (const auto changes = processing().headChanges; !changes.empty()) {
+        QStringList words;
+        for (const HeadChange& change : changes)
+            words << text(headChangeText(change));
+        emit bannerChanged(tr("%1. What is shown is not the function of the model. "
+                              "<a href=\"undo-head-changes\">Undo</a>")
+                               .arg(words.join(QStringLiteral(", "))));
+    } else if (lacksTokenizer())
         emit bannerChanged(tr("This model has no tokenizer, so numbers stand for its tokens. "
                               "<a href=\"add-tokenizer\">Add tokenizer…</a>"));
     else

@@ -98,7 +98,7 @@ public:
     Embedding embedding() const { return m_embedding; }
     const ProcessingWish& processingWish() const { return m_wish; }
     Processing processing() const; ///< What was applied to the weights in use.
-    bool isProcessed() const { return processing() != Processing::none(); }
+    bool isProcessed() const;      ///< Whether any step was applied, whatever heads were changed.
     const std::vector<bool>& unusedTokens() const { return m_unused; }
 
     void setHead(HeadId head); ///< Ignored where the model has no such head.

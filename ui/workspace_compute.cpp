@@ -49,6 +49,7 @@ void Workspace::setProcessingWish(const ProcessingWish& wish)
             m_wish = wish;
             m_processed = *result;
             m_circuits = std::make_shared<const Circuits>(m_processed);
+            updateBanner();
             emit circuitsChanged();
             computeAgain();
         });

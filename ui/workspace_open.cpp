@@ -20,8 +20,11 @@ namespace {
 ProcessingWish wishOf(const Processing& applied)
 {
     const auto wish = [](bool on) { return on ? StepWish::Default : StepWish::Off; };
-    return {wish(applied.foldLayerNorm), wish(applied.centerWritingWeights), wish(applied.centerUnembed),
-            wish(applied.foldValueBiases), applied.refactorAttention ? StepWish::Required : StepWish::Off};
+    ProcessingWish again{wish(applied.foldLayerNorm), wish(applied.centerWritingWeights),
+                         wish(applied.centerUnembed), wish(applied.foldValueBiases),
+                         applied.refactorAttention ? StepWish::Required : StepWish::Off};
+    again.headChanges = applied.headChanges;
+    return again;
 }
 
 std::vector<bool> unusedIds(const Tokenizer& tokenizer, int count)

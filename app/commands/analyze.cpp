@@ -206,6 +206,7 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
         ->required()
         ->type_name("SESSION.h5");
     options->processing = addProcessingArguments(*command);
+    addHeadChangeArguments(*command, options->processing);
     command
         ->add_option("--analyses", options->analyses, "Which, as headwise list-analyses names them, or all")
         ->type_name("a,b,...|all");

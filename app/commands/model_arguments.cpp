@@ -121,6 +121,7 @@ ProcessingWish ProcessingArguments::wish() const
     wish.refactorAttention = wishOf(refactorAttention);
     if (wish.refactorAttention == StepWish::Default)
         wish.refactorAttention = StepWish::Off;
+    wish.headChanges = headChanges;
     return wish;
 }
 
@@ -138,6 +139,36 @@ std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command)
     addSwitch(command, "refactor-factored-attention", arguments->refactorAttention,
               "Rewrite each head's factors from the SVDs of its circuits; off unless given");
     return arguments;
+}
+
+void addHeadChangeArguments(CLI::App& command, const std::shared_ptr<ProcessingArguments>& arguments)
+{
+    const auto add = [&](const std::string& name, const char* form, const std::string& description) {
+        command
+            .add_option_function<std::vector<std::string>>(
+                "--" + name,
+                [arguments, name, form](const std::vector<std::string>& values) {
+                    for (const std::string& value : values) {
+                        const auto change = parseHeadChange(name + " " + value);
+                        if (!change)
+                            throw CLI::ValidationError("--" + name, "'" + value + "' is not " + form);
+                        arguments->headChanges.push_back(*change);
+                    }
+                },
+                description)
+            ->expected(1)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+            ->type_name(form)
+            ->group("Processing");
+    };
+    add("virtual-head", "L.H,L.H",
+        "Put the virtual head W_OV W_OV of an earlier and a later head in the later one's place, as in "
+        "0.1,1.5: "
+        "this changes the model's function; may be repeated");
+    add("without-component", "L.H:K",
+        "Take the K-th singular component, from 0, out of a head's W_OV, as in 0.1:3: this changes the "
+        "model's "
+        "function; may be repeated");
 }
 
 std::shared_ptr<Precision> addPrecisionOption(CLI::App& command)

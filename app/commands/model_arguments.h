@@ -41,8 +41,11 @@ struct ProcessingArguments {
     Switch centerUnembed;
     Switch foldValueBiases;
     Switch refactorAttention;
+    std::vector<HeadChange> headChanges;
 };
 std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command);
+/// --virtual-head and --without-component, for commands that may look at another function than the model's.
+void addHeadChangeArguments(CLI::App& command, const std::shared_ptr<ProcessingArguments>& arguments);
 
 /// The model that the arguments name; its warnings are printed.
 /// Errors: those of ModelArguments::source and loadModel.

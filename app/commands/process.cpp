@@ -56,6 +56,11 @@ Result<Output> outputOf(const Options& options, const Task& task)
         return Error{ErrorCode::InvalidArgument,
                      "No family's own layout has a name for a skipless model; --skipless and --merge write "
                      "TransformerLens' names."};
+    if ((original || !options.merge.empty()) && !options.processing->headChanges.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "A model with a changed head is written in TransformerLens' names alone, and not "
+                     "merged; leave out "
+                     "--names original and --merge."};
     auto model = openModel(*options.model, task);
     if (!model)
         return model.error();
@@ -155,6 +160,7 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
         ->check(CLI::IsMember({"qp", "kp", "vp"}).description(""))
         ->type_name("qp|kp|vp");
     options->processing = addProcessingArguments(*command);
+    addHeadChangeArguments(*command, options->processing);
     addThreadsOption(*command, context);
     command->callback([options, &context] {
         context.work = [options](const Task& task) { return processModel(*options, task); };

@@ -100,6 +100,8 @@ void writeDescription(ResultFile& file, const ProcessedWeights& weights, const s
     file.attribute("", "center_unembed", applied.centerUnembed);
     file.attribute("", "fold_value_biases", applied.foldValueBiases);
     file.attribute("", "refactor_factored_attention", applied.refactorAttention);
+    for (const HeadChange& change : applied.headChanges)
+        file.attribute("", "head_change_" + dottedHead(change.head), headChangeName(change));
 }
 
 template <typename Scalar>
@@ -141,6 +143,11 @@ Result<ProcessingPlan> planOf(const Options& options, const ModelWeights& model)
             return Error{ErrorCode::InvalidArgument,
                          "The processing switches of `run` need --process; without it the model runs as it "
                          "is in the file."};
+    if (!switches.headChanges.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "--virtual-head and --without-component need --process; without it the model runs as it "
+                     "is in the "
+                     "file."};
     return ProcessingPlan{};
 }
 
@@ -196,6 +203,7 @@ void addRunCommand(CLI::App& root, CommandContext& context)
     command->add_flag("--process", options->process, "Runs the processed model");
     options->precision = addPrecisionOption(*command);
     options->processing = addProcessingArguments(*command);
+    addHeadChangeArguments(*command, options->processing);
     addThreadsOption(*command, context);
     command->callback([options, &context] {
         context.work = [options](const Task& task) { return runPrompt(*options, task); };

@@ -100,6 +100,8 @@ private:
             switches += " --no-fold-value-biases";
         if (applied.refactorAttention)
             switches += " --refactor-factored-attention";
+        for (const HeadChange& change : applied.headChanges)
+            switches += " --" + headChangeName(change);
         return switches;
     }
 

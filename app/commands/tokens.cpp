@@ -132,6 +132,7 @@ void addTokensCommand(CLI::App& root, CommandContext& context)
         ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
         ->type_name("raw|effective|mlp0|unembed");
     options->processing = addProcessingArguments(*command);
+    addHeadChangeArguments(*command, options->processing);
     command->callback([options, &context] {
         context.work = [options](const Task& task) { return tokens(*options, task); };
     });

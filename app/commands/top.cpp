@@ -113,6 +113,7 @@ void addTopCommand(CLI::App& root, CommandContext& context)
         ->type_name("raw|effective|mlp0|unembed");
     options->filter = addFilterArguments(*command);
     options->processing = addProcessingArguments(*command);
+    addHeadChangeArguments(*command, options->processing);
     addThreadsOption(*command, context);
     command->callback(
         [options, &context] { context.work = [options](const Task& task) { return top(*options, task); }; });

@@ -35,7 +35,7 @@ ModelConfig processedConfig(const ModelConfig& original, const Processing& appli
         config.embeddingNorm = NormKind::None;
     if (applied.foldLayerNorm || applied.centerWritingWeights || applied.centerUnembed || isRewritten)
         config.tiedEmbeddings = false;
-    if (applied.refactorAttention)
+    if (applied.refactorAttention || !applied.headChanges.empty())
         config.nKvHeads = config.nHeads;
     return config;
 }
@@ -202,6 +202,8 @@ Result<std::shared_ptr<const ProcessedWeights>> process(std::shared_ptr<const Mo
             return heads.error();
         state->refactored = std::make_shared<const std::vector<HeadWeights<double>>>(*std::move(heads));
     }
+    if (const auto done = state->changeHeads(); !done)
+        return done.error();
     return std::make_shared<const ProcessedWeights>(ProcessedWeights(std::move(state)));
 }
 

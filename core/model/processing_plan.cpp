@@ -204,8 +204,11 @@ Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const Process
                                  "into the MLPs; `run` and `verify` know it, but there are no circuits to "
                                  "analyse or process.",
                                  config.attentionWidth(), config.dModel)};
+    if (const auto possible = checkHeadChanges(config, wish.headChanges); !possible)
+        return possible.error();
     Planner planner;
     Processing& applied = planner.plan.applied;
+    applied.headChanges = wish.headChanges;
     applied.foldBiases = wish.foldBiases;
     applied.centerWeights = wish.centerWeights;
     applied.foldLayerNorm =
@@ -235,6 +238,8 @@ Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const Process
             "refactor-factored-attention gives each of the {} query heads its own K and V in place of {} "
             "shared ones.",
             config.nHeads, config.nKvHeads));
+    for (const HeadChange& change : applied.headChanges)
+        planner.plan.steps.push_back({headChangeName(change), true, ""});
     return planner.finish();
 }
 

@@ -7,7 +7,7 @@
 
 namespace headwise {
 
-// What processing.cpp, processed_weights.cpp, processing_plan.cpp and refactoring.cpp share; nobody else includes it.
+// What processing*.cpp, processed_weights.cpp, refactoring.cpp and changed_heads.cpp share; nobody else includes it.
 
 /// A norm that folding may take.
 struct FoldableNorm : Norm<double> {
@@ -35,6 +35,8 @@ struct NormPlace {
 Norm<double> readNorm(const ModelWeights& weights, NormKind kind, const NormPlace& place);
 
 OriginalNorms readNorms(const ModelWeights& weights);
+/// Errors: InvalidArgument for a change that this model does not allow, and for two of one head.
+Result<Done> checkHeadChanges(const ModelConfig& config, const std::vector<HeadChange>& changes);
 /// Whether the layer's ln2 is its ln1.
 bool sharesNorm(const ModelWeights& weights, int layer);
 /// Whether folding moves a bias of this norm into what reads it.
@@ -153,7 +155,7 @@ struct ProcessedWeights::State {
     RowVector<double> foldedAttentionBias(int layer) const;
     Result<Done> prepareAttentionBiases(const Task& task);
     Result<Done> prepareUnembedding(const Task& task);
-    Result<Done> changeHeads(const Task& task);
+    Result<Done> changeHeads(); ///< As the plan says; the last of all steps.
 };
 
 /// The heads of the whole model after `refactor-factored-attention`, [n_layers · n_heads].

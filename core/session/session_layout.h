@@ -57,6 +57,9 @@ inline constexpr std::array<SwitchField, 5> switches = {
 inline constexpr std::array<SwitchField, 2> foldOptions = {
     {{"fold_biases", &Processing::foldBiases}, {"center_weights", &Processing::centerWeights}}};
 
+/// Strings as headChangeName gives them, written only where there are any.
+inline constexpr const char* headChanges = "head_changes";
+
 /// Attributes of an array that have a member of their own, or say the same for readers of HDF5's dimension labels.
 inline constexpr std::array<std::string_view, 9> arrayAttributes = {
     "axes",      "definition", "title",           "unit", "null_mean", "null_deviation",

@@ -126,6 +126,12 @@ Result<Done> readProcessing(Reading& reading)
     };
     std::for_each(layout::switches.begin(), layout::switches.end(), readSwitch);
     std::for_each(layout::foldOptions.begin(), layout::foldOptions.end(), readSwitch);
+    for (const std::string& name : textsOf(*attributes, layout::headChanges)) {
+        const auto change = parseHeadChange(name);
+        if (!change)
+            return reading.corrupt("processing", "names a change of a head that is none: '" + name + "'");
+        reading.session.processing.headChanges.push_back(*change);
+    }
     if (const auto* embedding = get<std::string>(*attributes, "embedding"))
         reading.session.embedding = *embedding;
     reading.session.warnings = textsOf(*attributes, "warnings");

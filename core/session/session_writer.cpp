@@ -71,6 +71,11 @@ Result<Done> writeProcessing(Hdf5Writer& file, const Session& session)
     for (const layout::SwitchField& field : layout::foldOptions)
         if (!(session.processing.*field.member))
             attributes[field.name] = false;
+    std::vector<std::string> changes;
+    for (const HeadChange& change : session.processing.headChanges)
+        changes.push_back(headChangeName(change));
+    if (!changes.empty())
+        attributes[layout::headChanges] = std::move(changes);
     if (const Result<Done> made = file.createGroup("processing"); !made)
         return made;
     return setAttributes(file, "processing", attributes);

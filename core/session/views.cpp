@@ -309,6 +309,8 @@ void addProvenance(ViewData& view, const Session& session, std::optional<HeadId>
     step(session.processing.centerUnembed, "center-unembed");
     step(session.processing.foldValueBiases, "fold-value-biases");
     step(session.processing.refactorAttention, "refactor-factored-attention");
+    for (const HeadChange& change : session.processing.headChanges)
+        step(true, headChangeName(change).c_str());
     view.provenance = {{"model", session.model.name},
                        {"architecture", session.model.architecture},
                        {"source", session.model.source},

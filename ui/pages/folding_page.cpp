@@ -123,6 +123,7 @@ ProcessingWish FoldingPage::wish() const
     wish.centerWritingWeights = step(1);
     wish.centerUnembed = step(2);
     wish.foldValueBiases = step(3);
+    wish.headChanges = workspace()->processingWish().headChanges;
     return wish;
 }
 

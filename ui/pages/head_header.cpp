@@ -183,6 +183,9 @@ void HeadHeader::refresh()
     if (const auto reference = workspace()->reference())
         badges << tr("ref: %1").arg(text(*reference));
     badges << (workspace()->isProcessed() ? tr("processed") : tr("raw weights"));
+    for (const HeadChange& change : workspace()->processing().headChanges)
+        if (change.head == head)
+            badges << text(headChangeText(change));
     badges << tr("E: %1").arg(text(embeddingName(workspace()->embedding())));
     if (card.nKvHeads != card.nHeads)
         badges << tr("KV head %1").arg(head.head / (card.nHeads / card.nKvHeads));
