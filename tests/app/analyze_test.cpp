@@ -214,6 +214,41 @@ private slots:
         QCOMPARE(run(question + QStringList{"#99999"}).exitCode, 3);
     }
 
+    void aChangedHeadIsTheSameFromTheModelAndFromItsSession()
+    {
+        const QStringList question{"--circuit", "full-ov", "--head", "1.5", "--token", "#300", "--csv"};
+        const QStringList change{"--virtual-head", "0.1,1.5", "--without-component", "0.2:1"};
+        const auto plain = run(QStringList{"tokens", m_demo} + question);
+        const auto changed = run(QStringList{"tokens", m_demo} + question + change);
+        QCOMPARE(changed.exitCode, 0);
+        QVERIFY(changed.out != plain.out);
+        const QString session = m_folder.filePath("changed.h5");
+        QCOMPARE(run(QStringList{"analyze", m_demo, "-o", session, "--analyses", "tables", "--heads", "1.5"}
+                     + change)
+                     .exitCode,
+                 0);
+        QCOMPARE(run(QStringList{"tokens", session} + question).out, changed.out);
+        const auto read = readSession(session.toStdString(), Task{});
+        QVERIFY(read);
+        QCOMPARE(read->processing.headChanges,
+                 (std::vector<HeadChange>{{.head = {1, 5}, .earlier = HeadId{0, 1}},
+                                          {.head = {0, 2}, .withoutComponent = 1}}));
+        // What it lacks is asked for with the same change.
+        const auto asked = run({"tokens", session, "--circuit", "full-qk", "--head", "0.1", "--token", "#1"});
+        QVERIFY(asked.err.contains("--virtual-head 0.1,1.5 --without-component 0.2:1"));
+        for (const QStringList& wrong :
+             {QStringList{"--virtual-head", "1.5"}, QStringList{"--virtual-head", "1.5,0.1"},
+              QStringList{"--without-component", "0.1:99"}, QStringList{"--without-component", "0.1"}}) {
+            const auto refused = run(QStringList{"tokens", m_demo} + question + wrong);
+            QCOMPARE(refused.exitCode, 2);
+            QVERIFY(refused.err.contains(wrong[1].toUtf8()));
+        }
+        QCOMPARE(run({"run", m_demo, "--tokens", "1,2", "-o", m_folder.filePath("r.h5"),
+                      "--without-component", "0.1:0"})
+                     .exitCode,
+                 2);
+    }
+
     void aSessionWithoutTheAnswerNamesTheCommandThatMakesIt()
     {
         const QString session = m_folder.filePath("scores.h5");

@@ -43,6 +43,8 @@ Session fullSession()
     session.model = {"toy", "gpt2", 2,  3,         3,       7,          5,
                      28,    11,     13, "learned", "LNPre", "a/folder", std::string(64, 'a')};
     session.processing = {true, false, true, true, false, false, false};
+    session.processing.headChanges = {{.head = {1, 2}, .earlier = HeadId{0, 1}},
+                                      {.head = {0, 0}, .withoutComponent = 3}};
     session.embedding = "effective";
     session.warnings = {"one", "zwei, drei"};
     for (int i = 0; i < 11; ++i) {

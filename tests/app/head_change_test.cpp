@@ -1,0 +1,111 @@
+// A head in the place of another: asked for in the menu, said over the pages, shown by every page, and undone.
+
+#include "core/base/decompositions.h"
+#include "tests/support/window_driver.h"
+#include "ui/pages/head_header.h"
+
+#include <QLabel>
+#include <QMenu>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::WindowDriver;
+
+namespace {
+
+struct Driver : WindowDriver {
+    QAction* starting(const QString& words)
+    {
+        for (QAction* action : window.findChildren<QAction*>())
+            if (QString(action->text()).remove(u'&').startsWith(words))
+                return action;
+        return nullptr;
+    }
+
+    QLabel* banner() { return window.findChild<QLabel*>(QStringLiteral("banner")); }
+
+    Eigen::VectorXd spectrum(HeadId head)
+    {
+        const auto found = workspace().circuits()->ov(head).singularValues();
+        return found ? *found : Eigen::VectorXd();
+    }
+
+    /// Until the weights are others and everything of them is computed again.
+    void change(QAction* action)
+    {
+        const auto before = workspace().circuits();
+        action->trigger();
+        QTRY_VERIFY_WITH_TIMEOUT(workspace().circuits() != before, patience);
+        waitForAnalyses();
+    }
+};
+
+} // namespace
+
+class HeadChangeTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { test::beginWithOwnSettings(m_folder); }
+
+    void aComponentIsTakenOutAndComesBack()
+    {
+        Driver driver;
+        driver.openDemo();
+        driver.workspace().setHead({1, 5});
+        driver.workspace().setDirection({CircuitKind::Ov, 2, 1});
+        const Eigen::VectorXd before = driver.spectrum({1, 5});
+        QVERIFY(driver.banner()->isHidden());
+        QAction* remove = driver.starting(QStringLiteral("Without singular component 3 of its W_OV"));
+        QVERIFY(remove && remove->isEnabled());
+        driver.change(remove);
+        const Eigen::VectorXd after = driver.spectrum({1, 5});
+        QVERIFY(std::abs(after(2) - before(3)) < 1e-12 * before(0));
+        QVERIFY(after(after.size() - 1) < 1e-12 * before(0));
+        QVERIFY(driver.banner()->isVisible());
+        QVERIFY(driver.banner()->text().startsWith("L1H5 without its singular component 3."));
+        QVERIFY(driver.workspace().processingText().endsWith("L1H5 without its singular component 3"));
+        const ResultArray* written = driver.workspace().results()->find("spectra/ov/singular_values");
+        QVERIFY(written);
+        const auto& values = std::get<std::vector<float>>(written->values);
+        const std::size_t at = (1 * 8 + 5) * static_cast<std::size_t>(after.size());
+        QVERIFY(std::abs(values[at + 2] - after(2)) < 1e-5 * after(0));
+
+        emit driver.banner()->linkActivated(QStringLiteral("undo-head-changes"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.banner()->isHidden(), WindowDriver::patience);
+        driver.waitForAnalyses();
+        QCOMPARE(driver.spectrum({1, 5}), before);
+    }
+
+    void aVirtualHeadStandsInTheLaterOnesPlace()
+    {
+        Driver driver;
+        driver.openDemo();
+        driver.workspace().setHead({1, 5});
+        QAction* chain = driver.starting(QStringLiteral("As virtual head"));
+        QVERIFY(chain && !chain->isEnabled());
+        driver.workspace().setReference(HeadId{1, 0}); // no earlier layer
+        QVERIFY(!chain->isEnabled());
+        driver.workspace().setReference(HeadId{0, 1});
+        QVERIFY(chain->isEnabled());
+        const Matrix<double> dense = driver.workspace().circuits()->ov({0, 1}).dense()
+            * driver.workspace().circuits()->ov({1, 5}).dense();
+        driver.change(chain);
+        const Matrix<double> shown = driver.workspace().circuits()->ov({1, 5}).dense();
+        QVERIFY((shown - dense).norm() < 1e-12 * dense.norm());
+        // Another step of processing keeps the change, and one change per head takes the place of the last.
+        driver.workspace().setDirection({CircuitKind::Ov, 0, 1});
+        driver.change(driver.starting(QStringLiteral("Without singular component 1")));
+        QCOMPARE(driver.workspace().processing().headChanges,
+                 (std::vector<HeadChange>{{.head = {1, 5}, .withoutComponent = 0}}));
+        driver.change(driver.starting(QStringLiteral("Undo changes of heads")));
+        QVERIFY(driver.workspace().processing().headChanges.empty());
+        QVERIFY(!driver.starting(QStringLiteral("Undo changes of heads"))->isEnabled());
+    }
+
+private:
+    QTemporaryDir m_folder;
+};
+
+QTEST_MAIN(HeadChangeTest)
+#include "head_change_test.moc"
