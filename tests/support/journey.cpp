@@ -76,6 +76,12 @@ QStringList& stalls()
     return list;
 }
 
+int& gestureCount()
+{
+    static int count = 0;
+    return count;
+}
+
 QString nameOf(const QObject* object)
 {
     if (object->isWidgetType())
@@ -101,6 +107,9 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event)
     // `receiver` may be gone afterwards.
     if (QThread::currentThread() != thread())
         return QApplication::notify(receiver, event);
+    if (receiver->isWidgetType()
+        && (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::Drop))
+        ++gestureCount();
     const char* type = QMetaEnum::fromType<QEvent::Type>().valueToKey(event->type());
     const QString what = QStringLiteral("%1 of %2 %3")
                              .arg(QLatin1String(type ? type : "an event"),
@@ -125,6 +134,11 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event)
 QStringList WatchedApplication::takeStalls()
 {
     return std::exchange(stalls(), {});
+}
+
+int WatchedApplication::gestures()
+{
+    return gestureCount();
 }
 
 std::filesystem::path folderOf(JourneyModel model)
@@ -159,6 +173,7 @@ Journey::Journey(const QString& name)
     QCoreApplication::processEvents();
     fastestReference();
     WatchedApplication::takeStalls(); // of the first layout, before anybody saw it
+    begin();
 }
 
 Journey::~Journey()
@@ -200,6 +215,7 @@ void Journey::trigger(const QString& words)
         if (action->text().remove(u'&') != words)
             continue;
         QVERIFY2(action->isEnabled(), qPrintable(words + QStringLiteral(" is disabled")));
+        m_gestures -= 2; // the menu and its line
         return action->trigger();
     }
     QFAIL(qPrintable(QStringLiteral("no action is called ") + words));
@@ -279,6 +295,20 @@ void Journey::waitForRest()
             return board.running().isEmpty();
         },
         QStringLiteral("everything to be computed"));
+}
+
+void Journey::begin()
+{
+    m_gestures = WatchedApplication::gestures();
+    m_since.start();
+}
+
+bool Journey::tookGestures(int most) const
+{
+    const int took = WatchedApplication::gestures() - m_gestures;
+    qInfo("%s: %d of %d gestures, %.1f s", qPrintable(m_name), took, most,
+          1e-3 * static_cast<double>(m_since.elapsed()));
+    return took <= most;
 }
 
 double numberAfter(const QString& words, const QString& name)

@@ -4,6 +4,7 @@
 
 #include <QAccessible>
 #include <QApplication>
+#include <QElapsedTimer>
 #include <QLabel>
 #include <QTemporaryDir>
 #include <QTest>
@@ -26,6 +27,9 @@ public:
 
     /// "63 ms: MouseButtonPress of HeatmapView Heads", since the last call.
     static QStringList takeStalls();
+
+    /// Buttons of the mouse that were pressed on widgets, and files that were dropped, since the program began.
+    static int gestures();
 };
 
 /// The checkpoints every journey is made on: the demo, and a random one of GPT-2 small's sizes with GPT-2's tokenizer,
@@ -73,10 +77,18 @@ public:
     /// Until nothing is being computed any more.
     void waitForRest();
 
+    /// What follows is counted; a journey begins with its window.
+    void begin();
+    /// Whether what is on screen took no more clicks and drops than that since `begin`, an action of a menu being two; says how
+    /// many it took, and how long on this machine.
+    bool tookGestures(int most) const;
+
     QMainWindow* window() { return m_window.get(); }
 
 private:
     QString m_name;
+    int m_gestures = 0; // before `begin`, less those in menus since
+    QElapsedTimer m_since;
     std::unique_ptr<app::MainWindow> m_window;
 };
 

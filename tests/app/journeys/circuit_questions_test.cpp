@@ -65,9 +65,11 @@ private slots:
         Journey journey(QStringLiteral("j8-") + QLatin1String(QTest::currentDataTag()));
         openModel(journey, folderOf(which));
         // J8: a click on the tab, where keys are what is shown first; the scores are computed unasked.
+        journey.begin();
         journey.openTab(QStringLiteral("Composition"));
         auto* map = journey.named<HeatmapView>(QStringLiteral("Composition of all pairs"));
         journey.waitFor([&] { return map->rowCount() > 0; }, QStringLiteral("the scores"));
+        QVERIFY(journey.tookGestures(2));
         const QString link = QStringLiteral("L0H2 → L1H5");
         const QString words = readOut(journey, map, 2, 5);
         QVERIFY2(words.contains(link), qPrintable(words));
@@ -135,8 +137,10 @@ private slots:
                                   isDemo ? 8 : 12));
         Journey journey(QStringLiteral("j12-") + QLatin1String(QTest::currentDataTag()));
         openModel(journey, folderOf(which));
+        journey.begin();
         journey.drop(journey.window(), {newer.path()}, Qt::AltModifier); // J12: one gesture
         auto* heads = journey.named<QTableView>(QStringLiteral("Heads by how much they changed"));
+        QVERIFY(journey.tookGestures(2));
         QCOMPARE(cell(heads, 0, 0), text(changed));
         const Matrix<double> before = dense(circuitsIn(folderOf(which)).ov(changed));
         const Matrix<double> after = dense(circuitsIn(newer.path().toStdString()).ov(changed));

@@ -54,9 +54,11 @@ private slots:
         Journey journey(QStringLiteral("j7-") + QLatin1String(QTest::currentDataTag()));
         openModel(journey, folderOf(which));
         // J7: one click on the tab, then keys alone.
+        journey.begin();
         journey.openTab(QStringLiteral("Vectors"));
         auto* tokens = journey.named<QTableView>(QStringLiteral("Tokens of the first side"));
         journey.waitFor([&] { return tokens->model()->rowCount() > 0; }, QStringLiteral("the tokens"));
+        QVERIFY(journey.tookGestures(1));
         journey.keys(QStringLiteral("Right"));
         journey.keys(QStringLiteral("Right"));
         journey.keys(QStringLiteral("Space"));
@@ -152,11 +154,14 @@ private slots:
                 QVERIFY(std::abs(std::stof(line[i]) - expected) <= 1e-5F * ov.cwiseAbs().maxCoeff());
             }
         // Once more without a question.
+        journey.begin();
         journey.keys(QStringLiteral("Ctrl+Shift+E"));
         const QString second = folder.filePath(QStringLiteral("ov-2.pdf"));
         journey.waitFor([&] { return QFile::exists(second); }, second);
         QVERIFY(!QApplication::activeModalWidget());
+        QVERIFY(journey.tookGestures(0));
         // The same as SVG, remembered otherwise.
+        journey.begin();
         journey.keys(QStringLiteral("Ctrl+E"));
         QVERIFY(journey.named<QComboBox>(QStringLiteral("Size"))
                     ->currentText()
@@ -164,6 +169,7 @@ private slots:
         choose(journey.named<QComboBox>(QStringLiteral("Format")), QStringLiteral("SVG"));
         const QString third = folder.filePath(QStringLiteral("ov.svg"));
         exportTo(journey, third);
+        QVERIFY(journey.tookGestures(2));
         const Svg svg = readSvg(contents(third));
         QVERIFY2(joined(svg.texts.join(u' ')).contains(joined(title)), qPrintable(svg.texts.join(u'|')));
         QCOMPARE(svg.images.size(), 1);
@@ -187,8 +193,10 @@ private slots:
         const auto which = static_cast<JourneyModel>(model);
         Journey journey(QStringLiteral("j14-") + QLatin1String(QTest::currentDataTag()));
         openModel(journey, folderOf(which));
+        journey.begin();
         journey.trigger(QStringLiteral("Skipless merge")); // J14: Model, Skipless merge: two clicks
         const auto* table = journey.named<QTableView>(QStringLiteral("What removing a pair would save"));
+        QVERIFY(journey.tookGestures(2));
         // Well conditioned, so that the sizes decide.
         const std::array<Merge, 3> expected = mergesOf(loaded(folderOf(which))->config());
         const QStringList names{QStringLiteral("qp"), QStringLiteral("kp"), QStringLiteral("vp")};

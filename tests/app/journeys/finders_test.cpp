@@ -154,6 +154,7 @@ private slots:
         open(journey, folderOf(which));
         journey.waitForRest();
         // J5: a menu and its first line.
+        journey.begin();
         journey.trigger(QStringLiteral("Induction finder"));
         if (which == JourneyModel::Gpt2Small) // seconds: it says how far it is, and can be stopped
             journey.waitFor(
@@ -162,6 +163,7 @@ private slots:
         auto* pairs = journey.named<QTableView>(QStringLiteral("Candidates"));
         QVERIFY(pairs);
         journey.waitFor([&] { return pairs->model()->rowCount() > 0; }, QStringLiteral("the candidates"));
+        QVERIFY(journey.tookGestures(2));
         journey.waitForRest();
         const int earlier = columnOf(pairs, QStringLiteral("Earlier head"));
         const int later = columnOf(pairs, QStringLiteral("Later head"));
@@ -274,9 +276,11 @@ private slots:
             // J6: one gesture.
             auto* grid = journey.named<HeatmapView>(QStringLiteral("Heads"));
             QVERIFY(grid);
+            journey.begin();
             journey.drop(grid, {file});
             auto* raised = journey.named<HeatmapView>(QStringLiteral("Share of pairs raised"));
             QVERIFY(raised);
+            QVERIFY(journey.tookGestures(1));
             journey.waitForRest();
             // The grid is coloured by it, and the heads are ranked by it.
             auto* ranking = journey.named<QTableView>(QStringLiteral("Heads by their score"));

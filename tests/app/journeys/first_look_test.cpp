@@ -33,6 +33,7 @@ private slots:
         const double shown = numberAfter(journey.labelWith(QStringLiteral("‖OV‖")), QStringLiteral("‖OV‖"));
         const double expected = normOfOv(which, {0, 0});
         QVERIFY2(std::abs(shown - expected) < 0.006 * expected, qPrintable(QString::number(shown)));
+        QVERIFY(journey.tookGestures(1));
         journey.waitForRest();
         // The grid is coloured, and the card says what the files hold.
         auto* grid = journey.named<ui::HeatmapView>(QStringLiteral("Heads"));
@@ -66,10 +67,12 @@ private slots:
         Journey journey(QStringLiteral("j3-") + QLatin1String(QTest::currentDataTag()));
         journey.drop(journey.window(), {text(folderOf(which).string())});
         journey.waitFor([&] { return journey.shows(QStringLiteral("‖OV‖")); }, QStringLiteral("the norms"));
+        journey.begin();
         journey.keys(QStringLiteral("Ctrl+L"));
         journey.type(text(dottedHead(wanted)));
         journey.keys(QStringLiteral("Return"));
         QVERIFY(journey.shows(text(wanted)));
+        QVERIFY(journey.tookGestures(0));
         const double shown = numberAfter(journey.labelWith(QStringLiteral("‖OV‖")), QStringLiteral("‖OV‖"));
         const double expected = normOfOv(which, wanted);
         QVERIFY2(std::abs(shown - expected) < 0.006 * expected, qPrintable(QString::number(shown)));

@@ -32,6 +32,7 @@ private slots:
         journey.drop(journey.window(), {text(folderOf(which).string())});
         journey.waitFor([&] { return journey.shows(QStringLiteral("‖OV‖")); }, QStringLiteral("the norms"));
         journey.waitForRest();
+        journey.begin();
         journey.keys(QStringLiteral("Ctrl+M"));
         journey.type(QStringLiteral("cop"));
         journey.keys(QStringLiteral("Return"));
@@ -44,6 +45,7 @@ private slots:
         QVERIFY2(saysThreeDigits(asNumber(cell(ranking, 0, 1)), expected), qPrintable(cell(ranking, 0, 1)));
         for (int row = 1; row < ranking->model()->rowCount(); ++row)
             QVERIFY(asNumber(cell(ranking, row, 1)) <= asNumber(cell(ranking, row - 1, 1)));
+        QVERIFY(journey.tookGestures(1));
         const QPoint first = ranking->visualRect(ranking->model()->index(0, 0)).center();
         QTest::mouseClick(ranking->viewport(), Qt::LeftButton, {}, first);
         QTest::mouseDClick(ranking->viewport(), Qt::LeftButton, {}, first);
@@ -65,12 +67,14 @@ private slots:
         journey.drop(journey.window(), {text(folderOf(which).string())});
         journey.waitFor([&] { return journey.shows(QStringLiteral("‖OV‖")); }, QStringLiteral("the norms"));
         journey.waitForRest();
+        journey.begin();
         journey.keys(QStringLiteral("Ctrl+F"));
         journey.type(QStringLiteral(" king"));
         journey.keys(QStringLiteral("Return"));
         auto* map = journey.named<ui::HeatmapView>(QStringLiteral("Effect of attending to the token"));
         QVERIFY(map);
         journey.waitFor([&] { return !map->isEmpty(); }, QStringLiteral("the map"));
+        QVERIFY(journey.tookGestures(1));
         journey.waitForRest();
         QTest::mouseClick(map, Qt::LeftButton, {},
                           map->cellRect(wanted.layer, wanted.head).center().toPoint());
@@ -105,11 +109,13 @@ private slots:
         auto* grid = journey.named<ui::HeatmapView>(QStringLiteral("Heads"));
         QVERIFY(grid);
         journey.waitForRest();
+        journey.begin();
         QTest::mouseClick(grid, Qt::LeftButton, {}, grid->cellRect(1, 5).center().toPoint());
         QTest::mouseClick(grid, Qt::RightButton, {}, grid->cellRect(1, 7).center().toPoint());
-        journey.trigger(QStringLiteral("Compare"));
+        journey.keys(QStringLiteral("Alt+9"));
         journey.waitFor([&] { return journey.shows(QStringLiteral("cosine")); },
                         QStringLiteral("the numbers"));
+        QVERIFY(journey.tookGestures(2));
         journey.waitForRest();
         const QString numbers = journey.labelWith(QStringLiteral("cosine"));
         const auto& circuits = *coreModel(which).circuits;
