@@ -25,7 +25,7 @@ struct Tensor {
     }
 };
 
-std::vector<Tensor> tensors()
+std::vector<Tensor> gpt2Tensors()
 {
     std::vector<Tensor> list{{"wte.weight", {50257, 768}, 0, 0.14F}, {"wpe.weight", {1024, 768}, 0, 0.1F}};
     const auto norm = [&](const std::string& name) {
@@ -48,6 +48,38 @@ std::vector<Tensor> tensors()
     norm("ln_f");
     return list;
 }
+
+std::vector<Tensor> llamaTensors()
+{
+    std::vector<Tensor> list{{"model.embed_tokens.weight", {50257, 768}, 0, 0.14F}};
+    const auto norm = [&](const std::string& name) { list.push_back({name + ".weight", {768}, 1, 0.1F}); };
+    const auto linear = [&](const std::string& name, std::int64_t in, std::int64_t out) {
+        list.push_back({name + ".weight", {out, in}, 0, 0.1F});
+    };
+    for (int layer = 0; layer < 12; ++layer) {
+        const std::string block = "model.layers." + std::to_string(layer) + ".";
+        norm(block + "input_layernorm");
+        linear(block + "self_attn.q_proj", 768, 768);
+        linear(block + "self_attn.k_proj", 768, 256);
+        linear(block + "self_attn.v_proj", 768, 256);
+        linear(block + "self_attn.o_proj", 768, 768);
+        norm(block + "post_attention_layernorm");
+        linear(block + "mlp.gate_proj", 768, 2048);
+        linear(block + "mlp.up_proj", 768, 2048);
+        linear(block + "mlp.down_proj", 2048, 768);
+    }
+    norm("model.norm");
+    linear("lm_head", 768, 50257);
+    return list;
+}
+
+constexpr const char* gpt2Config =
+    R"({"model_type":"gpt2","architectures":["GPT2LMHeadModel"],"n_layer":12,"n_head":12,"n_embd":768,"n_positions":1024,)"
+    R"("n_ctx":1024,"vocab_size":50257,"activation_function":"gelu_new","layer_norm_epsilon":1e-5})";
+constexpr const char* llamaConfig =
+    R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"num_hidden_layers":12,"num_attention_heads":12,)"
+    R"("num_key_value_heads":4,"hidden_size":768,"intermediate_size":2048,"max_position_embeddings":1024,"vocab_size":50257,)"
+    R"("hidden_act":"silu","rms_norm_eps":1e-5,"rope_theta":10000,"tie_word_embeddings":false})";
 
 std::string header(const std::vector<Tensor>& list)
 {
@@ -87,14 +119,11 @@ private:
 
 } // namespace
 
-bool makeGpt2Small(const std::filesystem::path& folder)
+bool makeGpt2Small(const std::filesystem::path& folder, Layout layout)
 {
     std::ofstream config(folder / "config.json");
-    config
-        << R"({"model_type":"gpt2","architectures":["GPT2LMHeadModel"],"n_layer":12,"n_head":12,"n_embd":768,"n_positions":1024,)"
-        << R"("n_ctx":1024,"vocab_size":50257,"activation_function":"gelu_new","layer_norm_epsilon":1e-5})"
-        << '\n';
-    const std::vector<Tensor> list = tensors();
+    config << (layout == Layout::Gpt2 ? gpt2Config : llamaConfig) << '\n';
+    const std::vector<Tensor> list = layout == Layout::Gpt2 ? gpt2Tensors() : llamaTensors();
     const std::string text = header(list);
     std::ofstream file(folder / "model.safetensors", std::ios::binary);
     const std::uint64_t length = text.size(); // little-endian, as every machine we build on
@@ -114,13 +143,13 @@ bool makeGpt2Small(const std::filesystem::path& folder)
     return config.good() && file.good();
 }
 
-Gpt2Small::Gpt2Small()
+Gpt2Small::Gpt2Small(Layout layout)
 {
     std::string name = (std::filesystem::temp_directory_path() / "headwise-bench-XXXXXX").string();
     if (!mkdtemp(name.data()))
         return;
     m_folder = name;
-    m_isThere = makeGpt2Small(m_folder);
+    m_isThere = makeGpt2Small(m_folder, layout);
 }
 
 Gpt2Small::~Gpt2Small()

@@ -4,15 +4,18 @@
 
 namespace headwise::bench {
 
+/// Gpt2: learned positions, 498 MB. Llama: rotary positions, 4 key/value heads, gated MLPs of 2048, 610 MB.
+enum class Layout { Gpt2, Llama };
+
 /// Writes a random checkpoint of GPT-2 small's sizes (12 × 12 heads, d_model 768, vocabulary 50257) in Hugging Face's layout:
-/// config.json and model.safetensors, 498 MB, the same bytes every time.
+/// config.json and model.safetensors, the same bytes every time.
 /// \returns whether everything was written
-bool makeGpt2Small(const std::filesystem::path& folder);
+bool makeGpt2Small(const std::filesystem::path& folder, Layout layout = Layout::Gpt2);
 
 /// A temporary folder with that checkpoint, deleted at the end.
 class Gpt2Small {
 public:
-    Gpt2Small();
+    explicit Gpt2Small(Layout layout = Layout::Gpt2);
     ~Gpt2Small();
     Gpt2Small(const Gpt2Small&) = delete;
     Gpt2Small& operator=(const Gpt2Small&) = delete;

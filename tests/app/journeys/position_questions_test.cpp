@@ -5,6 +5,7 @@
 #include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/position/score_terms.h"
 #include "core/analysis/position_scores.h"
+#include "tests/bench/make_gpt2_small.h"
 #include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"
 #include "ui/views/spectrum_chart.h"
@@ -15,13 +16,26 @@
 #include <QSlider>
 #include <QTimer>
 
-const std::filesystem::path rotaryModel = HEADWISE_TEST_DATA "/models/stories260k";
-
 using namespace headwise;
 using namespace headwise::test;
 using ui::HeatmapView;
 using ui::LineChart;
 using ui::text;
+
+namespace {
+
+/// A trained model of 5 × 8 heads, or a random one of GPT-2 small's sizes; neither has learned positions or a tokenizer.
+std::filesystem::path rotaryModel(bool isLarge)
+{
+    if (!isLarge)
+        return HEADWISE_TEST_DATA "/models/stories260k";
+    static const bench::Gpt2Small made(bench::Layout::Llama);
+    if (!made.isThere())
+        qFatal("a rotary model of GPT-2 small's sizes could not be written into the temporary folder");
+    return made.folder();
+}
+
+} // namespace
 
 class PositionQuestionsTest : public QObject {
     Q_OBJECT
@@ -162,10 +176,18 @@ private slots:
         journey.waitForRest();
     }
 
+    void aRotaryHeadIsReadAtEveryOffset_data()
+    {
+        QTest::addColumn<bool>("isLarge");
+        QTest::newRow("stories260k") << false;
+        QTest::newRow("GPT-2 small, rotary") << true;
+    }
     void aRotaryHeadIsReadAtEveryOffset()
     {
-        Journey journey(QStringLiteral("j10-stories260k"));
-        openModel(journey, rotaryModel);
+        QFETCH(bool, isLarge);
+        const std::filesystem::path folder = rotaryModel(isLarge);
+        Journey journey(QStringLiteral("j10-") + QLatin1String(QTest::currentDataTag()));
+        openModel(journey, folder);
         journey.begin();
         journey.openTab(QStringLiteral("Position")); // J10: one click
         auto* energies = journey.named<LineChart>(QStringLiteral("Energy of every frequency"));
@@ -181,7 +203,7 @@ private slots:
                                   .section(QStringLiteral("query "), 1)
                                   .section(QStringLiteral(" →"), 0, 0);
         const int token = query.mid(1).toInt(); // "#17": the model has no tokenizer
-        const Circuits circuits = circuitsIn(rotaryModel);
+        const Circuits circuits = circuitsIn(folder);
         const auto line = rotaryTokenLine(circuits, *tokensOf(circuits), {0, 0}, token, 3);
         QVERIFY(isOk(line));
         QVERIFY(reads(numberIn(keys, 0, 2), line->maxCoeff()));
