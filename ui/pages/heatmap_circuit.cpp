@@ -83,6 +83,7 @@ Result<ShownCircuit> tiled(const CircuitPicture& picture, const Task& task)
         if (!factors)
             return factors.error();
     }
+    shown.statistics = entryStatistics(*factors);
     auto tiles = TiledCircuit::create(*std::move(factors),
                                       {.stop = task.stop, .onProgress = {}, .threads = task.threads});
     if (!tiles)
@@ -111,13 +112,15 @@ Result<ShownCircuit> shownCircuit(CircuitPicture picture, const Task& task)
         picture.rows = allUpTo(matrix.rows());
         picture.columns = allUpTo(matrix.cols());
     }
+    const EntryStatistics statistics = entryStatistics(matrix);
     if (coreOrder(picture.order) == AxisOrder::ByIndex)
-        return ShownCircuit{std::move(matrix), nullptr, std::move(picture.rows), std::move(picture.columns)};
+        return ShownCircuit{std::move(matrix), nullptr, std::move(picture.rows), std::move(picture.columns),
+                            statistics};
     const auto order = axisOrders(matrix, coreOrder(picture.order));
     if (!order)
         return order.error();
     return ShownCircuit{matrix(order->rows, order->columns), nullptr, permuted(picture.rows, order->rows),
-                        permuted(picture.columns, order->columns)};
+                        permuted(picture.columns, order->columns), statistics};
 }
 
 } // namespace headwise::ui

@@ -2,6 +2,7 @@
 
 #include "core/analysis/axis_order.h"
 #include "core/analysis/block.h"
+#include "core/analysis/entry_statistics.h"
 #include "core/analysis/tiled_circuit.h"
 #include "core/io/tokenizer.h"
 
@@ -30,6 +31,7 @@ struct ShownCircuit {
     Matrix<float> matrix;                      ///< Empty where there are tiles.
     std::shared_ptr<const TiledCircuit> tiles; ///< Null where it is formed.
     std::vector<int> rows, columns;            ///< Tokens or residual directions, as they stand.
+    EntryStatistics statistics = {};           ///< Of all entries that are shown.
 };
 
 /// Errors: those of circuitBlock, circuitFactors and axisOrders; Cancelled.

@@ -328,17 +328,21 @@ void HeatmapPage::showCircuit(const ShownCircuit& shown)
         m_panel->view()->setTiles(shown.tiles);
     else
         m_panel->view()->setMatrix(std::make_shared<Eigen::MatrixXf>(shown.matrix));
-    m_state->setText(stateText());
+    m_state->setText(stateText(shown.statistics));
 }
 
-QString HeatmapPage::stateText() const
+QString HeatmapPage::stateText(const EntryStatistics& entries) const
 {
+    QString numbers = tr("mean %1, deviation %2").arg(signedNumber(entries.mean), number(entries.deviation));
+    if (entries.range)
+        numbers += tr(", from %1 to %2")
+                       .arg(signedNumber(entries.range->first), signedNumber(entries.range->second));
     const bool isArranged = isTokenCircuit() && !isTiled() && m_form->currentIndex() > 0;
-    return tr("%1 · %2 × %3 · %4%5 · %6")
+    return tr("%1 · %2 × %3 · %4%5 · %6 · %7")
         .arg(isDirect() ? tr("direct path") : text(workspace()->head()))
         .arg(m_rows.size())
         .arg(m_columns.size())
-        .arg(termsText(), isArranged ? QStringLiteral(" · ") + m_form->currentText() : QString(),
+        .arg(termsText(), isArranged ? QStringLiteral(" · ") + m_form->currentText() : QString(), numbers,
              workspace()->processingText());
 }
 

@@ -35,7 +35,7 @@ private:
     void connectChoices();
     void connectView();
     void showError(const Error& error);
-    QString stateText() const;
+    QString stateText(const EntryStatistics& entries) const;
     QString heading() const;
     CircuitPicture picture() const;
     CircuitTerms terms() const;
