@@ -2,6 +2,7 @@
 
 #include "app/main_window.h"
 #include "core/analysis/block.h"
+#include "core/analysis/entry_statistics.h"
 #include "ui/job.h"
 #include "ui/pages/page.h"
 #include "ui/text.h"
@@ -11,6 +12,7 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QComboBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QSettings>
 #include <QSignalSpy>
@@ -126,6 +128,32 @@ private slots:
             QVERIFY2(level > 1, qPrintable(driver.view->note()));
             QCOMPARE(driver.view->colorScale().high, fitted(driver.view->colorScale(), shown).high);
         }
+    }
+
+    void theLineUnderThePictureHasTheNumbersOfAllEntries()
+    {
+        Driver driver;
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix() != nullptr, patience);
+        const Circuits& circuits = *driver.window.workspace()->circuits();
+        const HeadId head = driver.window.workspace()->head();
+        const Matrix<double> dense = circuits.ov(head).dense();
+        const double mean = dense.mean(), deviation = std::sqrt((dense.array() - mean).square().mean());
+        const auto says = [&](const QString& words) {
+            for (const auto* label : driver.page->findChildren<QLabel*>())
+                if (label->text().contains(words))
+                    return true;
+            return false;
+        };
+        const QString spread = QStringLiteral("deviation ") + number(deviation);
+        QVERIFY2(says(QStringLiteral("mean ") + signedNumber(mean)), qPrintable(signedNumber(mean)));
+        QVERIFY2(says(spread), qPrintable(spread));
+        QVERIFY(says(QStringLiteral("from %1 to %2")
+                         .arg(signedNumber(dense.minCoeff()), signedNumber(dense.maxCoeff()))));
+        // Of all tokens from the factors, whose extremes nobody has looked for.
+        driver.showAllTokens();
+        const auto full = circuits.fullOv<float>(head, *driver.window.workspace()->tokens());
+        QVERIFY(says(QStringLiteral("deviation ") + number(entryStatistics(full).deviation)));
+        QVERIFY(!says(QStringLiteral(", from ")));
     }
 
     void theChoicesOfThePageAreThoseOfThePicture()

@@ -5,6 +5,7 @@
 #include <limits>
 
 using namespace headwise;
+using test::isOk;
 
 class EntryStatisticsTest : public QObject {
     Q_OBJECT
