@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 namespace headwise::ui {
 
@@ -316,17 +317,88 @@ void paintChartBrackets(QPainter& painter, const ChartFrame& frame, const std::v
     painter.restore();
 }
 
+namespace {
+
+/// The places on the device that a series is drawn at, close enough together to tell what lies under a legend.
+std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<ChartSeries>& series)
+{
+    constexpr double step = 8; // px
+    std::vector<QPointF> places;
+    const auto walk = [&places](const QPointF& from, const QPointF& to) {
+        const QPointF way = to - from;
+        const int steps = static_cast<int>(std::min(200.0, std::hypot(way.x(), way.y()) / step));
+        for (int i = 1; i < steps; ++i)
+            places.push_back(from + way * i / steps);
+    };
+    for (const ChartSeries& one : series) {
+        std::optional<QPointF> last;
+        for (const QPointF& point : one.points) {
+            const QPointF place = frame.map(shownPoint(point, frame.look));
+            if (!std::isfinite(place.x()) || !std::isfinite(place.y())) {
+                last.reset();
+                continue;
+            }
+            if (one.style == SeriesStyle::Bars)
+                walk({place.x(), frame.plot.bottom()}, place);
+            else if (last && one.style != SeriesStyle::Points)
+                walk(*last, place);
+            places.push_back(place);
+            last = place;
+        }
+    }
+    return places;
+}
+
+struct LegendRoom {
+    QRectF place;
+    std::ptrdiff_t hidden =
+        std::numeric_limits<std::ptrdiff_t>::max(); ///< How much of the series lies under it.
+};
+
+/// The corner of the plot where a legend of that size hides least; of equal ones the top right, then the top left.
+LegendRoom legendRoom(const ChartFrame& frame, const QSizeF& size, const std::vector<ChartSeries>& series)
+{
+    const QRectF inside = frame.plot.adjusted(gap, gap, -gap, -gap);
+    const double right = inside.right() - size.width(), bottom = inside.bottom() - size.height();
+    const std::vector<QPointF> places = drawnPlaces(frame, series);
+    LegendRoom best;
+    for (const QPointF& corner : {QPointF(right, inside.top()), inside.topLeft(), QPointF(right, bottom),
+                                  QPointF(inside.left(), bottom)}) {
+        const QRectF room(corner, size);
+        const auto hidden = std::ranges::count_if(places, [&](const QPointF& p) { return room.contains(p); });
+        if (hidden < best.hidden)
+            best = {room, hidden};
+    }
+    return best;
+}
+
+} // namespace
+
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
 {
     painter.save();
     painter.setFont(frame.font);
     const QFontMetricsF metrics(frame.font, painter.device());
-    double y = frame.plot.top() + gap + metrics.ascent();
+    constexpr double sample = 18;
+    QSizeF size;
+    for (const ChartSeries& one : series)
+        if (!one.name.isEmpty())
+            size = {std::max(size.width(), sample + metrics.horizontalAdvance(one.name)),
+                    size.height() + metrics.height()};
+    if (size.isEmpty())
+        return painter.restore();
+    const auto [room, hidden] = legendRoom(frame, size, series);
+    if (hidden > 0) { // readable over the lines it has to share its place with
+        QColor veil = frame.colors.base;
+        veil.setAlphaF(0.85F);
+        painter.fillRect(room, veil);
+    }
+    double y = room.top() + metrics.ascent();
     for (std::size_t i = 0; i < series.size(); ++i) {
         if (series[i].name.isEmpty())
             continue;
         const int index = static_cast<int>(i);
-        const double x = frame.plot.right() - gap - metrics.horizontalAdvance(series[i].name);
+        const double x = room.right() - metrics.horizontalAdvance(series[i].name);
         const QColor color = seriesColor(index, frame.colors);
         const double middle = y - metrics.ascent() / 2 + metrics.descent() / 4;
         painter.setPen(QPen(color, 1.5 * frame.hairline,
@@ -335,7 +407,7 @@ void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vec
         if (series[i].style == SeriesStyle::Points)
             paintMarker(painter, {x - 10, middle}, index, 5);
         else
-            painter.drawLine(QPointF(x - 18, middle), QPointF(x - 5, middle));
+            painter.drawLine(QPointF(x - sample, middle), QPointF(x - 5, middle));
         painter.setPen(color);
         painter.drawText(QPointF(x, y), series[i].name);
         y += metrics.height();

@@ -52,7 +52,7 @@ struct SeriesLook {
 };
 void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
                       const SeriesLook& look);
-/// Names in the colour of their line, top right inside the plot.
+/// Names in the colour of their line, in the corner of the plot where they hide least.
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
 void paintChartNote(QPainter& painter, const ChartFrame& frame, const QString& note);
 /// Classes differ also in shape: disc, square, diamond, triangle, in this order.

@@ -58,6 +58,25 @@ class SpectrumChartTest : public QObject {
 private slots:
     void initTestCase() { applyTheme(*qApp, ThemeMode::Light); }
 
+    void theLegendStandsWhereItHidesNothing()
+    {
+        LineChart chart;
+        prepare(chart);
+        const QRgb color = seriesColor(0, lightColors()).rgb();
+        const auto coloredAtTop = [&](double from, double to) { // of the picture's width
+            const QImage drawn = chart.grab().toImage();
+            int count = 0;
+            for (int x = static_cast<int>(from * drawn.width()); x < to * drawn.width(); ++x)
+                for (int y = 0; y < drawn.height() / 4; ++y)
+                    count += isNear(drawn.pixelColor(x, y), QColor(color)) ? 1 : 0;
+            return count;
+        };
+        chart.setSeries({line(QStringLiteral("rising line"), {{0, 0}, {1, 1}})});
+        QVERIFY(coloredAtTop(0, 0.5) > 50);
+        chart.setSeries({line(QStringLiteral("falling line"), {{0, 1}, {1, 0}})});
+        QVERIFY(coloredAtTop(0.6, 1) > 50);
+    }
+
     void drawsTheLineWhereItSaysThePointIs()
     {
         LineChart chart;
