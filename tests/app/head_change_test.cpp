@@ -62,8 +62,9 @@ private slots:
         QVERIFY(std::abs(after[2] - before[3]) < 1e-12 * before[0]);
         QVERIFY(after.back() < 1e-12 * before[0]);
         QVERIFY(driver.banner()->isVisible());
-        QVERIFY(driver.banner()->text().startsWith("L1H5 without its singular component 3."));
-        QVERIFY(driver.workspace().processingText().endsWith("L1H5 without its singular component 3"));
+        QVERIFY(driver.banner()->text().startsWith(QStringLiteral("L1H5 without its singular component 3.")));
+        QVERIFY(driver.workspace().processingText().endsWith(
+            QStringLiteral("L1H5 without its singular component 3")));
         const ResultArray* written = driver.workspace().results()->find("spectra/ov/singular_values");
         QVERIFY(written);
         const auto& values = std::get<std::vector<float>>(written->values);

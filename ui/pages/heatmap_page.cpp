@@ -15,6 +15,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace headwise::ui {
@@ -333,7 +334,9 @@ void HeatmapPage::showCircuit(const ShownCircuit& shown)
 
 QString HeatmapPage::stateText(const EntryStatistics& entries) const
 {
-    QString numbers = tr("mean %1, deviation %2").arg(signedNumber(entries.mean), number(entries.deviation));
+    // Centred weights have a mean of rounding errors.
+    const double mean = std::abs(entries.mean) < 1e-6 * entries.deviation ? 0 : entries.mean;
+    QString numbers = tr("mean %1, deviation %2").arg(signedNumber(mean), number(entries.deviation));
     if (entries.range)
         numbers += tr(", from %1 to %2")
                        .arg(signedNumber(entries.range->first), signedNumber(entries.range->second));
