@@ -1,5 +1,6 @@
 #include "core/session/partial_run.h"
 
+#include "core/analysis/token_counts.h"
 #include "core/base/log.h"
 #include "core/session/session_file.h"
 
@@ -66,6 +67,9 @@ Json inputsOf(const AnalysisInputs& inputs)
             {"direction", inputs.direction},
             {"relations", relations},
             {"previous_token_heads", dotted(inputs.previousTokenHeads)},
+            {"names", inputs.names},
+            {"token_counts", inputs.tokenCounts ? inputs.tokenCounts->fingerprint() : 0},
+            {"bigram_counts", inputs.bigramCounts ? inputs.bigramCounts->fingerprint() : 0},
             {"seed", inputs.seed}};
 }
 
