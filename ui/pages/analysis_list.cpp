@@ -81,7 +81,7 @@ TextNeeds askedTexts(const Analysis& analysis)
 {
     const std::string_view id = analysis.id;
     return {.tokenCounts = id == "token_prior" || id == "diagonal_ranks" || id == "copy_suppression",
-            .bigramCounts = id == "detokenization",
+            .bigramCounts = id == "detokenization" || id == "skip_trigrams",
             .names = id == "name_copying"};
 }
 

@@ -66,7 +66,7 @@ InputFile::InputFile(const QString& title, const QString& filter, QWidget* paren
     auto* choose = new QPushButton(tr("Choose a file…"), this);
     choose->setAccessibleName(tr("%1: choose a file").arg(title));
     m_clear->setAccessibleName(tr("%1: none").arg(title));
-    m_state->setAccessibleName(title);
+    setAccessibleName(title);
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(8);

@@ -50,9 +50,9 @@ private:
 
     QLabel* labelled(const QString& name) const
     {
-        for (auto* label : m_page->findChildren<QLabel*>())
-            if (label->accessibleName() == name)
-                return label;
+        for (auto* file : m_page->findChildren<InputFile*>())
+            if (file->accessibleName() == name)
+                return file->findChild<QLabel*>();
         return nullptr;
     }
 
