@@ -16,10 +16,10 @@ Roc rocOf(std::vector<double> right, std::vector<double> wrong)
     once.reserve(right.size());
     for (const double score : right)
         once.push_back({score, 1});
-    return rocOf(std::move(once), std::move(wrong));
+    return weightedRoc(std::move(once), std::move(wrong));
 }
 
-Roc rocOf(std::vector<Weighted> right, std::vector<double> wrong)
+Roc weightedRoc(std::vector<Weighted> right, std::vector<double> wrong)
 {
     std::sort(right.begin(), right.end(),
               [](const Weighted& a, const Weighted& b) { return a.score > b.score; });
@@ -144,7 +144,7 @@ Roc TokenPairs::rocOf(int suffix, const Eigen::VectorXd& scores) const
         else
             wrong.push_back(score);
     }
-    return headwise::rocOf(std::move(right), std::move(wrong));
+    return weightedRoc(std::move(right), std::move(wrong));
 }
 
 double TokenPairs::randomDeviation(const std::vector<int>& suffixes) const

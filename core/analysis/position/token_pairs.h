@@ -30,7 +30,7 @@ struct Weighted {
 /// \param right, wrong neither empty
 Roc rocOf(std::vector<double> right, std::vector<double> wrong);
 /// Right ones count by their weight, as if there were as many of each.
-Roc rocOf(std::vector<Weighted> right, std::vector<double> wrong);
+Roc weightedRoc(std::vector<Weighted> right, std::vector<double> wrong);
 
 /// Pairs of tokens (prefix, suffix) that belong together: those that follow each other in a text, each as often as it does, or
 /// where there is no text those whose texts together are a token of the same vocabulary, each once.

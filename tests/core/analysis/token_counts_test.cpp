@@ -41,7 +41,7 @@ private slots:
             << QByteArray("\xEF\xBB\xBFToken,Count\r\na,3\r\n\r\n a,5e-1\r\nb, 2 \r\n");
         QTest::newRow("quoted, added up")
             << QByteArray("c.txt") << QByteArray("\"a\",1\n#0,2\n\" a\",0.5\nb,2");
-        QTest::newRow("JSON") << QByteArray("c.json") << QByteArray(R"({"a": 3, " a": 0.5, "#1": 2})");
+        QTest::newRow("JSON") << QByteArray("c.json") << QByteArray("{\"a\": 3, \" a\": 0.5, \"#1\": 2}");
     }
     void allFormsSayTheSame()
     {
@@ -111,8 +111,9 @@ private slots:
                              << QByteArray("first,second,count\n"
                                            "b,a,2\na,b,3\n#0,#0,4\n\" a\",b,0\nb,␣a,1\nb,a,0.5\nzz,a,9\n");
         QTest::newRow("JSON") << QByteArray("b.json")
-                              << QByteArray(R"([["b","a",2],["a","b",3],["#0","#0",4],[" a","b",0],
-                                                ["b","␣a",1],["b","a",0.5],["zz","a",9]])");
+                              << QByteArray(
+                                     "[[\"b\",\"a\",2],[\"a\",\"b\",3],[\"#0\",\"#0\",4],[\" "
+                                     "a\",\"b\",0],[\"b\",\"␣a\",1],[\"b\",\"a\",0.5],[\"zz\",\"a\",9]]");
     }
     void pairsAreLookedUpByTheSecond()
     {
@@ -183,10 +184,11 @@ private slots:
         row("a list", false, "c.json", "[1]", "expected an object {token: count}");
         row("an object", true, "b.json", "{}", "expected an array of [first, second, count]");
         row("no pairs", true, "b.json", "[]", "it has no pairs");
-        row("a text", false, "c.json", R"({"a":"1"})", "entry 1 has a count that is no number");
-        row("a negative entry", false, "c.json", R"({"a":1,"b":-2})", "entry 2 has a count below 0");
-        row("a pair", true, "b.json", R"([["a","b",1],["a","b"]])", "entry 2 is not [first, second, count]");
-        row("a token twice", false, "c.json", R"({"a":1,"a":2})", "c.json");
+        row("a text", false, "c.json", "{\"a\":\"1\"}", "entry 1 has a count that is no number");
+        row("a negative entry", false, "c.json", "{\"a\":1,\"b\":-2}", "entry 2 has a count below 0");
+        row("a pair", true, "b.json", "[[\"a\",\"b\",1],[\"a\",\"b\"]]",
+            "entry 2 is not [first, second, count]");
+        row("a token twice", false, "c.json", "{\"a\":1,\"a\":2}", "c.json");
     }
     void badFilesAreRefused()
     {

@@ -235,7 +235,7 @@ private slots:
     void theWeightedCurveByHand()
     {
         // 3 counts thrice and beats 0, 1, 2; 1 counts once, beats 0 and ties with 1.
-        const Roc roc = rocOf(std::vector<Weighted>{{1, 1}, {3, 3}}, {0, 1, 2, 4});
+        const Roc roc = weightedRoc({{1, 1}, {3, 3}}, {0, 1, 2, 4});
         QVERIFY(std::abs(roc.area - (3 * 3 + 1.5) / (4 * 4)) < 1e-15);
         QCOMPARE(roc.curve(0), 0.0);
         QCOMPARE(roc.curve(25), 0.75);

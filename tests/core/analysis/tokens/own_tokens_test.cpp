@@ -122,8 +122,10 @@ private slots:
         const std::vector<std::string> both{"diagonal_ranks", "copy_suppression"};
         const ResultSet even = test::analysed(circuits, both, options);
         options.inputs.tokenCounts = std::make_shared<const TokenCounts>("c.csv", weights);
-        const ResultSet one = test::analysed(circuits, both, options, {.threads = 1});
-        const ResultSet two = test::analysed(circuits, both, options, {.threads = 2});
+        const ResultSet one =
+            test::analysed(circuits, both, options, {.stop = {}, .onProgress = {}, .threads = 1});
+        const ResultSet two =
+            test::analysed(circuits, both, options, {.stop = {}, .onProgress = {}, .threads = 2});
         const auto sample = numbers(one, "analyses/diagonal_ranks/sample");
         QCOMPARE(sample.size(), std::size_t(2048));
         QCOMPARE(std::count_if(sample.begin(), sample.end(), [](double id) { return int(id) % 2 == 0; }),
