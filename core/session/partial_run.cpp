@@ -62,6 +62,7 @@ Json inputsOf(const AnalysisInputs& inputs)
         relations.push_back({relation.name, relation.pairs});
     return {{"prompt", inputs.prompt},
             {"token", inputs.token.value_or(-1)},
+            {"key_token", inputs.keyToken.value_or(-1)},
             {"pair",
              inputs.pair ? dotted({inputs.pair->first, inputs.pair->second}) : std::vector<std::string>()},
             {"direction", inputs.direction},

@@ -172,15 +172,17 @@ private slots:
             file("counts.csv", "token,count\n\" the\",100\n␣of,50\n#300,7\nno such token,3\n");
         const QString pairs = file("pairs.json", R"([[" the", " of", 4], ["#300", " of", 1]])");
         const QString session = m_folder.filePath("counts.h5");
-        const auto done = run({"analyze", m_demo, "-o", session, "--analyses", "diagonal_ranks", "--heads",
-                               "1.5", "--token-counts", counts, "--bigram-counts", pairs});
+        const auto done = run({"analyze", m_demo, "-o", session, "--analyses", "token_prior,detokenization",
+                               "--token-counts", counts, "--bigram-counts", pairs});
         QVERIFY2(done.exitCode == 0, done.err);
         QVERIFY(done.err.contains("1 of the 4 words in 'counts.csv' are no single tokens"));
         const auto written = readSession(session.toStdString(), Task{});
         QVERIFY(test::isOk(written));
-        const ResultArray* sample = written->results.find("analyses/diagonal_ranks/sample");
-        const auto& ids = std::get<std::vector<std::int32_t>>(sample->values);
-        QVERIFY(std::find(ids.begin(), ids.end(), 300) != ids.end());
+        const ResultArray* prior = written->results.find("analyses/token_prior/count_correlation");
+        QVERIFY(prior && std::get<std::string>(prior->attributes.at("token_counts")) == "counts.csv");
+        const ResultArray* suffixes = written->results.find("analyses/detokenization/suffixes");
+        QVERIFY(suffixes && std::get<std::string>(suffixes->attributes.at("bigram_counts")) == "pairs.json");
+        QCOMPARE(suffixes->shape, std::vector<std::size_t>{1}); // " of" alone follows anything
 
         const QStringList top{"top", m_demo, "-n", "50", "--circuit", "full-ov", "--head", "1.5", "--csv"};
         const auto few = run(top + QStringList{"--token-counts", counts, "--min-count", "20"});

@@ -315,7 +315,7 @@ private slots:
         m_page->showAnalysis("copying");
         QVERIFY(!tokens->isVisible());
         m_page->showAnalysis("diagonal_ranks");
-        QVERIFY(says(QStringLiteral("run it again")));
+        QTRY_VERIFY_WITH_TIMEOUT(says(QStringLiteral("run it again")), patience);
         texts->load(TextInputs::Tokens, m_folder.filePath(QStringLiteral("nowhere.csv")));
         QTRY_VERIFY_WITH_TIMEOUT(says(QStringLiteral("nowhere.csv")), patience);
         QVERIFY(!m_workspace->inputs().tokenCounts);
