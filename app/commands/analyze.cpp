@@ -26,8 +26,9 @@ constexpr std::string_view footer =
     "where\n"
     "heads * d_vocab^2 * d_head is at most 2e11. An analysis that does not apply to the model is left out "
     "with a\n"
-    "warning. Heads that were not asked for are NaN. Ids without a token, and what --ascii, --words and "
-    "--trained leave\nout, are in no table, rank or search, and in every spectrum, eigenvalue and norm. The "
+    "warning. Heads that were not asked for are NaN. Ids without a token, and what --ascii, --words, "
+    "--trained and --min-count\nleave out, are in no table, rank or search, and in every spectrum, "
+    "eigenvalue and norm. The "
     "file is described in core/session/FORMAT.md.\n"
     "A run of more than a minute says first roughly how long it takes; headwise list-analyses MODEL says so "
     "of "
@@ -159,10 +160,6 @@ Result<int> analyze(const Options& options, const Task& task)
     analysisOptions.embedding = *parseEmbedding(options.embedding);
     analysisOptions.precision = *options.precision;
     analysisOptions.tableSize = options.tableSize;
-    auto unused = leftOutTokens(*options.filter, *tokenizer, **weights, circuits.config().dVocab, task);
-    if (!unused)
-        return unused.error();
-    analysisOptions.unusedTokens = std::move(unused).value();
     if (options.heads) {
         const auto heads = parseHeads(*options.heads, circuits.config().nLayers, circuits.config().nHeads);
         if (!heads)
@@ -173,6 +170,12 @@ Result<int> analyze(const Options& options, const Task& task)
     if (!inputs)
         return inputs.error();
     analysisOptions.inputs = std::move(inputs).value();
+    TokenFilter filter = *options.filter;
+    filter.counts = filter.lowestCount > 0 ? analysisOptions.inputs.tokenCounts : nullptr;
+    auto unused = leftOutTokens(filter, *tokenizer, **weights, circuits.config().dVocab, task);
+    if (!unused)
+        return unused.error();
+    analysisOptions.unusedTokens = std::move(unused).value();
     Session session = makeSession(**weights, options.embedding, *tokenizer ? &**tokenizer : nullptr, {});
     if (const auto source = options.model->source())
         setConfigSource(session, *source);

@@ -2,6 +2,8 @@
 
 #include "app/commands/head_arguments.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 
 namespace headwise::app {
@@ -20,6 +22,12 @@ std::shared_ptr<TokenFilter> addFilterArguments(CLI::App& command)
                   "Leave out tokens whose embedding was hardly trained: much nearer to the mean row of W_E "
                   "than most")
         ->group("Tokens");
+    command
+        .add_option("--min-count", filter->lowestCount,
+                    "Leave out tokens that occur less often than N times in the text of --token-counts")
+        ->check(CLI::NonNegativeNumber.description(""))
+        ->type_name("N")
+        ->group("Tokens");
     return filter;
 }
 
@@ -33,6 +41,8 @@ std::string filterName(const TokenFilter& filter)
     add(filter.asciiOnly, "--ascii");
     add(filter.wordsOnly, "--words");
     add(filter.trainedOnly, "--trained");
+    const std::string least = fmt::format("--min-count {}", filter.lowestCount);
+    add(filter.lowestCount > 0, least.c_str());
     return name;
 }
 
@@ -42,11 +52,17 @@ Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const std::op
     std::vector<bool> unused = unusedTokens(tokenizer, count);
     if (!filter.isOn())
         return unused;
+    if (filter.lowestCount > 0 && !filter.counts) {
+        return Error{
+            ErrorCode::InvalidArgument,
+            "--min-count needs to know how often tokens occur; name a file with --token-counts FILE."};
+    }
     if (!tokenizer && filter.asksForText()) {
         return Error{ErrorCode::NotFound,
                      "There is no tokenizer beside this model, so " + filterName(filter)
                          + " cannot tell its tokens apart; name one with --tokenizer FILE."};
     }
+    unused.resize(static_cast<std::size_t>(count), false); // nothing is known without a tokenizer
     return headwise::leftOutTokens(filter, tokenizer ? &*tokenizer : nullptr, weights, std::move(unused),
                                    task);
 }

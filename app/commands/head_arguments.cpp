@@ -1,5 +1,7 @@
 #include "app/commands/head_arguments.h"
 
+#include "core/io/token_search.h"
+
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -113,18 +115,8 @@ Result<std::optional<int>> tokenId(const std::optional<std::string>& given,
     const std::string& text = *given;
     if (text.empty())
         return Error{ErrorCode::InvalidArgument, "--token is empty; give a token's text, or its id as #ID."};
-    if (tokenizer) {
-        const Result<int> id = tokenizer->find(text);
-        return id ? Result(std::optional<int>(*id)) : id.error();
-    }
-    int id = -1;
-    const char* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data() + (text.front() == '#' ? 1 : 0), end, id);
-    if (parsed.ec == std::errc() && parsed.ptr == end && text.front() == '#')
-        return std::optional<int>(id);
-    return Error{ErrorCode::NotFound,
-                 "There is no tokenizer beside this model, so '" + text
-                     + "' cannot be looked up; name the token by its id, as in #42."};
+    const Result<int> id = tokenNamed(text, tokenizer ? &*tokenizer : nullptr);
+    return id ? Result(std::optional<int>(*id)) : id.error();
 }
 
 } // namespace headwise::app

@@ -1,7 +1,9 @@
 #include "app/commands/input_arguments.h"
 
 #include "app/commands/head_arguments.h"
+#include "app/commands/support.h"
 #include "core/analysis/relation_file.h"
+#include "core/analysis/token_counts.h"
 #include "core/io/npy.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -11,6 +13,17 @@
 
 namespace headwise::app {
 namespace {
+
+Vocabulary vocabularyOf(const std::optional<Tokenizer>& tokenizer, const ModelConfig& config)
+{
+    return {tokenizer ? &*tokenizer : nullptr, config.dVocab};
+}
+
+void warnOf(const std::string& warning)
+{
+    if (!warning.empty())
+        printWarnings({warning});
+}
 
 Result<std::optional<std::pair<HeadId, HeadId>>> headPair(const std::optional<std::string>& text,
                                                           const ModelConfig& config)
@@ -118,7 +131,68 @@ Result<std::vector<double>> direction(const std::string& text, const ProcessedWe
     return std::vector<double>(difference.begin(), difference.end());
 }
 
+/// What the user's own text and words say.
+Result<Done> readTexts(AnalysisInputs& inputs, const InputArguments& arguments,
+                       const std::optional<Tokenizer>& tokenizer, const ModelConfig& config)
+{
+    if (arguments.names) {
+        auto names = readWords(*arguments.names);
+        if (!names)
+            return names.error();
+        inputs.names = std::move(names).value();
+    }
+    const auto counts = tokenCountsOf(arguments.tokenCounts, tokenizer, config);
+    if (!counts)
+        return counts.error();
+    inputs.tokenCounts = *counts;
+    if (arguments.bigramCounts) {
+        const auto bigrams = readBigramCounts(*arguments.bigramCounts, vocabularyOf(tokenizer, config));
+        if (!bigrams)
+            return bigrams.error();
+        warnOf(bigrams->warning);
+        inputs.bigramCounts = bigrams->counts;
+    }
+    return Done{};
+}
+
+void addTextArguments(CLI::App& command, InputArguments& arguments)
+{
+    command
+        .add_option("--names", arguments.names,
+                    "Words of name copying, one per line, instead of the built-in first names")
+        ->type_name("FILE");
+    addTokenCountsOption(command, arguments.tokenCounts);
+    command
+        .add_option("--bigram-counts", arguments.bigramCounts,
+                    "How often a token directly follows another in a text of yours: CSV "
+                    "(first,second,count), or a JSON array of such triples")
+        ->type_name("FILE");
+}
+
 } // namespace
+
+void addTokenCountsOption(CLI::App& command, std::optional<std::string>& file)
+{
+    command
+        .add_option(
+            "--token-counts", file,
+            "How often each token occurs in a text of yours: CSV (token,count), a JSON object {token: "
+            "count}, or a NumPy vector of one number per id")
+        ->type_name("FILE");
+}
+
+Result<std::shared_ptr<const TokenCounts>> tokenCountsOf(const std::optional<std::string>& file,
+                                                         const std::optional<Tokenizer>& tokenizer,
+                                                         const ModelConfig& config)
+{
+    if (!file)
+        return std::shared_ptr<const TokenCounts>();
+    const auto read = readTokenCounts(*file, vocabularyOf(tokenizer, config));
+    if (!read)
+        return read.error();
+    warnOf(read->warning);
+    return read->counts;
+}
 
 std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
 {
@@ -149,6 +223,7 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
             "or JSON; may be repeated")
         ->type_name("FILE")
         ->allow_extra_args(false);
+    addTextArguments(command, *arguments);
     command
         .add_option("--direction", arguments->direction,
                     "The direction of the direction card: a vector of d_model numbers in a NumPy file, or a "
@@ -193,6 +268,8 @@ Result<AnalysisInputs> analysisInputs(const InputArguments& arguments, const Mod
     if (!relations)
         return relations.error();
     inputs.relations = std::move(relations).value();
+    if (const auto read = readTexts(inputs, arguments, tokenizer, weights.config()); !read)
+        return read.error();
     if (arguments.direction) {
         auto numbers = direction(*arguments.direction, weights, tokenizer);
         if (!numbers)

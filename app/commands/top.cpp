@@ -1,5 +1,6 @@
 #include "app/commands/filter_arguments.h"
 #include "app/commands/head_arguments.h"
+#include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "core/analysis/largest_entries.h"
@@ -18,7 +19,8 @@ constexpr std::string_view footer =
     "Rows of full-ov are source tokens, columns output tokens; rows of full-qk are query tokens, columns key "
     "tokens.\n"
     "Values are without scale and bias. Ids without a token are left out, and "
-    "with --ascii,\n--words and --trained other tokens too, as rows and as columns. Where there are fewer "
+    "with --ascii,\n--words, --trained and --min-count other tokens too, as rows and as columns. Where there "
+    "are fewer "
     "than N "
     "entries all are\n"
     "printed.\n"
@@ -29,6 +31,7 @@ struct Options {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::shared_ptr<TokenFilter> filter;
+    std::optional<std::string> tokenCounts;
     std::string circuit, head;
     std::string embedding = "raw";
     std::size_t count = 0;
@@ -73,8 +76,13 @@ Result<int> top(const Options& options, const Task& task)
                                   TokenParts::MatricesAlone);
     if (!tokens)
         return tokens.error();
-    const auto unused = leftOutTokens(*options.filter, *tokenizer, **weights,
-                                      std::max(config.dVocab, config.dVocabOut), task);
+    TokenFilter filter = *options.filter;
+    const auto counts = tokenCountsOf(options.tokenCounts, *tokenizer, config);
+    if (!counts)
+        return counts.error();
+    filter.counts = filter.lowestCount > 0 ? *counts : nullptr;
+    const auto unused =
+        leftOutTokens(filter, *tokenizer, **weights, std::max(config.dVocab, config.dVocabOut), task);
     if (!unused)
         return unused.error();
     const auto entries = largestEntries(
@@ -112,6 +120,7 @@ void addTopCommand(CLI::App& root, CommandContext& context)
         ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
         ->type_name("raw|effective|mlp0|unembed");
     options->filter = addFilterArguments(*command);
+    addTokenCountsOption(*command, options->tokenCounts);
     options->processing = addProcessingArguments(*command);
     addHeadChangeArguments(*command, options->processing);
     addThreadsOption(*command, context);

@@ -1,5 +1,6 @@
 #include "core/analysis/token_filter.h"
 
+#include "core/analysis/token_counts.h"
 #include "core/io/token_pattern.h"
 #include "core/io/utf8.h"
 
@@ -115,7 +116,8 @@ Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const Tokeniz
     }
     for (std::size_t id = 0; id < unused.size(); ++id) {
         const int token = static_cast<int>(id);
-        if (token < filter.firstId || token > filter.lastId)
+        if (token < filter.firstId || token > filter.lastId
+            || (filter.counts && filter.counts->of(token) < filter.lowestCount))
             unused[id] = true;
         if (!unused[id] && tokenizer && filter.asksForText())
             unused[id] = !passes(filter, tokenizer->bytes(token))

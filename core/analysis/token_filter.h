@@ -6,9 +6,12 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 namespace headwise {
+
+class TokenCounts;
 
 /// Which tokens are looked at: all filters that are on must let a token pass.
 struct TokenFilter {
@@ -23,6 +26,10 @@ struct TokenFilter {
     int firstId = 0, lastId = std::numeric_limits<int>::max(); ///< Both included.
     /// ‖row of W_E‖₂ of the weights in use, both included.
     double lowestNorm = 0, highestNorm = std::numeric_limits<double>::infinity();
+
+    /// How often a token must occur in a text; what `counts` are for. Without counts no token is left out by it.
+    double lowestCount = 0;
+    std::shared_ptr<const TokenCounts> counts = {};
 
     bool asksForText() const
     {

@@ -3,6 +3,7 @@
 #include "core/io/tokenizer.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 
 namespace headwise {
@@ -17,6 +18,22 @@ std::string lowered(std::string text)
 }
 
 } // namespace
+
+Result<int> tokenNamed(std::string_view text, const Tokenizer* tokenizer)
+{
+    if (tokenizer)
+        return tokenizer->find(text);
+    int id = -1;
+    if (text.size() > 1 && text.front() == '#') {
+        const char* end = text.data() + text.size();
+        const auto parsed = std::from_chars(text.data() + 1, end, id);
+        if (parsed.ec == std::errc() && parsed.ptr == end)
+            return id;
+    }
+    return Error{ErrorCode::NotFound,
+                 "There is no tokenizer beside this model, so '" + std::string(text)
+                     + "' cannot be looked up; name the token by its id, as in #42."};
+}
 
 std::vector<int> searchTokens(const Tokenizer& tokenizer, std::string_view query, int limit)
 {

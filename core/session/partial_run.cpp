@@ -1,5 +1,6 @@
 #include "core/session/partial_run.h"
 
+#include "core/analysis/token_counts.h"
 #include "core/base/log.h"
 #include "core/session/session_file.h"
 
@@ -61,11 +62,15 @@ Json inputsOf(const AnalysisInputs& inputs)
         relations.push_back({relation.name, relation.pairs});
     return {{"prompt", inputs.prompt},
             {"token", inputs.token.value_or(-1)},
+            {"key_token", inputs.keyToken.value_or(-1)},
             {"pair",
              inputs.pair ? dotted({inputs.pair->first, inputs.pair->second}) : std::vector<std::string>()},
             {"direction", inputs.direction},
             {"relations", relations},
             {"previous_token_heads", dotted(inputs.previousTokenHeads)},
+            {"names", inputs.names},
+            {"token_counts", inputs.tokenCounts ? inputs.tokenCounts->fingerprint() : 0},
+            {"bigram_counts", inputs.bigramCounts ? inputs.bigramCounts->fingerprint() : 0},
             {"seed", inputs.seed}};
 }
 

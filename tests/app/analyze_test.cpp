@@ -161,6 +161,66 @@ private slots:
         QCOMPARE(made({letters, letters}).exitCode, 2);
     }
 
+    void countsOfATextAreTaken()
+    {
+        const auto file = [&](const char* name, const QByteArray& text) {
+            QFile out(m_folder.filePath(name));
+            const bool isWritten = out.open(QIODevice::WriteOnly) && out.write(text) == text.size();
+            return isWritten ? out.fileName() : QString();
+        };
+        const QString counts =
+            file("counts.csv", "token,count\n\" the\",100\n␣of,50\n#300,7\nno such token,3\n");
+        const QString pairs = file("pairs.json", R"([[" the", " of", 4], ["#300", " of", 1]])");
+        const QString session = m_folder.filePath("counts.h5");
+        const auto done = run({"analyze", m_demo, "-o", session, "--analyses", "token_prior,detokenization",
+                               "--token-counts", counts, "--bigram-counts", pairs});
+        QVERIFY2(done.exitCode == 0, done.err);
+        QVERIFY(done.err.contains("1 of the 4 words in 'counts.csv' are no single tokens"));
+        const auto written = readSession(session.toStdString(), Task{});
+        QVERIFY(test::isOk(written));
+        const ResultArray* prior = written->results.find("analyses/token_prior/count_correlation");
+        QVERIFY(prior && std::get<std::string>(prior->attributes.at("token_counts")) == "counts.csv");
+        const ResultArray* suffixes = written->results.find("analyses/detokenization/suffixes");
+        QVERIFY(suffixes && std::get<std::string>(suffixes->attributes.at("bigram_counts")) == "pairs.json");
+        QCOMPARE(suffixes->shape, std::vector<std::size_t>{1}); // " of" alone follows anything
+
+        const QStringList top{"top", m_demo, "-n", "50", "--circuit", "full-ov", "--head", "1.5", "--csv"};
+        const auto few = run(top + QStringList{"--token-counts", counts, "--min-count", "20"});
+        QVERIFY2(few.exitCode == 0, few.err);
+        QCOMPARE(few.out.count("\r\n"), 1 + 2 * 2); // two tokens are left
+        const auto some = run(top + QStringList{"--token-counts", counts, "--min-count", "7"});
+        QCOMPARE(some.out.count("\r\n"), 1 + 3 * 3);
+        const auto without = run(top + QStringList{"--min-count", "7"});
+        QCOMPARE(without.exitCode, 2);
+        QVERIFY(without.err.contains("--token-counts FILE"));
+        const QString stories = QString::fromStdString(test::testData("models/stories260k").string());
+        const auto byId = run({"top", stories, "-n", "50", "--circuit", "full-ov", "--head", "0.0", "--csv",
+                               "--token-counts", file("ids.csv", "#5,1\n#6,2\n"), "--min-count", "1"});
+        QVERIFY2(byId.exitCode == 0, byId.err);
+        QCOMPARE(byId.out.count("\r\n"), 1 + 2 * 2);
+
+        const auto filtered = run({"analyze", m_demo, "-o", session, "--analyses", "largest_entries",
+                                   "--heads", "1.5", "--token-counts", counts, "--min-count", "7"});
+        QVERIFY2(filtered.exitCode == 0, filtered.err);
+        const auto again = readSession(session.toStdString(), Task{});
+        QVERIFY(test::isOk(again));
+        const auto& arrays = again->results.arrays;
+        QVERIFY(!arrays.empty()
+                && std::get<std::string>(arrays[0].attributes.at("token_filter")) == "--min-count 7");
+        const auto wrong =
+            run({"analyze", m_demo, "-o", session, "--token-counts", file("bad.csv", "a,b,c\n")});
+        QCOMPARE(wrong.exitCode, 3);
+        QVERIFY(wrong.err.contains("bad.csv") && wrong.err.contains("line 1") && wrong.err.count('\n') == 1);
+    }
+
+    void namesOfOnesOwnAreRefusedWhereTheyCannotBeRead()
+    {
+        const auto absent = run({"analyze", m_demo, "-o", m_folder.filePath("n.h5"), "--names",
+                                 m_folder.filePath("no-names.txt")});
+        QCOMPARE(absent.exitCode, 3);
+        QVERIFY(absent.err.contains("no-names.txt"));
+    }
+
     void filtersLeaveTokensOut()
     {
         const QStringList question{"top",     m_demo,   "-n",  "40",   "--circuit",

@@ -4,6 +4,7 @@
 #include "core/io/token_search.h"
 #include "ui/pages/analysis_list.h"
 #include "ui/pages/prompt_page.h"
+#include "ui/pages/text_inputs.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 
@@ -54,6 +55,11 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
     for (QLineEdit* edit : {m_keyToken, m_to, m_from, m_previousToken})
         connect(edit, &QLineEdit::editingFinished, this, &AnalysisForm::apply);
+    connect(m_texts, &TextInputs::loaded, this, &AnalysisForm::apply);
+    connect(m_texts, &TextInputs::said, this, [this](const QString& sentence) {
+        m_problem->setText(sentence);
+        m_problem->show();
+    });
     connect(m_space, &QComboBox::activated, this, &AnalysisForm::apply);
     connect(m_seed, &QSpinBox::valueChanged, this, &AnalysisForm::apply);
     connect(m_reference, &QLineEdit::editingFinished, this, [this] {
@@ -126,6 +132,7 @@ void AnalysisForm::createFields()
     m_rows->addRow(tr("Direction"), m_direction);
     m_rows->addRow(tr("Previous-token heads"), m_previousToken);
     m_rows->addRow(tr("Relations"), m_relations);
+    m_texts = new TextInputs(m_workspace, m_rows, this);
     m_rows->addRow(tr("Seed"), m_seed);
     m_rows->addRow(m_problem);
     m_problem->hide();
@@ -165,6 +172,7 @@ void AnalysisForm::setNeeds(const Analysis& analysis)
     show(m_direction, m_needs.direction);
     show(m_previousToken, analysis.id == std::string_view("induction"));
     show(m_relations, m_needs.tokenizer && text(analysis.id).contains(QLatin1String("relation")));
+    m_texts->setNeeds(analysis);
     apply();
 }
 
@@ -308,7 +316,11 @@ void AnalysisForm::apply()
         inputs.keyToken = readKeyToken(problem);
     if (!m_previousToken->isHidden())
         inputs.previousTokenHeads = readHeads(problem);
-    inputs.relations = m_workspace->inputs().relations;
+    const AnalysisInputs before = m_workspace->inputs();
+    inputs.relations = before.relations;
+    inputs.names = before.names;
+    inputs.tokenCounts = before.tokenCounts;
+    inputs.bigramCounts = before.bigramCounts;
     inputs.seed = static_cast<std::uint64_t>(m_seed->value());
     m_problem->setText(problem);
     m_problem->setVisible(!problem.isEmpty());

@@ -14,6 +14,8 @@ class QSpinBox;
 
 namespace headwise::ui {
 
+class TextInputs;
+
 /// What analyses are asked about beside the weights, as fields; only those that the shown analysis asks for are there.
 class AnalysisForm : public QWidget {
     Q_OBJECT
@@ -64,6 +66,7 @@ private:
     QLineEdit* m_previousToken;
     QWidget* m_relations;
     QLabel* m_relationsName;
+    TextInputs* m_texts;
     QSpinBox* m_seed;
     QLabel* m_problem;
     QString m_suggestedPrompt, m_suggestedDirection;

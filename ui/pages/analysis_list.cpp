@@ -77,6 +77,14 @@ InputNeeds askedInputs(const Analysis& analysis)
     return asked;
 }
 
+TextNeeds askedTexts(const Analysis& analysis)
+{
+    const std::string_view id = analysis.id;
+    return {.tokenCounts = id == "token_prior" || id == "diagonal_ranks" || id == "copy_suppression",
+            .bigramCounts = id == "detokenization" || id == "skip_trigrams",
+            .names = id == "name_copying"};
+}
+
 QString whyNotNow(const Analysis& analysis, const Workspace& workspace)
 {
     if (!workspace.isOpen())

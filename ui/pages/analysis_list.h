@@ -40,6 +40,12 @@ std::vector<std::pair<QString, std::vector<const Analysis*>>> analysisGroups();
 /// What the user is asked for: the inputs an analysis needs, and those it takes where there are some.
 InputNeeds askedInputs(const Analysis& analysis);
 
+/// What an analysis takes of a text and of words of the user's own, where they are there.
+struct TextNeeds {
+    bool tokenCounts = false, bigramCounts = false, names = false;
+};
+TextNeeds askedTexts(const Analysis& analysis);
+
 /// Why `analysis` cannot be run now, in the window's words; empty if it can.
 QString whyNotNow(const Analysis& analysis, const Workspace& workspace);
 

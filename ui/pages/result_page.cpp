@@ -199,11 +199,14 @@ bool ResultPage::isStale() const
         return false;
     const AnalysisInputs now = workspace()->inputs();
     const InputNeeds needs = askedInputs(*m_analysis);
+    const TextNeeds texts = askedTexts(*m_analysis);
     return (needs.prompt && with->prompt != now.prompt)
         || (needs.token && (with->token != now.token || with->keyToken != now.keyToken))
         || (needs.pair && with->pair != now.pair) || (needs.direction && with->direction != now.direction)
         || with->previousTokenHeads != now.previousTokenHeads || with->relations != now.relations
-        || with->seed != now.seed;
+        || (texts.names && with->names != now.names)
+        || (texts.tokenCounts && with->tokenCounts != now.tokenCounts)
+        || (texts.bigramCounts && with->bigramCounts != now.bigramCounts) || with->seed != now.seed;
 }
 
 QString ResultPage::costText() const

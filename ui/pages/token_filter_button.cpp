@@ -1,5 +1,6 @@
 #include "ui/pages/token_filter_button.h"
 
+#include "core/analysis/token_counts.h"
 #include "ui/text.h"
 #include "ui/workspace.h"
 
@@ -21,6 +22,7 @@ namespace headwise::ui {
 namespace {
 
 constexpr double mostNorm = 1e6;
+constexpr double mostCount = 1e15;
 enum Script { Any, Ascii, Words };
 
 QWidget* range(QWidget* low, QWidget* high)
@@ -44,6 +46,7 @@ TokenFilterButton::TokenFilterButton(Workspace* workspace, QWidget* parent)
     , m_lastId(new QSpinBox)
     , m_lowestNorm(new QDoubleSpinBox)
     , m_highestNorm(new QDoubleSpinBox)
+    , m_lowestCount(new QDoubleSpinBox)
     , m_script(new QComboBox)
     , m_space(new QComboBox)
     , m_noSpecials(new QCheckBox(tr("no special tokens")))
@@ -58,11 +61,14 @@ TokenFilterButton::TokenFilterButton(Workspace* workspace, QWidget* parent)
     menu->addAction(holder);
     setMenu(menu);
     limitToModel();
+    followCounts();
     say(0);
     for (const auto signal : {&Workspace::opened, &Workspace::closed})
         connect(workspace, signal, this, &TokenFilterButton::limitToModel);
     for (const auto signal : {&Workspace::circuitsChanged, &Workspace::tokensChanged})
         connect(workspace, signal, this, &TokenFilterButton::apply);
+    for (const auto signal : {&Workspace::inputsChanged, &Workspace::opened, &Workspace::closed})
+        connect(workspace, signal, this, &TokenFilterButton::followCounts);
 }
 
 QWidget* TokenFilterButton::makeForm()
@@ -85,6 +91,11 @@ QWidget* TokenFilterButton::makeForm()
         norm->setToolTip(tr("Length of the token's row of W_E, of the weights in use"));
         connect(norm, &QDoubleSpinBox::editingFinished, this, &TokenFilterButton::apply);
     }
+    m_lowestCount->setAccessibleName(tr("Lowest count"));
+    m_lowestCount->setRange(0, mostCount);
+    m_lowestCount->setDecimals(0);
+    m_lowestCount->setSpecialValueText(tr("any"));
+    connect(m_lowestCount, &QDoubleSpinBox::editingFinished, this, &TokenFilterButton::apply);
     for (QSpinBox* id : {m_firstId, m_lastId})
         connect(id, &QSpinBox::editingFinished, this, &TokenFilterButton::apply);
     for (QComboBox* choice : {m_script, m_space})
@@ -98,6 +109,7 @@ QWidget* TokenFilterButton::makeForm()
     layout->setSpacing(8);
     layout->addRow(tr("Ids"), range(m_firstId, m_lastId));
     layout->addRow(tr("Embedding norm"), range(m_lowestNorm, m_highestNorm));
+    layout->addRow(tr("Occurs at least"), m_lowestCount);
     layout->addRow(tr("Text"), m_script);
     layout->addRow(tr("Leading space"), m_space);
     layout->addRow(m_noSpecials);
@@ -116,6 +128,22 @@ void TokenFilterButton::limitToModel()
         ofText->setEnabled(m_workspace->tokenizer() != nullptr);
 }
 
+void TokenFilterButton::followCounts()
+{
+    const auto counts = m_workspace->inputs().tokenCounts;
+    m_lowestCount->setEnabled(counts != nullptr);
+    m_lowestCount->setToolTip(
+        counts ? tr("Times in the text of %1").arg(ui::text(counts->source()))
+               : tr("How often tokens occur is unknown: give a file of counts on the Analyses page, "
+                    "under Token prior"));
+    if (m_counts == counts)
+        return;
+    const bool changes = m_lowestCount->value() > 0;
+    m_counts = counts;
+    if (changes)
+        apply();
+}
+
 TokenFilter TokenFilterButton::filter() const
 {
     TokenFilter filter;
@@ -130,6 +158,10 @@ TokenFilter TokenFilterButton::filter() const
     filter.lowestNorm = m_lowestNorm->value();
     if (m_highestNorm->value() > 0)
         filter.highestNorm = m_highestNorm->value();
+    if (m_counts && m_lowestCount->value() > 0) {
+        filter.lowestCount = m_lowestCount->value();
+        filter.counts = m_counts;
+    }
     return filter;
 }
 
@@ -142,6 +174,7 @@ void TokenFilterButton::setFilter(const TokenFilter& filter)
     m_firstId->setValue(filter.firstId);
     m_lastId->setValue(std::min(filter.lastId, m_lastId->maximum()));
     m_lowestNorm->setValue(filter.lowestNorm);
+    m_lowestCount->setValue(filter.lowestCount);
     m_highestNorm->setValue(filter.highestNorm <= mostNorm ? filter.highestNorm : 0);
     apply();
 }

@@ -37,6 +37,7 @@ signals:
 private:
     QWidget* makeForm();
     void limitToModel();
+    void followCounts(); ///< Those of the text that the workspace knows of.
     void apply();
     void say(int count);
 
@@ -45,11 +46,13 @@ private:
     QSpinBox* m_lastId;
     QDoubleSpinBox* m_lowestNorm;
     QDoubleSpinBox* m_highestNorm;
+    QDoubleSpinBox* m_lowestCount;
     QComboBox* m_script;
     QComboBox* m_space;
     QCheckBox* m_noSpecials;
     QCheckBox* m_trained;
     LeftOut m_leftOut;
+    std::shared_ptr<const TokenCounts> m_counts; // null: unknown
     Job m_job;
 };
 

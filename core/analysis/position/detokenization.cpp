@@ -4,6 +4,7 @@
 #include "core/analysis/position/mean_tokens.h"
 #include "core/analysis/position/positions_shown.h"
 #include "core/analysis/position/token_pairs.h"
+#include "core/analysis/token_counts.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -23,11 +24,14 @@ const std::string folder = "analyses/detokenization/";
 struct Arrays {
     HeadEnds ends;
     std::vector<std::int32_t> merged; // [L, H, k]
+    PerHead counts, lowestCounts;     // [L, H, k], of the prefixes before the suffix
     PerHead deviation, bySuffix, mean, curve;
 
     Arrays(const ModelConfig& config, int k, std::size_t suffixes)
         : ends(config, 1, k)
         , merged(static_cast<std::size_t>(config.nLayers) * config.nHeads * k, -1)
+        , counts(config, k)
+        , lowestCounts(counts)
         , deviation(config)
         , bySuffix(config, static_cast<int>(std::max<std::size_t>(1, suffixes)))
         , mean(config)
@@ -43,9 +47,8 @@ public:
         , m_weights(context.circuits.weights())
         , m_options(context.options)
         , m_tokens(tokens)
-        , m_pairs(m_options.inputs.tokenizer ? TokenPairs(*m_options.inputs.tokenizer,
-                                                          m_weights.config().dVocab, m_options.unusedTokens)
-                                             : TokenPairs())
+        , m_bigrams(m_options.inputs.bigramCounts.get())
+        , m_pairs(pairsOf(m_options, m_weights.config().dVocab))
         , m_suffixes(m_pairs.someSuffixes(sampledSuffixes, m_options.inputs.seed))
         , m_arrays(m_weights.config(), m_options.tableSize, m_suffixes.size())
     {
@@ -87,6 +90,8 @@ public:
                 "the token whose text is that of the prefix and the suffix; −1: there is none";
             merged.values = m_arrays.merged;
             results.arrays.push_back(std::move(merged));
+            if (m_bigrams)
+                addCounts(results);
             results.arrays.push_back(m_arrays.deviation.array(
                 precision, folder + "score_null_deviation", "Size for random directions",
                 "‖ê_i‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d: scores around 0 where W_QK loses its "
@@ -100,6 +105,27 @@ public:
     bool hasPairs() const { return !m_suffixes.empty(); }
 
 private:
+    static TokenPairs pairsOf(const AnalysisOptions& options, int dVocab)
+    {
+        const Tokenizer* tokenizer = options.inputs.tokenizer.get();
+        if (options.inputs.bigramCounts)
+            return {*options.inputs.bigramCounts, tokenizer, dVocab, options.unusedTokens};
+        return tokenizer ? TokenPairs(*tokenizer, dVocab, options.unusedTokens) : TokenPairs();
+    }
+
+    void addCounts(ResultSet& results) const
+    {
+        for (const bool isLowest : {false, true}) {
+            ResultArray array =
+                (isLowest ? m_arrays.lowestCounts : m_arrays.counts)
+                    .array(m_options.precision,
+                           folder + (isLowest ? "lowest_prefix_counts" : "prefix_counts"), "Count",
+                           "how often the suffix directly follows the prefix in a text", "rank");
+            array.attributes["bigram_counts"] = m_bigrams->source();
+            results.arrays.push_back(std::move(array));
+        }
+    }
+
     void setCurves(HeadId head, const Matrix<double>& scores)
     {
         std::vector<double> areas;
@@ -125,16 +151,24 @@ private:
             * static_cast<std::size_t>(m_options.tableSize);
         for (std::size_t rank = 0; rank < found.top.size(); ++rank)
             m_arrays.merged[at + rank] = m_pairs.merged(found.top[rank].id, *m_options.inputs.token);
+        for (std::size_t rank = 0; m_bigrams && rank < found.top.size(); ++rank) {
+            m_arrays.counts.row(head)[rank] = m_bigrams->of(found.top[rank].id, *m_options.inputs.token);
+            m_arrays.lowestCounts.row(head)[rank] =
+                m_bigrams->of(found.bottom[rank].id, *m_options.inputs.token);
+        }
         m_arrays.deviation.set(head, m_tokens.randomScore(*m_options.inputs.token, h));
     }
 
     void addCurves(ResultSet& results) const
     {
         const Precision precision = m_options.precision;
+        const std::size_t first = results.arrays.size();
         const std::string area =
-            "chance that a prefix which forms a token with the suffix scores above one that "
-            "does not; scores as in "
-            + std::string(scoreFormula);
+            (m_bigrams ? "chance that a prefix which the suffix follows in a text, drawn as "
+                         "often as it does, scores above one which it never follows; "
+                       : "chance that a prefix which forms a token with the suffix scores "
+                         "above one that does not; ")
+            + ("scores as in " + std::string(scoreFormula));
         results.arrays.push_back(m_arrays.mean.array(precision, folder + "mean_auroc", "Mean AUROC",
                                                      "mean over suffixes of the " + area));
         ResultArray& mean = results.arrays.back();
@@ -160,12 +194,15 @@ private:
         null.definition = "as many right prefixes as others";
         null.range = {0.0, 1.0};
         results.arrays.push_back(std::move(null));
+        for (std::size_t i = first; m_bigrams && i < results.arrays.size(); ++i)
+            results.arrays[i].attributes["bigram_counts"] = m_bigrams->source();
     }
 
     const AnalysisContext& m_context;
     const ProcessedWeights& m_weights;
     const AnalysisOptions& m_options;
     const MeanDivided& m_tokens;
+    const BigramCounts* m_bigrams; // null: unknown
     TokenPairs m_pairs;
     std::vector<int> m_suffixes;
     Arrays m_arrays;
@@ -189,10 +226,13 @@ Result<ResultSet> runDetokenization(const AnalysisContext& context, const Task& 
         return done.error();
     ResultSet results = run.results();
     results.warnings = *done;
-    if (!run.hasPairs())
+    if (!run.hasPairs()) {
         results.warnings.emplace_back(
-            "Detokenization has no AUROC: no two tokens with a text of their own form a "
-            "third, or there is no tokenizer.");
+            context.options.inputs.bigramCounts
+                ? "Detokenization has no AUROC: the bigram counts have no pair of tokens in use."
+                : "Detokenization has no AUROC: no two tokens with a text of their own form a "
+                  "third, or there is no tokenizer.");
+    }
     return results;
 }
 
@@ -202,9 +242,9 @@ std::string whyNotDetokenization(const ModelConfig& config, const AnalysisOption
         return reason;
     if (std::string reason = whyNoHeadOfLayer0(options); !reason.empty())
         return reason;
-    return options.inputs.token || options.inputs.tokenizer
+    return options.inputs.token || options.inputs.tokenizer || options.inputs.bigramCounts
         ? ""
-        : "It needs a token (--token), the suffix, or the model's tokenizer.";
+        : "It needs a token (--token), the suffix, the model's tokenizer, or the bigram counts of a text.";
 }
 
 AnalysisCost detokenizationCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -220,17 +260,20 @@ std::vector<Picture> detokenizationPictures()
     using enum Picture::Kind;
     const auto in = [](std::initializer_list<const char*> names) { return pathsOf("detokenization", names); };
     return {
-        {Table, "Prefixes the suffix looks for", in({"prefix_ids", "prefix_values", "merged_ids"}), false,
-         false, true, "The last column is the token that both form together."},
+        {Table, "Prefixes the suffix looks for",
+         in({"prefix_ids", "prefix_values", "prefix_counts", "merged_ids"}), false, false, true,
+         "The last column is the token that both form together."},
         {Table,
          "Prefixes it avoids",
-         in({"lowest_prefix_ids", "lowest_prefix_values"}),
+         in({"lowest_prefix_ids", "lowest_prefix_values", "lowest_prefix_counts"}),
          false,
          false,
          true,
          {}},
         {Lines, "ROC curve, mean over suffixes", in({"roc", "roc_null"}), false, false, true,
-         "Right prefixes are those that form a token of the vocabulary with the suffix."},
+         "Right prefixes are those that the suffix follows in the text of the bigram counts, each as often "
+         "as it "
+         "does; without counts, those that form a token of the vocabulary with the suffix."},
         {HeadGrid, "Mean AUROC", in({"mean_auroc"}), false, false, false, {}},
         {Bars, "AUROC by suffix", in({"auroc"}), false, false, true, {}},
     };

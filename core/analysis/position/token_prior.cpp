@@ -4,6 +4,7 @@
 #include "core/analysis/position/mean_tokens.h"
 #include "core/analysis/position/norm_divisors.h"
 #include "core/analysis/position/positions_shown.h"
+#include "core/analysis/token_counts.h"
 #include "core/base/parallel.h"
 
 #include <algorithm>
@@ -19,40 +20,70 @@ constexpr const char* priorFormula = "b_Q W_Kᵀ e_jᵀ/σ̄_j, e = W_E, σ̄_j 
 constexpr Eigen::Index sampledTokens = 2048;
 constexpr std::size_t valuesAtOnce = 1 << 23; // 64 MB: the heads whose values are computed together
 
-/// Spearman's ρ of values with their place in the list; NaN where all are equal. Equal values share their mean rank.
-double rankCorrelation(const std::vector<double>& values)
+/// The ranks of values less their mean; equal values share their mean rank.
+Eigen::ArrayXd centredRanks(const RowVector<double>& values)
 {
-    std::vector<std::size_t> order(values.size());
-    std::iota(order.begin(), order.end(), std::size_t(0));
+    std::vector<Eigen::Index> order(static_cast<std::size_t>(values.size()));
+    std::iota(order.begin(), order.end(), Eigen::Index(0));
     std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-    Eigen::ArrayXd ranks(static_cast<Eigen::Index>(values.size()));
+                     [&](Eigen::Index a, Eigen::Index b) { return values(a) < values(b); });
+    Eigen::ArrayXd ranks(values.size());
     for (std::size_t first = 0; first < order.size();) {
         std::size_t end = first + 1;
-        while (end < order.size() && values[order[end]] == values[order[first]])
+        while (end < order.size() && values(order[end]) == values(order[first]))
             ++end;
         for (std::size_t i = first; i < end; ++i)
-            ranks(static_cast<Eigen::Index>(order[i])) = static_cast<double>(first + end - 1) / 2;
+            ranks(order[i]) = static_cast<double>(first + end - 1) / 2;
         first = end;
     }
-    const Eigen::ArrayXd places =
-        Eigen::ArrayXd::LinSpaced(ranks.size(), 0, static_cast<double>(ranks.size() - 1));
-    const Eigen::ArrayXd a = ranks - ranks.mean(), b = places - places.mean();
+    return ranks - ranks.mean();
+}
+
+/// Spearman's ρ; NaN where all values of one side are equal. \param a, b centred ranks
+double correlation(const Eigen::ArrayXd& a, const Eigen::ArrayXd& b)
+{
     return (a * b).sum() / std::sqrt(a.square().sum() * b.square().sum());
 }
 
 struct Arrays {
     HeadEnds ends;
-    PerHead sampled, correlation, deviation;
+    PerHead sampled, correlation, withCounts, deviation;
 
     Arrays(const ModelConfig& config, int k, std::size_t sample)
         : ends(config, 1, k)
         , sampled(config, static_cast<int>(sample))
         , correlation(config)
+        , withCounts(config)
         , deviation(config)
     {
     }
 };
+
+/// How the priors go with the counts of a text.
+/// \param used how many tokens the correlation is over
+void addCounts(ResultSet& results, const Arrays& arrays, const AnalysisOptions& options,
+               const std::vector<int>& sample, std::size_t used)
+{
+    const TokenCounts& counts = *options.inputs.tokenCounts;
+    const std::string folder = "analyses/token_prior/";
+    ResultArray found = arrays.withCounts.array(
+        options.precision, folder + "count_correlation", "Correlation with the count",
+        std::string("Spearman's ρ of how often a token occurs in a text and ") + priorFormula);
+    found.range = {-1.0, 1.0};
+    found.nullMean = 0.0;
+    found.nullDeviation = 1 / std::sqrt(static_cast<double>(used) - 1);
+    std::vector<double> logs;
+    for (const int id : sample)
+        logs.push_back(std::log10(1 + counts.of(id)));
+    ResultArray x =
+        realArray(options.precision, folder + "sampled_counts", {sample.size()}, std::move(logs), {"sample"});
+    x.title = "log₁₀(1 + count)";
+    x.definition = "log₁₀(1 + how often the token occurs in a text)";
+    for (ResultArray* array : {&found, &x}) {
+        array->attributes["token_counts"] = counts.source();
+        results.arrays.push_back(std::move(*array));
+    }
+}
 
 void addTo(ResultSet& results, const Arrays& arrays, const std::vector<int>& sample, std::size_t used,
            Precision precision)
@@ -87,8 +118,17 @@ public:
         , m_tokens(tokens)
         , m_used(sampledIds(m_config, context.options, m_config.dVocab)) // all of them
         , m_sample(sampleOf(m_used))
+        , m_counts(context.options.inputs.tokenCounts.get())
+        , m_idRanks(centredRanks(RowVector<double>::LinSpaced(static_cast<Eigen::Index>(m_used.size()), 0.0,
+                                                              static_cast<double>(m_used.size()) - 1)))
         , m_arrays(m_config, context.options.tableSize, m_sample.size())
     {
+        if (!m_counts)
+            return;
+        RowVector<double> counts(static_cast<Eigen::Index>(m_used.size()));
+        std::transform(m_used.begin(), m_used.end(), counts.begin(),
+                       [this](int id) { return m_counts->of(id); });
+        m_countRanks = centredRanks(counts);
     }
 
     Result<ResultSet> run(const Task& task)
@@ -119,6 +159,8 @@ public:
         }
         ResultSet results;
         results.warnings = *done;
+        if (m_counts)
+            addCounts(results, m_arrays, m_context.options, m_sample, m_used.size());
         addTo(results, m_arrays, m_sample, m_used.size(), m_context.options.precision);
         return results;
     }
@@ -157,8 +199,10 @@ private:
         const AnalysisOptions& options = m_context.options;
         m_arrays.ends.set(head, 0, ends(values, options.tableSize, options.unusedTokens));
         setRows(m_arrays.sampled, head, values(m_sample));
-        const RowVector<double> ofUsed = values(m_used);
-        m_arrays.correlation.set(head, rankCorrelation({ofUsed.begin(), ofUsed.end()}));
+        const Eigen::ArrayXd ranks = centredRanks(values(m_used));
+        m_arrays.correlation.set(head, correlation(m_idRanks, ranks));
+        if (m_counts)
+            m_arrays.withCounts.set(head, correlation(m_countRanks, ranks));
         m_arrays.deviation.set(
             head, norm * std::sqrt(m_tokens.meanSquare() / static_cast<double>(m_config.dModel)));
     }
@@ -167,6 +211,8 @@ private:
     const ModelConfig& m_config;
     const MeanDivided& m_tokens;
     std::vector<int> m_used, m_sample; // token ids
+    const TokenCounts* m_counts;       // null: unknown
+    Eigen::ArrayXd m_idRanks, m_countRanks;
     Arrays m_arrays;
 };
 
@@ -204,8 +250,11 @@ std::vector<Picture> tokenPriorPictures()
     return {
         {Table, "Attended to whatever the query", in({"ids", "values"}), false, false, true, {}},
         {Table, "Avoided whatever the query", in({"lowest_ids", "lowest_values"}), false, false, true, {}},
+        {Points, "Against how often the token occurs", in({"sampled_counts", "sampled_values"}), false, false,
+         true, "In the text of the token counts: log₁₀(1 + count)."},
+        {HeadGrid, "Rank correlation with the count", in({"count_correlation"}), false, false, true, {}},
         {Points, "Against the token id", in({"sampled_tokens", "sampled_values"}), true, false, true,
-         "In BPE vocabularies the id stands for the rank by frequency."},
+         "Where counts are unknown the id stands in: in BPE vocabularies it is the rank by frequency."},
         {HeadGrid, "Rank correlation with the token id", in({"rank_correlation"}), false, false, true, {}},
         {HeadGrid, "Size for a random direction", in({"null_deviation"}), false, false, false, {}},
     };

@@ -62,6 +62,7 @@ public:
         results.warnings = *done;
         addScores(results);
         addTable(results);
+        m_sample.describe(results);
         return results;
     }
 
@@ -158,10 +159,10 @@ void CopySuppression::addScores(ResultSet& results) const
 {
     const Precision precision = m_context.options.precision;
     const auto n = static_cast<double>(m_sample.ids.size());
-    ResultArray ov = m_ovScore.array(
-        precision, std::string(folder) + "ov_score", "Tokens that lower themselves",
-        "share of tokens t with #{j : M[t,j] < M[t,t]} < 10, M = E W_V W_O W_U, over at most 1024 "
-        "tokens drawn from the seed");
+    ResultArray ov =
+        m_ovScore.array(precision, std::string(folder) + "ov_score", "Tokens that lower themselves",
+                        "share of tokens t with #{j : M[t,j] < M[t,t]} < 10, M = E W_V W_O W_U, over "
+                            + m_sample.definition());
     const double p = std::min(1.0, lowered / m_sample.among);
     ov.range = {0.0, 1.0};
     ov.nullMean = p;
@@ -267,7 +268,7 @@ Analysis copySuppressionAnalysis()
              .title = "Tokens the selected head lowers most for their row",
              .arrays = {"analyses/copy_suppression/tokens", "analyses/copy_suppression/share",
                         "analyses/copy_suppression/low_ranks", "analyses/copy_suppression/key_ranks"},
-             .note = "Of the sample of at most 1024 tokens."},
+             .note = "Of the sample of at most 2048 tokens, drawn by their counts where they are known."},
         }};
 }
 

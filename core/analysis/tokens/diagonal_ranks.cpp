@@ -190,9 +190,7 @@ void addSample(ResultSet& results, const DiagonalSample& sample, std::size_t bin
     ids.axes = {"place"};
     ids.title = "Tokens looked at";
     ids.unit = "token";
-    ids.definition =
-        "all tokens up to 1024, else 1024 drawn without replacement from the seed; ids without a "
-        "token are neither drawn nor ranked";
+    ids.definition = sample.definition() + "; ids without a token are neither drawn nor ranked";
     for (ResultArray* array : {&first, &null, &ids})
         results.arrays.push_back(std::move(*array));
 }
@@ -220,6 +218,7 @@ Result<ResultSet> runDiagonalRanks(const AnalysisContext& context, const Task& t
     for (const std::size_t i : {std::size_t{0}, std::size_t{2}})
         addDiagonal(results, statistics[i], readings[i], precision);
     addSample(results, sample, bins, precision);
+    sample.describe(results);
     return results;
 }
 
@@ -256,7 +255,9 @@ Analysis diagonalRanksAnalysis()
              .arrays = {"analyses/diagonal_ranks/ov_top10", "analyses/diagonal_ranks/negative_ov_top10",
                         "analyses/diagonal_ranks/qk_top10"},
              .signedColors = false,
-             .note = "Of a sample of at most 1024 tokens; by chance 10/V."},
+             .note =
+                 "Of a sample of at most 2048 tokens, drawn by their counts where they are known; by chance "
+                 "10/V."},
             {.kind = Kind::HeadGrid,
              .title = "Tokens that are their own most raised, most lowered, most attended",
              .arrays = {"analyses/diagonal_ranks/ov_top1", "analyses/diagonal_ranks/negative_ov_top1",

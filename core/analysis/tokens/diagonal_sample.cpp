@@ -1,6 +1,9 @@
 #include "core/analysis/tokens/diagonal_sample.h"
 
+#include "core/analysis/token_counts.h"
 #include "core/analysis/tokens/token_factors.h"
+
+#include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 
@@ -10,9 +13,28 @@ DiagonalSample::DiagonalSample(const AnalysisContext& context)
 {
     const Eigen::Index V = context.tokens->E.rows();
     const AnalysisOptions& options = context.options;
-    ids = sampledTokens(V, options.unusedTokens, largest, options.inputs.seed);
+    const TokenCounts* counts = options.inputs.tokenCounts.get();
+    ids = counts ? tokensSampledByCount(V, options.unusedTokens, *counts, largest, options.inputs.seed)
+                 : sampledTokens(V, options.unusedTokens, largest, options.inputs.seed);
     unused = sizedMarks(options.unusedTokens, V);
     among = static_cast<double>(V - std::count(unused.begin(), unused.end(), true));
+    if (counts && static_cast<double>(ids.size()) < among)
+        source = counts->source();
+}
+
+std::string DiagonalSample::definition() const
+{
+    const std::string all =
+        fmt::format("all tokens up to {0}, else {0} drawn without replacement from the seed", largest);
+    return source.empty() ? all : all + ", by how often they occur in a text (Efraimidis & Spirakis 2006)";
+}
+
+void DiagonalSample::describe(ResultSet& results) const
+{
+    for (ResultArray& array : results.arrays) {
+        if (!source.empty())
+            array.attributes["token_counts"] = source;
+    }
 }
 
 std::string whyNoDiagonal(const ModelConfig& config, const AnalysisOptions& options)

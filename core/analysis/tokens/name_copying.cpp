@@ -7,6 +7,8 @@
 #include "core/io/tokenizer.h"
 #include "core/model/layer_parts.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +22,13 @@ constexpr const char* folder = "analyses/name_copying/";
 struct NameTokens {
     std::vector<std::string> names;
     std::vector<int> ids;
+    std::size_t strange = 0; ///< How many words of the list are no single token.
 };
+
+std::string listName(const AnalysisContext& context)
+{
+    return context.options.inputs.names.empty() ? "the built-in first names" : "the words of the list given";
+}
 
 /// The names that are single tokens, with a leading space or else without.
 NameTokens nameTokens(const AnalysisContext& context)
@@ -28,10 +36,15 @@ NameTokens nameTokens(const AnalysisContext& context)
     const TokenSide& tokens = *context.tokens;
     const auto limit = std::min<Eigen::Index>(context.circuits.config().dVocab, tokens.W_U.cols());
     NameTokens found;
-    for (const std::string& name : firstNames()) {
+    const std::vector<std::string>& given = context.options.inputs.names;
+    for (const std::string& name : given.empty() ? firstNames() : given) {
         const WordTokens forms = wordTokens(*context.options.inputs.tokenizer, name);
         const std::optional<int> id = forms.spaced ? forms.spaced : forms.bare;
-        if (!id || *id >= limit || std::find(found.ids.begin(), found.ids.end(), *id) != found.ids.end())
+        if (!id || *id >= limit) {
+            ++found.strange;
+            continue;
+        }
+        if (std::find(found.ids.begin(), found.ids.end(), *id) != found.ids.end())
             continue;
         found.names.push_back(name);
         found.ids.push_back(*id);
@@ -105,9 +118,10 @@ void put(PerHead& score, PerHead& all, HeadId head, const std::vector<EntryRank>
     score.set(head, hits / static_cast<double>(ranks.size()));
 }
 
-void addArrays(ResultSet& results, const NameScores& scores, const NameTokens& names, double outputs,
-               Precision precision)
+void addArrays(ResultSet& results, const NameScores& scores, const NameTokens& names,
+               const AnalysisContext& context, double outputs)
 {
+    const Precision precision = context.options.precision;
     const auto addScore = [&](const PerHead& numbers, const char* name, const char* title, const char* sign) {
         ResultArray array =
             numbers.array(precision, std::string(folder) + name, title,
@@ -141,7 +155,7 @@ void addArrays(ResultSet& results, const NameScores& scores, const NameTokens& n
     ids.axes = {"name"};
     ids.title = "Names";
     ids.unit = "token";
-    ids.definition = "the built-in first names that are single tokens, with a leading space or else without";
+    ids.definition = listName(context) + " that are single tokens, with a leading space or else without";
     ids.attributes["labels"] = names.names;
     results.arrays.push_back(std::move(ids));
 }
@@ -151,8 +165,8 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
     const NameTokens names = nameTokens(context);
     ResultSet results;
     if (names.ids.empty()) {
-        results.warnings.push_back(
-            "Name copying was left out because none of the built-in first names is a single token here.");
+        results.warnings.push_back("Name copying was left out because none of " + listName(context)
+                                   + " is a single token here.");
         return results;
     }
     const Matrix<double> x = afterFirstMlp(context.circuits.weights(), names.ids);
@@ -176,9 +190,14 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
     if (!done)
         return done.error();
     results.warnings = *done;
+    if (const auto& given = context.options.inputs.names; !given.empty() && names.strange > 0) {
+        results.warnings.push_back(fmt::format("Name copying: {} of the {} words of the list are no single "
+                                               "tokens of this model and count for nothing.",
+                                               names.strange, given.size()));
+    }
     const double outputs =
         static_cast<double>(context.tokens->W_U.cols() - std::count(unused.begin(), unused.end(), true));
-    addArrays(results, scores, names, outputs, context.options.precision);
+    addArrays(results, scores, names, context, outputs);
     return results;
 }
 
@@ -197,7 +216,7 @@ AnalysisCost nameCopyingCost(const ModelConfig& config, const AnalysisOptions& o
     const double V = config.dVocabOut;
     const double d = config.dModel;
     const double r = config.dHead;
-    const double names = 60;
+    const double names = options.inputs.names.empty() ? 60 : static_cast<double>(options.inputs.names.size());
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     return {heads * (2 * d * r * V + 4 * names * r * (V + d)) + 6 * names * d * config.dMlp,
             20 * r * V + 8 * names * (d + config.dMlp) + 24.0 * d * config.dMlp + heads * names * 16};

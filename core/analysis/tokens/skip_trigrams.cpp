@@ -1,7 +1,9 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/gaussian_order.h"
+#include "core/analysis/token_counts.h"
 #include "core/analysis/token_scan.h"
 #include "core/analysis/tokens/cards.h"
+#include "core/analysis/tokens/skip_trigram_bugs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -282,6 +284,8 @@ Result<ResultSet> runSkipTrigrams(const AnalysisContext& context, const Task& ta
                                       "every head takes more than 2e13 operations "
                                       "on this model; name the heads (--heads).");
     }
+    if (const auto& bigrams = context.options.inputs.bigramCounts)
+        addSkipTrigramBugs(results, *bigrams, context.options.precision, context.options.tableSize);
     return results;
 }
 
@@ -311,7 +315,7 @@ Analysis skipTrigramsAnalysis()
 {
     return {
         "skip_trigrams",
-        "A8",
+        "A8, A9",
         "Skip-trigrams",
         "[s] … [dst] → [out]: F_QK[dst, s] of E W_Q W_Kᵀ Eᵀ and F_OV[s, out] of E W_V W_O W_U; sources by "
         "max z(F_QK[:, s]) · max z(F_OV[s, :])",
@@ -334,12 +338,29 @@ Analysis skipTrigramsAnalysis()
           "Strongest skip-trigrams",
           {at("ranked_source_ids"), at("ranked_destination_ids"), at("ranked_output_ids"),
            at("ranked_destination_values"), at("ranked_output_values"), at("ranked_source_values"),
-           at("ranked_null")},
+           at("ranked_null"), at("ranked_count")},
           false,
           false,
           true,
-          "Strength is the product of the two largest z; the last column is what Gaussian circuits "
-          "reach."}}};
+          "Strength is the product of the two largest z, beside it what Gaussian circuits reach; count: how "
+          "often "
+          "the out directly follows the destination, where bigram counts are known."},
+         {Picture::Kind::Table,
+          "Skip-trigrams of the token that no text has",
+          {at("absent_destination_ids"), at("absent_output_ids"), at("absent_strength")},
+          false,
+          false,
+          true,
+          "Pairs of both lists that never follow each other in the text of the bigram counts: the head must "
+          "raise "
+          "them because it raises others."},
+         {Picture::Kind::HeadGrid,
+          "Share of its skip-trigrams that no text has",
+          {at("absent_share")},
+          false,
+          false,
+          false,
+          {}}}};
 }
 
 } // namespace headwise

@@ -1,8 +1,10 @@
 #include "core/analysis/tokens/token_factors.h"
 
+#include "core/analysis/token_counts.h"
 #include "core/io/tokenizer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <utility>
 
@@ -39,6 +41,18 @@ std::optional<int> singleToken(const Tokenizer& tokenizer, const std::string& te
     if (isAscii(word) && lower(tokenizer.bytes(ids->front())).find(lower(word)) == std::string::npos)
         return std::nullopt;
     return ids->front();
+}
+
+/// The ids below `count` that are not unused, rising.
+std::vector<int> usedTokens(Eigen::Index count, const std::vector<bool>& unused)
+{
+    std::vector<int> ids;
+    const std::vector<bool> marks = sizedMarks(unused, count);
+    for (int id = 0; id < count; ++id) {
+        if (marks.empty() || !marks[static_cast<std::size_t>(id)])
+            ids.push_back(id);
+    }
+    return ids;
 }
 
 } // namespace
@@ -99,17 +113,41 @@ std::vector<bool> sizedMarks(const std::vector<bool>& unused, Eigen::Index count
 std::vector<int> sampledTokens(Eigen::Index count, const std::vector<bool>& unused, std::size_t limit,
                                std::uint64_t seed)
 {
-    std::vector<int> ids;
-    const std::vector<bool> marks = sizedMarks(unused, count);
-    for (int id = 0; id < count; ++id) {
-        if (marks.empty() || !marks[static_cast<std::size_t>(id)])
-            ids.push_back(id);
-    }
+    std::vector<int> ids = usedTokens(count, unused);
     if (ids.size() <= limit)
         return ids;
     std::mt19937_64 random(seed);
     for (std::size_t i = 0; i < limit; ++i)
         std::swap(ids[i], ids[i + random() % (ids.size() - i)]);
+    ids.resize(limit);
+    std::sort(ids.begin(), ids.end());
+    return ids;
+}
+
+std::vector<int> tokensSampledByCount(Eigen::Index count, const std::vector<bool>& unused,
+                                      const TokenCounts& counts, std::size_t limit, std::uint64_t seed)
+{
+    std::vector<int> ids = usedTokens(count, unused);
+    if (ids.size() <= limit)
+        return ids;
+    struct Draw {
+        bool isWithout; ///< A count.
+        double time;    ///< When it arrives; exponential, of a rate in proportion to the count.
+        int id;
+
+        auto operator<=>(const Draw&) const = default;
+    };
+    std::vector<Draw> draws;
+    draws.reserve(ids.size());
+    std::mt19937_64 random(seed);
+    for (const int id : ids) {
+        const double even = (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; // in (0, 1)
+        const double weight = counts.of(id);
+        draws.push_back({weight <= 0, -std::log(even) / (weight > 0 ? weight / counts.total() : 1), id});
+    }
+    std::nth_element(draws.begin(), draws.begin() + static_cast<std::ptrdiff_t>(limit), draws.end());
+    for (std::size_t i = 0; i < limit; ++i)
+        ids[i] = draws[i].id;
     ids.resize(limit);
     std::sort(ids.begin(), ids.end());
     return ids;

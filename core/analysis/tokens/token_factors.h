@@ -10,6 +10,7 @@
 
 namespace headwise {
 
+class TokenCounts;
 class Tokenizer;
 
 // What the analyses of what heads do with chosen tokens have in common; everything in double, from the unrounded token side
@@ -31,6 +32,12 @@ std::vector<bool> sizedMarks(const std::vector<bool>& unused, Eigen::Index count
 /// replacement, the same for the same seed on every machine.
 std::vector<int> sampledTokens(Eigen::Index count, const std::vector<bool>& unused, std::size_t limit,
                                std::uint64_t seed);
+
+/// The same drawn by how often tokens occur: each next one with a chance of its count by the counts of those that are left; tokens
+/// without a count, each as likely as another, only once no other is left.
+/// Source: Efraimidis & Spirakis 2006, Information Processing Letters 97, algorithm A.
+std::vector<int> tokensSampledByCount(Eigen::Index count, const std::vector<bool>& unused,
+                                      const TokenCounts& counts, std::size_t limit, std::uint64_t seed);
 
 /// The single tokens that a word is, if it is one: with a leading space, as inside a sentence, and without.
 struct WordTokens {

@@ -1,3 +1,4 @@
+#include "core/analysis/token_counts.h"
 #include "core/io/token_text.h"
 #include "core/io/tokenizer.h"
 
@@ -29,6 +30,12 @@ ResultSet everything(const Circuits& circuits, Embedding embedding)
     options.inputs.keyToken = 2;
     options.inputs.pair = {{0, 0}, {1, 1}};
     options.inputs.direction.assign(static_cast<std::size_t>(circuits.config().dModel), 1.0);
+    const auto vocabulary = static_cast<std::size_t>(circuits.config().dVocab);
+    std::vector<double> counts(vocabulary, 1.0);
+    counts[2] = 5;
+    options.inputs.tokenCounts = std::make_shared<const TokenCounts>("counts.csv", counts);
+    options.inputs.bigramCounts = std::make_shared<const BigramCounts>(
+        "pairs.csv", std::vector<BigramCounts::Pair>{{1, 2, 3}, {4, 5, 1}});
     std::vector<std::string> names;
     for (const Analysis& analysis : catalogue())
         if (whyLeftOut(analysis, circuits.config(), options).empty())

@@ -1,3 +1,4 @@
+#include "core/analysis/token_counts.h"
 #include "core/analysis/token_filter.h"
 
 #include "tests/support/changed_toy.h"
@@ -6,9 +7,9 @@ using namespace headwise;
 
 namespace {
 
-constexpr TokenFilter ascii{.asciiOnly = true};
-constexpr TokenFilter words{.wordsOnly = true};
-constexpr TokenFilter trained{.trainedOnly = true};
+const TokenFilter ascii{.asciiOnly = true};
+const TokenFilter words{.wordsOnly = true};
+const TokenFilter trained{.trainedOnly = true};
 
 } // namespace
 
@@ -116,6 +117,11 @@ private slots:
         QCOMPARE(kept({.leadingSpace = TokenFilter::LeadingSpace::With}, &tokenizer), (Ids{1, 3, 5}));
         QCOMPARE(kept({.leadingSpace = TokenFilter::LeadingSpace::Without}, &tokenizer), (Ids{0, 2}));
         QCOMPARE(kept({.lowestNorm = 2, .highestNorm = 4.5}, nullptr), (Ids{1, 2, 3}));
+        const auto counts =
+            std::make_shared<const TokenCounts>("c.csv", std::vector<double>{3, 0, 2.5, 2, 9});
+        QCOMPARE(kept({.lowestCount = 2.5, .counts = counts}, nullptr), (Ids{0, 2})); // 4 is no token
+        QCOMPARE(kept({.lastId = 1, .lowestCount = 0, .counts = counts}, nullptr), (Ids{0, 1}));
+        QCOMPARE(kept({.lowestCount = 2.5}, nullptr), (Ids{0, 1, 2, 3, 5})); // nobody knows
         QVERIFY(!TokenFilter{}.isOn() && TokenFilter{.lastId = 3}.isOn()
                 && !TokenFilter{.lastId = 3}.asksForText());
     }

@@ -1,5 +1,7 @@
 #include "core/analysis/catalogue.h"
+#include "core/analysis/token_counts.h"
 #include "core/model/architecture.h"
+#include "core/session/partial_run.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 
@@ -9,6 +11,7 @@
 #include <QTest>
 
 #include <cmath>
+#include <set>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -79,6 +82,40 @@ private slots:
         QCOMPARE(session.tokens[0], std::string("<|endoftext|>"));
         QCOMPARE(session.tokenBytes[0], tokenizer->bytes(0));
         QVERIFY(makeSession(*m_weights, "raw", nullptr, {}).tokens.empty());
+    }
+
+    // A run that was killed is taken up only by one that asks the same.
+    void everyInputIsAnotherQuestion()
+    {
+        const Session frame = makeSession(*m_weights, "raw", nullptr, {});
+        const auto question = [&](const auto& change) {
+            AnalysisOptions options;
+            options.inputs.token = 3;
+            change(options.inputs);
+            return runQuestion(*m_weights, frame, options);
+        };
+        const auto counts = [](double last) {
+            return std::make_shared<const TokenCounts>("c.csv", std::vector<double>{1, 2, last});
+        };
+        const auto pairs = [](double last) {
+            return std::make_shared<const BigramCounts>("b.csv",
+                                                        std::vector<BigramCounts::Pair>{{1, 2, last}});
+        };
+        const std::string plain = question([](AnalysisInputs&) {});
+        QCOMPARE(question([](AnalysisInputs&) {}), plain);
+        const std::set<std::string> all{
+            plain,
+            question([](AnalysisInputs& inputs) { inputs.token = 4; }),
+            question([](AnalysisInputs& inputs) { inputs.keyToken = 4; }),
+            question([](AnalysisInputs& inputs) { inputs.names = {"Anna"}; }),
+            question([&](AnalysisInputs& inputs) { inputs.tokenCounts = counts(3); }),
+            question([&](AnalysisInputs& inputs) { inputs.tokenCounts = counts(4); }),
+            question([&](AnalysisInputs& inputs) { inputs.bigramCounts = pairs(3); }),
+            question([&](AnalysisInputs& inputs) { inputs.bigramCounts = pairs(4); }),
+        };
+        QCOMPARE(all.size(), std::size_t(8));
+        QCOMPARE(question([&](AnalysisInputs& inputs) { inputs.tokenCounts = counts(3); }), // read again
+                 question([&](AnalysisInputs& inputs) { inputs.tokenCounts = counts(3); }));
     }
 
     void whatTheAnalysesComputeComesBack()

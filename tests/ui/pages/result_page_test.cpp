@@ -1,11 +1,13 @@
 #include "ui/pages/result_page.h"
 
+#include "core/analysis/token_counts.h"
 #include "core/session/session_file.h"
 #include "tests/support/analysed.h"
 #include "ui/array_part.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/analysis_form.h"
 #include "ui/pages/analysis_list.h"
+#include "ui/pages/text_inputs.h"
 #include "ui/text.h"
 #include "ui/views/diagram_view.h"
 #include "ui/views/heatmap_view.h"
@@ -45,6 +47,22 @@ private:
     QTemporaryDir m_folder;
     std::unique_ptr<Workspace> m_workspace;
     std::unique_ptr<ResultPage> m_page;
+
+    QLabel* labelled(const QString& name) const
+    {
+        for (auto* file : m_page->findChildren<InputFile*>())
+            if (file->accessibleName() == name)
+                return file->findChild<QLabel*>();
+        return nullptr;
+    }
+
+    bool says(const QString& words) const
+    {
+        const auto labels = m_page->findChildren<QLabel*>();
+        return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) {
+            return label->isVisible() && label->text().contains(words);
+        });
+    }
 
     void open(const std::filesystem::path& path)
     {
@@ -267,6 +285,70 @@ private slots:
         for (const QLabel* label : form->findChildren<QLabel*>())
             said = said || label->text().contains(QStringLiteral("nowhere.csv"));
         QVERIFY(said);
+    }
+
+    // Counts come from a file, stay when the fields are read again, make what was computed without them another question, and
+    // are gone with a click.
+    void countsOfATextAreReadFromAFile()
+    {
+        openDemo();
+        m_page->showAnalysis("diagonal_ranks");
+        auto* texts = m_page->findChild<TextInputs*>();
+        QLabel* tokens = labelled(QStringLiteral("Token counts"));
+        QLabel* bigrams = labelled(QStringLiteral("Bigram counts"));
+        QVERIFY(texts && tokens && tokens->isVisible() && bigrams && !bigrams->isVisible());
+        QCOMPARE(tokens->text(), QStringLiteral("unknown"));
+        m_workspace->runAnalysis("diagonal_ranks");
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("analyses/diagonal_ranks/sample"), patience);
+        QVERIFY(!says(QStringLiteral("run it again")));
+        QFile file(m_folder.filePath(QStringLiteral("counts.csv")));
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.write("token,count\n#5,7\n#6,3\nno such,1\n") > 0);
+        file.close();
+        texts->load(TextInputs::Tokens, file.fileName());
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputs().tokenCounts, patience);
+        QCOMPARE(m_workspace->inputs().tokenCounts->of(5), 7.0);
+        QCOMPARE(tokens->text(), QStringLiteral("counts.csv: 10 occurrences"));
+        QVERIFY(says(QStringLiteral("1 of the 3 words")));
+        m_page->findChild<AnalysisForm*>()->setSeed(3);
+        m_page->findChild<AnalysisForm*>()->setSeed(0);
+        QVERIFY(m_workspace->inputs().tokenCounts);
+        m_page->showAnalysis("copying");
+        QVERIFY(!tokens->isVisible());
+        m_page->showAnalysis("diagonal_ranks");
+        QTRY_VERIFY_WITH_TIMEOUT(says(QStringLiteral("run it again")), patience);
+        texts->load(TextInputs::Tokens, m_folder.filePath(QStringLiteral("nowhere.csv")));
+        QTRY_VERIFY_WITH_TIMEOUT(says(QStringLiteral("nowhere.csv")), patience);
+        QVERIFY(!m_workspace->inputs().tokenCounts);
+        QCOMPARE(tokens->text(), QStringLiteral("unknown"));
+        texts->load(TextInputs::Tokens, file.fileName());
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputs().tokenCounts, patience);
+        for (auto* button : m_page->findChildren<QPushButton*>())
+            if (button->accessibleName() == QLatin1String("Token counts: none"))
+                button->click();
+        QVERIFY(!m_workspace->inputs().tokenCounts);
+    }
+
+    void pairsAndWordsAreReadFromFiles()
+    {
+        openDemo();
+        m_page->showAnalysis("detokenization");
+        auto* texts = m_page->findChild<TextInputs*>();
+        QLabel* bigrams = labelled(QStringLiteral("Bigram counts"));
+        QVERIFY(bigrams->isVisible());
+        const auto written = [this](const char* name, const QByteArray& text) {
+            QFile file(m_folder.filePath(QLatin1String(name)));
+            return file.open(QIODevice::WriteOnly) && file.write(text) > 0 ? file.fileName() : QString();
+        };
+        texts->load(TextInputs::Bigrams, written("pairs.csv", "#5,#6,2\n#7,#6,1\n"));
+        texts->load(TextInputs::Names, written("words.txt", "Anna\nOtto\n"));
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputs().bigramCounts && !m_workspace->inputs().names.empty(),
+                                 patience);
+        QCOMPARE(m_workspace->inputs().bigramCounts->of(7, 6), 1.0);
+        QCOMPARE(bigrams->text(), QStringLiteral("pairs.csv: 2 pairs"));
+        QCOMPARE(m_workspace->inputs().names, (std::vector<std::string>{"Anna", "Otto"}));
+        QCOMPARE(labelled(QStringLiteral("Words"))->text(), QStringLiteral("words.txt: 2 words"));
+        open(HEADWISE_DEMO_MODEL); // another workspace knows none
+        QVERIFY(!m_workspace->inputs().bigramCounts);
     }
 
     void headsKnownToAttendToThePreviousTokenAreMarked()

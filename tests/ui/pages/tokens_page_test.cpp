@@ -1,14 +1,17 @@
 #include "ui/pages/tokens_page.h"
 
+#include "core/analysis/token_counts.h"
 #include "core/analysis/token_table.h"
 #include "tests/support/opened_page.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/token_filter_button.h"
 #include "ui/text.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/table_figure.h"
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QDoubleSpinBox>
 #include <QLabel>
 #include <QSignalSpy>
 #include <QSpinBox>
@@ -121,6 +124,38 @@ private slots:
         QCOMPARE(button->text(), QStringLiteral("all tokens"));
         QTRY_VERIFY_WITH_TIMEOUT(shows(largest, ends(*line, 100, opened.workspace.unusedTokens()).top),
                                  patience);
+    }
+
+    void tokensThatOccurSeldomAreLeftOut()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QDoubleSpinBox* lowest = nullptr;
+        for (auto* box : opened.page.findChildren<QDoubleSpinBox*>())
+            if (box->accessibleName() == QLatin1String("Lowest count"))
+                lowest = box;
+        QVERIFY(lowest && !lowest->isEnabled());
+        QVERIFY(lowest->toolTip().contains(QStringLiteral("Analyses page")));
+        std::vector<double> counts(static_cast<std::size_t>(opened.workspace.card().dVocab), 0.0);
+        counts[5] = counts[300] = 10, counts[6] = 9;
+        AnalysisInputs inputs = opened.workspace.inputs();
+        inputs.tokenCounts = std::make_shared<const TokenCounts>("c.csv", counts);
+        opened.workspace.setInputs(inputs);
+        QVERIFY(lowest->isEnabled() && lowest->toolTip().contains(QStringLiteral("c.csv")));
+        auto* button = opened.find<QToolButton>(QStringLiteral("Token filter"));
+        QCOMPARE(button->text(), QStringLiteral("all tokens"));
+        lowest->setValue(10);
+        emit lowest->editingFinished();
+        const auto& unused = opened.workspace.unusedTokens();
+        const auto used =
+            static_cast<int>(counts.size()) - static_cast<int>(std::ranges::count(unused, true));
+        QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("%1 tokens left out").arg(count(used - 2)),
+                                  patience);
+        const auto* filter = dynamic_cast<const TokenFilterButton*>(button);
+        QVERIFY(filter && !(*filter->leftOut())[5] && !(*filter->leftOut())[300] && (*filter->leftOut())[6]);
+        inputs.tokenCounts.reset();
+        opened.workspace.setInputs(inputs);
+        QVERIFY(!lowest->isEnabled());
+        QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("all tokens"), patience);
     }
 
     void scoresStandBesideThoseWithBiases()

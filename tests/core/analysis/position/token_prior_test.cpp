@@ -1,12 +1,14 @@
 #include "core/analysis/catalogue.h"
 #include "core/analysis/position/norm_divisors.h"
 #include "core/analysis/position/token_pairs.h"
+#include "core/analysis/token_counts.h"
 #include "core/io/tokenizer.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -51,6 +53,41 @@ Matrix<double> meanDivided(const Circuits& circuits)
         out.row(token) = e * n / sum;
     }
     return out;
+}
+
+/// How often token i occurs; equal counts among them.
+const std::vector<double> occurrences{7, 0, 3, 3, 1000, 12, 0, 1, 45, 99, 2};
+
+/// Ranks from 0, equal values sharing theirs, by counting.
+std::vector<double> ranksOf(const std::vector<double>& values)
+{
+    std::vector<double> ranks;
+    for (const double value : values) {
+        double below = 0, equal = 0;
+        for (const double other : values) {
+            below += other < value ? 1 : 0;
+            equal += other == value ? 1 : 0;
+        }
+        ranks.push_back(below + (equal - 1) / 2);
+    }
+    return ranks;
+}
+
+double pearson(const std::vector<double>& a, const std::vector<double>& b)
+{
+    const Eigen::Map<const Eigen::ArrayXd> x(a.data(), static_cast<Eigen::Index>(a.size()));
+    const Eigen::Map<const Eigen::ArrayXd> y(b.data(), static_cast<Eigen::Index>(b.size()));
+    const double both = ((x - x.mean()) * (y - y.mean())).mean();
+    return both / std::sqrt((x - x.mean()).square().mean() * (y - y.mean()).square().mean());
+}
+
+/// Which prefixes stand how often before the suffixes 1, 4 and 6; 9 is not in use.
+std::shared_ptr<const BigramCounts> plantedBigrams()
+{
+    return std::make_shared<const BigramCounts>(
+        "b.csv",
+        std::vector<BigramCounts::Pair>{
+            {0, 1, 5}, {3, 1, 1}, {9, 1, 100}, {2, 4, 2}, {4, 4, 2}, {10, 6, 0.5}, {9, 9, 3}, {9, 8, 2}});
 }
 
 std::vector<int> order(const RowVector<double>& values)
@@ -138,6 +175,75 @@ private slots:
         QVERIFY(*array->nullMean == 0 && std::abs(*array->nullDeviation - 1 / 3.0) < 1e-12);
     }
 
+    void theCorrelationWithCountsIsThatOfRanks()
+    {
+        ToyOptions toy;
+        toy.float64 = true;
+        const Circuits circuits = test::toyCircuits(toy);
+        AnalysisOptions options = exactly();
+        QVERIFY(!test::analysed(circuits, {"token_prior"}, options).find(priorFolder + "count_correlation"));
+        options.inputs.tokenCounts = std::make_shared<const TokenCounts>("c.csv", occurrences);
+        const ResultSet results = test::analysed(circuits, {"token_prior"}, options);
+        const auto found = test::numbers(results, priorFolder + "count_correlation");
+        const auto ids = test::numbers(results, priorFolder + "rank_correlation");
+        const Matrix<double> E = meanDivided(circuits);
+        for (int head = 0; head < circuits.config().nHeads; ++head) {
+            const auto h = circuits.weights().head<double>({0, head});
+            const RowVector<double> prior = h.b_Q * h.W_K.transpose() * E.transpose();
+            std::vector<double> counts, values;
+            for (int id = 0; id < 11; ++id) {
+                if (id == 9)
+                    continue;
+                counts.push_back(occurrences[static_cast<std::size_t>(id)]);
+                values.push_back(prior(id));
+            }
+            const double expected = pearson(ranksOf(counts), ranksOf(values));
+            QVERIFY(std::abs(found[static_cast<std::size_t>(head)] - expected) < 1e-12);
+            QVERIFY(std::abs(ids[static_cast<std::size_t>(head)] - expected) > 1e-3);
+        }
+        const ResultArray* array = results.find(priorFolder + "count_correlation");
+        QVERIFY(*array->nullMean == 0 && std::abs(*array->nullDeviation - 1 / 3.0) < 1e-12);
+        QCOMPARE(std::get<std::string>(array->attributes.at("token_counts")), std::string("c.csv"));
+        const auto sampled = test::numbers(results, priorFolder + "sampled_tokens");
+        const auto logs = test::numbers(results, priorFolder + "sampled_counts");
+        QCOMPARE(logs.size(), std::size_t(10));
+        for (std::size_t i = 0; i < 10; ++i) {
+            const double expected = std::log10(1 + occurrences[static_cast<std::size_t>(sampled[i])]);
+            QVERIFY(std::abs(logs[i] - expected) < 1e-12);
+        }
+    }
+
+    // Counts that grow with the prior itself: 1, whatever the scale; and −1 the other way round.
+    void plantedCountsCorrelateFully()
+    {
+        ToyOptions toy;
+        toy.float64 = true;
+        const Circuits circuits = test::toyCircuits(toy);
+        const auto h = circuits.weights().head<double>({0, 1});
+        const RowVector<double> prior = h.b_Q * h.W_K.transpose() * meanDivided(circuits).transpose();
+        for (const double sign : {1.0, -1.0}) {
+            std::vector<double> counts;
+            for (const double value : prior)
+                counts.push_back(std::exp(sign * value / prior.cwiseAbs().maxCoeff()));
+            AnalysisOptions options = exactly();
+            options.inputs.tokenCounts = std::make_shared<const TokenCounts>("c.csv", counts);
+            const ResultSet results = test::analysed(circuits, {"token_prior"}, options);
+            QVERIFY(std::abs(test::numbers(results, priorFolder + "count_correlation")[1] - sign) < 1e-12);
+        }
+    }
+
+    void theWeightedCurveByHand()
+    {
+        // 3 counts thrice and beats 0, 1, 2; 1 counts once, beats 0 and ties with 1.
+        const Roc roc = weightedRoc({{1, 1}, {3, 3}}, {0, 1, 2, 4});
+        QVERIFY(std::abs(roc.area - (3 * 3 + 1.5) / (4 * 4)) < 1e-15);
+        QCOMPARE(roc.curve(0), 0.0);
+        QCOMPARE(roc.curve(25), 0.75);
+        QCOMPARE(roc.curve(50), 0.75);
+        QCOMPARE(roc.curve(75), 1.0);
+        QCOMPARE(roc.curve(100), 1.0);
+    }
+
     void theCurveByHand()
     {
         const Roc roc = rocOf({3, 1}, {0, 1, 2, 4});
@@ -187,6 +293,94 @@ private slots:
         QVERIFY(std::abs(std::sqrt(squares - sum * sum) / pairs.randomDeviation({1}) - 1) < 0.06);
     }
 
+    // The same of right ones of unequal weight, among which none that is left out.
+    void randomScoresMeetTheirWeightedNull()
+    {
+        std::vector<bool> unused(11, false);
+        unused[9] = true;
+        const TokenPairs pairs(*plantedBigrams(), nullptr, 11, unused);
+        QCOMPARE(pairs.someSuffixes(99, 0), (std::vector<int>{1, 4, 6}));
+        QCOMPARE(pairs.merged(0, 1), -1); // without a tokenizer
+        std::srand(5);
+        double sum = 0, squares = 0;
+        constexpr int times = 8000;
+        for (int i = 0; i < times; ++i) {
+            const double area = pairs.rocOf(1, Eigen::VectorXd::Random(11)).area;
+            sum += area / times, squares += area * area / times;
+        }
+        const double S = (25.0 + 1) / 36, N = 8;
+        QVERIFY(std::abs(pairs.randomDeviation({1}) - std::sqrt((S * (N + 1) + 1) / (12 * N))) < 1e-15);
+        QVERIFY(std::abs(sum - 0.5) < 0.02);
+        QVERIFY(std::abs(std::sqrt(squares - sum * sum) / pairs.randomDeviation({1}) - 1) < 0.04);
+    }
+
+    void areasAgainstBigramsAreThoseOfAllWeightedPairs()
+    {
+        ToyOptions toy;
+        toy.float64 = true;
+        const Circuits circuits = test::toyCircuits(toy);
+        AnalysisOptions options = exactly();
+        options.inputs.tokenizer = std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary(texts, texts));
+        options.inputs.token = 1;
+        options.inputs.bigramCounts = plantedBigrams();
+        const BigramCounts& bigrams = *options.inputs.bigramCounts;
+        const ResultSet results = test::analysed(circuits, {"detokenization"}, options);
+        const Matrix<double> E = meanDivided(circuits);
+        QCOMPARE(test::numbers(results, pairFolder + "suffixes"), (std::vector<double>{1, 4, 6}));
+        const auto areas = test::numbers(results, pairFolder + "auroc");
+        const auto means = test::numbers(results, pairFolder + "mean_auroc");
+        for (std::size_t head = 0; head < 3; ++head) {
+            const auto h = circuits.weights().head<double>({0, static_cast<int>(head)});
+            double mean = 0;
+            for (std::size_t i = 0; i < 3; ++i) {
+                const int suffix = std::array{1, 4, 6}[i];
+                const RowVector<double> scores = E.row(suffix) * h.W_Q * h.W_K.transpose() * E.transpose();
+                double wins = 0, count = 0;
+                for (int right = 0; right < 11; ++right)
+                    for (int wrong = 0; wrong < 11; ++wrong)
+                        if (right != 9 && wrong != 9 && bigrams.of(wrong, suffix) == 0) {
+                            wins += scores(right) > scores(wrong) ? bigrams.of(right, suffix) : 0;
+                            count += bigrams.of(right, suffix);
+                        }
+                QVERIFY(std::abs(areas[head * 3 + i] - wins / count) < 1e-12);
+                mean += wins / count / 3;
+            }
+            QVERIFY(std::abs(means[head] - mean) < 1e-12);
+        }
+        for (const char* which : {"", "lowest_"}) {
+            const std::string start = pairFolder + which + "prefix_";
+            const auto ids = test::numbers(results, start + "ids");
+            const auto counts = test::numbers(results, start + "counts");
+            for (std::size_t i = 0; i < 12; ++i)
+                QCOMPARE(counts[i], bigrams.of(static_cast<int>(ids[i]), 1));
+        }
+        const auto merged = test::numbers(results, pairFolder + "merged_ids");
+        QVERIFY(std::any_of(merged.begin(), merged.end(), [](double id) { return id == 3 || id == 7; }));
+        const ResultArray* mean = results.find(pairFolder + "mean_auroc");
+        QCOMPARE(std::get<std::string>(mean->attributes.at("bigram_counts")), std::string("b.csv"));
+        QVERIFY(mean->definition.find("drawn as often as it does") != std::string::npos);
+    }
+
+    // Counts of exactly the prefixes with the highest scores: the area is 1; of the lowest: 0.
+    void plantedBigramsAreToldApartFully()
+    {
+        ToyOptions toy;
+        toy.float64 = true;
+        const Circuits circuits = test::toyCircuits(toy);
+        const Matrix<double> E = meanDivided(circuits);
+        const auto h = circuits.weights().head<double>({0, 2});
+        const std::vector<int> ranked = order(E.row(5) * h.W_Q * h.W_K.transpose() * E.transpose());
+        AnalysisOptions options = exactly();
+        for (const bool areHighest : {true, false}) {
+            std::vector<BigramCounts::Pair> pairs;
+            for (std::size_t i = 0; i < 3; ++i)
+                pairs.push_back({ranked[areHighest ? i : ranked.size() - 1 - i], 5, 1.0 + double(i)});
+            options.inputs.bigramCounts = std::make_shared<const BigramCounts>("b.csv", pairs);
+            const ResultSet results = test::analysed(circuits, {"detokenization"}, options);
+            QCOMPARE(test::numbers(results, pairFolder + "auroc")[2], areHighest ? 1.0 : 0.0);
+        }
+    }
+
     void theAreasAreThoseOfTheDenseScores()
     {
         ToyOptions toy;
@@ -230,7 +424,7 @@ private slots:
             const ResultSet both = test::analysed(circuits, {"token_prior", "detokenization"}, options);
             for (const Picture& picture : findAnalysis(name)->pictures)
                 for (const std::string& path : picture.arrays)
-                    QVERIFY2(both.find(path), path.c_str());
+                    QVERIFY2(both.find(path) || path.find("count") != std::string::npos, path.c_str());
         }
     }
 

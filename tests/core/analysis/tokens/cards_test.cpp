@@ -1,3 +1,4 @@
+#include "core/analysis/token_counts.h"
 #include "core/io/tokenizer.h"
 
 #include "tests/support/analysed.h"
@@ -172,6 +173,67 @@ private slots:
             QVERIFY2(isNear(z, expected, 1, "z"), name);
             QCOMPARE(numbers(results, "analyses/skip_trigrams/source_ids"), std::vector<double>(4, 5));
         }
+    }
+
+    // Every pair of the two lists that the text lacks, strongest first; counts of the strongest of all.
+    void skipTrigramsThatNoTextHas()
+    {
+        const Circuits circuits = toyCircuits({});
+        AnalysisOptions options = exactly(5);
+        std::vector<BigramCounts::Pair> pairs;
+        for (int first = 0; first < 11; ++first)
+            for (int second = 0; second < 11; ++second)
+                if ((first * 7 + second * 3) % 4 != 0)
+                    pairs.push_back({first, second, 1.0 + first + 20 * second});
+        options.inputs.bigramCounts = std::make_shared<const BigramCounts>("b.csv", pairs);
+        const std::string folder = "analyses/skip_trigrams/";
+        QVERIFY(!analysed(circuits, {"skip_trigrams"}, exactly(5)).find(folder + "absent_share"));
+        const ResultSet results = analysed(circuits, {"skip_trigrams"}, options);
+        double any = 0;
+        for (const HeadId id : {HeadId{0, 0}, HeadId{1, 2}}) {
+            const HeadOf head{results, circuits.config().nHeads, id};
+            const RowVector<double> column =
+                denseCircuit(circuits, CircuitKind::FullQk, id).col(5).transpose();
+            const RowVector<double> row = denseCircuit(circuits, CircuitKind::FullOv, id).row(5);
+            struct Crossing {
+                double strength;
+                int first, second;
+            };
+            std::vector<Crossing> absent;
+            double raised = 0;
+            for (const int first : largestOf(column, 4))
+                for (const int second : largestOf(row, 4)) {
+                    const double a = (column(first) - column.mean()) / deviationOf(column);
+                    const double b = (row(second) - row.mean()) / deviationOf(row);
+                    raised += a > 0 && b > 0 ? 1 : 0;
+                    if (a > 0 && b > 0 && (first * 7 + second * 3) % 4 == 0)
+                        absent.push_back({a * b, first, second});
+                }
+            std::sort(absent.begin(), absent.end(),
+                      [](const Crossing& a, const Crossing& b) { return a.strength > b.strength; });
+            QVERIFY(isNear(head.one(folder + "absent_share"), double(absent.size()) / raised, 1, "share"));
+            const auto k = static_cast<std::size_t>(options.tableSize);
+            const auto firsts = head.row(folder + "absent_destination_ids", k);
+            const auto seconds = head.row(folder + "absent_output_ids", k);
+            const auto strengths = head.row(folder + "absent_strength", k);
+            for (std::size_t i = 0; i < k; ++i) {
+                const bool isThere = i < absent.size();
+                QCOMPARE(int(firsts[i]), isThere ? absent[i].first : -1);
+                QCOMPARE(int(seconds[i]), isThere ? absent[i].second : -1);
+                QVERIFY(isThere ? isNear(strengths[i], absent[i].strength, 1, "strength")
+                                : std::isnan(strengths[i]));
+            }
+            any += static_cast<double>(absent.size());
+            const auto ranked = head.row(folder + "ranked_destination_ids", 11);
+            const auto outs = head.row(folder + "ranked_output_ids", 11);
+            const auto counts = head.row(folder + "ranked_count", 11);
+            for (std::size_t i = 0; i < 11; ++i)
+                if (ranked[i] >= 0)
+                    QCOMPARE(counts[i], options.inputs.bigramCounts->of(int(ranked[i]), int(outs[i])));
+        }
+        QVERIFY(any > 0);
+        QCOMPARE(std::get<std::string>(results.find(folder + "absent_share")->attributes.at("bigram_counts")),
+                 std::string("b.csv"));
     }
 
     void theStrongestSkipTrigrams()

@@ -82,6 +82,40 @@ private slots:
         QCOMPARE(*results.find("analyses/name_copying/score")->nullMean, std::min(1.0, 5.0 / toy.dVocab));
     }
 
+    // Words of one's own in place of the names: their rows of what all words together give.
+    void ownWordsTakeThePlaceOfNames()
+    {
+        const test::ToyOptions toy = test::toyClasses()[0].second;
+        const Circuits circuits = test::toyCircuits(toy);
+        const int count = toy.dVocab;
+        auto options = exactOptions();
+        options.inputs.tokenizer = nameVocabulary(count, 3);
+        const auto names = test::analysed(circuits, {"name_copying"}, options);
+        options.inputs.names = {"q5", firstNames()[1], "absent", "q4", "not one token"};
+        const auto results = test::analysed(circuits, {"name_copying"}, options);
+        QCOMPARE(numbers(results, "analyses/name_copying/names"), (std::vector<double>{5, 1, 4}));
+        const auto ranks = numbers(results, "analyses/name_copying/ranks");
+        const auto ofNames = numbers(names, "analyses/name_copying/ranks");
+        const auto score = numbers(results, "analyses/name_copying/score");
+        for (const HeadId head : headsOf(circuits)) {
+            const std::size_t place = at(circuits, head) * 3;
+            QCOMPARE(ranks[place + 1], ofNames[place + 1]); // the one word that both lists have
+            const auto hits =
+                std::count_if(&ranks[place], &ranks[place] + 3, [](double rank) { return rank < 5; });
+            QCOMPARE(score[at(circuits, head)], static_cast<double>(hits) / 3);
+        }
+        QCOMPARE(
+            results.find("analyses/name_copying/names")->definition,
+            std::string("the words of the list given that are single tokens, with a leading space or else "
+                        "without"));
+        QVERIFY(std::any_of(results.warnings.begin(), results.warnings.end(), [](const std::string& warning) {
+            return warning.find("2 of the 5 words") != std::string::npos;
+        }));
+        options.inputs.names = {"absent"};
+        const auto none = test::analysed(circuits, {"name_copying"}, options);
+        QVERIFY(none.arrays.empty() && none.warnings[0].find("none of the words") != std::string::npos);
+    }
+
     void salientTokensAgreeWithDenseNorms_data() { addClasses(); }
     void salientTokensAgreeWithDenseNorms()
     {

@@ -1,3 +1,4 @@
+#include "core/analysis/token_counts.h"
 #include "core/analysis/tokens/relation_lists.h"
 #include "core/analysis/tokens/token_factors.h"
 #include "core/io/tokenizer.h"
@@ -58,6 +59,95 @@ private slots:
         QVERIFY(sampledTokens(5000, {}, 100, 4) != some);
         const double mean = std::accumulate(some.begin(), some.end(), 0.0) / 100;
         QVERIFY(std::abs(mean - 2500) < 4 * 5000 / std::sqrt(1200.0));
+    }
+
+    // Two of four tokens: the chance of each follows from all orders in which they can be drawn.
+    void samplesByCountHaveTheirChances()
+    {
+        const std::vector<double> weights{1, 2, 5, 12};
+        const TokenCounts counts("c.csv", weights);
+        constexpr int times = 40000;
+        std::array<double, 4> first{}, found{}, expected{};
+        for (int seed = 0; seed < times; ++seed) {
+            first[static_cast<std::size_t>(
+                tokensSampledByCount(4, {}, counts, 1, static_cast<std::uint64_t>(seed))[0])] += 1.0 / times;
+            for (const int id : tokensSampledByCount(4, {}, counts, 2, static_cast<std::uint64_t>(seed)))
+                found[static_cast<std::size_t>(id)] += 1.0 / times;
+        }
+        for (std::size_t i = 0; i < 4; ++i) {
+            expected[i] = weights[i] / 20;
+            for (std::size_t j = 0; j < 4; ++j)
+                expected[i] += j == i ? 0 : weights[j] / 20 * weights[i] / (20 - weights[j]);
+            const auto isNear = [](double share, double chance) {
+                return std::abs(share - chance) < 4.5 * std::sqrt(chance * (1 - chance) / times);
+            };
+            QVERIFY(isNear(first[i], weights[i] / 20));
+            QVERIFY(isNear(found[i], expected[i]));
+        }
+    }
+
+    void tokensWithoutACountAreDrawnLast()
+    {
+        std::vector<double> weights(100, 0.0);
+        for (const std::size_t id : {3, 17, 40, 41, 77})
+            weights[id] = id == 17 ? 1e-9 : 1e9;
+        const TokenCounts counts("c.csv", weights);
+        std::vector<bool> unused(100, false);
+        unused[40] = true;
+        QCOMPARE(tokensSampledByCount(100, unused, counts, 4, 5), (std::vector<int>{3, 17, 41, 77}));
+        const std::vector<int> more = tokensSampledByCount(100, unused, counts, 30, 5);
+        const std::set<int> drawn(more.begin(), more.end());
+        QCOMPARE(drawn.size(), std::size_t(30));
+        QVERIFY(drawn.contains(3) && drawn.contains(17) && drawn.contains(77) && !drawn.contains(40));
+        const double mean = std::accumulate(more.begin(), more.end(), 0.0) / 30;
+        QVERIFY(std::abs(mean - 50) < 4 * 100 / std::sqrt(12.0 * 30)); // the others: any of them
+        QCOMPARE(tokensSampledByCount(100, unused, counts, 30, 5), more);
+        QVERIFY(tokensSampledByCount(100, unused, counts, 30, 6) != more);
+        QCOMPARE(tokensSampledByCount(3, {}, counts, 3, 5), (std::vector<int>{0, 1, 2}));
+        QCOMPARE(tokensSampledByCount(120, {}, counts, 5, 1).size(),
+                 std::size_t(5)); // beyond the counts: none
+    }
+
+    // More tokens than are looked at; the few that occur are among them, on any number of threads.
+    void ranksAreOfTokensThatOccur()
+    {
+        test::ToyOptions toy;
+        toy.dVocab = 2311;
+        const Circuits circuits = test::toyCircuits(toy);
+        std::vector<double> weights(2311, 0.0);
+        for (std::size_t id = 0; id < weights.size(); id += 2)
+            weights[id] = 1.0 + static_cast<double>(id % 7);
+        AnalysisOptions options = exactOptions();
+        options.inputs.seed = 7;
+        const std::vector<std::string> both{"diagonal_ranks", "copy_suppression"};
+        const ResultSet even = test::analysed(circuits, both, options);
+        options.inputs.tokenCounts = std::make_shared<const TokenCounts>("c.csv", weights);
+        const ResultSet one =
+            test::analysed(circuits, both, options, {.stop = {}, .onProgress = {}, .threads = 1});
+        const ResultSet two =
+            test::analysed(circuits, both, options, {.stop = {}, .onProgress = {}, .threads = 2});
+        const auto sample = numbers(one, "analyses/diagonal_ranks/sample");
+        QCOMPARE(sample.size(), std::size_t(2048));
+        QCOMPARE(std::count_if(sample.begin(), sample.end(), [](double id) { return int(id) % 2 == 0; }),
+                 std::ptrdiff_t(1156)); // all that occur
+        QVERIFY(numbers(even, "analyses/diagonal_ranks/sample") != sample);
+        for (const ResultArray& array : one.arrays) {
+            QVERIFY2(std::get<std::string>(array.attributes.at("token_counts")) == "c.csv",
+                     array.path.c_str());
+            QVERIFY(!even.find(array.path)->attributes.contains("token_counts"));
+            const auto mine = numbers(one, array.path), other = numbers(two, array.path);
+            QVERIFY2(
+                std::equal(mine.begin(), mine.end(), other.begin(), other.end(),
+                           [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }),
+                array.path.c_str());
+        }
+        QVERIFY(one.find("analyses/diagonal_ranks/sample")->definition.find("Efraimidis")
+                != std::string::npos);
+        const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::FullOv, {1, 0});
+        double hits = 0;
+        for (const double id : sample)
+            hits += rankIn(ov, static_cast<Eigen::Index>(id), static_cast<Eigen::Index>(id)) < 10 ? 1 : 0;
+        QCOMPARE(numbers(one, "analyses/diagonal_ranks/ov_top10")[at(circuits, {1, 0})], hits / 2048);
     }
 
     // E = W_U = 1, so that full OV is W_V W_O and full QK is W_Q W_Kᵀ: set by hand.
