@@ -1,5 +1,6 @@
 #include "core/session/partial_run.h"
 
+#include "core/analysis/residual_basis.h"
 #include "core/base/log.h"
 #include "core/session/session_file.h"
 
@@ -66,6 +67,7 @@ Json inputsOf(const AnalysisInputs& inputs)
             {"direction", inputs.direction},
             {"relations", relations},
             {"previous_token_heads", dotted(inputs.previousTokenHeads)},
+            {"metric", metricName(inputs.metric)},
             {"seed", inputs.seed}};
 }
 

@@ -1,5 +1,6 @@
 #include "ui/pages/result_page.h"
 
+#include "core/analysis/run_estimate.h"
 #include "ui/array_part.h"
 #include "ui/pages/analysis_form.h"
 #include "ui/pages/analysis_list.h"
@@ -203,7 +204,7 @@ bool ResultPage::isStale() const
         || (needs.token && (with->token != now.token || with->keyToken != now.keyToken))
         || (needs.pair && with->pair != now.pair) || (needs.direction && with->direction != now.direction)
         || with->previousTokenHeads != now.previousTokenHeads || with->relations != now.relations
-        || with->seed != now.seed;
+        || with->seed != now.seed || (m_analysis->followsMetric && with->metric != now.metric);
 }
 
 QString ResultPage::costText() const
@@ -211,13 +212,29 @@ QString ResultPage::costText() const
     if (!workspace()->hasModel())
         return {};
     const AnalysisCost cost =
-        m_analysis->cost(workspace()->circuits()->config(), workspace()->analysisOptions());
+        runCost(*m_analysis, workspace()->circuits()->config(), workspace()->analysisOptions());
     const double seconds = cost.flops / flopsPerSecond;
     const QString time = seconds < 1
         ? tr("less than a second")
         : tr("about %1").arg(duration(std::chrono::milliseconds(static_cast<qint64>(seconds * 1000))));
     return tr("%1 floating-point operations, %2; %3 of memory")
         .arg(number(cost.flops), time, sizeText(cost.bytes));
+}
+
+QString ResultPage::metricText() const
+{
+    const ResultSet& results = *workspace()->results();
+    for (const Picture& picture : m_analysis->pictures) {
+        for (const std::string& path : picture.arrays) {
+            const ResultArray* array = results.find(path);
+            const bool isOwn = path.find(m_analysis->id) != std::string::npos; // not another analysis's
+            if (isOwn && array && array->attributes.contains("metric"))
+                return tr("Lengths are measured by the covariance of the embedding.");
+        }
+    }
+    return m_analysis->followsMetric && isComputed(*m_analysis, results)
+        ? tr("Lengths are measured as the weights are.")
+        : QString();
 }
 
 void ResultPage::showHead()
@@ -238,7 +255,7 @@ void ResultPage::showHead()
     m_form->setVisible(workspace()->hasModel());
     m_state->setText(!why.isEmpty()  ? why
                          : isStale() ? tr("What is shown was computed about something else: run it again.")
-                                     : QString());
+                                     : metricText());
     m_state->setVisible(!m_state->text().isEmpty());
     m_empty->setText(!why.isEmpty() ? why
                          : workspace()->analysisJob()->isRunning()
