@@ -1,5 +1,6 @@
 #include "tests/support/opened_page.h"
 #include "ui/array_part.h"
+#include "ui/color_choice.h"
 #include "ui/head_classes.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/result_page.h"
@@ -10,7 +11,11 @@
 #include "ui/views/spectrum_chart.h"
 #include "ui/views/table_figure.h"
 
+#include <QColorDialog>
 #include <QComboBox>
+#include <QMenu>
+#include <QPointer>
+#include <QPushButton>
 #include <QSlider>
 
 #include <algorithm>
@@ -239,6 +244,50 @@ private slots:
         how->setCurrentIndex(2);
         emit how->activated(2);
         QCOMPARE(diagram->edgeColor({{0, 1}, {1, 5}, 1}, colors),
+                 colors.categorical[static_cast<std::size_t>(HeadClass::Induction)]);
+    }
+
+    /// A click on a class in the legend asks for its colour, which every diagram has then, on paper too.
+    void classesHaveTheColoursThatWereChosen()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "pattern_scores");
+        run(opened, "composition");
+        auto* diagram = opened.find<DiagramView>(QStringLiteral("Strongest pairs, K-composition"));
+        auto* other = opened.find<DiagramView>(QStringLiteral("Strongest pairs, V-composition"));
+        const int induction = static_cast<int>(HeadClass::Induction);
+        const ThemeColors& colors = lightColors();
+        const auto isOnPaper = [&](const QColor& color) {
+            const QImage paper =
+                figureImage(*other, {.format = FigureFormat::Png}, 200).convertToFormat(QImage::Format_RGB32);
+            for (int y = 0; y < paper.height(); ++y)
+                for (int x = 0; x < paper.width(); ++x)
+                    if (QColor(paper.pixel(x, y)) == color)
+                        return true;
+            return false;
+        };
+        const QColor chosen(1, 200, 77);
+        QVERIFY(!isOnPaper(chosen));
+        QVERIFY(diagram->legendRect(induction).width() > 20);
+        QTest::mouseClick(diagram, Qt::LeftButton, {}, diagram->legendRect(induction).center().toPoint());
+        QPointer<QColorDialog> dialog = diagram->parentWidget()->findChild<QColorDialog*>();
+        QVERIFY(dialog && dialog->windowTitle().contains(QStringLiteral("induction")));
+        QCOMPARE(dialog->currentColor(), diagram->classColor(induction, themeColors(diagram->palette())));
+        dialog->setCurrentColor(chosen);
+        dialog->accept();
+        QCOMPARE(diagram->classColor(induction, colors), chosen);
+        QCOMPARE(other->classColor(induction, colors), chosen);
+        QCOMPARE(diagram->classColor(static_cast<int>(HeadClass::PreviousToken), colors),
+                 colors.categorical[static_cast<std::size_t>(HeadClass::PreviousToken)]);
+        QVERIFY(isOnPaper(chosen));
+        QCOMPARE(colorChoice().classes.value(QStringLiteral("induction")), chosen);
+        auto* button = diagram->parentWidget()->findChild<QPushButton*>();
+        QVERIFY(button && button->isVisibleTo(diagram->parentWidget()) && button->menu());
+        emit button->menu()->aboutToShow();
+        QVERIFY(button->menu()->actions().size() > 3); // classes, a line, and the way back
+        button->menu()->actions().back()->trigger();
+        QVERIFY(colorChoice().classes.isEmpty());
+        QCOMPARE(diagram->classColor(induction, colors),
                  colors.categorical[static_cast<std::size_t>(HeadClass::Induction)]);
     }
 
