@@ -5,6 +5,8 @@
 #include "tests/support/planted.h"
 #include "tests/support/toy_classes.h"
 
+#include <Eigen/LU>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
