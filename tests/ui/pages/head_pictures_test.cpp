@@ -150,7 +150,7 @@ private slots:
         run(opened, "six_terms");
         opened.workspace.setHead({0, 2});
         const QString title = QStringLiteral("Token to token");
-        auto* one = opened.find<HeatmapView>(title);
+        auto* one = opened.find<HeatmapView>(QStringLiteral("T^ee"));
         QComboBox* how = nullptr;
         QWidget* body = one->parentWidget();
         for (; body && !how; body = body->parentWidget())
