@@ -232,6 +232,7 @@ void MainWindow::reload()
 
 void MainWindow::showPreferences()
 {
+    m_settings.colors = colorChoice(); // pages change those of classes
     auto* dialog = new PreferencesDialog(m_settings, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &PreferencesDialog::changed, this, &MainWindow::applySettings);

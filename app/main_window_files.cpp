@@ -233,6 +233,7 @@ void MainWindow::closeEvent(QCloseEvent* event)
         if (m_docksShown)
             m_settings.layout = saveState();
         m_settings.geometry = saveGeometry();
+        m_settings.colors = colorChoice();
         writeSettings(m_settings);
         m_workspace->close(); // asks the jobs to stop; nothing waits for them
         event->accept();

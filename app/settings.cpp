@@ -35,6 +35,24 @@ QHash<QString, ui::RecentCard> cardsOf(const QVariantMap& map)
     }
     return cards;
 }
+
+QVariantMap mapOf(const QMap<QString, QColor>& colors)
+{
+    QVariantMap map;
+    for (auto color = colors.begin(); color != colors.end(); ++color)
+        map[color.key()] = color->name();
+    return map;
+}
+
+/// Those of them that are colours.
+QMap<QString, QColor> classColorsOf(const QVariantMap& map)
+{
+    QMap<QString, QColor> colors;
+    for (auto entry = map.begin(); entry != map.end(); ++entry)
+        if (const QColor color(entry->toString()); color.isValid())
+            colors[entry.key()] = color;
+    return colors;
+}
 } // namespace
 
 void Settings::addRecent(const QString& path, const ui::RecentCard& card)
@@ -75,6 +93,7 @@ Settings readSettings()
         if (map == mapName(choice))
             settings.colors.sequential = choice;
     settings.colors.redIsNegative = store.value(QStringLiteral("redIsNegative")).toBool();
+    settings.colors.classes = classColorsOf(store.value(QStringLiteral("classColors")).toMap());
     settings.tokenFont = store.value(QStringLiteral("tokenFont")).toString();
     settings.threads = std::clamp(store.value(QStringLiteral("threads")).toInt(), 0, mostThreads);
     settings.exportFolder = store.value(QStringLiteral("exportFolder")).toString();
@@ -98,6 +117,7 @@ void writeSettings(const Settings& settings)
     const std::string_view map = mapName(settings.colors.sequential);
     store.setValue(QStringLiteral("sequentialColors"), QString::fromLatin1(map.data(), std::ssize(map)));
     store.setValue(QStringLiteral("redIsNegative"), settings.colors.redIsNegative);
+    store.setValue(QStringLiteral("classColors"), mapOf(settings.colors.classes));
     store.setValue(QStringLiteral("tokenFont"), settings.tokenFont);
     store.setValue(QStringLiteral("threads"), settings.threads);
     store.setValue(QStringLiteral("exportFolder"), settings.exportFolder);

@@ -20,7 +20,7 @@ struct Settings {
     QByteArray layout; ///< Docks and tool bars.
     QString lastFolder;
     double autosaveMinutes = 3; ///< Between recovery copies; 0: none.
-    ui::ColorChoice colors;     ///< Of matrices.
+    ui::ColorChoice colors;     ///< Of matrices and of classes of heads.
     QString tokenFont;          ///< A family; empty: as delivered.
     int threads = 0;            ///< Of analyses; 0: one per core.
     QString exportFolder;       ///< Empty: the last one used.

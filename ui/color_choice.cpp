@@ -1,5 +1,6 @@
 #include "ui/color_choice.h"
 
+#include "ui/views/diagram_view.h"
 #include "ui/views/heatmap_view.h"
 
 #include <QApplication>
@@ -27,6 +28,8 @@ void setColorChoice(const ColorChoice& choice)
     if (before == choice)
         return;
     for (QWidget* widget : QApplication::allWidgets()) {
+        if (qobject_cast<DiagramView*>(widget))
+            widget->update();
         auto* view = qobject_cast<HeatmapView*>(widget);
         if (!view)
             continue;
@@ -37,6 +40,16 @@ void setColorChoice(const ColorChoice& choice)
             scale.map = choice.sequential;
         view->sharedScale() ? view->setColorScale(scale) : view->proposeScale(scale);
     }
+}
+
+void setClassColor(const QString& name, const QColor& color)
+{
+    ColorChoice choice = chosen();
+    if (color.isValid())
+        choice.classes[name] = color;
+    else
+        choice.classes.remove(name);
+    setColorChoice(choice);
 }
 
 ColorScale firstScale(bool isSigned, ColorFit fit)

@@ -2,6 +2,10 @@
 
 #include "core/analysis/color_scale.h"
 
+#include <QColor>
+#include <QMap>
+#include <QString>
+
 namespace headwise::ui {
 
 /// What can be chosen for values without a sign.
@@ -12,6 +16,7 @@ inline constexpr std::array sequentialMaps{ColorMap::Viridis, ColorMap::Cividis,
 struct ColorChoice {
     ColorMap sequential = ColorMap::Viridis; ///< One of sequentialMaps.
     bool redIsNegative = false;              ///< Of signed values: red to blue.
+    QMap<QString, QColor> classes = {};      ///< Of heads, by name; those that are not here have the theme's.
 
     bool operator==(const ColorChoice&) const = default;
 };
@@ -19,6 +24,9 @@ struct ColorChoice {
 const ColorChoice& colorChoice();
 /// From now on, and in the pictures on screen that still have the colours chosen before.
 void setColorChoice(const ColorChoice& choice);
+
+/// The colour of the heads of one class. \param color  invalid: the theme's again
+void setClassColor(const QString& name, const QColor& color);
 
 /// The scale a picture begins with, its limits not fitted.
 ColorScale firstScale(bool isSigned, ColorFit fit = ColorFit::Full);

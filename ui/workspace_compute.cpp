@@ -1,4 +1,5 @@
-#include "core/analysis/provenance.h"
+#include "core/analysis/residual_basis.h"
+#include "core/analysis/run_estimate.h"
 #include "ui/array_part.h"
 #include "ui/estimate.h"
 #include "ui/text.h"
@@ -151,7 +152,8 @@ void Workspace::runAnalysis(std::string_view id, Asker asker)
     }
     // What was asked for goes before what nobody asked for; that of it which is under way begins again afterwards.
     const std::vector<const Analysis*> unasked = defaultAnalyses(m_circuits->config(), analysisOptions());
-    const bool canBegin = !analysis->needsTokens || m_tokensHaveGrams;
+    const bool needsTokens = needsTokenSide(*analysis, analysisOptions());
+    const bool canBegin = !needsTokens || m_tokensHaveGrams;
     if (canBegin && m_analysisJob.isRunning()
         && std::find(unasked.begin(), unasked.end(), m_running) != unasked.end()) {
         m_analysisJob.cancel();
@@ -161,7 +163,7 @@ void Workspace::runAnalysis(std::string_view id, Asker asker)
     m_queue.insert(std::find_first_of(m_queue.begin(), m_queue.end(), unasked.begin(), unasked.end()),
                    analysis);
     emit waitingChanged();
-    if (analysis->needsTokens && !m_tokensHaveGrams && !m_tokensJob.isRunning())
+    if (needsTokens && !m_tokensHaveGrams && !m_tokensJob.isRunning())
         startTokens(); // It had been cancelled.
     runNext();
 }
@@ -178,25 +180,19 @@ void Workspace::runNext()
     if (m_analysisJob.isRunning() || m_queue.empty() || !m_circuits)
         return;
     const Analysis* analysis = m_queue.front();
-    if (analysis->needsTokens && !m_tokensHaveGrams)
+    const AnalysisOptions options = analysisOptions();
+    if (needsTokenSide(*analysis, options) && !m_tokensHaveGrams)
         return; // readTokens() comes back here
     m_queue.pop_front();
     emit waitingChanged();
-    const AnalysisOptions options = analysisOptions();
     if (!whyLeftOut(*analysis, m_circuits->config(), options).empty())
         return runNext();
     m_running = analysis;
     m_runningWith = options.inputs;
     m_analysisJob.start(
-        withEstimate(text(analysis->title), analysis->cost(m_circuits->config(), options)),
-        [analysis,
-         context = AnalysisContext{*m_circuits, m_tokens, options}](const Task& task) -> Result<ResultSet> {
-            Result<ResultSet> results = analysis->run(context, task);
-            if (!results)
-                return results;
-            ResultSet found = std::move(results).value();
-            markProvenance(found, context.options);
-            return found;
+        withEstimate(text(analysis->title), runCost(*analysis, m_circuits->config(), options)),
+        [analysis, context = AnalysisContext{*m_circuits, m_tokens, options}](const Task& task) {
+            return runMeasured(*analysis, context, task);
         },
         [this, analysis](Result<ResultSet> result) {
             if (result)

@@ -3,6 +3,7 @@
 #include "app/commands/head_arguments.h"
 #include "app/commands/support.h"
 #include "core/analysis/relation_file.h"
+#include "core/analysis/residual_basis.h"
 #include "core/analysis/token_counts.h"
 #include "core/io/npy.h"
 
@@ -231,6 +232,13 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
                     "of W_E, less another's where two are given, as in \" he --  she\"; unembed:TOKEN is its "
                     "column of W_U")
         ->type_name("FILE.npy|TOKEN[ -- TOKEN]");
+    command
+        .add_option(
+            "--metric", arguments->metric,
+            "How analyses that compare norms measure lengths in the residual stream: identity, as the "
+            "weights are (the default), or embedding, by the covariance of --embedding's rows")
+        ->check(CLI::IsMember({"identity", "embedding"}).description(""))
+        ->type_name("METRIC");
     command.add_option("--seed", arguments->seed, "Of random baselines and random sequences (0)")
         ->type_name("N");
     return arguments;
@@ -278,6 +286,7 @@ Result<AnalysisInputs> analysisInputs(const InputArguments& arguments, const Mod
     }
     if (tokenizer)
         inputs.tokenizer = std::make_shared<const Tokenizer>(*tokenizer);
+    inputs.metric = *parseMetric(arguments.metric);
     inputs.seed = arguments.seed;
     return inputs;
 }

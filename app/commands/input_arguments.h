@@ -12,12 +12,13 @@
 namespace headwise::app {
 
 /// What some analyses are about beside the weights: --prompt or --tokens, --token, --key-token, --pair,
-/// --previous-token-heads, --relation, --names, --token-counts, --bigram-counts, --direction, --seed.
+/// --previous-token-heads, --relation, --names, --token-counts, --bigram-counts, --direction, --metric, --seed.
 struct InputArguments {
     std::shared_ptr<PromptArguments> prompt;
     std::optional<std::string> token, keyToken, pair, previousTokenHeads, direction;
     std::vector<std::string> relationFiles;
     std::optional<std::string> names, tokenCounts, bigramCounts; ///< Files.
+    std::string metric = "identity";
     std::uint64_t seed = 0;
 };
 std::shared_ptr<InputArguments> addInputArguments(CLI::App& command);

@@ -41,6 +41,7 @@ std::string needsOf(const Analysis& analysis)
     add(analysis.needs.token, "a token");
     add(analysis.needs.pair, "two heads");
     add(analysis.needs.direction, "a direction");
+    add(analysis.followsMetric, "follows --metric");
     return needs;
 }
 

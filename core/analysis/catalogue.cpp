@@ -3,6 +3,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/provenance.h"
+#include "core/analysis/residual_basis.h"
 #include "core/analysis/run_estimate.h"
 #include "core/analysis/run_parts.h"
 #include "core/base/memory.h"
@@ -46,6 +47,41 @@ Task named(const Task& task, std::string_view id, std::size_t index, std::size_t
         report(done, total, std::string(step) + of);
     };
     return one;
+}
+
+/// What the analyses of one run are given, each as it measures lengths.
+struct Contexts {
+    AnalysisContext own;
+    std::optional<AnalysisContext> inEmbeddingBasis; ///< Empty where none of them follows the metric.
+
+    const AnalysisContext& of(const Analysis& analysis) const
+    {
+        return isInEmbeddingBasis(analysis, own.options) ? *inEmbeddingBasis : own;
+    }
+};
+
+/// \param analyses that will be run
+Result<Contexts> contextsOf(const Circuits& circuits, std::span<const Analysis* const> analyses,
+                            const AnalysisOptions& options, const Task& task)
+{
+    const auto any = [&](auto&& is) { return std::any_of(analyses.begin(), analyses.end(), is); };
+    Contexts contexts{{circuits, nullptr, options}, {}};
+    if (!any([&](const Analysis* row) { return needsTokenSide(*row, options); }))
+        return contexts;
+    const auto tokens = tokenSide(circuits, options.embedding, task, options.precision);
+    if (!tokens)
+        return tokens.error();
+    contexts.own.tokens = *tokens;
+    if (!any([&](const Analysis* row) { return isInEmbeddingBasis(*row, options); }))
+        return contexts;
+    const bool keepsTokens =
+        any([&](const Analysis* row) { return row->needsTokens && isInEmbeddingBasis(*row, options); });
+    auto other =
+        inEmbeddingBasis(contexts.own, keepsTokens ? TokensInBasis::Kept : TokensInBasis::LeftOut, task);
+    if (!other)
+        return other.error();
+    contexts.inEmbeddingBasis = std::move(other).value();
+    return contexts;
 }
 
 /// The table of analyses, one to a line.
@@ -184,24 +220,22 @@ Result<ResultSet> runAnalysesInParts(const Circuits& circuits, std::span<const A
     if (const auto free = availableMemory(); free && !whyTooLarge(estimate, *free).empty())
         return Error{ErrorCode::OutOfMemory, whyTooLarge(estimate, *free)};
     try {
-        AnalysisContext context{circuits, nullptr, options};
-        if (std::any_of(missing.begin(), missing.end(),
-                        [](const Analysis* row) { return row->needsTokens; })) {
-            const auto tokens = tokenSide(circuits, options.embedding, task, options.precision);
-            if (!tokens)
-                return tokens.error();
-            context.tokens = *tokens;
-        }
+        const auto contexts = contextsOf(circuits, missing, options, task);
+        if (!contexts)
+            return contexts.error();
         for (std::size_t i = 0; i < fitting.size(); ++i) {
             if (known[i]) {
                 results.merge(std::move(*known[i]));
                 continue;
             }
-            Result<ResultSet> part = fitting[i]->run(context, named(task, fitting[i]->id, i, fitting.size()));
+            Result<ResultSet> part =
+                fitting[i]->run(contexts->of(*fitting[i]), named(task, fitting[i]->id, i, fitting.size()));
             if (!part)
                 return part.error();
             ResultSet found = std::move(part).value();
             markProvenance(found, options);
+            if (isInEmbeddingBasis(*fitting[i], options))
+                markMetric(found, options.embedding);
             if (parts.computed)
                 parts.computed(*fitting[i], found);
             results.merge(std::move(found));

@@ -1,5 +1,7 @@
 #include "core/analysis/run_estimate.h"
 
+#include "core/analysis/residual_basis.h"
+
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -29,6 +31,23 @@ std::string gigabytes(double bytes)
 
 } // namespace
 
+AnalysisCost runCost(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options)
+{
+    AnalysisCost cost = analysis.cost(config, options);
+    if (!isInEmbeddingBasis(analysis, options))
+        return cost;
+    const double d = config.dModel;
+    const double heads = static_cast<double>(config.nLayers) * config.nHeads;
+    cost.flops += heads * 8 * d * d * config.dHead + 9 * d * d * d; // its factors, and the basis
+    cost.bytes += 6 * d * d * 8;
+    if (analysis.needsTokens) { // E and W_U once more
+        const double tokens = static_cast<double>(config.dVocab) + config.dVocabOut;
+        cost.flops += 2 * d * d * tokens;
+        cost.bytes += d * tokens * (options.precision == Precision::F64 ? 12 : 4);
+    }
+    return cost;
+}
+
 RunEstimate estimateRun(std::span<const Analysis* const> chosen, const ModelConfig& config,
                         const AnalysisOptions& options)
 {
@@ -36,7 +55,7 @@ RunEstimate estimateRun(std::span<const Analysis* const> chosen, const ModelConf
     for (const Analysis* analysis : chosen) {
         if (!whyLeftOut(*analysis, config, options).empty())
             continue;
-        const AnalysisCost cost = analysis->cost(config, options);
+        const AnalysisCost cost = runCost(*analysis, config, options);
         estimate.flops += cost.flops;
         if (!estimate.longest || cost.flops > estimate.longestFlops) {
             estimate.longest = analysis;

@@ -13,6 +13,9 @@ struct RunEstimate {
     double longestFlops = 0;
 };
 
+/// Of one analysis, with what its metric adds to it (residual_basis.h).
+AnalysisCost runCost(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options);
+
 /// Of those of `chosen` that apply to the model and have their inputs.
 RunEstimate estimateRun(std::span<const Analysis* const> chosen, const ModelConfig& config,
                         const AnalysisOptions& options);

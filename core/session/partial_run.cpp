@@ -1,5 +1,6 @@
 #include "core/session/partial_run.h"
 
+#include "core/analysis/residual_basis.h"
 #include "core/analysis/token_counts.h"
 #include "core/base/log.h"
 #include "core/session/session_file.h"
@@ -71,6 +72,7 @@ Json inputsOf(const AnalysisInputs& inputs)
             {"names", inputs.names},
             {"token_counts", inputs.tokenCounts ? inputs.tokenCounts->fingerprint() : 0},
             {"bigram_counts", inputs.bigramCounts ? inputs.bigramCounts->fingerprint() : 0},
+            {"metric", metricName(inputs.metric)},
             {"seed", inputs.seed}};
 }
 

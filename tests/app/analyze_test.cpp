@@ -122,6 +122,31 @@ private slots:
         QCOMPARE(made({"--token", "#300", "--key-token", "#99999"}).exitCode, 2);
     }
 
+    void lengthsCanBeMeasuredByTheEmbedding()
+    {
+        const QString model = QString::fromStdString(test::testData("models/stories260k").string());
+        const QString session = m_folder.filePath("metric.h5");
+        const auto made = [&](const char* metric) {
+            return run({"analyze", model, "-o", session, "--analyses", "composition,eigenvalues", "--metric",
+                        metric});
+        };
+        const auto done = made("embedding");
+        QVERIFY2(done.exitCode == 0, done.err);
+        const auto by = readSession(session.toStdString(), Task{});
+        QVERIFY(test::isOk(by));
+        QCOMPARE(std::get<std::string>(by->results.find("composition/k")->attributes.at("metric")),
+                 std::string("embedding covariance"));
+        QVERIFY(made("identity").exitCode == 0);
+        const auto as = readSession(session.toStdString(), Task{});
+        QVERIFY(!as->results.find("composition/k")->attributes.contains("metric"));
+        QVERIFY(as->results.find("composition/k")->values != by->results.find("composition/k")->values);
+        for (const ResultArray& array : as->results.arrays) {
+            if (!array.path.starts_with("composition/"))
+                QVERIFY2(*by->results.find(array.path) == array, array.path.c_str());
+        }
+        QCOMPARE(made("euclid").exitCode, 2);
+    }
+
     void relationsComeFromCsvAndJson()
     {
         const auto file = [&](const char* name, const QByteArray& text) {

@@ -176,6 +176,15 @@ private slots:
         QSettings store;
         store.setValue(QStringLiteral("sequentialColors"), QStringLiteral("rainbow"));
         QCOMPARE(readSettings().colors, ui::ColorChoice());
+        store.setValue(QStringLiteral("classColors"),
+                       QVariantMap{{QStringLiteral("induction"), QStringLiteral("#12ab34")},
+                                   {QStringLiteral("copying"), QStringLiteral("no colour")}});
+        QCOMPARE(readSettings().colors.classes,
+                 (QMap<QString, QColor>{{QStringLiteral("induction"), QColor(0x12, 0xab, 0x34)}}));
+        Settings again = readSettings();
+        again.colors.classes[QStringLiteral("copying")] = Qt::red;
+        writeSettings(again);
+        QCOMPARE(readSettings().colors, again.colors);
         store.setValue(QStringLiteral("autosaveMinutes"), QStringLiteral("nan"));
         store.setValue(QStringLiteral("threads"), -7);
         const Settings settings = readSettings();

@@ -73,14 +73,48 @@ inline QString readOut(Journey& journey, ui::HeatmapView* view, int row, int col
     return readOutAt(journey, view, placeOf(view, row, column));
 }
 
-/// Turns the wheel over the page around `start` until all of the widget of that name is in view: what is not, may not be
-/// drawn yet.
+/// What scrolls around a widget; null: nothing does.
+inline QWidget* pageAround(QWidget* part)
+{
+    while (part && !qobject_cast<QScrollArea*>(part))
+        part = part->parentWidget();
+    return part ? static_cast<QScrollArea*>(part)->viewport() : nullptr;
+}
+
+/// By one notch. \param down in eighths of a degree: −120 or 120
+inline void turnWheel(QWidget* page, int down)
+{
+    const QPointF place = page->rect().center();
+    QWheelEvent turn(place, page->mapToGlobal(place), {}, {0, down}, Qt::NoButton, Qt::NoModifier,
+                     Qt::NoScrollPhase, false);
+    QCoreApplication::sendEvent(page, &turn);
+}
+
+/// Turns the wheel over the page until all of `view` is in sight.
+inline void wheelTo(Journey& journey, QWidget* view)
+{
+    QWidget* page = pageAround(view);
+    QVERIFY2(page, "nothing here scrolls");
+    const auto isInSight = [&] {
+        return view->isVisible() && page->rect().contains(QRect(view->mapTo(page, QPoint()), view->size()));
+    };
+    journey.waitFor(
+        [&] {
+            if (isInSight())
+                return true;
+            turnWheel(page,
+                      view->mapTo(page, view->rect().bottomRight()).y() > page->rect().bottom() ? -120 : 120);
+            return isInSight();
+        },
+        QStringLiteral("what is further down the page"));
+    QCoreApplication::processEvents(); // it is drawn when it is seen
+}
+
+/// The same of the widget of that name, further down the page around `start`: what is not in view, may not be drawn yet.
 template <typename Widget>
 Widget* wheelTo(Journey& journey, QWidget* start, const QString& name)
 {
-    while (start && !qobject_cast<QScrollArea*>(start))
-        start = start->parentWidget();
-    auto* page = start ? static_cast<QScrollArea*>(start)->viewport() : nullptr;
+    QWidget* page = pageAround(start);
     Widget* found = nullptr;
     const auto isSeen = [&] {
         for (Widget* one : journey.window()->findChildren<Widget*>())
@@ -88,10 +122,7 @@ Widget* wheelTo(Journey& journey, QWidget* start, const QString& name)
                 found = one;
         if (found && found->visibleRegion().boundingRect() == found->rect())
             return true;
-        const QPointF place = page->rect().center();
-        QWheelEvent turn(place, page->mapToGlobal(place), {}, {0, -120}, Qt::NoButton, Qt::NoModifier,
-                         Qt::NoScrollPhase, false);
-        QCoreApplication::sendEvent(page, &turn);
+        turnWheel(page, -120);
         return false;
     };
     if (page)

@@ -45,6 +45,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     , m_previousToken(new QLineEdit(this))
     , m_relations(new QWidget(this))
     , m_relationsName(new QLabel(m_relations))
+    , m_metric(new QComboBox(this))
     , m_seed(new QSpinBox(this))
     , m_problem(new QLabel(this))
 {
@@ -52,6 +53,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     createFields();
     createKeyToken();
     createMarks();
+    createMetric();
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
     for (QLineEdit* edit : {m_keyToken, m_to, m_from, m_previousToken})
         connect(edit, &QLineEdit::editingFinished, this, &AnalysisForm::apply);
@@ -60,7 +62,8 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
         m_problem->setText(sentence);
         m_problem->show();
     });
-    connect(m_space, &QComboBox::activated, this, &AnalysisForm::apply);
+    for (QComboBox* choice : {m_space, m_metric})
+        connect(choice, &QComboBox::activated, this, &AnalysisForm::apply);
     connect(m_seed, &QSpinBox::valueChanged, this, &AnalysisForm::apply);
     connect(m_reference, &QLineEdit::editingFinished, this, [this] {
         const auto head = parseHeadId(m_reference->text().toStdString());
@@ -133,6 +136,7 @@ void AnalysisForm::createFields()
     m_rows->addRow(tr("Previous-token heads"), m_previousToken);
     m_rows->addRow(tr("Relations"), m_relations);
     m_texts = new TextInputs(m_workspace, m_rows, this);
+    m_rows->addRow(tr("Lengths"), m_metric);
     m_rows->addRow(tr("Seed"), m_seed);
     m_rows->addRow(m_problem);
     m_problem->hide();
@@ -158,6 +162,20 @@ void AnalysisForm::createMarks()
            "certain, whatever their score from weights"));
 }
 
+void AnalysisForm::createMetric()
+{
+    m_metric->addItem(tr("As the weights are"), static_cast<int>(ResidualMetric::Identity));
+    m_metric->addItem(tr("Embedding covariance"), static_cast<int>(ResidualMetric::Embedding));
+    m_metric->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+    m_metric->setAccessibleName(tr("Lengths in the residual stream"));
+    m_metric->setToolTip(tr("How norms in the residual stream are measured"));
+    m_metric->setWhatsThis(
+        tr("Norms take every direction of the residual stream for as important as any other. By the "
+           "covariance of the embedding in use they count in units of how much tokens vary along it: the "
+           "weights are taken in the basis in which the embedding varies alike in all directions, which "
+           "changes norms, angles and composition scores, and no circuit with tokens on both sides."));
+}
+
 void AnalysisForm::setNeeds(const Analysis& analysis)
 {
     m_needs = askedInputs(analysis);
@@ -171,6 +189,7 @@ void AnalysisForm::setNeeds(const Analysis& analysis)
     show(m_pair, m_needs.pair);
     show(m_direction, m_needs.direction);
     show(m_previousToken, analysis.id == std::string_view("induction"));
+    show(m_metric, analysis.followsMetric);
     show(m_relations, m_needs.tokenizer && text(analysis.id).contains(QLatin1String("relation")));
     m_texts->setNeeds(analysis);
     apply();
@@ -321,6 +340,7 @@ void AnalysisForm::apply()
     inputs.names = before.names;
     inputs.tokenCounts = before.tokenCounts;
     inputs.bigramCounts = before.bigramCounts;
+    inputs.metric = static_cast<ResidualMetric>(m_metric->currentData().toInt());
     inputs.seed = static_cast<std::uint64_t>(m_seed->value());
     m_problem->setText(problem);
     m_problem->setVisible(!problem.isEmpty());

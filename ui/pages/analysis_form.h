@@ -40,7 +40,8 @@ protected:
 private:
     void createFields();
     void createKeyToken();
-    void createMarks();   ///< Of heads that are known.
+    void createMarks(); ///< Of heads that are known.
+    void createMetric();
     void suggest();       ///< A prompt and a direction to begin with.
     void showSelection(); ///< Token and heads.
     std::vector<int> readPrompt(QString& problem) const;
@@ -67,6 +68,7 @@ private:
     QWidget* m_relations;
     QLabel* m_relationsName;
     TextInputs* m_texts;
+    QComboBox* m_metric;
     QSpinBox* m_seed;
     QLabel* m_problem;
     QString m_suggestedPrompt, m_suggestedDirection;

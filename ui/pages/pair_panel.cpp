@@ -1,5 +1,6 @@
 #include "ui/pages/pair_panel.h"
 
+#include "core/analysis/residual_basis.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/spectrum_chart.h"
@@ -66,6 +67,13 @@ void PairPanel::say(const QString& message)
     setMaximumHeight(2 * QFontMetrics(m_title->font()).height() + 8); // the map has the room
 }
 
+bool PairPanel::isMeasuredByEmbedding() const
+{
+    const ResultArray* map = workspace()->results()->find("composition/k");
+    const auto tokens = workspace()->tokens();
+    return map && map->attributes.contains("metric") && tokens && tokens->EtE.size() > 0;
+}
+
 void PairPanel::showPair(ReadBy by, const QString& letter)
 {
     const auto reference = workspace()->reference();
@@ -77,8 +85,14 @@ void PairPanel::showPair(ReadBy by, const QString& letter)
     const QString pair = tr("%1 → %2, %3-composition").arg(text(*reference), text(later), letter);
     m_job.start(
         pair,
-        [circuits = workspace()->circuits(), by, earlier = *reference, later](const Task& task) {
-            return pairParts(*circuits, by, earlier, later, task);
+        [context =
+             AnalysisContext{*workspace()->circuits(), workspace()->tokens(), workspace()->analysisOptions()},
+         isByEmbedding = isMeasuredByEmbedding(), by, earlier = *reference,
+         later](const Task& task) -> Result<PairParts> {
+            const auto as = isByEmbedding ? inEmbeddingBasis(context, TokensInBasis::LeftOut, task) : context;
+            if (!as)
+                return as.error();
+            return pairParts(as->circuits, by, earlier, later, task);
         },
         [this, pair](const Result<PairParts>& parts) {
             if (!parts)

@@ -24,6 +24,7 @@ public:
 private:
     void showParts(const PairParts& pair);
     void say(const QString& message);
+    bool isMeasuredByEmbedding() const; ///< The map, and so what is said of its pairs.
 
     QLabel* m_title;
     LineChart* m_angles;

@@ -4,6 +4,7 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
+#include "ui/views/small_multiples.h"
 
 #include <QComboBox>
 #include <QGridLayout>
@@ -22,10 +23,12 @@ namespace {
 
 using Cells = std::shared_ptr<const Eigen::MatrixXf>;
 
-ColorScale scaleOf(const Picture& picture, const ResultArray& array, const Eigen::MatrixXf& cells)
+/// \param values a matrix or the statistics of several
+template <typename Values>
+ColorScale scaleOf(const Picture& picture, const ResultArray& array, const Values& values)
 {
     const bool centred = picture.signedColors;
-    ColorScale scale = fitted(firstScale(centred, centred ? ColorFit::Full : ColorFit::DataRange), cells);
+    ColorScale scale = fitted(firstScale(centred, centred ? ColorFit::Full : ColorFit::DataRange), values);
     if (array.range && centred && array.range->first == -array.range->second) {
         scale.low = static_cast<float>(array.range->first);
         scale.high = static_cast<float>(array.range->second);
@@ -156,14 +159,19 @@ public:
         : PictureBody(workspace, parent)
         , m_ofHeads(ofHeads)
         , m_panel(new HeatmapPanel(this))
+        , m_multiples(new SmallMultiples(this))
+        , m_heads(new QComboBox(this))
         , m_choices(new QHBoxLayout)
     {
         auto* layout = new QVBoxLayout(this);
         layout->setContentsMargins(0, 0, 0, 0);
         layout->setSpacing(8);
         m_choices->setSpacing(8);
+        layout->addWidget(m_heads, 0, Qt::AlignLeft);
         layout->addLayout(m_choices);
         layout->addWidget(m_panel);
+        layout->addWidget(m_multiples);
+        createMultiples();
         HeatmapView* view = m_panel->view();
         view->setCellShape(HeatmapView::CellShape::Square);
         view->setNanIsAbsent(true);
@@ -178,8 +186,17 @@ public:
 
     bool showsAllHeads() const override { return m_ofHeads; }
 
+    QString caption() const override { return m_caption; }
+
     void showPicture(const PictureData& shown) override
     {
+        const bool several = hasMultiples(shown) && m_heads->currentIndex() > 0;
+        m_heads->setVisible(hasMultiples(shown));
+        m_multiples->setVisible(several);
+        m_panel->setVisible(!several);
+        m_caption.clear();
+        if (several)
+            return showMultiples(shown);
         m_data = shown;
         m_tokens = nullptr;
         HeatmapView* view = m_panel->view();
@@ -218,12 +235,74 @@ public:
 
     std::vector<std::pair<QWidget*, QString>> figures() override
     {
+        if (m_multiples->isVisibleTo(this))
+            return {{m_multiples, tr("head by head")}};
         if (!m_panel->view()->matrix())
             return {};
         return {{m_panel->view(), QString()}};
     }
 
 private:
+    void createMultiples()
+    {
+        m_heads->addItems({tr("This head"), tr("Every head of its layer"), tr("Every head")});
+        m_heads->setAccessibleName(tr("How heads are drawn"));
+        m_heads->setObjectName(QStringLiteral("howHeadsAreDrawn"));
+        m_heads->hide();
+        m_multiples->hide();
+        connect(m_heads, &QComboBox::currentIndexChanged, this, [this] {
+            showPicture(PictureData(m_data));
+            emit captionChanged();
+        });
+        connect(m_multiples, &SmallMultiples::headChosen, this,
+                [this](HeadId head) { this->workspace()->setHead(head); });
+        connect(m_multiples, &SmallMultiples::headHovered, this,
+                [this](HeadId head) { emit readOutChanged(text(head)); });
+        connect(m_multiples, &SmallMultiples::hoverLeft, this, [this] { emit readOutChanged({}); });
+    }
+
+    /// Whether every head has a matrix of its own.
+    bool hasMultiples(const PictureData& shown) const
+    {
+        return !m_ofHeads && !shown.arrays.empty() && shown.arrays.front()->shape.size() == 4
+            && headAxes(*shown.arrays.front(), workspace()->card()) == HeadAxes::OneHead;
+    }
+
+    /// Those heads that were computed, on one scale.
+    void showMultiples(const PictureData& shown)
+    {
+        constexpr int ofLayer = 1, fewAbreast = 4, largestTile = 240, leastTile = 60;
+        const ResultArray& array = *shown.arrays.front();
+        const HeadId now = workspace()->head();
+        const bool one = m_heads->currentIndex() == ofLayer;
+        const ArrayPart all = wholeArray(array);
+        std::vector<HeadCells> heads;
+        ValueStatistics values;
+        for (int index = 0; index < static_cast<int>(array.shape[0] * array.shape[1]); ++index) {
+            const HeadId head = headOf(index);
+            if (one && head.layer != now.layer)
+                continue;
+            const ArrayPart layer = entryOf(all, static_cast<std::size_t>(head.layer));
+            Eigen::MatrixXf cells = matrixOf(entryOf(layer, static_cast<std::size_t>(head.head)));
+            if (cells.array().isNaN().all())
+                continue; // left out of the computation
+            values.add(statisticsOf(cells));
+            heads.push_back({head, std::move(cells)});
+        }
+        m_data = shown;
+        m_caption = heads.empty() ? tr("No head of this layer was computed.") : QString();
+        const int inLayer = std::max(1, workspace()->card().nHeads);
+        const int count = static_cast<int>(heads.size());
+        const int columns = std::max(1, count <= inLayer ? std::min(count, fewAbreast) : inLayer);
+        const int rows = std::max(1, (count + columns - 1) / columns);
+        const int tile = std::clamp(900 / rows, leastTile, largestTile);
+        m_multiples->setFixedHeight(rows * tile + 2 * QFontMetrics(m_multiples->font()).height());
+        m_multiples->setAccessibleName(tr("%1, head by head").arg(text(m_data.picture.title)));
+        m_multiples->setCells(scaleOf(m_data.picture, array, values),
+                              {text(array.axes[2]), text(array.axes[3])}, std::move(heads), columns);
+        m_multiples->setCurrent(now);
+    }
+
     int indexOf(HeadId head) const { return head.layer * workspace()->card().nHeads + head.head; }
     HeadId headOf(int index) const
     {
@@ -343,6 +422,9 @@ private:
     bool m_ofPairs = false; // else a column for each number of a head
     int m_firstColumn = 0;  // of pairs: the heads before it read from none
     HeatmapPanel* m_panel;
+    SmallMultiples* m_multiples; // where every head has a matrix
+    QComboBox* m_heads;
+    QString m_caption;
     QHBoxLayout* m_choices;
     std::vector<QComboBox*> m_boxes;
     HeatmapAxis m_rows, m_columns;

@@ -1,3 +1,4 @@
+#include "ui/color_choice.h"
 #include "ui/head_classes.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/picture_body.h"
@@ -5,9 +6,14 @@
 #include "ui/theme.h"
 #include "ui/views/diagram_view.h"
 
+#include <QColorDialog>
 #include <QComboBox>
 #include <QHBoxLayout>
+#include <QIcon>
 #include <QLabel>
+#include <QMenu>
+#include <QPixmap>
+#include <QPushButton>
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QVBoxLayout>
@@ -32,6 +38,7 @@ public:
         , m_slider(new QSlider(Qt::Horizontal, this))
         , m_howMany(new QLabel(this))
         , m_colors(new QComboBox(this))
+        , m_classColors(new QPushButton(tr("Colours…"), this))
     {
         m_slider->setRange(0, sliderEnd);
         m_slider->setMaximumWidth(240);
@@ -49,6 +56,8 @@ public:
         controls->addWidget(m_slider);
         controls->addWidget(m_howMany, 1);
         controls->addWidget(m_colors);
+        controls->addWidget(m_classColors);
+        createClassColors();
         auto* layout = new QVBoxLayout(this);
         layout->setContentsMargins(0, 0, 0, 0);
         layout->setSpacing(8);
@@ -106,6 +115,47 @@ public:
     }
 
 private:
+    void createClassColors()
+    {
+        m_classColors->setAccessibleName(tr("Colours of the classes of heads"));
+        m_classColors->setToolTip(
+            tr("Of this and every other diagram; a click on a class in a diagram asks too"));
+        auto* menu = new QMenu(m_classColors);
+        m_classColors->setMenu(menu);
+        connect(menu, &QMenu::aboutToShow, this, [this, menu] { fill(menu); });
+        connect(m_diagram, &DiagramView::classClicked, this, &DiagramBody::askForColor);
+    }
+
+    void fill(QMenu* menu)
+    {
+        menu->clear();
+        const DiagramClasses& classes = m_diagram->classes();
+        for (int headClass = 1; headClass <= classes.names.size(); ++headClass) {
+            QPixmap shown(16, 16);
+            shown.fill(m_diagram->classColor(headClass, themeColors(palette())));
+            menu->addAction(QIcon(shown), classes.names[headClass - 1] + QStringLiteral("…"), this,
+                            [this, headClass] { askForColor(headClass); });
+        }
+        menu->addSeparator();
+        QAction* reset = menu->addAction(tr("As delivered"), this, [this] {
+            for (const QString& name : m_diagram->classes().names)
+                setClassColor(name, {});
+        });
+        reset->setEnabled(std::ranges::any_of(
+            classes.names, [](const QString& name) { return colorChoice().classes.contains(name); }));
+    }
+
+    void askForColor(int headClass)
+    {
+        const QString name = m_diagram->classes().names.value(headClass - 1);
+        auto* dialog = new QColorDialog(m_diagram->classColor(headClass, themeColors(palette())), this);
+        dialog->setAttribute(Qt::WA_DeleteOnClose);
+        dialog->setWindowTitle(tr("Colour of heads: %1").arg(name));
+        connect(dialog, &QColorDialog::colorSelected, this,
+                [name](const QColor& color) { setClassColor(name, color); });
+        dialog->open();
+    }
+
     void collect(const ResultArray& array, int kind)
     {
         const ArrayPart all = wholeArray(array);
@@ -141,6 +191,7 @@ private:
             m_colors->setCurrentIndex(hasClasses && classes.kinds.isEmpty() ? 1 : 0);
         classes.edges = static_cast<DiagramClasses::Edges>(m_colors->currentIndex());
         m_diagram->setClasses(classes);
+        m_classColors->setVisible(hasClasses);
     }
 
     /// The slider's value at which `edge` is the last that is drawn.
@@ -167,6 +218,7 @@ private:
     QSlider* m_slider;
     QLabel* m_howMany;
     QComboBox* m_colors;
+    QPushButton* m_classColors;
     PictureData m_data;
     std::vector<DiagramEdge> m_all; // the strongest first
     bool m_isChosen = false;        // the colours, by the user

@@ -1,5 +1,6 @@
 #include "ui/pages/result_page.h"
 
+#include "core/analysis/run_estimate.h"
 #include "ui/array_part.h"
 #include "ui/pages/analysis_form.h"
 #include "ui/pages/analysis_list.h"
@@ -206,7 +207,8 @@ bool ResultPage::isStale() const
         || with->previousTokenHeads != now.previousTokenHeads || with->relations != now.relations
         || (texts.names && with->names != now.names)
         || (texts.tokenCounts && with->tokenCounts != now.tokenCounts)
-        || (texts.bigramCounts && with->bigramCounts != now.bigramCounts) || with->seed != now.seed;
+        || (texts.bigramCounts && with->bigramCounts != now.bigramCounts) || with->seed != now.seed
+        || (m_analysis->followsMetric && with->metric != now.metric);
 }
 
 QString ResultPage::costText() const
@@ -214,13 +216,29 @@ QString ResultPage::costText() const
     if (!workspace()->hasModel())
         return {};
     const AnalysisCost cost =
-        m_analysis->cost(workspace()->circuits()->config(), workspace()->analysisOptions());
+        runCost(*m_analysis, workspace()->circuits()->config(), workspace()->analysisOptions());
     const double seconds = cost.flops / flopsPerSecond;
     const QString time = seconds < 1
         ? tr("less than a second")
         : tr("about %1").arg(duration(std::chrono::milliseconds(static_cast<qint64>(seconds * 1000))));
     return tr("%1 floating-point operations, %2; %3 of memory")
         .arg(number(cost.flops), time, sizeText(cost.bytes));
+}
+
+QString ResultPage::metricText() const
+{
+    const ResultSet& results = *workspace()->results();
+    for (const Picture& picture : m_analysis->pictures) {
+        for (const std::string& path : picture.arrays) {
+            const ResultArray* array = results.find(path);
+            const bool isOwn = path.find(m_analysis->id) != std::string::npos; // not another analysis's
+            if (isOwn && array && array->attributes.contains("metric"))
+                return tr("Lengths are measured by the covariance of the embedding.");
+        }
+    }
+    return m_analysis->followsMetric && isComputed(*m_analysis, results)
+        ? tr("Lengths are measured as the weights are.")
+        : QString();
 }
 
 void ResultPage::showHead()
@@ -241,7 +259,7 @@ void ResultPage::showHead()
     m_form->setVisible(workspace()->hasModel());
     m_state->setText(!why.isEmpty()  ? why
                          : isStale() ? tr("What is shown was computed about something else: run it again.")
-                                     : QString());
+                                     : metricText());
     m_state->setVisible(!m_state->text().isEmpty());
     m_empty->setText(!why.isEmpty() ? why
                          : workspace()->analysisJob()->isRunning()

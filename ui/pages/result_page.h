@@ -53,6 +53,7 @@ private:
     void followSelection();
     bool isStale() const; ///< Computed, but about other inputs.
     QString costText() const;
+    QString metricText() const; ///< How what is shown measures lengths; empty where it does not.
 
     const Analysis* m_analysis;
     AnalysisList* m_list;

@@ -1,5 +1,6 @@
 #include "ui/views/diagram_view.h"
 
+#include "ui/color_choice.h"
 #include "ui/figure_export_title.h"
 #include "ui/text.h"
 #include "ui/views/chart_painter.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr double margin = 14;
 constexpr double reach = 14; // px from the mouse to the head it means
 constexpr std::size_t described = 4;
+constexpr double lineSign = 22, markerSign = 12; // what stands before the words of the legend
 
 } // namespace
 
@@ -97,12 +99,13 @@ QPointF DiagramView::positionOf(HeadId head) const
     return place(head, nodesArea(QRectF(rect()), QFontMetricsF(secondaryFont(), this)));
 }
 
-namespace {
-
-QColor classColor(int headClass, const ThemeColors& colors)
+QColor DiagramView::classColor(int headClass, const ThemeColors& colors) const
 {
-    return colors.categorical[static_cast<std::size_t>(headClass) % colors.categorical.size()];
+    const QColor chosen = colorChoice().classes.value(m_classes.names.value(headClass - 1));
+    return chosen.isValid() ? chosen : seriesColor(headClass, colors);
 }
+
+namespace {
 
 Qt::PenStyle kindStyle(int kind)
 {
@@ -118,7 +121,7 @@ QColor DiagramView::edgeColor(const DiagramEdge& edge, const ThemeColors& colors
         return of > 0 ? classColor(of, colors) : colors.muted;
     }
     if (m_classes.kinds.size() > 1)
-        return classColor(edge.kind, colors);
+        return seriesColor(edge.kind, colors);
     return colors.categorical[edge.value < 0 ? 1 : 0];
 }
 
@@ -194,33 +197,54 @@ void DiagramView::paintLabels(QPainter& painter, const QRectF& all, const QRectF
 }
 
 /// The kinds of edges and those classes that a head has, in one line over the heads.
+std::vector<DiagramView::LegendEntry> DiagramView::legend(const QRectF& all,
+                                                          const QFontMetricsF& metrics) const
+{
+    constexpr double after = 14;
+    std::vector<LegendEntry> entries;
+    double x = all.left() + 4;
+    const auto add = [&](LegendEntry entry, double sign) {
+        const double width = sign + metrics.horizontalAdvance(entry.words);
+        entry.area = QRectF(x, all.top(), width, metrics.height() + 4);
+        x += width + after;
+        entries.push_back(std::move(entry));
+    };
+    for (int kind = 0; m_classes.kinds.size() > 1 && kind < m_classes.kinds.size(); ++kind)
+        add({kind, 0, m_classes.kinds[kind], {}}, lineSign);
+    for (int headClass = 1; headClass <= m_classes.names.size(); ++headClass)
+        if (std::ranges::find(m_classes.ofHeads, headClass) != m_classes.ofHeads.end())
+            add({-1, headClass, m_classes.names[headClass - 1], {}}, markerSign);
+    return entries;
+}
+
+QRectF DiagramView::legendRect(int headClass) const
+{
+    for (const LegendEntry& entry : legend(QRectF(rect()), QFontMetricsF(secondaryFont(), this)))
+        if (entry.headClass == headClass)
+            return entry.area;
+    return {};
+}
+
 void DiagramView::paintLegend(QPainter& painter, const QRectF& all, const Look& look) const
 {
     const QFontMetricsF metrics(look.font, painter.device());
     const double base = all.top() + metrics.ascent() + 2;
     const double middle = base - metrics.ascent() / 2 + metrics.descent() / 2;
-    double x = all.left() + 4;
-    const auto name = [&](const QString& words) {
+    for (const LegendEntry& entry : legend(all, metrics)) {
+        const double x = entry.area.left();
+        if (entry.kind >= 0) {
+            const QColor color = m_classes.edges == DiagramClasses::Edges::Kind
+                ? seriesColor(entry.kind, look.colors)
+                : look.colors.muted;
+            painter.setPen(QPen(color, 2 * look.lineWidth, kindStyle(entry.kind)));
+            painter.drawLine(QPointF(x, middle), QPointF(x + lineSign - 4, middle));
+        } else {
+            painter.setPen(QPen(look.colors.muted, look.lineWidth));
+            painter.setBrush(classColor(entry.headClass, look.colors));
+            paintMarker(painter, {x + 4, middle}, entry.headClass, 9);
+        }
         painter.setPen(look.colors.text);
-        painter.drawText(QPointF(x, base), words);
-        x += metrics.horizontalAdvance(words) + 14;
-    };
-    for (int kind = 0; m_classes.kinds.size() > 1 && kind < m_classes.kinds.size(); ++kind) {
-        const QColor color = m_classes.edges == DiagramClasses::Edges::Kind ? classColor(kind, look.colors)
-                                                                            : look.colors.muted;
-        painter.setPen(QPen(color, 2 * look.lineWidth, kindStyle(kind)));
-        painter.drawLine(QPointF(x, middle), QPointF(x + 18, middle));
-        x += 22;
-        name(m_classes.kinds[kind]);
-    }
-    for (int headClass = 1; headClass <= m_classes.names.size(); ++headClass) {
-        if (std::ranges::find(m_classes.ofHeads, headClass) == m_classes.ofHeads.end())
-            continue;
-        painter.setPen(QPen(look.colors.muted, look.lineWidth));
-        painter.setBrush(classColor(headClass, look.colors));
-        paintMarker(painter, {x + 4, middle}, headClass, 9);
-        x += 12;
-        name(m_classes.names[headClass - 1]);
+        painter.drawText(QPointF(x + (entry.kind >= 0 ? lineSign : markerSign), base), entry.words);
     }
 }
 
@@ -295,8 +319,12 @@ void DiagramView::mouseMoveEvent(QMouseEvent* event)
 
 void DiagramView::mousePressEvent(QMouseEvent* event)
 {
-    const auto head = headAt(event->position());
-    if (head && event->button() == Qt::LeftButton)
+    if (event->button() != Qt::LeftButton)
+        return;
+    for (int headClass = 1; headClass <= m_classes.names.size(); ++headClass)
+        if (legendRect(headClass).contains(event->position()))
+            return emit classClicked(headClass);
+    if (const auto head = headAt(event->position()))
         emit headClicked(*head);
 }
 

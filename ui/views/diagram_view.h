@@ -50,6 +50,8 @@ public:
     const std::vector<DiagramEdge>& edges() const { return m_edges; }
     void setClasses(const DiagramClasses& classes);
     const DiagramClasses& classes() const { return m_classes; }
+    QColor classColor(int headClass, const ThemeColors& colors) const; ///< \param headClass  from 1
+    QRectF legendRect(int headClass) const; ///< In widget coordinates; empty: no head is of it.
     QColor edgeColor(const DiagramEdge& edge, const ThemeColors& colors) const;
     void setCurrent(HeadId head);
     void setMessage(const QString& message); ///< Shown while there are no edges.
@@ -62,6 +64,7 @@ public:
 
 signals:
     void headClicked(headwise::HeadId head);
+    void classClicked(int headClass);      ///< In the legend, from 1.
     void headHovered(const QString& text); ///< Its strongest edges; empty when the mouse has left.
 
 protected:
@@ -86,6 +89,14 @@ private:
     void paintLegend(QPainter& painter, const QRectF& all, const Look& look) const;
     QRectF nodesArea(const QRectF& all, const QFontMetricsF& metrics) const;
     bool hasLegend() const;
+    /// One kind of edge or one class of heads in the line over the heads.
+    struct LegendEntry {
+        int kind = -1;     ///< −1: a class.
+        int headClass = 0; ///< From 1; 0: a kind.
+        QString words;
+        QRectF area;
+    };
+    std::vector<LegendEntry> legend(const QRectF& all, const QFontMetricsF& metrics) const;
     int classOf(HeadId head) const; ///< 0: none.
     QString describe(HeadId head) const;
 

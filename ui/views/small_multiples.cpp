@@ -44,8 +44,27 @@ void SmallMultiples::setCurves(const ChartLook& look, std::vector<HeadCurves> he
 {
     m_look = look;
     m_heads = std::move(heads);
+    m_cells.clear();
     m_columns = std::max(1, columns);
     measure();
+    m_drawn = {};
+    update();
+}
+
+void SmallMultiples::setCells(const ColorScale& scale, const std::pair<QString, QString>& axes,
+                              std::vector<HeadCells> heads, int columns)
+{
+    m_look = {};
+    m_look.yTitle = axes.first;
+    m_look.xTitle = axes.second;
+    m_heads.clear();
+    m_cells.clear();
+    for (HeadCells& head : heads) {
+        m_heads.push_back({head.head, {}});
+        m_cells.push_back(std::move(head.cells));
+    }
+    m_scale = scale;
+    m_columns = std::max(1, columns);
     m_drawn = {};
     update();
 }
@@ -96,6 +115,8 @@ QRectF SmallMultiples::tilesArea(const QRectF& all, const Look& look, const QPai
     if (!look.hasLabels)
         return all;
     const QFontMetricsF metrics(look.font, device);
+    if (!m_cells.empty())
+        return all.adjusted(gap, metrics.height() + gap, -gap, -gap);
     const double labels = std::max(metrics.horizontalAdvance(endText(m_range.top(), m_look.yScale)),
                                    metrics.horizontalAdvance(endText(m_range.bottom(), m_look.yScale)));
     return all.adjusted(labels + gap, metrics.height() + gap, -gap, -2 * metrics.height() - gap);
@@ -133,18 +154,32 @@ std::optional<std::size_t> SmallMultiples::indexAt(const QPointF& position) cons
     return std::nullopt;
 }
 
-void SmallMultiples::paintTile(QPainter& painter, const QRectF& tile, const HeadCurves& head,
+void SmallMultiples::paintTile(QPainter& painter, const QRectF& tile, std::size_t index,
                                const Look& look) const
 {
     painter.setPen(QPen(look.colors.border, look.lineWidth / 2));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(tile);
     const QFontMetricsF metrics(look.font, painter.device());
-    const QString name = text(head.head);
+    const QString name = text(m_heads[index].head);
     const bool hasName =
         tile.width() > metrics.horizontalAdvance(name) + 2 * gap && tile.height() > 2.2 * metrics.height();
     const double top = hasName ? metrics.height() : 1;
-    const ChartFrame frame{.plot = tile.adjusted(2, top, -2, -2),
+    const QRectF plot = tile.adjusted(2, top, -2, -2);
+    if (m_cells.empty())
+        paintCurves(painter, plot, m_heads[index], look);
+    else
+        paintCells(painter, plot, m_cells[index], look);
+    painter.setPen(look.colors.muted);
+    painter.setFont(look.font);
+    if (hasName)
+        painter.drawText(QPointF(tile.left() + gap, tile.top() + metrics.ascent()), name);
+}
+
+void SmallMultiples::paintCurves(QPainter& painter, const QRectF& plot, const HeadCurves& head,
+                                 const Look& look) const
+{
+    const ChartFrame frame{.plot = plot,
                            .range = m_range,
                            .look = m_look,
                            .font = look.font,
@@ -159,10 +194,58 @@ void SmallMultiples::paintTile(QPainter& painter, const QRectF& tile, const Head
         paintChartSeries(painter, frame, head.series[i],
                          {seriesColor(index, look.colors), index, look.lineWidth});
     }
-    painter.setPen(look.colors.muted);
+}
+
+namespace {
+
+/// As on a light or a dark ground.
+ColorScale on(const ThemeColors& colors, ColorScale scale)
+{
+    if (colors.dark)
+        scale.map = darkTwin(scale.map);
+    return scale;
+}
+
+} // namespace
+
+void SmallMultiples::paintCells(QPainter& painter, const QRectF& plot, const Eigen::MatrixXf& cells,
+                                const Look& look) const
+{
+    if (cells.size() == 0)
+        return;
+    const std::vector<Rgb> pixels = toPixels(cells, on(look.colors, m_scale));
+    const QImage image(reinterpret_cast<const uchar*>(pixels.data()), static_cast<int>(cells.cols()),
+                       static_cast<int>(cells.rows()), static_cast<int>(4 * cells.cols()),
+                       QImage::Format_RGB32);
+    QSizeF size = plot.size();
+    if (cells.rows() == cells.cols()) // square cells
+        size = QSizeF(1, 1).scaled(plot.size(), Qt::KeepAspectRatio);
+    QRectF area(QPointF(), size);
+    area.moveCenter(plot.center());
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
+    painter.drawImage(area, image);
+}
+
+/// What the colours mean, in the line over the tiles, and what rows and columns are.
+void SmallMultiples::paintScale(QPainter& painter, const QRectF& all, const Look& look) const
+{
+    constexpr int width = 60;
+    const QFontMetricsF metrics(look.font, painter.device());
+    const double base = all.top() + metrics.ascent();
     painter.setFont(look.font);
-    if (hasName)
-        painter.drawText(QPointF(tile.left() + gap, tile.top() + metrics.ascent()), name);
+    painter.setPen(look.colors.muted);
+    const QString low = number(m_scale.low), high = number(m_scale.high);
+    double x = all.left() + gap;
+    painter.drawText(QPointF(x, base), low);
+    x += metrics.horizontalAdvance(low) + gap;
+    Eigen::MatrixXf steps(1, width);
+    for (int i = 0; i < width; ++i)
+        steps(0, i) = valueAt((static_cast<float>(i) + 0.5F) / width, m_scale);
+    paintCells(painter, QRectF(x, all.top() + 2, width, metrics.height() - 4), steps, look);
+    x += width + gap;
+    painter.drawText(QPointF(x, base), high);
+    x += metrics.horizontalAdvance(high) + 4 * gap;
+    painter.drawText(QPointF(x, base), tr("rows: %1, columns: %2").arg(m_look.yTitle, m_look.xTitle));
 }
 
 void SmallMultiples::paintLabels(QPainter& painter, const QRectF& all, const QRectF& tiles,
@@ -202,9 +285,11 @@ void SmallMultiples::paint(QPainter& painter, const QRectF& all, const Look& loo
     painter.setRenderHint(QPainter::Antialiasing);
     const QRectF tiles = tilesArea(all, look, painter.device());
     for (std::size_t i = 0; i < m_heads.size(); ++i)
-        paintTile(painter, tileIn(tiles, i), m_heads[i], look);
-    if (look.hasLabels)
+        paintTile(painter, tileIn(tiles, i), i, look);
+    if (look.hasLabels && m_cells.empty())
         paintLabels(painter, all, tiles, look);
+    else if (look.hasLabels)
+        paintScale(painter, all, look);
 }
 
 void SmallMultiples::paintEvent(QPaintEvent* /*event*/)
@@ -288,6 +373,15 @@ void SmallMultiples::paintFigure(QPainter& painter, const QSizeF& size, const Fi
 
 void SmallMultiples::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
 {
+    if (!m_cells.empty()) {
+        writeRow({QStringLiteral("head"), m_look.yTitle, m_look.xTitle, QStringLiteral("value")});
+        for (std::size_t i = 0; i < m_cells.size(); ++i)
+            for (Eigen::Index row = 0; row < m_cells[i].rows(); ++row)
+                for (Eigen::Index column = 0; column < m_cells[i].cols(); ++column)
+                    writeRow({text(m_heads[i].head), QString::number(row), QString::number(column),
+                              exactNumber(m_cells[i](row, column))});
+        return;
+    }
     writeRow({QStringLiteral("head"), QStringLiteral("curve"), QStringLiteral("x"), QStringLiteral("y")});
     for (const HeadCurves& head : m_heads)
         for (const ChartSeries& series : head.series)

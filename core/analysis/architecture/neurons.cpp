@@ -1,4 +1,5 @@
 #include "core/analysis/analyses.h"
+#include "core/analysis/architecture/neuron_tokens.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/picture_of.h"
 #include "core/analysis/top_lists.h"
@@ -15,7 +16,7 @@ namespace headwise {
 
 namespace {
 
-constexpr std::size_t listed = 20;
+constexpr std::size_t listed = listedNeurons;
 constexpr double mostMapped = 1e7; // numbers of one map of heads and neurons
 constexpr const char* folder = "analyses/neurons/";
 
@@ -25,6 +26,9 @@ std::string whyNotNeurons(const ModelConfig& config, const AnalysisOptions&)
         return "This model has no MLPs.";
     if (config.nExperts > 0)
         return "This model's MLPs are mixtures of experts, whose neurons are there for some tokens alone.";
+    if (config.merged)
+        return "The output projections of this model are merged into its MLPs, which read no residual stream "
+               "any more.";
     if (config.gatedMlp)
         return "The neurons of this model's gated MLPs read two directions each, so no single one stands for "
                "what they "
@@ -127,8 +131,16 @@ public:
             m_task.report(layer + 1, m_config.nLayers, "layers of heads beside neurons");
         }
         ResultSet results;
-        for (std::size_t way = 0; way < ways.size(); ++way)
+        std::vector<NeuronLists> lists;
+        for (std::size_t way = 0; way < ways.size(); ++way) {
             addLists(results, way);
+            lists.push_back(listsOf(way));
+        }
+        const auto tokens = neuronTokens(m_context, lists, m_task);
+        if (!tokens)
+            return tokens.error();
+        for (std::size_t way = 0; way < ways.size(); ++way)
+            addNeuronTokens(results, m_context, folder + std::string(ways[way].name), lists[way], *tokens);
         for (std::size_t way = 0; way < m_maps.size(); ++way)
             addMap(results, way);
         return results;
@@ -284,6 +296,17 @@ private:
         add(std::move(array), "");
     }
 
+    /// Of each head, [L H], the best first.
+    NeuronLists listsOf(std::size_t way)
+    {
+        NeuronLists lists(m_heads.size());
+        for (std::size_t head = 0; head < m_heads.size(); ++head) {
+            for (const Neuron& neuron : m_heads[head].best[way].sorted())
+                lists[head].push_back({neuron.layer, neuron.index});
+        }
+        return lists;
+    }
+
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
     const Task& m_task;
@@ -305,8 +328,13 @@ AnalysisCost neuronsCost(const ModelConfig& config, const AnalysisOptions& optio
     const double layers = config.nLayers;
     // A head meets half of the MLPs before it, three times, and half after it.
     const double perHead = 2 * d * r * config.dMlp * (3 * (layers - 1) / 2 + (layers + 1) / 2);
-    return {heads * (perHead + 16 * d * r * r),
-            heads * 4 * static_cast<double>(listed) * 16
+    // Each head lists other neurons than the next: what there can be at most.
+    const double lists = 4 * static_cast<double>(listed);
+    const AnalysisCost tokens =
+        neuronTokensCost(config, options, std::min(heads * lists, layers * config.dMlp));
+    const double length = std::min(options.tableSize, std::max(config.dVocab, config.dVocabOut));
+    return {heads * (perHead + 16 * d * r * r) + tokens.flops,
+            tokens.bytes + layers * config.nHeads * lists * (16 + 2 * length * (12 + 8))
                 + (isMapped(config) ? layers * config.nHeads * config.dMlp * 4 * 12 : 0)
                 + 3.0 * 8 * d * config.dMlp + 4.0 * 4 * config.nHeads * d * r};
 }
@@ -323,13 +351,22 @@ std::vector<Picture> neuronsPictures()
         made.signedColors = false;
         return made;
     };
+    const auto table = [&](const char* title, const std::string& way, const std::string& tokens) {
+        return Picture{.kind = Kind::Table,
+                       .title = title,
+                       .arrays = {folder + way + "_layer", folder + way + "_neuron", folder + way + "_values",
+                                  folder + way + tokens + "_ids", folder + way + tokens + "_values"},
+                       .note = note};
+    };
     std::vector<Picture> pictures{
-        pictureOf(folder, Kind::Table, "Neurons that queries read", {"q_layer", "q_neuron", "q_values"},
-                  note),
-        pictureOf(folder, Kind::Table, "Neurons that keys read", {"k_layer", "k_neuron", "k_values"}, note),
-        pictureOf(folder, Kind::Table, "Neurons that values read", {"v_layer", "v_neuron", "v_values"}, note),
-        pictureOf(folder, Kind::Table, "Neurons that read the output", {"o_layer", "o_neuron", "o_values"},
-                  note),
+        table("Neurons that queries read, and what they write", "q", "_writes"),
+        table("Neurons that queries read, and what excites them", "q", "_reads"),
+        table("Neurons that keys read, and what they write", "k", "_writes"),
+        table("Neurons that keys read, and what excites them", "k", "_reads"),
+        table("Neurons that values read, and what they write", "v", "_writes"),
+        table("Neurons that values read, and what excites them", "v", "_reads"),
+        table("Neurons that read the output, and what excites them", "o", "_reads"),
+        table("Neurons that read the output, and what they write", "o", "_writes"),
         map("Queries of all heads and the neurons before them", "q_map"),
         map("Keys of all heads and the neurons before them", "k_map"),
         map("Values of all heads and the neurons before them", "v_map"),
@@ -346,9 +383,10 @@ Analysis neuronsAnalysis()
     return {"neurons",
             "I1",
             "Neurons beside heads",
-            "‖w_out^n U‖² of W_Q, W_K, W_V of later heads; ‖U_Oᵀ w_in^n‖² of neurons after a head",
+            "‖w_out^n U‖² of W_Q, W_K, W_V of later heads; ‖U_Oᵀ w_in^n‖² of neurons after a head; w_out W_U "
+            "and E w_in of the best",
             "Elhage et al. 2021; Gurnee et al. 2024, arXiv 2401.12181",
-            false,
+            true,
             false,
             whyNotNeurons,
             neuronsCost,

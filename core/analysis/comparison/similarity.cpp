@@ -298,7 +298,8 @@ Analysis similarityAnalysis()
             similarityCost,
             runSimilarity,
             {},
-            similarityPictures()};
+            similarityPictures(),
+            true};
 }
 
 } // namespace headwise

@@ -174,7 +174,8 @@ Analysis componentCompositionAnalysis()
             componentCompositionCost,
             runComponentComposition,
             {.pair = true},
-            componentCompositionPictures()};
+            componentCompositionPictures(),
+            true};
 }
 
 } // namespace headwise

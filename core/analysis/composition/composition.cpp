@@ -235,7 +235,8 @@ Analysis compositionAnalysis()
             compositionCost,
             runComposition,
             {},
-            compositionPictures()};
+            compositionPictures(),
+            true};
 }
 
 } // namespace headwise

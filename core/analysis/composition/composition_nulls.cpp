@@ -353,7 +353,8 @@ Analysis compositionNullsAnalysis()
             compositionNullsCost,
             runCompositionNulls,
             {},
-            compositionNullsPictures()};
+            compositionNullsPictures(),
+            true};
 }
 
 } // namespace headwise

@@ -156,7 +156,8 @@ Analysis embeddingCompositionAnalysis()
             embeddingCompositionCost,
             runEmbeddingComposition,
             {},
-            embeddingCompositionPictures()};
+            embeddingCompositionPictures(),
+            true};
 }
 
 } // namespace headwise

@@ -363,7 +363,8 @@ Analysis projectionKernelAnalysis()
         projectionKernelCost,
         runProjectionKernel,
         {},
-        projectionKernelPictures()};
+        projectionKernelPictures(),
+        true};
 }
 
 } // namespace headwise

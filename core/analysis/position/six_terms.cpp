@@ -13,7 +13,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index sampledTokens = 64;
+constexpr Eigen::Index sampledTokens = 100; // as in Kamoda et al.'s pictures
 
 /// Everything that is kept of the heads over the prompt.
 struct PromptArrays {

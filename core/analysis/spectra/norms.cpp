@@ -293,7 +293,8 @@ Analysis normsAnalysis()
             normsCost,
             runNorms,
             {},
-            normsPictures()};
+            normsPictures(),
+            true};
 }
 
 } // namespace headwise

@@ -249,7 +249,8 @@ Analysis spectraAnalysis()
             spectraCost,
             runSpectra,
             {},
-            spectraPictures()};
+            spectraPictures(),
+            true};
 }
 
 Analysis ranksAnalysis()
@@ -265,7 +266,8 @@ Analysis ranksAnalysis()
             ranksCost,
             runRanks,
             {},
-            ranksPictures()};
+            ranksPictures(),
+            true};
 }
 
 } // namespace headwise

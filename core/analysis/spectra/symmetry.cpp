@@ -335,7 +335,8 @@ Analysis symmetryAnalysis()
             symmetryCost,
             runSymmetry,
             {},
-            symmetryPictures()};
+            symmetryPictures(),
+            true};
 }
 
 } // namespace headwise

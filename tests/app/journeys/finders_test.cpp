@@ -1,6 +1,6 @@
 #include "core/io/tokenizer.h"
 #include "tests/support/journey_core.h"
-#include "tests/support/journey_views.h"
+#include "tests/support/journey_steps.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/spectrum_chart.h"

@@ -1,7 +1,4 @@
-#include "core/io/token_text.h"
-#include "core/io/tokenizer.h"
-
-#include "tests/support/analysed.h"
+#include "tests/support/every_input.h"
 #include "tests/support/toy_classes.h"
 
 #include <QTest>
@@ -58,30 +55,9 @@ Models models(ToyOptions options, const ProcessingWish& wish)
 /// Everything that can be asked of both; what is about groups, and about which matrices a merge can remove, is not.
 std::vector<std::string> asked(const ModelConfig& config, const AnalysisOptions& options)
 {
-    std::vector<std::string> names;
-    for (const Analysis& analysis : catalogue())
-        if (analysis.id != "groups" && analysis.id != "skipless"
-            && whyLeftOut(analysis, config, options).empty())
-            names.emplace_back(analysis.id);
+    std::vector<std::string> names = test::fittingAnalyses(config, options);
+    std::erase_if(names, [](const std::string& name) { return name == "groups" || name == "skipless"; });
     return names;
-}
-
-AnalysisOptions optionsFor(const ModelConfig& config, Precision precision)
-{
-    std::vector<std::string> words, shown;
-    for (int i = 0; i < config.dVocab; ++i) {
-        words.emplace_back(i == 0 ? " John" : i == 1 ? " one" : i == 2 ? " two" : " w" + std::to_string(i));
-        shown.push_back(shownToken(words.back()));
-    }
-    AnalysisOptions options;
-    options.precision = precision;
-    options.inputs.tokenizer = std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary(shown, words));
-    options.inputs.prompt = {1, 2, 3, 1, 2};
-    options.inputs.token = 1;
-    options.inputs.keyToken = 2;
-    options.inputs.pair = {{0, 0}, {1, 4}};
-    options.inputs.direction.assign(static_cast<std::size_t>(config.dModel), 1.0);
-    return options;
 }
 
 /// The keys or values of a whole layer side by side, which a grouped model has fewer of.
@@ -144,7 +120,8 @@ private slots:
         const ModelConfig& config = both.grouped.config();
         QCOMPARE(config.nKvHeads, 2);
         QCOMPARE(both.expanded.config().nKvHeads, 6);
-        const AnalysisOptions what = optionsFor(config, isDouble ? Precision::F64 : Precision::F32);
+        AnalysisOptions what = test::everyInput(config, {{0, 0}, {1, 4}});
+        what.precision = isDouble ? Precision::F64 : Precision::F32;
         const std::vector<std::string> names = asked(config, what);
         QVERIFY(names.size() >= 35);
         const ResultSet one = test::analysed(both.grouped, names, what);

@@ -1,8 +1,4 @@
-#include "core/analysis/token_counts.h"
-#include "core/io/token_text.h"
-#include "core/io/tokenizer.h"
-
-#include "tests/support/analysed.h"
+#include "tests/support/every_input.h"
 
 #include <algorithm>
 #include <array>
@@ -15,32 +11,9 @@ namespace {
 /// The results of every analysis that applies to this model, with every input that can be asked for.
 ResultSet everything(const Circuits& circuits, Embedding embedding)
 {
-    // Two names, two numbers in words, and a pair of tokens that form a third.
-    std::vector<std::string> words{" John", " Mary", " one", " two", " wo", "rd", " word"};
-    for (int i = static_cast<int>(words.size()); i < circuits.config().dVocab; ++i)
-        words.push_back(" word" + std::to_string(i));
-    std::vector<std::string> shown;
-    for (const std::string& word : words)
-        shown.push_back(shownToken(word));
-    AnalysisOptions options;
+    AnalysisOptions options = test::everyInput(circuits.config(), {{0, 0}, {1, 1}});
     options.embedding = embedding;
-    options.inputs.tokenizer = std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary(shown, words));
-    options.inputs.prompt = {1, 2, 3, 1, 2};
-    options.inputs.token = 1;
-    options.inputs.keyToken = 2;
-    options.inputs.pair = {{0, 0}, {1, 1}};
-    options.inputs.direction.assign(static_cast<std::size_t>(circuits.config().dModel), 1.0);
-    const auto vocabulary = static_cast<std::size_t>(circuits.config().dVocab);
-    std::vector<double> counts(vocabulary, 1.0);
-    counts[2] = 5;
-    options.inputs.tokenCounts = std::make_shared<const TokenCounts>("counts.csv", counts);
-    options.inputs.bigramCounts = std::make_shared<const BigramCounts>(
-        "pairs.csv", std::vector<BigramCounts::Pair>{{1, 2, 3}, {4, 5, 1}});
-    std::vector<std::string> names;
-    for (const Analysis& analysis : catalogue())
-        if (whyLeftOut(analysis, circuits.config(), options).empty())
-            names.emplace_back(analysis.id);
-    return test::analysed(circuits, names, options);
+    return test::analysed(circuits, test::fittingAnalyses(circuits.config(), options), options);
 }
 
 /// Learned positions; rotary ones with grouped heads and a gated MLP; a model as it is in its file behind the first MLP;

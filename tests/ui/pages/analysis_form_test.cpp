@@ -3,6 +3,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/toy_model.h"
 
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QTemporaryDir>
@@ -56,6 +57,40 @@ private slots:
         }));
         form.setNeeds(*findAnalysis("copying"));
         QVERIFY(!field->isVisible());
+    }
+
+    /// Analyses that compare norms are asked how long things are; the choice stays for the next of them.
+    void lengthsAreMeasuredAsChosen()
+    {
+        constexpr int patience = 60000; // ms, under a loaded machine
+        const QTemporaryDir folder;
+        const auto path = std::filesystem::path(folder.path().toStdString()) / "toy";
+        test::writeToyModel(path);
+        Workspace workspace;
+        AnalysisForm form(&workspace);
+        form.show();
+        workspace.openModel({path, {}, {}});
+        const auto composition = [&]() -> const ResultArray* {
+            return workspace.results() ? workspace.results()->find("composition/k") : nullptr;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(composition(), patience);
+        QVERIFY(!composition()->attributes.contains("metric"));
+        const auto as = composition()->values;
+        form.setNeeds(*findAnalysis("composition"));
+        QComboBox* lengths = nullptr;
+        for (auto* box : form.findChildren<QComboBox*>())
+            if (box->accessibleName() == QLatin1String("Lengths in the residual stream"))
+                lengths = box;
+        QVERIFY(lengths && lengths->isVisible());
+        QVERIFY(lengths->whatsThis().contains(QStringLiteral("covariance")));
+        QTest::keyClick(lengths, Qt::Key_Down);
+        QCOMPARE(workspace.inputs().metric, ResidualMetric::Embedding);
+        workspace.runAnalysis("composition");
+        QTRY_VERIFY_WITH_TIMEOUT(composition()->attributes.contains("metric"), patience);
+        QVERIFY(composition()->values != as);
+        form.setNeeds(*findAnalysis("copying"));
+        QVERIFY(!lengths->isVisible());
+        QCOMPARE(workspace.inputs().metric, ResidualMetric::Embedding);
     }
 };
 

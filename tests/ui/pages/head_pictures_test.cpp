@@ -1,15 +1,21 @@
 #include "tests/support/opened_page.h"
 #include "ui/array_part.h"
+#include "ui/color_choice.h"
 #include "ui/head_classes.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/result_page.h"
+#include "ui/theme.h"
 #include "ui/views/diagram_view.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/small_multiples.h"
 #include "ui/views/spectrum_chart.h"
 #include "ui/views/table_figure.h"
 
+#include <QColorDialog>
 #include <QComboBox>
+#include <QMenu>
+#include <QPointer>
+#include <QPushButton>
 #include <QSlider>
 
 #include <algorithm>
@@ -137,6 +143,72 @@ private slots:
         QVERIFY(dataRows(tiles).size() > 16 * 2 * sigma.shape[2]);
     }
 
+    /// T^ee of every head of layer 0, the only one that has it, on one scale.
+    void matricesOfEveryHeadStandSideBySide()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "six_terms");
+        opened.workspace.setHead({0, 2});
+        const QString title = QStringLiteral("Token to token");
+        auto* one = opened.find<HeatmapView>(QStringLiteral("T^ee"));
+        QComboBox* how = nullptr;
+        QWidget* body = one->parentWidget();
+        for (; body && !how; body = body->parentWidget())
+            how = body->findChild<QComboBox*>(QStringLiteral("howHeadsAreDrawn"));
+        QVERIFY(how && how->isVisibleTo(how->parentWidget()));
+        how->setCurrentIndex(1);
+        auto* tiles = opened.find<SmallMultiples>(title + QStringLiteral(", head by head"));
+        QVERIFY(tiles->isVisibleTo(tiles->parentWidget()) && !one->isVisibleTo(tiles->parentWidget()));
+        const ArrayPart ee = numbers(opened, "analyses/six_terms/ee");
+        const std::size_t side = ee.shape[2];
+        QCOMPARE(side, std::size_t{100}); // of the demo's 128 positions
+        QCOMPARE(tiles->cells().size(), std::size_t{8});
+        float largest = 0;
+        for (std::size_t head = 0; head < 8; ++head)
+            for (std::size_t i = 0; i < side; ++i)
+                for (std::size_t j = 0; j < side; ++j) {
+                    const auto value = static_cast<float>(ee.at((head * side + i) * side + j));
+                    QCOMPARE(tiles->cells()[head](static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)),
+                             value);
+                    largest = std::max(largest, std::abs(value));
+                }
+        QCOMPARE(tiles->scale().high, largest);
+        QCOMPARE(tiles->scale().low, -largest);
+        QVERIFY(isSigned(tiles->scale().map));
+        how->setCurrentIndex(2);
+        QCOMPARE(tiles->cells().size(), std::size_t{8}); // layer 1 has none
+        QCOMPARE(dataRows(tiles).size(), qsizetype(1 + 8 * 100 * 100));
+        QTest::mouseClick(tiles, Qt::LeftButton, {}, tiles->tileRect({0, 6}).center().toPoint());
+        QCOMPARE(opened.workspace.head(), (HeadId{0, 6}));
+        QVERIFY(opened.page.figures().contains(tiles));
+    }
+
+    /// A pixel of each quarter of a tile has the colour of its cell.
+    void cellsOfATileHaveTheColoursOfTheScale()
+    {
+        SmallMultiples tiles;
+        Eigen::MatrixXf cells(2, 2);
+        cells << -1, 0.5F, 0.25F, 1;
+        const ColorScale scale = fitted(ColorMap::Signed, cells);
+        tiles.setCells(scale, {QStringLiteral("query"), QStringLiteral("key")}, {{{0, 3}, cells}}, 1);
+        tiles.setCurrent({1, 0});
+        tiles.setPalette(paletteOf(lightColors()));
+        tiles.resize(240, 240);
+        const QImage seen = tiles.grab().toImage().scaled(240, 240);
+        const QRectF tile = tiles.tileRect({0, 3});
+        // The picture is square and in the middle below the name.
+        const double top = tile.top() + QFontMetricsF(secondaryFont()).height();
+        const QRectF plot(QPointF(tile.left() + 2, top), tile.bottomRight() - QPointF(2, 2));
+        const double reach = std::min(plot.width(), plot.height()) / 4;
+        const auto at = [&](double x, double y) {
+            return seen.pixel((plot.center() + QPointF(x * reach, y * reach)).toPoint());
+        };
+        QCOMPARE(at(-1, -1), colorOf(-1, scale));
+        QCOMPARE(at(1, -1), colorOf(0.5F, scale));
+        QCOMPARE(at(-1, 1), colorOf(0.25F, scale));
+        QCOMPARE(at(1, 1), colorOf(1, scale));
+    }
+
     void theLargestThreePercentAreMarkedInTheScatter()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
@@ -172,6 +244,50 @@ private slots:
         how->setCurrentIndex(2);
         emit how->activated(2);
         QCOMPARE(diagram->edgeColor({{0, 1}, {1, 5}, 1}, colors),
+                 colors.categorical[static_cast<std::size_t>(HeadClass::Induction)]);
+    }
+
+    /// A click on a class in the legend asks for its colour, which every diagram has then, on paper too.
+    void classesHaveTheColoursThatWereChosen()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "pattern_scores");
+        run(opened, "composition");
+        auto* diagram = opened.find<DiagramView>(QStringLiteral("Strongest pairs, K-composition"));
+        auto* other = opened.find<DiagramView>(QStringLiteral("Strongest pairs, V-composition"));
+        const int induction = static_cast<int>(HeadClass::Induction);
+        const ThemeColors& colors = lightColors();
+        const auto isOnPaper = [&](const QColor& color) {
+            const QImage paper =
+                figureImage(*other, {.format = FigureFormat::Png}, 200).convertToFormat(QImage::Format_RGB32);
+            for (int y = 0; y < paper.height(); ++y)
+                for (int x = 0; x < paper.width(); ++x)
+                    if (QColor(paper.pixel(x, y)) == color)
+                        return true;
+            return false;
+        };
+        const QColor chosen(1, 200, 77);
+        QVERIFY(!isOnPaper(chosen));
+        QVERIFY(diagram->legendRect(induction).width() > 20);
+        QTest::mouseClick(diagram, Qt::LeftButton, {}, diagram->legendRect(induction).center().toPoint());
+        QPointer<QColorDialog> dialog = diagram->parentWidget()->findChild<QColorDialog*>();
+        QVERIFY(dialog && dialog->windowTitle().contains(QStringLiteral("induction")));
+        QCOMPARE(dialog->currentColor(), diagram->classColor(induction, themeColors(diagram->palette())));
+        dialog->setCurrentColor(chosen);
+        dialog->accept();
+        QCOMPARE(diagram->classColor(induction, colors), chosen);
+        QCOMPARE(other->classColor(induction, colors), chosen);
+        QCOMPARE(diagram->classColor(static_cast<int>(HeadClass::PreviousToken), colors),
+                 colors.categorical[static_cast<std::size_t>(HeadClass::PreviousToken)]);
+        QVERIFY(isOnPaper(chosen));
+        QCOMPARE(colorChoice().classes.value(QStringLiteral("induction")), chosen);
+        auto* button = diagram->parentWidget()->findChild<QPushButton*>();
+        QVERIFY(button && button->isVisibleTo(diagram->parentWidget()) && button->menu());
+        emit button->menu()->aboutToShow();
+        QVERIFY(button->menu()->actions().size() > 3); // classes, a line, and the way back
+        button->menu()->actions().back()->trigger();
+        QVERIFY(colorChoice().classes.isEmpty());
+        QCOMPARE(diagram->classColor(induction, colors),
                  colors.categorical[static_cast<std::size_t>(HeadClass::Induction)]);
     }
 

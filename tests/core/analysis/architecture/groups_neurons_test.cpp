@@ -83,6 +83,56 @@ std::vector<Listed> everyNeuron(const Circuits& circuits, HeadId head, char way)
     return out;
 }
 
+struct Token {
+    int id;
+    double value;
+};
+
+/// Every token that has a text by its score, the first of equal ones before the others.
+std::vector<Token> byScore(const RowVector<double>& scores, const std::vector<bool>& unused)
+{
+    std::vector<Token> out;
+    for (int id = 0; id < scores.size(); ++id) {
+        if (!unused[static_cast<std::size_t>(id)])
+            out.push_back({id, scores(id)});
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Token& a, const Token& b) { return a.value > b.value; });
+    return out;
+}
+
+/// Whether the tokens of the first 13 neurons (one MLP has as many) of one head are those of the dense lines.
+/// \param of the path of a list of neurons and the place of the head
+bool hasDenseTokens(const Circuits& circuits, const ResultSet& results, const AnalysisOptions& options,
+                    const std::pair<std::string, int>& of)
+{
+    const ModelConfig& config = circuits.config();
+    const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
+    const Matrix<double> W_U = circuits.weights().W_U<double>(0, config.dVocabOut);
+    const auto width = static_cast<std::size_t>(std::min(config.dVocab, options.tableSize));
+    const auto first = static_cast<std::size_t>(of.second) * 20;
+    bool same = true;
+    for (std::size_t at = first; at < first + 13; ++at) {
+        const auto mlp =
+            circuits.weights().mlp<double>(static_cast<int>(found(results, of.first + "_layer")[at]));
+        const auto neuron = static_cast<int>(found(results, of.first + "_neuron")[at]);
+        const std::pair<const char*, std::vector<Token>> lists[]{
+            {"_writes", byScore(mlp.W_out.row(neuron) * W_U, options.unusedTokens)},
+            {"_reads", byScore((E * mlp.W_in.col(neuron)).transpose(), options.unusedTokens)}};
+        for (const auto& [name, expected] : lists) {
+            const auto ids = found(results, of.first + name + "_ids");
+            const auto values = found(results, of.first + name + "_values");
+            same = same && ids.size() == std::size_t(9) * 20 * width;
+            for (std::size_t i = 0; same && i < width; ++i) {
+                const bool isThere = i < expected.size();
+                same = ids[at * width + i] == (isThere ? expected[i].id : -1)
+                    && close(values[at * width + i], isThere ? expected[i].value : std::nan(""), 1e-12);
+            }
+        }
+    }
+    return same;
+}
+
 } // namespace
 
 class GroupsNeuronsTest : public QObject {
@@ -298,6 +348,29 @@ private slots:
                                      : std::pair(-1, -1));
                 }
             }
+        }
+    }
+
+    // Whole lines of E W_in and W_out W_U, sorted; k is cut at the number of tokens there are.
+    void neuronsHaveTheTokensOfDenseLines()
+    {
+        test::ToyOptions toy;
+        toy.nLayers = 3;
+        toy.float64 = true;
+        const Circuits circuits = test::toyCircuits(toy);
+        AnalysisOptions options = exactOptions();
+        options.heads = {{1, 1}, {2, 0}};
+        options.unusedTokens.assign(11, false);
+        options.unusedTokens[4] = true;
+        for (const int k : {3, 40}) {
+            options.tableSize = k;
+            const auto results = test::analysed(circuits, {"neurons"}, options);
+            for (const HeadId head : options.heads) {
+                for (const char* way : {"q", "k", "v", "o"})
+                    QVERIFY(hasDenseTokens(circuits, results, options,
+                                           {std::string("neurons/") + way, head.layer * 3 + head.head}));
+            }
+            QCOMPARE(found(results, "neurons/q_writes_ids")[0], -1.0); // of a head that was not asked for
         }
     }
 

@@ -91,6 +91,17 @@ test::ToyOptions wideOptions()
     return options;
 }
 
+/// Of every two rows. \param points [n, dimensions]
+Matrix<double> distancesBetween(const Matrix<double>& points)
+{
+    Matrix<double> distances(points.rows(), points.rows());
+    for (Eigen::Index i = 0; i < points.rows(); ++i) {
+        for (Eigen::Index j = 0; j < points.rows(); ++j)
+            distances(i, j) = (points.row(i) - points.row(j)).norm();
+    }
+    return distances;
+}
+
 } // namespace
 
 /// Similarity of heads, and their map.
@@ -205,13 +216,7 @@ private slots:
     // Points 0, 1, 5, 7 on a line: 0–1 at 1, 5–7 at 2, then (5+7+4+6)/4.
     void averageLinkageByHand()
     {
-        const Eigen::Vector4d x(0, 5, 1, 7);
-        Matrix<double> distances(4, 4);
-        for (int i = 0; i < 4; ++i) {
-            for (int j = 0; j < 4; ++j)
-                distances(i, j) = std::abs(x(i) - x(j));
-        }
-        const Clustering found = averageLinkage(distances);
+        const Clustering found = averageLinkage(distancesBetween(Eigen::Vector4d(0, 5, 1, 7)));
         QCOMPARE(found.steps.size(), std::size_t(3));
         QCOMPARE(found.steps[0].height, 1.0);
         QCOMPARE(found.steps[0].second, 2);
@@ -221,12 +226,7 @@ private slots:
         QCOMPARE(found.steps[2].second, 5);
         QCOMPARE(found.leaves, (std::vector<int>{0, 2, 1, 3}));
         // Unequal clusters: {0, 1, 3} meets 10 at the mean of three distances.
-        const Eigen::Vector4d y(0, 1, 3, 10);
-        for (int i = 0; i < 4; ++i) {
-            for (int j = 0; j < 4; ++j)
-                distances(i, j) = std::abs(y(i) - y(j));
-        }
-        const Clustering unequal = averageLinkage(distances);
+        const Clustering unequal = averageLinkage(distancesBetween(Eigen::Vector4d(0, 1, 3, 10)));
         QCOMPARE(unequal.steps[1].height, 2.5);
         QCOMPARE(unequal.steps[2].height, (10 + 9 + 7) / 3.0);
         QVERIFY(averageLinkage(Matrix<double>(0, 0)).leaves.empty());
@@ -237,11 +237,6 @@ private slots:
     void wardLinkageAddsTheLeastSpread()
     {
         const Matrix<double> points = test::orthonormal(9, 3, 4);
-        Matrix<double> distances(9, 9);
-        for (int i = 0; i < 9; ++i) {
-            for (int j = 0; j < 9; ++j)
-                distances(i, j) = (points.row(i) - points.row(j)).norm();
-        }
         const auto spread = [&](const std::vector<int>& of) {
             const Matrix<double> some = points(of, Eigen::all);
             return (some.rowwise() - some.colwise().mean()).squaredNorm();
@@ -253,7 +248,7 @@ private slots:
         std::vector<std::vector<int>> clusters;
         for (int i = 0; i < 9; ++i)
             clusters.push_back({i});
-        const Clustering found = wardLinkage(distances);
+        const Clustering found = wardLinkage(distancesBetween(points));
         QCOMPARE(found.steps.size(), std::size_t(8));
         std::vector<bool> isGone(17, false);
         for (const ClusterStep& step : found.steps) {
@@ -280,13 +275,7 @@ private slots:
 
     void clustersAreNumberedByTheirFirstPoints()
     {
-        const Eigen::Vector4d x(0, 5, 1, 7);
-        Matrix<double> distances(4, 4);
-        for (int i = 0; i < 4; ++i) {
-            for (int j = 0; j < 4; ++j)
-                distances(i, j) = std::abs(x(i) - x(j));
-        }
-        const Clustering found = averageLinkage(distances);
+        const Clustering found = averageLinkage(distancesBetween(Eigen::Vector4d(0, 5, 1, 7)));
         QCOMPARE(clustersOf(found, 2), (std::vector<int>{0, 1, 0, 1}));
         QCOMPARE(clustersOf(found, 3), (std::vector<int>{0, 1, 0, 2}));
         QCOMPARE(clustersOf(found, 9), (std::vector<int>{0, 1, 2, 3}));
@@ -298,11 +287,7 @@ private slots:
     {
         Matrix<double> points(5, 2);
         points << 0, 0, 4, 0, 4, 3, 0, 3, 1, 1;
-        Matrix<double> distances(5, 5);
-        for (int i = 0; i < 5; ++i) {
-            for (int j = 0; j < 5; ++j)
-                distances(i, j) = (points.row(i) - points.row(j)).norm();
-        }
+        Matrix<double> distances = distancesBetween(points);
         const auto map = planeMap(distances);
         QVERIFY(test::isOk(map));
         for (int i = 0; i < 5; ++i) {
