@@ -10,7 +10,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <optional>
 
 namespace headwise::ui {
 
@@ -331,19 +330,21 @@ std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<Char
             places.push_back(from + way * i / steps);
     };
     for (const ChartSeries& one : series) {
-        std::optional<QPointF> last;
+        QPointF last;
+        bool hasLast = false;
         for (const QPointF& point : one.points) {
             const QPointF place = frame.map(shownPoint(point, frame.look));
             if (!std::isfinite(place.x()) || !std::isfinite(place.y())) {
-                last.reset();
+                hasLast = false;
                 continue;
             }
             if (one.style == SeriesStyle::Bars)
                 walk({place.x(), frame.plot.bottom()}, place);
-            else if (last && one.style != SeriesStyle::Points)
-                walk(*last, place);
+            else if (hasLast && one.style != SeriesStyle::Points)
+                walk(last, place);
             places.push_back(place);
             last = place;
+            hasLast = true;
         }
     }
     return places;
