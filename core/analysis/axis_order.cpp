@@ -1,5 +1,6 @@
 #include "core/analysis/axis_order.h"
 
+#include "core/analysis/axis_clusters.h"
 #include "core/analysis/block.h"
 #include "core/analysis/token_table.h"
 #include "core/base/decompositions.h"
@@ -27,6 +28,24 @@ AxisOrders byVectors(const Eigen::VectorXd& u, const Eigen::VectorXd& v)
     return {falling(sign * u), falling(sign * v)};
 }
 
+template <typename Vectors>
+AxisOrders byVector(const Vectors& svd, int vector)
+{
+    const Eigen::Index k = std::min<Eigen::Index>(vector, svd.U.cols() - 1);
+    return byVectors(svd.U.col(k).template cast<double>(), svd.V.col(k).template cast<double>());
+}
+
+/// The rows of outer · inner up to a rotation of all of them, [rows, rank]: only their angles count.
+/// \param outer [rows, r] \param inner [r, columns]
+Result<Matrix<double>> rowsOf(const Matrix<float>& outer, const Matrix<float>& inner)
+{
+    const Matrix<double> thin = inner.cast<double>();
+    const auto factor = semidefiniteFactor(thin * thin.transpose()); // Fᵀ F
+    if (!factor)
+        return factor.error();
+    return Matrix<double>(outer.cast<double>() * factor->transpose());
+}
+
 AxisOrders byIndex(Eigen::Index rows, Eigen::Index columns)
 {
     AxisOrders all{std::vector<int>(static_cast<std::size_t>(rows)),
@@ -38,29 +57,41 @@ AxisOrders byIndex(Eigen::Index rows, Eigen::Index columns)
 
 } // namespace
 
-Result<AxisOrders> axisOrders(const Matrix<float>& matrix, AxisOrder order)
+Result<AxisOrders> axisOrders(const Matrix<float>& matrix, AxisOrder order, int vector)
 {
     if (order == AxisOrder::ByIndex || matrix.size() == 0)
         return byIndex(matrix.rows(), matrix.cols());
     if (order == AxisOrder::ByNorm)
         return AxisOrders{byNorm(matrix, false), byNorm(matrix, true)};
+    if (order == AxisOrder::ByCluster && matrix.allFinite())
+        return AxisOrders{clusterOrder(matrix.cast<double>()),
+                          clusterOrder(matrix.transpose().cast<double>())};
     const auto svd = thinSvd(matrix.cast<double>());
     if (!svd)
         return svd.error();
-    return byVectors(svd->U.col(0), svd->V.col(0));
+    return byVector(*svd, vector);
 }
 
-Result<AxisOrders> axisOrders(const FactoredMatrix<float>& matrix, AxisOrder order)
+Result<AxisOrders> axisOrders(const FactoredMatrix<float>& matrix, AxisOrder order, int vector)
 {
     if (order == AxisOrder::ByIndex)
         return byIndex(matrix.rows(), matrix.cols());
     if (order == AxisOrder::ByNorm)
         return AxisOrders{falling(lineNorms(matrix, TableSide::Row).transpose()),
                           falling(lineNorms(matrix, TableSide::Column).transpose())};
+    if (order == AxisOrder::ByCluster && matrix.left().allFinite() && matrix.right().allFinite()) {
+        auto rows = rowsOf(matrix.left(), matrix.right());
+        if (!rows)
+            return rows.error();
+        auto columns = rowsOf(matrix.right().transpose(), matrix.left().transpose());
+        if (!columns)
+            return columns.error();
+        return AxisOrders{clusterOrder(*std::move(rows)), clusterOrder(*std::move(columns))};
+    }
     const auto svd = matrix.svd();
     if (!svd)
         return svd.error();
-    return byVectors(svd->U.col(0).cast<double>(), svd->V.col(0).cast<double>());
+    return byVector(*svd, vector);
 }
 
 } // namespace headwise

@@ -1,8 +1,10 @@
 // The circuit of all tokens on the Matrix page, from opening the demo to a number under the mouse.
 
 #include "app/main_window.h"
+#include "core/analysis/axis_order.h"
 #include "core/analysis/block.h"
 #include "core/analysis/entry_statistics.h"
+#include "core/analysis/token_counts.h"
 #include "ui/job.h"
 #include "ui/pages/page.h"
 #include "ui/text.h"
@@ -156,6 +158,28 @@ private slots:
         const double spreadOfAll = entryStatistics(full).deviation;
         QVERIFY(says(QStringLiteral("deviation ") + number(spreadOfAll)));
         QVERIFY(!says(QStringLiteral(", from ")));
+    }
+
+    void allTokensStandByClusterAndByCount()
+    {
+        Driver driver;
+        driver.showAllTokens();
+        Workspace& workspace = *driver.window.workspace();
+        AnalysisInputs inputs = workspace.inputs();
+        std::vector<double> counts(static_cast<std::size_t>(workspace.card().dVocab), 1.0);
+        counts[300] = 7;
+        counts[17] = 5;
+        inputs.tokenCounts = std::make_shared<const TokenCounts>("counts.csv", std::move(counts));
+        workspace.setInputs(inputs);
+        const auto firstRow = [&driver] { return driver.view->rowAxis().label(0); };
+        driver.choose(QStringLiteral("by count"));
+        QTRY_COMPARE_WITH_TIMEOUT(firstRow(), workspace.tokenText(300), patience);
+        QCOMPARE(driver.view->rowAxis().label(1), workspace.tokenText(17));
+        driver.choose(QStringLiteral("by cluster"));
+        const auto full = workspace.circuits()->fullOv<float>(workspace.head(), *workspace.tokens());
+        const auto expected = axisOrders(full, AxisOrder::ByCluster);
+        QVERIFY(expected);
+        QTRY_COMPARE_WITH_TIMEOUT(firstRow(), workspace.tokenText(expected->rows[0]), patience);
     }
 
     void theChoicesOfThePageAreThoseOfThePicture()

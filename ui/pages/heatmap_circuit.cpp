@@ -3,6 +3,7 @@
 #include <QString>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace headwise::ui {
@@ -15,7 +16,8 @@ AxisOrder coreOrder(Order order)
 {
     switch (order) {
     case Order::ByNorm: return AxisOrder::ByNorm;
-    case Order::ByFirstVector: return AxisOrder::ByFirstVector;
+    case Order::ByVector: return AxisOrder::ByVector;
+    case Order::ByCluster: return AxisOrder::ByCluster;
     default: return AxisOrder::ByIndex;
     }
 }
@@ -35,6 +37,22 @@ void sortByName(std::vector<int>& tokens, const Tokenizer& tokenizer)
         return std::pair(a.first.isEmpty(), a) < std::pair(b.first.isEmpty(), b);
     });
     std::ranges::transform(named, tokens.begin(), &std::pair<QString, int>::second);
+}
+
+void sortByCount(std::vector<int>& tokens, const TokenCounts& counts)
+{
+    std::ranges::stable_sort(tokens, std::greater(), [&](int token) { return counts.of(token); });
+}
+
+/// What the tokens themselves say of their order, whatever the matrix.
+void sortTokens(CircuitPicture& picture)
+{
+    for (auto* tokens : {&picture.rows, &picture.columns}) {
+        if (picture.order == Order::ByName && picture.tokenizer)
+            sortByName(*tokens, *picture.tokenizer);
+        if (picture.order == Order::ByCount && picture.counts)
+            sortByCount(*tokens, *picture.counts);
+    }
 }
 
 std::vector<int> permuted(const std::vector<int>& ids, const std::vector<int>& order)
@@ -71,8 +89,8 @@ Result<ShownCircuit> tiled(const CircuitPicture& picture, const Task& task)
         return factors.error();
     ShownCircuit shown{{}, nullptr, picture.rows, picture.columns};
     if (picture.order != Order::ByIndex) {
-        if (picture.order != Order::ByName) {
-            const auto order = axisOrders(*factors, coreOrder(picture.order));
+        if (coreOrder(picture.order) != AxisOrder::ByIndex) {
+            const auto order = axisOrders(*factors, coreOrder(picture.order), picture.vector);
             if (!order)
                 return order.error();
             shown.rows = order->rows; // all tokens: the place is the id
@@ -97,9 +115,8 @@ Result<ShownCircuit> tiled(const CircuitPicture& picture, const Task& task)
 Result<ShownCircuit> shownCircuit(CircuitPicture picture, const Task& task)
 {
     const bool isOfTokens = picture.isDirect || isFull(picture.of.kind);
-    if (isOfTokens && picture.order == Order::ByName && picture.tokenizer)
-        for (auto* tokens : {&picture.rows, &picture.columns})
-            sortByName(*tokens, *picture.tokenizer);
+    if (isOfTokens)
+        sortTokens(picture);
     if (picture.isTiled)
         return tiled(picture, task);
     auto block = formed(picture);
@@ -116,7 +133,7 @@ Result<ShownCircuit> shownCircuit(CircuitPicture picture, const Task& task)
     if (coreOrder(picture.order) == AxisOrder::ByIndex)
         return ShownCircuit{std::move(matrix), nullptr, std::move(picture.rows), std::move(picture.columns),
                             statistics};
-    const auto order = axisOrders(matrix, coreOrder(picture.order));
+    const auto order = axisOrders(matrix, coreOrder(picture.order), picture.vector);
     if (!order)
         return order.error();
     return ShownCircuit{matrix(order->rows, order->columns), nullptr, permuted(picture.rows, order->rows),

@@ -4,6 +4,7 @@
 #include "core/analysis/block.h"
 #include "core/analysis/entry_statistics.h"
 #include "core/analysis/tiled_circuit.h"
+#include "core/analysis/token_counts.h"
 #include "core/io/tokenizer.h"
 
 #include <memory>
@@ -13,16 +14,19 @@ namespace headwise::ui {
 
 /// Which matrix the page of matrices shows, and in which order. A value that any thread may answer.
 struct CircuitPicture {
-    /// ByName: the tokens' own letters, a leading space and case aside; without a tokenizer and of residual directions ByIndex.
-    enum class Order { ByIndex, ByNorm, ByName, ByFirstVector };
+    /// ByName: the tokens' own letters, a leading space and case aside; ByCount: falling in the reader's text. Without a
+    /// tokenizer or counts, and of residual directions, both are ByIndex.
+    enum class Order { ByIndex, ByNorm, ByName, ByVector, ByCount, ByCluster };
 
     std::shared_ptr<const Circuits> circuits;
     std::shared_ptr<const TokenSide> tokens;    // null of residual circuits without one
     std::shared_ptr<const Tokenizer> tokenizer; // null: none
     CircuitOfHead of;
-    bool isDirect = false; // E W_U in place of a head's circuit
-    bool isTiled = false;  // too large to be formed
+    bool isDirect = false;                               // E W_U in place of a head's circuit
+    bool isTiled = false;                                // too large to be formed
+    std::shared_ptr<const TokenCounts> counts = nullptr; // null: unknown
     Order order = Order::ByIndex;
+    int vector = 0;                 // of ByVector, from 0
     RowForm form = RowForm::Raw;    // of what is formed
     std::vector<int> rows, columns; // tokens, of a circuit of tokens
 };

@@ -82,12 +82,16 @@ void HeatmapPage::fillChoices()
     m_order->addItem(tr("by index"), static_cast<int>(Order::ByIndex));
     m_order->addItem(tr("by norm"), static_cast<int>(Order::ByNorm));
     m_order->addItem(tr("by letters"), static_cast<int>(Order::ByName));
-    m_order->addItem(tr("by first vector"), static_cast<int>(Order::ByFirstVector));
+    m_order->addItem(tr("by singular vector"), static_cast<int>(Order::ByVector));
+    m_order->addItem(tr("by count"), static_cast<int>(Order::ByCount));
+    m_order->addItem(tr("by cluster"), static_cast<int>(Order::ByCluster));
     m_order->setAccessibleName(tr("Order of rows and columns"));
-    m_order->setToolTip(
-        tr("By index: as in the text, all tokens by id, frequent ones first in most vocabularies. By norm: "
-           "outlying rows and columns first. By first vector: along u₁ and v₁, so that rows and columns "
-           "that do the same stand together."));
+    m_order->setToolTip(tr(
+        "By index: as in the text, all tokens by id, frequent ones first in most vocabularies. By norm: "
+        "outlying rows and columns first. By singular vector: along the u and v of this matrix whose "
+        "number is selected on Vectors, the first at first, so that rows and columns that do the same stand "
+        "together. By count: as often as a text of yours has them, whose counts an analysis that uses them "
+        "asks for (Token prior). By cluster: rows and columns of like direction."));
     m_biases->setToolTip(tr("x W + b in place of x W on both sides: the form with d_model + 1 rows"));
     m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
 }
@@ -147,6 +151,14 @@ void HeatmapPage::connectChoices()
     });
     connect(workspace(), &Workspace::headChanged, this, &HeatmapPage::refresh);
     connect(workspace(), &Workspace::tokensChanged, this, &HeatmapPage::refresh);
+    const auto refreshIf = [this](CircuitPicture::Order order) {
+        if (m_order->currentData().toInt() == static_cast<int>(order))
+            refresh();
+    };
+    connect(workspace(), &Workspace::directionChanged, this,
+            [refreshIf] { refreshIf(CircuitPicture::Order::ByVector); });
+    connect(workspace(), &Workspace::inputsChanged, this,
+            [refreshIf] { refreshIf(CircuitPicture::Order::ByCount); });
     chooseTokens();
 }
 
@@ -268,6 +280,8 @@ void HeatmapPage::recompute()
     auto* orders = qobject_cast<QStandardItemModel*>(m_order->model());
     orders->item(m_order->findData(static_cast<int>(CircuitPicture::Order::ByName)))
         ->setEnabled(isTokenCircuit());
+    orders->item(m_order->findData(static_cast<int>(CircuitPicture::Order::ByCount)))
+        ->setEnabled(isTokenCircuit() && workspace()->inputs().tokenCounts);
     HeatmapView* view = m_panel->view();
     const auto circuits = workspace()->circuits();
     if (!circuits) {
@@ -297,7 +311,9 @@ CircuitPicture HeatmapPage::picture() const
                            .of = {kind(), workspace()->head(), terms()},
                            .isDirect = isDirect(),
                            .isTiled = isTiled(),
+                           .counts = workspace()->inputs().tokenCounts,
                            .order = static_cast<CircuitPicture::Order>(m_order->currentData().toInt()),
+                           .vector = workspace()->direction().index,
                            .form = static_cast<RowForm>(m_form->currentData().toInt()),
                            .rows = {},
                            .columns = {}};

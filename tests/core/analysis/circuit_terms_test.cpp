@@ -143,15 +143,15 @@ private slots:
             return found && found->rows == rows && found->columns == columns;
         };
         // u's largest magnitude is at 1, so that the pair stands with the other sign: −u, −v.
-        QVERIFY(isOrder(axisOrders(M, AxisOrder::ByFirstVector), {1, 0, 3, 2}, {0, 2, 1}));
+        QVERIFY(isOrder(axisOrders(M, AxisOrder::ByVector), {1, 0, 3, 2}, {0, 2, 1}));
         QVERIFY(isOrder(axisOrders(M, AxisOrder::ByNorm), {1, 2, 3, 0}, {1, 0, 2}));
         QVERIFY(isOrder(axisOrders(M, AxisOrder::ByIndex), {0, 1, 2, 3}, {0, 1, 2}));
         const auto factored = FactoredMatrix<float>::create(M, Matrix<float>::Identity(3, 3));
-        QVERIFY(isOrder(axisOrders(*factored, AxisOrder::ByFirstVector), {1, 0, 3, 2}, {0, 2, 1}));
+        QVERIFY(isOrder(axisOrders(*factored, AxisOrder::ByVector), {1, 0, 3, 2}, {0, 2, 1}));
         QVERIFY(isOrder(axisOrders(*factored, AxisOrder::ByNorm), {1, 2, 3, 0}, {1, 0, 2}));
         QVERIFY(isOrder(axisOrders(*factored, AxisOrder::ByIndex), {0, 1, 2, 3}, {0, 1, 2}));
         M(0, 0) = NAN;
-        QVERIFY(!axisOrders(M, AxisOrder::ByFirstVector));
+        QVERIFY(!axisOrders(M, AxisOrder::ByVector));
     }
 
     void anEntryStandsSomewhereInItsRow()
