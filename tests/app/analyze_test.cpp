@@ -195,7 +195,7 @@ private slots:
         };
         const QString counts =
             file("counts.csv", "token,count\n\" the\",100\n␣of,50\n#300,7\nno such token,3\n");
-        const QString pairs = file("pairs.json", R"([[" the", " of", 4], ["#300", " of", 1]])");
+        const QString pairs = file("pairs.json", "[[\" the\", \" of\", 4], [\"#300\", \" of\", 1]]");
         const QString session = m_folder.filePath("counts.h5");
         const auto done = run({"analyze", m_demo, "-o", session, "--analyses", "token_prior,detokenization",
                                "--token-counts", counts, "--bigram-counts", pairs});

@@ -22,6 +22,7 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSpinBox>
+#include <QVBoxLayout>
 
 #include <algorithm>
 #include <limits>
@@ -31,7 +32,7 @@ namespace headwise::ui {
 AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     : QWidget(parent)
     , m_workspace(workspace)
-    , m_rows(new QFormLayout(this))
+    , m_rows(new QFormLayout)
     , m_prompt(new QPlainTextEdit(this))
     , m_token(new QLabel(this))
     , m_keyToken(new QLineEdit(this))
@@ -51,6 +52,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
 {
     setAcceptDrops(true);
     createFields();
+    createRows();
     createKeyToken();
     createMarks();
     createMetric();
@@ -128,6 +130,10 @@ void AnalysisForm::createFields()
     m_seed->setFixedWidth(110);
     makeSecondary(m_problem);
     m_problem->setWordWrap(true);
+}
+
+void AnalysisForm::createRows()
+{
     m_rows->addRow(tr("Prompt"), m_prompt);
     m_rows->addRow(tr("Token"), m_token);
     m_rows->addRow(tr("Key token"), m_keyToken);
@@ -138,8 +144,13 @@ void AnalysisForm::createFields()
     m_texts = new TextInputs(m_workspace, m_rows, this);
     m_rows->addRow(tr("Lengths"), m_metric);
     m_rows->addRow(tr("Seed"), m_seed);
-    m_rows->addRow(m_problem);
     m_problem->hide();
+    // Not one of the rows: Qt 6.4 writes past its rows where one that wraps was there before and others went.
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(8);
+    layout->addLayout(m_rows);
+    layout->addWidget(m_problem);
 }
 
 void AnalysisForm::createKeyToken()

@@ -39,6 +39,7 @@ protected:
 
 private:
     void createFields();
+    void createRows();
     void createKeyToken();
     void createMarks(); ///< Of heads that are known.
     void createMetric();

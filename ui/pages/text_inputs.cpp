@@ -14,6 +14,7 @@
 #include <QMimeData>
 #include <QPushButton>
 
+#include <cmath>
 #include <utility>
 
 namespace headwise::ui {
@@ -188,7 +189,7 @@ void TextInputs::showFiles()
     const BigramCounts* bigrams = inputs.bigramCounts.get();
     const bool hasNames = !inputs.names.empty();
     say(Tokens,
-        tokens ? tr("%1: %2 occurrences").arg(text(tokens->source()), number(tokens->total()))
+        tokens ? tr("%1: %2 occurrences").arg(text(tokens->source()), count(std::llround(tokens->total())))
                : tr("unknown"),
         tokens);
     say(Bigrams,

@@ -310,35 +310,35 @@ private slots:
     // A vocabulary larger than the sample, ids without a token in it: still the ranks among all that have one.
     void aSampleOfALargeVocabulary()
     {
-        test::PlantedModel model(test::plantedSizes(7, 5, 2500));
+        test::PlantedModel model(test::plantedSizes(7, 5, 3500));
         const Circuits circuits = model.circuits();
         auto options = exactOptions();
-        options.unusedTokens.assign(2500, false);
-        for (std::size_t i = 0; i < 2500; i += 3)
+        options.unusedTokens.assign(3500, false);
+        for (std::size_t i = 0; i < 3500; i += 3)
             options.unusedTokens[i] = true;
         const auto results = test::analysed(circuits, {"diagonal_ranks"}, options);
         const auto sample = numbers(results, "analyses/diagonal_ranks/sample");
-        QCOMPARE(sample.size(), std::size_t(1024));
+        QCOMPARE(sample.size(), std::size_t(2048));
         const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::FullOv, {1, 1});
         std::vector<int> ranks;
         for (const double id : sample) {
             const auto t = static_cast<Eigen::Index>(id);
             QVERIFY(t % 3 != 0);
             int rank = 0;
-            for (Eigen::Index j = 0; j < 2500; ++j)
+            for (Eigen::Index j = 0; j < 3500; ++j)
                 rank += j % 3 != 0 && ov(t, j) > ov(t, t) ? 1 : 0;
             ranks.push_back(rank);
         }
         double mean = 0;
         const auto first = static_cast<Eigen::Index>(sample.front());
-        for (Eigen::Index j = 0; j < 2500; ++j)
-            mean += j % 3 != 0 ? ov(first, j) / 1666 : 0;
+        for (Eigen::Index j = 0; j < 3500; ++j)
+            mean += j % 3 != 0 ? ov(first, j) / 2333 : 0;
         QVERIFY(std::abs(numbers(results, "analyses/diagonal_ranks/ov_diagonal")[3 * sample.size()]
                          - (ov(first, first) - mean))
                 < 1e-12 * ov.norm());
         QCOMPARE(numbers(results, "analyses/diagonal_ranks/ov_median_rank")[3], median(ranks));
         QCOMPARE(numbers(results, "analyses/diagonal_ranks/ov_top10")[3], share(ranks, 10));
-        QCOMPARE(*results.find("analyses/diagonal_ranks/ov_median_rank")->nullMean, (1666 - 1) / 2.0);
+        QCOMPARE(*results.find("analyses/diagonal_ranks/ov_median_rank")->nullMean, (2333 - 1) / 2.0);
     }
 
     void theBasisOfAHeadAndTheThreadsDoNotMatter()
