@@ -82,13 +82,15 @@ void PairPanel::showPair(ReadBy by, const QString& letter)
         m_job.cancel();
         return say(tr("Click a pair in the map: its principal angles and rank-1 parts."));
     }
-    const QString pair = tr("%1 → %2, %3-composition").arg(text(*reference), text(later), letter);
+    const bool isByEmbedding = isMeasuredByEmbedding();
+    QString pair = tr("%1 → %2, %3-composition").arg(text(*reference), text(later), letter);
+    if (isByEmbedding)
+        pair += tr(", lengths by the embedding");
     m_job.start(
         pair,
         [context =
              AnalysisContext{*workspace()->circuits(), workspace()->tokens(), workspace()->analysisOptions()},
-         isByEmbedding = isMeasuredByEmbedding(), by, earlier = *reference,
-         later](const Task& task) -> Result<PairParts> {
+         isByEmbedding, by, earlier = *reference, later](const Task& task) -> Result<PairParts> {
             const auto as = isByEmbedding ? inEmbeddingBasis(context, TokensInBasis::LeftOut, task) : context;
             if (!as)
                 return as.error();

@@ -213,7 +213,11 @@ void SmallMultiples::paintCells(QPainter& painter, const QRectF& plot, const Eig
 {
     if (cells.size() == 0)
         return;
-    const std::vector<Rgb> pixels = toPixels(cells, on(look.colors, m_scale));
+    std::vector<Rgb> pixels = toPixels(cells, on(look.colors, m_scale));
+    for (Eigen::Index row = 0; row < cells.rows(); ++row)
+        for (Eigen::Index column = 0; column < cells.cols(); ++column)
+            if (std::isnan(cells(row, column))) // there is none, as above a diagonal
+                pixels[static_cast<std::size_t>(row * cells.cols() + column)] = look.colors.base.rgb();
     const QImage image(reinterpret_cast<const uchar*>(pixels.data()), static_cast<int>(cells.cols()),
                        static_cast<int>(cells.rows()), static_cast<int>(4 * cells.cols()),
                        QImage::Format_RGB32);

@@ -192,7 +192,7 @@ Result<Done> addKernels(ResultSet& results, const AnalysisContext& context, cons
         array.nullMean = null.mean;
         array.nullDeviation = null.deviation;
         array.range = {0.0, static_cast<double>(r)};
-        const auto& all = kernels.kernel(mode).values();
+        const std::vector<double> all = inDouble(array); // as it is kept, or the cut lies beside its value
         const std::vector<double> flat = known(all, all);
         array.attributes["cutoff_3_percent"] = cutOff(flat);
         results.arrays.push_back(std::move(array));

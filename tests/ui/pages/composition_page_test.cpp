@@ -1,6 +1,7 @@
 #include "ui/pages/composition_page.h"
 
 #include "tests/support/opened_page.h"
+#include "ui/array_part.h"
 #include "ui/models/array_table_model.h"
 #include "ui/pages/composition_panel.h"
 #include "ui/pages/compute_button.h"
@@ -11,6 +12,7 @@
 
 #include <QAbstractButton>
 #include <QCheckBox>
+#include <QLabel>
 #include <QSignalSpy>
 #include <QSlider>
 #include <QTabWidget>
@@ -42,6 +44,31 @@ private:
     }
 
 private slots:
+    /// What is said of a pair is measured as the map of pairs is.
+    void aPairFollowsTheMetricOfTheMap()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        const auto composition = [&] { return opened.workspace.results()->find("composition/k"); };
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix() && composition(), patience);
+        AnalysisInputs inputs = opened.workspace.inputs();
+        inputs.metric = ResidualMetric::Embedding;
+        opened.workspace.setInputs(inputs);
+        opened.workspace.runAnalysis("composition");
+        QTRY_VERIFY_WITH_TIMEOUT(composition()->attributes.contains("metric"), patience);
+        const double score = wholeArray(*composition()).at((1 * 2 + 1) * 8 + 5); // 0.1 to 1.5
+        QVERIFY(std::abs(score - kComposition(*opened.workspace.circuits(), {0, 1}, {1, 5})) > 0.01);
+        opened.workspace.setReference(HeadId{0, 1});
+        opened.workspace.setHead({1, 5});
+        const auto said = [&] {
+            for (const QLabel* label : opened.page.findChildren<QLabel*>())
+                if (label->text().contains(QStringLiteral("lengths by the embedding"))
+                    && label->text().contains(QStringLiteral("score %1,").arg(number(score))))
+                    return true;
+            return false;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(said(), patience);
+    }
+
     void theMapShowsEveryPairAndTheSliderTheStrongest()
     {
         Opened opened(HEADWISE_DEMO_MODEL);

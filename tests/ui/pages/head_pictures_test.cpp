@@ -161,7 +161,7 @@ private slots:
         QVERIFY(tiles->isVisibleTo(tiles->parentWidget()) && !one->isVisibleTo(tiles->parentWidget()));
         const ArrayPart ee = numbers(opened, "analyses/six_terms/ee");
         const std::size_t side = ee.shape[2];
-        QCOMPARE(side, std::size_t{100}); // of the demo's 128 positions
+        QVERIFY(side > 10); // tokens of the prompt that the page suggests
         QCOMPARE(tiles->cells().size(), std::size_t{8});
         float largest = 0;
         for (std::size_t head = 0; head < 8; ++head)
@@ -177,7 +177,7 @@ private slots:
         QVERIFY(isSigned(tiles->scale().map));
         how->setCurrentIndex(2);
         QCOMPARE(tiles->cells().size(), std::size_t{8}); // layer 1 has none
-        QCOMPARE(dataRows(tiles).size(), qsizetype(1 + 8 * 100 * 100));
+        QCOMPARE(dataRows(tiles).size(), 1 + 8 * side * side);
         QTest::mouseClick(tiles, Qt::LeftButton, {}, tiles->tileRect({0, 6}).center().toPoint());
         QCOMPARE(opened.workspace.head(), (HeadId{0, 6}));
         QVERIFY(opened.page.figures().contains(tiles));
