@@ -3,6 +3,7 @@
 #include "tests/support/matchers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -59,11 +60,13 @@ private slots:
         QCOMPARE(clusterOrder(planted().cast<double>()), order);
     }
 
-    void lengthsAndRotationsCountForNothing()
+    void lengthsCountForNothing()
     {
-        const Matrix<double> rows = planted().cast<double>();
+        Matrix<double> rows = planted().cast<double>();
         const std::vector<int> order = clusterOrder(rows);
-        QCOMPARE(clusterOrder(Eigen::VectorXd::LinSpaced(rows.rows(), 1, 4).asDiagonal() * rows), order);
+        for (Eigen::Index i = 0; i < rows.rows(); ++i)
+            rows.row(i) *= std::exp2(i % 7 - 3); // exact, so that no tie is broken otherwise
+        QCOMPARE(clusterOrder(rows), order);
     }
 
     void aRowWithoutADirectionComesLast()
