@@ -317,8 +317,8 @@ private slots:
         m_page->showAnalysis("diagonal_ranks");
         QTRY_VERIFY_WITH_TIMEOUT(says(QStringLiteral("run it again")), patience);
         texts->load(TextInputs::Tokens, m_folder.filePath(QStringLiteral("nowhere.csv")));
-        QTRY_VERIFY_WITH_TIMEOUT(says(QStringLiteral("nowhere.csv")), patience);
-        QVERIFY(!m_workspace->inputs().tokenCounts);
+        QTRY_VERIFY_WITH_TIMEOUT(!m_workspace->inputs().tokenCounts, patience);
+        QVERIFY(says(QStringLiteral("nowhere.csv")));
         QCOMPARE(tokens->text(), QStringLiteral("unknown"));
         texts->load(TextInputs::Tokens, file.fileName());
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputs().tokenCounts, patience);
