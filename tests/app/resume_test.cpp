@@ -96,19 +96,28 @@ private slots:
         QCOMPARE(difference(*expected, found), QString());
     }
 
+    void anotherQuestionIsNotAnsweredFromIt_data()
+    {
+        QTest::addColumn<QStringList>("asked");
+        QTest::newRow("other heads") << QStringList{"--heads", "1.*"};
+        QTest::newRow("another metric") << QStringList{"--metric", "embedding"};
+    }
     void anotherQuestionIsNotAnsweredFromIt()
     {
+        QFETCH(QStringList, asked);
         const QString file = m_folder.filePath("other.h5");
         killOnceSomethingIsSafe(file);
         const CommandRun other = runHeadwise(
-            {"analyze", HEADWISE_DEMO_MODEL, "-o", file, "--analyses", "spectra", "--heads", "1.*"},
+            QStringList{"analyze", HEADWISE_DEMO_MODEL, "-o", file, "--analyses", "spectra"} + asked,
             m_folder.path());
         QVERIFY2(other.exitCode == 0, other.err.constData());
         QVERIFY2(!other.err.contains("taken from it"), other.err.constData());
         const auto found = readSession(file.toStdString(), {});
         QVERIFY(isOk(found));
         const ResultArray* norms = found->results.find("spectra/ov/frobenius_norm");
-        QVERIFY(norms && std::isnan(std::get<std::vector<float>>(norms->values).front()));
+        QVERIFY(norms);
+        QCOMPARE(std::isnan(std::get<std::vector<float>>(norms->values).front()), asked.front() == "--heads");
+        QCOMPARE(norms->attributes.contains("metric"), asked.front() == "--metric");
         QVERIFY(!QFile::exists(file + ".partial")); // the session is there: nothing is left to take up
     }
 
