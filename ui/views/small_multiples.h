@@ -2,6 +2,7 @@
 
 #include "core/model/head_id.h"
 #include "ui/views/spectrum_chart.h"
+#include "ui/views/tile_grid.h"
 
 #include <QPixmap>
 
@@ -57,15 +58,15 @@ private:
         double lineWidth;
         bool hasLabels;
     };
-    QRectF tilesArea(const QRectF& all, const Look& look, const QPaintDevice* device) const;
-    QRectF tileIn(const QRectF& tiles, std::size_t index) const;
+    TileGrid tilesIn(const QRectF& all, const Look& look, const QPaintDevice* device) const;
+    QRectF tileOf(const TileGrid& tiles, std::size_t index) const;
     std::optional<std::size_t> indexAt(const QPointF& position) const;
     std::optional<std::size_t> indexOf(HeadId head) const;
     int rows() const;
     void measure(); ///< The range of all curves.
     void paint(QPainter& painter, const QRectF& all, const Look& look) const;
     void paintTile(QPainter& painter, const QRectF& tile, const HeadCurves& head, const Look& look) const;
-    void paintLabels(QPainter& painter, const QRectF& all, const QRectF& tiles, const Look& look) const;
+    void paintLabels(QPainter& painter, const QRectF& all, const TileGrid& tiles, const Look& look) const;
     Look onScreen() const;
 
     ChartLook m_look;
