@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace headwise::ui {
 
@@ -97,8 +96,10 @@ void ComparePictures::connectPanel(HeatmapPanel* panel)
 {
     HeatmapView* view = panel->view();
     connect(view, &HeatmapView::stateChanged, this, [this](const HeatmapState& state) {
+        m_state = state;
         for (HeatmapPanel* other : panels())
-            other->view()->setState(state); // the same state is no change
+            if (!other->view()->isEmpty())      // which cannot tell how far it may be zoomed
+                other->view()->setState(state); // the same state is no change
     });
     connect(view, &HeatmapView::hoverLeft, this, &ComparePictures::hoverLeft);
     connect(view, &HeatmapView::cellHovered, this,
@@ -156,16 +157,21 @@ void ComparePictures::fill()
         return;
     switch (way()) {
     case Way::Beside:
-        m_second->view()->setMatrix(m_b);
-        m_first->view()->setMatrix(m_isFlashing ? m_b : m_a);
+        put(m_second, m_b);
+        put(m_first, m_isFlashing ? m_b : m_a);
         break;
     case Way::Split: fillSplit(); break;
-    case Way::Difference:
-        m_between->view()->setMatrix(std::make_shared<const Eigen::MatrixXf>(*m_a - *m_b));
-        break;
+    case Way::Difference: put(m_between, std::make_shared<const Eigen::MatrixXf>(*m_a - *m_b)); break;
     case Way::Ratio: fillRatio(); break;
     }
     titlePictures();
+}
+
+void ComparePictures::put(HeatmapPanel* panel, const HeatmapView::Matrix& matrix)
+{
+    const HeatmapState state = m_state;
+    panel->view()->setMatrix(matrix);
+    panel->view()->setState(state);
 }
 
 void ComparePictures::fillSplit()
@@ -175,7 +181,7 @@ void ComparePictures::fillSplit()
     placeDivider();
     auto both = std::make_shared<Eigen::MatrixXf>(m_isFlashing ? *m_b : *m_a);
     both->leftCols(m_divider->value()) = m_b->leftCols(m_divider->value());
-    m_split->view()->setMatrix(std::move(both));
+    put(m_split, both);
     m_divider->place();
 }
 
@@ -200,7 +206,7 @@ void ComparePictures::fillRatio()
     scale.low += 1;
     scale.high += 1;
     scale.fit = ColorFit::Fixed;
-    m_ratio->view()->setMatrix(ratio);
+    put(m_ratio, ratio);
     m_ratio->view()->proposeScale(scale);
 }
 

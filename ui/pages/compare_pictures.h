@@ -59,6 +59,7 @@ private:
     void fitBoth(); ///< One scale for both matrices, as far as the reader leaves it to us.
     void titlePictures();
     void fill(); ///< What is on screen, of the two matrices.
+    void put(HeatmapPanel* panel, const HeatmapView::Matrix& matrix); ///< Looked at where the others are.
     void fillSplit();
     void fillRatio();
     void placeDivider(); ///< Where it was, as a fraction of the columns.
@@ -81,7 +82,8 @@ private:
     double m_dividedAt = 0.5; // share of the columns that show the second
     QTimer m_dragged;         // at most one picture a frame
     HeatmapView::Matrix m_a, m_b;
-    ColorScale m_scale; // how the limits of both follow the two matrices
+    HeatmapState m_state; // of all
+    ColorScale m_scale;   // how the limits of both follow the two matrices
     Names m_names;
     bool m_isFlashing = false;
 };
