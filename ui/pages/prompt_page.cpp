@@ -9,14 +9,18 @@
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/job_bar.h"
 #include "ui/views/pattern_grid.h"
+#include "ui/views/prompt_text.h"
 
 #include <QCheckBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace headwise::ui {
 
@@ -48,10 +52,12 @@ PromptPage::PromptPage(Workspace* workspace, QWidget* parent)
     , m_heads(new PatternGrid(this))
     , m_logit(new QLabel(this))
     , m_effects(new HeadGrid(workspace, tr("Effect of every head on the logit"), this))
+    , m_text(new PromptText(this))
     , m_panel(new HeatmapPanel(this))
 {
     createLayout();
     connectSignals();
+    connectText();
     reset();
 }
 
@@ -91,7 +97,7 @@ void PromptPage::createLayout()
     parts->setChildrenCollapsible(false);
     parts->setHandleWidth(16);
     parts->addWidget(all);
-    parts->addWidget(m_panel);
+    parts->addWidget(createPattern());
     parts->setSizes({280, 520});
     parts->setStretchFactor(1, 1);
     auto* bottom = new QHBoxLayout;
@@ -104,6 +110,47 @@ void PromptPage::createLayout()
     layout->addLayout(controls);
     layout->addWidget(parts, 1);
     layout->addLayout(bottom);
+}
+
+QWidget* PromptPage::createPattern()
+{
+    m_text->setAccessibleName(tr("The prompt, coloured by the attention of one token"));
+    m_text->setToolTip(
+        tr("Every token on the colour of how much the framed one attends to it; a click frames one"));
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidget(m_text);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setMinimumHeight(QFontMetrics(tokenFont()).height() * 2);
+    auto* pattern = new QSplitter(Qt::Vertical, this);
+    pattern->setChildrenCollapsible(false);
+    pattern->addWidget(scroll);
+    pattern->addWidget(m_panel);
+    pattern->setSizes({96, 520});
+    pattern->setStretchFactor(1, 1);
+    return pattern;
+}
+
+QString PromptPage::placeText(int shown) const
+{
+    const auto at = static_cast<std::size_t>(shown + skipped());
+    return QStringLiteral("%1 %2").arg(at).arg(workspace()->tokenText(m_answer->tokens[at]));
+}
+
+void PromptPage::connectText()
+{
+    HeatmapView* view = m_panel->view();
+    connect(view, &HeatmapView::colorScaleChanged, m_text, &PromptText::setScale);
+    connect(view, &HeatmapView::currentCellChanged, m_text, [this](int row) {
+        if (row >= 0)
+            m_text->setQuery(row);
+    });
+    connect(m_text, &PromptText::queryChosen, view,
+            [view](int query) { view->setCurrentCell(query, std::max(0, view->state().column)); });
+    connect(m_text, &PromptText::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(m_text, &PromptText::tokenHovered, this,
+            [this](int token) { emit readOutChanged(tr("attention of query %1").arg(placeText(token))); });
 }
 
 void PromptPage::connectSignals()
@@ -132,11 +179,8 @@ void PromptPage::connectSignals()
     connect(m_effects, &HeadGrid::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_panel->view(), &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_panel->view(), &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
-        const auto place = [this](int index) {
-            const auto at = static_cast<std::size_t>(index + skipped());
-            return QStringLiteral("%1 %2").arg(at).arg(workspace()->tokenText(m_answer->tokens[at]));
-        };
-        emit readOutChanged(tr("query %1 → key %2   %3").arg(place(row), place(column), number(value)));
+        emit readOutChanged(
+            tr("query %1 → key %2   %3").arg(placeText(row), placeText(column), number(value)));
     });
 }
 
@@ -149,6 +193,7 @@ void PromptPage::clear()
     m_heads->setPatterns(nullptr, nullptr);
     m_effects->setValues(nullptr);
     m_panel->view()->setMatrix(nullptr);
+    m_text->setPattern({}, nullptr);
 }
 
 void PromptPage::reset()
@@ -284,7 +329,10 @@ void PromptPage::showPattern()
     const Eigen::MatrixXf& pattern =
         (*m_answer->patterns)[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)];
     const Eigen::Index shown = pattern.rows() - skipped();
-    view->setMatrix(std::make_shared<Eigen::MatrixXf>(pattern.bottomRightCorner(shown, shown)));
+    const auto matrix = std::make_shared<const Eigen::MatrixXf>(pattern.bottomRightCorner(shown, shown));
+    view->setMatrix(matrix);
+    m_text->setPattern(labels, matrix);
+    m_text->setScale(view->colorScale());
     m_summary->setText(tr("%1 · %2 tokens · likeliest next token %3")
                            .arg(text(head))
                            .arg(m_answer->tokens.size())
@@ -314,7 +362,10 @@ QList<FigureSource*> PromptPage::figures()
              (skipped() > 0 ? tr("%1 attention without the first token, %2") : tr("%1 attention, %2"))
                  .arg(text(workspace()->head()), text(workspace()->card().name)));
     describe(m_heads, tr("Attention of every head, %1").arg(text(workspace()->card().name)));
-    QList<FigureSource*> figures{m_panel->view(), m_heads};
+    describe(m_text,
+             tr("%1 attention of token %2, %3")
+                 .arg(text(workspace()->head()), placeText(m_text->query()), text(workspace()->card().name)));
+    QList<FigureSource*> figures{m_panel->view(), m_heads, m_text};
     if (m_effects->view()->matrix()) {
         describe(m_effects->view(), tr("%1, %2").arg(m_logit->text(), text(workspace()->card().name)));
         figures << m_effects->view();

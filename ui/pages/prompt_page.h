@@ -16,9 +16,10 @@ QString repeatedWords(const Tokenizer& tokenizer);
 class HeadGrid;
 class HeatmapPanel;
 class PatternGrid;
+class PromptText;
 
 /// A prompt through the model: the attention of every head as small multiples and of the selected one large, rows queries, columns
-/// keys, and what each head adds to the logit of the likeliest next token.
+/// keys, and as text, and what each head adds to the logit of the likeliest next token.
 class PromptPage : public Page {
     Q_OBJECT
 
@@ -36,9 +37,12 @@ private:
     struct Answer;
     void run();
     void createLayout();
+    QWidget* createPattern(); ///< Of the selected head, as text and as a matrix.
     void connectSignals();
-    void attribute();    ///< The last position's logit to the heads.
-    void showPatterns(); ///< Of every head, and of the selected one.
+    void connectText();
+    QString placeText(int shown) const; ///< "3 ␣Paris", of a row or column.
+    void attribute();                   ///< The last position's logit to the heads.
+    void showPatterns();                ///< Of every head, and of the selected one.
     void showPattern();
     Eigen::Index skipped() const; ///< Positions at the beginning that are not shown.
     void clear();
@@ -52,6 +56,7 @@ private:
     PatternGrid* m_heads;
     QLabel* m_logit;
     HeadGrid* m_effects;
+    PromptText* m_text;
     HeatmapPanel* m_panel;
     Job m_job;
     Job m_attribution;

@@ -36,7 +36,7 @@ private slots:
         QVERIFY(!line->toolTip().contains(rank));
         const QString all = line->accessibleDescription();
         QVERIFY(all.contains(QStringLiteral("‖OV‖ ")) && all.contains(QStringLiteral("eff. rank OV ")));
-        opened.page.resize(420, 60);
+        opened.page.resize(300, 60);
         QTRY_VERIFY(line->text().endsWith(u'…'));
         QVERIFY(!line->text().contains(rank));
         QVERIFY(line->toolTip().contains(rank));
