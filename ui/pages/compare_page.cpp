@@ -460,6 +460,11 @@ QList<FigureSource*> ComparePage::figures()
     QList<FigureSource*> all;
     const auto add = [&](FigureSource* figure, const QString& what) {
         describe(figure, tr("%1, %2").arg(what, modelNames()));
+        if (isOfNewer()) {
+            Provenance provenance = figure->provenance();
+            provenance.emplace_back(QStringLiteral("compared with"), m_newer->name());
+            figure->setProvenance(provenance);
+        }
         all << figure;
     };
     for (const auto& [view, what] : m_pictures->shown())

@@ -30,6 +30,10 @@ public:
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;
 
+    /// Shows attention that another program computed for the tokens of the prompt; of a file of one layer, for the selected
+    /// head's.
+    void importPatterns(const QString& fileName);
+
 protected:
     void showEvent(QShowEvent* event) override;
 
@@ -45,12 +49,15 @@ private:
     void showPatterns();                ///< Of every head, and of the selected one.
     void showPattern();
     Eigen::Index skipped() const; ///< Positions at the beginning that are not shown.
+    void chooseFile();            ///< Of patterns to import.
+    QString origin() const;       ///< ", imported from …", or empty.
     void clear();
     void reset();
 
     QString m_suggested; // what the page itself put into the line
     QLineEdit* m_prompt;
     QPushButton* m_run;
+    QPushButton* m_import;
     QCheckBox* m_hidesFirst;
     QLabel* m_summary;
     PatternGrid* m_heads;
@@ -59,6 +66,7 @@ private:
     PromptText* m_text;
     HeatmapPanel* m_panel;
     Job m_job;
+    Job m_importJob;
     Job m_attribution;
     std::shared_ptr<const Answer> m_answer; // of the last prompt; null if there is none
 };

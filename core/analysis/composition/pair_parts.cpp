@@ -25,8 +25,8 @@ Result<Done> addAngles(PairParts& pair, const Matrix<double>& writing, const Mat
     auto angles = anglesBetween(*written, *read, task);
     if (!angles)
         return angles.error();
-    pair.angles = std::move(angles->angles);
-    pair.anglesOfChance = std::move(angles->ofChance);
+    pair.angles = angles->angles;
+    pair.anglesOfChance = angles->ofChance;
     return Done{};
 }
 

@@ -111,6 +111,7 @@ private slots:
         }
         QVERIFY(
             opened.page.figures().first()->figureTitle().startsWith(QStringLiteral("L1H2 OV, toy and toy")));
+        QCOMPARE(opened.page.figures().first()->provenance().back().first, QStringLiteral("compared with"));
         QVERIFY(opened.page.figures()[1]->figureTitle().startsWith(QStringLiteral("L1H2 newer OV (toy)")));
     }
 

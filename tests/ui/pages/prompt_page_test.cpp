@@ -1,6 +1,7 @@
 #include "ui/pages/prompt_page.h"
 
 #include "core/analysis/catalogue.h"
+#include "core/io/npy.h"
 #include "core/model/forward.h"
 #include "tests/support/opened_page.h"
 #include "ui/pages/head_grid.h"
@@ -10,8 +11,14 @@
 
 #include <QApplication>
 #include <QCheckBox>
+#include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QSignalSpy>
+#include <QTemporaryDir>
+
+#include <cstring>
+#include <fstream>
 
 using namespace headwise;
 using namespace headwise::ui;
@@ -119,6 +126,51 @@ private slots:
         opened.page.findChild<QCheckBox*>()->click();
         QCOMPARE(words->tokens().size(), last);
         QVERIFY(words->heightForWidth(200) > words->heightForWidth(2000));
+    }
+
+    void attentionOfAnotherProgramIsShown()
+    {
+        OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
+        auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
+        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        opened.workspace.setHead({1, 5});
+        const Eigen::MatrixXf own = *large->matrix();
+        const auto n = static_cast<std::size_t>(own.rows());
+        std::vector<float> values(8 * n * n);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = static_cast<float>(i % 97) / 97;
+        std::string bytes = npyHeader("<f4", {8, own.rows(), own.rows()});
+        const std::size_t begin = bytes.size();
+        bytes.resize(begin + values.size() * sizeof(float));
+        std::memcpy(bytes.data() + begin, values.data(), values.size() * sizeof(float));
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("attention.npy"));
+        std::ofstream(file.toStdString(), std::ios::binary) << bytes;
+        opened.page.importPatterns(file);
+        QTRY_VERIFY(*large->matrix() != own);
+        for (std::size_t query = 0; query < n; ++query)
+            for (std::size_t key = 0; key < n; ++key)
+                QCOMPARE((*large->matrix())(static_cast<int>(query), static_cast<int>(key)),
+                         values[(5 * n + query) * n + key]);
+        const QString title = opened.page.figures().first()->figureTitle();
+        QVERIFY2(title.endsWith(QStringLiteral(", imported from attention.npy")), qPrintable(title));
+        QCOMPARE(opened.page.figures().first()->provenance().back().second,
+                 QStringLiteral("imported from attention.npy"));
+        opened.workspace.setHead({0, 5}); // a layer that the file has not
+        QVERIFY(large->matrix()->array().isNaN().all());
+        const auto says = [&](const QString& words) {
+            for (const QLabel* label : opened.page.findChildren<QLabel*>())
+                if (label->text().contains(words))
+                    return true;
+            return false;
+        };
+        opened.page.importPatterns(folder.filePath(QStringLiteral("absent.npy")));
+        QTRY_VERIFY(says(QStringLiteral("absent.npy")));
+        opened.workspace.setHead({1, 5});
+        for (QPushButton* button : opened.page.findChildren<QPushButton*>())
+            if (button->text() == QStringLiteral("Run"))
+                button->click();
+        QTRY_COMPARE_WITH_TIMEOUT(*large->matrix(), own, patience); // the model's own again
     }
 
     void smallPatternsCanLeaveOutTheBeginning()
