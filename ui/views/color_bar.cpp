@@ -325,14 +325,18 @@ void ColorBar::paintHistogram(QPainter& painter, const QRectF& area) const
     const bool upright = m_orientation == Qt::Vertical;
     const double room = (upright ? area.width() : area.height()) - thickness;
     const double step = (upright ? area.height() : area.width()) / parts;
-    QColor color = themeColors(palette()).accent;
-    color.setAlphaF(0.4F);
+    const QColor line = themeColors(palette()).accent;
+    QColor ground = line;
+    ground.setAlphaF(0.12F); // The ticks' numbers stand on it.
     for (int i = 0; i < parts; ++i) {
         const double length = shares[static_cast<std::size_t>(i)] / largest * room;
-        painter.fillRect(upright
-                             ? QRectF(area.left() + thickness, area.bottom() - (i + 1) * step, length, step)
-                             : QRectF(area.left() + i * step, area.top() + thickness, step, length),
-                         color);
+        const QRectF part = upright
+            ? QRectF(area.left() + thickness, area.bottom() - (i + 1) * step, length, step)
+            : QRectF(area.left() + i * step, area.top() + thickness, step, length);
+        painter.fillRect(part, ground);
+        painter.fillRect(upright ? QRectF(part.right() - 1, part.top(), 1, step)
+                                 : QRectF(part.left(), part.bottom() - 1, step, 1),
+                         line);
     }
 }
 
