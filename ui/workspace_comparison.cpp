@@ -1,4 +1,5 @@
 #include "core/analysis/comparison/model_comparison.h"
+#include "ui/compared_model.h"
 #include "ui/estimate.h"
 #include "ui/text.h"
 #include "ui/workspace_opened.h"
@@ -9,42 +10,68 @@
 
 namespace headwise::ui {
 
+namespace {
+
+/// What a comparison brings back: the newer model can be looked at also where the two cannot be compared head by head.
+struct Compared {
+    OpenedModel newer;
+    Result<ResultSet> results;
+};
+
+Result<ResultSet> changes(const Circuits& older, const OpenedModel& newer, const ComparisonOptions& options,
+                          const Task& task)
+{
+    auto found = compareModels(older, Circuits(newer.processed), options, task);
+    if (!found)
+        return found;
+    ResultSet results = std::move(found).value();
+    const ModelCard card = modelCard(*newer.weights);
+    results.groupAttributes["comparison"] = {{"model_b_name", card.name},
+                                             {"model_b_architecture", card.architecture},
+                                             {"model_b_source", card.source},
+                                             {"model_b_sha256", card.sha256}};
+    return results;
+}
+
+} // namespace
+
 void Workspace::compareWith(const ModelSource& newer)
 {
+    using Answer = std::shared_ptr<const Compared>;
     if (!m_circuits)
         return;
     m_comparisonJob.start(
         withEstimate(tr("Comparing with %1").arg(text(newer.path.filename().string())),
                      comparisonCost(m_circuits->config())),
         [older = m_circuits, tokenizer = m_tokenizer, unused = m_unused, wish = m_wish,
-         newer](const Task& task) -> Result<ResultSet> {
-            const auto opened = read(newer, wish, task);
+         newer](const Task& task) -> Result<Answer> {
+            auto opened = readModel(newer, wish, task);
             if (!opened)
                 return opened.error();
             ComparisonOptions options;
             options.unusedTokens = unused;
             options.sameVocabulary =
-                haveSameVocabulary(tokenizer.get(), (*opened)->tokenizer.get(), older->config().dVocab);
-            auto found = compareModels(*older, Circuits((*opened)->processed), options, task);
-            if (!found)
-                return found;
-            ResultSet results = std::move(found).value();
-            const ModelCard card = modelCard(*(*opened)->weights);
-            results.groupAttributes["comparison"] = {{"model_b_name", card.name},
-                                                     {"model_b_architecture", card.architecture},
-                                                     {"model_b_source", card.source},
-                                                     {"model_b_sha256", card.sha256}};
-            return results;
+                haveSameVocabulary(tokenizer.get(), opened->tokenizer.get(), older->config().dVocab);
+            auto results = changes(*older, *opened, options, task);
+            if (!results && results.error().code == ErrorCode::Cancelled)
+                return results.error();
+            return std::make_shared<const Compared>(Compared{std::move(opened).value(), std::move(results)});
         },
-        [this](Result<ResultSet> found) {
+        [this, wish = m_wish](const Result<Answer>& compared) {
+            if (!compared)
+                return emit failed(text(compared.error()));
+            const auto& [opened, found] = **compared;
+            if (found) {
+                ResultSet all = *m_results;
+                std::erase_if(all.arrays,
+                              [](const ResultArray& array) { return array.path.starts_with("comparison/"); });
+                all.merge(*found);
+                m_hasUnsavedResults = true;
+                setResults(std::move(all));
+            }
+            ComparedModel::of(this)->keep(opened, wish);
             if (!found)
-                return emit failed(text(found.error()));
-            ResultSet all = *m_results;
-            std::erase_if(all.arrays,
-                          [](const ResultArray& array) { return array.path.starts_with("comparison/"); });
-            all.merge(std::move(found).value());
-            m_hasUnsavedResults = true;
-            setResults(std::move(all));
+                emit failed(text(found.error()));
         });
 }
 

@@ -2,6 +2,7 @@
 #include "core/analysis/run_estimate.h"
 #include "ui/array_part.h"
 #include "ui/estimate.h"
+#include "ui/opened_model.h"
 #include "ui/text.h"
 #include "ui/workspace.h"
 
@@ -16,10 +17,7 @@ Result<std::shared_ptr<const ProcessedWeights>>
 Workspace::processedWeights(std::shared_ptr<const ModelWeights> weights, const ProcessingWish& wish,
                             const Task& task)
 {
-    Result<ProcessingPlan> plan = planProcessing(*weights, wish);
-    if (!plan)
-        return plan.error();
-    return process(std::move(weights), std::move(plan).value(), task);
+    return processedAs(wish, std::move(weights), task);
 }
 
 void Workspace::setEmbedding(Embedding embedding)

@@ -1,5 +1,4 @@
 #include "core/base/log.h"
-#include "core/io/model_tokenizer.h"
 #include "core/io/token_search.h"
 #include "core/session/session_file.h"
 #include "ui/text.h"
@@ -25,14 +24,6 @@ ProcessingWish wishOf(const Processing& applied)
                          applied.refactorAttention ? StepWish::Required : StepWish::Off};
     again.headChanges = applied.headChanges;
     return again;
-}
-
-std::vector<bool> unusedIds(const Tokenizer& tokenizer, int count)
-{
-    std::vector<bool> unused(static_cast<std::size_t>(count));
-    for (int id = 0; id < count; ++id)
-        unused[static_cast<std::size_t>(id)] = !tokenizer.hasToken(id);
-    return unused;
 }
 
 QStringList texts(const std::vector<std::string>& words)
@@ -79,24 +70,10 @@ void dispose(std::shared_ptr<Owned>& owned)
 Result<std::shared_ptr<const Workspace::Opened>> Workspace::read(const ModelSource& source,
                                                                  const ProcessingWish& wish, const Task& task)
 {
-    auto opened = std::make_shared<Opened>();
-    opened->source = source;
-    auto weights = loadModel(source, task);
-    if (!weights)
-        return weights.error();
-    opened->weights = *weights;
-    auto result = processedWeights(*weights, wish, task);
-    if (!result)
-        return result.error();
-    opened->processed = *result;
-    auto tokenizer = openModelTokenizer(opened->weights->file());
-    if (tokenizer)
-        opened->tokenizer = std::make_shared<const Tokenizer>(std::move(tokenizer).value());
-    else if (tokenizer.error().code != ErrorCode::NotFound)
-        opened->tokenizerProblem = text(tokenizer.error());
-    if (opened->tokenizer)
-        opened->unused = unusedIds(*opened->tokenizer, opened->weights->config().dVocab);
-    return std::shared_ptr<const Opened>(std::move(opened));
+    auto model = readModel(source, wish, task);
+    if (!model)
+        return model.error();
+    return std::make_shared<const Opened>(Opened{std::move(model).value()});
 }
 
 void Workspace::openModel(const ModelSource& source)

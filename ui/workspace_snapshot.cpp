@@ -1,4 +1,5 @@
 #include "core/session/session_file.h"
+#include "ui/compared_model.h"
 #include "ui/text.h"
 #include "ui/workspace.h"
 
@@ -32,6 +33,8 @@ std::unique_ptr<Workspace> Workspace::snapshot(HeadId head) const
     copy->m_embedding = m_embedding;
     copy->m_wish = m_wish;
     copy->m_readOnly = m_readOnly;
+    if (const auto* compared = findChild<ComparedModel*>(QString(), Qt::FindDirectChildrenOnly))
+        ComparedModel::of(copy.get())->share(*compared);
     return copy;
 }
 

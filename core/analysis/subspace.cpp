@@ -3,10 +3,13 @@
 #include "core/analysis/random_matrix.h"
 #include "core/base/decompositions.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 namespace headwise {
 
@@ -33,6 +36,34 @@ Result<std::vector<double>> principalAngles(const Matrix<double>& product)
     for (const double cosine : *cosines)
         degrees.push_back(std::acos(std::min(1.0, cosine)) * 180 / std::numbers::pi);
     return degrees;
+}
+
+Result<PrincipalAngles> anglesBetween(const Subspace& a, const Subspace& b, const Task& task)
+{
+    const Eigen::Index d = a.basis.rows();
+    if (d != b.basis.rows())
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("One subspace is of {} dimensions and the other of {}; angles are between "
+                                 "subspaces of one space.",
+                                 d, b.basis.rows())};
+    if (a.rank == 0 || b.rank == 0)
+        return PrincipalAngles{};
+    auto angles = principalAngles(a.basis.leftCols(a.rank).transpose() * b.basis.leftCols(b.rank));
+    if (!angles)
+        return angles.error();
+    PrincipalAngles found{std::move(angles).value(), {}};
+    found.ofChance.assign(found.angles.size(), 0.0);
+    for (int i = 0; i < chanceDraws; ++i) {
+        if (task.cancelled())
+            return stopped();
+        const auto overlap = randomOverlap(d, a.rank, b.rank, static_cast<std::uint64_t>(i));
+        const auto draw = overlap ? principalAngles(*overlap) : overlap.error();
+        if (!draw)
+            return draw.error();
+        for (std::size_t k = 0; k < draw->size(); ++k)
+            found.ofChance[k] += (*draw)[k] / chanceDraws;
+    }
+    return found;
 }
 
 Moments overlapMoments(double aa, double bb, Eigen::Index d)

@@ -2,6 +2,7 @@
 
 #include "core/base/matrix.h"
 #include "core/base/result.h"
+#include "core/base/task.h"
 
 #include <cstdint>
 #include <vector>
@@ -21,6 +22,20 @@ Result<Subspace> columnSpace(const Matrix<double>& W);
 
 /// Principal angles of two subspaces in degrees, ascending. \param product U_Aᵀ U_B of their orthonormal bases
 Result<std::vector<double>> principalAngles(const Matrix<double>& product);
+
+inline constexpr int chanceDraws = 16;
+
+/// Principal angles of two subspaces beside what chance gives, degrees, ascending.
+struct PrincipalAngles {
+    std::vector<double> angles; ///< As many as the smaller rank.
+    std::vector<double>
+        ofChance; ///< The mean of `chanceDraws` seeded draws of random subspaces of these ranks.
+};
+
+/// Errors: InvalidArgument if the two are of different spaces; Cancelled.
+/// Cost: a QR decomposition [d, rank] and an SVD of rank × rank for each draw.
+/// Source: Björck & Golub 1973.
+Result<PrincipalAngles> anglesBetween(const Subspace& a, const Subspace& b, const Task& task);
 
 /// Mean and deviation of a random number, where they are known.
 struct Moments {

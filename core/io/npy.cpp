@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <span>
+#include <utility>
 
 namespace headwise {
 namespace {
@@ -68,6 +69,22 @@ Result<Done> writeNumbers(FileWriter& writer, const WeightMap& file, int tensor,
     }
 }
 
+/// What is stored column by column. [product of shape]
+std::vector<double> byRows(const std::vector<double>& stored, const std::vector<std::int64_t>& shape)
+{
+    std::vector<double> values(stored.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        auto rest = static_cast<std::int64_t>(i), stride = static_cast<std::int64_t>(stored.size());
+        std::int64_t at = 0;
+        for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) {
+            stride /= shape[axis]; // the last one's is the largest
+            at += rest % shape[axis] * stride;
+        }
+        values[i] = stored[static_cast<std::size_t>(at)];
+    }
+    return values;
+}
+
 } // namespace
 
 std::string npyHeader(std::string_view type, const std::vector<std::int64_t>& shape)
@@ -123,7 +140,7 @@ Result<Done> writeNpy(const WeightMap& file, int tensor, const std::filesystem::
     });
 }
 
-Result<std::vector<double>> readNpyVector(const std::filesystem::path& path)
+Result<NpyNumbers> readNpyNumbers(const std::filesystem::path& path)
 {
     const auto file = MappedFile::open(path);
     if (!file)
@@ -135,23 +152,36 @@ Result<std::vector<double>> readNpyVector(const std::filesystem::path& path)
     if (!content)
         return content.error();
     const StoredTensor& array = content->tensors.front();
-    const std::int64_t count = elementCount(array);
-    const bool isVector = !array.shape.empty()
-        && std::count_if(array.shape.begin(), array.shape.end(), [](std::int64_t size) { return size != 1; })
-            <= 1;
-    if (!isVector || !(isReadableFloat(array.dtype) || isReadableInteger(array.dtype))) {
+    if (!isReadableFloat(array.dtype) && !isReadableInteger(array.dtype)) {
         return Error{ErrorCode::Unsupported,
-                     "The file '" + path.string() + "' holds an array of shape " + shapeText(array.shape)
-                         + " and type " + std::string(dtypeName(array.dtype))
-                         + ", expected one vector of real numbers."};
+                     "The file '" + path.string() + "' holds numbers of type "
+                         + std::string(dtypeName(array.dtype)) + ", expected real ones."};
     }
     const std::byte* begin =
         (content->unpacked.empty() ? bytes.data() : content->unpacked.data()) + array.begin;
-    std::vector<double> numbers(static_cast<std::size_t>(count));
-    readRectangle<double>({array.dtype, begin, 1, 1, count, 1}, numbers.data());
+    const std::int64_t count = elementCount(array);
+    NpyNumbers numbers{array.shape, std::vector<double>(static_cast<std::size_t>(count))};
+    readRectangle<double>({array.dtype, begin, 1, 1, count, 1}, numbers.values.data());
     if (!file->isIntact())
         return Error{ErrorCode::Io, "File '" + path.string() + "' was shortened while it was read."};
+    if (!array.axes.empty())
+        numbers.values = byRows(numbers.values, array.shape);
     return numbers;
+}
+
+Result<std::vector<double>> readNpyVector(const std::filesystem::path& path)
+{
+    auto numbers = readNpyNumbers(path);
+    if (!numbers)
+        return numbers.error();
+    const std::vector<std::int64_t>& shape = numbers->shape;
+    const bool isVector = !shape.empty()
+        && std::count_if(shape.begin(), shape.end(), [](std::int64_t size) { return size != 1; }) <= 1;
+    if (!isVector)
+        return Error{ErrorCode::Unsupported,
+                     "The file '" + path.string() + "' holds an array of shape " + shapeText(shape)
+                         + ", expected one vector of real numbers."};
+    return std::move(numbers).value().values;
 }
 
 } // namespace headwise

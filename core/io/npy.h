@@ -24,6 +24,15 @@ std::string_view npyTypeOf(DType dtype);
 /// Errors: Unsupported, naming tensor and dtype; Io; Cancelled. The old file is then untouched.
 Result<Done> writeNpy(const WeightMap& file, int tensor, const std::filesystem::path& path, const Task& task);
 
+/// An array of real numbers.
+struct NpyNumbers {
+    std::vector<std::int64_t> shape; // row-major; empty: a scalar
+    std::vector<double> values;      // product of shape
+};
+
+/// Errors: NotFound, Io; Corrupt; Unsupported (objects, complex numbers); naming the file.
+Result<NpyNumbers> readNpyNumbers(const std::filesystem::path& path);
+
 /// The numbers of a NumPy file that holds one vector: of shape [n], or [1, n] or [n, 1].
 /// Errors: NotFound, Io; Corrupt; Unsupported (another shape, objects, complex numbers); naming the file.
 Result<std::vector<double>> readNpyVector(const std::filesystem::path& path);

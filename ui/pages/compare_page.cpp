@@ -1,6 +1,6 @@
 #include "ui/pages/compare_page.h"
 
-#include "core/analysis/block.h"
+#include "ui/compared_model.h"
 #include "ui/pages/compare_pictures.h"
 #include "ui/pages/compare_tables.h"
 #include "ui/pages/spectrum_panel.h"
@@ -17,9 +17,14 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QShortcut>
+#include <QSignalBlocker>
 #include <QSplitter>
-#include <QToolButton>
+#include <QTabWidget>
 #include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -28,28 +33,17 @@ namespace {
 constexpr int sampleSize = 40;
 constexpr int tableSize = 20;
 
-CircuitKind residualOf(CircuitKind kind)
-{
-    return kind == CircuitKind::Qk || kind == CircuitKind::FullQk ? CircuitKind::Qk : CircuitKind::Ov;
-}
-
-CircuitKind fullOf(CircuitKind kind)
-{
-    return residualOf(kind) == CircuitKind::Qk ? CircuitKind::FullQk : CircuitKind::FullOv;
-}
+using Way = ComparePictures::Way;
 
 } // namespace
 
-struct ComparePage::Answer {
-    std::shared_ptr<const Eigen::MatrixXf> first, second;
-    HeadPair pair;
-};
-
 ComparePage::ComparePage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
+    , m_newer(ComparedModel::of(workspace))
     , m_circuit(new QComboBox(this))
+    , m_against(new QComboBox(this))
     , m_text(new QLineEdit(this))
-    , m_difference(new QToolButton(this))
+    , m_way(new QComboBox(this))
     , m_numbers(new QLabel(this))
     , m_message(new QLabel(this))
     , m_body(new QWidget(this))
@@ -57,12 +51,15 @@ ComparePage::ComparePage(Workspace* workspace, QWidget* parent)
     , m_tableTitle(new QLabel(this))
     , m_tables(new CompareTables(workspace, this))
     , m_spectra(new LineChart(this))
+    , m_angles(new LineChart(this))
 {
+    createControls();
     createLayout();
     connectSignals();
+    connectCharts();
 }
 
-void ComparePage::createLayout()
+void ComparePage::createControls()
 {
     m_circuit->addItem(tr("OV: W_V W_O"), static_cast<int>(CircuitKind::Ov));
     m_circuit->addItem(tr("QK: W_Q W_Kᵀ"), static_cast<int>(CircuitKind::Qk));
@@ -75,10 +72,20 @@ void ComparePage::createLayout()
     QSizePolicy keepsPlace = m_text->sizePolicy();
     keepsPlace.setRetainSizeWhenHidden(true);
     m_text->setSizePolicy(keepsPlace);
-    m_difference->setText(tr("Difference"));
-    m_difference->setCheckable(true);
-    m_difference->setShortcut(Qt::Key_D);
-    m_difference->setToolTip(tr("The selected head minus the reference in one picture (D)"));
+    m_way->addItem(tr("Side by side"), static_cast<int>(Way::Beside));
+    m_way->addItem(tr("Split"), static_cast<int>(Way::Split));
+    m_way->addItem(tr("Difference"), static_cast<int>(Way::Difference));
+    m_way->addItem(tr("Ratio"), static_cast<int>(Way::Ratio));
+    m_way->setAccessibleName(tr("How to compare"));
+    m_way->setToolTip(
+        tr("Two pictures; one with a divider that can be dragged, the reference left of it; the "
+           "selected head minus the reference (D), or over it"));
+    m_against->setAccessibleName(tr("What to compare with"));
+    m_against->setToolTip(tr("Another head of this model, or the same head of the newer one"));
+}
+
+void ComparePage::createLayout()
+{
     m_numbers->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_numbers->setWordWrap(true);
     m_message->setAlignment(Qt::AlignCenter);
@@ -88,9 +95,11 @@ void ComparePage::createLayout()
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_circuit);
+    controls->addWidget(m_against);
     controls->addWidget(m_text, 1);
-    controls->addWidget(new JobBar(&m_job, this));
-    controls->addWidget(m_difference);
+    for (Job* job : {m_newer->job(), &m_job})
+        controls->addWidget(new JobBar(job, this));
+    controls->addWidget(m_way);
     auto* tables = new QWidget(m_body);
     auto* tableColumn = new QVBoxLayout(tables);
     tableColumn->setContentsMargins(0, 0, 0, 0);
@@ -100,8 +109,8 @@ void ComparePage::createLayout()
     auto* bottom = new QSplitter(m_body);
     bottom->setChildrenCollapsible(false);
     bottom->addWidget(tables);
-    bottom->addWidget(m_spectra);
-    bottom->setSizes({760, 240});
+    bottom->addWidget(chartTabs());
+    bottom->setSizes({720, 280});
     auto* halves = new QSplitter(Qt::Vertical, m_body);
     halves->setChildrenCollapsible(false);
     halves->addWidget(m_pictures);
@@ -118,16 +127,37 @@ void ComparePage::createLayout()
     layout->addLayout(controls);
     layout->addWidget(m_message, 1);
     layout->addWidget(m_body, 1);
+    m_body->hide();
+}
+
+QWidget* ComparePage::chartTabs()
+{
     m_spectra->setLook({.xTitle = tr("index"), .yTitle = tr("singular value σ")});
     m_spectra->setAccessibleName(tr("Singular values of both heads"));
-    m_body->hide();
+    m_angles->setLook({.xTitle = tr("index"), .yTitle = tr("principal angle (degrees)")});
+    m_angles->setAccessibleName(tr("Principal angles of both heads"));
+    m_angles->setToolTip(
+        tr("Between the subspaces that the two heads read, and that they write; small angles are "
+           "shared directions. Dashed: random subspaces"));
+    auto* tabs = new QTabWidget(m_body);
+    tabs->addTab(m_spectra, tr("Spectra"));
+    tabs->addTab(m_angles, tr("Angles"));
+    return tabs;
 }
 
 void ComparePage::connectSignals()
 {
     connect(m_circuit, &QComboBox::currentIndexChanged, this, &ComparePage::refresh);
     connect(m_text, &QLineEdit::editingFinished, this, &ComparePage::refresh);
-    connect(m_difference, &QToolButton::toggled, m_pictures, &ComparePictures::setDifferenceShown);
+    connect(m_way, &QComboBox::currentIndexChanged, this,
+            [this] { m_pictures->setWay(static_cast<Way>(m_way->currentData().toInt())); });
+    connect(new QShortcut(Qt::Key_D, this), &QShortcut::activated, this, [this] {
+        const Way way = m_pictures->way() == Way::Difference ? Way::Beside : Way::Difference;
+        m_way->setCurrentIndex(m_way->findData(static_cast<int>(way)));
+    });
+    connect(m_against, &QComboBox::currentIndexChanged, this,
+            [this] { m_newer->setReference(m_against->currentIndex() == 1); });
+    connect(m_newer, &ComparedModel::changed, this, &ComparePage::refresh);
     connect(m_pictures, &ComparePictures::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_pictures, &ComparePictures::cellHovered, this,
             [this](int row, int column) { emit readOutChanged(readOut(row, column)); });
@@ -140,12 +170,21 @@ void ComparePage::connectSignals()
         connect(workspace(), signal, this, &ComparePage::refresh);
     connect(workspace(), &Workspace::headChanged, this, &ComparePage::refresh);
     connect(workspace(), &Workspace::tokenChanged, this, [this] {
-        if (isVisible())
-            compareTables();
-        else
-            refresh();
+        if (!isVisible())
+            return refresh();
+        if (const Asked what = asked(); what.sides)
+            compareTables(*what.sides);
     });
-    connect(m_spectra, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
+}
+
+void ComparePage::connectCharts()
+{
+    for (LineChart* chart : {m_spectra, m_angles})
+        connect(chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(
+        m_angles, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
+            emit readOutChanged(tr("%1   angle %2   %3°").arg(series).arg(index + 1).arg(number(point.y())));
+        });
     connect(
         m_spectra, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
             emit readOutChanged(tr("%1   σ%2 = %3").arg(series).arg(index + 1).arg(exactNumber(point.y())));
@@ -169,9 +208,9 @@ QString ComparePage::readOut(int row, int column) const
 {
     const double a = m_pictures->first(row, column);
     const double b = m_pictures->second(row, column);
-    return tr("%1 → %2   %3 %4   %5 %6   difference %7")
-        .arg(entryName(row), entryName(column), text(m_shown), signedNumber(a), text(m_shownReference),
-             signedNumber(b), signedNumber(a - b));
+    return tr("%1 → %2   %3 %4   %5 %6   difference %7   ratio %8")
+        .arg(entryName(row), entryName(column), m_shown, signedNumber(a), m_shownReference, signedNumber(b),
+             signedNumber(a - b), signedNumber(a / b));
 }
 
 void ComparePage::clear(const QString& message)
@@ -185,54 +224,92 @@ void ComparePage::clear(const QString& message)
     m_message->show();
 }
 
+bool ComparePage::isOfNewer() const
+{
+    return m_newer->isReference() && !m_newer->name().isEmpty();
+}
+
+QString ComparePage::modelNames() const
+{
+    const QString open = text(workspace()->card().name);
+    return isOfNewer() ? tr("%1 and %2").arg(open, m_newer->name()) : open;
+}
+
+void ComparePage::showAgainst()
+{
+    const QSignalBlocker blocker(m_against);
+    m_against->clear();
+    m_against->addItems({tr("with the reference head"), tr("with %1").arg(m_newer->name())});
+    m_against->setCurrentIndex(isOfNewer() ? 1 : 0);
+    m_against->setVisible(!m_newer->name().isEmpty());
+}
+
+ComparePage::Asked ComparePage::asked() const
+{
+    if (!workspace()->isOpen())
+        return {};
+    const auto circuits = workspace()->circuits();
+    if (!circuits)
+        return {{}, tr("Comparing heads needs the model's files; use File → Locate model…")};
+    if (isTokenCircuit() && !workspace()->tokens())
+        return {{}, tr("Reading the embeddings…")};
+    if (isOfNewer())
+        return askedOfNewer();
+    const HeadId head = workspace()->head();
+    const auto reference = workspace()->reference();
+    if (!reference)
+        return {{},
+                tr("Right-click a head in the grid, or click it with Shift, to compare %1 with it.")
+                    .arg(text(head))};
+    const QString model = text(workspace()->card().name);
+    const auto tokens = workspace()->tokens();
+    return {CompareSides{{text(head), model, head, circuits, tokens},
+                         {text(*reference), model, *reference, circuits, tokens}},
+            {}};
+}
+
+ComparePage::Asked ComparePage::askedOfNewer() const
+{
+    using Parts = ComparedModel::Parts;
+    const auto newer = m_newer->ready();
+    const bool lacksTokens = newer && newer->hasSameVocabulary && !newer->tokens;
+    if (!newer || lacksTokens)
+        m_newer->prepare(newer ? Parts::TokensToo : Parts::Circuits);
+    if (!newer || (lacksTokens && isTokenCircuit()))
+        return {{},
+                m_newer->problem().isEmpty() ? tr("Reading %1…").arg(m_newer->name()) : m_newer->problem()};
+    const HeadId head = workspace()->head();
+    CompareSides sides{
+        {text(head), text(workspace()->card().name), head, workspace()->circuits(), workspace()->tokens()},
+        {tr("%1 newer").arg(text(head)), m_newer->name(), head, newer->circuits, newer->tokens},
+        newer->hasSameVocabulary};
+    if (const QString reason = sides.whyNot(kind()); !reason.isEmpty())
+        return {{}, reason};
+    return {std::move(sides), {}};
+}
+
 void ComparePage::recompute()
 {
     m_text->setVisible(isTokenCircuit());
-    if (!workspace()->isOpen())
-        return clear({});
-    const auto circuits = workspace()->circuits();
-    if (!circuits)
-        return clear(tr("Comparing heads needs the model's files; use File → Locate model…"));
-    const auto reference = workspace()->reference();
-    if (!reference)
-        return clear(tr("Right-click a head in the grid, or click it with Shift, to compare %1 with it.")
-                         .arg(text(workspace()->head())));
-    if (isTokenCircuit() && !workspace()->tokens())
-        return clear(tr("Reading the embeddings…"));
+    showAgainst();
+    const Asked what = asked();
+    if (!what.sides)
+        return clear(what.message);
+    const CompareSides& sides = *what.sides;
     m_tokens = isTokenCircuit() ? tokensToShow(*workspace(), m_text->text(), sampleSize) : std::vector<int>();
     m_pictures->setPending(true);
     m_job.start(
-        tr("Comparing %1 with %2").arg(text(workspace()->head()), text(*reference)),
-        [circuits, tokens = workspace()->tokens(), kind = kind(), head = workspace()->head(),
-         other = *reference, ids = m_tokens](const Task& task) -> Result<Answer> {
-            Answer answer;
-            for (const auto& [of, matrix] :
-                 {std::pair(head, &answer.first), std::pair(other, &answer.second)}) {
-                const auto block = isFull(kind) ? circuitBlock(*circuits, tokens.get(), {kind, of}, ids, ids)
-                                                : wholeCircuit(*circuits, {kind, of});
-                if (!block)
-                    return block.error();
-                *matrix = std::make_shared<const Eigen::MatrixXf>(*block);
-                if (task.cancelled())
-                    return stopped();
-            }
-            auto pair = compareHeads(*circuits, residualOf(kind), head, other, task);
-            if (!pair)
-                return pair.error();
-            answer.pair = std::move(pair).value();
-            return answer;
-        },
-        [this, head = workspace()->head(), other = *reference](const Result<Answer>& answer) {
+        tr("Comparing %1 with %2").arg(sides.first.name, sides.second.name),
+        [sides, kind = kind(), ids = m_tokens](const Task& task) { return compared(sides, kind, ids, task); },
+        [this, sides](const Result<CompareAnswer>& answer) {
             if (!answer)
                 return clear(text(answer.error()));
-            m_shown = head;
-            m_shownReference = other;
-            showAnswer(*answer);
+            showAnswer(*answer, sides);
         });
-    compareTables();
+    compareTables(sides);
 }
 
-void ComparePage::showAnswer(const Answer& answer)
+void ComparePage::showAnswer(const CompareAnswer& answer, const CompareSides& sides)
 {
     const bool isQk = residualOf(kind()) == CircuitKind::Qk;
     const QString of = isTokenCircuit() ? tr("token") : tr("residual direction");
@@ -240,10 +317,22 @@ void ComparePage::showAnswer(const Answer& answer)
                            [this](int index) { return entryName(index); }};
     const HeatmapAxis columns{isQk ? tr("%1, key").arg(of) : tr("%1, written").arg(of),
                               [this](int index) { return entryName(index); }};
+    m_shown = sides.first.name;
+    m_shownReference = sides.second.name;
     m_pictures->setAxes(rows, columns);
     m_pictures->setMatrices(answer.first, answer.second,
-                            {text(m_shown), text(m_shownReference), circuitTitle(kind())});
-    showNumbers(answer.pair);
+                            {m_shown, m_shownReference, circuitTitle(kind()),
+                             isOfNewer() ? sides.second.model : tr("reference")});
+    if (answer.pair) {
+        showNumbers(*answer.pair);
+        showCharts(*answer.pair);
+    } else {
+        m_numbers->setText(
+            tr("The models' residual streams are of different sizes: there are no cosine and no "
+               "angles of the two heads."));
+        m_spectra->setSeries({});
+        m_angles->setSeries({});
+    }
     m_message->hide();
     m_body->show();
 }
@@ -259,27 +348,49 @@ void ComparePage::showNumbers(const HeadPair& pair)
                    .arg(isQk ? tr("queries") : tr("what they read"), number(pair.leftKernel),
                         isQk ? tr("keys") : tr("what they write"), number(pair.rightKernel),
                         number(pair.kernelOfChance));
+    if (!pair.left.angles.empty() && !pair.right.angles.empty())
+        numbers << tr("smallest angles <b>%1°</b> and <b>%2°</b> (null %3°)")
+                       .arg(number(pair.left.angles.front()), number(pair.right.angles.front()),
+                            number(pair.left.ofChance.front()));
     numbers << tr("distance of the spectra <b>%1</b>").arg(number(pair.spectrumDistance));
     m_numbers->setText(numbers.join(QStringLiteral(" &nbsp;·&nbsp; ")));
-    m_numbers->setToolTip(tr("⟨A, B⟩/(‖A‖ ‖B‖); ‖U_Aᵀ U_B‖² of the spaces that the weights span; "
-                             "‖σ_A/‖σ_A‖ − σ_B/‖σ_B‖‖"));
-    std::vector<ChartSeries> series;
-    for (const auto& [head, sigma, style] :
-         {std::tuple(m_shown, &pair.first, SeriesStyle::Line),
-          std::tuple(m_shownReference, &pair.second, SeriesStyle::Dashed)}) {
-        series.push_back({text(head), {}, style});
-        for (std::size_t i = 0; i < sigma->size(); ++i)
-            series.back().points << QPointF(static_cast<double>(i + 1), (*sigma)[i]);
-    }
-    m_spectra->setSeries(series);
+    m_numbers->setToolTip(tr("⟨A, B⟩/(‖A‖ ‖B‖); ‖U_Aᵀ U_B‖² of the spaces that the weights span, and the "
+                             "smallest of the angles between them; ‖σ_A/‖σ_A‖ − σ_B/‖σ_B‖‖"));
 }
 
-void ComparePage::compareTables()
+void ComparePage::showCharts(const HeadPair& pair)
 {
-    const auto tokens = workspace()->tokens();
-    const auto reference = workspace()->reference();
-    if (!tokens || !reference || !workspace()->circuits())
-        return m_tables->clear();
+    const auto seriesOf = [](const QString& name, const std::vector<double>& values, SeriesStyle style) {
+        ChartSeries series{name, {}, style};
+        for (std::size_t i = 0; i < values.size(); ++i)
+            series.points << QPointF(static_cast<double>(i + 1), values[i]);
+        return series;
+    };
+    m_spectra->setSeries({seriesOf(m_shown, pair.first, SeriesStyle::Line),
+                          seriesOf(m_shownReference, pair.second, SeriesStyle::Dashed)});
+    const bool isQk = residualOf(kind()) == CircuitKind::Qk;
+    const QString left = isQk ? tr("queries") : tr("read"), right = isQk ? tr("keys") : tr("written");
+    std::vector<ChartSeries> angles{seriesOf(left, pair.left.angles, SeriesStyle::Line),
+                                    seriesOf(right, pair.right.angles, SeriesStyle::Line)};
+    if (pair.left.ofChance == pair.right.ofChance) {
+        angles.push_back(seriesOf(tr("random"), pair.left.ofChance, SeriesStyle::Dashed));
+    } else { // of other ranks
+        angles.push_back(seriesOf(tr("%1, random").arg(left), pair.left.ofChance, SeriesStyle::Dashed));
+        angles.push_back(seriesOf(tr("%1, random").arg(right), pair.right.ofChance, SeriesStyle::Dashed));
+    }
+    m_angles->setSeries(angles);
+}
+
+void ComparePage::compareTables(const CompareSides& sides)
+{
+    m_tableJob.cancel();
+    if (!sides.hasSameVocabulary || !sides.first.tokens || !sides.second.tokens) {
+        m_tables->clear();
+        return m_tableTitle->setText(!sides.hasSameVocabulary
+                                         ? tr("The vocabularies differ, so their tables cannot be compared.")
+                                         : m_newer->problem().isEmpty() ? tr("Reading the embeddings…")
+                                                                        : m_newer->problem());
+    }
     const QString token = workspace()->tokenText(workspace()->token());
     m_tableTitle->setText(
         fullOf(kind()) == CircuitKind::FullOv
@@ -287,23 +398,13 @@ void ComparePage::compareTables()
             : tr("reads: query %1 → the %2 strongest key tokens").arg(token).arg(tableSize));
     m_tableJob.start(
         tr("Tables of %1").arg(token),
-        [circuits = workspace()->circuits(), tokens, kind = fullOf(kind()), head = workspace()->head(),
-         other = *reference, token = workspace()->token(),
-         unused = workspace()->unusedTokens()](const Task&) -> Result<TableDifference> {
-            const auto a = tokenLine(*circuits, *tokens, {kind, head}, TableSide::Row, token);
-            if (!a)
-                return a.error();
-            const auto b = tokenLine(*circuits, *tokens, {kind, other}, TableSide::Row, token);
-            if (!b)
-                return b.error();
-            return tableDifference(*a, *b, tableSize, unused);
-        },
-        [this, first = text(workspace()->head()),
-         second = text(*reference)](const Result<TableDifference>& difference) {
-            if (difference)
-                return m_tables->show(*difference, first, second);
+        [sides, kind = fullOf(kind()), token = workspace()->token(), unused = workspace()->unusedTokens()](
+            const Task&) { return tablesCompared(sides, kind, token, tableSize, unused); },
+        [this, first = sides.first.name, second = sides.second.name](const Result<TableDifference>& found) {
+            if (found)
+                return m_tables->show(*found, first, second);
             m_tables->clear();
-            m_tableTitle->setText(text(difference.error()));
+            m_tableTitle->setText(text(found.error()));
         });
 }
 
@@ -335,7 +436,8 @@ QJsonObject ComparePage::viewState() const
 {
     return {{QStringLiteral("circuit"), m_circuit->currentIndex()},
             {QStringLiteral("text"), m_text->text()},
-            {QStringLiteral("difference"), m_difference->isChecked()},
+            {QStringLiteral("way"), m_way->currentIndex()},
+            {QStringLiteral("newer"), m_newer->isReference()},
             {QStringLiteral("heatmap"), m_pictures->viewState()}};
 }
 
@@ -343,7 +445,10 @@ void ComparePage::setViewState(const QJsonObject& state)
 {
     m_text->setText(state[QStringLiteral("text")].toString());
     m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
-    m_difference->setChecked(state[QStringLiteral("difference")].toBool());
+    const int wasDifference = state[QStringLiteral("difference")].toBool() ? 2 : 0; // of older sessions
+    m_way->setCurrentIndex(
+        std::clamp(state[QStringLiteral("way")].toInt(wasDifference), 0, m_way->count() - 1));
+    m_newer->setReference(state[QStringLiteral("newer")].toBool());
     m_pictures->setViewState(state[QStringLiteral("heatmap")].toObject());
     refresh();
 }
@@ -354,12 +459,20 @@ QList<FigureSource*> ComparePage::figures()
         return {};
     QList<FigureSource*> all;
     const auto add = [&](FigureSource* figure, const QString& what) {
-        describe(figure, tr("%1, %2").arg(what, text(workspace()->card().name)));
+        describe(figure, tr("%1, %2").arg(what, modelNames()));
+        if (isOfNewer()) {
+            Provenance provenance = figure->provenance();
+            provenance.emplace_back(QStringLiteral("compared with"), m_newer->name());
+            figure->setProvenance(provenance);
+        }
         all << figure;
     };
     for (const auto& [view, what] : m_pictures->shown())
         add(view, what);
-    add(m_spectra, tr("Singular values of %1 and %2").arg(text(m_shown), text(m_shownReference)));
+    if (!m_spectra->series().empty()) {
+        add(m_spectra, tr("Singular values of %1 and %2").arg(m_shown, m_shownReference));
+        add(m_angles, tr("Principal angles of %1 and %2").arg(m_shown, m_shownReference));
+    }
     for (int i = 0; i < 3 && !m_tables->isEmpty(); ++i)
         add(m_tables->table(i), QStringLiteral("%1, %2").arg(m_tableTitle->text(), m_tables->caption(i)));
     return all;

@@ -1,21 +1,22 @@
 #pragma once
 
-#include "core/analysis/comparison/head_pair.h"
+#include "ui/pages/compare_sides.h"
 #include "ui/pages/page.h"
 
 class QComboBox;
 class QLabel;
 class QLineEdit;
-class QToolButton;
 
 namespace headwise::ui {
 
+class ComparedModel;
 class ComparePictures;
 class CompareTables;
 class LineChart;
 
-/// The selected head beside the reference: one circuit as two pictures of one scale and zoom, or their difference, the tokens
-/// that enter and leave the top of a row, both spectra, and how alike the two are.
+/// The selected head beside the reference, which is another head or the same one of a newer model: one circuit as two pictures
+/// of one scale and zoom, as one with a divider, their difference or ratio, the tokens that enter and leave the top of a row,
+/// both spectra, principal angles, and how alike the two are.
 ///
 /// While Shift is held the reference stands in the selected head's place; D shows the difference.
 class ComparePage : public Page {
@@ -34,22 +35,37 @@ protected:
     void hideEvent(QHideEvent* event) override;
 
 private:
-    struct Answer;
+    /// What is asked for, or why nothing can be.
+    struct Asked {
+        std::optional<CompareSides> sides;
+        QString message;
+    };
     void createLayout();
+    void createControls();
+    QWidget* chartTabs();
     void connectSignals();
+    void connectCharts();
     void recompute() override;
-    void compareTables();
+    Asked asked() const;
+    Asked askedOfNewer() const;
+    void showAgainst(); ///< What there is to compare with.
+    void compareTables(const CompareSides& sides);
     void clear(const QString& message); ///< Says why there is nothing.
-    void showAnswer(const Answer& answer);
+    void showAnswer(const CompareAnswer& answer, const CompareSides& sides);
     void showNumbers(const HeadPair& pair);
+    void showCharts(const HeadPair& pair);
     QString readOut(int row, int column) const;
     QString entryName(int index) const;
+    QString modelNames() const;
+    bool isOfNewer() const; ///< The same head of the newer model is the reference.
     bool isTokenCircuit() const { return isFull(kind()); }
     CircuitKind kind() const;
 
+    ComparedModel* m_newer; // the workspace's
     QComboBox* m_circuit;
+    QComboBox* m_against;
     QLineEdit* m_text;
-    QToolButton* m_difference;
+    QComboBox* m_way;
     QLabel* m_numbers;
     QLabel* m_message;
     QWidget* m_body;
@@ -57,8 +73,9 @@ private:
     QLabel* m_tableTitle;
     CompareTables* m_tables;
     LineChart* m_spectra;
+    LineChart* m_angles;
     std::vector<int> m_tokens; // rows and columns of full circuits
-    HeadId m_shown, m_shownReference;
+    QString m_shown, m_shownReference;
     Job m_job, m_tableJob;
 };
 

@@ -5,6 +5,8 @@
 #include <QJsonObject>
 #include <QWidget>
 
+#include <QTimer>
+
 #include <array>
 
 class QLabel;
@@ -13,24 +15,28 @@ class QStackedWidget;
 namespace headwise::ui {
 
 class HeatmapPanel;
+class SplitBar;
 
-/// Two matrices of one size side by side with one scale and one zoom, or their difference in one picture.
+/// Two matrices of one size with one zoom: side by side with one scale, in one picture with a divider between them, their
+/// difference, or their ratio.
 class ComparePictures : public QWidget {
     Q_OBJECT
 
 public:
     explicit ComparePictures(QWidget* parent = nullptr);
 
-    /// What the two are called: "L1H5", "L0H1", and of what: "OV".
+    /// What the two are called: "L1H5", "L0H1", of what: "OV", and what the second is: "reference".
     struct Names {
-        QString first, second, circuit;
+        QString first, second, circuit, role;
     };
     void setMatrices(const HeatmapView::Matrix& first, const HeatmapView::Matrix& second, const Names& names);
     void clear();
     bool isEmpty() const { return !m_a; }
     void setAxes(const HeatmapAxis& rows, const HeatmapAxis& columns);
     void setPending(bool pending);
-    void setDifferenceShown(bool on);
+    enum class Way { Beside, Split, Difference, Ratio };
+    void setWay(Way way);
+    Way way() const;
     void setFlashing(bool on); ///< The second in the place of the first.
 
     double first(int row, int column) const; ///< NaN outside.
@@ -49,20 +55,35 @@ signals:
 private:
     QWidget* titled(QLabel* title, HeatmapPanel* panel, const QString& name);
     void connectPanel(HeatmapPanel* panel);
-    void shareScale(HeatmapView* view, HeatmapView* other); ///< What is chosen in `view` holds in `other`.
+    void shareScale(HeatmapView* view); ///< What is chosen in it holds in those like it.
     void fitBoth(); ///< One scale for both matrices, as far as the reader leaves it to us.
     void titlePictures();
-    std::array<HeatmapPanel*, 3> panels() const { return {m_first, m_second, m_between}; }
+    void fill(); ///< What is on screen, of the two matrices.
+    void put(HeatmapPanel* panel, const HeatmapView::Matrix& matrix); ///< Looked at where the others are.
+    void fillSplit();
+    void fillRatio();
+    void placeDivider(); ///< Where it was, as a fraction of the columns.
+    std::array<HeatmapPanel*, 5> panels() const { return {m_first, m_second, m_split, m_between, m_ratio}; }
+    /// Those that show the numbers themselves.
+    std::array<HeatmapPanel*, 3> alike() const { return {m_first, m_second, m_split}; }
 
-    QStackedWidget* m_pages;
+    QStackedWidget* m_pages; // by Way
     QLabel* m_firstTitle;
     QLabel* m_secondTitle;
+    QLabel* m_splitTitle;
     QLabel* m_differenceTitle;
+    QLabel* m_ratioTitle;
     HeatmapPanel* m_first;
     HeatmapPanel* m_second;
+    HeatmapPanel* m_split;
     HeatmapPanel* m_between;
+    HeatmapPanel* m_ratio;
+    SplitBar* m_divider;
+    double m_dividedAt = 0.5; // share of the columns that show the second
+    QTimer m_dragged;         // at most one picture a frame
     HeatmapView::Matrix m_a, m_b;
-    ColorScale m_scale; // how the limits of both follow the two matrices
+    HeatmapState m_state; // of all
+    ColorScale m_scale;   // how the limits of both follow the two matrices
     Names m_names;
     bool m_isFlashing = false;
 };

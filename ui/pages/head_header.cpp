@@ -9,8 +9,10 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QTextDocumentFragment>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -98,11 +100,20 @@ bool HeadHeader::eventFilter(QObject* watched, QEvent* event)
 
 void HeadHeader::fitScores()
 {
-    for (auto count = m_entries.size(); count >= 0; --count) {
-        m_scores->setText(m_entries.first(count).join(QStringLiteral("&nbsp;&nbsp;&nbsp; ")));
+    const QString gap = QStringLiteral("&nbsp;&nbsp;&nbsp; ");
+    qsizetype shown = m_entries.size();
+    for (; shown >= 0; --shown) {
+        const bool isWhole = shown == m_entries.size();
+        m_scores->setText(m_entries.first(shown).join(gap) + (isWhole ? QString() : QStringLiteral(" …")));
         if (m_scores->sizeHint().width() <= m_scores->width())
-            return;
+            break;
     }
+    QStringList explained{m_definitions};
+    if (const QStringList others = m_entries.sliced(std::max(shown, qsizetype{0})); !others.isEmpty())
+        explained.prepend(others.join(gap));
+    m_scores->setToolTip(QStringLiteral("<qt>%1</qt>").arg(explained.join(QStringLiteral("<br><br>"))));
+    const QString all = QTextDocumentFragment::fromHtml(m_entries.join(QStringLiteral(", "))).toPlainText();
+    m_scores->setAccessibleDescription(QString(all).replace(QChar::Nbsp, u' '));
 }
 
 void HeadHeader::showBadges()
@@ -170,7 +181,7 @@ void HeadHeader::refresh()
     definitions << tr("<b>nearest</b>: the head whose W_V W_O has the largest cosine with this one's; of "
                       "chance 0 ± %1")
                        .arg(number(1.0 / workspace()->card().dModel));
-    m_scores->setToolTip(QStringLiteral("<qt>%1</qt>").arg(definitions.join(QStringLiteral("<br>"))));
+    m_definitions = definitions.join(QStringLiteral("<br>"));
     if (!m_nearest.isEmpty() && m_nearestOf == head)
         entries.insert(std::min(entries.size(), qsizetype{3}),
                        m_nearest); // before the norms: they give way first

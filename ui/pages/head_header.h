@@ -17,11 +17,12 @@ public:
 private:
     void refresh();
     bool eventFilter(QObject* watched, QEvent* event) override;
-    void fitScores(); ///< As many of the entries as there is room for.
+    void fitScores(); ///< As many of the entries as there is room for; the others are said on hover.
     void findNearest();
     void showBadges(); ///< What stands beside this head's circuits; the sentences as a tooltip.
 
     QStringList m_entries; ///< Of scores, as rich text.
+    QString m_definitions; ///< What they are, as rich text.
     QString m_nearest;     ///< The same of the heads most alike.
     std::optional<HeadId> m_nearestOf;
     Job m_nearestJob;

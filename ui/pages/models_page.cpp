@@ -2,6 +2,7 @@
 
 #include "core/analysis/comparison/model_comparison.h"
 #include "ui/array_part.h"
+#include "ui/compared_model.h"
 #include "ui/estimate.h"
 #include "ui/head_metrics.h"
 #include "ui/models/token_table_model.h"
@@ -111,6 +112,7 @@ ModelsPage::ModelsPage(Workspace* workspace, QWidget* parent)
     , m_state(new QLabel(this))
     , m_choose(new QPushButton(tr("Compare with…"), this))
     , m_chooseFile(new QPushButton(tr("Compare with a file…"), this))
+    , m_circuits(new QPushButton(this))
     , m_scroll(new QScrollArea(this))
     , m_pictures(new QWidget(m_scroll))
     , m_headsTitle(new QLabel(m_pictures))
@@ -127,12 +129,14 @@ ModelsPage::ModelsPage(Workspace* workspace, QWidget* parent)
 void ModelsPage::createLayout()
 {
     m_state->setWordWrap(true);
+    m_circuits->setToolTip(tr("The selected head in both models, side by side with one scale and zoom"));
     m_choose->setToolTip(
         tr("A newer model of the same architecture; dropping it on the window with Alt does the same"));
     auto* top = new QHBoxLayout;
     top->setSpacing(8);
     top->addWidget(m_state, 1);
     top->addWidget(new JobBar(workspace()->comparisonJob(), this));
+    top->addWidget(m_circuits);
     top->addWidget(m_choose);
     top->addWidget(m_chooseFile);
     auto* column = new QVBoxLayout(m_pictures);
@@ -161,6 +165,10 @@ void ModelsPage::createLayout()
 
 void ModelsPage::connectSignals()
 {
+    connect(m_circuits, &QPushButton::clicked, this, [this] {
+        ComparedModel::of(workspace())->setReference(true);
+        emit pageRequested(QStringLiteral("compare"));
+    });
     connect(m_choose, &QPushButton::clicked, this, &ModelsPage::modelWanted);
     connect(m_chooseFile, &QPushButton::clicked, this, &ModelsPage::modelFileWanted);
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::resultsChanged})
@@ -180,6 +188,8 @@ void ModelsPage::recompute()
     const bool isThere = workspace()->isOpen() && workspace()->results()->find(folder + "ov/relative_change");
     m_choose->setEnabled(workspace()->hasModel());
     m_chooseFile->setEnabled(workspace()->hasModel());
+    m_circuits->setVisible(isThere);
+    m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->head())));
     m_scroll->setVisible(isThere);
     if (!isThere) {
         m_headModel->clear();
@@ -294,6 +304,7 @@ void ModelsPage::followHead()
         card->changeHead();
     if (!isVisible() || m_cards.empty())
         return refresh();
+    m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->head())));
     showTokens();
     drawVisible();
 }

@@ -25,9 +25,10 @@ public:
     QList<FigureSource*> figures() override;
 
 signals:
-    void modelWanted();           ///< The user wants to choose the newer one's folder.
-    void modelFileWanted();       ///< …its only file.
-    void viewMade(QWidget* view); ///< A picture that can be exported, made just now.
+    void modelWanted();                      ///< The user wants to choose the newer one's folder.
+    void modelFileWanted();                  ///< …its only file.
+    void viewMade(QWidget* view);            ///< A picture that can be exported, made just now.
+    void pageRequested(const QString& name); ///< "compare": the selected head in both models.
 
 private:
     void createLayout();
@@ -42,6 +43,7 @@ private:
     QLabel* m_state;
     QPushButton* m_choose;
     QPushButton* m_chooseFile;
+    QPushButton* m_circuits; // leads to both of them
     QScrollArea* m_scroll;
     QWidget* m_pictures;
     QLabel* m_headsTitle;

@@ -1,6 +1,7 @@
 #include "ui/pages/prompt_page.h"
 
 #include "core/analysis/catalogue.h"
+#include "core/analysis/prompt/pattern_file.h"
 #include "core/io/token_search.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/head_grid.h"
@@ -9,14 +10,21 @@
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/job_bar.h"
 #include "ui/views/pattern_grid.h"
+#include "ui/views/prompt_text.h"
 
 #include <QCheckBox>
+#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QVBoxLayout>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -29,7 +37,18 @@ struct PromptPage::Answer {
     std::shared_ptr<const Patterns> patterns, small;   // [layer][head]: [n, n]
     std::shared_ptr<const Patterns> smallWithoutFirst; // the same of positions 1 …; null of one token
     int likeliestNext = 0;
+    QString importedFrom; // empty: the model's own
+
+    void setPatterns(Patterns all);
 };
+
+void PromptPage::Answer::setPatterns(Patterns all)
+{
+    small = std::make_shared<const Patterns>(smallPatterns(all, smallSide));
+    if (tokens.size() > 1)
+        smallWithoutFirst = std::make_shared<const Patterns>(smallPatterns(all, smallSide, 1));
+    patterns = std::make_shared<const Patterns>(std::move(all));
+}
 
 QString repeatedWords(const Tokenizer& tokenizer)
 {
@@ -43,15 +62,18 @@ PromptPage::PromptPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_prompt(new QLineEdit(this))
     , m_run(new QPushButton(tr("Run"), this))
+    , m_import(new QPushButton(tr("Import…"), this))
     , m_hidesFirst(new QCheckBox(tr("hide first token"), this))
     , m_summary(new QLabel(this))
     , m_heads(new PatternGrid(this))
     , m_logit(new QLabel(this))
     , m_effects(new HeadGrid(workspace, tr("Effect of every head on the logit"), this))
+    , m_text(new PromptText(this))
     , m_panel(new HeatmapPanel(this))
 {
     createLayout();
     connectSignals();
+    connectText();
     reset();
 }
 
@@ -72,10 +94,15 @@ void PromptPage::createLayout()
     m_hidesFirst->setToolTip(
         tr("Leaves out position 0, where heads rest that have nothing to do, and fits the colours to "
            "the others"));
+    m_import->setAccessibleName(tr("Import attention"));
+    m_import->setToolTip(
+        tr("Attention that another program computed for these tokens: a NumPy file, or a dataset "
+           "of an HDF5 file, of shape [layers, heads, tokens, tokens], or of the selected layer"));
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_prompt, 1);
     controls->addWidget(m_run);
+    controls->addWidget(m_import);
     controls->addWidget(m_hidesFirst);
     auto* effects = new QWidget(this);
     auto* below = new QVBoxLayout(effects);
@@ -91,12 +118,13 @@ void PromptPage::createLayout()
     parts->setChildrenCollapsible(false);
     parts->setHandleWidth(16);
     parts->addWidget(all);
-    parts->addWidget(m_panel);
+    parts->addWidget(createPattern());
     parts->setSizes({280, 520});
     parts->setStretchFactor(1, 1);
     auto* bottom = new QHBoxLayout;
     bottom->addWidget(m_summary, 1);
     bottom->addWidget(new JobBar(&m_job, this));
+    bottom->addWidget(new JobBar(&m_importJob, this));
     bottom->addWidget(new JobBar(&m_attribution, this));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
@@ -106,9 +134,51 @@ void PromptPage::createLayout()
     layout->addLayout(bottom);
 }
 
+QWidget* PromptPage::createPattern()
+{
+    m_text->setAccessibleName(tr("The prompt, coloured by the attention of one token"));
+    m_text->setToolTip(
+        tr("Every token on the colour of how much the framed one attends to it; a click frames one"));
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidget(m_text);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setMinimumHeight(QFontMetrics(tokenFont()).height() * 2);
+    auto* pattern = new QSplitter(Qt::Vertical, this);
+    pattern->setChildrenCollapsible(false);
+    pattern->addWidget(scroll);
+    pattern->addWidget(m_panel);
+    pattern->setSizes({96, 520});
+    pattern->setStretchFactor(1, 1);
+    return pattern;
+}
+
+QString PromptPage::placeText(int shown) const
+{
+    const auto at = static_cast<std::size_t>(shown + skipped());
+    return QStringLiteral("%1 %2").arg(at).arg(workspace()->tokenText(m_answer->tokens[at]));
+}
+
+void PromptPage::connectText()
+{
+    HeatmapView* view = m_panel->view();
+    connect(view, &HeatmapView::colorScaleChanged, m_text, &PromptText::setScale);
+    connect(view, &HeatmapView::currentCellChanged, m_text, [this](int row) {
+        if (row >= 0)
+            m_text->setQuery(row);
+    });
+    connect(m_text, &PromptText::queryChosen, view,
+            [view](int query) { view->setCurrentCell(query, std::max(0, view->state().column)); });
+    connect(m_text, &PromptText::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(m_text, &PromptText::tokenHovered, this,
+            [this](int token) { emit readOutChanged(tr("attention of query %1").arg(placeText(token))); });
+}
+
 void PromptPage::connectSignals()
 {
     connect(m_run, &QPushButton::clicked, this, &PromptPage::run);
+    connect(m_import, &QPushButton::clicked, this, &PromptPage::chooseFile);
     connect(m_prompt, &QLineEdit::returnPressed, this, &PromptPage::run);
     connect(m_hidesFirst, &QCheckBox::toggled, this, [this](bool on) {
         ColorScale scale = m_panel->view()->colorScale();
@@ -132,23 +202,22 @@ void PromptPage::connectSignals()
     connect(m_effects, &HeadGrid::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_panel->view(), &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_panel->view(), &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
-        const auto place = [this](int index) {
-            const auto at = static_cast<std::size_t>(index + skipped());
-            return QStringLiteral("%1 %2").arg(at).arg(workspace()->tokenText(m_answer->tokens[at]));
-        };
-        emit readOutChanged(tr("query %1 → key %2   %3").arg(place(row), place(column), number(value)));
+        emit readOutChanged(
+            tr("query %1 → key %2   %3").arg(placeText(row), placeText(column), number(value)));
     });
 }
 
 void PromptPage::clear()
 {
     m_answer.reset();
+    m_importJob.cancel();
     m_attribution.cancel();
     m_summary->clear();
     m_logit->clear();
     m_heads->setPatterns(nullptr, nullptr);
     m_effects->setValues(nullptr);
     m_panel->view()->setMatrix(nullptr);
+    m_text->setPattern({}, nullptr);
 }
 
 void PromptPage::reset()
@@ -162,6 +231,7 @@ void PromptPage::reset()
     }
     m_prompt->setEnabled(possible);
     m_run->setEnabled(possible);
+    m_import->setEnabled(possible);
     m_panel->view()->setMessage(possible ? tr("Type a prompt to see where this head looks.")
                                          : tr("A prompt needs the model's files and its tokenizer."));
     if (possible && isVisible())
@@ -194,11 +264,7 @@ void PromptPage::run()
             ForwardResult<float> passed = *std::move(run);
             auto answer = std::make_shared<Answer>();
             answer->tokens = *tokens;
-            answer->small = std::make_shared<const Patterns>(smallPatterns(passed.patterns, smallSide));
-            if (tokens->size() > 1)
-                answer->smallWithoutFirst =
-                    std::make_shared<const Patterns>(smallPatterns(passed.patterns, smallSide, 1));
-            answer->patterns = std::make_shared<const Patterns>(std::move(passed.patterns));
+            answer->setPatterns(std::move(passed.patterns));
             Eigen::Index best = 0;
             passed.logits.row(passed.logits.rows() - 1).maxCoeff(&best);
             answer->likeliestNext = static_cast<int>(best);
@@ -214,6 +280,54 @@ void PromptPage::run()
             showPatterns();
             attribute();
         });
+}
+
+void PromptPage::chooseFile()
+{
+    auto* dialog = new QFileDialog(this, tr("Import attention"), QString(),
+                                   tr("Attention (*.npy *.h5 *.hdf5);;All files (*)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, this, &PromptPage::importPatterns);
+    dialog->open();
+}
+
+void PromptPage::importPatterns(const QString& fileName)
+{
+    using Found = std::shared_ptr<const Answer>;
+    if (!m_answer)
+        return;
+    const ModelCard& card = workspace()->card();
+    const PatternSizes sizes{card.nLayers, card.nHeads, static_cast<int>(m_answer->tokens.size()),
+                             workspace()->head().layer};
+    m_importJob.start(
+        tr("Importing attention"),
+        [path = std::filesystem::path(fileName.toStdString()), sizes,
+         own = m_answer](const Task& task) -> Result<Found> {
+            auto file = readPatternFile(path, sizes, task);
+            if (!file)
+                return file.error();
+            PatternFile imported = std::move(file).value();
+            auto answer = std::make_shared<Answer>(*own);
+            answer->importedFrom = text(imported.source);
+            answer->setPatterns(std::move(imported.patterns));
+            return Found(std::move(answer));
+        },
+        [this, own = m_answer](const Result<Found>& result) {
+            if (!result)
+                return m_summary->setText(text(result.error()));
+            if (own->tokens != (m_answer ? m_answer->tokens : std::vector<int>()))
+                return; // another prompt has come
+            m_answer = *result;
+            showPatterns();
+        });
+}
+
+QString PromptPage::origin() const
+{
+    return m_answer && !m_answer->importedFrom.isEmpty()
+        ? tr(", imported from %1").arg(m_answer->importedFrom)
+        : QString();
 }
 
 void PromptPage::attribute()
@@ -284,9 +398,12 @@ void PromptPage::showPattern()
     const Eigen::MatrixXf& pattern =
         (*m_answer->patterns)[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)];
     const Eigen::Index shown = pattern.rows() - skipped();
-    view->setMatrix(std::make_shared<Eigen::MatrixXf>(pattern.bottomRightCorner(shown, shown)));
-    m_summary->setText(tr("%1 · %2 tokens · likeliest next token %3")
-                           .arg(text(head))
+    const auto matrix = std::make_shared<const Eigen::MatrixXf>(pattern.bottomRightCorner(shown, shown));
+    view->setMatrix(matrix);
+    m_text->setPattern(labels, matrix);
+    m_text->setScale(view->colorScale());
+    m_summary->setText(tr("%1%2 · %3 tokens · likeliest next token %4")
+                           .arg(text(head), origin())
                            .arg(m_answer->tokens.size())
                            .arg(workspace()->tokenText(m_answer->likeliestNext)));
 }
@@ -310,11 +427,20 @@ QList<FigureSource*> PromptPage::figures()
 {
     if (!m_panel->view()->matrix())
         return {};
+    const QString of = text(workspace()->card().name) + origin();
+    const QString head = text(workspace()->head());
     describe(m_panel->view(),
              (skipped() > 0 ? tr("%1 attention without the first token, %2") : tr("%1 attention, %2"))
-                 .arg(text(workspace()->head()), text(workspace()->card().name)));
-    describe(m_heads, tr("Attention of every head, %1").arg(text(workspace()->card().name)));
-    QList<FigureSource*> figures{m_panel->view(), m_heads};
+                 .arg(head, of));
+    describe(m_heads, tr("Attention of every head, %1").arg(of));
+    describe(m_text, tr("%1 attention of token %2, %3").arg(head, placeText(m_text->query()), of));
+    QList<FigureSource*> figures{m_panel->view(), m_heads, m_text};
+    Provenance provenance = workspace()->provenance();
+    if (!m_answer->importedFrom.isEmpty())
+        provenance.emplace_back(QStringLiteral("attention"),
+                                tr("imported from %1").arg(m_answer->importedFrom));
+    for (FigureSource* figure : figures)
+        figure->setProvenance(provenance);
     if (m_effects->view()->matrix()) {
         describe(m_effects->view(), tr("%1, %2").arg(m_logit->text(), text(workspace()->card().name)));
         figures << m_effects->view();

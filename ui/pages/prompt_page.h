@@ -16,9 +16,10 @@ QString repeatedWords(const Tokenizer& tokenizer);
 class HeadGrid;
 class HeatmapPanel;
 class PatternGrid;
+class PromptText;
 
 /// A prompt through the model: the attention of every head as small multiples and of the selected one large, rows queries, columns
-/// keys, and what each head adds to the logit of the likeliest next token.
+/// keys, and as text, and what each head adds to the logit of the likeliest next token.
 class PromptPage : public Page {
     Q_OBJECT
 
@@ -29,6 +30,10 @@ public:
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;
 
+    /// Shows attention that another program computed for the tokens of the prompt; of a file of one layer, for the selected
+    /// head's.
+    void importPatterns(const QString& fileName);
+
 protected:
     void showEvent(QShowEvent* event) override;
 
@@ -36,24 +41,32 @@ private:
     struct Answer;
     void run();
     void createLayout();
+    QWidget* createPattern(); ///< Of the selected head, as text and as a matrix.
     void connectSignals();
-    void attribute();    ///< The last position's logit to the heads.
-    void showPatterns(); ///< Of every head, and of the selected one.
+    void connectText();
+    QString placeText(int shown) const; ///< "3 ␣Paris", of a row or column.
+    void attribute();                   ///< The last position's logit to the heads.
+    void showPatterns();                ///< Of every head, and of the selected one.
     void showPattern();
     Eigen::Index skipped() const; ///< Positions at the beginning that are not shown.
+    void chooseFile();            ///< Of patterns to import.
+    QString origin() const;       ///< ", imported from …", or empty.
     void clear();
     void reset();
 
     QString m_suggested; // what the page itself put into the line
     QLineEdit* m_prompt;
     QPushButton* m_run;
+    QPushButton* m_import;
     QCheckBox* m_hidesFirst;
     QLabel* m_summary;
     PatternGrid* m_heads;
     QLabel* m_logit;
     HeadGrid* m_effects;
+    PromptText* m_text;
     HeatmapPanel* m_panel;
     Job m_job;
+    Job m_importJob;
     Job m_attribution;
     std::shared_ptr<const Answer> m_answer; // of the last prompt; null if there is none
 };

@@ -6,6 +6,9 @@
 
 namespace headwise::ui {
 
+/// Whichever of black and white has the higher WCAG contrast on `ground`.
+QColor inkOn(Rgb ground);
+
 /// Colours of cells, those of the values no cell can show included.
 struct CellColors {
     Colorizer color;

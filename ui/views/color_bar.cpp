@@ -109,6 +109,24 @@ QString mapTitle(ColorMap map)
     return {};
 }
 
+std::vector<double> sharesOnBar(const std::vector<float>& sample, const ColorScale& scale, int parts)
+{
+    std::vector<double> shares(static_cast<std::size_t>(parts));
+    double count = 0;
+    for (const float value : sample) {
+        if (!std::isfinite(value))
+            continue;
+        ++count;
+        if (value < scale.low || value > scale.high)
+            continue;
+        const auto part = static_cast<int>(position(value, scale) * static_cast<float>(parts));
+        ++shares[static_cast<std::size_t>(std::min(part, parts - 1))];
+    }
+    for (double& share : shares)
+        share /= std::max(1.0, count);
+    return shares;
+}
+
 double colorBarExtent(const ColorScale& scale, Qt::Orientation orientation, const QFont& font,
                       const QPaintDevice* device)
 {
@@ -288,11 +306,47 @@ QRectF ColorBar::bar() const
     return QRectF(rect()).adjusted(endRoom, title + 1, -endRoom, 0);
 }
 
+void ColorBar::setAtEnd(bool on)
+{
+    if (on == m_isAtEnd)
+        return;
+    m_isAtEnd = on;
+    update();
+}
+
+void ColorBar::paintHistogram(QPainter& painter, const QRectF& area) const
+{
+    constexpr int parts = 48;
+    const std::vector<double> shares =
+        m_view ? sharesOnBar(m_view->statistics().sample, m_scale, parts) : std::vector<double>();
+    const double largest = shares.empty() ? 0 : *std::max_element(shares.begin(), shares.end());
+    if (largest == 0)
+        return;
+    const bool upright = m_orientation == Qt::Vertical;
+    const double room = (upright ? area.width() : area.height()) - thickness;
+    const double step = (upright ? area.height() : area.width()) / parts;
+    const QColor line = themeColors(palette()).accent;
+    QColor ground = line;
+    ground.setAlphaF(0.12F); // The ticks' numbers stand on it.
+    for (int i = 0; i < parts; ++i) {
+        const double length = shares[static_cast<std::size_t>(i)] / largest * room;
+        const QRectF part = upright
+            ? QRectF(area.left() + thickness, area.bottom() - (i + 1) * step, length, step)
+            : QRectF(area.left() + i * step, area.top() + thickness, step, length);
+        painter.fillRect(part, ground);
+        painter.fillRect(upright ? QRectF(part.right() - 1, part.top(), 1, step)
+                                 : QRectF(part.left(), part.bottom() - 1, step, 1),
+                         line);
+    }
+}
+
 void ColorBar::paintEvent(QPaintEvent* /*event*/)
 {
     QPainter painter(this);
     const ThemeColors& colors = themeColors(palette());
     painter.setFont(secondaryFont());
+    if (isEdited())
+        paintHistogram(painter, bar());
     paintColorBar(painter, bar(), shownScale(), m_orientation, colors);
     const QRectF area = bar();
     const QRectF body = m_orientation == Qt::Vertical
@@ -339,7 +393,8 @@ void ColorBar::mousePressEvent(QMouseEvent* event)
 void ColorBar::mouseMoveEvent(QMouseEvent* event)
 {
     const Qt::CursorShape along = m_orientation == Qt::Vertical ? Qt::SizeVerCursor : Qt::SizeHorCursor;
-    setCursor(m_dragged || endAt(event->position()) ? along : Qt::ArrowCursor);
+    setAtEnd(endAt(event->position()).has_value());
+    setCursor(isEdited() ? along : Qt::ArrowCursor);
     if (!m_dragged)
         return;
     ColorScale scale = m_atPress;
@@ -361,6 +416,13 @@ void ColorBar::mouseMoveEvent(QMouseEvent* event)
 void ColorBar::mouseReleaseEvent(QMouseEvent* /*event*/)
 {
     m_dragged.reset();
+    update();
+}
+
+void ColorBar::leaveEvent(QEvent* event)
+{
+    setAtEnd(false);
+    QWidget::leaveEvent(event);
 }
 
 void ColorBar::mouseDoubleClickEvent(QMouseEvent* event)

@@ -7,6 +7,7 @@
 #include <QWidget>
 
 #include <optional>
+#include <vector>
 
 class QMenu;
 
@@ -16,8 +17,8 @@ class HeatmapView;
 
 /// The scale of a heatmap, always beside it: colours, ticks, the mark at zero.
 ///
-/// Dragging an end changes that limit (both, symmetrically, on a signed map), double-click fits the data again, the
-/// context menu has maps and fits.
+/// Dragging an end changes that limit (both, symmetrically, on a signed map) over a histogram of the values, double-click fits
+/// the data again, the context menu has maps and fits.
 class ColorBar : public QWidget {
     Q_OBJECT
 
@@ -53,6 +54,7 @@ protected:
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
+    void leaveEvent(QEvent* event) override;
 
 private:
     enum class End { Low, High };
@@ -71,15 +73,22 @@ private:
     fractionAt(const QPointF& position) const; ///< 0 at the low end, 1 at the high one, beyond outside.
     std::optional<End> endAt(const QPointF& position) const;
     ColorScale shownScale() const;
+    bool isEdited() const { return m_dragged || m_isAtEnd; }
+    void setAtEnd(bool on);
+    void paintHistogram(QPainter& painter, const QRectF& area) const;
 
     Qt::Orientation m_orientation;
     HeatmapView* m_view = nullptr; // The one it follows, a sibling.
     ColorScale m_scale;
     QString m_title;
     std::optional<End> m_dragged;
-    ColorScale m_atPress; // A drag is measured on the scale it began with.
+    bool m_isAtEnd = false; // the mouse is where a drag would begin
+    ColorScale m_atPress;   // A drag is measured on the scale it began with.
 };
 
+/// How a sample lies on a bar: the share of its finite values in each of `parts` equal lengths of it, from the low end. What is
+/// beyond a limit is in none. [parts]
+std::vector<double> sharesOnBar(const std::vector<float>& sample, const ColorScale& scale, int parts);
 /// How wide (upright) or high (lying) a bar with its ticks is.
 double colorBarExtent(const ColorScale& scale, Qt::Orientation orientation, const QFont& font,
                       const QPaintDevice* device);

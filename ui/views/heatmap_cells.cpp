@@ -1,6 +1,7 @@
 // What is drawn in and beside single cells: values, marks, norms, and cells as rectangles.
 
 #include "ui/text.h"
+#include "ui/views/cell_colors.h"
 #include "ui/views/heatmap_groups.h"
 
 #include <QFontMetricsF>
@@ -20,15 +21,6 @@ double linearPart(int channel)
 {
     const double x = channel / 255.0;
     return x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
-}
-
-// Whichever of black and white has the higher WCAG contrast on `ground`.
-QColor inkOn(Rgb ground)
-{
-    const QColor c = QColor::fromRgb(ground);
-    const double luminance =
-        0.2126 * linearPart(c.red()) + 0.7152 * linearPart(c.green()) + 0.0722 * linearPart(c.blue());
-    return luminance > 0.179 ? QColor(0x10131A) : QColor(Qt::white);
 }
 
 // As lines of their own: neither QSvgGenerator's clipping nor its pattern brushes can be relied on.
@@ -58,6 +50,14 @@ std::vector<double> normsUnder(const Eigen::VectorXf& norms, double from, double
 }
 
 } // namespace
+
+QColor inkOn(Rgb ground)
+{
+    const QColor c = QColor::fromRgb(ground);
+    const double luminance =
+        0.2126 * linearPart(c.red()) + 0.7152 * linearPart(c.green()) + 0.0722 * linearPart(c.blue());
+    return luminance > 0.179 ? QColor(0x10131A) : QColor(Qt::white);
+}
 
 QRect HeatmapScene::visibleCells() const
 {

@@ -86,7 +86,7 @@ PatternGrid::Entry PatternGrid::strongest(HeadId head) const
     return {static_cast<int>(query), static_cast<int>(key), value};
 }
 
-QRectF PatternGrid::tilesArea(const QRectF& all, const QFont& font, bool hasLabels,
+TileGrid PatternGrid::tilesIn(const QRectF& all, const QFont& font, bool hasLabels,
                               const QPaintDevice* device) const
 {
     if (layers() == 0 || heads() == 0)
@@ -96,28 +96,19 @@ QRectF PatternGrid::tilesArea(const QRectF& all, const QFont& font, bool hasLabe
     if (hasLabels)
         room.adjust(metrics.horizontalAdvance(widestLabel), metrics.height(), 0, 0);
     const double side = std::max(1.0, std::min(room.width() / heads(), room.height() / layers()));
-    return {room.topLeft(), QSizeF(side * heads(), side * layers())};
-}
-
-QRectF PatternGrid::tileIn(const QRectF& tiles, HeadId head) const
-{
-    const double side = tiles.width() / heads();
-    return {tiles.left() + head.head * side, tiles.top() + head.layer * side, share * side, share * side};
+    const double gap = (1 - share) * side;
+    return {{room.topLeft(), QSizeF(side * heads(), side * layers())}, layers(), heads(), {gap, gap}};
 }
 
 QRectF PatternGrid::tileRect(HeadId head) const
 {
-    return tileIn(tilesArea(QRectF(rect()), secondaryFont(), true, this), head);
+    return tilesIn(QRectF(rect()), secondaryFont(), true, this).tile(head.layer, head.head);
 }
 
 std::optional<HeadId> PatternGrid::headAt(const QPointF& position) const
 {
-    const QRectF tiles = tilesArea(QRectF(rect()), secondaryFont(), true, this);
-    if (!tiles.contains(position))
-        return std::nullopt;
-    const double side = tiles.width() / heads();
-    return HeadId{std::min(layers() - 1, static_cast<int>((position.y() - tiles.top()) / side)),
-                  std::min(heads() - 1, static_cast<int>((position.x() - tiles.left()) / side))};
+    const auto place = tilesIn(QRectF(rect()), secondaryFont(), true, this).at(position);
+    return place ? std::optional(HeadId{place->y(), place->x()}) : std::nullopt;
 }
 
 QImage PatternGrid::picture(HeadId head, bool dark) const
@@ -135,22 +126,22 @@ QImage PatternGrid::picture(HeadId head, bool dark) const
     return image;
 }
 
-void PatternGrid::paintLabels(QPainter& painter, const QRectF& tiles, const QFont& font,
+void PatternGrid::paintLabels(QPainter& painter, const TileGrid& tiles, const QFont& font,
                               const ThemeColors& colors) const
 {
     const QFontMetricsF metrics(font, painter.device());
-    const double side = tiles.width() / heads();
+    const double side = tiles.place().width();
     painter.setFont(font);
     painter.setPen(colors.muted);
     const auto stepFor = [side](double room) {
         return std::max(1, static_cast<int>(std::ceil(room / side)));
     };
     for (int layer = 0; layer < layers(); layer += stepFor(metrics.height()))
-        painter.drawText(QRectF(tiles.left() - 104, tiles.top() + layer * side, 100, share * side),
+        painter.drawText(QRectF(tiles.area.left() - 104, tiles.area.top() + layer * side, 100, share * side),
                          Qt::AlignRight | Qt::AlignVCenter, QStringLiteral("L%1").arg(layer));
     for (int head = 0; head < heads(); head += stepFor(metrics.horizontalAdvance(QStringLiteral("000"))))
-        painter.drawText(QRectF(tiles.left() + head * side, tiles.top() - metrics.height(), share * side,
-                                metrics.height()),
+        painter.drawText(QRectF(tiles.area.left() + head * side, tiles.area.top() - metrics.height(),
+                                share * side, metrics.height()),
                          Qt::AlignCenter, QString::number(head));
 }
 
@@ -164,11 +155,11 @@ void PatternGrid::paintEvent(QPaintEvent* /*event*/)
         for (int layer = 0; layer < layers(); ++layer)
             for (int head = 0; head < heads(); ++head)
                 m_images.push_back(picture({layer, head}, colors.dark));
-    const QRectF tiles = tilesArea(QRectF(rect()), secondaryFont(), true, this);
+    const TileGrid tiles = tilesIn(QRectF(rect()), secondaryFont(), true, this);
     paintLabels(painter, tiles, secondaryFont(), colors);
     for (int layer = 0; layer < layers(); ++layer)
         for (int head = 0; head < heads(); ++head) {
-            const QRectF tile = tileIn(tiles, {layer, head});
+            const QRectF tile = tiles.tile(layer, head);
             painter.drawImage(tile,
                               m_images[static_cast<std::size_t>(layer) * static_cast<std::size_t>(heads())
                                        + static_cast<std::size_t>(head)]);
@@ -176,7 +167,7 @@ void PatternGrid::paintEvent(QPaintEvent* /*event*/)
             painter.drawRect(tile);
         }
     if (m_current.layer < layers() && m_current.head < heads())
-        paintCellRing(painter, tileIn(tiles, m_current), colors, Qt::SolidLine);
+        paintCellRing(painter, tiles.tile(m_current.layer, m_current.head), colors, Qt::SolidLine);
     if (hasFocus()) {
         painter.setPen(colors.accent);
         painter.drawRect(rect().adjusted(0, 0, -1, -1));
@@ -245,12 +236,12 @@ void PatternGrid::paintFigure(QPainter& painter, const QSizeF& size, const Figur
     QRectF area(QPointF(), size);
     area.setTop(paintFigureTitle(painter, *this, size.width(), style));
     const QFont font = figureFont(style);
-    const QRectF tiles = tilesArea(area, font, style.axes, painter.device());
+    const TileGrid tiles = tilesIn(area, font, style.axes, painter.device());
     if (style.axes)
         paintLabels(painter, tiles, font, lightColors());
     for (int layer = 0; layer < layers(); ++layer)
         for (int head = 0; head < heads(); ++head) {
-            const QRectF tile = tileIn(tiles, {layer, head});
+            const QRectF tile = tiles.tile(layer, head);
             painter.drawImage(tile, picture({layer, head}, false));
             painter.setPen(QPen(lightColors().border, 0.4 * style.lineWidth));
             painter.drawRect(tile);

@@ -3,6 +3,7 @@
 #include "core/model/head_id.h"
 #include "ui/figure_export.h"
 #include "ui/theme.h"
+#include "ui/views/tile_grid.h"
 
 #include <Eigen/Core>
 
@@ -68,11 +69,10 @@ protected:
     void leaveEvent(QEvent* event) override;
 
 private:
-    QRectF tilesArea(const QRectF& all, const QFont& font, bool hasLabels, const QPaintDevice* device) const;
-    QRectF tileIn(const QRectF& tiles, HeadId head) const;
+    TileGrid tilesIn(const QRectF& all, const QFont& font, bool hasLabels, const QPaintDevice* device) const;
     std::optional<HeadId> headAt(const QPointF& position) const;
     QImage picture(HeadId head, bool dark) const;
-    void paintLabels(QPainter& painter, const QRectF& tiles, const QFont& font,
+    void paintLabels(QPainter& painter, const TileGrid& tiles, const QFont& font,
                      const ThemeColors& colors) const;
 
     std::shared_ptr<const Patterns> m_patterns, m_all;

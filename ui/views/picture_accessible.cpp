@@ -63,7 +63,7 @@ public:
         switch (kind) {
         case QAccessible::Name: return m_table->cellText(m_place);
         case QAccessible::Value: return m_table->exactText(m_place);
-        case QAccessible::Description: return QStringLiteral("%1, %2").arg(row, column);
+        case QAccessible::Description: return m_table->whereText(row, column);
         default: return {};
         }
     }
@@ -93,7 +93,7 @@ public:
 
     bool isSelected() const override
     {
-        const auto current = m_table->current();
+        const auto current = m_table->object() ? m_table->current() : std::nullopt;
         return current && current->row == m_place.row && current->column == m_place.column;
     }
     QList<QAccessibleInterface*> columnHeaderCells() const override { return header({-1, m_place.column}); }
@@ -121,6 +121,11 @@ private:
 };
 
 } // namespace
+
+QString PictureAccessible::whereText(const QString& row, const QString& column) const
+{
+    return QStringLiteral("%1, %2").arg(row, column);
+}
 
 PictureAccessible::PictureAccessible(QWidget* view)
     : QAccessibleWidget(view, QAccessible::Table)

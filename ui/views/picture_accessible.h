@@ -24,6 +24,7 @@ public:
     virtual QString exactText(Place place) const { return cellText(place); }
     virtual QString rowTitle(int row) const = 0;
     virtual QString columnTitle(int column) const = 0;
+    virtual QString whereText(const QString& row, const QString& column) const; ///< Of a cell, of its titles.
     virtual QRectF cellArea(Place place) const = 0;                       ///< In the view's coordinates.
     virtual std::optional<Place> current() const { return std::nullopt; } ///< Where the keys are.
 

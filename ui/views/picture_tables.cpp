@@ -4,6 +4,7 @@
 #include "ui/views/diagram_view.h"
 #include "ui/views/pattern_grid.h"
 #include "ui/views/picture_accessible.h"
+#include "ui/views/prompt_text.h"
 #include "ui/views/spectrum_chart.h"
 
 #include <algorithm>
@@ -191,6 +192,34 @@ private:
     const DiagramEdge& edgeOf(int row) const { return diagram()->edges()[static_cast<std::size_t>(row)]; }
 };
 
+/// A row for each token: how much the query attends to it.
+class PromptAccessible : public PictureAccessible {
+public:
+    explicit PromptAccessible(PromptText* text)
+        : PictureAccessible(text)
+    {
+    }
+
+    int rowCount() const override { return static_cast<int>(prompt()->tokens().size()); }
+    int columnCount() const override { return rowCount() > 0 ? 1 : 0; }
+    QString cellText(Place place) const override { return number(double{prompt()->attention(place.row)}); }
+    QString exactText(Place place) const override { return exactNumber(prompt()->attention(place.row)); }
+    QString rowTitle(int row) const override { return prompt()->tokens()[row]; }
+    QString columnTitle(int /*column*/) const override
+    {
+        return PromptText::tr("attention of %1").arg(prompt()->tokens()[prompt()->query()]);
+    }
+    QRectF cellArea(Place place) const override { return prompt()->tokenRect(place.row); }
+    std::optional<Place> current() const override
+    {
+        const int query = prompt()->query();
+        return query >= 0 ? std::optional(Place{query, 0}) : std::nullopt;
+    }
+
+private:
+    PromptText* prompt() const { return static_cast<PromptText*>(object()); }
+};
+
 } // namespace
 
 void installPictureAccessibility()
@@ -201,6 +230,8 @@ void installPictureAccessibility()
                 return new ChartAccessible(chart);
             if (auto* grid = qobject_cast<PatternGrid*>(object))
                 return new PatternAccessible(grid);
+            if (auto* prompt = qobject_cast<PromptText*>(object))
+                return new PromptAccessible(prompt);
             auto* diagram = qobject_cast<DiagramView*>(object);
             return diagram ? new DiagramAccessible(diagram) : nullptr;
         });

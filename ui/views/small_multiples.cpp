@@ -110,25 +110,26 @@ SmallMultiples::Look SmallMultiples::onScreen() const
     return {secondaryFont(), themeColors(palette()), 1.2, true};
 }
 
-QRectF SmallMultiples::tilesArea(const QRectF& all, const Look& look, const QPaintDevice* device) const
+TileGrid SmallMultiples::tilesIn(const QRectF& all, const Look& look, const QPaintDevice* device) const
 {
+    TileGrid tiles{all, rows(), m_columns, {between, between}};
     if (!look.hasLabels)
-        return all;
+        return tiles;
     const QFontMetricsF metrics(look.font, device);
-    if (!m_cells.empty())
-        return all.adjusted(gap, metrics.height() + gap, -gap, -gap);
+    if (!m_cells.empty()) {
+        tiles.area = all.adjusted(gap, metrics.height() + gap, -gap, -gap);
+        return tiles;
+    }
     const double labels = std::max(metrics.horizontalAdvance(endText(m_range.top(), m_look.yScale)),
                                    metrics.horizontalAdvance(endText(m_range.bottom(), m_look.yScale)));
-    return all.adjusted(labels + gap, metrics.height() + gap, -gap, -2 * metrics.height() - gap);
+    tiles.area = all.adjusted(labels + gap, metrics.height() + gap, -gap, -2 * metrics.height() - gap);
+    return tiles;
 }
 
-QRectF SmallMultiples::tileIn(const QRectF& tiles, std::size_t index) const
+QRectF SmallMultiples::tileOf(const TileGrid& tiles, std::size_t index) const
 {
-    const double width = tiles.width() / m_columns;
-    const double height = tiles.height() / std::max(1, rows());
     const auto place = static_cast<int>(index);
-    return {tiles.left() + place % m_columns * width, tiles.top() + place / m_columns * height,
-            std::max(1.0, width - between), std::max(1.0, height - between)};
+    return tiles.tile(place / m_columns, place % m_columns);
 }
 
 std::optional<std::size_t> SmallMultiples::indexOf(HeadId head) const
@@ -142,16 +143,17 @@ std::optional<std::size_t> SmallMultiples::indexOf(HeadId head) const
 QRectF SmallMultiples::tileRect(HeadId head) const
 {
     const auto index = indexOf(head);
-    return index ? tileIn(tilesArea(QRectF(rect()), onScreen(), this), *index) : QRectF();
+    return index ? tileOf(tilesIn(QRectF(rect()), onScreen(), this), *index) : QRectF();
 }
 
 std::optional<std::size_t> SmallMultiples::indexAt(const QPointF& position) const
 {
-    const QRectF tiles = tilesArea(QRectF(rect()), onScreen(), this);
-    for (std::size_t i = 0; i < m_heads.size(); ++i)
-        if (tileIn(tiles, i).contains(position))
-            return i;
-    return std::nullopt;
+    const TileGrid tiles = tilesIn(QRectF(rect()), onScreen(), this);
+    const auto place = tiles.at(position);
+    const auto index = place ? static_cast<std::size_t>(place->y() * m_columns + place->x()) : m_heads.size();
+    const bool isTile =
+        index < m_heads.size() && tileOf(tiles, index).contains(position); // or the gap beside it
+    return isTile ? std::optional(index) : std::nullopt;
 }
 
 void SmallMultiples::paintTile(QPainter& painter, const QRectF& tile, std::size_t index,
@@ -252,14 +254,13 @@ void SmallMultiples::paintScale(QPainter& painter, const QRectF& all, const Look
     painter.drawText(QPointF(x, base), tr("rows: %1, columns: %2").arg(m_look.yTitle, m_look.xTitle));
 }
 
-void SmallMultiples::paintLabels(QPainter& painter, const QRectF& all, const QRectF& tiles,
+void SmallMultiples::paintLabels(QPainter& painter, const QRectF& all, const TileGrid& tiles,
                                  const Look& look) const
 {
     const QFontMetricsF metrics(look.font, painter.device());
     painter.setFont(look.font);
     painter.setPen(look.colors.muted);
-    const QRectF corner =
-        tileIn(tiles, static_cast<std::size_t>(rows() - 1) * static_cast<std::size_t>(m_columns));
+    const QRectF corner = tiles.tile(rows() - 1, 0);
     const auto beside = [&](double y, double value) {
         const QString words = endText(value, m_look.yScale);
         painter.drawText(QPointF(corner.left() - gap - metrics.horizontalAdvance(words), y), words);
@@ -271,9 +272,9 @@ void SmallMultiples::paintLabels(QPainter& painter, const QRectF& all, const QRe
     painter.drawText(QPointF(corner.left(), below), endText(m_range.left(), m_look.xScale));
     painter.drawText(QPointF(corner.right() - metrics.horizontalAdvance(last), below), last);
     painter.drawText(
-        QRectF(tiles.left(), all.bottom() - metrics.height() - 1, tiles.width(), metrics.height()),
+        QRectF(tiles.area.left(), all.bottom() - metrics.height() - 1, tiles.area.width(), metrics.height()),
         Qt::AlignCenter, m_look.xTitle);
-    double x = tiles.left();
+    double x = tiles.area.left();
     painter.drawText(QPointF(x, all.top() + metrics.ascent()), m_look.yTitle);
     x += m_look.yTitle.isEmpty() ? 0 : metrics.horizontalAdvance(m_look.yTitle) + 3 * gap;
     for (std::size_t i = 0; i < m_heads.front().series.size(); ++i) {
@@ -287,9 +288,9 @@ void SmallMultiples::paintLabels(QPainter& painter, const QRectF& all, const QRe
 void SmallMultiples::paint(QPainter& painter, const QRectF& all, const Look& look) const
 {
     painter.setRenderHint(QPainter::Antialiasing);
-    const QRectF tiles = tilesArea(all, look, painter.device());
+    const TileGrid tiles = tilesIn(all, look, painter.device());
     for (std::size_t i = 0; i < m_heads.size(); ++i)
-        paintTile(painter, tileIn(tiles, i), i, look);
+        paintTile(painter, tileOf(tiles, i), i, look);
     if (look.hasLabels && m_cells.empty())
         paintLabels(painter, all, tiles, look);
     else if (look.hasLabels)

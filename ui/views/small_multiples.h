@@ -3,6 +3,7 @@
 #include "core/analysis/color_scale.h"
 #include "core/model/head_id.h"
 #include "ui/views/spectrum_chart.h"
+#include "ui/views/tile_grid.h"
 
 #include <QPixmap>
 
@@ -70,8 +71,8 @@ private:
         double lineWidth;
         bool hasLabels;
     };
-    QRectF tilesArea(const QRectF& all, const Look& look, const QPaintDevice* device) const;
-    QRectF tileIn(const QRectF& tiles, std::size_t index) const;
+    TileGrid tilesIn(const QRectF& all, const Look& look, const QPaintDevice* device) const;
+    QRectF tileOf(const TileGrid& tiles, std::size_t index) const;
     std::optional<std::size_t> indexAt(const QPointF& position) const;
     std::optional<std::size_t> indexOf(HeadId head) const;
     int rows() const;
@@ -82,7 +83,7 @@ private:
     void paintCells(QPainter& painter, const QRectF& plot, const Eigen::MatrixXf& cells,
                     const Look& look) const;
     void paintScale(QPainter& painter, const QRectF& all, const Look& look) const;
-    void paintLabels(QPainter& painter, const QRectF& all, const QRectF& tiles, const Look& look) const;
+    void paintLabels(QPainter& painter, const QRectF& all, const TileGrid& tiles, const Look& look) const;
     Look onScreen() const;
 
     ChartLook m_look;

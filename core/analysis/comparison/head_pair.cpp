@@ -1,6 +1,5 @@
 #include "core/analysis/comparison/head_pair.h"
 
-#include "core/analysis/comparison/all_pairs.h"
 #include "core/base/parallel.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -11,6 +10,33 @@
 namespace headwise {
 
 namespace {
+
+/// ⟨A, B⟩_F, from [r, r] products.
+double innerProduct(const FactoredMatrix<double>& a, const FactoredMatrix<double>& b)
+{
+    const Matrix<double> left = a.left().transpose() * b.left();
+    const Matrix<double> right = a.right() * b.right().transpose();
+    return left.cwiseProduct(right).sum();
+}
+
+/// The subspaces that one side of two circuits spans, and how they lie. \param a, b [d, r]
+Result<Done> addSide(double& kernel, PrincipalAngles& angles, const Matrix<double>& a,
+                     const Matrix<double>& b, const Task& task)
+{
+    const auto first = columnSpace(a);
+    if (!first)
+        return first.error();
+    const auto second = columnSpace(b);
+    if (!second)
+        return second.error();
+    auto found = anglesBetween(*first, *second, task);
+    if (!found)
+        return found.error();
+    angles = std::move(found).value();
+    const bool isZero = first->rank == 0 || second->rank == 0;
+    kernel = isZero ? std::nan("") : (first->basis.transpose() * second->basis).squaredNorm();
+    return Done{};
+}
 
 double distanceOfShapes(const std::vector<double>& first, const std::vector<double>& second)
 {
@@ -43,42 +69,43 @@ int rankIn(const RowVector<double>& line, int token, const std::vector<bool>& un
 
 } // namespace
 
-Result<HeadPair> compareHeads(const Circuits& circuits, CircuitKind kind, HeadId first, HeadId second,
+Result<HeadPair> compareHeads(const HeadOfModel& first, const HeadOfModel& second, CircuitKind kind,
                               const Task& task)
 {
-    for (const HeadId head : {first, second})
-        if (!circuits.contains(head))
-            return Error{
-                ErrorCode::InvalidArgument,
-                fmt::format("There is no head {} in this model; choose one of its own.", dottedHead(head))};
+    for (const HeadOfModel* side : {&first, &second})
+        if (!side->circuits.contains(side->head))
+            return noHead(side->head);
+    const int d = first.circuits.config().dModel;
+    if (d != second.circuits.config().dModel)
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("d_model is {} and {}; only circuits of one size have a cosine.", d,
+                                 second.circuits.config().dModel)};
+    const auto a = first.circuits.circuit<double>(kind, first.head, nullptr);
+    const auto b = second.circuits.circuit<double>(kind, second.head, nullptr);
     HeadPair pair;
-    for (const auto& [head, sigma] : {std::pair(first, &pair.first), std::pair(second, &pair.second)}) {
-        auto values = circuits.circuit<double>(kind, head, nullptr).singularValues();
+    for (const auto& [circuit, sigma] : {std::pair(&a, &pair.first), std::pair(&b, &pair.second)}) {
+        auto values = circuit->singularValues();
         if (!values)
             return values.error();
         *sigma = std::move(values).value();
     }
     pair.spectrumDistance = distanceOfShapes(pair.first, pair.second);
-    AnalysisContext context{circuits, nullptr, {}};
-    context.options.precision = Precision::F64;
-    context.options.heads = {first, second};
-    // One head twice is asked for once.
-    const Eigen::Index other = first == second ? 0 : 1;
-    const auto cosines = circuitCosines(context, kind, task);
-    if (!cosines)
-        return cosines.error();
-    pair.cosine = (*cosines)(0, other);
-    const bool isQk = kind == CircuitKind::Qk;
-    for (const auto& [part, kernel] : {std::pair(isQk ? HeadPart::Q : HeadPart::V, &pair.leftKernel),
-                                       std::pair(isQk ? HeadPart::K : HeadPart::O, &pair.rightKernel)}) {
-        const auto kernels = projectionKernels(context, part, task);
-        if (!kernels)
-            return kernels.error();
-        *kernel = (*kernels)(0, other);
-    }
-    const double r = std::min(circuits.config().dModel, circuits.config().dHead);
-    pair.kernelOfChance = r * r / circuits.config().dModel;
+    pair.cosine = innerProduct(a, b) / (a.frobeniusNorm() * b.frobeniusNorm()); // 0/0: NaN
+    if (const auto done = addSide(pair.leftKernel, pair.left, a.left(), b.left(), task); !done)
+        return done.error();
+    if (const auto done =
+            addSide(pair.rightKernel, pair.right, a.right().transpose(), b.right().transpose(), task);
+        !done)
+        return done.error();
+    const double ranks = static_cast<double>(pair.first.size()) * static_cast<double>(pair.second.size());
+    pair.kernelOfChance = ranks / d;
     return pair;
+}
+
+Result<HeadPair> compareHeads(const Circuits& circuits, CircuitKind kind, HeadId first, HeadId second,
+                              const Task& task)
+{
+    return compareHeads({circuits, first}, {circuits, second}, kind, task);
 }
 
 Result<std::vector<NearHead>> nearestHeads(const Circuits& circuits, CircuitKind kind, HeadId head, int count,
@@ -93,10 +120,8 @@ Result<std::vector<NearHead>> nearestHeads(const Circuits& circuits, CircuitKind
     const auto done = parallelFor(static_cast<int>(heads.size()), task, "heads", [&](int i) -> Result<Done> {
         const HeadId other{i / config.nHeads, i % config.nHeads};
         const FactoredMatrix<double> circuit = circuits.circuit<double>(kind, other, nullptr);
-        const Matrix<double> left = own.left().transpose() * circuit.left();
-        const Matrix<double> right = own.right() * circuit.right().transpose();
-        heads[static_cast<std::size_t>(i)] = {
-            other, left.cwiseProduct(right).sum() / (norm * circuit.frobeniusNorm())};
+        heads[static_cast<std::size_t>(i)] = {other,
+                                              innerProduct(own, circuit) / (norm * circuit.frobeniusNorm())};
         return Done{};
     });
     if (!done)

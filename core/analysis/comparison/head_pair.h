@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/subspace.h"
 #include "core/analysis/token_table.h"
 #include "core/base/task.h"
 #include "core/circuits/circuits.h"
@@ -8,20 +9,33 @@
 
 namespace headwise {
 
-/// How far one residual circuit of two heads of a model is alike; no number depends on the bases of the heads.
+/// How far one residual circuit of two heads is alike; no number depends on the bases of the heads.
 struct HeadPair {
     double cosine = 0; ///< ⟨A, B⟩_F / (‖A‖_F ‖B‖_F); of chance 0 ± 1/d_model. NaN for a zero circuit.
     double leftKernel =
         0; ///< ‖U_Aᵀ U_B‖²_F of the columns of W_Q (W_V): what queries are made of (what is read).
     double rightKernel = 0;            ///< The same of W_K (W_Oᵀ): what keys are made of (what is written).
-    double kernelOfChance = 0;         ///< min(d, r)²/d
+    double kernelOfChance = 0;         ///< min(d, r_A) min(d, r_B)/d
+    PrincipalAngles left, right;       ///< Of the subspaces that the kernels are of: Σ cos² is the kernel.
     std::vector<double> first, second; ///< Singular values of each, descending.
     double spectrumDistance = 0;       ///< ‖σ_A/‖σ_A‖ − σ_B/‖σ_B‖‖₂, 0 … √2
 };
 
+/// A head and the model that has it.
+struct HeadOfModel {
+    Circuits circuits;
+    HeadId head;
+};
+
+/// The heads may be of two models: their residual streams mean the same where one was trained from the other.
 /// \param kind Qk or Ov
-/// Errors: InvalidArgument for a head outside the model; Corrupt if a weight is not finite; Cancelled.
-/// Source: ANALYSES F1, as the analysis of all pairs ("similarity").
+/// Errors: InvalidArgument for a head outside its model, or models of different d_model; Corrupt if a weight is not finite;
+/// Cancelled.
+/// Source: ANALYSES F1, as the analysis of all pairs ("similarity"), and F3; Björck & Golub 1973 for the angles.
+Result<HeadPair> compareHeads(const HeadOfModel& first, const HeadOfModel& second, CircuitKind kind,
+                              const Task& task);
+
+/// Of two heads of one model.
 Result<HeadPair> compareHeads(const Circuits& circuits, CircuitKind kind, HeadId first, HeadId second,
                               const Task& task);
 

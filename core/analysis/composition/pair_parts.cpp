@@ -22,23 +22,11 @@ Result<Done> addAngles(PairParts& pair, const Matrix<double>& writing, const Mat
     const auto read = columnSpace(reading);
     if (!read)
         return read.error();
-    auto angles = principalAngles(written->basis.leftCols(written->rank).transpose()
-                                  * read->basis.leftCols(read->rank));
+    auto angles = anglesBetween(*written, *read, task);
     if (!angles)
         return angles.error();
-    pair.angles = std::move(angles).value();
-    pair.anglesOfChance.assign(pair.angles.size(), 0.0);
-    for (int i = 0; i < pairPartsDraws && !pair.angles.empty(); ++i) {
-        if (task.cancelled())
-            return stopped();
-        const auto overlap =
-            randomOverlap(writing.rows(), written->rank, read->rank, static_cast<std::uint64_t>(i));
-        const auto draw = overlap ? principalAngles(*overlap) : overlap.error();
-        if (!draw)
-            return draw.error();
-        for (std::size_t k = 0; k < draw->size(); ++k)
-            pair.anglesOfChance[k] += (*draw)[k] / pairPartsDraws;
-    }
+    pair.angles = angles->angles;
+    pair.anglesOfChance = angles->ofChance;
     return Done{};
 }
 

@@ -15,16 +15,13 @@ enum class ReadBy { Queries, Keys, Values };
 struct PairParts {
     /// Principal angles between what the earlier head writes and what the later one reads, degrees, ascending.
     std::vector<double> angles;
-    std::vector<double>
-        anglesOfChance; ///< The mean of `pairPartsDraws` draws of random subspaces of these ranks.
+    std::vector<double> anglesOfChance; ///< As PrincipalAngles::ofChance.
     /// Singular values of W_OV¹ M² over ‖W_OV¹‖_F ‖M²‖_F, M² = W_QK, W_QKᵀ, W_OV, descending: the square of each is what one
     /// rank-1 part adds to the square of the composition score.
     std::vector<double> parts;
 
     double score() const; ///< The composition score: the root of the sum of the squares of `parts`.
 };
-
-inline constexpr int pairPartsDraws = 16;
 
 /// Errors: InvalidArgument for a head outside the model, or if the first is in no earlier layer; Corrupt if a weight is not
 /// finite; Cancelled.

@@ -1,16 +1,19 @@
 #include "ui/pages/compare_page.h"
 
 #include "core/analysis/block.h"
+#include "core/analysis/comparison/ratio.h"
 #include "tests/support/opened_page.h"
 #include "ui/text.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/spectrum_chart.h"
+#include "ui/views/split_bar.h"
 #include "ui/views/table_figure.h"
 
 #include <QComboBox>
 #include <QLabel>
 #include <QSignalSpy>
-#include <QToolButton>
+
+#include <cmath>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -141,6 +144,71 @@ private slots:
         QTRY_VERIFY(selected(opened)->isVisible());
     }
 
+    void aDividerPartsReferenceAndSelectedHead()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        select(opened);
+        opened.find<QComboBox>(QStringLiteral("How to compare"))->setCurrentIndex(1);
+        auto* split =
+            opened.find<HeatmapView>(QStringLiteral("Reference left of the divider, selected head right"));
+        auto* divider = opened.find<SplitBar>(QStringLiteral("Divider between reference and selected head"));
+        QTRY_VERIFY(split->isVisible() && divider->isVisible());
+        const Eigen::MatrixXf a = whole(opened, CircuitKind::Ov, head);
+        const Eigen::MatrixXf b = whole(opened, CircuitKind::Ov, reference);
+        const auto parted = [&](Eigen::Index at) {
+            Eigen::MatrixXf both = a;
+            both.leftCols(at) = b.leftCols(at);
+            return both;
+        };
+        const int middle = static_cast<int>(a.cols()) / 2;
+        QVERIFY(shows(split, parted(middle)));
+        QCOMPARE(split->colorScale(), selected(opened)->colorScale());
+        QTest::keyClick(divider, Qt::Key_Left);
+        QCOMPARE(divider->value(), middle - 1);
+        QTRY_VERIFY(shows(split, parted(middle - 1)));
+        // It stands between the two columns and is dragged to others.
+        const auto edge = [&](int column) { return qRound(split->cellRect(0, column).left()); };
+        QTRY_VERIFY(std::abs(divider->geometry().center().x() - edge(middle - 1)) <= 1);
+        const QPoint grip = divider->rect().center();
+        QTest::mousePress(divider, Qt::LeftButton, {}, grip);
+        QTest::mouseMove(divider, grip + QPoint(edge(5) - edge(middle - 1), 0));
+        QTest::mouseRelease(divider, Qt::LeftButton, {}, grip);
+        QTRY_VERIFY(shows(split, parted(5)));
+        QTRY_VERIFY(std::abs(divider->geometry().center().x() - edge(5)) <= 1);
+        QTest::keyClick(divider, Qt::Key_End);
+        QTRY_VERIFY(shows(split, b));
+        QVERIFY(opened.page.figures().first()->figureTitle().startsWith(
+            QStringLiteral("L0H1 OV (reference) left")));
+        // Zoomed away from it, it waits at the edge of what is seen.
+        split->setState({8, 8, 0, 0, -1, -1});
+        divider->setValue(static_cast<int>(a.cols()));
+        QTRY_VERIFY(divider->geometry().right() <= split->width());
+        QVERIFY(divider->isVisible());
+    }
+
+    void aRatioIsEmptyWhereTheReferenceIsNearZero()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        select(opened);
+        opened.find<QComboBox>(QStringLiteral("How to compare"))->setCurrentIndex(3);
+        auto* ratio = opened.find<HeatmapView>(QStringLiteral("Selected head over reference"));
+        QTRY_VERIFY(ratio->isVisible() && ratio->matrix());
+        const Eigen::MatrixXf expected =
+            ratioOf(whole(opened, CircuitKind::Ov, head), whole(opened, CircuitKind::Ov, reference));
+        qint64 empty = 0;
+        for (Eigen::Index i = 0; i < expected.size(); ++i) {
+            const float value = expected.data()[i], shown = ratio->matrix()->data()[i];
+            QVERIFY(shown == value || (std::isnan(shown) && std::isnan(value)));
+            empty += std::isnan(value) ? 1 : 0;
+        }
+        QVERIFY(empty > 0 && empty < expected.size() / 20);
+        QCOMPARE(ratio->notFiniteCount(), empty);
+        QVERIFY(opened.page.figures().first()->figureTitle().contains(count(empty)));
+        // Equal is in the middle of the scale.
+        const ColorScale& scale = ratio->colorScale();
+        QVERIFY(std::abs((scale.low + scale.high) / 2 - 1) < 1e-5F && scale.high > 1);
+    }
+
     void tablesSayWhatEntersAndLeaves()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
@@ -186,12 +254,18 @@ private slots:
             opened.find<LineChart>(QStringLiteral("Singular values of both heads"))->series();
         QCOMPARE(series.size(), 2U);
         QCOMPARE(series[1].points[0].y(), pair->second[0]);
+        const auto& angles =
+            opened.find<LineChart>(QStringLiteral("Principal angles of both heads"))->series();
+        QCOMPARE(angles.size(), 3U);
+        QCOMPARE(angles[0].points[1].y(), pair->left.angles[1]);
+        QCOMPARE(angles[1].points[1].y(), pair->right.angles[1]);
+        QCOMPARE(angles[2].points[1].y(), pair->left.ofChance[1]);
         // The view comes back as it was.
         const QJsonObject state = opened.page.viewState();
         opened.find<QComboBox>(QStringLiteral("Circuit to compare"))->setCurrentIndex(2);
         opened.page.setViewState(state);
         QCOMPARE(opened.page.viewState(), state);
-        QTRY_VERIFY(opened.page.figures().size() == 6);
+        QTRY_VERIFY(opened.page.figures().size() == 7);
         QVERIFY(dataRows(opened.page.figures().last()).size() > 1);
     }
 };

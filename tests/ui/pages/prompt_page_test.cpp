@@ -1,14 +1,24 @@
 #include "ui/pages/prompt_page.h"
 
 #include "core/analysis/catalogue.h"
+#include "core/io/npy.h"
 #include "core/model/forward.h"
 #include "tests/support/opened_page.h"
 #include "ui/pages/head_grid.h"
+#include "ui/theme.h"
 #include "ui/views/pattern_grid.h"
+#include "ui/views/prompt_text.h"
 
+#include <QApplication>
 #include <QCheckBox>
+#include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QSignalSpy>
+#include <QTemporaryDir>
+
+#include <cstring>
+#include <fstream>
 
 using namespace headwise;
 using namespace headwise::ui;
@@ -18,6 +28,8 @@ class PromptPageTest : public QObject {
     Q_OBJECT
 
 private slots:
+    void initTestCase() { applyTheme(*qApp, ThemeMode::Light); }
+
     void everyHeadIsShownSmallAndTheChosenOneLarge()
     {
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
@@ -70,6 +82,97 @@ private slots:
         QVERIFY(hide->isChecked());
     }
 
+    void theTextIsColouredByTheAttentionOfOneToken()
+    {
+        OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
+        auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
+        auto* words =
+            opened.find<PromptText>(QStringLiteral("The prompt, coloured by the attention of one token"));
+        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        opened.workspace.setHead({1, 5});
+        const auto tokens = opened.workspace.tokenizer()->encode(
+            opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
+        const auto run = forward<float>(opened.workspace.circuits()->weights(), *tokens, Task{});
+        QVERIFY(run);
+        const Eigen::MatrixXf& pattern = run->patterns[1][5];
+        const int last = static_cast<int>(tokens->size()) - 1;
+        QCOMPARE(words->tokens().size(), last + 1);
+        QCOMPARE(words->tokens()[last], opened.workspace.tokenText(tokens->back()));
+        QCOMPARE(words->query(), last);
+        QTest::mouseClick(words, Qt::LeftButton, {}, words->tokenRect(4).center().toPoint());
+        QCOMPARE(words->query(), 4);
+        QCOMPARE(large->state().row, 4);
+        QTest::mouseMove(words, words->tokenRect(6).center().toPoint());
+        QTRY_COMPARE(words->query(), 6); // as long as the mouse is there
+        QEvent leave(QEvent::Leave);
+        QCoreApplication::sendEvent(words, &leave);
+        QCOMPARE(words->query(), 4);
+        const auto rows = dataRows(words);
+        const QImage image = words->grab().toImage();
+        for (int key = 0; key <= last; ++key) {
+            QCOMPARE(rows[static_cast<std::size_t>(key) + 1].last().toFloat(), pattern(4, key));
+            // The ground, left of the letters.
+            const QPointF place = words->tokenRect(key).topLeft() + QPointF(1.5, 8);
+            if (key != 4) // it is framed
+                QCOMPARE(image.pixel(place.toPoint()), colorOf(pattern(4, key), large->colorScale()));
+        }
+        QTest::keyClick(words, Qt::Key_Right);
+        QCOMPARE(large->state().row, 5);
+        large->setCurrentCell(2, 1);
+        QCOMPARE(words->query(), 2);
+        // A later token is not attended to, and the row of the matrix is that of the text.
+        QCOMPARE(words->attention(2), pattern(2, 2));
+        QCOMPARE(words->attention(last), 0.0F);
+        opened.page.findChild<QCheckBox*>()->click();
+        QCOMPARE(words->tokens().size(), last);
+        QVERIFY(words->heightForWidth(200) > words->heightForWidth(2000));
+    }
+
+    void attentionOfAnotherProgramIsShown()
+    {
+        OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
+        auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
+        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        opened.workspace.setHead({1, 5});
+        const Eigen::MatrixXf own = *large->matrix();
+        const auto n = static_cast<std::size_t>(own.rows());
+        std::vector<float> values(8 * n * n);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = static_cast<float>(i % 97) / 97;
+        std::string bytes = npyHeader("<f4", {8, own.rows(), own.rows()});
+        const std::size_t begin = bytes.size();
+        bytes.resize(begin + values.size() * sizeof(float));
+        std::memcpy(bytes.data() + begin, values.data(), values.size() * sizeof(float));
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("attention.npy"));
+        std::ofstream(file.toStdString(), std::ios::binary) << bytes;
+        opened.page.importPatterns(file);
+        QTRY_VERIFY(*large->matrix() != own);
+        for (std::size_t query = 0; query < n; ++query)
+            for (std::size_t key = 0; key < n; ++key)
+                QCOMPARE((*large->matrix())(static_cast<int>(query), static_cast<int>(key)),
+                         values[(5 * n + query) * n + key]);
+        const QString title = opened.page.figures().first()->figureTitle();
+        QVERIFY2(title.endsWith(QStringLiteral(", imported from attention.npy")), qPrintable(title));
+        QCOMPARE(opened.page.figures().first()->provenance().back().second,
+                 QStringLiteral("imported from attention.npy"));
+        opened.workspace.setHead({0, 5}); // a layer that the file has not
+        QVERIFY(large->matrix()->array().isNaN().all());
+        const auto says = [&](const QString& words) {
+            for (const QLabel* label : opened.page.findChildren<QLabel*>())
+                if (label->text().contains(words))
+                    return true;
+            return false;
+        };
+        opened.page.importPatterns(folder.filePath(QStringLiteral("absent.npy")));
+        QTRY_VERIFY(says(QStringLiteral("absent.npy")));
+        opened.workspace.setHead({1, 5});
+        for (QPushButton* button : opened.page.findChildren<QPushButton*>())
+            if (button->text() == QStringLiteral("Run"))
+                button->click();
+        QTRY_COMPARE_WITH_TIMEOUT(*large->matrix(), own, patience); // the model's own again
+    }
+
     void smallPatternsCanLeaveOutTheBeginning()
     {
         Eigen::MatrixXf pattern = Eigen::MatrixXf::Zero(5, 5);
@@ -95,7 +198,7 @@ private slots:
             std::get<std::vector<float>>(results->find("analyses/logit_attribution/head")->values);
         for (int i = 0; i < 16; ++i)
             QCOMPARE((*effects->matrix())(i / 8, i % 8), values[static_cast<std::size_t>(i)]);
-        QCOMPARE(opened.page.figures().size(), 3);
+        QCOMPARE(opened.page.figures().size(), 4);
     }
 
     void aSmallPatternKeepsTheStrongestOfEveryBlock()

@@ -171,6 +171,41 @@ private slots:
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(matrix->rightCols(500)));
         QVERIFY(std::abs(position((*matrix)(0, 750), view.colorScale()) - 0.5F) < 0.01F);
     }
+
+    void aHistogramHasTheSharesOfWhatIsWithinTheLimits()
+    {
+        ColorScale scale{.map = ColorMap::Signed, .low = -2, .high = 2};
+        const std::vector<float> sample{-2, -1.5F, -0.4F, 0.55F, 0.6F, 2, 3, -7, NAN, 0.7F};
+        // Nine are finite, two of them beyond; what is at the upper limit is in the last part.
+        const std::vector<double> expected{2 / 9.0, 1 / 9.0, 3 / 9.0, 1 / 9.0};
+        QCOMPARE(sharesOnBar(sample, scale, 4), expected);
+        scale.transform = ColorTransform::Sqrt; // what is above 0.5 lies in the last quarter
+        QCOMPARE(sharesOnBar(sample, scale, 4), (std::vector<double>{2 / 9.0, 1 / 9.0, 0.0, 4 / 9.0}));
+        QCOMPARE(sharesOnBar({}, scale, 2), (std::vector<double>{0.0, 0.0}));
+    }
+
+    void theHistogramIsThereWhileALimitIsDragged()
+    {
+        HeatmapView view;
+        Eigen::MatrixXf matrix = Eigen::MatrixXf::Constant(10, 10, 0.6F);
+        matrix(0, 0) = -1;
+        matrix(9, 9) = 1;
+        view.setMatrix(std::make_shared<const Eigen::MatrixXf>(matrix));
+        ColorBar bar(Qt::Vertical);
+        bar.follow(&view);
+        prepare(bar);
+        const auto shown = [&] {
+            return bar.grab().toImage().pixelColor(22, bottom - (bottom - top) * 4 / 5);
+        };
+        const QColor before = shown();
+        QTest::mousePress(&bar, Qt::LeftButton, {}, {5, top});
+        QTest::mouseMove(&bar, {5, top + 1});
+        QVERIFY(shown() != before); // almost all values are there
+        QTest::mouseMove(&bar, {5, 100});
+        QTest::mouseRelease(&bar, Qt::LeftButton, {}, {5, 100});
+        QTest::mouseMove(&bar, {5, 101});
+        QCOMPARE(shown(), before);
+    }
 };
 
 QTEST_MAIN(ColorBarTest)

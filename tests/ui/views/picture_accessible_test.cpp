@@ -2,6 +2,7 @@
 
 #include "ui/views/diagram_view.h"
 #include "ui/views/pattern_grid.h"
+#include "ui/views/prompt_text.h"
 #include "ui/views/spectrum_chart.h"
 
 #include <QAccessible>
@@ -152,6 +153,24 @@ private slots:
         QAccessibleTableInterface* table = tableOf(chart);
         for (int i = 0; i < 3000; ++i)
             QCOMPARE(table->cellAt(i, 1)->text(QAccessible::Value), QString::number(2 * i));
+    }
+
+    void tokensOfAPromptAreRows()
+    {
+        PromptText text;
+        Eigen::MatrixXf pattern(2, 2);
+        pattern << 1, 0, 0.25F, 0.75F;
+        text.setPattern({QStringLiteral("a"), QStringLiteral("b")},
+                        std::make_shared<const Eigen::MatrixXf>(pattern));
+        showOnScreen(text);
+        QAccessibleTableInterface* table = tableOf(text);
+        QVERIFY(table);
+        QCOMPARE(table->rowCount(), 2);
+        QCOMPARE(table->rowDescription(1), QStringLiteral("b"));
+        QCOMPARE(table->columnDescription(0), QStringLiteral("attention of b"));
+        QCOMPARE(cellsOf(text), (QStringList{QStringLiteral("0.250"), QStringLiteral("0.750")}));
+        text.setQuery(0);
+        QCOMPARE(nameOf(table->selectedCells().value(0)), QStringLiteral("1.00"));
     }
 };
 

@@ -1,10 +1,14 @@
 #include "core/analysis/comparison/head_pair.h"
 
+#include "core/analysis/comparison/ratio.h"
 #include "core/base/decompositions.h"
 #include "tests/support/planted.h"
 
 #include <QTest>
 
+#include <cmath>
+#include <limits>
+#include <numbers>
 #include <random>
 
 using namespace headwise;
@@ -52,6 +56,88 @@ private slots:
         QVERIFY(std::abs(pair->cosine - 1) < 1e-12 && pair->spectrumDistance == 0);
         QVERIFY(std::abs(pair->leftKernel - 5) < 1e-9);
         QVERIFY(!compareHeads(circuits, CircuitKind::Ov, {1, 0}, {7, 0}, Task{}));
+    }
+
+    void anglesAreThoseOfDenseMatricesAndAddUpToTheKernels()
+    {
+        ToyOptions options = plantedOptions();
+        options.dModel = 13;
+        const PlantedModel model(options);
+        const Circuits circuits = model.circuits();
+        const HeadId a{0, 2}, b{1, 1};
+        const auto pair = compareHeads(circuits, CircuitKind::Ov, a, b, Task{});
+        QVERIFY(pair);
+        const Matrix<double> A = circuits.ov(a).dense(), B = circuits.ov(b).dense();
+        const auto check = [](const PrincipalAngles& found, double kernel, const Matrix<double>& first,
+                              const Matrix<double>& second) {
+            const Matrix<double> U = thinSvd(first)->U.leftCols(5), V = thinSvd(second)->U.leftCols(5);
+            const auto cosines = singularValues(Matrix<double>(U.transpose() * V));
+            QCOMPARE(found.angles.size(), 5U);
+            QCOMPARE(found.ofChance.size(), 5U);
+            double sum = 0;
+            for (std::size_t i = 0; i < 5; ++i) {
+                const double radians = found.angles[i] * std::numbers::pi / 180;
+                QVERIFY(std::abs(std::cos(radians) - (*cosines)(static_cast<Eigen::Index>(i))) < 1e-9);
+                sum += std::cos(radians) * std::cos(radians);
+                QVERIFY(i == 0 || found.ofChance[i] > found.ofChance[i - 1]);
+            }
+            QVERIFY(std::abs(sum - kernel) < 1e-9);
+        };
+        check(pair->left, pair->leftKernel, A, B);
+        check(pair->right, pair->rightKernel, A.transpose(), B.transpose());
+    }
+
+    void headsOfTwoModelsHaveThePlantedAngles()
+    {
+        // The newer head reads the same directions but for one, which is turned by 30° out of their space.
+        PlantedModel older(widePlantedOptions()), newer(widePlantedOptions());
+        const HeadId head{1, 0};
+        const Matrix<double> basis = orthonormal(24, 6, 3);
+        Matrix<double> turned = basis.leftCols(5);
+        const double angle = 30 * std::numbers::pi / 180;
+        turned.col(2) = std::cos(angle) * basis.col(2) + std::sin(angle) * basis.col(5);
+        const Matrix<double> writing = orthonormal(24, 5, 4).transpose();
+        older.set("W_V", head, basis.leftCols(5));
+        newer.set("W_V", head, turned);
+        older.set("W_O", head, writing);
+        newer.set("W_O", head, writing);
+        const auto pair =
+            compareHeads({older.circuits(), head}, {newer.circuits(), head}, CircuitKind::Ov, Task{});
+        QVERIFY(pair);
+        for (std::size_t i = 0; i < 4; ++i)
+            QVERIFY(pair->left.angles[i] < 1e-5); // the cosine of a small angle is 1 to half of the digits
+        QVERIFY(std::abs(pair->left.angles[4] - 30) < 1e-9);
+        QVERIFY(pair->right.angles[4] < 1e-5);
+        QVERIFY(std::abs(pair->cosine - (4 + std::cos(angle)) / 5) < 1e-12);
+        QVERIFY(std::abs(pair->leftKernel - (4 + std::cos(angle) * std::cos(angle))) < 1e-9);
+        // Chance: five random directions of 24 are seldom near.
+        QVERIFY(pair->left.ofChance[0] > 20 && pair->left.ofChance[4] > 80);
+        const PlantedModel narrow(plantedOptions());
+        const auto none =
+            compareHeads({older.circuits(), head}, {narrow.circuits(), {0, 0}}, CircuitKind::Ov, Task{});
+        QVERIFY(!none);
+        QVERIFY(none.error().message.starts_with("d_model is 24 and "));
+    }
+
+    void aRatioIsLeftOutWhereThereIsNothingToDivideBy()
+    {
+        const float nan = std::numeric_limits<float>::quiet_NaN();
+        Eigen::MatrixXf a(2, 3), b(2, 3);
+        a << 1, -6, 5, 0, 2, 7;
+        b << 2, 3, 0.029F, -4, nan,
+            0.031F; // the root mean square of the five is 2.41, a hundredth of it 0.0241
+        const Eigen::MatrixXf ratio = ratioOf(a, b);
+        QCOMPARE(ratio(0, 0), 0.5F);
+        QCOMPARE(ratio(0, 1), -2.0F);
+        QCOMPARE(ratio(1, 0), 0.0F);
+        QVERIFY(std::isnan(ratio(1, 1)));
+        QCOMPARE(ratio(0, 2), static_cast<float>(5 / double{0.029F}));
+        b(0, 2) = 0.024F; // below
+        b(1, 2) = -0.0242F;
+        const Eigen::MatrixXf masked = ratioOf(a, b);
+        QVERIFY(std::isnan(masked(0, 2)));
+        QCOMPARE(masked(1, 2), static_cast<float>(7 / double{-0.0242F}));
+        QVERIFY(ratioOf(a, Eigen::MatrixXf::Zero(2, 3)).array().isNaN().all());
     }
 
     void nearestHeadsAreThoseWithTheLargestCosine()
