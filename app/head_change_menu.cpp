@@ -66,22 +66,25 @@ void fillHeadChangeMenu(QMenu& menu, Workspace& workspace,
     };
     QAction* remove = add(removal);
     QAction* chain = add(virtualHead);
-    QAction* undo = menu.addAction(tr("&Undo changes of heads"), &menu,
-                                   [&workspace, whenSafe] { whenSafe([&workspace] { undoHeadChanges(workspace); }); });
+    QAction* undo = menu.addAction(tr("&Undo changes of heads"), &menu, [&workspace, whenSafe] {
+        whenSafe([&workspace] { undoHeadChanges(workspace); });
+    });
     const auto refresh = [&workspace, remove, chain, undo] {
         const bool hasModel = workspace.isOpen() && workspace.hasModel();
         const auto removed = hasModel ? removal(workspace) : std::nullopt;
         const auto chained = hasModel ? virtualHead(workspace) : std::nullopt;
-        remove->setText(removed ? tr("&Without singular component %1 of its W_OV").arg(*removed->withoutComponent + 1)
-                                : tr("&Without a singular component: select one of W_OV on Vectors"));
-        chain->setText(chained ? tr("As &virtual head %1 → %2").arg(text(*chained->earlier), text(chained->head))
-                               : tr("As &virtual head: mark an earlier head as the reference"));
+        remove->setText(
+            removed ? tr("&Without singular component %1 of its W_OV").arg(*removed->withoutComponent + 1)
+                    : tr("&Without a singular component: select one of W_OV on Vectors"));
+        chain->setText(chained
+                           ? tr("As &virtual head %1 → %2").arg(text(*chained->earlier), text(chained->head))
+                           : tr("As &virtual head: mark an earlier head as the reference"));
         remove->setEnabled(removed.has_value());
         chain->setEnabled(chained.has_value());
         undo->setEnabled(hasModel && !workspace.processing().headChanges.empty());
     };
-    for (const auto change : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
-                              &Workspace::referenceChanged})
+    for (const auto change :
+         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::referenceChanged})
         QObject::connect(&workspace, change, &menu, refresh);
     QObject::connect(&workspace, &Workspace::headChanged, &menu, refresh);
     QObject::connect(&workspace, &Workspace::directionChanged, &menu, refresh);

@@ -38,7 +38,8 @@ std::string whyNot(const ModelConfig& config, const HeadChange& change)
     if (change.earlier && change.earlier->layer >= change.head.layer)
         return "the first head must stand in an earlier layer than the second";
     if (change.withoutComponent
-        && (*change.withoutComponent < 0 || *change.withoutComponent >= std::min(config.dHead, config.dModel)))
+        && (*change.withoutComponent < 0
+            || *change.withoutComponent >= std::min(config.dHead, config.dModel)))
         return fmt::format("W_OV has {} components, counted from 0", std::min(config.dHead, config.dModel));
     if (config.merged)
         return "a pair of its attention matrices is merged into their neighbours";
@@ -57,8 +58,8 @@ Result<Done> checkHeadChanges(const ModelConfig& config, const std::vector<HeadC
         if (std::any_of(changes.begin(), change, sameHead))
             reason = headLabel(change->head) + " is changed twice";
         if (!reason.empty())
-            return Error{ErrorCode::InvalidArgument, fmt::format("The change '{}' cannot be made: {}.",
-                                                                 headChangeName(*change), reason)};
+            return Error{ErrorCode::InvalidArgument,
+                         fmt::format("The change '{}' cannot be made: {}.", headChangeName(*change), reason)};
     }
     return Done{};
 }
