@@ -55,8 +55,13 @@ public:
         controls->setSpacing(8);
         controls->addWidget(m_slider);
         controls->addWidget(m_howMany, 1);
-        controls->addWidget(m_colors);
+        controls->addWidget(m_colors, 3);
         controls->addWidget(m_classColors);
+        // As wide as its words where there is room, but no reason for a narrow page to be cut off.
+        m_colors->setMaximumWidth(m_colors->sizeHint().width());
+        m_colors->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+        m_colors->setMinimumContentsLength(6);
+        m_colors->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
         createClassColors();
         auto* layout = new QVBoxLayout(this);
         layout->setContentsMargins(0, 0, 0, 0);
