@@ -1,5 +1,7 @@
 #include "ui/job.h"
 
+#include <QCoreApplication>
+
 #include <algorithm>
 
 namespace headwise::ui {
@@ -77,6 +79,8 @@ QThreadPool& jobPool()
     static QThreadPool* const pool = [] {
         auto* created = new QThreadPool;
         created->setMaxThreadCount(std::max(8, 2 * QThread::idealThreadCount()));
+        // What is cancelled with the application ends before anything static goes that it may still read.
+        qAddPostRoutine([] { waitForJobs(std::chrono::seconds(2)); });
         return created;
     }();
     return *pool;

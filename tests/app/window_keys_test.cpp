@@ -8,6 +8,7 @@
 #include "ui/views/spectrum_chart.h"
 
 #include <QClipboard>
+#include <QComboBox>
 #include <QDockWidget>
 #include <QLineEdit>
 #include <QMimeData>
@@ -176,13 +177,16 @@ private slots:
         Driver::press(Qt::Key_B);
         QTRY_COMPARE(subtract->isChecked(), !was); // a button shows its click for a moment
         driver.show(QStringLiteral("Compare"));
-        QAbstractButton* difference = nullptr;
-        for (auto* button : driver.page()->findChildren<QAbstractButton*>())
-            if (button->shortcut() == QKeySequence(Qt::Key_D))
-                difference = button;
-        QVERIFY(difference);
+        QComboBox* way = nullptr;
+        for (auto* box : driver.page()->findChildren<QComboBox*>())
+            if (box->accessibleName() == QLatin1String("How to compare"))
+                way = box;
+        QVERIFY(way && way->currentText() != QLatin1String("Difference"));
+        const QString before = way->currentText();
         Driver::press(Qt::Key_D);
-        QTRY_VERIFY(difference->isChecked());
+        QTRY_COMPARE(way->currentText(), QStringLiteral("Difference"));
+        Driver::press(Qt::Key_D);
+        QTRY_COMPARE(way->currentText(), before);
         driver.show(QStringLiteral("Vectors"));
         QTRY_VERIFY_WITH_TIMEOUT(!driver.shown<LineChart>()->series().empty(), patience);
         const int sign = driver.workspace().direction().sign;
