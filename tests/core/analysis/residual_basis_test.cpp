@@ -327,7 +327,8 @@ private slots:
 
     void theEstimateKnowsOfTheBasis()
     {
-        const ModelConfig& config = test::toyCircuits({}).config();
+        const Circuits circuits = test::toyCircuits({});
+        const ModelConfig& config = circuits.config();
         const AnalysisOptions in = byEmbedding();
         for (const Analysis* analysis : followers()) {
             const AnalysisCost as = runCost(*analysis, config, byIdentity(in));
