@@ -10,7 +10,7 @@
 
 namespace headwise {
 
-Roc rocOf(std::vector<double> right, std::vector<double> wrong)
+Roc rocOf(const std::vector<double>& right, std::vector<double> wrong)
 {
     std::vector<Weighted> once;
     once.reserve(right.size());

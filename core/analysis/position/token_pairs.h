@@ -28,7 +28,7 @@ struct Weighted {
 };
 
 /// \param right, wrong neither empty
-Roc rocOf(std::vector<double> right, std::vector<double> wrong);
+Roc rocOf(const std::vector<double>& right, std::vector<double> wrong);
 /// Right ones count by their weight, as if there were as many of each.
 Roc weightedRoc(std::vector<Weighted> right, std::vector<double> wrong);
 
