@@ -1,8 +1,7 @@
 #include "core/analysis/relation_file.h"
 
-#include "core/io/delimited.h"
+#include "core/io/csv_rows.h"
 #include "core/io/json.h"
-#include "core/io/utf8.h"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/fmt/fmt.h>
@@ -104,22 +103,12 @@ Result<Relation> relationFrom(const json& object, const std::filesystem::path& f
 
 Result<std::vector<Relation>> relationsFromCsv(std::string_view text, const std::filesystem::path& file)
 {
-    if (text.starts_with("\xEF\xBB\xBF"))
-        text.remove_prefix(3);
-    if (const auto bad = firstInvalidUtf8(text)) {
-        const auto line =
-            std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*bad), '\n') + 1;
-        return wrong(file, fmt::format("line {} is not UTF-8", line));
-    }
-    const auto rows = delimitedRows(text, Delimiter::Comma);
+    const auto rows = csvRows(text, fmt::format("Relation file '{}'", file.filename().string()));
     if (!rows)
-        return Error{rows.error().code,
-                     fmt::format("Relation file '{}': {}", file.filename().string(), rows.error().message)};
+        return rows.error();
     Relation relation{nameOf(file), {}};
     bool isFirst = true;
     for (const DelimitedRow& row : *rows) {
-        if (row.fields.size() == 1 && row.fields[0].empty())
-            continue;
         if (row.fields.size() != 2)
             return wrong(file,
                          fmt::format("line {} has {} column{}, expected two: source,target", row.line,

@@ -1,10 +1,9 @@
 #include "core/analysis/token_counts.h"
 
-#include "core/io/delimited.h"
+#include "core/io/csv_rows.h"
 #include "core/io/json.h"
 #include "core/io/npy.h"
 #include "core/io/token_search.h"
-#include "core/io/utf8.h"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/fmt/fmt.h>
@@ -56,9 +55,14 @@ std::string lower(std::string text)
     return text;
 }
 
+std::string nameOf(const std::filesystem::path& file)
+{
+    return fmt::format("File '{}'", file.filename().string());
+}
+
 Error wrong(const std::filesystem::path& file, std::string_view what)
 {
-    return {ErrorCode::Corrupt, fmt::format("File '{}': {}.", file.filename().string(), what)};
+    return {ErrorCode::Corrupt, fmt::format("{}: {}.", nameOf(file), what)};
 }
 
 /// What a file of counts looks like.
@@ -100,26 +104,6 @@ std::optional<double> numberIn(std::string_view text)
     return number;
 }
 
-/// Rows of a CSV text without its empty lines. Errors: Corrupt naming the line.
-Result<std::vector<DelimitedRow>> csvRows(std::string_view text, const std::filesystem::path& file)
-{
-    if (text.starts_with("\xEF\xBB\xBF"))
-        text.remove_prefix(3);
-    if (const auto bad = firstInvalidUtf8(text)) {
-        const auto line =
-            std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*bad), '\n') + 1;
-        return wrong(file, fmt::format("line {} is not UTF-8", line));
-    }
-    auto read = delimitedRows(text, Delimiter::Comma);
-    if (!read)
-        return Error{read.error().code,
-                     fmt::format("File '{}': {}", file.filename().string(), read.error().message)};
-    std::vector<DelimitedRow> rows = std::move(read).value();
-    std::erase_if(rows,
-                  [](const DelimitedRow& row) { return row.fields.size() == 1 && row.fields[0].empty(); });
-    return rows;
-}
-
 bool isHeader(const DelimitedRow& row, const std::vector<std::string>& columns)
 {
     return std::equal(row.fields.begin(), row.fields.end(), columns.begin(), columns.end(),
@@ -129,7 +113,7 @@ bool isHeader(const DelimitedRow& row, const std::vector<std::string>& columns)
 Result<Done> readCsv(std::string_view text, const std::filesystem::path& file, const Form& form,
                      const Take& take)
 {
-    const auto rows = csvRows(text, file);
+    const auto rows = csvRows(text, nameOf(file));
     if (!rows)
         return rows.error();
     const std::size_t words = form.columns.size() - 1;
@@ -383,7 +367,7 @@ Result<std::vector<std::string>> readWords(const std::filesystem::path& path)
     const auto text = readTextFile(path, largestFile);
     if (!text)
         return text.error();
-    const auto rows = csvRows(*text, path);
+    const auto rows = csvRows(*text, nameOf(path));
     if (!rows)
         return rows.error();
     const bool isCsv = lower(path.extension().string()) == ".csv";
