@@ -1,6 +1,7 @@
 #include "ui/color_choice.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/picture_body.h"
+#include "ui/pages/picture_multiples.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
@@ -246,19 +247,9 @@ private:
     void createMultiples()
     {
         m_heads->addItems({tr("This head"), tr("Every head of its layer"), tr("Every head")});
-        m_heads->setAccessibleName(tr("How heads are drawn"));
         m_heads->setObjectName(QStringLiteral("howHeadsAreDrawn"));
-        m_heads->hide();
-        m_multiples->hide();
-        connect(m_heads, &QComboBox::currentIndexChanged, this, [this] {
-            showPicture(PictureData(m_data));
-            emit captionChanged();
-        });
-        connect(m_multiples, &SmallMultiples::headChosen, this,
-                [this](HeadId head) { this->workspace()->setHead(head); });
-        connect(m_multiples, &SmallMultiples::headHovered, this,
-                [this](HeadId head) { emit readOutChanged(text(head)); });
-        connect(m_multiples, &SmallMultiples::hoverLeft, this, [this] { emit readOutChanged({}); });
+        introduceMultiples(this, this->workspace(), m_heads, m_multiples,
+                           [this] { showPicture(PictureData(m_data)); });
     }
 
     /// Whether every head has a matrix of its own.

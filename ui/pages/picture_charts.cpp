@@ -1,5 +1,6 @@
 #include "ui/pages/chart_contents.h"
 #include "ui/pages/metric_choice.h"
+#include "ui/pages/picture_multiples.h"
 #include "ui/text.h"
 #include "ui/views/small_multiples.h"
 
@@ -44,18 +45,8 @@ public:
             m_heads->addItems({tr("How many heads"), tr("Boxes by layer")});
         else
             m_heads->addItems({tr("This head"), tr("Every head of its layer"), tr("Every head")});
-        m_heads->setAccessibleName(tr("How heads are drawn"));
-        m_heads->hide();
-        m_multiples->hide();
-        connect(m_heads, &QComboBox::currentIndexChanged, this, [this] {
-            showPicture(PictureData(m_data));
-            emit captionChanged();
-        });
-        connect(m_multiples, &SmallMultiples::headChosen, this,
-                [this](HeadId head) { this->workspace()->setHead(head); });
-        connect(m_multiples, &SmallMultiples::headHovered, this,
-                [this](HeadId head) { emit readOutChanged(text(head)); });
-        connect(m_multiples, &SmallMultiples::hoverLeft, this, [this] { emit readOutChanged({}); });
+        introduceMultiples(this, this->workspace(), m_heads, m_multiples,
+                           [this] { showPicture(PictureData(m_data)); });
         m_chart->setFixedHeight(hasPointPerHead() ? 340 : 280);
         connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
         connect(m_chart, &LineChart::pointHovered, this, &ChartBody::hover);
