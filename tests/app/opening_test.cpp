@@ -219,14 +219,13 @@ private slots:
         QVERIFY(QFile::rename(model, model + QStringLiteral("-away")));
         WindowDriver driver;
         driver.window.openPath(file);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
+        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().head(), (HeadId{1, 5}), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.page() && !driver.page()->figures().isEmpty(), patience);
         QCOMPARE(driver.workspace().token(), token);
         QCOMPARE(driver.workspace().note({1, 5}), QStringLiteral("induction"));
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Spectrum"));
         QVERIFY(!driver.workspace().hasModel());
         QVERIFY(driver.workspace().results()->find("composition/k"));
-        QVERIFY(!driver.page()->figures().isEmpty());
         QVERIFY(driver.window.findChild<QLabel*>(QStringLiteral("banner"))->isVisible());
     }
 

@@ -76,6 +76,17 @@ QStringList& stalls()
     return list;
 }
 
+/// The longest event since the last journey began, stall or not.
+struct LongestEvent {
+    double milliseconds = 0;
+    QString what;
+};
+LongestEvent& longestEvent()
+{
+    static LongestEvent event;
+    return event;
+}
+
 int& gestureCount()
 {
     static int count = 0;
@@ -124,6 +135,8 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event)
     frames().pop_back();
     if (isNested)
         return handled; // a part of the event that sent this one
+    if (own > longestEvent().milliseconds)
+        longestEvent() = {own, what};
     if (own > limit && own > limit * slowdown())
         stalls() << QStringLiteral("%1 ms: %2").arg(own, 0, 'f', 0).arg(what);
     if (!frames().empty())
@@ -173,12 +186,15 @@ Journey::Journey(const QString& name)
     QCoreApplication::processEvents();
     fastestReference();
     WatchedApplication::takeStalls(); // of the first layout, before anybody saw it
+    longestEvent() = {};
     begin();
 }
 
 Journey::~Journey()
 {
     const QStringList slow = WatchedApplication::takeStalls();
+    qInfo("%s: the longest event took %.0f ms (%s)", qPrintable(m_name), longestEvent().milliseconds,
+          qPrintable(longestEvent().what));
     const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS");
     if (!folder.isEmpty())
         m_window->grab().save(folder + u'/' + m_name + QStringLiteral(".png"));
