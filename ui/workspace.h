@@ -5,6 +5,7 @@
 #include "core/model/architecture.h"
 #include "core/session/session.h"
 #include "ui/figure_export.h"
+#include "ui/first_norms.h"
 #include "ui/job.h"
 
 #include <QObject>
@@ -84,7 +85,8 @@ public:
     std::shared_ptr<const ModelWeights> weights() const
     {
         return m_weights;
-    } ///< As stored; null without the files.
+    }                                                             ///< As stored; null without the files.
+    const FirstNorms& firstNorms() const { return m_firstNorms; } ///< Until the first scores are there.
     std::shared_ptr<const TokenSide> tokens() const { return m_tokens; }       ///< Null until computed.
     std::shared_ptr<const Tokenizer> tokenizer() const { return m_tokenizer; } ///< Null without one.
     std::shared_ptr<const ResultSet> results() const { return m_results; }     ///< Never null.
@@ -185,6 +187,7 @@ private:
     void openedModel(const std::shared_ptr<const Opened>& opened);
     void openedAgain(const std::shared_ptr<const Opened>& opened);
     void applyModel(const std::shared_ptr<const Opened>& opened);
+    void announceOpened();
     void applyTokenizer(std::shared_ptr<const Tokenizer> tokenizer);
     enum class Origin { File, Recovery };
     void readAndApply(const std::filesystem::path& from, const std::filesystem::path& file, Origin origin);
@@ -250,6 +253,7 @@ private:
     std::deque<const Analysis*> m_queue;
     const Analysis* m_running = nullptr; // while m_analysisJob is running
     AnalysisInputs m_runningWith;
+    FirstNorms m_firstNorms;
     Job m_openJob, m_processJob, m_tokensJob, m_analysisJob, m_comparisonJob, m_saveJob;
 };
 

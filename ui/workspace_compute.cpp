@@ -62,6 +62,7 @@ void Workspace::stopComputing()
     m_analysisJob.cancel();
     m_tokensJob.cancel();
     m_comparisonJob.cancel();
+    m_firstNorms.stop();
     // Hundreds of megabytes: the system takes a while to get them back.
     detail::jobPool().start([last = std::exchange(m_tokens, nullptr)]() mutable { last.reset(); });
     m_tokensHaveGrams = false;
@@ -123,6 +124,8 @@ void Workspace::queueDefaultAnalyses()
         if (analysis->id != "tables" // The window asks for rows when it shows them.
             && !isComputed(*analysis, *m_results))
             m_queue.push_back(analysis);
+    if (m_results->arrays.empty() && inputs().metric == ResidualMetric::Identity)
+        m_firstNorms.start(m_circuits);
     runNext();
 }
 
@@ -215,6 +218,8 @@ void Workspace::mergeResults(const Analysis& analysis, ResultSet results)
 void Workspace::setResults(ResultSet results)
 {
     m_results = std::make_shared<const ResultSet>(std::move(results));
+    if (!m_results->arrays.empty())
+        m_firstNorms.stop();
     emit resultsChanged();
 }
 

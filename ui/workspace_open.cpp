@@ -136,8 +136,21 @@ void Workspace::openedModel(const std::shared_ptr<const Opened>& opened)
     m_embedding = Embedding::Raw;
     forgetInputs();
     applyModel(opened);
-    emit this->opened();
-    emit headChanged(m_head);
+    announceOpened();
+}
+
+void Workspace::announceOpened()
+{
+    // Each in an event of its own, so that none keeps the window: it is laid out for the first time in between.
+    QTimer::singleShot(0, this, [this, now = m_weights] {
+        if (m_weights != now)
+            return;
+        emit opened();
+        QTimer::singleShot(0, this, [this, now] {
+            if (m_weights == now)
+                emit headChanged(m_head);
+        });
+    });
 }
 
 void Workspace::openedAgain(const std::shared_ptr<const Opened>& opened)
@@ -159,8 +172,7 @@ void Workspace::openedAgain(const std::shared_ptr<const Opened>& opened)
         m_reference = before.reference;
         m_direction = before.direction;
     }
-    emit this->opened();
-    emit headChanged(m_head);
+    announceOpened();
 }
 
 void Workspace::applyModel(const std::shared_ptr<const Opened>& opened)

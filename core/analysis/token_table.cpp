@@ -1,11 +1,14 @@
 #include "core/analysis/token_table.h"
 
+#include "core/base/parallel.h"
+
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace headwise {
 
@@ -60,25 +63,73 @@ struct TokenRows {
     }
 };
 
-std::optional<Error> wrongLine(const Circuits& circuits, const TokenSide& tokens, const CircuitOfHead& of,
-                               TableSide side, int token)
+std::optional<Error> wrongLine(const Circuits& circuits, const CircuitOfHead& of, TableSide side, int token)
 {
+    const ModelConfig& config = circuits.config();
     if (!isFull(of.kind))
         return Error{ErrorCode::InvalidArgument, "Rows of tokens exist in full QK and full OV only."};
     if (!circuits.contains(of.head)) {
         return Error{ErrorCode::InvalidArgument,
                      fmt::format("There is no head {}: this model has layers 0 to {} with heads 0 to {}.",
-                                 dottedHead(of.head), circuits.config().nLayers - 1,
-                                 circuits.config().nHeads - 1)};
+                                 dottedHead(of.head), config.nLayers - 1, config.nHeads - 1)};
     }
     const bool isOutput = of.kind == CircuitKind::FullOv && side == TableSide::Column;
-    const Eigen::Index count = isOutput ? tokens.W_U.cols() : tokens.E.rows();
+    const int count = isOutput ? config.dVocabOut : config.dVocab;
     if (token < 0 || token >= count) {
         return Error{
             ErrorCode::InvalidArgument,
             fmt::format("There is no token {}: the ids of this model are 0 to {}.", token, count - 1)};
     }
     return std::nullopt;
+}
+
+/// A line before its last product: the entry of a token is (x · v + constant) · factor, v being the token's embedding, or its
+/// column of W_U in a row of full OV.
+struct LineDirection {
+    RowVector<double> x; // [d]
+    double constant = 0;
+    double factor = 1;
+};
+
+/// \param token [d] the vector of the line's own token: its embedding, or its column of W_U in a column of full OV
+LineDirection lineDirection(const Circuits& circuits, const CircuitOfHead& of, TableSide side,
+                            const RowVector<double>& token)
+{
+    const HeadWeights<double> weights = circuits.weights().head<double>(of.head);
+    const bool isRow = side == TableSide::Row;
+    LineDirection line;
+    if (of.kind == CircuitKind::FullQk) {
+        RowVector<double> inside = token * (isRow ? weights.W_Q : weights.W_K);
+        if (of.terms.biases) {
+            inside += isRow ? weights.b_Q : weights.b_K;
+            line.constant = inside.dot(isRow ? weights.b_K : weights.b_Q);
+        }
+        line.x = inside * (isRow ? weights.W_K : weights.W_Q).transpose();
+        if (of.terms.scale)
+            line.factor = circuits.config().attentionScaleOf(of.head.layer);
+    } else if (isRow) {
+        RowVector<double> inside = token * weights.W_V;
+        if (of.terms.biases)
+            inside += weights.b_V;
+        line.x = inside * weights.W_O;
+    } else {
+        const RowVector<double> inside = token * weights.W_O.transpose();
+        line.x = inside * weights.W_V.transpose();
+        if (of.terms.biases)
+            line.constant = weights.b_V.dot(inside);
+    }
+    return line;
+}
+
+RowVector<double> entries(const LineDirection& line, RowVector<double> products)
+{
+    return (products.array() + line.constant) * line.factor;
+}
+
+/// Whether the entries of a line are of output tokens.
+bool isOfOutputs(const CircuitOfHead& of, TableSide side)
+{
+    return of.kind == CircuitKind::FullOv && side == TableSide::Row;
 }
 
 } // namespace
@@ -110,39 +161,49 @@ TokenEnds ends(const RowVector<double>& values, int k, const std::vector<bool>& 
 Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& tokens,
                                     const CircuitOfHead& of, TableSide side, int token)
 {
-    if (const auto error = wrongLine(circuits, tokens, of, side, token))
+    if (const auto error = wrongLine(circuits, of, side, token))
         return *error;
-    const HeadWeights<double> weights = circuits.weights().head<double>(of.head);
     const TokenRows rows(tokens, of.head.layer);
-    const bool isRow = side == TableSide::Row;
-    if (of.kind == CircuitKind::FullQk) {
-        const Matrix<double>& own = isRow ? weights.W_Q : weights.W_K;
-        const Matrix<double>& other = isRow ? weights.W_K : weights.W_Q;
-        RowVector<double> inside = rows.of(token) * own;
-        double constant = 0;
-        if (of.terms.biases) {
-            inside += isRow ? weights.b_Q : weights.b_K;
-            constant = inside.dot(isRow ? weights.b_K : weights.b_Q);
-        }
-        RowVector<double> line = dotRows(rows.E, rows.exact, inside * other.transpose());
-        line.array() += constant;
-        return of.terms.scale ? RowVector<double>(line * circuits.config().attentionScaleOf(of.head.layer))
-                              : line;
-    }
-    if (isRow) {
-        RowVector<double> inside = rows.of(token) * weights.W_V;
-        if (of.terms.biases)
-            inside += weights.b_V;
-        return dotColumns(inside * weights.W_O, tokens.W_U, tokens.W_U64);
-    }
-    const Eigen::VectorXd out = tokens.W_U64.size() > 0
-        ? Eigen::VectorXd(tokens.W_U64.col(token))
-        : Eigen::VectorXd(tokens.W_U.col(token).cast<double>());
-    const Eigen::VectorXd inside = weights.W_O * out;
-    RowVector<double> line = dotRows(rows.E, rows.exact, (weights.W_V * inside).transpose());
-    if (of.terms.biases)
-        line.array() += weights.b_V.dot(inside.transpose());
-    return line;
+    const auto column = [&]() -> RowVector<double> {
+        return tokens.W_U64.size() > 0 ? RowVector<double>(tokens.W_U64.col(token).transpose())
+                                       : RowVector<double>(tokens.W_U.col(token).cast<double>().transpose());
+    };
+    const bool isOutput = of.kind == CircuitKind::FullOv && side == TableSide::Column;
+    const LineDirection line = lineDirection(circuits, of, side, isOutput ? column() : rows.of(token));
+    return entries(line,
+                   isOfOutputs(of, side) ? dotColumns(line.x, tokens.W_U, tokens.W_U64)
+                                         : dotRows(rows.E, rows.exact, line.x));
+}
+
+Result<RowVector<double>> tokenRowOnce(const Circuits& circuits, Embedding embedding, const CircuitOfHead& of,
+                                       int token, const Task& task)
+{
+    if (const auto error = wrongLine(circuits, of, TableSide::Row, token))
+        return *error;
+    if (std::string reason = whyNotEmbedding(circuits.config(), embedding); !reason.empty())
+        return Error{ErrorCode::InvalidArgument, std::move(reason)};
+    const ProcessedWeights& weights = circuits.weights();
+    const TokenVectors vectors(weights, embedding, of.head.layer);
+    const LineDirection line =
+        lineDirection(circuits, of, TableSide::Row, vectors.rows(token, 1).cast<double>());
+    const bool ofOutputs = isOfOutputs(of, TableSide::Row);
+    constexpr int block = 1024;
+    RowVector<double> products(ofOutputs ? weights.config().dVocabOut : weights.config().dVocab);
+    const auto blocks = static_cast<int>((products.size() + block - 1) / block);
+    const auto done =
+        parallelFor(blocks, task, ofOutputs ? "unembedding" : "embedding", [&](int index) -> Result<Done> {
+            const Eigen::Index first = Eigen::Index{index} * block;
+            const Eigen::Index count = std::min<Eigen::Index>(block, products.size() - first);
+            if (ofOutputs)
+                products.segment(first, count) = line.x * weights.W_U<float>(first, count).cast<double>();
+            else
+                products.segment(first, count) =
+                    line.x * vectors.rows(first, count).cast<double>().transpose();
+            return Done{};
+        });
+    if (!done)
+        return done.error();
+    return entries(line, std::move(products));
 }
 
 double LineStatistics::zScore(double value) const

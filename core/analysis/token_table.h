@@ -35,6 +35,12 @@ TokenEnds ends(const RowVector<double>& values, int k, const std::vector<bool>& 
 Result<RowVector<double>> tokenLine(const Circuits& circuits, const TokenSide& tokens,
                                     const CircuitOfHead& of, TableSide side, int token);
 
+/// A row of weights that are looked at once: the token vectors are read in blocks, and none is kept.
+/// Errors: as `tokenLine`; InvalidArgument as `whyNotEmbedding`; Cancelled.
+/// Cost: one reading of W_E or W_U; with effective or mlp0 a row of full QK is the layer-0 MLP on every token.
+Result<RowVector<double>> tokenRowOnce(const Circuits& circuits, Embedding embedding, const CircuitOfHead& of,
+                                       int token, const Task& task);
+
 /// Where an entry stands in its row or column: what z-scores and shares are of.
 struct LineStatistics {
     double mean = 0, deviation = 0; ///< Over the tokens there are; the deviation of the population.

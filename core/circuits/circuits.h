@@ -92,6 +92,22 @@ private:
 /// Why this embedding makes no sense for a model (mlp0 without MLPs); empty if it does.
 std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding);
 
+/// The vectors of an embedding as heads of one layer see them, read a few at a time.
+class TokenVectors {
+public:
+    /// \param embedding one that the model has (`whyNotEmbedding`)
+    TokenVectors(const ProcessedWeights& weights, Embedding embedding, int layer);
+    ~TokenVectors();
+    TokenVectors(const TokenVectors&) = delete;
+    TokenVectors& operator=(const TokenVectors&) = delete;
+
+    Matrix<float> rows(Eigen::Index firstToken, Eigen::Index count) const; ///< [count, d]
+
+private:
+    struct Reader;
+    std::unique_ptr<const Reader> m_reader;
+};
+
 /// Rows, columns and pictures need the matrices alone; spectra and eigenvalues their Gram products too.
 enum class TokenParts { MatricesAlone, WithGrams };
 

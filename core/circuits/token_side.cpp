@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -197,6 +198,30 @@ std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding)
         return "The embedding 'mlp0' needs an MLP in layer 0, and this model has none; use raw, effective or "
                "unembed.";
     return {};
+}
+
+struct TokenVectors::Reader {
+    const ProcessedWeights& weights;
+    Embedding embedding;
+    std::optional<LayerZero<float>> layerZero; // none where it is not passed
+};
+
+TokenVectors::TokenVectors(const ProcessedWeights& weights, Embedding embedding, int layer)
+{
+    auto reader = std::make_unique<Reader>(Reader{weights, embedding, std::nullopt});
+    if (embedding == Embedding::Mlp0 || (embedding == Embedding::Effective && layer > 0))
+        reader->layerZero.emplace(weights, embedding);
+    m_reader = std::move(reader);
+}
+
+TokenVectors::~TokenVectors() = default;
+
+Matrix<float> TokenVectors::rows(Eigen::Index firstToken, Eigen::Index count) const
+{
+    if (m_reader->embedding == Embedding::Unembed)
+        return m_reader->weights.W_U<float>(firstToken, count).transpose();
+    const Matrix<float> x = m_reader->weights.W_E<float>(firstToken, count);
+    return m_reader->layerZero ? m_reader->layerZero->apply(x) : x;
 }
 
 Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Embedding embedding,

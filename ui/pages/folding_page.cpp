@@ -44,10 +44,8 @@ double cosineOf(const RowVector<double>& a, const RowVector<double>& b, const st
 /// The same model with the steps that were ticked.
 struct FoldingPage::Other {
     ProcessingWish wish;
-    Embedding embedding = Embedding::Raw;
     std::shared_ptr<const ModelWeights> of;
     std::shared_ptr<const Circuits> circuits;
-    std::shared_ptr<const TokenSide> tokens;
 };
 
 struct FoldingPage::Answer {
@@ -162,12 +160,10 @@ void FoldingPage::recompute()
     const CircuitOfHead of{static_cast<CircuitKind>(m_circuit->currentData().toInt()), workspace()->head()};
     m_job.start(
         tr("The row of %1 with other processing").arg(workspace()->tokenText(workspace()->token())),
-        [circuits, tokens, of,
-         wanted = Other{wish(), workspace()->embedding(), workspace()->weights(), {}, {}}, known = m_other,
+        [circuits, tokens, of, wanted = Other{wish(), workspace()->weights(), {}}, known = m_other,
          token = workspace()->token(),
          unused = workspace()->unusedTokens()](const Task& task) mutable -> Result<Answer> {
-            if (!known || known->wish != wanted.wish || known->embedding != wanted.embedding
-                || known->of != wanted.of) {
+            if (!known || known->wish != wanted.wish || known->of != wanted.of) {
                 auto plan = planProcessing(*wanted.of, wanted.wish);
                 if (!plan)
                     return plan.error();
@@ -175,17 +171,12 @@ void FoldingPage::recompute()
                 if (!weights)
                     return weights.error();
                 wanted.circuits = std::make_shared<const Circuits>(*weights);
-                auto side = tokenSide(*wanted.circuits, wanted.embedding, task, Precision::F32,
-                                      TokenParts::MatricesAlone);
-                if (!side)
-                    return side.error();
-                wanted.tokens = *side;
                 known = std::make_shared<const Other>(std::move(wanted));
             }
             const auto a = tokenLine(*circuits, *tokens, of, TableSide::Row, token);
             if (!a)
                 return a.error();
-            const auto b = tokenLine(*known->circuits, *known->tokens, of, TableSide::Row, token);
+            const auto b = tokenRowOnce(*known->circuits, tokens->embedding, of, token, task);
             if (!b)
                 return b.error();
             return Answer{known, tableDifference(*a, *b, tableLength, unused), cosineOf(*a, *b, unused)};

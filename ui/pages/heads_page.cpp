@@ -90,6 +90,7 @@ void HeadsPage::connectSignals()
     connect(workspace(), &Workspace::opened, this, &HeadsPage::refreshMetrics);
     connect(workspace(), &Workspace::closed, this, &HeadsPage::refreshMetrics);
     connect(workspace(), &Workspace::resultsChanged, this, &HeadsPage::refreshMetrics);
+    connect(&workspace()->firstNorms(), &FirstNorms::changed, this, &HeadsPage::refreshMetrics);
     connect(workspace(), &Workspace::headChanged, this, &HeadsPage::markHead);
     connect(workspace(), &Workspace::referenceChanged, this, &HeadsPage::markHead);
     connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
@@ -131,7 +132,11 @@ void HeadsPage::connectSignals()
 
 const ResultArray* HeadsPage::metric() const
 {
-    return workspace()->results()->find(m_metric->currentData().toString().toStdString());
+    const std::string path = m_metric->currentData().toString().toStdString();
+    if (const ResultArray* found = workspace()->results()->find(path))
+        return found;
+    const ResultArray* first = workspace()->firstNorms().array();
+    return first && first->path == path ? first : nullptr;
 }
 
 void HeadsPage::chooseMetric()
@@ -208,6 +213,8 @@ void HeadsPage::refreshMetrics()
     if (workspace()->isOpen())
         for (const ResultArray* array : headMetrics(*workspace()->results(), workspace()->card()))
             m_metric->addItem(metricTitle(*array), text(array->path));
+    if (const ResultArray* first = workspace()->firstNorms().array(); first && m_metric->count() == 0)
+        m_metric->addItem(metricTitle(*first), text(first->path));
     m_metric->setCurrentIndex(std::max(m_metric->count() > 0 ? 0 : -1, m_metric->findData(m_wanted)));
     m_metric->setEnabled(m_metric->count() > 0);
     showMetric();

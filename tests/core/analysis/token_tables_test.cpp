@@ -94,6 +94,38 @@ private slots:
                                 ErrorCode::InvalidArgument, "5000 × 5000"));
     }
 
+    void aRowReadOnceIsThatOfTheTokenSide_data() { addModels(); }
+    void aRowReadOnceIsThatOfTheTokenSide()
+    {
+        QFETCH(QString, model);
+        const Circuits circuits = circuitsNamed(model);
+        for (const Embedding embedding :
+             {Embedding::Raw, Embedding::Effective, Embedding::Mlp0, Embedding::Unembed}) {
+            if (!whyNotEmbedding(circuits.config(), embedding).empty()) {
+                QVERIFY(test::failsWith(
+                    tokenRowOnce(circuits, embedding, {CircuitKind::FullOv, {1, 0}}, 1, Task{}),
+                    ErrorCode::InvalidArgument, "embedding"));
+                continue;
+            }
+            const auto tokens = test::tokensOf(circuits, embedding);
+            for (const CircuitKind kind : {CircuitKind::FullQk, CircuitKind::FullOv}) {
+                for (const HeadId head : {HeadId{0, 1}, HeadId{1, 1}}) {
+                    const auto row = tokenRowOnce(circuits, embedding, {kind, head}, 1, Task{});
+                    const auto kept = tokenLine(circuits, *tokens, {kind, head}, TableSide::Row, 1);
+                    QVERIFY(test::isOk(row) && test::isOk(kept));
+                    QVERIFY(test::isClose(*row, *kept, 1e-5)); // one token or many through the MLP, in float
+                }
+            }
+        }
+        const auto dense = test::denseCircuit(circuits, CircuitKind::FullOv, {1, 1});
+        QVERIFY(
+            test::isClose(*tokenRowOnce(circuits, Embedding::Raw, {CircuitKind::FullOv, {1, 1}}, 1, Task{}),
+                          dense.row(1), 1e-6));
+        QVERIFY(test::failsWith(
+            tokenRowOnce(circuits, Embedding::Raw, {CircuitKind::FullQk, {1, 1}}, 100000, Task{}),
+            ErrorCode::InvalidArgument, "token 100000"));
+    }
+
     void endsOfALine()
     {
         const RowVector<double> values = (RowVector<double>(5) << 2, -1, 2, 7, -1).finished();
