@@ -51,6 +51,8 @@ struct InputNeeds {
 
 struct AnalysisOptions {
     std::vector<HeadId> heads; ///< Empty: all. Others stay NaN in per-head arrays and are absent from tables.
+    bool oneEndIsEnough =
+        false; ///< Of pairs of heads: those with one end among `heads` too, not with both alone.
     Embedding embedding = Embedding::Raw;
     Precision precision = Precision::F32; ///< Of the arrays, and of the token-side products.
     int tableSize = 10;                   ///< k of the top-k tables.
