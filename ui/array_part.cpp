@@ -157,7 +157,7 @@ HeadAxes headAxes(const ResultArray& array, const ModelCard& card)
     const auto isHead = [&](std::size_t at) {
         return array.shape.size() >= at + 2 && array.axes.size() >= at + 2 && array.shape[at] == layers
             && array.shape[at + 1] == heads && contains(array.axes[at], "layer")
-            && contains(array.axes[at + 1], "head");
+            && contains(array.axes[at + 1], "head") && !contains(array.axes[at], "other model");
     };
     if (isHead(0))
         return isHead(2) ? HeadAxes::TwoHeads : HeadAxes::OneHead;

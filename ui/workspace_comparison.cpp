@@ -1,4 +1,4 @@
-#include "core/analysis/comparison/model_comparison.h"
+#include "core/analysis/comparison/head_match.h"
 #include "ui/compared_model.h"
 #include "ui/estimate.h"
 #include "ui/text.h"
@@ -18,10 +18,16 @@ struct Compared {
     Result<ResultSet> results;
 };
 
-Result<ResultSet> changes(const Circuits& older, const OpenedModel& newer, const ComparisonOptions& options,
-                          const Task& task)
+/// Head by head where the two are of one kind and size; else the heads that write the same tokens.
+/// \param words of the older one; may be null
+Result<ResultSet> changes(const Circuits& older, const Tokenizer* words, const OpenedModel& newer,
+                          const ComparisonOptions& options, const Task& task)
 {
-    auto found = compareModels(older, Circuits(newer.processed), options, task);
+    const Circuits circuits(newer.processed);
+    const bool hasSameShape = whyNotCompare(older.config(), circuits.config()).empty();
+    auto found = hasSameShape ? compareModels(older, circuits, options, task)
+                              : matchHeads({older, words, options.unusedTokens},
+                                           {circuits, newer.tokenizer.get(), newer.unused}, options, task);
     if (!found)
         return found;
     ResultSet results = std::move(found).value();
@@ -52,7 +58,7 @@ void Workspace::compareWith(const ModelSource& newer)
             options.unusedTokens = unused;
             options.sameVocabulary =
                 haveSameVocabulary(tokenizer.get(), opened->tokenizer.get(), older->config().dVocab);
-            auto results = changes(*older, *opened, options, task);
+            auto results = changes(*older, tokenizer.get(), *opened, options, task);
             if (!results && results.error().code == ErrorCode::Cancelled)
                 return results.error();
             return std::make_shared<const Compared>(Compared{std::move(opened).value(), std::move(results)});
@@ -65,6 +71,7 @@ void Workspace::compareWith(const ModelSource& newer)
                 ResultSet all = *m_results;
                 std::erase_if(all.arrays,
                               [](const ResultArray& array) { return array.path.starts_with("comparison/"); });
+                all.groupAttributes.erase("comparison/match");
                 all.merge(*found);
                 m_hasUnsavedResults = true;
                 setResults(std::move(all));

@@ -1,7 +1,7 @@
 #include "app/commands/head_arguments.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
-#include "core/analysis/comparison/model_comparison.h"
+#include "core/analysis/comparison/head_match.h"
 #include "core/session/session_file.h"
 
 #include <iostream>
@@ -10,7 +10,7 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view footer =
-    "--config, --set and --tokenizer are for both models, which are of one architecture.\n"
+    "--config, --set and --tokenizer are for both models, which are of one architecture, but with --match.\n"
     "The session is about MODEL_A; /comparison holds, for every head, how far W_QK and W_OV moved and "
     "turned, "
     "how much of\n"
@@ -20,6 +20,12 @@ constexpr std::string_view footer =
     "equal\n"
     "vocabularies, the share of top tokens of full OV that left. The file is described in "
     "core/session/FORMAT.md.\n"
+    "With --match the models may differ in size, kind and vocabulary: /comparison/match holds, for every "
+    "head of "
+    "A, the head of\n"
+    "B whose largest outputs of the same tokens agree best, that agreement beside what chance gives, and "
+    "that of "
+    "every pair.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage or models of different kind or size, 3 bad model, 4 input/output or "
     "memory,\n"
@@ -30,7 +36,38 @@ struct Options {
     std::shared_ptr<ModelArguments> both = std::make_shared<ModelArguments>(); ///< All but their paths.
     std::shared_ptr<ProcessingArguments> processing;
     std::string output;
+    bool isMatch = false; ///< Of models of any size and kind.
 };
+
+struct Opened {
+    std::shared_ptr<const ProcessedWeights> weights;
+    std::optional<Tokenizer> tokenizer;
+
+    const Tokenizer* words() const { return tokenizer ? &*tokenizer : nullptr; }
+    std::vector<bool> unused() const { return unusedTokens(tokenizer, weights->config().dVocab); }
+};
+
+Result<Opened> opened(const ModelArguments& model, const ProcessingArguments& processing, const Task& task)
+{
+    auto weights = openProcessed(model, processing, task);
+    if (!weights)
+        return weights.error();
+    auto tokenizer = tokenizerOf(model, (*weights)->original());
+    if (!tokenizer)
+        return tokenizer.error();
+    return Opened{*std::move(weights), *std::move(tokenizer)};
+}
+
+Result<ResultSet> found(const Options& options, const Opened& a, const Opened& b, const Task& task)
+{
+    const Circuits older(a.weights), newer(b.weights);
+    ComparisonOptions comparison;
+    comparison.unusedTokens = a.unused();
+    if (options.isMatch)
+        return matchHeads({older, a.words(), a.unused()}, {newer, b.words(), b.unused()}, comparison, task);
+    comparison.sameVocabulary = haveSameVocabulary(a.words(), b.words(), older.config().dVocab);
+    return compareModels(older, newer, comparison, task);
+}
 
 Result<int> compare(Options options, const Task& task)
 {
@@ -41,42 +78,33 @@ Result<int> compare(Options options, const Task& task)
     }
     if (const auto writable = checkSessionPath(options.output); !writable)
         return writable.error();
-    const auto a = openProcessed(options.a, *options.processing, task);
+    const auto a = opened(options.a, *options.processing, task);
     if (!a)
         return a.error();
-    const auto b = openProcessed(options.b, *options.processing, task);
+    const auto b = opened(options.b, *options.processing, task);
     if (!b)
         return b.error();
-    const auto tokenizerA = tokenizerOf(options.a, (*a)->original());
-    if (!tokenizerA)
-        return tokenizerA.error();
-    const auto tokenizerB = tokenizerOf(options.b, (*b)->original());
-    if (!tokenizerB)
-        return tokenizerB.error();
-    ComparisonOptions comparison;
-    comparison.unusedTokens = unusedTokens(*tokenizerA, (*a)->config().dVocab);
-    comparison.sameVocabulary = haveSameVocabulary(
-        *tokenizerA ? &**tokenizerA : nullptr, *tokenizerB ? &**tokenizerB : nullptr, (*a)->config().dVocab);
-    auto found = compareModels(Circuits(*a), Circuits(*b), comparison, task);
-    if (!found)
-        return found.error();
-    ResultSet results = std::move(found).value();
+    auto answer = found(options, *a, *b, task);
+    if (!answer)
+        return answer.error();
+    ResultSet results = std::move(answer).value();
     printWarnings(results.warnings);
-    const ModelCard card = modelCard((*b)->original());
-    std::vector<std::string> warnings = (*b)->original().warnings();
-    warnings.insert(warnings.end(), (*b)->plan().warnings.begin(), (*b)->plan().warnings.end());
+    const ProcessedWeights& newer = *b->weights;
+    const ModelCard card = modelCard(newer.original());
+    std::vector<std::string> warnings = newer.original().warnings();
+    warnings.insert(warnings.end(), newer.plan().warnings.begin(), newer.plan().warnings.end());
     results.groupAttributes["comparison"] = {{"model_b_name", card.name},
                                              {"model_b_architecture", card.architecture},
                                              {"model_b_source", card.source},
                                              {"model_b_sha256", card.sha256},
                                              {"model_b_warnings", warnings}};
     const std::size_t arrays = results.arrays.size();
-    const Session session =
-        makeSession(**a, "raw", *tokenizerA ? &**tokenizerA : nullptr, std::move(results));
+    const Session session = makeSession(*a->weights, "raw", a->words(), std::move(results));
     if (const auto written = writeSession(options.output, session, task); !written)
         return written.error();
-    std::cout << "Wrote " << options.output << " with " << arrays << " arrays about what changed from "
-              << session.model.name << " to " << card.name << ".\n";
+    std::cout << "Wrote " << options.output << " with " << arrays << " arrays about what "
+              << (options.isMatch ? "the heads share in " : "changed from ") << session.model.name
+              << (options.isMatch ? " and " : " to ") << card.name << ".\n";
     return 0;
 }
 
@@ -94,6 +122,8 @@ void addCompareCommand(CLI::App& root, CommandContext& context)
         ->required()
         ->type_name("SESSION.h5");
     addModelFiles(*command, *options->both);
+    command->add_flag("--match", options->isMatch,
+                      "Match the heads of two models of any size, kind and vocabulary by what they write");
     options->processing = addProcessingArguments(*command);
     addThreadsOption(*command, context);
     command->callback([options, &context] {

@@ -6,6 +6,8 @@
 #include <QFile>
 #include <QTemporaryDir>
 
+#include <algorithm>
+
 using namespace headwise;
 
 /// `headwise compare` as a user runs it.
@@ -78,6 +80,27 @@ private slots:
         QVERIFY2(absent.err.contains("none.json"), absent.err);
     }
 
+    void headsOfModelsOfAnySizeAreMatched()
+    {
+        write("a", {});
+        test::ToyOptions options;
+        options.nLayers = 3;
+        options.dModel = 11;
+        write("b", options);
+        const test::CommandRun done = compare("a", "b", {"--match"});
+        QVERIFY2(done.exitCode == 0, done.err);
+        const auto session = readSession(path("out.h5").toStdString(), Task{});
+        QVERIFY(test::isOk(session));
+        const ResultArray* heads = session->results.find("comparison/match/best_head");
+        const ResultArray* pairs = session->results.find("comparison/match/jaccard");
+        QVERIFY(heads && pairs);
+        QCOMPARE(pairs->shape, (std::vector<std::size_t>{2, 3, 3, 3}));
+        const auto& best = std::get<std::vector<std::int32_t>>(heads->values);
+        const auto& values = std::get<std::vector<float>>(pairs->values);
+        const float largest = *std::max_element(values.begin(), values.begin() + 9); // of head 0.0
+        QCOMPARE(values[static_cast<std::size_t>(best[0] * 3 + best[1])], largest);
+    }
+
     void refusesWhatCannotBeCompared()
     {
         write("a", {});
@@ -87,6 +110,7 @@ private slots:
         const test::CommandRun other = compare("a", "b");
         QCOMPARE(other.exitCode, 2);
         QVERIFY2(other.err.contains("n_layers is 2 and 3"), other.err);
+        QVERIFY2(other.err.contains("--match"), other.err);
         QCOMPARE(compare("a", "nothing").exitCode, 3);
         QCOMPARE(test::runHeadwise({"compare", path("a"), "-o", path("x.h5")}, path("state")).exitCode, 2);
         QCOMPARE(test::runHeadwise({"compare", path("a"), path("a"), "-o", path("no/x.h5")}, path("state"))

@@ -168,7 +168,9 @@ void HeadsPage::followQuestion()
     if (const QString newer = workspace()->comparedWith(); newer != m_newer) {
         m_newer = newer;
         if (!newer.isEmpty())
-            m_wanted = QStringLiteral("comparison/ov/relative_change");
+            m_wanted = workspace()->results()->find("comparison/match/best")
+                ? QStringLiteral("comparison/match/best")
+                : QStringLiteral("comparison/ov/relative_change");
         else if (m_wanted.startsWith(QLatin1String("comparison/")))
             m_wanted = QStringLiteral("scores/copying");
     }

@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -30,7 +31,27 @@ namespace {
 
 const std::string folder = "comparison/";
 
-std::vector<Picture> pictures()
+std::vector<Picture> matchPictures()
+{
+    return {
+        {.kind = Picture::Kind::Matrix,
+         .title = "Outputs shared with each head of the other model",
+         .arrays = {folder + "match/jaccard"},
+         .signedColors = false,
+         .note = "Mean Jaccard index of the largest outputs of full OV, over tokens both vocabularies have."},
+        {.kind = Picture::Kind::Matrix,
+         .title = "CKA with each head of the other model",
+         .arrays = {folder + "match/cka"},
+         .signedColors = false,
+         .note = "How alike the two heads tell the same tokens apart, in whatever basis they write."},
+        {.kind = Picture::Kind::HeadGrid,
+         .title = "Best match of every head in the other model",
+         .arrays = {folder + "match/best"},
+         .signedColors = false,
+         .note = {}}};
+}
+
+std::vector<Picture> changePictures()
 {
     using Kind = Picture::Kind;
     const auto paths = [](std::initializer_list<const char*> names) {
@@ -130,8 +151,9 @@ void ModelsPage::createLayout()
 {
     m_state->setWordWrap(true);
     m_circuits->setToolTip(tr("The selected head in both models, side by side with one scale and zoom"));
-    m_choose->setToolTip(
-        tr("A newer model of the same architecture; dropping it on the window with Alt does the same"));
+    m_choose->setToolTip(tr("A newer model of the same architecture, or any other, whose heads are then "
+                            "matched by the tokens they "
+                            "write; dropping it on the window with Alt does the same"));
     auto* top = new QHBoxLayout;
     top->setSpacing(8);
     top->addWidget(m_state, 1);
@@ -185,7 +207,8 @@ void ModelsPage::connectSignals()
 
 void ModelsPage::recompute()
 {
-    const bool isThere = workspace()->isOpen() && workspace()->results()->find(folder + "ov/relative_change");
+    const bool isThere =
+        workspace()->isOpen() && (isMatched() || workspace()->results()->find(folder + "ov/relative_change"));
     m_choose->setEnabled(workspace()->hasModel());
     m_chooseFile->setEnabled(workspace()->hasModel());
     m_circuits->setVisible(isThere);
@@ -196,7 +219,7 @@ void ModelsPage::recompute()
         m_tokenModel->clear();
         QString question =
             tr("What did training change? Choose a newer model of the same architecture, or drop it on the "
-               "window with Alt held.");
+               "window with Alt held. Heads of any other model are matched by the tokens they write.");
         if (workspace()->hasModel())
             if (const QString estimate = estimateText(comparisonCost(workspace()->circuits()->config()));
                 !estimate.isEmpty())
@@ -204,14 +227,59 @@ void ModelsPage::recompute()
         return m_state->setText(question);
     }
     const QString newer = workspace()->comparedWith();
-    m_state->setText(tr("From <b>%1</b> to <b>%2</b>; both with the same processing")
-                         .arg(text(workspace()->card().name).toHtmlEscaped(), newer.toHtmlEscaped()));
-    showHeads();
+    m_state->setText(
+        (isMatched()
+             ? tr("<b>%1</b> and <b>%2</b> differ in kind or size: heads matched by the tokens they write")
+             : tr("From <b>%1</b> to <b>%2</b>; both with the same processing"))
+            .arg(text(workspace()->card().name).toHtmlEscaped(), newer.toHtmlEscaped()));
+    if (isMatched())
+        showMatches();
+    else
+        showHeads();
     showTokens();
     makeCards();
     for (PictureCard* card : m_cards)
         card->markStale();
     QTimer::singleShot(0, this, &ModelsPage::drawVisible);
+}
+
+bool ModelsPage::isMatched() const
+{
+    return workspace()->results()->find(folder + "match/best") != nullptr;
+}
+
+void ModelsPage::showMatches()
+{
+    const ResultSet& results = *workspace()->results();
+    const ResultArray* best = results.find(folder + "match/best");
+    const ResultArray* heads = results.find(folder + "match/best_head");
+    const ResultArray* cka = results.find(folder + "match/cka");
+    m_headModel->clear();
+    m_headOfRow.clear();
+    m_headsTitle->setText(tr("<b>Heads by how well one of the other model matches them</b>"));
+    if (!heads || !cka || cka->shape.size() != 4)
+        return;
+    m_headModel->setHorizontalHeaderLabels(
+        {tr("Head"), tr("Best match"), tr("Outputs shared"), tr("z"), tr("CKA")});
+    const ModelCard& card = workspace()->card();
+    for (int layer = 0; layer < card.nLayers; ++layer)
+        for (int head = 0; head < card.nHeads; ++head)
+            if (std::isfinite(metricAt(*best, {layer, head})))
+                m_headOfRow.push_back({layer, head});
+    std::stable_sort(m_headOfRow.begin(), m_headOfRow.end(),
+                     [&](HeadId a, HeadId b) { return metricAt(*best, a) > metricAt(*best, b); });
+    for (const HeadId head : m_headOfRow) {
+        const auto place = static_cast<std::size_t>(head.layer * card.nHeads + head.head);
+        const HeadId other{static_cast<int>(wholeArray(*heads).at(2 * place)),
+                           static_cast<int>(wholeArray(*heads).at(2 * place + 1))};
+        const std::size_t pair =
+            (place * cka->shape[2] + static_cast<std::size_t>(other.layer)) * cka->shape[3]
+            + static_cast<std::size_t>(other.head);
+        const double value = metricAt(*best, head);
+        m_headModel->appendRow({wordCell(text(head)), wordCell(text(other)), numberCell(value),
+                                numberCell(zScore(*best, value)), numberCell(wholeArray(*cka).at(pair))});
+    }
+    fitColumns(m_heads);
 }
 
 void ModelsPage::showHeads()
@@ -265,6 +333,7 @@ void ModelsPage::showTokens()
     const ResultArray* after = results.find(folder + "full_ov/ids_b");
     const ResultArray* sources = results.find(folder + "full_ov/sampled_tokens");
     const bool isThere = before && after && sources;
+    m_tokensTitle->setVisible(!isMatched());
     m_tokensTitle->setText(isThere
                                ? tr("<b>%1: tokens that left and entered the top of its rows of full OV</b>")
                                      .arg(text(workspace()->head()))
@@ -286,10 +355,13 @@ void ModelsPage::showTokens()
 
 void ModelsPage::makeCards()
 {
-    if (!m_cards.empty())
+    if (!m_cards.empty() && m_cardsAreMatches == isMatched())
         return;
+    for (PictureCard* card : std::exchange(m_cards, {}))
+        card->deleteLater();
+    m_cardsAreMatches = isMatched();
     auto* column = static_cast<QVBoxLayout*>(m_pictures->layout());
-    for (const Picture& picture : pictures()) {
+    for (const Picture& picture : m_cardsAreMatches ? matchPictures() : changePictures()) {
         auto* card = new PictureCard(workspace(), picture, m_pictures);
         connect(card, &PictureCard::readOutChanged, this, &Page::readOutChanged);
         connect(card, &PictureCard::viewMade, this, &ModelsPage::viewMade);
@@ -328,7 +400,7 @@ QList<FigureSource*> ModelsPage::figures()
         describe(figure, QStringLiteral("%1, %2").arg(what, of));
         all << figure;
     };
-    add(m_heads, tr("Change of every head"));
+    add(m_heads, isMatched() ? tr("Best match of every head") : tr("Change of every head"));
     if (m_tokenModel->rowCount() > 0)
         add(m_tokens, tr("%1 tokens that left and entered").arg(text(workspace()->head())));
     for (PictureCard* card : m_cards)

@@ -34,7 +34,9 @@ private:
     void createLayout();
     void connectSignals();
     void recompute() override;
+    bool isMatched() const; ///< Of two models of different kind or size.
     void showHeads();
+    void showMatches();
     void showTokens(); ///< Of the selected head.
     void makeCards();
     void followHead();
@@ -54,6 +56,7 @@ private:
     TableFigure* m_tokens;
     std::vector<HeadId> m_headOfRow;
     std::vector<PictureCard*> m_cards;
+    bool m_cardsAreMatches = false;
 };
 
 } // namespace headwise::ui

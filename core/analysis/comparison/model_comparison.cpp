@@ -318,9 +318,10 @@ Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,
 {
     const ModelConfig& config = older.config();
     if (const std::string reason = whyNotCompare(config, newer.config()); !reason.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     "Only models of one architecture and size can be compared, and of these " + reason
-                         + "."};
+        return Error{
+            ErrorCode::InvalidArgument,
+            "Only models of one architecture and size can be compared head by head, and of these " + reason
+                + "; `headwise compare --match` pairs the heads of any two models by what they write."};
     const int directions = std::clamp(options.directions, 1, config.dHead);
     CircuitChange qk(config, directions), ov(config, directions);
     std::vector<PerHead> kernels(subspaceNames.size(), PerHead(config));

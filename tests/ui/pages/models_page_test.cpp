@@ -1,5 +1,6 @@
 #include "ui/pages/models_page.h"
 
+#include "tests/support/loaded.h"
 #include "tests/support/opened_page.h"
 #include "tests/support/toy_model.h"
 #include "ui/head_metrics.h"
@@ -73,14 +74,45 @@ private slots:
         QVERIFY(dataRows(opened.page.figures().first()).size() == 7);
     }
 
-    void modelsThatCannotBeComparedAreSaid()
+    void headsOfAModelOfAnotherSizeAreMatched()
     {
-        OpenedPage<ModelsPage> opened(m_older);
+        const std::filesystem::path demo = HEADWISE_DEMO_MODEL;
+        const std::filesystem::path other = m_older.parent_path() / "other";
+        ToyOptions options;
+        options.nLayers = 5;
+        options.dVocab = test::loaded(demo)->config().dVocab;
+        writeToyModel(other, options);
+        std::filesystem::copy_file(demo / "tokenizer.json", other / "tokenizer.json");
+        OpenedPage<ModelsPage> opened(demo);
+        HeadsPage heads(&opened.workspace);
+        auto* table = opened.find<TableFigure>(QStringLiteral("Heads by how much they changed"));
+        opened.workspace.compareWith({other, std::nullopt, {}});
+        QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 16, patience);
+        const auto results = opened.workspace.results();
+        const ResultArray* best = results->find("comparison/match/best");
+        QVERIFY(best && !results->find("comparison/ov/relative_change"));
+        const auto first = parseHeadId(cellText(table, 0, 0).toStdString());
+        QVERIFY(first);
+        QCOMPARE(cellText(table, 0, 2), number(metricAt(*best, *first)));
+        QCOMPARE(cellText(table, 0, 3), number(zScore(*best, metricAt(*best, *first))));
+        QCOMPARE(heads.findChild<QComboBox*>()->currentData().toString(),
+                 QStringLiteral("comparison/match/best"));
+        // The selected head beside each of the other model's 5 × 3.
+        opened.workspace.setHead(*first);
+        auto* grid = opened.find<HeatmapView>(QStringLiteral("Shared outputs of the heads of two models"));
+        QTRY_VERIFY(grid->matrix() && grid->matrix()->rows() == 5);
+        QCOMPARE(grid->matrix()->cols(), 3);
+        QCOMPARE(grid->matrix()->maxCoeff(), static_cast<float>(metricAt(*best, *first)));
+        QVERIFY(opened.page.figures().size() >= 3);
+    }
+
+    void modelsThatShareNoTokensAreSaid()
+    {
+        OpenedPage<ModelsPage> opened(m_older); // which has no tokenizer
         QSignalSpy failed(&opened.workspace, &Workspace::failed);
         opened.workspace.compareWith({HEADWISE_DEMO_MODEL, std::nullopt, {}});
         QTRY_COMPARE_WITH_TIMEOUT(failed.size(), 1, patience);
-        QVERIFY(failed[0][0].toString().contains(QStringLiteral("n_heads"))
-                || failed[0][0].toString().contains(QStringLiteral("d_model")));
+        QVERIFY(failed[0][0].toString().contains(QStringLiteral("share 0 tokens")));
         QVERIFY(opened.workspace.comparedWith().isEmpty());
     }
 };
