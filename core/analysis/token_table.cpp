@@ -14,15 +14,16 @@ namespace headwise {
 
 namespace {
 
+constexpr Eigen::Index tokensPerBlock = 512;
+
 /// tokens · xᵀ in double, in blocks: E stays in its own precision. \param x [d] \returns [V]
 RowVector<double> dotRows(const Matrix<float>& E, const Matrix<double>& exact, const RowVector<double>& x)
 {
     if (exact.size() > 0)
         return (exact * x.transpose()).transpose();
-    constexpr Eigen::Index block = 512;
     RowVector<double> out(E.rows());
-    for (Eigen::Index first = 0; first < E.rows(); first += block) {
-        const Eigen::Index count = std::min(block, E.rows() - first);
+    for (Eigen::Index first = 0; first < E.rows(); first += tokensPerBlock) {
+        const Eigen::Index count = std::min(tokensPerBlock, E.rows() - first);
         const Matrix<double> rows = E.middleRows(first, count).cast<double>();
         out.segment(first, count) = (rows * x.transpose()).transpose();
     }
@@ -35,10 +36,9 @@ RowVector<double> dotColumns(const RowVector<double>& x, const Matrix<float>& W_
 {
     if (exact.size() > 0)
         return x * exact;
-    constexpr Eigen::Index block = 512;
     RowVector<double> out(W_U.cols());
-    for (Eigen::Index first = 0; first < W_U.cols(); first += block) {
-        const Eigen::Index count = std::min(block, W_U.cols() - first);
+    for (Eigen::Index first = 0; first < W_U.cols(); first += tokensPerBlock) {
+        const Eigen::Index count = std::min(tokensPerBlock, W_U.cols() - first);
         const Matrix<double> columns = W_U.middleCols(first, count).cast<double>();
         out.segment(first, count) = x * columns;
     }
@@ -187,20 +187,16 @@ Result<RowVector<double>> tokenRowOnce(const Circuits& circuits, Embedding embed
     const LineDirection line =
         lineDirection(circuits, of, TableSide::Row, vectors.rows(token, 1).cast<double>());
     const bool ofOutputs = isOfOutputs(of, TableSide::Row);
-    constexpr int block = 1024;
     RowVector<double> products(ofOutputs ? weights.config().dVocabOut : weights.config().dVocab);
-    const auto blocks = static_cast<int>((products.size() + block - 1) / block);
-    const auto done =
-        parallelFor(blocks, task, ofOutputs ? "unembedding" : "embedding", [&](int index) -> Result<Done> {
-            const Eigen::Index first = Eigen::Index{index} * block;
-            const Eigen::Index count = std::min<Eigen::Index>(block, products.size() - first);
-            if (ofOutputs)
-                products.segment(first, count) = line.x * weights.W_U<float>(first, count).cast<double>();
-            else
-                products.segment(first, count) =
-                    line.x * vectors.rows(first, count).cast<double>().transpose();
-            return Done{};
-        });
+    const auto blocks = static_cast<int>((products.size() + tokensPerBlock - 1) / tokensPerBlock);
+    const auto readBlock = [&](int index) -> Result<Done> {
+        const Eigen::Index first = Eigen::Index{index} * tokensPerBlock;
+        const Eigen::Index count = std::min(tokensPerBlock, products.size() - first);
+        products.segment(first, count) = ofOutputs ? dotColumns(line.x, weights.W_U<float>(first, count), {})
+                                                   : dotRows(vectors.rows(first, count), {}, line.x);
+        return Done{};
+    };
+    const auto done = parallelFor(blocks, task, ofOutputs ? "unembedding" : "embedding", readBlock);
     if (!done)
         return done.error();
     return entries(line, std::move(products));
