@@ -227,11 +227,10 @@ void ModelsPage::recompute()
         return m_state->setText(question);
     }
     const QString newer = workspace()->comparedWith();
-    m_state->setText(
-        (isMatched()
-             ? tr("<b>%1</b> and <b>%2</b> differ in kind or size: heads matched by the tokens they write")
-             : tr("From <b>%1</b> to <b>%2</b>; both with the same processing"))
-            .arg(text(workspace()->card().name).toHtmlEscaped(), newer.toHtmlEscaped()));
+    m_state->setText((isMatched()
+                          ? tr("Heads of <b>%1</b> and of <b>%2</b>, matched by the tokens they write")
+                          : tr("From <b>%1</b> to <b>%2</b>; both with the same processing"))
+                         .arg(text(workspace()->card().name).toHtmlEscaped(), newer.toHtmlEscaped()));
     if (isMatched())
         showMatches();
     else
