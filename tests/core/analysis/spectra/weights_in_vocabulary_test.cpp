@@ -253,7 +253,7 @@ private slots:
         test::ToyOptions options;
         if (name == "groups")
             options.nHeads = 6, options.nKvHeads = 2;
-        if (name == "weights_in_vocabulary")
+        if (name == "weights_in_vocabulary" || name == "neurons")
             options.gatedMlp = true; // those of gates too
         const Circuits circuits = test::toyCircuits(options);
         const auto results = test::analysed(circuits, {name.toStdString()});
