@@ -49,7 +49,7 @@ struct Options {
     std::optional<std::string> analyses, heads; ///< Not given: the default ones, all.
     std::string embedding = "raw";
     int tableSize = 10;
-    bool selfContained = false;
+    bool selfContained = false, oneEnd = false;
 };
 
 Result<std::vector<const Analysis*>> chosenAnalyses(const std::optional<std::string>& names,
@@ -165,6 +165,7 @@ Result<int> analyze(const Options& options, const Task& task)
         if (!heads)
             return heads.error();
         analysisOptions.heads = *heads;
+        analysisOptions.oneEndIsEnough = options.oneEnd;
     }
     auto inputs = analysisInputs(*options.inputs, *options.model, **weights, *tokenizer);
     if (!inputs)
@@ -213,8 +214,13 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
     command
         ->add_option("--analyses", options->analyses, "Which, as headwise list-analyses names them, or all")
         ->type_name("a,b,...|all");
-    command->add_option("--heads", options->heads, "Which heads, as in 0.1,2.*; without it all")
-        ->type_name("L.H,...");
+    CLI::Option* heads =
+        command->add_option("--heads", options->heads, "Which heads, as in 0.1,2.*; without it all")
+            ->type_name("L.H,...");
+    command
+        ->add_flag("--one-end", options->oneEnd,
+                   "Of composition: every pair with one end among --heads, not those of two of them alone")
+        ->needs(heads);
     command
         ->add_option("--embedding", options->embedding,
                      "The token vectors E of full circuits: raw (the default), effective, mlp0 or unembed")

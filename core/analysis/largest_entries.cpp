@@ -1,5 +1,7 @@
 #include "core/analysis/largest_entries.h"
 
+#include "core/analysis/gaussian_order.h"
+#include "core/analysis/row_moments.h"
 #include "core/base/decompositions.h"
 #include "core/base/parallel.h"
 
@@ -85,17 +87,6 @@ struct Side {
             - begin;
     }
 };
-
-std::vector<int> usedIds(const std::vector<bool>& unused, Eigen::Index count)
-{
-    std::vector<int> ids;
-    for (int id = 0; id < count; ++id) {
-        if (unused.empty()
-            || (static_cast<std::size_t>(id) < unused.size() && !unused[static_cast<std::size_t>(id)]))
-            ids.push_back(id);
-    }
-    return ids;
-}
 
 /// \param tokens [V, r] \param T [r, r]
 template <typename Tokens>
@@ -345,6 +336,27 @@ Result<std::vector<MatrixEntry>> largestEntries(const FactoredMatrix<double>& ma
     if (!sorted)
         return sorted.error();
     return Search(sides[0], sides[1], count, basis->slack).run(task);
+}
+
+std::vector<double> largestGaussianEntries(const FactoredMatrix<double>& matrix, const EntrySearch& search)
+{
+    const std::vector<int> rows = usedIds(search.unusedRows, matrix.rows());
+    const std::vector<int> cols = usedIds(search.unusedCols, matrix.cols());
+    std::vector<double> places(std::min(search.count, rows.size() * cols.size()));
+    if (places.empty())
+        return places;
+    const Matrix<double> left = matrix.left()(rows, Eigen::all);
+    const Matrix<double> right = matrix.right()(Eigen::all, cols);
+    const double n = static_cast<double>(rows.size()) * static_cast<double>(cols.size());
+    const RowVector<double> rowSum = left.colwise().sum();
+    const Eigen::VectorXd colSum = right.rowwise().sum();
+    const double mean = rowSum.dot(colSum.transpose()) / n;
+    const Matrix<double> A = left.transpose() * left;
+    const Matrix<double> B = right * right.transpose();
+    const double deviation = std::sqrt(std::max(0.0, A.cwiseProduct(B).sum() / n - mean * mean));
+    for (std::size_t rank = 0; rank < places.size(); ++rank)
+        places[rank] = mean + deviation * expectedPlace(static_cast<double>(rank), n);
+    return places;
 }
 
 } // namespace headwise

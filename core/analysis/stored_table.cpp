@@ -76,4 +76,25 @@ std::optional<TokenEnds> storedEnds(const ResultSet& results, CircuitKind kind, 
     return ends;
 }
 
+std::optional<LineStatistics> storedStatistics(const ResultSet& results, CircuitKind kind, HeadId head,
+                                               TableSide side, int token)
+{
+    const std::string circuit(circuitName(kind));
+    const std::ptrdiff_t table = tableOf(results, "tables/" + circuit, head);
+    const std::string path = "analyses/tables/" + circuit + (side == TableSide::Row ? "_row_" : "_column_");
+    const ResultArray* mean = results.find(path + "mean");
+    const ResultArray* deviation = results.find(path + "deviation");
+    if (table < 0 || token < 0 || !mean || !deviation || mean->shape.size() != 2
+        || deviation->shape != mean->shape || static_cast<std::size_t>(table) >= mean->shape[0]
+        || static_cast<std::size_t>(token) >= mean->shape[1])
+        return std::nullopt;
+    const auto entries = mean->attributes.find("entries");
+    const double* count = entries == mean->attributes.end() ? nullptr : std::get_if<double>(&entries->second);
+    const std::size_t at = static_cast<std::size_t>(table) * mean->shape[1] + static_cast<std::size_t>(token);
+    const double mu = valueAt(*mean, at), sigma = valueAt(*deviation, at);
+    if (!count || !std::isfinite(mu) || !std::isfinite(sigma))
+        return std::nullopt;
+    return LineStatistics{mu, sigma, std::sqrt(*count * (mu * mu + sigma * sigma))};
+}
+
 } // namespace headwise

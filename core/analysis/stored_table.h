@@ -13,4 +13,8 @@ namespace headwise {
 std::optional<TokenEnds> storedEnds(const ResultSet& results, CircuitKind kind, HeadId head, TableSide side,
                                     int token);
 
+/// What the entries of that row or column are like; empty if the session does not say.
+std::optional<LineStatistics> storedStatistics(const ResultSet& results, CircuitKind kind, HeadId head,
+                                               TableSide side, int token);
+
 } // namespace headwise

@@ -207,6 +207,14 @@ private:
 
 } // namespace
 
+std::vector<bool> marks(const std::vector<bool>& unused, Eigen::Index count)
+{
+    std::vector<bool> sized = unused;
+    if (!sized.empty())
+        sized.resize(static_cast<std::size_t>(count), true);
+    return sized;
+}
+
 Result<RowEnds> scanRows(const RowScan& scan, const Task& task)
 {
     const Eigen::Index rows = scan.rowFactors.cols();

@@ -18,6 +18,9 @@ struct RowEnds {
     std::vector<double> lowestValues; ///< [rows, k]
 };
 
+/// Marks of tokens, which may be shorter than a side of a circuit, for all of its lines: what is past the end is left out.
+std::vector<bool> marks(const std::vector<bool>& unused, Eigen::Index count);
+
 enum class ScanEnds { Largest, Both };
 
 struct RowScan {

@@ -99,6 +99,7 @@ std::string runQuestion(const ProcessedWeights& weights, const Session& frame, c
             unused.push_back(id);
     const Json question{{"files", filesOf(weights.original().file().path(), frame.configFile)},
                         {"heads", dotted(options.heads)},
+                        {"one_end", options.oneEndIsEnough},
                         {"precision", options.precision == Precision::F64 ? "f64" : "f32"},
                         {"table_size", options.tableSize},
                         {"unused", unused},

@@ -103,7 +103,8 @@ private:
 
     SeriesStyle styleOf(const ResultArray& array) const
     {
-        if (array.path.find("null") != std::string::npos)
+        const bool isEndOfBand = array.path.ends_with("_low") || array.path.ends_with("_high");
+        if (isEndOfBand || array.path.find("null") != std::string::npos)
             return SeriesStyle::Dashed;
         return m_data.picture.kind == Picture::Kind::Bars ? SeriesStyle::Bars : SeriesStyle::Line;
     }

@@ -26,6 +26,7 @@ struct LargestEntriesPanel::Found {
     HeadId head;
     CircuitKind kind = CircuitKind::FullOv;
     std::vector<MatrixEntry> entries;
+    std::vector<double> gaussian; // by rank: what as many Gaussian entries would reach
 };
 
 LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)
@@ -37,6 +38,7 @@ LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)
 {
     makeHeading(m_heading);
     makeSecondary(m_state);
+    m_state->setWordWrap(true);
     m_table->setSource(m_model, TokenTableModel::SortRole);
     m_table->setAccessibleName(tr("Largest entries of all tokens"));
     auto* state = new QHBoxLayout;
@@ -101,11 +103,11 @@ void LargestEntriesPanel::recompute()
                 return sized;
             };
             const auto circuit = circuits->circuit<double>(kind, head, tokens.get());
-            auto entries =
-                largestEntries(circuit, {howMany, marks(circuit.rows()), marks(circuit.cols())}, task);
+            const EntrySearch search{howMany, marks(circuit.rows()), marks(circuit.cols())};
+            auto entries = largestEntries(circuit, search, task);
             if (!entries)
                 return entries.error();
-            return Found{head, kind, std::move(entries).value()};
+            return Found{head, kind, std::move(entries).value(), largestGaussianEntries(circuit, search)};
         },
         [this](const Result<Found>& found) { found ? showEntries(*found) : clear(text(found.error())); });
 }
@@ -115,7 +117,8 @@ void LargestEntriesPanel::showEntries(const Found& found)
     const bool isQk = found.kind == CircuitKind::FullQk;
     m_model->clear();
     m_model->setHorizontalHeaderLabels({tr("#"), isQk ? tr("Query") : tr("Source"),
-                                        isQk ? tr("Key") : tr("Output"), isQk ? tr("Score") : tr("Logit")});
+                                        isQk ? tr("Key") : tr("Output"), isQk ? tr("Score") : tr("Logit"),
+                                        tr("Gaussian null")});
     double largest = 0;
     for (const MatrixEntry& entry : found.entries)
         largest = std::fmax(largest, std::abs(entry.value));
@@ -125,13 +128,16 @@ void LargestEntriesPanel::showEntries(const Found& found)
         if (largest > 0)
             value->setData(entry.value / largest, TokenTableModel::HeatRole);
         m_model->appendRow({countCell(static_cast<int>(i) + 1), tokenCell(*workspace(), entry.row),
-                            tokenCell(*workspace(), entry.col, entry.col == entry.row), value});
+                            tokenCell(*workspace(), entry.col, entry.col == entry.row), value,
+                            signedNumberCell(found.gaussian[i])});
     }
     fitColumns(m_table);
     m_table->horizontalHeader()->setStretchLastSection(false); // a page of colour would outshout the tokens
     m_heading->setText(isQk ? tr("largest scores of %1: query token, key token").arg(text(found.head))
                             : tr("largest effects of %1: source token, output token").arg(text(found.head)));
-    m_state->setText(tr("Over all pairs of tokens, no scale, no bias; exact"));
+    m_state->setText(
+        tr("Over all pairs of tokens, no scale, no bias; exact. The null is what as many Gaussian "
+           "entries of the same mean and deviation would reach."));
 }
 
 QList<FigureSource*> LargestEntriesPanel::figures()

@@ -162,6 +162,7 @@ public:
         , m_panel(new HeatmapPanel(this))
         , m_multiples(new SmallMultiples(this))
         , m_heads(new QComboBox(this))
+        , m_orders(new QComboBox(this))
         , m_choices(new QHBoxLayout)
     {
         auto* layout = new QVBoxLayout(this);
@@ -169,10 +170,12 @@ public:
         layout->setSpacing(8);
         m_choices->setSpacing(8);
         layout->addWidget(m_heads, 0, Qt::AlignLeft);
+        layout->addWidget(m_orders, 0, Qt::AlignLeft);
         layout->addLayout(m_choices);
         layout->addWidget(m_panel);
         layout->addWidget(m_multiples);
         createMultiples();
+        createOrders();
         HeatmapView* view = m_panel->view();
         view->setCellShape(HeatmapView::CellShape::Square);
         view->setNanIsAbsent(true);
@@ -207,6 +210,7 @@ public:
         const ResultArray& array = *shown.arrays.front();
         view->setAccessibleName(metricTitle(array));
         m_ofPairs = m_ofHeads && headAxes(array, workspace()->card()) == HeadAxes::TwoHeads;
+        m_orders->setVisible(m_ofPairs && !leaves().empty());
         if (m_ofHeads)
             return m_ofPairs ? showPairs(array) : showRows(array);
         const auto part = cutAtHeads(array, *workspace());
@@ -228,9 +232,9 @@ public:
         if (!m_ofPairs)
             return m_panel->view()->setCurrentCell(indexOf(workspace()->head()),
                                                    std::max(0, m_panel->view()->state().column));
-        const int row = indexOf(workspace()->reference().value_or(workspace()->head()));
-        const int column = indexOf(workspace()->head()) - m_firstColumn;
-        const bool isThere = row < cells.rows() && column >= 0;
+        const int row = placeOf(workspace()->reference().value_or(workspace()->head()));
+        const int column = placeOf(workspace()->head()) - m_firstColumn;
+        const bool isThere = row >= 0 && row < cells.rows() && column >= 0;
         m_panel->view()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
     }
 
@@ -250,6 +254,27 @@ private:
         m_heads->setObjectName(QStringLiteral("howHeadsAreDrawn"));
         introduceMultiples(this, this->workspace(), m_heads, m_multiples,
                            [this] { showPicture(PictureData(m_data)); });
+    }
+
+    void createOrders()
+    {
+        m_orders->addItems({tr("In the order of layers"), tr("Heads that are alike together")});
+        m_orders->setAccessibleName(tr("Order of the heads"));
+        m_orders->setToolTip(tr("Alike by this picture's own numbers: the leaves of average linkage"));
+        m_orders->setObjectName(QStringLiteral("orderOfHeads"));
+        m_orders->hide();
+        connect(m_orders, &QComboBox::currentIndexChanged, this,
+                [this] { showPicture(PictureData(m_data)); });
+    }
+
+    /// The heads of a picture of pairs in the order of its own clusters; empty where it has none.
+    std::vector<int> leaves() const
+    {
+        for (const ResultArray* array : m_data.arrays)
+            if (const auto* heads = std::get_if<std::vector<std::int32_t>>(&array->values);
+                heads && array->shape.size() == 1 && array->path.ends_with("_leaves"))
+                return {heads->begin(), heads->end()};
+        return {};
     }
 
     /// Whether every head has a matrix of its own.
@@ -301,6 +326,19 @@ private:
         return {index / heads, index % heads};
     }
 
+    /// Of a picture of pairs: which head stands where, −1 for those that stand nowhere.
+    HeadId headAt(int place) const
+    {
+        return headOf(m_order.empty() ? place : m_order.at(static_cast<std::size_t>(place)));
+    }
+    int placeOf(HeadId head) const
+    {
+        if (m_order.empty())
+            return indexOf(head);
+        const auto found = std::ranges::find(m_order, indexOf(head));
+        return found == m_order.end() ? -1 : static_cast<int>(found - m_order.begin());
+    }
+
     void showPairs(const ResultArray& array)
     {
         if (headAxes(array, workspace()->card()) != HeadAxes::TwoHeads || array.shape.size() != 4)
@@ -310,14 +348,21 @@ private:
         Eigen::MatrixXf cells = matrixOf(square);
         // Where only later heads read, the last layer writes to none and the first reads from none.
         const auto inLayer = static_cast<Eigen::Index>(array.shape[1]);
-        const bool isForward = array.shape[0] > 1 && cells.leftCols(inLayer).array().isNaN().all()
+        const bool isForward = leaves().empty() && array.shape[0] > 1
+            && cells.leftCols(inLayer).array().isNaN().all()
             && cells.bottomRows(inLayer).array().isNaN().all();
         m_firstColumn = isForward ? static_cast<int>(inLayer) : 0;
         if (isForward)
             cells = Eigen::MatrixXf(cells.topRightCorner(cells.rows() - inLayer, cells.cols() - inLayer));
-        m_rows = {text(array.axes[1]), [this](int row) { return text(headOf(row)); }};
+        m_order.clear();
+        if (m_orders->isVisibleTo(this) && m_orders->currentIndex() > 0) {
+            m_order = leaves();
+            std::erase_if(m_order, [&](int head) { return head < 0 || head >= cells.rows(); });
+            cells = Eigen::MatrixXf(cells(m_order, m_order));
+        }
+        m_rows = {text(array.axes[1]), [this](int row) { return text(headAt(row)); }};
         m_columns = {text(array.axes[3]),
-                     [this](int column) { return text(headOf(column + m_firstColumn)); }};
+                     [this](int column) { return text(headAt(column + m_firstColumn)); }};
         showCells(array, std::make_shared<Eigen::MatrixXf>(std::move(cells)));
         markHead();
     }
@@ -402,19 +447,21 @@ private:
         if (m_ofHeads && !m_ofPairs) {
             workspace()->setHead(headOf(row));
         } else if (m_ofHeads) {
-            workspace()->setReference(headOf(row));
-            workspace()->setHead(headOf(column + m_firstColumn));
+            workspace()->setReference(headAt(row));
+            workspace()->setHead(headAt(column + m_firstColumn));
         } else if (m_tokens) {
             workspace()->setToken(m_tokens(row));
         }
     }
 
     bool m_ofHeads;
-    bool m_ofPairs = false; // else a column for each number of a head
-    int m_firstColumn = 0;  // of pairs: the heads before it read from none
+    bool m_ofPairs = false;   // else a column for each number of a head
+    int m_firstColumn = 0;    // of pairs: the heads before it read from none
+    std::vector<int> m_order; // of pairs: the head of each row and column; empty: all, layer after layer
     HeatmapPanel* m_panel;
     SmallMultiples* m_multiples; // where every head has a matrix
     QComboBox* m_heads;
+    QComboBox* m_orders; // of pairs that know which heads are alike
     QString m_caption;
     QHBoxLayout* m_choices;
     std::vector<QComboBox*> m_boxes;

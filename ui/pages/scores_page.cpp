@@ -304,6 +304,8 @@ void ScoresPage::showTerms()
     const QueryTokenTerms with = m_terms->at(query(), m_token->value());
     const QString token = workspace()->tokenText(m_token->value());
     m_pairs->setSeries({curve(tr("T^pp, mean σ_i"), found.pp),
+                        curve(tr("lower 95 % of tokens"), found.ppLow, SeriesStyle::Dashed),
+                        curve(tr("upper 95 % of tokens"), found.ppHigh, SeriesStyle::Dashed),
                         curve(tr("smallest σ_i"), found.ppAtMinSigma, SeriesStyle::Dashed),
                         curve(tr("largest σ_i"), found.ppAtMaxSigma, SeriesStyle::Dashed),
                         curve(tr("T^ep of %1").arg(token), with.ep)});

@@ -40,7 +40,7 @@ struct TokensPanel::Question {
 
 struct TokensPanel::Answer {
     TokenEnds ends;
-    std::optional<LineStatistics> line;                    // none of a session's tables
+    std::optional<LineStatistics> line;                    // none where a session does not say
     std::vector<double> biasedTop = {}, biasedBottom = {}; // of the entries of `ends`; empty: none
 };
 
@@ -258,7 +258,7 @@ void TokensPanel::recompute()
     if (!workspace()->circuits()) {
         const auto stored = storedEnds(*workspace()->results(), m_kind, head, m_side, token);
         return stored
-            ? show({*stored, std::nullopt})
+            ? show({*stored, storedStatistics(*workspace()->results(), m_kind, head, m_side, token)})
             : clear(
                 tr("This session has no table of %1; locate its model to see any token.").arg(text(head)));
     }

@@ -46,7 +46,15 @@ Result<std::vector<NeuronTokens>> tokensOfBlock(const AnalysisContext& context, 
     std::vector<NeuronTokens> found;
     found.reserve(indices.size());
     for (std::size_t i = 0; i < indices.size(); ++i)
-        found.push_back({std::move((*writes)[i]), std::move((*reads)[i])});
+        found.push_back({std::move((*writes)[i]), std::move((*reads)[i]), {}});
+    if (mlp.W_gate.size() == 0)
+        return found;
+    const Matrix<double> opened = mlp.W_gate(Eigen::all, indices);
+    auto gates = largestOf(context, directionSides[0], opened, task);
+    if (!gates)
+        return gates.error();
+    for (std::size_t i = 0; i < indices.size(); ++i)
+        found[i].gates = std::move((*gates)[i]);
     return found;
 }
 
@@ -99,12 +107,14 @@ void addNeuronTokens(ResultSet& results, const AnalysisContext& context, const s
     const std::vector<std::size_t> shape{static_cast<std::size_t>(config.nLayers),
                                          static_cast<std::size_t>(config.nHeads), listedNeurons, length};
     TopLists writes({"layer", "head", "neuron", "rank"}, shape);
-    TopLists reads = writes;
+    TopLists reads = writes, gates = writes;
     for (std::size_t head = 0; head < lists.size(); ++head) {
         std::size_t at = head * listedNeurons;
         for (const NeuronId neuron : lists[head]) {
-            writes.set(at, tokens.at(neuron).writes);
-            reads.set(at++, tokens.at(neuron).reads);
+            const NeuronTokens& of = tokens.at(neuron);
+            writes.set(at, of.writes);
+            reads.set(at, of.reads);
+            gates.set(at++, of.gates);
         }
     }
     const auto add = [&](const TopLists& of, const std::string& name, const std::string& title,
@@ -115,16 +125,20 @@ void addNeuronTokens(ResultSet& results, const AnalysisContext& context, const s
             of.values(context.options.precision, path + name + "_values", title + ", score", definition));
     };
     add(writes, "_writes", "Token it writes", "the largest entries of w_out W_U");
-    add(reads, "_reads", "Token that excites it", "the largest entries of E w_in");
+    add(reads, "_reads", config.gatedMlp ? "Token it multiplies by its gate" : "Token that excites it",
+        "the largest entries of E w_in");
+    if (config.gatedMlp)
+        add(gates, "_gates", "Token that opens its gate", "the largest entries of E w_gate");
 }
 
 AnalysisCost neuronTokensCost(const ModelConfig& config, const AnalysisOptions& options, double neurons)
 {
     const double d = config.dModel;
-    const double tokens = static_cast<double>(config.dVocab) + config.dVocabOut;
+    const double sides = config.gatedMlp ? 2 : 1; // what it reads
+    const double tokens = sides * config.dVocab + config.dVocabOut;
     const double length = std::min<double>(options.tableSize, std::max(config.dVocab, config.dVocabOut));
     return {neurons * d * tokens * (2 + flopsPerTokenNumber / neuronsPerBlock),
-            neurons * 2 * length * static_cast<double>(sizeof(TokenEntry))
+            neurons * (1 + sides) * length * static_cast<double>(sizeof(TokenEntry))
                 + 16.0 * static_cast<double>(neuronsPerBlock) * tokens};
 }
 

@@ -29,23 +29,19 @@ std::string whyNotNeurons(const ModelConfig& config, const AnalysisOptions&)
     if (config.merged)
         return "The output projections of this model are merged into its MLPs, which read no residual stream "
                "any more.";
-    if (config.gatedMlp)
-        return "The neurons of this model's gated MLPs read two directions each, so no single one stands for "
-               "what they "
-               "read.";
     if (config.nLayers == 1 && config.parallelBlocks)
         return "The MLP and the heads of this model's only layer stand side by side, so neither reads the "
                "other.";
     return {};
 }
 
-enum Way { Q, K, V, O };
+enum Way { Q, K, V, O, Gate };
 struct WayName {
     const char* name;
     const char* title;
     const char* formula;
 };
-constexpr std::array<WayName, 4> ways{{
+constexpr std::array<WayName, 5> ways{{
     {"q", "Neurons that queries read",
      "‖w_out^n U‖² / ‖w_out^n‖², U = orthonormal basis of the columns of W_Q"},
     {"k", "Neurons that keys read", "‖w_out^n U‖² / ‖w_out^n‖², U = orthonormal basis of the columns of W_K"},
@@ -53,7 +49,20 @@ constexpr std::array<WayName, 4> ways{{
      "‖w_out^n U‖² / ‖w_out^n‖², U = orthonormal basis of the columns of W_V"},
     {"o", "Neurons that read the output",
      "‖U w_in^n‖² / ‖w_in^n‖², U = orthonormal basis of the rows of W_O"},
+    {"o_gate", "Neurons whose gate reads the output",
+     "‖U w_gate^n‖² / ‖w_gate^n‖², U = orthonormal basis of the rows of W_O"},
 }};
+
+/// The last way is that of gated MLPs alone, whose neurons read two directions.
+std::size_t wayCount(const ModelConfig& config)
+{
+    return config.gatedMlp ? ways.size() : ways.size() - 1;
+}
+
+bool isOfReaders(std::size_t way)
+{
+    return way == Way::O || way == Way::Gate;
+}
 
 struct Neuron {
     double value;
@@ -120,7 +129,7 @@ public:
         for (const HeadId head : selectedHeads(m_config, context.options))
             m_heads[index(head)].isAsked = true;
         if (isMapped(m_config))
-            m_maps.assign(ways.size(), PerHead(m_config, m_config.dMlp));
+            m_maps.assign(wayCount(m_config), PerHead(m_config, m_config.dMlp));
     }
 
     Result<ResultSet> run()
@@ -132,14 +141,14 @@ public:
         }
         ResultSet results;
         std::vector<NeuronLists> lists;
-        for (std::size_t way = 0; way < ways.size(); ++way) {
+        for (std::size_t way = 0; way < wayCount(m_config); ++way) {
             addLists(results, way);
             lists.push_back(listsOf(way));
         }
         const auto tokens = neuronTokens(m_context, lists, m_task);
         if (!tokens)
             return tokens.error();
-        for (std::size_t way = 0; way < ways.size(); ++way)
+        for (std::size_t way = 0; way < lists.size(); ++way)
             addNeuronTokens(results, m_context, folder + std::string(ways[way].name), lists[way], *tokens);
         for (std::size_t way = 0; way < m_maps.size(); ++way)
             addMap(results, way);
@@ -150,7 +159,7 @@ private:
     struct Head {
         bool isAsked = false;
         std::array<Matrix<Scalar>, 4> bases; // of W_Q, W_K, W_V, W_O, while its layer is read
-        std::array<Best, 4> best;
+        std::array<Best, ways.size()> best;
     };
 
     std::size_t index(HeadId head) const
@@ -219,10 +228,16 @@ private:
 
     Result<Done> meetReaders(int layer, int mlp)
     {
-        const Matrix<Scalar> rows = unitRows(m_context.circuits.weights().mlp<double>(mlp).W_in.transpose());
+        const MlpWeights<double> read = m_context.circuits.weights().mlp<double>(mlp);
+        const Matrix<Scalar> rows = unitRows(read.W_in.transpose());
+        const Matrix<Scalar> gates = unitRows(read.W_gate.transpose()); // none: no gates
         return forHeads(layer, [&](HeadId id, Head& head) -> Result<Done> {
-            if (head.bases[Way::O].size() > 0)
-                take(Way::O, id, shares<Scalar>(rows, head.bases[Way::O]), mlp);
+            const Matrix<Scalar>& basis = head.bases[Way::O];
+            if (basis.size() == 0)
+                return Done{};
+            take(Way::O, id, shares<Scalar>(rows, basis), mlp);
+            if (gates.rows() > 0)
+                take(Way::Gate, id, shares<Scalar>(gates, basis), mlp);
             return Done{};
         });
     }
@@ -230,7 +245,7 @@ private:
     /// The MLP that the map sets beside heads of `layer`: the last before them, of O the first after them.
     int mappedMlp(Way way, int layer) const
     {
-        return way != Way::O ? layer - 1 : m_config.parallelBlocks ? layer + 1 : layer;
+        return !isOfReaders(way) ? layer - 1 : m_config.parallelBlocks ? layer + 1 : layer;
     }
 
     void take(Way way, HeadId head, const Eigen::VectorXd& values, int mlp)
@@ -243,12 +258,13 @@ private:
 
     void addMap(ResultSet& results, std::size_t way)
     {
-        ResultArray array = m_maps[way].array(
-            m_context.options.precision, folder + std::string(ways[way].name) + "_map",
-            std::string(ways[way].title) + ", one MLP",
-            std::string(ways[way].formula)
-                + (way == Way::O ? ", of the first MLP after the head" : ", of the last MLP before the head"),
-            "neuron");
+        ResultArray array =
+            m_maps[way].array(m_context.options.precision, folder + std::string(ways[way].name) + "_map",
+                              std::string(ways[way].title) + ", one MLP",
+                              std::string(ways[way].formula)
+                                  + (isOfReaders(way) ? ", of the first MLP after the head"
+                                                      : ", of the last MLP before the head"),
+                              "neuron");
         setNull(array);
         results.arrays.push_back(std::move(array));
     }
@@ -282,7 +298,7 @@ private:
         const std::string path = folder + std::string(ways[way].name);
         const std::string title = ways[way].title;
         const std::string formula = std::string("the largest ") + ways[way].formula
-            + (way == Way::O ? ", over the MLPs after the head" : ", over the MLPs before the head");
+            + (isOfReaders(way) ? ", over the MLPs after the head" : ", over the MLPs before the head");
         const auto add = [&](ResultArray array, const char* suffix) {
             array.title = title + suffix;
             array.definition = formula;
@@ -326,17 +342,18 @@ AnalysisCost neuronsCost(const ModelConfig& config, const AnalysisOptions& optio
     const double r = config.dHead;
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     const double layers = config.nLayers;
-    // A head meets half of the MLPs before it, three times, and half after it.
-    const double perHead = 2 * d * r * config.dMlp * (3 * (layers - 1) / 2 + (layers + 1) / 2);
+    // A head meets half of the MLPs before it, three times, and half after it, once or with their gates.
+    const double each = static_cast<double>(wayCount(config));
+    const double perHead = 2 * d * r * config.dMlp * (3 * (layers - 1) / 2 + (each - 3) * (layers + 1) / 2);
     // Each head lists other neurons than the next: what there can be at most.
-    const double lists = 4 * static_cast<double>(listed);
+    const double lists = each * static_cast<double>(listed);
     const AnalysisCost tokens =
         neuronTokensCost(config, options, std::min(heads * lists, layers * config.dMlp));
     const double length = std::min(options.tableSize, std::max(config.dVocab, config.dVocabOut));
     return {heads * (perHead + 16 * d * r * r) + tokens.flops,
-            tokens.bytes + layers * config.nHeads * lists * (16 + 2 * length * (12 + 8))
-                + (isMapped(config) ? layers * config.nHeads * config.dMlp * 4 * 12 : 0)
-                + 3.0 * 8 * d * config.dMlp + 4.0 * 4 * config.nHeads * d * r};
+            tokens.bytes + layers * config.nHeads * lists * (16 + (each - 2) * length * (12 + 8))
+                + (isMapped(config) ? layers * config.nHeads * config.dMlp * each * 12 : 0)
+                + (each - 1) * 8 * d * config.dMlp + 4.0 * 4 * config.nHeads * d * r};
 }
 
 std::vector<Picture> neuronsPictures()
@@ -361,17 +378,24 @@ std::vector<Picture> neuronsPictures()
     std::vector<Picture> pictures{
         table("Neurons that queries read, and what they write", "q", "_writes"),
         table("Neurons that queries read, and what excites them", "q", "_reads"),
+        table("Neurons that queries read, and what opens their gates", "q", "_gates"),
         table("Neurons that keys read, and what they write", "k", "_writes"),
         table("Neurons that keys read, and what excites them", "k", "_reads"),
+        table("Neurons that keys read, and what opens their gates", "k", "_gates"),
         table("Neurons that values read, and what they write", "v", "_writes"),
         table("Neurons that values read, and what excites them", "v", "_reads"),
+        table("Neurons that values read, and what opens their gates", "v", "_gates"),
         table("Neurons that read the output, and what excites them", "o", "_reads"),
         table("Neurons that read the output, and what they write", "o", "_writes"),
+        table("Neurons whose gate reads the output, and what opens it", "o_gate", "_gates"),
+        table("Neurons whose gate reads the output, and what they write", "o_gate", "_writes"),
         map("Queries of all heads and the neurons before them", "q_map"),
         map("Keys of all heads and the neurons before them", "k_map"),
         map("Values of all heads and the neurons before them", "v_map"),
         map("Outputs of all heads and the neurons after them", "o_map"),
-        pictureOf(folder, Kind::Lines, "Shares by rank", {"q_values", "k_values", "v_values", "o_values"}),
+        map("Outputs of all heads and the gates of the neurons after them", "o_gate_map"),
+        pictureOf(folder, Kind::Lines, "Shares by rank",
+                  {"q_values", "k_values", "v_values", "o_values", "o_gate_values"}),
     };
     return pictures;
 }
@@ -383,8 +407,8 @@ Analysis neuronsAnalysis()
     return {"neurons",
             "I1",
             "Neurons beside heads",
-            "‖w_out^n U‖² of W_Q, W_K, W_V of later heads; ‖U_Oᵀ w_in^n‖² of neurons after a head; w_out W_U "
-            "and E w_in of the best",
+            "‖w_out^n U‖² of W_Q, W_K, W_V of later heads; ‖U_Oᵀ w_in^n‖² (and w_gate^n) of neurons after a "
+            "head; w_out W_U and E w_in (E w_gate) of the best",
             "Elhage et al. 2021; Gurnee et al. 2024, arXiv 2401.12181",
             true,
             false,

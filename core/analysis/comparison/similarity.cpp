@@ -1,5 +1,6 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/comparison/all_pairs.h"
+#include "core/analysis/comparison/clustering.h"
 #include "core/analysis/comparison/token_overlap.h"
 #include "core/analysis/random_matrix.h"
 #include "core/analysis/subspace.h"
@@ -28,10 +29,44 @@ struct About {
     std::string title, formula;
     double nullMean = 0, nullDeviation = 0;
     std::pair<double, double> range = {0, 1};
+    bool isDistance = false; // else the larger, the more alike
 };
+
+/// The heads so that clusters of those that are alike lie together, as layer · n_heads + head; without those that have no numbers.
+ResultArray leavesOf(const AnalysisContext& context, const Matrix<double>& values, const About& about)
+{
+    const ModelConfig& config = context.circuits.config();
+    const std::vector<HeadId> heads = selectedHeads(config, context.options);
+    std::vector<Eigen::Index> rows;
+    for (Eigen::Index row = 0; row < values.rows(); ++row) {
+        if (!std::isnan(values(row, row)))
+            rows.push_back(row);
+    }
+    Matrix<double> distances = values(rows, rows);
+    if (!about.isDistance)
+        distances = (about.range.second - distances.array()).matrix();
+    distances = distances.array().isNaN().select(about.range.second, distances).eval(); // as far as can be
+    distances.diagonal().setZero();
+    std::vector<std::int32_t> flat;
+    std::vector<std::string> labels;
+    for (const int leaf : averageLinkage(distances).leaves) {
+        const HeadId head = heads[static_cast<std::size_t>(rows[static_cast<std::size_t>(leaf)])];
+        flat.push_back(head.layer * config.nHeads + head.head);
+        labels.push_back(dottedHead(head));
+    }
+    const std::size_t count = flat.size();
+    ResultArray array = wholeArray(folder + about.name + "_leaves", {count}, std::move(flat), {"leaf"});
+    array.title = "Heads in the order of the leaves, " + about.title;
+    array.definition = "layer · n_heads + head in the order of the clusters of average linkage of "
+        + (about.isDistance ? std::string(about.name)
+                            : fmt::format("{:g} − {}", about.range.second, about.name));
+    array.attributes["heads"] = std::move(labels);
+    return array;
+}
 
 void add(ResultSet& results, const AnalysisContext& context, const Matrix<double>& values, About about)
 {
+    ResultArray leaves = leavesOf(context, values, about);
     ResultArray array = allPairsArray(context, values, folder + about.name);
     array.title = std::move(about.title);
     array.definition = std::move(about.formula);
@@ -41,6 +76,7 @@ void add(ResultSet& results, const AnalysisContext& context, const Matrix<double
         array.nullDeviation = about.nullDeviation;
     array.range = about.range;
     results.arrays.push_back(std::move(array));
+    results.arrays.push_back(std::move(leaves));
 }
 
 /// σ/‖σ‖₂ of one circuit of every head asked for, [singular value, heads].
@@ -184,7 +220,8 @@ Result<Done> addCircuits(ResultSet& results, const AnalysisContext& context, con
                          formula, gaussianHeads),
              chance.mean(),
              chance.deviation(),
-             {0, std::sqrt(2.0)}});
+             {0, std::sqrt(2.0)},
+             true});
     }
     return Done{};
 }
@@ -252,7 +289,7 @@ AnalysisCost similarityCost(const ModelConfig& config, const AnalysisOptions& op
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
     return {heads * heads / 2 * (16 * r * r * d + 2.0 * overlapTokens * overlapTokens)
-                + heads * (2 * r * v * (d + overlapTokens) + 150 * d * r * r),
+                + heads * (2 * r * v * (d + overlapTokens) + 150 * d * r * r) + 300 * heads * heads * heads,
             10 * all * all * 8 + heads * (2 * d * r + overlapTokens * overlapTokens) * 4};
 }
 
@@ -262,7 +299,7 @@ std::vector<Picture> similarityPictures()
     const auto pairs = [](const char* title, const char* name, bool isSigned) {
         return Picture{.kind = Kind::HeadPairs,
                        .title = title,
-                       .arrays = {folder + name},
+                       .arrays = {folder + name, folder + name + "_leaves"},
                        .signedColors = isSigned,
                        .note = {}};
     };

@@ -4,6 +4,7 @@
 #include "core/base/decompositions.h"
 #include "core/base/parallel.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -30,6 +31,76 @@ Result<Matrix<double>> collapsed(const Matrix<double>& outer, const Matrix<doubl
     return out;
 }
 
+/// Which pairs are asked for: of heads that are, or with one end among them.
+class AskedPairs {
+public:
+    AskedPairs(const ModelConfig& config, const AnalysisOptions& options)
+        : m_nHeads(static_cast<std::size_t>(config.nHeads))
+        , m_oneEnd(options.oneEndIsEnough)
+        , m_isAsked(static_cast<std::size_t>(config.nLayers) * m_nHeads, false)
+        , m_inLayer(static_cast<std::size_t>(config.nLayers), 0)
+    {
+        for (const HeadId head : selectedHeads(config, options)) {
+            m_isAsked[index(head)] = true;
+            m_inLayer[static_cast<std::size_t>(head.layer)] += 1;
+        }
+    }
+
+    bool contains(HeadId earlier, HeadId later) const
+    {
+        return m_oneEnd ? isAsked(earlier) || isAsked(later) : isAsked(earlier) && isAsked(later);
+    }
+    /// Whether some pair has this head first (last).
+    bool hasEarlier(HeadId head) const
+    {
+        return isAsked(head) || (m_oneEnd && isAnyAsked(head.layer + 1, layers()));
+    }
+    bool hasLater(HeadId head) const { return isAsked(head) || (m_oneEnd && isAnyAsked(0, head.layer)); }
+
+    double count() const
+    {
+        const double heads = static_cast<double>(m_nHeads);
+        double both = 0, neither = 0, all = 0;
+        double askedBefore = 0, before = 0;
+        for (const double asked : m_inLayer) {
+            both += askedBefore * asked;
+            neither += (before - askedBefore) * (heads - asked);
+            all += before * heads;
+            askedBefore += asked;
+            before += heads;
+        }
+        return m_oneEnd ? all - neither : both;
+    }
+    /// How many heads are read, as the earlier and as the later one.
+    double sides() const
+    {
+        double sum = 0;
+        for (int layer = 0; layer < layers(); ++layer) {
+            for (int head = 0; head < static_cast<int>(m_nHeads); ++head)
+                sum += (hasEarlier({layer, head}) ? 1 : 0) + (hasLater({layer, head}) ? 3 : 0);
+        }
+        return sum;
+    }
+
+private:
+    int layers() const { return static_cast<int>(m_inLayer.size()); }
+    std::size_t index(HeadId head) const
+    {
+        return static_cast<std::size_t>(head.layer) * m_nHeads + static_cast<std::size_t>(head.head);
+    }
+    bool isAsked(HeadId head) const { return m_isAsked[index(head)]; }
+    bool isAnyAsked(int first, int end) const
+    {
+        return std::any_of(m_inLayer.begin() + first, m_inLayer.begin() + end,
+                           [](double asked) { return asked > 0; });
+    }
+
+    std::size_t m_nHeads;
+    bool m_oneEnd;
+    std::vector<bool> m_isAsked;
+    std::vector<double> m_inLayer; // how many are asked for
+};
+
 enum Mode { Q, K, V };
 constexpr std::array<const char*, 3> modeNames{"q", "k", "v"};
 constexpr std::array<const char*, 3> modeTitles{"Q-composition", "K-composition", "V-composition"};
@@ -51,13 +122,11 @@ public:
         : m_context(context)
         , m_config(context.circuits.config())
         , m_task(task)
-        , m_isAsked(static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads, false)
+        , m_pairs(m_config, context.options)
+        , m_headCount(static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads)
     {
-        for (const HeadId head : selectedHeads(m_config, context.options))
-            m_isAsked[index(head)] = true;
-        const std::size_t heads = m_isAsked.size();
         for (auto& scores : m_scores)
-            scores.assign(heads * heads, std::numeric_limits<double>::quiet_NaN());
+            scores.assign(m_headCount * m_headCount, std::numeric_limits<double>::quiet_NaN());
         m_writing.assign(
             static_cast<std::size_t>(m_config.nLayers),
             Matrix<Scalar>::Zero(Eigen::Index(m_config.nHeads) * m_config.dHead, m_config.dModel));
@@ -86,7 +155,7 @@ private:
         const int count = (m_config.nLayers - 1) * m_config.nHeads;
         return parallelFor(count, m_task, "outputs of heads", [&](int i) -> Result<Done> {
             const HeadId id{i / m_config.nHeads, i % m_config.nHeads};
-            if (!m_isAsked[index(id)])
+            if (!m_pairs.hasEarlier(id))
                 return Done{};
             const auto head = m_context.circuits.weights().head<double>(id);
             const auto side = collapsed(head.W_V, head.W_O);
@@ -107,7 +176,7 @@ private:
     {
         return parallelFor(m_config.nHeads, withoutProgress(m_task), "heads", [&](int h) -> Result<Done> {
             const HeadId later{layer, h};
-            if (!m_isAsked[index(later)])
+            if (!m_pairs.hasLater(later))
                 return Done{};
             const auto weights = m_context.circuits.weights().head<double>(later);
             for (const Mode mode : {Mode::Q, Mode::K, Mode::V}) {
@@ -120,29 +189,39 @@ private:
                 for (int earlier = 0; earlier < layer; ++earlier) {
                     if (m_task.cancelled())
                         return stopped();
-                    put(mode, earlier, later, m_writing[static_cast<std::size_t>(earlier)] * reading);
+                    meet(mode, earlier, later, reading);
                 }
             }
             return Done{};
         });
     }
 
-    /// \param products [H r, r]: every head of the earlier layer against one later head
-    void put(Mode mode, int earlierLayer, HeadId later, const Matrix<Scalar>& products)
+    /// The heads of an earlier layer against one later head. \param reading [d, r]
+    void meet(Mode mode, int earlierLayer, HeadId later, const Matrix<Scalar>& reading)
     {
+        const Matrix<Scalar>& writing = m_writing[static_cast<std::size_t>(earlierLayer)]; // [H r, d]
+        std::vector<HeadId> earlier;
         for (int head = 0; head < m_config.nHeads; ++head) {
-            const HeadId earlier{earlierLayer, head};
-            const auto product = products.middleRows(Eigen::Index(head) * m_config.dHead, m_config.dHead);
-            if (m_isAsked[index(earlier)])
-                m_scores[mode][index(earlier) * m_isAsked.size() + index(later)] =
-                    std::sqrt(product.template cast<double>().squaredNorm());
+            if (m_pairs.contains({earlierLayer, head}, later))
+                earlier.push_back({earlierLayer, head});
+        }
+        const bool isWholeLayer = earlier.size() == static_cast<std::size_t>(m_config.nHeads);
+        const Matrix<Scalar> products = isWholeLayer ? Matrix<Scalar>(writing * reading) : Matrix<Scalar>();
+        for (const HeadId head : earlier) {
+            const Eigen::Index first = Eigen::Index(head.head) * m_config.dHead;
+            const Matrix<Scalar> product = isWholeLayer
+                ? Matrix<Scalar>(products.middleRows(first, m_config.dHead))
+                : Matrix<Scalar>(writing.middleRows(first, m_config.dHead) * reading);
+            m_scores[mode][index(head) * m_headCount + index(later)] =
+                std::sqrt(product.template cast<double>().squaredNorm());
         }
     }
 
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
     const Task& m_task;
-    std::vector<bool> m_isAsked;
+    AskedPairs m_pairs;
+    std::size_t m_headCount;
     std::vector<Matrix<Scalar>> m_writing; // per layer: [H r, d]
     std::array<std::vector<double>, 3> m_scores;
 };
@@ -161,6 +240,10 @@ Result<ResultSet> runComposition(const AnalysisContext& context, const Task& tas
                                                          "‖W_OV¹ W_OV²‖_F / (‖W_OV¹‖_F ‖W_OV²‖_F)"};
     auto values = std::move(scores).value();
     ResultSet results;
+    if (AskedPairs(config, context.options).count() == 0 && config.nLayers > 1)
+        results.warnings.push_back(
+            "No two of the heads asked for are in different layers, so that no pair was composed; "
+            "--one-end takes every pair with one end among them.");
     for (std::size_t mode = 0; mode < values.size(); ++mode) {
         ResultArray array =
             realArray(context.options.precision, std::string("composition/") + modeNames[mode],
@@ -179,10 +262,10 @@ Result<ResultSet> runComposition(const AnalysisContext& context, const Task& tas
 AnalysisCost compositionCost(const ModelConfig& config, const AnalysisOptions& options)
 {
     const double r = config.dHead;
-    const double heads = static_cast<double>(selectedHeads(config, options).size());
-    const double pairs = heads * heads * (1 - 1.0 / config.nLayers) / 2;
+    const double d = config.dModel;
+    const AskedPairs pairs(config, options);
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
-    return {pairs * 3 * 2 * r * r * config.dModel, 3 * all * all * 4 + heads * r * config.dModel * 4};
+    return {(pairs.count() * 3 * 2 + pairs.sides() * 6) * r * r * d, 3 * all * all * 4 + all * r * d * 4};
 }
 
 std::vector<Picture> compositionPictures()

@@ -23,13 +23,20 @@ PositionTerms::PositionTerms(const ProcessedWeights& weights, HeadId head, const
     pAtMaxSigma = bare.cwiseQuotient(m_max.transpose());
     m_queries = positions * h.W_Q;
     m_keys = spread.inverseMean.head(n).asDiagonal() * keys;
+    m_relativeWidth = band.cwiseQuotient(spread.inverseMean.head(n).transpose());
     m_queryWeights = std::move(h.W_Q);
 }
 
 QueryTerms PositionTerms::at(Eigen::Index query) const
 {
     const RowVector<double> pairs = m_queries.row(query) * m_keys.transpose();
-    QueryTerms terms{pairs / m_mean(query), pairs / m_min(query), pairs / m_max(query), {}};
+    QueryTerms terms;
+    terms.pp = pairs / m_mean(query);
+    const RowVector<double> width = terms.pp.cwiseProduct(m_relativeWidth).cwiseAbs();
+    terms.ppLow = terms.pp - width;
+    terms.ppHigh = terms.pp + width;
+    terms.ppAtMinSigma = pairs / m_min(query);
+    terms.ppAtMaxSigma = pairs / m_max(query);
     terms.pattern = attention(terms.pp + p, query);
     return terms;
 }

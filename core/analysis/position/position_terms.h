@@ -7,6 +7,8 @@ namespace headwise {
 /// What positions alone decide of the scores of one query position: [n] each, by key.
 struct QueryTerms {
     RowVector<double> pp;           ///< T^pp at the mean over tokens of σ_i
+    RowVector<double> ppLow;        ///< 1.96 deviations of 1/σ_j over tokens below it
+    RowVector<double> ppHigh;       ///< and above it
     RowVector<double> ppAtMinSigma; ///< the same at the smallest σ_i
     RowVector<double> ppAtMaxSigma; ///< and at the largest
     RowVector<double> pattern;      ///< softmax over j ≤ i of (T^pp + T^p) · scale; 0 for later keys
@@ -44,6 +46,7 @@ private:
     ProcessedWeights m_weights;
     Matrix<double> m_queryWeights;        // [d, r]
     Matrix<double> m_queries, m_keys;     // [n, r], p W_Q and p W_K · mean of 1/σ
+    RowVector<double> m_relativeWidth;    // [n], 1.96 deviations of 1/σ over its mean
     Eigen::VectorXd m_mean, m_min, m_max; // [n], of σ
     double m_scale;
 };

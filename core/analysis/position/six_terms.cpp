@@ -97,7 +97,7 @@ struct PositionArrays {
     Eigen::Index n;
     std::vector<int> queries;
     PerHead p, pLow, pHigh, pAtMin, pAtMax;
-    PerHead pp, ppAtMin, ppAtMax, pattern;
+    PerHead pp, ppLow, ppHigh, ppAtMin, ppAtMax, pattern;
 
     PositionArrays(const ModelConfig& config, Eigen::Index positions)
         : n(positions)
@@ -108,6 +108,8 @@ struct PositionArrays {
         , pAtMin(p)
         , pAtMax(p)
         , pp(config, static_cast<int>(n) * static_cast<int>(queries.size()))
+        , ppLow(pp)
+        , ppHigh(pp)
         , ppAtMin(pp)
         , ppAtMax(pp)
         , pattern(pp)
@@ -122,15 +124,20 @@ struct PositionArrays {
         setRows(pAtMin, head, terms.pAtMinSigma);
         setRows(pAtMax, head, terms.pAtMaxSigma);
         const auto shown = static_cast<Eigen::Index>(queries.size());
-        Matrix<double> mean(shown, n), atMin(shown, n), atMax(shown, n), seen(shown, n);
+        Matrix<double> mean(shown, n), low(shown, n), high(shown, n), atMin(shown, n), atMax(shown, n),
+            seen(shown, n);
         for (Eigen::Index row = 0; row < shown; ++row) {
             const QueryTerms found = terms.at(queries[static_cast<std::size_t>(row)]);
             mean.row(row) = found.pp;
+            low.row(row) = found.ppLow;
+            high.row(row) = found.ppHigh;
             atMin.row(row) = found.ppAtMinSigma;
             atMax.row(row) = found.ppAtMaxSigma;
             seen.row(row) = found.pattern;
         }
         setRows(pp, head, mean);
+        setRows(ppLow, head, low);
+        setRows(ppHigh, head, high);
         setRows(ppAtMin, head, atMin);
         setRows(ppAtMax, head, atMax);
         setRows(pattern, head, seen);
@@ -156,6 +163,10 @@ void addPositionArrays(const PositionArrays& kept, Precision precision, ResultSe
     line(kept.pAtMax, "p_at_max_sigma", "T^p at the largest σ", "b_Q W_Kᵀ p_jᵀ / max over tokens of σ_j");
     rows(kept.pp, "pp_by_position", "T^pp",
          "p_i W_QK p_jᵀ / mean over tokens of σ_i · mean over tokens of 1/σ_j, three queries i");
+    rows(kept.ppLow, "pp_by_position_low", "T^pp, lower 95 %",
+         "pp_by_position − 1.96 deviations over the key's tokens, at the mean σ_i");
+    rows(kept.ppHigh, "pp_by_position_high", "T^pp, upper 95 %",
+         "pp_by_position + 1.96 deviations over the key's tokens, at the mean σ_i");
     rows(kept.ppAtMin, "pp_at_min_sigma", "T^pp at the smallest σ_i", "the same with min over tokens of σ_i");
     rows(kept.ppAtMax, "pp_at_max_sigma", "T^pp at the largest σ_i", "the same with max over tokens of σ_i");
     rows(kept.pattern, "position_pattern", "Attention of positions alone",
@@ -224,7 +235,7 @@ AnalysisCost sixTermsCost(const ModelConfig& config, const AnalysisOptions& opti
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
     const double spread = 2.0 * config.nCtx * config.dVocab * config.dModel;
     return {spread + heads * (8 * tokens + 10 * n) * config.dModel * config.dHead,
-            all * 12 * (7 * tokens * tokens + 3 * tokens + 17 * n) + 2e7};
+            all * 12 * (7 * tokens * tokens + 3 * tokens + 23 * n) + 2e7};
 }
 
 std::vector<Picture> sixTermsPictures()
@@ -243,7 +254,9 @@ std::vector<Picture> sixTermsPictures()
         {Lines, "Positions whatever the query, over the vocabulary",
          in({"p_by_position", "p_by_position_low", "p_by_position_high", "p_at_min_sigma", "p_at_max_sigma"}),
          false, false, true, "σ depends on the token: the mean with 95 % of the tokens, and its ends."},
-        {Lines, "Position to position, three queries", in({"pp_by_position"}), false, false, true, {}},
+        {Lines, "Position to position, three queries",
+         in({"pp_by_position", "pp_by_position_low", "pp_by_position_high"}), false, false, true,
+         "At the mean σ of the query; σ of the key depends on its token: the mean with 95 % of the tokens."},
         {Lines, "At the smallest σ of the query", in({"pp_at_min_sigma"}), false, false, true, {}},
         {Lines, "At the largest σ of the query", in({"pp_at_max_sigma"}), false, false, true, {}},
         {Lines,

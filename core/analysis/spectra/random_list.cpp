@@ -10,11 +10,19 @@ namespace headwise {
 Result<RandomList> randomList(const AnalysisContext& context, const DirectionSide& side, std::size_t length,
                               const Task& task)
 {
+    return randomList(context, {side, context.circuits.config().nLayers - 1}, length, task);
+}
+
+Result<RandomList> randomList(const AnalysisContext& context, const RandomListSide& of, std::size_t length,
+                              const Task& task)
+{
     const ModelConfig& config = context.circuits.config();
     Matrix<double> directions =
         gaussianMatrix(config.dModel, listedNullDirections, context.options.inputs.seed);
     directions.colwise().normalize();
-    const auto scores = directionScores(*context.tokens, side, config.nLayers - 1, directions, task);
+    if (of.map)
+        directions = (*of.map * directions).eval();
+    const auto scores = directionScores(*context.tokens, of.side, of.layer, directions, task);
     if (!scores)
         return scores.error();
     RandomList out{std::vector<double>(length, 0.0), 0};

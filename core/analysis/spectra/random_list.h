@@ -16,8 +16,18 @@ struct RandomList {
     double deviation = 0;      ///< of the score of one token
 };
 
-/// Of the later layers' E where layer 0 has another. \param length of the list
-/// Errors: Cancelled.
+/// Whose random lists: the tokens of one side as a layer has them.
+struct RandomListSide {
+    const DirectionSide& side;
+    int layer = 0;
+    const Matrix<double>* map = nullptr; ///< [d, d], by which directions go to the tokens; null: as they are.
+};
+
+/// \param length of the list
+/// Errors: Cancelled. Cost: 64 V d flops.
+Result<RandomList> randomList(const AnalysisContext& context, const RandomListSide& of, std::size_t length,
+                              const Task& task);
+/// Of the later layers' E where layer 0 has another.
 Result<RandomList> randomList(const AnalysisContext& context, const DirectionSide& side, std::size_t length,
                               const Task& task);
 

@@ -3,6 +3,7 @@
 #include "core/analysis/picture_of.h"
 #include "core/analysis/singular_directions.h"
 #include "core/analysis/spectra/gram_inverse.h"
+#include "core/analysis/spectra/random_list.h"
 #include "core/analysis/top_lists.h"
 
 #include "core/base/parallel.h"
@@ -41,10 +42,14 @@ constexpr std::array<Part, 8> headParts{{{"W_V", "E W_V, column by column", fals
                                          {"W_O_pinv", "W_O (W_Uᵀ)⁺, row by row", true, true},
                                          {"W_Q_pinv", "(Eᵀ)⁺ W_Q, column by column", false, true},
                                          {"W_K_pinv", "(Eᵀ)⁺ W_K, column by column", false, true}}};
-constexpr std::array<Part, 4> mlpParts{{{"W_in", "E W_in, column by column", false, false},
+constexpr std::array<Part, 6> mlpParts{{{"W_in", "E W_in, column by column", false, false},
                                         {"W_out", "W_out W_U, row by row", true, false},
+                                        {"W_gate", "E W_gate, column by column", false, false},
                                         {"W_in_pinv", "(Eᵀ)⁺ W_in, column by column", false, true},
-                                        {"W_out_pinv", "W_out (W_Uᵀ)⁺, row by row", true, true}}};
+                                        {"W_out_pinv", "W_out (W_Uᵀ)⁺, row by row", true, true},
+                                        {"W_gate_pinv", "(Eᵀ)⁺ W_gate, column by column", false, true}}};
+constexpr std::size_t mlpMatrices = mlpParts.size() / 2;
+constexpr std::size_t gatePart = 2; // of them
 
 /// Indices of the longest columns, ties to the lower index.
 std::vector<int> longest(const Matrix<double>& columns, int count)
@@ -74,11 +79,14 @@ struct Overlap {
 /// Lists and numbers of the heads, or of the MLPs.
 struct Lists {
     TopLists top, bottom;
+    std::vector<double> null; // as the values of `top`
     std::vector<std::int32_t> column;
 
     Lists(const std::vector<std::string>& axes, const std::vector<std::size_t>& shape)
         : top(axes, shape)
         , bottom(axes, shape)
+        , null(std::accumulate(shape.begin(), shape.end(), std::size_t(1), std::multiplies<>()),
+               std::numeric_limits<double>::quiet_NaN())
         , column(std::accumulate(shape.begin(), shape.end() - 1, std::size_t(1), std::multiplies<>()), -1)
     {
     }
@@ -107,6 +115,8 @@ public:
     {
         if (const auto done = invert(); !done)
             return done.error();
+        if (const auto done = listRandomDirections(); !done)
+            return done.error();
         const auto done = forEachHead(m_context, m_task, "weights in the vocabulary",
                                       [&](HeadId head) { return readHead(head); });
         if (!done)
@@ -118,8 +128,10 @@ public:
         addOverlap(results);
         for (std::size_t i = 0; i < headParts.size(); ++i)
             addLists(results, headParts[i], m_heads[i], {"layer", "head", "column"});
-        for (std::size_t i = 0; i < mlpParts.size() && hasMlps(); ++i)
-            addLists(results, mlpParts[i], m_mlps[i], {"layer", "neuron"});
+        for (std::size_t i = 0; i < mlpParts.size() && hasMlps(); ++i) {
+            if (i % mlpMatrices != gatePart || m_config.gatedMlp)
+                addLists(results, mlpParts[i], m_mlps[i], {"layer", "neuron"});
+        }
         return results;
     }
 
@@ -134,6 +146,32 @@ private:
             if (!found)
                 return found.error();
             *inverse = *found;
+        }
+        return Done{};
+    }
+
+    /// Which of m_random a part of this layer is compared with.
+    std::size_t randomOf(const Part& part, int layer) const
+    {
+        const bool isLayer0 = !part.writes && m_context.tokens->isLayer0Special(layer);
+        return (part.isInverse ? 3u : 0u) + (part.writes ? 2u : isLayer0 ? 1u : 0u);
+    }
+
+    Result<Done> listRandomDirections()
+    {
+        for (const Part& part : {headParts[0], headParts[1], headParts[4], headParts[5]}) {
+            for (const int layer : {m_config.nLayers - 1, 0}) {
+                RandomList& list = m_random[randomOf(part, layer)];
+                if (!list.means.empty())
+                    continue;
+                auto found = randomList(m_context,
+                                        {part.writes ? writingSide : readingSide, layer,
+                                         part.isInverse ? &inverseOf(part, layer) : nullptr},
+                                        length(part), m_task);
+                if (!found)
+                    return found.error();
+                list = std::move(found).value();
+            }
         }
         return Done{};
     }
@@ -173,6 +211,10 @@ private:
             lists.top.set(first + i, found.top);
             lists.bottom.set(first + i, found.bottom);
             lists.column[first + i] = order[i];
+            const double norm = vectors.col(order[i]).norm();
+            const std::vector<double>& random = m_random[randomOf(part, layer)].means;
+            for (std::size_t rank = 0; rank < random.size(); ++rank)
+                lists.null[(first + i) * random.size() + rank] = norm * random[rank];
         }
         return scores;
     }
@@ -250,25 +292,27 @@ private:
         std::vector<bool> asked(static_cast<std::size_t>(m_config.nLayers), false);
         for (const HeadId head : selectedHeads(m_config, m_context.options))
             asked[static_cast<std::size_t>(head.layer)] = true;
-        return parallelFor(hasMlps() ? m_config.nLayers : 0, m_task, "neurons in the vocabulary",
-                           [&](int layer) -> Result<Done> {
-                               if (!asked[static_cast<std::size_t>(layer)])
-                                   return Done{};
-                               const MlpWeights<double> mlp = m_context.circuits.weights().mlp<double>(layer);
-                               if (!mlp.W_in.allFinite() || !mlp.W_out.allFinite())
-                                   return Done{}; // stays −1, as a head whose weights are not finite
-                               const std::size_t first =
-                                   static_cast<std::size_t>(layer) * columns(m_config.dMlp);
-                               const std::array<Matrix<double>, 2> vectors{mlp.W_in, mlp.W_out.transpose()};
-                               for (std::size_t i = 0; i < mlpParts.size(); ++i) {
-                                   // MLPs read what layer 0's attention has already changed: E of later layers.
-                                   const auto scores =
-                                       list(mlpParts[i], m_mlps[i], 1, first, vectors[i % vectors.size()]);
-                                   if (!scores)
-                                       return scores.error();
-                               }
-                               return Done{};
-                           });
+        return parallelFor(
+            hasMlps() ? m_config.nLayers : 0, m_task, "neurons in the vocabulary",
+            [&](int layer) -> Result<Done> {
+                if (!asked[static_cast<std::size_t>(layer)])
+                    return Done{};
+                const MlpWeights<double> mlp = m_context.circuits.weights().mlp<double>(layer);
+                if (!mlp.W_in.allFinite() || !mlp.W_out.allFinite() || !mlp.W_gate.allFinite())
+                    return Done{}; // stays −1, as a head whose weights are not finite
+                const std::size_t first = static_cast<std::size_t>(layer) * columns(m_config.dMlp);
+                const std::array<Matrix<double>, mlpMatrices> vectors{mlp.W_in, mlp.W_out.transpose(),
+                                                                      mlp.W_gate};
+                for (std::size_t i = 0; i < mlpParts.size(); ++i) {
+                    if (vectors[i % mlpMatrices].size() == 0)
+                        continue;
+                    // MLPs read what layer 0's attention has already changed: E of later layers.
+                    const auto scores = list(mlpParts[i], m_mlps[i], 1, first, vectors[i % mlpMatrices]);
+                    if (!scores)
+                        return scores.error();
+                }
+                return Done{};
+            });
     }
 
     void addOverlap(ResultSet& results) const
@@ -317,6 +361,13 @@ private:
         add(lists.bottom.values(precision, path + "_lowest_values",
                                 "Tokens of " + name + ", other end, score", "the smallest entries of " + of));
         std::vector<std::size_t> shape = results.arrays.back().shape;
+        std::vector<std::string> listAxes = axes;
+        listAxes.emplace_back("rank");
+        ResultArray null = realArray(precision, path + "_null", shape, lists.null, listAxes);
+        null.title = "Tokens of a random direction of the length of " + name + ", score";
+        null.definition =
+            "mean over 32 random directions as long as the listed column (row) of their largest token scores";
+        add(std::move(null));
         shape.pop_back();
         ResultArray column = integerArray(path + "_column", std::move(shape), lists.column, std::move(axes));
         column.title = "Which of " + name;
@@ -328,7 +379,8 @@ private:
     const ModelConfig& m_config;
     const Task& m_task;
     PerHead m_overlap, m_shuffled;
-    std::vector<Lists> m_heads, m_mlps;                      // as headParts, mlpParts
+    std::vector<Lists> m_heads, m_mlps; // as headParts, mlpParts
+    std::array<RandomList, 6> m_random; // of E, layer 0's E and W_U; the same three by their pseudoinverses
     Matrix<double> m_inverseE, m_inverseLayer0E, m_inverseU; // of their Gram matrices
 };
 
@@ -343,9 +395,11 @@ AnalysisCost weightsInVocabularyCost(const ModelConfig& config, const AnalysisOp
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     const double columns = std::min(comparedColumns, config.dHead);
     const double perList = 2 * d * columns * config.dVocab;
-    const double lists = (8 * heads + 4 * config.nLayers) * listedColumns * options.tableSize;
-    return {heads * 10 * perList + 4 * config.nLayers * perList + 2 * 12 * d * d * d,
-            lists * 2 * 12 + 2 * 8 * columns * config.dVocab + 6 * 8 * d * d};
+    const double mlps = (config.gatedMlp ? 6 : 4) * config.nLayers;
+    const double lists = (8 * heads + mlps) * listedColumns * options.tableSize;
+    const double random = 4 * 2 * d * listedNullDirections * config.dVocab;
+    return {heads * 10 * perList + mlps * perList + random + 2 * 12 * d * d * d,
+            lists * (2 * 12 + 8) + 2 * 8 * columns * config.dVocab + 6 * 8 * d * d};
 }
 
 std::vector<Picture> weightsInVocabularyPictures()
@@ -360,19 +414,32 @@ std::vector<Picture> weightsInVocabularyPictures()
                        .arrays = {start + "_column", start + "_ids", start + "_values"},
                        .note = words};
     };
+    const auto byRank = [](const std::string& part) {
+        const std::string start = folder + part;
+        return Picture{.kind = Picture::Kind::Lines,
+                       .title = "Tokens of " + part + " by rank, and of random directions as long",
+                       .arrays = {start + "_values", start + "_null"},
+                       .note = {}};
+    };
     return {
         table("What columns of W_V read", "W_V", note),
         table("What rows of W_O write", "W_O", note),
         table("What columns of W_Q read", "W_Q", note),
         table("What columns of W_K read", "W_K", note),
         table("What neurons read", "W_in", ""),
+        table("What the gates of neurons read", "W_gate", ""),
         table("What neurons write", "W_out", ""),
         table("What columns of W_V are made of", "W_V_pinv", inverse),
         table("What rows of W_O are made of", "W_O_pinv", inverse),
         table("What columns of W_Q are made of", "W_Q_pinv", inverse),
         table("What columns of W_K are made of", "W_K_pinv", inverse),
         table("What neurons' inputs are made of", "W_in_pinv", inverse),
+        table("What the gates of neurons are made of", "W_gate_pinv", inverse),
         table("What neurons' outputs are made of", "W_out_pinv", inverse),
+        byRank("W_V"),
+        byRank("W_O"),
+        byRank("W_Q"),
+        byRank("W_K"),
         pictureOf(folder, Picture::Kind::HeadGrid, "Tokens shared by W_V and W_O",
                   {"overlap", "overlap_null"}, note),
     };
@@ -385,7 +452,8 @@ Analysis weightsInVocabularyAnalysis()
     return {"weights_in_vocabulary",
             "E9",
             "Columns and rows of the weights as tokens",
-            "E W_V, W_O W_U, E W_Q, E W_K, E W_in, W_out W_U, column by column or row by row; the same with "
+            "E W_V, W_O W_U, E W_Q, E W_K, E W_in, E W_gate, W_out W_U, column by column or row by row; the "
+            "same with "
             "(Eᵀ)⁺ and (W_Uᵀ)⁺",
             "Dar et al. 2023, arXiv 2209.02535",
             true,

@@ -1,11 +1,9 @@
 #include "core/analysis/largest_entries.h"
 
 #include "core/analysis/analyses.h"
-#include "core/analysis/gaussian_order.h"
 #include "core/analysis/per_head.h"
 
 #include <array>
-#include <cmath>
 
 namespace headwise {
 
@@ -15,17 +13,6 @@ constexpr double flopLimit = 2e13; // of all heads together: minutes on a small 
 constexpr int most = 100;          // entries listed of each head and circuit
 
 constexpr std::array<CircuitKind, 2> fullCircuits{CircuitKind::FullOv, CircuitKind::FullQk};
-
-/// Mean and standard deviation of all entries, from the sums and Gram matrices of the factors.
-std::pair<double, double> moments(const FactoredMatrix<double>& matrix)
-{
-    const double n = static_cast<double>(matrix.rows()) * static_cast<double>(matrix.cols());
-    const RowVector<double> rows = matrix.left().colwise().sum();
-    const Eigen::VectorXd cols = matrix.right().rowwise().sum();
-    const double mean = rows.dot(cols.transpose()) / n;
-    const double norm = matrix.frobeniusNorm();
-    return {mean, std::sqrt(std::max(0.0, norm * norm / n - mean * mean))};
-}
 
 /// The arrays of one circuit: [layers, heads, listed].
 struct Listed {
@@ -41,17 +28,15 @@ struct Listed {
     }
 
     void put(HeadId head, int nHeads, const std::vector<MatrixEntry>& entries,
-             const FactoredMatrix<double>& matrix)
+             const std::vector<double>& gaussian)
     {
-        const auto [mean, deviation] = moments(matrix);
-        const double n = static_cast<double>(matrix.rows()) * static_cast<double>(matrix.cols());
         const std::span<double> out = values.row(head);
         const std::size_t first = (static_cast<std::size_t>(head.layer) * nHeads + head.head) * out.size();
         for (std::size_t i = 0; i < entries.size(); ++i) {
             rowIds[first + i] = entries[i].row;
             colIds[first + i] = entries[i].col;
             out[i] = entries[i].value;
-            null.row(head)[i] = mean + deviation * expectedPlace(static_cast<double>(i), n);
+            null.row(head)[i] = gaussian[i];
         }
     }
 };
@@ -82,7 +67,8 @@ void addArrays(ResultSet& results, Listed listed, CircuitKind kind, Precision pr
     ResultArray null =
         listed.null.array(precision, path + "_null", "Of Gaussian entries",
                           "μ + σ Φ⁻¹(1 − (rank − ½)/n), rank = 1 …, μ, σ and n of the entries of " + matrix
-                              + ": where the largest would lie if they were independent and Gaussian",
+                              + " between tokens that are not left out: where the largest would lie if they "
+                                "were independent and Gaussian",
                           "rank");
     results.arrays.push_back(
         idArray(values, path + "_row_ids", std::move(listed.rowIds), isQk ? "Query token" : "Source token"));
@@ -107,16 +93,15 @@ Result<ResultSet> runLargestEntries(const AnalysisContext& context, const Task& 
     for (const CircuitKind kind : fullCircuits) {
         const int count = listedCount(config, kind);
         Listed listed(config, count);
+        const EntrySearch search{static_cast<std::size_t>(count), context.options.unusedTokens,
+                                 context.options.unusedTokens};
         for (const HeadId head : heads) {
             if (task.cancelled())
                 return stopped();
             const auto matrix = context.circuits.circuit<double>(kind, head, context.tokens.get());
-            const auto entries = largestEntries(
-                matrix,
-                {static_cast<std::size_t>(count), context.options.unusedTokens, context.options.unusedTokens},
-                withoutProgress(task));
+            const auto entries = largestEntries(matrix, search, withoutProgress(task));
             if (entries)
-                listed.put(head, config.nHeads, *entries, matrix);
+                listed.put(head, config.nHeads, *entries, largestGaussianEntries(matrix, search));
             else if (entries.error().code == ErrorCode::Corrupt)
                 results.warnings.push_back("The largest entries of " + headLabel(head)
                                            + " were left out because a weight is not a finite number.");

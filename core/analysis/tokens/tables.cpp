@@ -1,5 +1,6 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
+#include "core/analysis/row_moments.h"
 #include "core/analysis/token_scan.h"
 #include "core/analysis/token_table.h"
 
@@ -9,8 +10,6 @@
 namespace headwise {
 
 namespace {
-
-constexpr double flopLimit = 2e13; // of the direct path: minutes on a small machine
 
 /// A factored circuit laid out for the scan: a token per column, in float for the products and in double for the ranks.
 struct ScanFactors {
@@ -26,10 +25,29 @@ struct ScanFactors {
     }
 };
 
-/// The six arrays of one circuit, growing head by head.
+/// Moments of lines, head after head.
+struct Moments {
+    std::vector<double> mean, deviation;
+    Eigen::Index entries = 0; // of each line
+
+    void add(const RowMoments& of)
+    {
+        mean.insert(mean.end(), of.mean.begin(), of.mean.end());
+        deviation.insert(deviation.end(), of.deviation.begin(), of.deviation.end());
+        entries = of.entries;
+    }
+    void addEmpty(Eigen::Index lines)
+    {
+        mean.resize(mean.size() + static_cast<std::size_t>(lines), std::numeric_limits<double>::quiet_NaN());
+        deviation.resize(mean.size(), std::numeric_limits<double>::quiet_NaN());
+    }
+};
+
+/// The six arrays of one circuit and what their rows and columns are like, growing head by head.
 struct Tables {
     std::vector<std::int32_t> ids, lowestIds, columnIds;
     std::vector<double> values, lowestValues, columnValues;
+    Moments rows, columns;
 };
 
 struct TableSizes {
@@ -55,18 +73,26 @@ void append(std::vector<To>& to, const std::vector<From>& from)
     to.insert(to.end(), from.begin(), from.end());
 }
 
-/// Marks for [V] tokens may be shorter than the other side of a circuit.
-std::vector<bool> marks(const std::vector<bool>& unused, Eigen::Index count)
+Result<Done> addMoments(Tables& tables, const FactoredMatrix<double>& circuit, const LeftOut& leftOut,
+                        const Task& task)
 {
-    std::vector<bool> sized = unused;
-    if (!sized.empty())
-        sized.resize(static_cast<std::size_t>(count), true);
-    return sized;
+    const auto rows = rowMoments(circuit.left(), circuit.right(), leftOut, task);
+    if (!rows)
+        return rows.error();
+    const Matrix<double> left = circuit.right().transpose();
+    const Matrix<double> right = circuit.left().transpose();
+    const auto columns = rowMoments(left, right, {leftOut.cols, leftOut.rows}, task);
+    if (!columns)
+        return columns.error();
+    tables.rows.add(*rows);
+    tables.columns.add(*columns);
+    return Done{};
 }
 
-Result<Done> addHead(Tables& tables, const ScanFactors& factors, const AnalysisOptions& options, int k,
-                     const Task& task)
+Result<Done> addHead(Tables& tables, const FactoredMatrix<double>& circuit, const AnalysisOptions& options,
+                     int k, const Task& task)
 {
+    const ScanFactors factors(circuit);
     const std::vector<bool> unusedRows = marks(options.unusedTokens, factors.rows.cols());
     const std::vector<bool> unusedCols = marks(options.unusedTokens, factors.cols.cols());
     const auto entry = [&](Eigen::Index row, Eigen::Index col) {
@@ -81,6 +107,8 @@ Result<Done> addHead(Tables& tables, const ScanFactors& factors, const AnalysisO
         {factors.cols32, factors.rows32, mirrored, unusedCols, unusedRows, k, ScanEnds::Largest}, task);
     if (!byColumn)
         return byColumn.error();
+    if (const auto added = addMoments(tables, circuit, {unusedRows, unusedCols}, task); !added)
+        return added;
     append(tables.ids, byRow->ids);
     append(tables.values, byRow->values);
     append(tables.lowestIds, byRow->lowestIds);
@@ -103,10 +131,46 @@ void addEmptyHead(Tables& tables, Eigen::Index rows, Eigen::Index cols, int k)
         values->resize(values->size() + size(rows), none);
     tables.columnIds.resize(tables.columnIds.size() + size(cols), -1);
     tables.columnValues.resize(tables.columnValues.size() + size(cols), none);
+    tables.rows.addEmpty(rows);
+    tables.columns.addEmpty(cols);
+}
+
+/// One circuit's rows or columns, for people.
+struct LineNames {
+    std::string circuit; // "full_ov"
+    const char* line;    // "row"
+    std::string axis;    // "source token"
+    std::string formula;
+};
+
+/// Beside the tables, whose own arrays are fixed: what a z-score of an entry is over, and how far out chance lists it.
+void addMomentArrays(ResultSet& results, Moments moments, const LineNames& of, const TableSizes& sizes,
+                     const std::vector<std::string>& heads, Precision precision)
+{
+    const std::string path = "analyses/tables/" + of.circuit + "_" + of.line;
+    const std::string over = std::string(" over the tokens in use of each ") + of.line + " of " + of.formula;
+    const auto add = [&](const char* name, const char* title, std::vector<double> values) {
+        const std::vector<std::size_t> shape{sizes.heads, values.size() / sizes.heads};
+        ResultArray array =
+            realArray(precision, path + "_" + name, shape, std::move(values), {"analysed head", of.axis});
+        array.title = std::string(title) + " of the " + of.line;
+        array.definition = name + over;
+        array.attributes["heads"] = heads;
+        array.attributes["entries"] = static_cast<double>(moments.entries);
+        results.arrays.push_back(std::move(array));
+    };
+    add("mean", "Mean", std::move(moments.mean));
+    add("deviation", "Deviation", std::move(moments.deviation));
+    ResultArray null = realArray(precision, path + "_null_z", {static_cast<std::size_t>(sizes.k)},
+                                 gaussianPlaces(sizes.k, moments.entries), {"rank"});
+    null.title = std::string("Of Gaussian entries, ") + of.line + "s of " + of.circuit;
+    null.unit = "deviations";
+    null.definition = gaussianPlacesFormula;
+    results.arrays.push_back(std::move(null));
 }
 
 void addArrays(ResultSet& results, Tables tables, CircuitKind kind, const TableSizes& sizes,
-               Precision precision)
+               const std::vector<std::string>& heads, Precision precision)
 {
     const std::string folder = "tables/" + std::string(circuitName(kind)) + "/";
     const std::string of = " of M = " + std::string(circuitFormula(kind)) + ", ties to the lower id";
@@ -138,6 +202,11 @@ void addArrays(ResultSet& results, Tables tables, CircuitKind kind, const TableS
         sizes.rows, row, number + " smallest entries of each row");
     add("column_ids", std::move(tables.columnIds), "column_values", std::move(tables.columnValues),
         sizes.cols, col, number + " largest entries of each column");
+    const std::string circuit(circuitName(kind));
+    const std::string formula(circuitFormula(kind));
+    addMomentArrays(results, std::move(tables.rows), {circuit, "row", row, formula}, sizes, heads, precision);
+    addMomentArrays(results, std::move(tables.columns), {circuit, "column", col, formula}, sizes, heads,
+                    precision);
 }
 
 Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
@@ -160,8 +229,8 @@ Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
         for (const HeadId head : heads) {
             if (task.cancelled())
                 return stopped();
-            const ScanFactors factors(context.circuits.circuit<double>(kind, head, context.tokens.get()));
-            const auto added = addHead(tables, factors, context.options, k, withoutProgress(task));
+            const auto circuit = context.circuits.circuit<double>(kind, head, context.tokens.get());
+            const auto added = addHead(tables, circuit, context.options, k, withoutProgress(task));
             if (!added && added.error().code != ErrorCode::Corrupt)
                 return added.error();
             if (!added) {
@@ -172,7 +241,7 @@ Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
             task.report(++done, total, "token tables");
         }
         addArrays(results, std::move(tables), kind,
-                  {heads.size(), static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), k},
+                  {heads.size(), static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), k}, names,
                   context.options.precision);
         results.groupAttributes["tables/" + std::string(circuitName(kind))]["heads"] = names;
     }
@@ -186,103 +255,9 @@ AnalysisCost tablesCost(const ModelConfig& config, const AnalysisOptions& option
     const double entries = heads * V * std::min<double>(options.tableSize, V);
     // Three lists of ids and values each: of one circuit as they are kept, of the other while they grow, in double.
     const double kept = 3 * (4.0 + (options.precision == Precision::F64 ? 8 : 4));
-    return {heads * 2 * 2 * 2 * V * V * config.dHead, entries * (kept + 3 * (4.0 + 8))};
-}
-
-/// The tokens at both ends of b_U: what the model says more and less often whatever it read.
-void addBiasEnds(ResultSet& results, const AnalysisContext& context, const RowVector<double>& bias)
-{
-    const TokenEnds both =
-        ends(bias, context.options.tableSize, marks(context.options.unusedTokens, bias.size()));
-    for (const bool isTop : {true, false}) {
-        const std::vector<TokenEntry>& entries = isTop ? both.top : both.bottom;
-        ResultArray ids;
-        std::vector<std::int32_t> tokens;
-        std::vector<double> numbers;
-        tokens.reserve(entries.size());
-        numbers.reserve(entries.size());
-        for (const TokenEntry& entry : entries) {
-            tokens.push_back(entry.id);
-            numbers.push_back(entry.value);
-        }
-        const std::string start = std::string("analyses/direct_path/b_U_") + (isTop ? "" : "lowest_");
-        const std::string what =
-            isTop ? "largest entries of b_U, falling" : "smallest entries of b_U, rising";
-        ids.path = start + "ids";
-        ids.shape = {tokens.size()};
-        ids.values = std::move(tokens);
-        ids.axes = {"rank"};
-        ids.title = isTop ? "Tokens said most, whatever was read" : "Tokens said least";
-        ids.unit = "token";
-        ids.definition = "ids of the " + what + ", ties to the lower id";
-        ResultArray values =
-            realArray(context.options.precision, start + "values", ids.shape, std::move(numbers), {"rank"});
-        values.title = isTop ? "Their bias" : "Bias of these";
-        values.unit = "logits";
-        values.definition = what;
-        results.arrays.push_back(std::move(ids));
-        results.arrays.push_back(std::move(values));
-    }
-}
-
-Result<ResultSet> runDirectPath(const AnalysisContext& context, const Task& task)
-{
-    const TokenSide& tokens = *context.tokens;
-    const Matrix<float> rows32 = tokens.E.transpose();
-    const Matrix<double> rows64 = tokens.E64.transpose();
-    const int k = static_cast<int>(std::min<Eigen::Index>(context.options.tableSize, tokens.E.rows()));
-    const std::vector<bool> unusedRows = marks(context.options.unusedTokens, tokens.E.rows());
-    const std::vector<bool> unusedCols = marks(context.options.unusedTokens, tokens.W_U.cols());
-    const auto entry = [&](Eigen::Index row, Eigen::Index col) -> double {
-        if (rows64.size() > 0)
-            return rows64.col(row).dot(tokens.W_U64.col(col));
-        return rows32.col(row).cast<double>().dot(tokens.W_U.col(col).cast<double>());
-    };
-    auto ends = scanRows({rows32, tokens.W_U, entry, unusedRows, unusedCols, k, ScanEnds::Largest}, task);
-    if (!ends)
-        return ends.error();
-    RowEnds table = std::move(ends).value();
-    const std::vector<std::size_t> shape{static_cast<std::size_t>(tokens.E.rows()),
-                                         static_cast<std::size_t>(k)};
-    ResultArray ids;
-    ids.path = "analyses/direct_path/ids";
-    ids.shape = shape;
-    ids.axes = {"token", "rank"};
-    ids.values = std::vector<std::int32_t>(table.ids.begin(), table.ids.end());
-    ids.title = "Next tokens of the direct path: ids";
-    ids.definition =
-        "ids of the largest entries of each row of E W_U, ties to the lower id; -1 where there is none";
-    ResultArray values = realArray(context.options.precision, "analyses/direct_path/values", shape,
-                                   std::move(table.values), {"token", "rank"});
-    values.title = "Next tokens of the direct path";
-    values.definition = "largest entries of each row of E W_U";
-    values.unit = "logits";
-    const ModelConfig& config = context.circuits.config();
-    const RowVector<double> bias = context.circuits.weights().b_U<double>(0, config.dVocabOut);
-    ResultArray b_U = realArray(context.options.precision, "analyses/direct_path/b_U",
-                                {static_cast<std::size_t>(bias.size())},
-                                std::vector<double>(bias.begin(), bias.end()), {"output token"});
-    b_U.title = "Unembedding bias";
-    b_U.definition = "b_U, added to every row of E W_U";
-    b_U.unit = "logits";
-    ResultSet results;
-    results.arrays = {std::move(ids), std::move(values), std::move(b_U)};
-    addBiasEnds(results, context, bias);
-    return results;
-}
-
-AnalysisCost directPathCost(const ModelConfig& config, const AnalysisOptions& options)
-{
-    const double V = config.dVocab;
-    return {2 * V * config.dVocabOut * config.dModel, V * (options.tableSize * 12.0 + 4.0 * config.dModel)};
-}
-
-std::string directPathTooLarge(const ModelConfig& config, const AnalysisOptions& options)
-{
-    if (directPathCost(config, options).flops <= flopLimit)
-        return {};
-    return "The direct path of every token would take more than 2e13 operations on this model; ask for "
-           "single tokens.";
+    const double moments = heads * V * 2 * 2 * (config.dHead * 3.0 * config.dHead);
+    return {heads * 2 * 2 * 2 * V * V * config.dHead + moments,
+            entries * (kept + 3 * (4.0 + 8)) + heads * V * 2 * 4 * 8.0};
 }
 
 std::vector<Picture> tablesPictures()
@@ -292,8 +267,14 @@ std::vector<Picture> tablesPictures()
     const auto add = [&](CircuitKind kind, const char* title, const char* ids, const char* values,
                          const char* note) {
         const std::string folder = "tables/" + std::string(circuitName(kind)) + "/";
+        const bool isColumn = std::string_view(ids) == "column_ids";
+        const std::string moments =
+            "analyses/tables/" + std::string(circuitName(kind)) + (isColumn ? "_column_" : "_row_");
         pictures.push_back(
-            {.kind = Kind::Table, .title = title, .arrays = {folder + ids, folder + values}, .note = note});
+            {.kind = Kind::Table,
+             .title = title,
+             .arrays = {moments + "mean", moments + "deviation", folder + ids, folder + values},
+             .note = note});
     };
     constexpr const char* noScale = "Without scale and biases.";
     add(CircuitKind::FullOv, "What a source token raises", "ids", "values", "A row per source token.");
@@ -304,25 +285,12 @@ std::vector<Picture> tablesPictures()
     add(CircuitKind::FullQk, "What a query token attends to", "ids", "values", noScale);
     add(CircuitKind::FullQk, "What it attends to least", "lowest_ids", "lowest_values", noScale);
     add(CircuitKind::FullQk, "Which queries attend to a token", "column_ids", "column_values", noScale);
+    pictures.push_back(
+        {.kind = Kind::Lines,
+         .title = "How far out chance would list them",
+         .arrays = {"analyses/tables/full_ov_row_null_z", "analyses/tables/full_qk_row_null_z"},
+         .note = gaussianPlacesNote});
     return pictures;
-}
-
-std::vector<Picture> directPathPictures()
-{
-    using Kind = Picture::Kind;
-    return {
-        {.kind = Kind::Table,
-         .title = "Next tokens without any layer",
-         .arrays = {"analyses/direct_path/ids", "analyses/direct_path/values"},
-         .note =
-             "A row per token. With tied weights as they are in the file this is a Gram matrix: the folded "
-             "final norm makes it a bigram table."},
-        {.kind = Kind::Table,
-         .title = "What the bias says most and least",
-         .arrays = {"analyses/direct_path/b_U_ids", "analyses/direct_path/b_U_values",
-                    "analyses/direct_path/b_U_lowest_ids", "analyses/direct_path/b_U_lowest_values"},
-         .note = "Whatever was read: the model's own frequencies. Zeros where it has no bias."},
-        {.kind = Kind::Lines, .title = "b_U by token", .arrays = {"analyses/direct_path/b_U"}, .note = {}}};
 }
 
 } // namespace
@@ -342,22 +310,6 @@ Analysis tablesAnalysis()
             runTables,
             {},
             tablesPictures()};
-}
-
-Analysis directPathAnalysis()
-{
-    return {"direct_path",
-            "A5",
-            "Direct path",
-            "the k largest entries of each row of E W_U, and b_U",
-            "Elhage et al. 2021, \"Zero-Layer Transformers\"",
-            true,
-            false,
-            directPathTooLarge,
-            directPathCost,
-            runDirectPath,
-            {},
-            directPathPictures()};
 }
 
 } // namespace headwise

@@ -158,6 +158,51 @@ private slots:
         }
     }
 
+    void compositionWithOneEndIsThatOfAllPairs_data() { addModels(); }
+    void compositionWithOneEndIsThatOfAllPairs()
+    {
+        QFETCH(QString, model);
+        const Circuits circuits = circuitsNamed(model);
+        const auto heads = allHeads(circuits);
+        AnalysisOptions options;
+        options.precision = Precision::F64;
+        const auto all = test::analysed(circuits, {"composition"}, options);
+        const double fullCost = findAnalysis("composition")->cost(circuits.config(), options).flops;
+        const auto isNamed = [&](HeadId head) {
+            return std::find(options.heads.begin(), options.heads.end(), head) != options.heads.end();
+        };
+        for (const std::vector<HeadId>& named :
+             {std::vector<HeadId>{heads.front()}, {{1, 1}}, {{0, 1}, {1, 2}}}) {
+            options.heads = named;
+            for (const bool oneEnd : {true, false}) {
+                options.oneEndIsEnough = oneEnd;
+                const auto some = test::analysed(circuits, {"composition"}, options);
+                int found = 0;
+                for (const char* mode : {"composition/q", "composition/k", "composition/v"}) {
+                    const auto expected = test::numbers(all, mode), row = test::numbers(some, mode);
+                    for (std::size_t i = 0; i < heads.size(); ++i) {
+                        for (std::size_t j = 0; j < heads.size(); ++j) {
+                            const bool isAsked = oneEnd ? isNamed(heads[i]) || isNamed(heads[j])
+                                                        : isNamed(heads[i]) && isNamed(heads[j]);
+                            const std::size_t at = i * heads.size() + j;
+                            if (!isAsked || heads[i].layer >= heads[j].layer) {
+                                QVERIFY(std::isnan(row[at]));
+                                continue;
+                            }
+                            QVERIFY(std::abs(row[at] - expected[at]) <= 1e-12);
+                            ++found;
+                        }
+                    }
+                }
+                QCOMPARE(some.warnings.empty(), found > 0);
+                if (found == 0)
+                    QVERIFY(some.warnings[0].find("--one-end") != std::string::npos);
+                const double cost = findAnalysis("composition")->cost(circuits.config(), options).flops;
+                QVERIFY(cost > 0 && cost < fullCost);
+            }
+        }
+    }
+
     void theDemoShowsItsPublishedNumbers()
     {
         const Circuits circuits = test::circuitsOf(HEADWISE_DEMO_MODEL);

@@ -57,6 +57,31 @@ private slots:
         QVERIFY((*column == TokenEnds{{{0, 3}, {1, 0}}, {}}));
     }
 
+    void theStatisticsOfALineStandBesideItsTable()
+    {
+        ResultSet results = tables();
+        QVERIFY(!storedStatistics(results, CircuitKind::FullOv, {1, 5}, TableSide::Row, 1));
+        const auto moments = [&](const std::string& name, std::vector<float> values) {
+            ResultArray made;
+            made.path = "analyses/tables/full_ov_" + name;
+            made.shape = {1, 2};
+            made.values = std::move(values);
+            made.attributes["entries"] = 5.0;
+            results.arrays.push_back(std::move(made));
+        };
+        moments("row_mean", {3, -1});
+        QVERIFY(!storedStatistics(results, CircuitKind::FullOv, {1, 5}, TableSide::Row, 1));
+        moments("row_deviation", {4, std::nanf("")});
+        const auto found = storedStatistics(results, CircuitKind::FullOv, {1, 5}, TableSide::Row, 0);
+        QVERIFY(found);
+        QCOMPARE(found->zScore(11), 2.0);
+        QCOMPARE(found->norm, std::sqrt(125.0));
+        QVERIFY(!storedStatistics(results, CircuitKind::FullOv, {1, 5}, TableSide::Row, 1)); // a padded row
+        QVERIFY(!storedStatistics(results, CircuitKind::FullOv, {1, 5}, TableSide::Row, 2));
+        QVERIFY(!storedStatistics(results, CircuitKind::FullOv, {0, 0}, TableSide::Row, 0));
+        QVERIFY(!storedStatistics(results, CircuitKind::FullOv, {1, 5}, TableSide::Column, 0));
+    }
+
     void whatTheSessionDoesNotHoldIsNothing()
     {
         QVERIFY(!storedEnds(tables(), CircuitKind::FullOv, {0, 0}, TableSide::Row, 0));

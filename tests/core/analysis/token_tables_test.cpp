@@ -1,4 +1,6 @@
 #include "core/analysis/block.h"
+#include "core/analysis/gaussian_order.h"
+#include "core/analysis/row_moments.h"
 #include "core/analysis/token_table.h"
 
 #include "tests/core/analysis/small_models.h"
@@ -7,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <random>
 
 using namespace headwise;
 using test::addModels;
@@ -47,6 +50,9 @@ private slots:
                            options.unusedTokens);
                 checkTable(results, folder, "column_ids", "column_values", h, k, dense.transpose(), 1,
                            options.unusedTokens);
+                const std::string moments = "analyses/tables/" + std::string(circuitName(kind));
+                checkMoments(results, moments + "_row_", h, dense, options.unusedTokens);
+                checkMoments(results, moments + "_column_", h, dense.transpose(), options.unusedTokens);
             }
         }
     }
@@ -149,7 +155,86 @@ private slots:
         QCOMPARE(test::numbers(results, "analyses/direct_path/b_U").size(), std::size_t(512));
     }
 
+    /// Against whole rows in double; many more columns and tokens than a block holds.
+    void momentsOfALargeProductAreThoseOfItsRows()
+    {
+        std::mt19937 random(5);
+        std::normal_distribution<double> normal(0.3, 1);
+        const auto number = [&] { return normal(random); };
+        const Matrix<double> left = Matrix<double>::NullaryExpr(1100, 150, number);
+        const Matrix<double> right = Matrix<double>::NullaryExpr(150, 2500, number);
+        std::vector<bool> rows(1100, false), cols(2400, false); // what is past the end is left out
+        rows[1050] = cols[0] = cols[2300] = true;
+        const Matrix<double> dense = left * right;
+        for (const int threads : {1, 3}) {
+            Task task;
+            task.threads = threads;
+            const auto exact = rowMoments(left, right, {rows, cols}, task);
+            const auto rounded =
+                rowMoments<float>(left.cast<float>(), right.cast<float>(), {rows, cols}, task);
+            QVERIFY(test::isOk(exact) && test::isOk(rounded));
+            QCOMPARE(exact->entries, Eigen::Index(2398));
+            for (const Eigen::Index row : {0, 1023, 1024, 1099}) {
+                std::vector<bool> all = cols;
+                all.resize(2500, true);
+                const LineStatistics expected = lineStatistics(dense.row(row), all);
+                QVERIFY(std::abs(exact->mean(row) - expected.mean) < 1e-12 * expected.deviation);
+                QVERIFY(std::abs(exact->deviation(row) / expected.deviation - 1) < 1e-12);
+                QVERIFY(std::abs(rounded->deviation(row) / expected.deviation - 1) < 1e-6);
+            }
+            QVERIFY(std::isnan(exact->mean(1050)) && std::isnan(exact->deviation(1050)));
+            QVERIFY(!std::isnan(exact->mean(1049)));
+        }
+        const std::vector<bool> none(2500, true);
+        QVERIFY(std::isnan(rowMoments(left, right, {rows, none}, Task{})->mean(0)));
+        std::stop_source stop;
+        stop.request_stop();
+        Task task;
+        task.stop = stop.get_token();
+        QVERIFY(
+            test::failsWith(rowMoments(left, right, {rows, cols}, task), ErrorCode::Cancelled, "cancelled"));
+    }
+
+    /// The largest of n Gaussian numbers lies beyond the place of its rank half of the time.
+    void chanceListsWhatGaussianNumbersReach()
+    {
+        const std::vector<double> places = gaussianPlaces(4, 3);
+        QVERIFY(std::isnan(places[3]));
+        for (std::size_t i = 0; i < 3; ++i)
+            QVERIFY(std::abs(0.5 * std::erfc(places[i] / std::sqrt(2.0)) - (double(i) + 0.5) / 3) < 1e-12);
+    }
+
 private:
+    static void checkMoments(const ResultSet& results, const std::string& start, std::size_t headIndex,
+                             const Matrix<double>& dense, const std::vector<bool>& unused)
+    {
+        const auto mean = test::numbers(results, start + "mean");
+        const auto deviation = test::numbers(results, start + "deviation");
+        const ResultArray& array = *results.find(start + "mean");
+        QCOMPARE(array.shape, (std::vector<std::size_t>{2, static_cast<std::size_t>(dense.rows())}));
+        QCOMPARE(std::get<std::vector<std::string>>(array.attributes.at("heads")),
+                 (std::vector<std::string>{"0.1", "1.2"}));
+        std::vector<bool> left = unused;
+        left.resize(static_cast<std::size_t>(dense.cols()), true);
+        const auto entries = std::count(left.begin(), left.end(), false);
+        QCOMPARE(std::get<double>(array.attributes.at("entries")), static_cast<double>(entries));
+        const double size = dense.cwiseAbs().maxCoeff();
+        for (Eigen::Index token = 0; token < dense.rows(); ++token) {
+            const std::size_t at =
+                headIndex * static_cast<std::size_t>(dense.rows()) + static_cast<std::size_t>(token);
+            if (static_cast<std::size_t>(token) >= unused.size() || unused[static_cast<std::size_t>(token)]) {
+                QVERIFY(std::isnan(mean[at]) && std::isnan(deviation[at]));
+                continue;
+            }
+            const LineStatistics expected = lineStatistics(dense.row(token), left);
+            QVERIFY(std::abs(mean[at] - expected.mean) <= 1e-12 * size);
+            QVERIFY(std::abs(deviation[at] - expected.deviation) <= 1e-12 * size);
+        }
+        const auto null = test::numbers(results, start + "null_z");
+        QCOMPARE(null.size(), static_cast<std::size_t>(std::min<Eigen::Index>(4, dense.rows())));
+        QVERIFY(std::abs(null[0] - expectedPlace(0, static_cast<double>(entries))) < 1e-12);
+    }
+
     static void checkTable(const ResultSet& results, const std::string& folder, const char* idsName,
                            const char* valuesName, std::size_t headIndex, std::size_t k,
                            const Matrix<double>& dense, double sign, const std::vector<bool>& unused)

@@ -76,6 +76,45 @@ private slots:
         QCOMPARE(map->state().row, 13);
     }
 
+    /// By CKA, whose order is another than that of the cosines.
+    void pairsStandInTheOrderOfTheirOwnClusters()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "similarity");
+        auto* map = opened.find<HeatmapView>(QStringLiteral("CKA of outputs"));
+        QTRY_VERIFY(map->matrix());
+        QComboBox* order = nullptr;
+        for (QWidget* body = map->parentWidget(); body && !order; body = body->parentWidget())
+            order = body->findChild<QComboBox*>(QStringLiteral("orderOfHeads"));
+        QVERIFY(order && order->isVisibleTo(order->parentWidget()));
+        const Eigen::MatrixXf before = *map->matrix();
+        QCOMPARE(before.rows(), 16);
+        order->setCurrentIndex(1);
+        const ArrayPart leaves = numbers(opened, "analyses/similarity/cka_ov_leaves");
+        QCOMPARE(leaves.size(), std::size_t{16});
+        int moved = 0;
+        for (int row = 0; row < 16; ++row)
+            for (int column = 0; column < 16; ++column) {
+                const auto from = static_cast<Eigen::Index>(leaves.at(static_cast<std::size_t>(row)));
+                const auto to = static_cast<Eigen::Index>(leaves.at(static_cast<std::size_t>(column)));
+                QCOMPARE((*map->matrix())(row, column), before(from, to));
+                moved += from != row || to != column;
+            }
+        QVERIFY(moved > 0);
+        QTest::mouseClick(map, Qt::LeftButton, {}, map->cellRect(2, 13).center().toPoint());
+        const auto head = [&](std::size_t place) {
+            const int flat = static_cast<int>(leaves.at(place));
+            return HeadId{flat / 8, flat % 8};
+        };
+        QCOMPARE(opened.workspace.reference().value(), head(2));
+        QCOMPARE(opened.workspace.head(), head(13));
+        QCOMPARE(map->state().row, 2);
+        QCOMPARE(map->state().column, 13);
+        order->setCurrentIndex(0);
+        QVERIFY(*map->matrix() == before);
+        QCOMPARE(map->state().column, static_cast<int>(leaves.at(13)));
+    }
+
     void symmetryHasABoxOfQuartilesPerLayer()
     {
         Opened opened(HEADWISE_DEMO_MODEL);

@@ -1,5 +1,6 @@
 #include "ui/pages/tokens_page.h"
 
+#include "core/analysis/gaussian_order.h"
 #include "core/analysis/token_counts.h"
 #include "core/analysis/token_table.h"
 #include "tests/support/opened_page.h"
@@ -209,14 +210,24 @@ private slots:
                 && cellText(table, 0, 2) == opened.workspace.tokenText(static_cast<int>(column))
                 && cellText(table, 0, 3) == signedNumber(value);
         };
+        // The null over the pairs that are looked at, by the definition.
+        const auto gaussian = [&] {
+            double sum = 0, squares = 0, n = 0;
+            for (const double value : dense.reshaped())
+                if (value > -1e8)
+                    sum += value, squares += value * value, n += 1;
+            return sum / n + std::sqrt(squares / n - sum / n * sum / n) * expectedPlace(0, n);
+        };
         QTRY_VERIFY_WITH_TIMEOUT(isFirst(), patience);
         QCOMPARE(table->model()->rowCount(), 100);
+        QCOMPARE(cellText(table, 0, 4), signedNumber(gaussian()));
         auto* lowest = opened.find<QSpinBox>(QStringLiteral("First id"));
         lowest->setValue(500);
         emit lowest->editingFinished();
         for (Eigen::Index id = 0; id < 500; ++id)
             leaveOut(id);
         QTRY_VERIFY_WITH_TIMEOUT(isFirst(), patience);
+        QCOMPARE(cellText(table, 0, 4), signedNumber(gaussian()));
         QCOMPARE(opened.page.figures().size(), 2);
     }
 

@@ -56,7 +56,7 @@ struct Listed {
     int layer, index;
 };
 
-/// Every neuron before (after) a head, the best first.
+/// Every neuron before (after: ways o and g, of gates) a head, the best first.
 std::vector<Listed> everyNeuron(const Circuits& circuits, HeadId head, char way)
 {
     const ModelConfig& config = circuits.config();
@@ -69,11 +69,13 @@ std::vector<Listed> everyNeuron(const Circuits& circuits, HeadId head, char way)
     for (int layer = 0; layer < config.nLayers; ++layer) {
         const bool isBefore = layer < head.layer;
         const bool isAfter = layer > head.layer || (layer == head.layer && !config.parallelBlocks);
-        if (way == 'o' ? !isAfter : !isBefore)
+        const bool isOfReaders = way == 'o' || way == 'g';
+        if (isOfReaders ? !isAfter : !isBefore)
             continue;
         const auto mlp = circuits.weights().mlp<double>(layer);
         for (int n = 0; n < config.dMlp; ++n) {
             const RowVector<double> x = way == 'o' ? RowVector<double>(mlp.W_in.col(n).transpose())
+                : way == 'g'                       ? RowVector<double>(mlp.W_gate.col(n).transpose())
                                                    : RowVector<double>(mlp.W_out.row(n));
             out.push_back({(x * P).squaredNorm() / x.squaredNorm(), layer, n});
         }
@@ -116,9 +118,12 @@ bool hasDenseTokens(const Circuits& circuits, const ResultSet& results, const An
         const auto mlp =
             circuits.weights().mlp<double>(static_cast<int>(found(results, of.first + "_layer")[at]));
         const auto neuron = static_cast<int>(found(results, of.first + "_neuron")[at]);
-        const std::pair<const char*, std::vector<Token>> lists[]{
+        std::vector<std::pair<const char*, std::vector<Token>>> lists{
             {"_writes", byScore(mlp.W_out.row(neuron) * W_U, options.unusedTokens)},
             {"_reads", byScore((E * mlp.W_in.col(neuron)).transpose(), options.unusedTokens)}};
+        if (config.gatedMlp)
+            lists.emplace_back("_gates",
+                               byScore((E * mlp.W_gate.col(neuron)).transpose(), options.unusedTokens));
         for (const auto& [name, expected] : lists) {
             const auto ids = found(results, of.first + name + "_ids");
             const auto values = found(results, of.first + name + "_values");
@@ -302,13 +307,36 @@ private slots:
         QVERIFY(std::isnan(found(results, "neurons/v_values")[0]));
     }
 
+    // A gated neuron reads two directions: here the gate of one and the up direction of another.
+    void gatesAndWhatTheyMultiplyAreToldApart()
+    {
+        test::ToyOptions options = test::bareAttention();
+        options.attnOnly = false, options.mlpBias = false, options.gatedMlp = true;
+        options.dModel = 23;
+        ChangedToy toy(options);
+        const RowVector<double> written = toy.matrix("blocks.0.attn.W_O", 1).row(0);
+        Matrix<double> gate = toy.matrix("blocks.1.mlp.W_gate"), in = toy.matrix("blocks.1.mlp.W_in");
+        gate.col(3) = written.transpose();
+        in.col(8) = -2 * written.transpose();
+        toy.set("blocks.1.mlp.W_gate", 0, gate);
+        toy.set("blocks.1.mlp.W_in", 0, in);
+        const auto results = test::analysed(toy.circuits(), {"neurons"}, exactOptions());
+        const std::size_t writer = std::size_t(1) * 20;
+        QCOMPARE(found(results, "neurons/o_gate_neuron")[writer], 3.0);
+        QVERIFY(close(found(results, "neurons/o_gate_values")[writer], 1));
+        QVERIFY(found(results, "neurons/o_gate_values")[writer + 1] < 0.9);
+        QCOMPARE(found(results, "neurons/o_neuron")[writer], 8.0);
+        QVERIFY(close(found(results, "neurons/o_values")[writer], 1));
+        QVERIFY(found(results, "neurons/o_values")[writer + 1] < 0.9);
+    }
+
     void neuronsAgreeWithDenseProjectors_data()
     {
         QTest::addColumn<int>("at");
         const auto classes = test::toyClasses();
         for (std::size_t i = 0; i < classes.size(); ++i) {
             const test::ToyOptions& o = classes[i].second;
-            if (!o.attnOnly && !o.gatedMlp && o.dHead + 1 < o.dModel && o.layout != test::ToyLayout::Llama)
+            if (!o.attnOnly && o.dHead + 1 < o.dModel)
                 QTest::newRow(classes[i].first) << static_cast<int>(i);
         }
     }
@@ -322,12 +350,16 @@ private slots:
         const auto results = test::analysed(circuits, {"neurons"}, exactOptions());
         for (const HeadId head : {HeadId{0, 1}, HeadId{1, 0}, HeadId{2, config.nHeads - 1}}) {
             const auto list = static_cast<std::size_t>(head.layer * config.nHeads + head.head) * 20;
-            for (const char way : {'q', 'k', 'v', 'o'}) {
-                const std::string path = std::string("neurons/") + way;
+            QCOMPARE(results.find("analyses/neurons/o_gate_values") != nullptr, config.gatedMlp);
+            for (const char way : {'q', 'k', 'v', 'o', 'g'}) {
+                if (way == 'g' && !config.gatedMlp)
+                    continue;
+                const std::string path =
+                    way == 'g' ? std::string("neurons/o_gate") : std::string("neurons/") + way;
                 const auto expected = everyNeuron(circuits, head, way);
-                const int next = way != 'o'            ? head.layer - 1
-                    : circuits.config().parallelBlocks ? head.layer + 1
-                                                       : head.layer;
+                const int next = way != 'o' && way != 'g' ? head.layer - 1
+                    : circuits.config().parallelBlocks    ? head.layer + 1
+                                                          : head.layer;
                 const auto map = found(results, path + "_map");
                 const auto width = static_cast<std::size_t>(circuits.config().dMlp);
                 const std::size_t row =
@@ -352,9 +384,17 @@ private slots:
     }
 
     // Whole lines of E W_in and W_out W_U, sorted; k is cut at the number of tokens there are.
+    void neuronsHaveTheTokensOfDenseLines_data()
+    {
+        QTest::addColumn<bool>("gated");
+        QTest::newRow("one direction each") << false;
+        QTest::newRow("with gates") << true;
+    }
     void neuronsHaveTheTokensOfDenseLines()
     {
+        QFETCH(bool, gated);
         test::ToyOptions toy;
+        toy.gatedMlp = gated;
         toy.nLayers = 3;
         toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
@@ -371,6 +411,9 @@ private slots:
                                            {std::string("neurons/") + way, head.layer * 3 + head.head}));
             }
             QCOMPARE(found(results, "neurons/q_writes_ids")[0], -1.0); // of a head that was not asked for
+            QCOMPARE(results.find("analyses/neurons/q_gates_ids") != nullptr, gated);
+            if (gated)
+                QVERIFY(hasDenseTokens(circuits, results, options, {"neurons/o_gate", 1 * 3 + 1}));
         }
     }
 
@@ -405,7 +448,7 @@ private slots:
         test::ToyOptions options;
         options.attnOnly = true;
         QVERIFY(why(options).find("no MLPs") != std::string::npos);
-        QVERIFY(why(test::llamaOptions()).find("gated") != std::string::npos);
+        QVERIFY(why(test::llamaOptions()).empty());
         options = {};
         options.nLayers = 1;
         QVERIFY(why(options).empty());

@@ -170,6 +170,26 @@ private slots:
         QCOMPARE(std::get<std::vector<std::string>>(
                      results.find("analyses/similarity/nearest_qk")->attributes.at("heads"))[5],
                  std::string("1.2"));
+        // … and beside it in the order of each picture that does not see the sign of an output.
+        for (const char* name : {"cosine_qk", "kernel_q", "kernel_k", "kernel_v", "kernel_o", "cka_ov",
+                                 "spectrum_distance_qk", "spectrum_distance_ov"}) {
+            const auto leaves =
+                test::numbers(results, std::string("analyses/similarity/") + name + "_leaves");
+            QCOMPARE(leaves.size(), std::size_t(6));
+            const auto place = [&](double head) {
+                return std::find(leaves.begin(), leaves.end(), head) - leaves.begin();
+            };
+            QVERIFY2(std::abs(place(1) - place(5)) == 1, name);
+        }
+        // Turned round they are as far from each other as heads can be.
+        Matrix<double> distances(6, 6);
+        for (int i = 0; i < 6; ++i)
+            for (int j = 0; j < 6; ++j)
+                distances(i, j) =
+                    i == j ? 0 : 1 - at(circuits, results, "cosine_ov", {i / 3, i % 3}, {j / 3, j % 3});
+        const Clustering expected = averageLinkage(distances);
+        QCOMPARE(test::numbers(results, "analyses/similarity/cosine_ov_leaves"),
+                 std::vector<double>(expected.leaves.begin(), expected.leaves.end()));
     }
 
     void randomHeadsAreAtTheNull()
@@ -209,6 +229,13 @@ private slots:
         QCOMPARE(nearest[2 * 5 + 1], -1.0);
         QCOMPARE(nearest[1 * 5], -1.0);
         QCOMPARE(test::numbers(results, "analyses/head_map/leaves"), (std::vector<double>{2, 4}));
+        QCOMPARE(test::numbers(results, "analyses/similarity/kernel_o_leaves"), (std::vector<double>{2, 4}));
+        auto readers = test::numbers(results, "analyses/similarity/kernel_q_leaves");
+        std::sort(readers.begin(), readers.end());
+        QCOMPARE(readers, (std::vector<double>{0, 2, 4}));
+        QCOMPARE(std::get<std::vector<std::string>>(
+                     results.find("analyses/similarity/kernel_o_leaves")->attributes.at("heads")),
+                 (std::vector<std::string>{"0.2", "1.1"}));
         const auto order = test::numbers(results, "analyses/head_map/leaf_order");
         QCOMPARE(order, (std::vector<double>{-1, -1, 0, -1, 1, -1}));
     }

@@ -239,8 +239,14 @@ private slots:
             for (int token = 0; token < config.dVocab; ++token)
                 sigmaOfQuery += token == 4 ? 0 : sigma(queries[1], token) / count;
             const double pair = p.row(queries[1]) * h.W_Q * h.W_K.transpose() * p.row(j).transpose();
-            QVERIFY(std::abs(ofHead(results, "pp_by_position", 1)(1, j) - pair / sigmaOfQuery * mean)
-                    < 1e-9 * (1 + std::abs(pair)));
+            const auto isPair = [&](const char* name, double expected) {
+                return std::abs(ofHead(results, name, 1)(1, j) - expected) < 1e-9 * (1 + std::abs(pair));
+            };
+            const double width = 1.96 * std::abs(pair) / sigmaOfQuery * deviation;
+            QVERIFY(width > 1e-6 * std::abs(pair));
+            QVERIFY(isPair("pp_by_position", pair / sigmaOfQuery * mean));
+            QVERIFY(isPair("pp_by_position_low", pair / sigmaOfQuery * mean - width));
+            QVERIFY(isPair("pp_by_position_high", pair / sigmaOfQuery * mean + width));
         }
     }
 

@@ -1,8 +1,10 @@
+#include "core/analysis/random_matrix.h"
 #include "tests/support/changed_toy.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -110,7 +112,75 @@ private slots:
             QVERIFY(
                 agrees(results, "W_out_pinv", 5, mlp.W_out.transpose(), inverseU * mlp.W_out.transpose()));
             QVERIFY(agrees(results, "W_out", 5, mlp.W_out.transpose(), (mlp.W_out * W_U).transpose()));
+            QCOMPARE(results.find("analyses/weights_in_vocabulary/W_gate_ids") != nullptr, config.gatedMlp);
+            if (config.gatedMlp) {
+                QVERIFY(agrees(results, "W_gate", 5, mlp.W_gate, E * mlp.W_gate));
+                QVERIFY(agrees(results, "W_gate_pinv", 5, mlp.W_gate, inverseE * mlp.W_gate));
+                QVERIFY(found(results, "W_gate_values") != found(results, "W_in_values"));
+            }
         }
+    }
+
+    // Random directions as long as the column, through the same matrix to the same tokens.
+    void theNullIsTheListOfRandomDirectionsAsLong_data()
+    {
+        QTest::addColumn<bool>("effective");
+        QTest::newRow("raw") << false;
+        QTest::newRow("effective: layer 0 reads other tokens than later layers") << true;
+    }
+    void theNullIsTheListOfRandomDirectionsAsLong()
+    {
+        QFETCH(bool, effective);
+        test::ToyOptions toy;
+        toy.gatedMlp = true;
+        const Circuits circuits = test::toyCircuits(toy);
+        AnalysisOptions options = exactOptions();
+        options.embedding = effective ? Embedding::Effective : Embedding::Raw;
+        options.inputs.seed = 3;
+        options.unusedTokens.assign(11, false);
+        options.unusedTokens[7] = true;
+        const auto results = test::analysed(circuits, {"weights_in_vocabulary"}, options);
+        const auto tokens = test::tokensOf(circuits, options.embedding, Precision::F64);
+        Matrix<double> random = gaussianMatrix(toy.dModel, 32, 3);
+        random.colwise().normalize();
+        const auto expected = [&](const Matrix<double>& rows, double length, std::size_t rank) {
+            double sum = 0;
+            for (Eigen::Index k = 0; k < random.cols(); ++k) {
+                Eigen::VectorXd scores = rows * random.col(k);
+                scores(7) = -1e9;
+                std::sort(scores.begin(), scores.end(), std::greater<>());
+                sum += length * scores(static_cast<Eigen::Index>(rank)) / 32;
+            }
+            return sum;
+        };
+        const auto agreesWith = [&](const std::string& part, std::size_t first, const Matrix<double>& columns,
+                                    const Matrix<double>& rows) {
+            for (std::size_t i = 0; i < 5; ++i) {
+                const auto column = static_cast<Eigen::Index>(found(results, part + "_column")[first + i]);
+                for (std::size_t rank = 0; rank < 4; ++rank) {
+                    const double null = found(results, part + "_null")[(first + i) * 4 + rank];
+                    if (std::abs(null - expected(rows, columns.col(column).norm(), rank)) > 1e-5)
+                        return false;
+                }
+            }
+            return true;
+        };
+        const Matrix<double> raw = tokens->isLayer0Special(0) ? tokens->layer0E64 : tokens->E64;
+        QCOMPARE(tokens->isLayer0Special(0), effective);
+        const auto inverse = [](const Matrix<double>& E) {
+            return Matrix<double>(
+                Matrix<double>(E.transpose()).completeOrthogonalDecomposition().pseudoInverse());
+        };
+        const Matrix<double> W_U = circuits.weights().W_U<double>(0, 11);
+        const auto first = circuits.weights().head<double>({0, 1});
+        const auto later = circuits.weights().head<double>({1, 1});
+        QVERIFY(agreesWith("W_V", 5, first.W_V, raw));
+        QVERIFY(agreesWith("W_K", 20, later.W_K, tokens->E64));
+        QVERIFY(agreesWith("W_O", 20, later.W_O.transpose(), W_U.transpose()));
+        QVERIFY(agreesWith("W_Q_pinv", 5, first.W_Q, inverse(raw)));
+        QVERIFY(agreesWith("W_Q_pinv", 20, later.W_Q, inverse(tokens->E64)));
+        QVERIFY(agreesWith("W_O_pinv", 5, first.W_O.transpose(), inverse(W_U.transpose())));
+        QVERIFY(agreesWith("W_gate", 5, circuits.weights().mlp<double>(1).W_gate, tokens->E64));
     }
 
     // Row k of W_O writes what column k of W_V reads: every pair shares all tokens, others what chance gives.
@@ -183,6 +253,8 @@ private slots:
         test::ToyOptions options;
         if (name == "groups")
             options.nHeads = 6, options.nKvHeads = 2;
+        if (name == "weights_in_vocabulary" || name == "neurons")
+            options.gatedMlp = true; // those of gates too
         const Circuits circuits = test::toyCircuits(options);
         const auto results = test::analysed(circuits, {name.toStdString()});
         const Analysis* row = findAnalysis(name.toStdString());

@@ -267,6 +267,54 @@ private slots:
         }
     }
 
+    /// … and tokens that are left out have no part in it, however far out they lie.
+    void theNullIsOfTheTokensInUseAlone()
+    {
+        const Matrix<double> left = gaussian(40, 5, 11), right = gaussian(5, 60, 12);
+        Matrix<double> loudLeft = left, loudRight = right;
+        std::vector<bool> rows(40, false), cols(60, false);
+        for (const int row : {0, 7, 39}) {
+            loudLeft.row(row) *= 1e4;
+            rows[std::size_t(row)] = true;
+        }
+        for (const int col : {3, 59}) {
+            loudRight.col(col).setConstant(1e3);
+            cols[std::size_t(col)] = true;
+        }
+        const EntrySearch search{50, rows, cols};
+        const std::vector<double> found = largestGaussianEntries(product(loudLeft, loudRight), search);
+        QVERIFY(found == largestGaussianEntries(product(left, right), search));
+        QCOMPARE(found.size(), std::size_t(50));
+        double sum = 0, squares = 0, n = 0;
+        for (const MatrixEntry& entry : sortedEntries(left * right, {2400, rows, cols}))
+            sum += entry.value, squares += entry.value * entry.value, n += 1;
+        QCOMPARE(n, 37.0 * 58.0);
+        const double deviation = std::sqrt(squares / n - sum / n * (sum / n));
+        for (const std::size_t i : {0u, 20u, 49u}) {
+            const double tail = 0.5 * std::erfc((found[i] - sum / n) / deviation / std::sqrt(2.0));
+            QVERIFY(std::abs(tail * n - (double(i) + 0.5)) < 1e-6 * n);
+        }
+        QCOMPARE(largestGaussianEntries(product(left, right), {9999, rows, cols}).size(),
+                 std::size_t(37 * 58));
+        QVERIFY(largestGaussianEntries(product(left, right), {4, std::vector<bool>(40, true), {}}).empty());
+
+        ToyOptions toy;
+        AnalysisOptions options;
+        options.precision = Precision::F64;
+        options.unusedTokens.assign(std::size_t(toy.dVocab), false);
+        options.unusedTokens[2] = true;
+        const Circuits circuits = toyCircuits(toy);
+        const auto tokens = tokensOf(circuits, Embedding::Raw, Precision::F64);
+        const ResultSet results = analysed(circuits, {"largest_entries"}, options);
+        const auto null = numbers(results, "analyses/largest_entries/full_qk_null");
+        const std::vector<double> expected =
+            largestGaussianEntries(circuits.circuit<double>(CircuitKind::FullQk, {0, 0}, tokens.get()),
+                                   {100, options.unusedTokens, options.unusedTokens});
+        QCOMPARE(expected.size(), std::size_t((toy.dVocab - 1) * (toy.dVocab - 1)));
+        for (std::size_t i = 0; i < expected.size(); ++i)
+            QVERIFY(std::abs(null[i] - expected[i]) < 1e-12);
+    }
+
     void refusals()
     {
         Matrix<double> left = gaussian(5, 3, 1);
