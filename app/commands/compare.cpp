@@ -1,4 +1,6 @@
+#include "app/commands/filter_arguments.h"
 #include "app/commands/head_arguments.h"
+#include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "core/analysis/comparison/model_comparison.h"
@@ -18,7 +20,8 @@ constexpr std::string_view footer =
     "ten singular\n"
     "directions among A's (below 0.5: an intruder dimension, Shuttleworth et al., arXiv 2410.21228) and, for "
     "equal\n"
-    "vocabularies, the share of top tokens of full OV that left. The file is described in "
+    "vocabularies, the share of top tokens of full OV that left, of the tokens of MODEL_A that the options "
+    "under Tokens\nleave in. The file is described in "
     "core/session/FORMAT.md.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage or models of different kind or size, 3 bad model, 4 input/output or "
@@ -29,6 +32,8 @@ struct Options {
     ModelArguments a, b;
     std::shared_ptr<ModelArguments> both = std::make_shared<ModelArguments>(); ///< All but their paths.
     std::shared_ptr<ProcessingArguments> processing;
+    std::shared_ptr<TokenFilter> filter;
+    std::optional<std::string> tokenCounts;
     std::string output;
 };
 
@@ -54,7 +59,10 @@ Result<int> compare(Options options, const Task& task)
     if (!tokenizerB)
         return tokenizerB.error();
     ComparisonOptions comparison;
-    comparison.unusedTokens = unusedTokens(*tokenizerA, (*a)->config().dVocab);
+    auto unused = leftOutTokens(*options.filter, options.tokenCounts, *tokenizerA, **a, task);
+    if (!unused)
+        return unused.error();
+    comparison.unusedTokens = std::move(unused).value();
     comparison.sameVocabulary = haveSameVocabulary(
         *tokenizerA ? &**tokenizerA : nullptr, *tokenizerB ? &**tokenizerB : nullptr, (*a)->config().dVocab);
     auto found = compareModels(Circuits(*a), Circuits(*b), comparison, task);
@@ -70,6 +78,8 @@ Result<int> compare(Options options, const Task& task)
                                              {"model_b_source", card.source},
                                              {"model_b_sha256", card.sha256},
                                              {"model_b_warnings", warnings}};
+    if (options.filter->isOn())
+        results.groupAttributes["comparison"]["token_filter"] = filterName(*options.filter);
     const std::size_t arrays = results.arrays.size();
     const Session session =
         makeSession(**a, "raw", *tokenizerA ? &**tokenizerA : nullptr, std::move(results));
@@ -94,6 +104,8 @@ void addCompareCommand(CLI::App& root, CommandContext& context)
         ->required()
         ->type_name("SESSION.h5");
     addModelFiles(*command, *options->both);
+    options->filter = addFilterArguments(*command);
+    addTokenCountsOption(*command, options->tokenCounts);
     options->processing = addProcessingArguments(*command);
     addThreadsOption(*command, context);
     command->callback([options, &context] {
