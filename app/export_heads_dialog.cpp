@@ -1,6 +1,6 @@
 #include "app/export_heads_dialog.h"
 
-#include "app/commands/head_arguments.h"
+#include "core/model/head_list.h"
 #include "ui/estimate.h"
 #include "ui/icons.h"
 #include "ui/text.h"

@@ -61,6 +61,18 @@ std::optional<std::size_t> placeInList(const ResultArray& array, const ResultSet
     return place < array.shape[0] && found != heads->end() ? std::optional(place) : std::nullopt;
 }
 
+/// Whether a list of a head that was left out: as it was before anything was computed.
+bool isMissing(const ArrayPart& part)
+{
+    const bool isIds = std::holds_alternative<std::vector<std::int32_t>>(part.array->values);
+    if (part.shape.empty() || part.size() == 0)
+        return false;
+    for (std::size_t i = 0; i < part.size(); ++i)
+        if (isIds ? part.at(i) >= 0 : !std::isnan(part.at(i)))
+            return false;
+    return true;
+}
+
 std::size_t dimensionInArray(const ArrayPart& part, std::size_t dimension)
 {
     return part.array->shape.size() - part.shape.size() + dimension;
@@ -173,7 +185,10 @@ std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const Workspace& w
     const ArrayPart all = wholeArray(array);
     switch (headAxes(array, workspace.card())) {
     case HeadAxes::None: return all;
-    case HeadAxes::OneHead: return atHead(all, head);
+    case HeadAxes::OneHead: {
+        const ArrayPart part = atHead(all, head);
+        return isMissing(part) ? std::nullopt : std::optional(part);
+    }
     case HeadAxes::TwoHeads: {
         const std::optional<HeadId> reference = workspace.reference();
         if (!reference)
@@ -326,6 +341,23 @@ Picture suggested(const ResultArray& array, const ModelCard& card)
 }
 
 } // namespace
+
+bool isOfMissingHead(const Picture& picture, const Workspace& workspace)
+{
+    using Kind = Picture::Kind;
+    if (picture.kind == Kind::HeadGrid || picture.kind == Kind::HeadPairs || picture.kind == Kind::Diagram)
+        return false;
+    const auto isMissing = [&](const std::string& path) {
+        const ResultArray* array = workspace.results()->find(path);
+        if (!array)
+            return true;
+        const HeadAxes heads = headAxes(*array, workspace.card());
+        const bool isOfHead =
+            heads == HeadAxes::ListedHeads || (heads == HeadAxes::OneHead && array->shape.size() > 2);
+        return isOfHead && !cutAtHeads(*array, workspace);
+    };
+    return std::ranges::all_of(picture.arrays, isMissing);
+}
 
 bool canBeDrawn(const Picture& picture, const ResultSet& results)
 {

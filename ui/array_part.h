@@ -34,7 +34,7 @@ enum class HeadAxes { None, OneHead, TwoHeads, ListedHeads };
 HeadAxes headAxes(const ResultArray& array, const ModelCard& card);
 
 /// The array cut at the selected head, or at the pair of the reference and the selected head. None where it says
-/// nothing about them.
+/// nothing about them: every number of a list is NaN, every token −1.
 std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const Workspace& workspace);
 
 /// [rows, columns] of a part of two dimensions; one dimension is one row.
@@ -57,6 +57,8 @@ bool belongsTo(const ResultArray& array, const Analysis& analysis);
 bool isComputed(const Analysis& analysis, const ResultSet& results);
 /// Whether the arrays are there without which `picture` is empty.
 bool canBeDrawn(const Picture& picture, const ResultSet& results);
+/// Whether all that `picture` could show of the selected head was left out of the computation.
+bool isOfMissingHead(const Picture& picture, const Workspace& workspace);
 /// What the page of an analysis shows: its own pictures, or those that its arrays' axes suggest.
 std::vector<Picture> picturesOf(const Analysis& analysis, const ResultSet& results, const ModelCard& card);
 

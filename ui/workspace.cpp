@@ -1,5 +1,6 @@
 #include "ui/workspace.h"
 
+#include "core/analysis/run_estimate.h"
 #include "core/base/log.h"
 #include "ui/text.h"
 
@@ -209,20 +210,70 @@ void Workspace::setInputs(const AnalysisInputs& inputs)
 {
     if (inputs == m_inputs)
         return;
+    const bool countsChange = inputs.tokenCounts != m_inputs.tokenCounts && m_wantedFilter.lowestCount > 0;
     m_inputs = inputs;
     emit inputsChanged();
+    if (countsChange)
+        findLeftOut();
+}
+
+HeadChoice Workspace::headChoice(const Analysis& analysis) const
+{
+    if (const auto found = m_headChoices.find(analysis.id); found != m_headChoices.end())
+        return found->second;
+    const bool areTooMany =
+        m_circuits && takesNamedHeadsAlone(analysis, m_circuits->config(), analysisOptions());
+    return {.which = areTooMany ? HeadChoice::Which::Selected : HeadChoice::Which::All};
+}
+
+void Workspace::setHeadChoice(const Analysis& analysis, const HeadChoice& choice)
+{
+    if (choice == headChoice(analysis))
+        return;
+    m_headChoices[std::string(analysis.id)] = choice;
+    emit inputsChanged();
+}
+
+std::optional<AnalysisOptions> Workspace::askedWith(std::string_view id) const
+{
+    const auto found = m_askedWith.find(id);
+    return found == m_askedWith.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<AnalysisInputs> Workspace::inputsOf(std::string_view id) const
 {
-    const auto found = m_inputsOf.find(id);
-    return found == m_inputsOf.end() ? std::nullopt : std::optional(found->second);
+    const auto options = askedWith(id);
+    return options ? std::optional(options->inputs) : std::nullopt;
+}
+
+void Workspace::setRotaryOffset(int offset)
+{
+    const bool isRotary = m_card && m_card->positional == "rotary"; // a session's view comes before its model
+    if (!isRotary || offset == m_rotaryOffset || offset < 0 || offset >= m_card->nCtx)
+        return;
+    m_rotaryOffset = offset;
+    emit rotaryOffsetChanged();
+}
+
+void Workspace::setOwnHeadClasses(std::map<HeadId, QString> classes)
+{
+    if (classes == m_ownHeadClasses)
+        return;
+    m_ownHeadClasses = std::move(classes);
+    emit ownHeadClassesChanged();
 }
 
 void Workspace::forgetInputs()
 {
-    m_inputsOf.clear();
+    m_askedWith.clear();
+    m_headChoices.clear();
     m_inputs = {};
+    m_rotaryOffset = 0;
+    m_ownHeadClasses.clear();
+    m_wantedFilter = {};
+    m_filterJob.cancel();
+    m_tokenFilter = {};
+    m_leftOut.clear();
     m_reference.reset();
     m_direction = {};
 }

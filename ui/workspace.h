@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/catalogue.h"
+#include "core/analysis/token_filter.h"
 #include "core/io/tokenizer.h"
 #include "core/model/architecture.h"
 #include "core/session/session.h"
@@ -30,6 +31,15 @@ struct SingularChoice {
     int sign = 1;                          ///< Times the one that `jointSign` fixes.
 
     bool operator==(const SingularChoice&) const = default;
+};
+
+/// Which heads an analysis is asked about.
+struct HeadChoice {
+    enum class Which { All, Selected, Listed };
+    Which which = Which::All;
+    std::vector<HeadId> listed = {}; ///< In order, each once.
+
+    bool operator==(const HeadChoice&) const = default;
 };
 
 /// What is open, what is selected, and what has been computed of it; every page reads it and only it.
@@ -101,7 +111,16 @@ public:
     const ProcessingWish& processingWish() const { return m_wish; }
     Processing processing() const; ///< What was applied to the weights in use.
     bool isProcessed() const;      ///< Whether any step was applied, whatever heads were changed.
-    const std::vector<bool>& unusedTokens() const { return m_unused; }
+    /// true: an id without a token, or one that the filter leaves out. What tables, ranks and searches are asked with.
+    const std::vector<bool>& unusedTokens() const { return m_tokenFilter.isOn() ? m_leftOut : m_unused; }
+    const TokenFilter& tokenFilter() const
+    {
+        return m_tokenFilter;
+    } ///< In force; off without the model's files.
+    const TokenFilter& wantedTokenFilter() const { return m_wantedFilter; } ///< Kept until there are files.
+    int filteredOut() const; ///< How many tokens the filter leaves out.
+    /// Its counts are those of the inputs. What it leaves out is found by a job.
+    void setTokenFilter(const TokenFilter& filter);
 
     void setHead(HeadId head); ///< Ignored where the model has no such head.
     void setToken(int token);  ///< Ignored outside the vocabulary.
@@ -120,12 +139,26 @@ public:
     /// What analyses are about beside the weights. Token, tokenizer and pair are those of the selection.
     AnalysisInputs inputs() const;
     void setInputs(const AnalysisInputs& inputs);
-    AnalysisOptions analysisOptions() const; ///< Of everything that is run from here.
+    AnalysisOptions analysisOptions() const; ///< Of everything that is run from here, about all heads.
+    AnalysisOptions analysisOptions(const Analysis& analysis) const; ///< About those that are chosen for it.
+    /// Those chosen last, else all, or the selected one where all are more than the analysis takes.
+    HeadChoice headChoice(const Analysis& analysis) const;
+    void setHeadChoice(const Analysis& analysis, const HeadChoice& choice);
+    const std::map<std::string, HeadChoice, std::less<>>& headChoices() const { return m_headChoices; }
     /// What the results of an analysis were computed with; none if a session brought them or they are not there.
-    std::optional<AnalysisInputs> inputsOf(std::string_view id) const;
+    std::optional<AnalysisOptions> askedWith(std::string_view id) const;
+    std::optional<AnalysisInputs> inputsOf(std::string_view id) const; ///< Of that.
 
     std::optional<HeadId> reference() const { return m_reference; } ///< The head others are compared with.
     void setReference(std::optional<HeadId> head);                  ///< Ignored where there is no such head.
+
+    /// Δ = query position − key position of the rotary circuits on screen; 0 in other models.
+    int rotaryOffset() const { return m_rotaryOffset; }
+    void setRotaryOffset(int offset); ///< Ignored where the model has no such offset.
+
+    /// What the user knows heads to do; those not named are classed by their scores.
+    const std::map<HeadId, QString>& ownHeadClasses() const { return m_ownHeadClasses; }
+    void setOwnHeadClasses(std::map<HeadId, QString> classes);
 
     const SingularChoice& direction() const { return m_direction; }
     void
@@ -146,6 +179,7 @@ public:
 
     Job* openJob() { return &m_openJob; }
     Job* tokensJob() { return &m_tokensJob; }
+    Job* filterJob() { return &m_filterJob; }
     Job* analysisJob() { return &m_analysisJob; }
     Job* comparisonJob() { return &m_comparisonJob; }
 
@@ -165,7 +199,10 @@ signals:
     void tokenChanged(int token);
     void referenceChanged();
     void directionChanged(const headwise::ui::SingularChoice& direction);
-    void inputsChanged();
+    void inputsChanged();       ///< Or which heads are asked about.
+    void tokenFilterChanged();  ///< And what it leaves out.
+    void rotaryOffsetChanged(); ///< Or how far it may go.
+    void ownHeadClassesChanged();
     void embeddingChanged();
     void notesChanged(HeadId head);
     void sessionSaved(const QString& file);
@@ -196,12 +233,16 @@ private:
     void stopComputing();
     int firstWord() const; ///< A token worth looking at first; 0 where there is no tokenizer.
     void computeAgain();   ///< Token side and the default analyses, from nothing.
+    void findLeftOut();    ///< By the wanted filter; what is asked waits for it.
+    void setLeftOut(const TokenFilter& filter, std::vector<bool> leftOut);
     void startTokens();
     void readTokens(TokenParts parts);
     void queueDefaultAnalyses();
     void runNext();
     /// Takes in what `analysis` found, in place of what it found before.
     void mergeResults(const Analysis& analysis, ResultSet results);
+    /// Arrays that saw fewer tokens than are looked at now are computed again, of the default analyses.
+    void queueOtherwiseFiltered();
     void forgetInputs(); ///< Without a signal: another model comes, or none.
     void setResults(ResultSet results);
     void updateBanner();
@@ -221,14 +262,19 @@ private:
     std::map<std::string, std::string> m_notes;
     std::vector<std::string> m_bookmarks;
     std::vector<bool> m_unused; // ids without a token
+    TokenFilter m_wantedFilter, m_tokenFilter;
+    std::vector<bool> m_leftOut; // by m_tokenFilter, with m_unused; empty while it is off
     std::string m_sessionEmbedding;
 
     HeadId m_head;
     int m_token = 0;
     std::optional<HeadId> m_reference;
     SingularChoice m_direction;
-    AnalysisInputs m_inputs;                                       // without what the selection says
-    std::map<std::string, AnalysisInputs, std::less<>> m_inputsOf; // of what has been run
+    int m_rotaryOffset = 0;
+    std::map<HeadId, QString> m_ownHeadClasses;
+    AnalysisInputs m_inputs;                                         // without what the selection says
+    std::map<std::string, AnalysisOptions, std::less<>> m_askedWith; // of what has been run
+    std::map<std::string, HeadChoice, std::less<>> m_headChoices;    // by the id of an analysis
     struct Place {
         HeadId head;
         int token;
@@ -252,9 +298,9 @@ private:
 
     std::deque<const Analysis*> m_queue;
     const Analysis* m_running = nullptr; // while m_analysisJob is running
-    AnalysisInputs m_runningWith;
+    AnalysisOptions m_runningWith;
     FirstNorms m_firstNorms;
-    Job m_openJob, m_processJob, m_tokensJob, m_analysisJob, m_comparisonJob, m_saveJob;
+    Job m_openJob, m_processJob, m_tokensJob, m_filterJob, m_analysisJob, m_comparisonJob, m_saveJob;
 };
 
 } // namespace headwise::ui

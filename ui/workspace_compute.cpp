@@ -49,6 +49,7 @@ void Workspace::setProcessingWish(const ProcessingWish& wish)
             m_processed = *result;
             m_circuits = std::make_shared<const Circuits>(m_processed);
             updateBanner();
+            findLeftOut();
             emit circuitsChanged();
             computeAgain();
         });
@@ -71,7 +72,7 @@ void Workspace::stopComputing()
 void Workspace::computeAgain()
 {
     emit tokensChanged();
-    m_inputsOf.clear();
+    m_askedWith.clear();
     m_hasUnsavedResults = false;
     setResults({});
     startTokens();
@@ -107,8 +108,21 @@ AnalysisOptions Workspace::analysisOptions() const
 {
     AnalysisOptions options;
     options.embedding = m_embedding;
-    options.unusedTokens = m_unused;
+    options.unusedTokens = unusedTokens();
     options.inputs = inputs();
+    return options;
+}
+
+AnalysisOptions Workspace::analysisOptions(const Analysis& analysis) const
+{
+    AnalysisOptions options = analysisOptions();
+    const HeadChoice choice = headChoice(analysis);
+    if (choice.which == HeadChoice::Which::Listed)
+        options.heads = choice.listed;
+    if (choice.which == HeadChoice::Which::Selected) {
+        options.heads = {m_head};
+        options.oneEndIsEnough = true; // with itself alone it makes no pair
+    }
     return options;
 }
 
@@ -132,7 +146,7 @@ void Workspace::queueDefaultAnalyses()
 bool Workspace::isUnderWay(std::string_view id) const
 {
     // After the running one was cancelled nothing goes on before something is asked for.
-    if (!m_analysisJob.isRunning() && !m_tokensJob.isRunning())
+    if (!m_analysisJob.isRunning() && !m_tokensJob.isRunning() && !m_filterJob.isRunning())
         return false;
     const Analysis* analysis = findAnalysis(id);
     return std::find(m_queue.begin(), m_queue.end(), analysis) != m_queue.end()
@@ -147,13 +161,13 @@ void Workspace::runAnalysis(std::string_view id, Asker asker)
     if (asker == Asker::User && !analysis->isDefault)
         m_asked.insert(analysis);
     if (m_running == analysis && m_analysisJob.isRunning()) {
-        if (m_runningWith == inputs())
+        if (m_runningWith == analysisOptions(*analysis))
             return;
         m_analysisJob.cancel(); // a newer question
     }
     // What was asked for goes before what nobody asked for; that of it which is under way begins again afterwards.
     const std::vector<const Analysis*> unasked = defaultAnalyses(m_circuits->config(), analysisOptions());
-    const bool needsTokens = needsTokenSide(*analysis, analysisOptions());
+    const bool needsTokens = needsTokenSide(*analysis, analysisOptions(*analysis));
     const bool canBegin = !needsTokens || m_tokensHaveGrams;
     if (canBegin && m_analysisJob.isRunning()
         && std::find(unasked.begin(), unasked.end(), m_running) != unasked.end()) {
@@ -178,10 +192,10 @@ void Workspace::removeWaiting(const Analysis& analysis)
 
 void Workspace::runNext()
 {
-    if (m_analysisJob.isRunning() || m_queue.empty() || !m_circuits)
+    if (m_analysisJob.isRunning() || m_filterJob.isRunning() || m_queue.empty() || !m_circuits)
         return;
     const Analysis* analysis = m_queue.front();
-    const AnalysisOptions options = analysisOptions();
+    const AnalysisOptions options = analysisOptions(*analysis);
     if (needsTokenSide(*analysis, options) && !m_tokensHaveGrams)
         return; // readTokens() comes back here
     m_queue.pop_front();
@@ -189,16 +203,18 @@ void Workspace::runNext()
     if (!whyLeftOut(*analysis, m_circuits->config(), options).empty())
         return runNext();
     m_running = analysis;
-    m_runningWith = options.inputs;
+    m_runningWith = options;
     m_analysisJob.start(
         withEstimate(text(analysis->title), runCost(*analysis, m_circuits->config(), options)),
         [analysis, context = AnalysisContext{*m_circuits, m_tokens, options}](const Task& task) {
             return runMeasured(*analysis, context, task);
         },
-        [this, analysis](Result<ResultSet> result) {
-            if (result)
-                mergeResults(*analysis, std::move(result).value());
-            else
+        [this, analysis, filter = m_tokenFilter](Result<ResultSet> result) {
+            if (result) {
+                ResultSet found = std::move(result).value();
+                markFilter(found, filter);
+                mergeResults(*analysis, std::move(found));
+            } else
                 emit failed(text(result.error()));
             runNext();
         });
@@ -210,7 +226,7 @@ void Workspace::mergeResults(const Analysis& analysis, ResultSet results)
     ResultSet all = *m_results;
     std::erase_if(all.arrays, [&](const ResultArray& array) { return array.path.starts_with(folder); });
     all.merge(std::move(results));
-    m_inputsOf[std::string(analysis.id)] = m_runningWith;
+    m_askedWith[std::string(analysis.id)] = m_runningWith;
     m_hasUnsavedResults = m_asked.erase(&analysis) > 0 || m_hasUnsavedResults;
     setResults(std::move(all));
 }

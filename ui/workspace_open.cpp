@@ -157,14 +157,23 @@ void Workspace::openedAgain(const std::shared_ptr<const Opened>& opened)
 {
     const Place before = place();
     const AnalysisInputs asked = m_inputs;
+    auto heads = m_headChoices;
+    auto classes = m_ownHeadClasses;
+    const TokenFilter filter = m_wantedFilter;
+    const int offset = m_rotaryOffset;
     const ModelConfig& config = opened->weights->config();
     const bool isSameShape = m_card->dModel == config.dModel && m_card->dVocab == config.dVocab
         && m_card->nLayers == config.nLayers && m_card->nHeads == config.nHeads;
     if (!whyNotEmbedding(opened->processed->config(), m_embedding).empty())
         m_embedding = Embedding::Raw;
     forgetInputs();
-    if (isSameShape)
+    if (isSameShape) {
         m_inputs = asked;
+        m_headChoices = std::move(heads);
+        m_ownHeadClasses = std::move(classes);
+        m_wantedFilter = filter;
+        m_rotaryOffset = std::min(offset, config.nCtx - 1);
+    }
     applyModel(opened);
     if (isSameShape) {
         m_head = before.head;
@@ -194,6 +203,7 @@ void Workspace::applyModel(const std::shared_ptr<const Opened>& opened)
     if (!opened->tokenizerProblem.isEmpty())
         emit failed(opened->tokenizerProblem);
     updateBanner();
+    findLeftOut();
     startTokens();
     queueDefaultAnalyses();
 }
@@ -344,6 +354,7 @@ void Workspace::applyTokenizer(std::shared_ptr<const Tokenizer> tokenizer)
         m_unused.empty() ? std::none_of(unused.begin(), unused.end(), isUnused) : unused == m_unused;
     m_unused = std::move(unused);
     updateBanner();
+    findLeftOut();
     emit circuitsChanged();
     emit tokenChanged(m_token);
     if (sameIds || !m_circuits)

@@ -29,7 +29,13 @@ std::unique_ptr<Workspace> Workspace::snapshot(HeadId head) const
     copy->m_token = m_token;
     copy->m_reference = m_reference;
     copy->m_inputs = m_inputs;
-    copy->m_inputsOf = m_inputsOf;
+    copy->m_rotaryOffset = m_rotaryOffset;
+    copy->m_ownHeadClasses = m_ownHeadClasses;
+    copy->m_askedWith = m_askedWith;
+    copy->m_headChoices = m_headChoices;
+    copy->m_wantedFilter = m_wantedFilter;
+    copy->m_tokenFilter = m_tokenFilter;
+    copy->m_leftOut = m_leftOut;
     copy->m_embedding = m_embedding;
     copy->m_wish = m_wish;
     copy->m_readOnly = m_readOnly;

@@ -26,8 +26,8 @@ constexpr std::string_view footer =
     "where\n"
     "heads * d_vocab^2 * d_head is at most 2e11. An analysis that does not apply to the model is left out "
     "with a\n"
-    "warning. Heads that were not asked for are NaN. Ids without a token, and what --ascii, --words, "
-    "--trained and --min-count\nleave out, are in no table, rank or search, and in every spectrum, "
+    "warning. Heads that were not asked for are NaN. Ids without a token, and what the options under "
+    "Tokens\nleave out, are in no table, rank or search, and in every spectrum, "
     "eigenvalue and norm. The "
     "file is described in core/session/FORMAT.md.\n"
     "A run of more than a minute says first roughly how long it takes; headwise list-analyses MODEL says so "
@@ -132,17 +132,6 @@ Result<ResultSet> computed(const Circuits& circuits, const Options& options,
     ResultSet all = std::move(results).value();
     all.merge(std::move(copies).value());
     return all;
-}
-
-/// Tables, ranks and searches saw fewer tokens: their arrays say so.
-void markFilter(ResultSet& results, const TokenFilter& filter)
-{
-    if (!filter.isOn())
-        return;
-    for (ResultArray& array : results.arrays) {
-        if (array.path.starts_with("tables/") || array.path.starts_with("analyses/"))
-            array.attributes["token_filter"] = filterName(filter);
-    }
 }
 
 Result<int> analyze(const Options& options, const Task& task)

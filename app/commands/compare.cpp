@@ -1,4 +1,6 @@
+#include "app/commands/filter_arguments.h"
 #include "app/commands/head_arguments.h"
+#include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "core/analysis/comparison/head_match.h"
@@ -18,7 +20,8 @@ constexpr std::string_view footer =
     "ten singular\n"
     "directions among A's (below 0.5: an intruder dimension, Shuttleworth et al., arXiv 2410.21228) and, for "
     "equal\n"
-    "vocabularies, the share of top tokens of full OV that left. The file is described in "
+    "vocabularies, the share of top tokens of full OV that left, of the tokens of MODEL_A that the options "
+    "under Tokens\nleave in. The file is described in "
     "core/session/FORMAT.md.\n"
     "With --match the models may differ in size, kind and vocabulary: /comparison/match holds, for every "
     "head of "
@@ -35,6 +38,8 @@ struct Options {
     ModelArguments a, b;
     std::shared_ptr<ModelArguments> both = std::make_shared<ModelArguments>(); ///< All but their paths.
     std::shared_ptr<ProcessingArguments> processing;
+    std::shared_ptr<TokenFilter> filter;
+    std::optional<std::string> tokenCounts;
     std::string output;
     bool isMatch = false; ///< Of models of any size and kind.
 };
@@ -62,9 +67,13 @@ Result<ResultSet> found(const Options& options, const Opened& a, const Opened& b
 {
     const Circuits older(a.weights), newer(b.weights);
     ComparisonOptions comparison;
-    comparison.unusedTokens = a.unused();
+    auto leftOut = leftOutTokens(*options.filter, options.tokenCounts, a.tokenizer, *a.weights, task);
+    if (!leftOut)
+        return leftOut.error();
+    comparison.unusedTokens = std::move(leftOut).value();
     if (options.isMatch)
-        return matchHeads({older, a.words(), a.unused()}, {newer, b.words(), b.unused()}, comparison, task);
+        return matchHeads({older, a.words(), comparison.unusedTokens}, {newer, b.words(), b.unused()},
+                          comparison, task);
     comparison.sameVocabulary = haveSameVocabulary(a.words(), b.words(), older.config().dVocab);
     return compareModels(older, newer, comparison, task);
 }
@@ -98,6 +107,8 @@ Result<int> compare(Options options, const Task& task)
                                              {"model_b_source", card.source},
                                              {"model_b_sha256", card.sha256},
                                              {"model_b_warnings", warnings}};
+    if (options.filter->isOn())
+        results.groupAttributes["comparison"]["token_filter"] = filterName(*options.filter);
     const std::size_t arrays = results.arrays.size();
     const Session session = makeSession(*a->weights, "raw", a->words(), std::move(results));
     if (const auto written = writeSession(options.output, session, task); !written)
@@ -124,6 +135,8 @@ void addCompareCommand(CLI::App& root, CommandContext& context)
     addModelFiles(*command, *options->both);
     command->add_flag("--match", options->isMatch,
                       "Match the heads of two models of any size, kind and vocabulary by what they write");
+    options->filter = addFilterArguments(*command);
+    addTokenCountsOption(*command, options->tokenCounts);
     options->processing = addProcessingArguments(*command);
     addThreadsOption(*command, context);
     command->callback([options, &context] {

@@ -1,12 +1,30 @@
 #include "app/commands/filter_arguments.h"
 
 #include "app/commands/head_arguments.h"
-
-#include <spdlog/fmt/fmt.h>
+#include "app/commands/input_arguments.h"
 
 #include <algorithm>
 
 namespace headwise::app {
+
+namespace {
+
+void addRanges(CLI::App& command, TokenFilter& filter)
+{
+    const auto add = [&command](const std::string& name, auto& value, const std::string& words) {
+        command.add_option(name, value, words)
+            ->check(CLI::NonNegativeNumber.description(""))
+            ->type_name("N")
+            ->group("Tokens");
+    };
+    add("--first-id", filter.firstId, "Leave out tokens of lower ids");
+    add("--last-id", filter.lastId, "Leave out tokens of higher ids");
+    add("--min-norm", filter.lowestNorm,
+        "Leave out tokens whose row of W_E, of the weights in use, is shorter than N");
+    add("--max-norm", filter.highestNorm, "Leave out tokens whose row of W_E is longer than N");
+}
+
+} // namespace
 
 std::shared_ptr<TokenFilter> addFilterArguments(CLI::App& command)
 {
@@ -23,27 +41,27 @@ std::shared_ptr<TokenFilter> addFilterArguments(CLI::App& command)
                   "than most")
         ->group("Tokens");
     command
+        .add_flag("--no-specials", filter->noSpecials, "Leave out special tokens, which stand for no text")
+        ->group("Tokens");
+    using Space = TokenFilter::LeadingSpace;
+    command
+        .add_option_function<std::string>(
+            "--leading-space",
+            [filter](const std::string& how) {
+                filter->leadingSpace = how == "with" ? Space::With : Space::Without;
+            },
+            "Leave out tokens that do not begin with a space, or those that do")
+        ->check(CLI::IsMember({"with", "without"}).description(""))
+        ->type_name("with|without")
+        ->group("Tokens");
+    addRanges(command, *filter);
+    command
         .add_option("--min-count", filter->lowestCount,
                     "Leave out tokens that occur less often than N times in the text of --token-counts")
         ->check(CLI::NonNegativeNumber.description(""))
         ->type_name("N")
         ->group("Tokens");
     return filter;
-}
-
-std::string filterName(const TokenFilter& filter)
-{
-    std::string name;
-    const auto add = [&](bool isOn, const char* option) {
-        if (isOn)
-            name += (name.empty() ? "" : " ") + std::string(option);
-    };
-    add(filter.asciiOnly, "--ascii");
-    add(filter.wordsOnly, "--words");
-    add(filter.trainedOnly, "--trained");
-    const std::string least = fmt::format("--min-count {}", filter.lowestCount);
-    add(filter.lowestCount > 0, least.c_str());
-    return name;
 }
 
 Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const std::optional<Tokenizer>& tokenizer,
@@ -65,6 +83,18 @@ Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const std::op
     unused.resize(static_cast<std::size_t>(count), false); // nothing is known without a tokenizer
     return headwise::leftOutTokens(filter, tokenizer ? &*tokenizer : nullptr, weights, std::move(unused),
                                    task);
+}
+
+Result<std::vector<bool>> leftOutTokens(TokenFilter filter, const std::optional<std::string>& countsFile,
+                                        const std::optional<Tokenizer>& tokenizer,
+                                        const ProcessedWeights& weights, const Task& task)
+{
+    const ModelConfig& config = weights.config();
+    const auto counts = tokenCountsOf(countsFile, tokenizer, config);
+    if (!counts)
+        return counts.error();
+    filter.counts = filter.lowestCount > 0 ? *counts : nullptr;
+    return leftOutTokens(filter, tokenizer, weights, std::max(config.dVocab, config.dVocabOut), task);
 }
 
 } // namespace headwise::app

@@ -3,6 +3,7 @@
 #include "app/commands/model_arguments.h"
 #include "core/analysis/catalogue.h"
 #include "core/io/tokenizer.h"
+#include "core/model/head_list.h"
 
 #include <optional>
 #include <string>
@@ -10,12 +11,13 @@
 
 namespace headwise::app {
 
-/// The heads that "0.1,2.*,L3H4" names in a model, in order, each once; a star stands for every layer or head.
-/// Errors: InvalidArgument naming the part that is no head, or the head this model does not have.
-Result<std::vector<HeadId>> parseHeads(const std::string& text, int nLayers, int nHeads);
-
 /// "full-ov" or "full-qk".
 std::optional<CircuitKind> parseFullCircuit(const std::string& name);
+
+/// --offset N: Δ of full QK with rotary positions.
+void addOffsetOption(CLI::App& command, int& offset);
+/// Why a circuit has no offset; none if it has, or none is asked for.
+std::optional<Error> wrongOffset(int offset, const std::string& circuit);
 
 /// What openTokenizer() finds; none if the model has no tokenizer and --tokenizer does not name one.
 /// Errors: the others of openTokenizer().

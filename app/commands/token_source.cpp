@@ -2,6 +2,7 @@
 
 #include "app/commands/head_arguments.h"
 #include "app/commands/support.h"
+#include "core/analysis/head_at_offset.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -53,6 +54,9 @@ public:
 
     Result<TokenEnds> ask(const TokenQuery& query) const
     {
+        if (query.offset != 0)
+            return Error{ErrorCode::InvalidArgument,
+                         "A session has no scores at an offset; name the model for --offset."};
         if (query.token && (*query.token < 0 || *query.token >= m_session->model.dVocab)) {
             return Error{ErrorCode::InvalidArgument,
                          fmt::format("There is no token {}: the ids of this model are 0 to {}.", *query.token,
@@ -213,22 +217,24 @@ private:
 } // namespace
 
 TokenSource modelTokens(Circuits circuits, std::optional<Tokenizer> tokenizer, Embedding embedding,
-                        const Task& task)
+                        std::vector<bool> unused, const Task& task)
 {
     const ModelConfig& config = circuits.config();
-    const std::vector<bool> unused = unusedTokens(tokenizer, std::max(config.dVocab, config.dVocabOut));
     return {config.nLayers, config.nHeads, std::move(tokenizer),
-            [circuits, unused, embedding, task](const TokenQuery& query) -> Result<TokenEnds> {
+            [circuits, unused = std::move(unused), embedding,
+             task](const TokenQuery& query) -> Result<TokenEnds> {
                 const auto tokens =
                     tokenSide(circuits, embedding, task, Precision::F32, TokenParts::MatricesAlone);
                 if (!tokens)
                     return tokens.error();
+                const CircuitOfHead of{query.kind, query.head, {.offset = query.offset}};
                 if (!query.token) {
-                    const auto circuit = circuits.circuit<double>(query.kind, query.head, tokens->get());
-                    return ends(lineNorms(circuit, query.side), query.k, unused);
+                    const auto circuit = circuitAtOffset(circuits, of, tokens->get());
+                    if (!circuit)
+                        return circuit.error();
+                    return ends(lineNorms(*circuit, query.side), query.k, unused);
                 }
-                const auto line =
-                    tokenLine(circuits, **tokens, {query.kind, query.head}, query.side, *query.token);
+                const auto line = tokenLine(circuits, **tokens, of, query.side, *query.token);
                 if (!line)
                     return line.error();
                 return ends(*line, query.k, unused);

@@ -17,6 +17,7 @@ struct TokenQuery {
     TableSide side = TableSide::Row;
     std::optional<int> token; ///< None: every token by the length of its row or column.
     int k = 10;
+    int offset = 0; ///< Δ of full QK with rotary positions.
 };
 
 /// What answers `tokens`: a model or a session.
@@ -28,8 +29,9 @@ struct TokenSource {
     std::function<Result<TokenEnds>(const TokenQuery& query)> ask;
 };
 
+/// \param unused true: an id that is left out
 TokenSource modelTokens(Circuits circuits, std::optional<Tokenizer> tokenizer, Embedding embedding,
-                        const Task& task);
+                        std::vector<bool> unused, const Task& task);
 TokenSource sessionTokens(std::shared_ptr<const Session> session, std::string path);
 
 } // namespace headwise::app

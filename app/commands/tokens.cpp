@@ -1,4 +1,6 @@
+#include "app/commands/filter_arguments.h"
 #include "app/commands/head_arguments.h"
+#include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "app/commands/token_source.h"
@@ -32,6 +34,9 @@ struct Options {
     std::string direction = "row";
     std::string embedding = "raw";
     int k = 10;
+    int offset = 0;
+    std::shared_ptr<TokenFilter> filter;
+    std::optional<std::string> tokenCounts;
     bool csv = false;
 };
 
@@ -63,6 +68,8 @@ void print(const TokenEnds& ends, const std::optional<Tokenizer>& tokenizer, boo
 
 Result<int> answer(const TokenSource& source, const Options& options)
 {
+    if (auto error = wrongOffset(options.offset, options.circuit))
+        return *std::move(error);
     const auto heads = parseHeads(options.head, source.nLayers, source.nHeads);
     if (!heads)
         return heads.error();
@@ -72,9 +79,12 @@ Result<int> answer(const TokenSource& source, const Options& options)
     const auto token = tokenId(options.token, source.tokenizer);
     if (!token)
         return token.error();
-    const TokenQuery query{*parseFullCircuit(options.circuit), heads->front(),
-                           options.direction == "column" ? TableSide::Column : TableSide::Row, *token,
-                           options.k};
+    const TokenQuery query{*parseFullCircuit(options.circuit),
+                           heads->front(),
+                           options.direction == "column" ? TableSide::Column : TableSide::Row,
+                           *token,
+                           options.k,
+                           options.offset};
     const auto ends = source.ask(query);
     if (!ends)
         return ends.error();
@@ -87,6 +97,13 @@ Result<int> tokens(const Options& options, const Task& task)
     const std::filesystem::path path = options.model->path;
     std::error_code code;
     if (isHdf5(path) || (path.extension() == ".h5" && std::filesystem::is_regular_file(path, code))) {
+        if (options.filter->isOn())
+            return Error{
+                ErrorCode::InvalidArgument,
+                fmt::format("{} cannot leave tokens out of the tables of a session, which are as they "
+                            "were computed; name the model, or make a session with headwise analyze "
+                            "MODEL -o SESSION.h5 {}.",
+                            filterName(*options.filter), filterName(*options.filter))};
         const auto session = readSession(options.model->path, task);
         if (!session)
             return session.error();
@@ -98,7 +115,11 @@ Result<int> tokens(const Options& options, const Task& task)
     const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
     if (!tokenizer)
         return tokenizer.error();
-    return answer(modelTokens(Circuits(*weights), *tokenizer, *parseEmbedding(options.embedding), task),
+    auto unused = leftOutTokens(*options.filter, options.tokenCounts, *tokenizer, **weights, task);
+    if (!unused)
+        return unused.error();
+    return answer(modelTokens(Circuits(*weights), *tokenizer, *parseEmbedding(options.embedding),
+                              std::move(unused).value(), task),
                   options);
 }
 
@@ -131,6 +152,9 @@ void addTokensCommand(CLI::App& root, CommandContext& context)
                      "The token vectors E of a model: raw (the default), effective, mlp0 or unembed")
         ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
         ->type_name("raw|effective|mlp0|unembed");
+    addOffsetOption(*command, options->offset);
+    options->filter = addFilterArguments(*command);
+    addTokenCountsOption(*command, options->tokenCounts);
     options->processing = addProcessingArguments(*command);
     addHeadChangeArguments(*command, options->processing);
     command->callback([options, &context] {

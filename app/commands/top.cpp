@@ -3,6 +3,7 @@
 #include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
+#include "core/analysis/head_at_offset.h"
 #include "core/analysis/largest_entries.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -19,7 +20,8 @@ constexpr std::string_view footer =
     "Rows of full-ov are source tokens, columns output tokens; rows of full-qk are query tokens, columns key "
     "tokens.\n"
     "Values are without scale and bias. Ids without a token are left out, and "
-    "with --ascii,\n--words, --trained and --min-count other tokens too, as rows and as columns. Where there "
+    "with the "
+    "options\nunder Tokens other tokens too, as rows and as columns. Where there "
     "are fewer "
     "than N "
     "entries all are\n"
@@ -35,6 +37,7 @@ struct Options {
     std::string circuit, head;
     std::string embedding = "raw";
     std::size_t count = 0;
+    int offset = 0;
     bool csv = false;
 };
 
@@ -66,6 +69,8 @@ Result<int> top(const Options& options, const Task& task)
     const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
     if (!tokenizer)
         return tokenizer.error();
+    if (auto error = wrongOffset(options.offset, options.circuit))
+        return *std::move(error);
     const auto heads = parseHeads(options.head, config.nLayers, config.nHeads);
     if (!heads)
         return heads.error();
@@ -76,18 +81,15 @@ Result<int> top(const Options& options, const Task& task)
                                   TokenParts::MatricesAlone);
     if (!tokens)
         return tokens.error();
-    TokenFilter filter = *options.filter;
-    const auto counts = tokenCountsOf(options.tokenCounts, *tokenizer, config);
-    if (!counts)
-        return counts.error();
-    filter.counts = filter.lowestCount > 0 ? *counts : nullptr;
-    const auto unused =
-        leftOutTokens(filter, *tokenizer, **weights, std::max(config.dVocab, config.dVocabOut), task);
+    const auto unused = leftOutTokens(*options.filter, options.tokenCounts, *tokenizer, **weights, task);
     if (!unused)
         return unused.error();
-    const auto entries = largestEntries(
-        circuits.circuit<double>(*parseFullCircuit(options.circuit), heads->front(), tokens->get()),
-        {options.count, *unused, *unused}, task);
+    const auto circuit = circuitAtOffset(
+        circuits, {*parseFullCircuit(options.circuit), heads->front(), {.offset = options.offset}},
+        tokens->get());
+    if (!circuit)
+        return circuit.error();
+    const auto entries = largestEntries(*circuit, {options.count, *unused, *unused}, task);
     if (!entries)
         return entries.error();
     print(*entries, *tokenizer, options.csv);
@@ -119,6 +121,7 @@ void addTopCommand(CLI::App& root, CommandContext& context)
                      "The token vectors E: raw (the default), effective, mlp0 or unembed")
         ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
         ->type_name("raw|effective|mlp0|unembed");
+    addOffsetOption(*command, options->offset);
     options->filter = addFilterArguments(*command);
     addTokenCountsOption(*command, options->tokenCounts);
     options->processing = addProcessingArguments(*command);

@@ -1,5 +1,6 @@
 #include "core/analysis/block.h"
 
+#include "core/analysis/head_at_offset.h"
 #include "core/base/parallel.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -43,15 +44,6 @@ std::optional<Error> wrongBlock(const std::vector<int>& rowIds, Eigen::Index row
     return std::nullopt;
 }
 
-std::optional<Error> wrongHead(const Circuits& circuits, HeadId head)
-{
-    if (circuits.contains(head))
-        return std::nullopt;
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("There is no head {}: this model has layers 0 to {} with heads 0 to {}.",
-                             dottedHead(head), circuits.config().nLayers - 1, circuits.config().nHeads - 1)};
-}
-
 bool isQk(CircuitKind kind)
 {
     return kind == CircuitKind::Qk || kind == CircuitKind::FullQk;
@@ -86,14 +78,14 @@ Result<Matrix<float>> denseBlock(const FactoredMatrix<float>& circuit, const std
 Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* tokens, const CircuitOfHead& of,
                                    const std::vector<int>& rowIds, const std::vector<int>& colIds)
 {
-    if (const auto error = wrongHead(circuits, of.head))
+    if (const auto error = wrongCircuit(circuits, of))
         return *error;
     const Eigen::Index d = circuits.config().dModel;
     const Eigen::Index rows = isFull(of.kind) ? tokens->E.rows() : d;
     const Eigen::Index cols = of.kind == CircuitKind::FullOv ? tokens->W_U.cols() : rows;
     if (const auto error = wrongBlock(rowIds, rows, colIds, cols))
         return *error;
-    const HeadSides sides(circuits.weights().head<float>(of.head), of.kind);
+    const HeadSides sides(headAtOffset<float>(circuits, of), of.kind);
     Matrix<float> left;  // [rows, r]
     Matrix<float> right; // [r, cols]
     if (isFull(of.kind)) {
@@ -134,9 +126,9 @@ Result<Matrix<float>> directPathBlock(const Circuits& circuits, const TokenSide&
 Result<FactoredMatrix<float>> circuitFactors(const Circuits& circuits, const TokenSide& tokens,
                                              const CircuitOfHead& of, const Task& task)
 {
-    if (const auto error = wrongHead(circuits, of.head))
+    if (const auto error = wrongCircuit(circuits, of))
         return *error;
-    const HeadSides sides(circuits.weights().head<float>(of.head), of.kind);
+    const HeadSides sides(headAtOffset<float>(circuits, of), of.kind);
     const Matrix<float>& E = tokens.embeddingOf(of.head.layer);
     const Eigen::Index targets = isQk(of.kind) ? E.rows() : tokens.W_U.cols();
     Matrix<float> left(E.rows(), sides.in.cols());
@@ -174,11 +166,12 @@ Result<Matrix<float>> wholeCircuit(const Circuits& circuits, const CircuitOfHead
                      "A full circuit is shown for chosen tokens, never as a whole."};
     std::vector<int> all(static_cast<std::size_t>(circuits.config().dModel));
     std::iota(all.begin(), all.end(), 0);
-    auto block = circuitBlock(circuits, nullptr, {of.kind, of.head, {false, of.terms.scale}}, all, all);
+    auto block = circuitBlock(circuits, nullptr, {of.kind, of.head, {false, of.terms.scale, of.terms.offset}},
+                              all, all);
     if (!block || !of.terms.biases)
         return block;
     // [W; b] on each side that has a bias: a row more, and for QK a column more.
-    const HeadSides sides(circuits.weights().head<float>(of.head), of.kind);
+    const HeadSides sides(headAtOffset<float>(circuits, of), of.kind);
     const float scale = of.terms.scale && isQk(of.kind)
         ? static_cast<float>(circuits.config().attentionScaleOf(of.head.layer))
         : 1.F;

@@ -48,6 +48,26 @@ AnalysisCost runCost(const Analysis& analysis, const ModelConfig& config, const 
     return cost;
 }
 
+bool takesNamedHeadsAlone(const Analysis& analysis, const ModelConfig& config, AnalysisOptions options)
+{
+    options.inputs.token.reset(); // with one, skip_trigrams has something else to say of all heads
+    options.heads.clear();
+    if (analysis.whyNot(config, options).empty())
+        return false;
+    options.heads = {{0, 0}};
+    return analysis.whyNot(config, options).empty();
+}
+
+bool takesNamedHeads(const Analysis& analysis, const ModelConfig& config, AnalysisOptions options)
+{
+    options.heads.clear();
+    const AnalysisCost ofAll = analysis.cost(config, options);
+    options.heads = {{0, 0}};
+    const AnalysisCost ofOne = analysis.cost(config, options);
+    return ofAll.flops != ofOne.flops || ofAll.bytes != ofOne.bytes
+        || takesNamedHeadsAlone(analysis, config, options);
+}
+
 RunEstimate estimateRun(std::span<const Analysis* const> chosen, const ModelConfig& config,
                         const AnalysisOptions& options)
 {

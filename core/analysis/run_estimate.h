@@ -16,6 +16,12 @@ struct RunEstimate {
 /// Of one analysis, with what its metric adds to it (residual_basis.h).
 AnalysisCost runCost(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options);
 
+/// Whether `analysis` takes heads that are named, and all of this model are too many for it.
+bool takesNamedHeadsAlone(const Analysis& analysis, const ModelConfig& config, AnalysisOptions options);
+
+/// Whether what `analysis` finds is about the heads that are asked for: the others cost nothing.
+bool takesNamedHeads(const Analysis& analysis, const ModelConfig& config, AnalysisOptions options);
+
 /// Of those of `chosen` that apply to the model and have their inputs.
 RunEstimate estimateRun(std::span<const Analysis* const> chosen, const ModelConfig& config,
                         const AnalysisOptions& options);

@@ -4,6 +4,8 @@
 #include "core/io/token_pattern.h"
 #include "core/io/utf8.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -48,6 +50,51 @@ Result<Done> forEachBlock(const ProcessedWeights& weights, const Task& task, Bod
 }
 
 } // namespace
+
+std::string filterName(const TokenFilter& filter)
+{
+    const TokenFilter off;
+    std::string name;
+    const auto add = [&](bool isOn, const std::string& option) {
+        if (isOn)
+            name += (name.empty() ? "" : " ") + option;
+    };
+    add(filter.asciiOnly, "--ascii");
+    add(filter.wordsOnly, "--words");
+    add(filter.trainedOnly, "--trained");
+    add(filter.noSpecials, "--no-specials");
+    add(filter.leadingSpace == TokenFilter::LeadingSpace::With, "--leading-space with");
+    add(filter.leadingSpace == TokenFilter::LeadingSpace::Without, "--leading-space without");
+    add(filter.firstId != off.firstId, fmt::format("--first-id {}", filter.firstId));
+    add(filter.lastId != off.lastId, fmt::format("--last-id {}", filter.lastId));
+    add(filter.lowestNorm > 0, fmt::format("--min-norm {}", filter.lowestNorm));
+    add(std::isfinite(filter.highestNorm), fmt::format("--max-norm {}", filter.highestNorm));
+    add(filter.lowestCount > 0, fmt::format("--min-count {}", filter.lowestCount));
+    return name;
+}
+
+bool followsFilter(const ResultArray& array)
+{
+    return array.path.starts_with("tables/") || array.path.starts_with("analyses/")
+        || array.attributes.contains("metric");
+}
+
+void markFilter(ResultSet& results, const TokenFilter& filter)
+{
+    if (!filter.isOn())
+        return;
+    for (ResultArray& array : results.arrays) {
+        if (followsFilter(array))
+            array.attributes["token_filter"] = filterName(filter);
+    }
+}
+
+std::string filterOf(const ResultArray& array)
+{
+    const auto found = array.attributes.find("token_filter");
+    const auto* name = found == array.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
+    return name ? *name : std::string();
+}
 
 bool passes(const TokenFilter& filter, const std::string& bytes)
 {

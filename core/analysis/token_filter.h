@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/result_set.h"
 #include "core/base/task.h"
 #include "core/io/tokenizer.h"
 #include "core/model/processing.h"
@@ -7,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace headwise {
@@ -39,6 +41,17 @@ struct TokenFilter {
     bool isOn() const { return *this != TokenFilter(); }
     bool operator==(const TokenFilter&) const = default;
 };
+
+/// "--ascii --words": the flags of the command line that make it; empty while it is off.
+std::string filterName(const TokenFilter& filter);
+
+/// Whether an array is about the tokens that are looked at: tables, ranks and searches, and lengths that the covariance of the
+/// embedding measures.
+bool followsFilter(const ResultArray& array);
+/// Writes the filter on such arrays: the attribute "token_filter".
+void markFilter(ResultSet& results, const TokenFilter& filter);
+/// The filter that an array was computed with; empty: none.
+std::string filterOf(const ResultArray& array);
 
 /// Whether the text of a token passes the filters that look at it.
 bool passes(const TokenFilter& filter, const std::string& bytes);

@@ -1,5 +1,6 @@
 #include "core/analysis/token_table.h"
 
+#include "core/analysis/head_at_offset.h"
 #include "core/base/parallel.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -68,11 +69,8 @@ std::optional<Error> wrongLine(const Circuits& circuits, const CircuitOfHead& of
     const ModelConfig& config = circuits.config();
     if (!isFull(of.kind))
         return Error{ErrorCode::InvalidArgument, "Rows of tokens exist in full QK and full OV only."};
-    if (!circuits.contains(of.head)) {
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("There is no head {}: this model has layers 0 to {} with heads 0 to {}.",
-                                 dottedHead(of.head), config.nLayers - 1, config.nHeads - 1)};
-    }
+    if (auto error = wrongCircuit(circuits, of))
+        return error;
     const bool isOutput = of.kind == CircuitKind::FullOv && side == TableSide::Column;
     const int count = isOutput ? config.dVocabOut : config.dVocab;
     if (token < 0 || token >= count) {
@@ -95,7 +93,7 @@ struct LineDirection {
 LineDirection lineDirection(const Circuits& circuits, const CircuitOfHead& of, TableSide side,
                             const RowVector<double>& token)
 {
-    const HeadWeights<double> weights = circuits.weights().head<double>(of.head);
+    const HeadWeights<double> weights = headAtOffset<double>(circuits, of);
     const bool isRow = side == TableSide::Row;
     LineDirection line;
     if (of.kind == CircuitKind::FullQk) {

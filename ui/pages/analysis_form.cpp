@@ -1,7 +1,9 @@
 #include "ui/pages/analysis_form.h"
 
 #include "core/analysis/relation_file.h"
+#include "core/analysis/run_estimate.h"
 #include "core/io/token_search.h"
+#include "core/model/head_list.h"
 #include "ui/pages/analysis_list.h"
 #include "ui/pages/prompt_page.h"
 #include "ui/pages/text_inputs.h"
@@ -47,6 +49,9 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     , m_relations(new QWidget(this))
     , m_relationsName(new QLabel(m_relations))
     , m_metric(new QComboBox(this))
+    , m_heads(new QWidget(this))
+    , m_whichHeads(new QComboBox(m_heads))
+    , m_listedHeads(new QLineEdit(m_heads))
     , m_seed(new QSpinBox(this))
     , m_problem(new QLabel(this))
 {
@@ -56,6 +61,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     createKeyToken();
     createMarks();
     createMetric();
+    createHeads();
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
     for (QLineEdit* edit : {m_keyToken, m_to, m_from, m_previousToken})
         connect(edit, &QLineEdit::editingFinished, this, &AnalysisForm::apply);
@@ -77,6 +83,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::headChanged, this, &AnalysisForm::showSelection);
     connect(workspace, &Workspace::referenceChanged, this, &AnalysisForm::showSelection);
     connect(workspace, &Workspace::inputsChanged, this, &AnalysisForm::showRelations);
+    connect(workspace, &Workspace::inputsChanged, this, &AnalysisForm::showHeads);
     connect(workspace, &Workspace::circuitsChanged, this, &AnalysisForm::suggest);
     connect(workspace, &Workspace::opened, this, &AnalysisForm::suggest);
     suggest();
@@ -134,6 +141,7 @@ void AnalysisForm::createFields()
 
 void AnalysisForm::createRows()
 {
+    m_rows->addRow(tr("Heads"), m_heads);
     m_rows->addRow(tr("Prompt"), m_prompt);
     m_rows->addRow(tr("Token"), m_token);
     m_rows->addRow(tr("Key token"), m_keyToken);
@@ -187,9 +195,76 @@ void AnalysisForm::createMetric()
            "changes norms, angles and composition scores, and no circuit with tokens on both sides."));
 }
 
+void AnalysisForm::createHeads()
+{
+    m_whichHeads->addItem(tr("all"), static_cast<int>(HeadChoice::Which::All));
+    m_whichHeads->addItem(tr("the selected one"), static_cast<int>(HeadChoice::Which::Selected));
+    m_whichHeads->addItem(tr("these:"), static_cast<int>(HeadChoice::Which::Listed));
+    m_whichHeads->setAccessibleName(tr("Which heads"));
+    m_listedHeads->setAccessibleName(tr("Heads asked about"));
+    m_listedHeads->setPlaceholderText(QStringLiteral("5.1, 9.6"));
+    m_listedHeads->setToolTip(tr("Layer.head, separated by commas; 5.* is every head of layer 5"));
+    m_listedHeads->setMaximumWidth(240);
+    auto* row = new QHBoxLayout(m_heads);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(8);
+    row->addWidget(m_whichHeads);
+    row->addWidget(m_listedHeads, 1);
+    row->addStretch();
+    connect(m_whichHeads, &QComboBox::activated, this, [this] {
+        const auto which = static_cast<HeadChoice::Which>(m_whichHeads->currentData().toInt());
+        if (which == HeadChoice::Which::Listed && m_listedHeads->text().isEmpty())
+            m_listedHeads->setText(text(dottedHead(m_workspace->head())));
+        m_listedHeads->setVisible(which == HeadChoice::Which::Listed);
+        apply();
+    });
+    connect(m_listedHeads, &QLineEdit::editingFinished, this, &AnalysisForm::apply);
+}
+
+void AnalysisForm::showHeads()
+{
+    const auto circuits = m_workspace->circuits();
+    const bool isAsked = m_analysis && circuits
+        && takesNamedHeads(*m_analysis, circuits->config(), m_workspace->analysisOptions());
+    m_heads->setVisible(isAsked);
+    m_rows->labelForField(m_heads)->setVisible(isAsked);
+    if (!isAsked)
+        return;
+    const HeadChoice choice = m_workspace->headChoice(*m_analysis);
+    m_whichHeads->setCurrentIndex(m_whichHeads->findData(static_cast<int>(choice.which)));
+    m_listedHeads->setVisible(choice.which == HeadChoice::Which::Listed);
+    const int selected = m_whichHeads->findData(static_cast<int>(HeadChoice::Which::Selected));
+    m_whichHeads->setItemText(selected, tr("the selected one, %1").arg(text(m_workspace->head())));
+    const auto typed = parseHeads(m_listedHeads->text().toStdString(), circuits->config().nLayers,
+                                  circuits->config().nHeads);
+    if (choice.which == HeadChoice::Which::Listed && typed && *typed != choice.listed)
+        m_listedHeads->setText(text(headNames(choice.listed)));
+}
+
+bool AnalysisForm::applyHeads(QString& problem)
+{
+    if (m_heads->isHidden() || !m_analysis)
+        return true;
+    HeadChoice choice{.which = static_cast<HeadChoice::Which>(m_whichHeads->currentData().toInt())};
+    if (choice.which == HeadChoice::Which::Listed) {
+        const ModelCard& card = m_workspace->card();
+        auto heads = parseHeads(m_listedHeads->text().toStdString(), card.nLayers, card.nHeads);
+        if (!heads) {
+            problem += text(heads.error());
+            return false;
+        }
+        choice.listed = std::move(heads).value();
+    }
+    m_workspace->setHeadChoice(*m_analysis, choice);
+    return true;
+}
+
 void AnalysisForm::setNeeds(const Analysis& analysis)
 {
+    m_analysis = &analysis;
     m_needs = askedInputs(analysis);
+    m_listedHeads->clear();
+    showHeads();
     const auto show = [this](QWidget* field, bool on) {
         field->setVisible(on);
         m_rows->labelForField(field)->setVisible(on);
@@ -237,6 +312,7 @@ void AnalysisForm::showSelection()
     const auto reference = m_workspace->reference();
     m_reference->setText(reference ? text(dottedHead(*reference)) : QString());
     m_selected->setText(tr("and %1").arg(text(m_workspace->head())));
+    showHeads();
 }
 
 std::vector<int> AnalysisForm::readPrompt(QString& problem) const
@@ -329,10 +405,10 @@ std::vector<HeadId> AnalysisForm::readHeads(QString& problem) const
     return heads;
 }
 
-void AnalysisForm::apply()
+bool AnalysisForm::apply()
 {
     if (!m_workspace->isOpen())
-        return;
+        return false;
     QString problem;
     AnalysisInputs inputs;
     inputs.prompt = readPrompt(problem);
@@ -353,9 +429,11 @@ void AnalysisForm::apply()
     inputs.bigramCounts = before.bigramCounts;
     inputs.metric = static_cast<ResidualMetric>(m_metric->currentData().toInt());
     inputs.seed = static_cast<std::uint64_t>(m_seed->value());
+    const bool knowsHeads = applyHeads(problem);
     m_problem->setText(problem);
     m_problem->setVisible(!problem.isEmpty());
     m_workspace->setInputs(inputs);
+    return knowsHeads;
 }
 
 QString AnalysisForm::prompt() const

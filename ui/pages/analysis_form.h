@@ -25,7 +25,8 @@ public:
 
     void setNeeds(const Analysis& analysis);
     /// Takes the fields over into the workspace; what cannot be read is said under them.
-    void apply();
+    /// \returns whether it is known which heads are asked about
+    bool apply();
 
     QString prompt() const;
     void setPrompt(const QString& prompt);
@@ -43,6 +44,9 @@ private:
     void createKeyToken();
     void createMarks(); ///< Of heads that are known.
     void createMetric();
+    void createHeads();
+    void showHeads(); ///< Those that the analysis is asked about.
+    bool applyHeads(QString& problem);
     void suggest();       ///< A prompt and a direction to begin with.
     void showSelection(); ///< Token and heads.
     std::vector<int> readPrompt(QString& problem) const;
@@ -70,9 +74,13 @@ private:
     QLabel* m_relationsName;
     TextInputs* m_texts;
     QComboBox* m_metric;
+    QWidget* m_heads;
+    QComboBox* m_whichHeads;
+    QLineEdit* m_listedHeads;
     QSpinBox* m_seed;
     QLabel* m_problem;
     QString m_suggestedPrompt, m_suggestedDirection;
+    const Analysis* m_analysis = nullptr;
     InputNeeds m_needs;
     QString m_relationsFile; // where they came from, if from a file
 };

@@ -5,6 +5,7 @@
 #include "ui/pages/compare_tables.h"
 #include "ui/pages/spectrum_panel.h"
 #include "ui/pages/token_choice.h"
+#include "ui/pages/token_filter_button.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/job_bar.h"
@@ -99,6 +100,7 @@ void ComparePage::createLayout()
     controls->addWidget(m_text, 1);
     for (Job* job : {m_newer->job(), &m_job})
         controls->addWidget(new JobBar(job, this));
+    controls->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
     controls->addWidget(m_way);
     auto* tables = new QWidget(m_body);
     auto* tableColumn = new QVBoxLayout(tables);
@@ -165,8 +167,9 @@ void ComparePage::connectSignals()
         if (isTokenCircuit() && row < std::ssize(m_tokens))
             workspace()->setToken(m_tokens[static_cast<std::size_t>(row)]);
     });
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
-                              &Workspace::tokensChanged, &Workspace::referenceChanged})
+    for (const auto signal :
+         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged,
+          &Workspace::referenceChanged, &Workspace::tokenFilterChanged})
         connect(workspace(), signal, this, &ComparePage::refresh);
     connect(workspace(), &Workspace::headChanged, this, &ComparePage::refresh);
     connect(workspace(), &Workspace::tokenChanged, this, [this] {

@@ -30,11 +30,12 @@ void ComputeButton::updateState()
     const auto circuits = m_workspace->circuits();
     const bool isWanted = circuits && !isComputed(*m_analysis, *m_workspace->results())
         && !m_workspace->isUnderWay(m_analysis->id)
-        && whyLeftOut(*m_analysis, circuits->config(), m_workspace->analysisOptions()).empty();
+        && whyLeftOut(*m_analysis, circuits->config(), m_workspace->analysisOptions(*m_analysis)).empty();
     setVisible(isWanted);
     if (isWanted)
-        setToolTip(withEstimate(ui::text(m_analysis->title),
-                                m_analysis->cost(circuits->config(), m_workspace->analysisOptions())));
+        setToolTip(
+            withEstimate(ui::text(m_analysis->title),
+                         m_analysis->cost(circuits->config(), m_workspace->analysisOptions(*m_analysis))));
 }
 
 } // namespace headwise::ui

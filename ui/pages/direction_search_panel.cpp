@@ -56,8 +56,8 @@ DirectionSearchPanel::DirectionSearchPanel(Workspace* workspace, QWidget* parent
 
 void DirectionSearchPanel::connectSignals()
 {
-    for (const auto signal :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
+                              &Workspace::tokensChanged, &Workspace::tokenFilterChanged})
         connect(workspace(), signal, this, &DirectionSearchPanel::clear);
     m_search->follow(workspace());
     connect(m_search, &TokenEdit::tokenChosen, this, &DirectionSearchPanel::search);

@@ -87,6 +87,7 @@ FoldingPage::FoldingPage(Workspace* workspace, QWidget* parent)
          {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
         connect(workspace, signal, this, &FoldingPage::refresh);
     connect(workspace, &Workspace::headChanged, this, &FoldingPage::refresh);
+    connect(workspace, &Workspace::tokenFilterChanged, this, &FoldingPage::refresh);
     connect(workspace, &Workspace::tokenChanged, this, &FoldingPage::refresh);
 }
 

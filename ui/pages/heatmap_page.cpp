@@ -1,6 +1,7 @@
 #include "ui/pages/heatmap_page.h"
 
 #include "core/io/token_search.h"
+#include "ui/pages/offset_box.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
@@ -36,6 +37,7 @@ HeatmapPage::HeatmapPage(Workspace* workspace, QWidget* parent)
     , m_norms(new QCheckBox(tr("norms"), this))
     , m_biases(new QCheckBox(tr("biases"), this))
     , m_scale(new QCheckBox(tr("scale"), this))
+    , m_offset(new OffsetBox(workspace, this))
     , m_text(new QLineEdit(this))
     , m_state(new QLabel(this))
     , m_panel(new HeatmapPanel(this))
@@ -107,6 +109,7 @@ void HeatmapPage::createLayout()
     choices->setSpacing(8);
     for (QWidget* control : std::initializer_list<QWidget*>{m_form, m_order, m_biases, m_scale})
         choices->addWidget(control);
+    choices->addWidget(m_offset);
     choices->addStretch();
     auto* bottom = new QHBoxLayout;
     bottom->addWidget(m_state, 1);
@@ -150,6 +153,10 @@ void HeatmapPage::connectChoices()
         refresh();
     });
     connect(workspace(), &Workspace::headChanged, this, &HeatmapPage::refresh);
+    connect(workspace(), &Workspace::rotaryOffsetChanged, this, [this] {
+        if (isOfScores())
+            refresh();
+    });
     connect(workspace(), &Workspace::tokensChanged, this, &HeatmapPage::refresh);
     const auto refreshIf = [this](CircuitPicture::Order order) {
         if (m_order->currentData().toInt() == static_cast<int>(order))
@@ -189,6 +196,11 @@ CircuitKind HeatmapPage::kind() const
     return isDirect() ? CircuitKind::FullOv : static_cast<CircuitKind>(m_circuit->currentData().toInt());
 }
 
+bool HeatmapPage::isOfScores() const
+{
+    return kind() == CircuitKind::Qk || kind() == CircuitKind::FullQk;
+}
+
 bool HeatmapPage::isTokenCircuit() const
 {
     return kind() == CircuitKind::FullQk || kind() == CircuitKind::FullOv;
@@ -217,7 +229,8 @@ QString HeatmapPage::entryName(const std::vector<int>& shown, int index) const
 
 CircuitTerms HeatmapPage::terms() const
 {
-    return {m_biases->isChecked(), m_scale->isChecked() && m_scale->isEnabled()};
+    return {m_biases->isChecked(), m_scale->isChecked() && m_scale->isEnabled(),
+            isOfScores() ? workspace()->rotaryOffset() : 0};
 }
 
 QString HeatmapPage::termsText() const
@@ -225,8 +238,9 @@ QString HeatmapPage::termsText() const
     const CircuitTerms chosen = terms();
     if (isDirect())
         return chosen.biases ? tr("with b_U") : tr("no bias");
-    return QStringLiteral("%1, %2").arg(chosen.scale ? tr("scaled") : tr("no scale"),
-                                        chosen.biases ? tr("with biases") : tr("no bias"));
+    return QStringLiteral("%1, %2%3")
+        .arg(chosen.scale ? tr("scaled") : tr("no scale"), chosen.biases ? tr("with biases") : tr("no bias"),
+             offsetText(chosen.offset));
 }
 
 void HeatmapPage::chooseTokens()
@@ -276,7 +290,8 @@ void HeatmapPage::recompute()
     m_text->setEnabled(isTokenCircuit() && !isOfAllTokens());
     m_form->setVisible(isTokenCircuit());
     m_form->setEnabled(!isTiled());
-    m_scale->setEnabled(kind() == CircuitKind::Qk || kind() == CircuitKind::FullQk);
+    m_scale->setEnabled(isOfScores());
+    m_offset->setEnabled(isOfScores());
     auto* orders = qobject_cast<QStandardItemModel*>(m_order->model());
     orders->item(m_order->findData(static_cast<int>(CircuitPicture::Order::ByName)))
         ->setEnabled(isTokenCircuit());
@@ -388,6 +403,7 @@ QJsonObject HeatmapPage::viewState() const
             {QStringLiteral("order"), m_order->currentIndex()},
             {QStringLiteral("biases"), m_biases->isChecked()},
             {QStringLiteral("scale"), m_scale->isChecked()},
+            {QStringLiteral("offset"), workspace()->rotaryOffset()},
             {QStringLiteral("heatmap"), m_panel->viewState()}};
 }
 
@@ -400,6 +416,7 @@ void HeatmapPage::setViewState(const QJsonObject& state)
     m_order->setCurrentIndex(state[QStringLiteral("order")].toInt());
     m_biases->setChecked(state[QStringLiteral("biases")].toBool());
     m_scale->setChecked(state[QStringLiteral("scale")].toBool());
+    workspace()->setRotaryOffset(state[QStringLiteral("offset")].toInt());
     m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
     chooseTokens();
     refresh();

@@ -12,6 +12,7 @@ namespace headwise::ui {
 
 class HeatmapPanel;
 class JobBar;
+class OffsetBox;
 
 /// The circuit of the selected head as a matrix: residual × residual, or token × token for the tokens of a text or all; and the
 /// direct path from the embedding to the unembedding, which no head is in.
@@ -42,6 +43,7 @@ private:
     QString termsText() const; ///< "no scale, no bias"
     CircuitKind kind() const;  ///< Of the direct path that of the same rows and columns.
     bool isDirect() const;
+    bool isOfScores() const; ///< QK or full QK.
     bool isTokenCircuit() const;
     bool isOfAllTokens() const;
     bool isTiled() const;               ///< Too large to be formed.
@@ -57,6 +59,7 @@ private:
     QCheckBox* m_norms;
     QCheckBox* m_biases;
     QCheckBox* m_scale;
+    OffsetBox* m_offset;
     QLineEdit* m_text;
     QLabel* m_state;
     HeatmapPanel* m_panel;

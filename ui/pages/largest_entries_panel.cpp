@@ -1,7 +1,9 @@
 #include "ui/pages/largest_entries_panel.h"
 
+#include "core/analysis/head_at_offset.h"
 #include "core/analysis/largest_entries.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/offset_box.h"
 #include "ui/pages/table_cells.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -23,8 +25,7 @@ constexpr std::size_t howMany = 100;
 }
 
 struct LargestEntriesPanel::Found {
-    HeadId head;
-    CircuitKind kind = CircuitKind::FullOv;
+    CircuitOfHead of;
     std::vector<MatrixEntry> entries;
     std::vector<double> gaussian; // by rank: what as many Gaussian entries would reach
 };
@@ -50,7 +51,8 @@ LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_heading);
     layout->addWidget(m_table, 1);
     layout->addLayout(state);
-    for (const auto signal : {&Workspace::tokensChanged, &Workspace::circuitsChanged, &Workspace::closed})
+    for (const auto signal : {&Workspace::tokensChanged, &Workspace::circuitsChanged, &Workspace::closed,
+                              &Workspace::tokenFilterChanged})
         connect(workspace, signal, this, &LargestEntriesPanel::refresh);
     connect(workspace, &Workspace::headChanged, this, &LargestEntriesPanel::refresh);
     connect(m_table, &QAbstractItemView::doubleClicked, this, [this](const QModelIndex& index) {
@@ -60,17 +62,12 @@ LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)
     });
 }
 
-void LargestEntriesPanel::setKind(CircuitKind kind)
+void LargestEntriesPanel::setCircuit(CircuitKind kind, int offset)
 {
-    if (kind == m_kind)
+    if (kind == m_kind && offset == m_offset)
         return;
     m_kind = kind;
-    refresh();
-}
-
-void LargestEntriesPanel::setLeftOut(std::shared_ptr<const std::vector<bool>> leftOut)
-{
-    m_leftOut = std::move(leftOut);
+    m_offset = offset;
     refresh();
 }
 
@@ -94,27 +91,29 @@ void LargestEntriesPanel::recompute()
         return clear(tr("Reading the embeddings…"));
     m_job.start(
         tr("Largest entries of %1").arg(text(workspace()->head())),
-        [circuits, tokens, kind = m_kind, head = workspace()->head(),
-         unused = m_leftOut ? *m_leftOut : workspace()->unusedTokens()](const Task& task) -> Result<Found> {
+        [circuits, tokens, of = CircuitOfHead{m_kind, workspace()->head(), {.offset = m_offset}},
+         unused = workspace()->unusedTokens()](const Task& task) -> Result<Found> {
             // An id past the end is left out there, and none is meant.
             const auto marks = [&unused](Eigen::Index count) {
                 std::vector<bool> sized = unused;
                 sized.resize(static_cast<std::size_t>(count), false);
                 return sized;
             };
-            const auto circuit = circuits->circuit<double>(kind, head, tokens.get());
-            const EntrySearch search{howMany, marks(circuit.rows()), marks(circuit.cols())};
-            auto entries = largestEntries(circuit, search, task);
+            const auto circuit = circuitAtOffset(*circuits, of, tokens.get());
+            if (!circuit)
+                return circuit.error();
+            const EntrySearch search{howMany, marks(circuit->rows()), marks(circuit->cols())};
+            auto entries = largestEntries(*circuit, search, task);
             if (!entries)
                 return entries.error();
-            return Found{head, kind, std::move(entries).value(), largestGaussianEntries(circuit, search)};
+            return Found{of, std::move(entries).value(), largestGaussianEntries(*circuit, search)};
         },
         [this](const Result<Found>& found) { found ? showEntries(*found) : clear(text(found.error())); });
 }
 
 void LargestEntriesPanel::showEntries(const Found& found)
 {
-    const bool isQk = found.kind == CircuitKind::FullQk;
+    const bool isQk = found.of.kind == CircuitKind::FullQk;
     m_model->clear();
     m_model->setHorizontalHeaderLabels({tr("#"), isQk ? tr("Query") : tr("Source"),
                                         isQk ? tr("Key") : tr("Output"), isQk ? tr("Score") : tr("Logit"),
@@ -133,11 +132,13 @@ void LargestEntriesPanel::showEntries(const Found& found)
     }
     fitColumns(m_table);
     m_table->horizontalHeader()->setStretchLastSection(false); // a page of colour would outshout the tokens
-    m_heading->setText(isQk ? tr("largest scores of %1: query token, key token").arg(text(found.head))
-                            : tr("largest effects of %1: source token, output token").arg(text(found.head)));
+    m_heading->setText(
+        isQk ? tr("largest scores of %1: query token, key token").arg(text(found.of.head))
+             : tr("largest effects of %1: source token, output token").arg(text(found.of.head)));
     m_state->setText(
-        tr("Over all pairs of tokens, no scale, no bias; exact. The null is what as many Gaussian "
-           "entries of the same mean and deviation would reach."));
+        tr("Over all pairs of tokens, no scale, no bias%1; exact. The null is what as many Gaussian "
+           "entries of the same mean and deviation would reach.")
+            .arg(isQk ? offsetText(found.of.terms.offset) : QString()));
 }
 
 QList<FigureSource*> LargestEntriesPanel::figures()

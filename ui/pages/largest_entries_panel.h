@@ -20,9 +20,9 @@ class LargestEntriesPanel : public Page {
 public:
     explicit LargestEntriesPanel(Workspace* workspace, QWidget* parent = nullptr);
 
-    void setKind(CircuitKind kind);
+    /// \param offset Δ of full QK with rotary positions
+    void setCircuit(CircuitKind kind, int offset);
     /// Tokens that are not looked at, true of each; null: ids without a token alone.
-    void setLeftOut(std::shared_ptr<const std::vector<bool>> leftOut);
 
     QList<FigureSource*> figures() override;
 
@@ -35,8 +35,8 @@ private:
     void showEntries(const Found& found);
     void clear(const QString& message);
 
+    int m_offset = 0;
     CircuitKind m_kind = CircuitKind::FullOv;
-    std::shared_ptr<const std::vector<bool>> m_leftOut;
     QLabel* m_heading;
     QLabel* m_state;
     QStandardItemModel* m_model;

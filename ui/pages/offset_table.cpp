@@ -4,6 +4,7 @@
 #include "core/analysis/token_table.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/table_cells.h"
+#include "ui/pages/token_filter_button.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/table_figure.h"
@@ -45,6 +46,8 @@ OffsetTable::OffsetTable(Workspace* workspace, QWidget* parent)
     layout->setSpacing(8);
     layout->addWidget(m_heading);
     layout->addWidget(m_slider);
+    layout->addWidget(new TokenFilterButton(workspace, TokenFilterButton::Role::Notice, this), 0,
+                      Qt::AlignLeft);
     layout->addWidget(m_table, 1);
     connect(m_slider, &QSlider::valueChanged, &m_pause, qOverload<>(&QTimer::start));
     connect(&m_pause, &QTimer::timeout, this, &OffsetTable::refresh);
@@ -52,6 +55,7 @@ OffsetTable::OffsetTable(Workspace* workspace, QWidget* parent)
          {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
         connect(workspace, signal, this, &OffsetTable::refresh);
     connect(workspace, &Workspace::headChanged, this, &OffsetTable::refresh);
+    connect(workspace, &Workspace::tokenFilterChanged, this, &OffsetTable::refresh);
     connect(workspace, &Workspace::tokenChanged, this, &OffsetTable::refresh);
     connect(m_table, &QAbstractItemView::doubleClicked, this, [this](const QModelIndex& index) {
         const int column = index.column() > 2 ? 3 : 1; // either end

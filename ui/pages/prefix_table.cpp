@@ -47,6 +47,7 @@ PrefixTable::PrefixTable(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_heading);
     layout->addWidget(m_table, 1);
     connect(workspace, &Workspace::headChanged, this, &PrefixTable::refresh);
+    connect(workspace, &Workspace::tokenFilterChanged, this, &PrefixTable::refresh);
     connect(workspace, &Workspace::tokenChanged, this, &PrefixTable::refresh);
     connect(m_table, &QAbstractItemView::doubleClicked, this, [this](const QModelIndex& index) {
         const int column = index.column() > 3 ? 4 : index.column() == 3 ? 3 : 1;

@@ -5,6 +5,7 @@
 #include "core/io/token_search.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/head_grid.h"
+#include "ui/pages/token_filter_button.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
@@ -123,6 +124,7 @@ void PromptPage::createLayout()
     parts->setStretchFactor(1, 1);
     auto* bottom = new QHBoxLayout;
     bottom->addWidget(m_summary, 1);
+    bottom->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
     bottom->addWidget(new JobBar(&m_job, this));
     bottom->addWidget(new JobBar(&m_importJob, this));
     bottom->addWidget(new JobBar(&m_attribution, this));
@@ -190,6 +192,10 @@ void PromptPage::connectSignals()
     });
     connect(workspace(), &Workspace::circuitsChanged, this, &PromptPage::reset);
     connect(workspace(), &Workspace::headChanged, this, &PromptPage::showPattern);
+    connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
+        if (m_answer && workspace()->circuits())
+            attribute();
+    });
     connect(m_heads, &PatternGrid::headChosen, workspace(), &Workspace::setHead);
     connect(m_heads, &PatternGrid::headReferenced, this,
             [this](HeadId head) { workspace()->setReference(head); });

@@ -7,6 +7,7 @@
 #include "ui/models/token_table_model.h"
 #include "ui/pages/head_grid.h"
 #include "ui/pages/table_cells.h"
+#include "ui/pages/token_filter_button.h"
 #include "ui/relation_store.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -137,6 +138,8 @@ void RelationsPage::createLayout()
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
     layout->addWidget(m_state);
+    layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this), 0,
+                      Qt::AlignLeft);
     layout->addWidget(new JobBar(workspace()->analysisJob(), this));
     layout->addWidget(columns, 1);
 }
@@ -151,6 +154,10 @@ void RelationsPage::connectSignals()
                               &Workspace::tokensChanged, &Workspace::resultsChanged})
         connect(workspace(), signal, this, &RelationsPage::refresh);
     connect(workspace(), &Workspace::inputsChanged, this, &RelationsPage::followInputs);
+    connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
+        m_shown.reset(); // the pairs of the head too
+        refresh();
+    });
     connect(workspace(), &Workspace::headChanged, this, [this](HeadId head) {
         if (isVisible() && m_shown)
             showPairs(head);

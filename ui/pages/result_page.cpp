@@ -1,12 +1,14 @@
 #include "ui/pages/result_page.h"
 
 #include "core/analysis/run_estimate.h"
+#include "core/model/head_list.h"
 #include "ui/array_part.h"
 #include "ui/pages/analysis_form.h"
 #include "ui/pages/analysis_list.h"
 #include "ui/pages/figure_row.h"
 #include "ui/pages/numbers_table.h"
 #include "ui/pages/picture_card.h"
+#include "ui/pages/token_filter_button.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/job_bar.h"
@@ -103,7 +105,9 @@ QWidget* ResultPage::createHead()
     layout->addWidget(m_citation, 2, 0, 1, 3);
     layout->addWidget(m_cost, 3, 0);
     layout->addWidget(new JobBar(workspace()->analysisJob(), head), 3, 1, 1, 2, Qt::AlignRight);
-    layout->addWidget(m_state, 4, 0, 1, 3);
+    layout->addWidget(m_state, 4, 0, 1, 2);
+    layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, head), 4, 2,
+                      Qt::AlignRight | Qt::AlignTop);
     layout->setColumnStretch(0, 1);
     return head;
 }
@@ -133,6 +137,7 @@ void ResultPage::connectSignals()
     connect(workspace(), &Workspace::closed, this, &ResultPage::refresh);
     connect(workspace(), &Workspace::circuitsChanged, this, &ResultPage::refresh);
     connect(workspace(), &Workspace::inputsChanged, this, &ResultPage::refresh);
+    connect(workspace(), &Workspace::tokenFilterChanged, this, &ResultPage::refresh);
     connect(workspace(), &Workspace::tokenChanged, this, [this] {
         // A session does not say which token its numbers are about: they are asked for again.
         m_tokenMoved = true;
@@ -168,8 +173,7 @@ void ResultPage::showAnalysis(std::string_view id)
 
 void ResultPage::run(Workspace::Asker asker)
 {
-    m_form->apply();
-    if (whyNotNow(*m_analysis, *workspace()).isEmpty())
+    if (m_form->apply() && whyNotNow(*m_analysis, *workspace()).isEmpty())
         workspace()->runAnalysis(m_analysis->id, asker);
     showHead();
 }
@@ -177,14 +181,16 @@ void ResultPage::run(Workspace::Asker asker)
 void ResultPage::recompute()
 {
     m_list->updateMarks();
-    showHead();
     makeCards();
+    showHead();
     showNumbers();
     QTimer::singleShot(0, this, &ResultPage::drawVisible); // once they have their places
     // What is about one token follows it, where that takes no longer than a look.
     if (!askedInputs(*m_analysis).token || !workspace()->hasModel()
         || !isComputed(*m_analysis, *workspace()->results())
-        || m_analysis->cost(workspace()->circuits()->config(), workspace()->analysisOptions()).flops > cheap)
+        || m_analysis->cost(workspace()->circuits()->config(), workspace()->analysisOptions(*m_analysis))
+                .flops
+            > cheap)
         return;
     const auto with = workspace()->inputsOf(m_analysis->id);
     const bool moved = with ? with->token != workspace()->inputs().token : m_tokenMoved;
@@ -195,9 +201,12 @@ void ResultPage::recompute()
 
 bool ResultPage::isStale() const
 {
-    const auto with = workspace()->inputsOf(m_analysis->id);
-    if (!with || !isComputed(*m_analysis, *workspace()->results()))
+    const auto asked = workspace()->askedWith(m_analysis->id);
+    if (!asked || !isComputed(*m_analysis, *workspace()->results()))
         return false;
+    if (asked->heads != workspace()->analysisOptions(*m_analysis).heads)
+        return true;
+    const AnalysisInputs* with = &asked->inputs;
     const AnalysisInputs now = workspace()->inputs();
     const InputNeeds needs = askedInputs(*m_analysis);
     const TextNeeds texts = askedTexts(*m_analysis);
@@ -211,12 +220,42 @@ bool ResultPage::isStale() const
         || (m_analysis->followsMetric && with->metric != now.metric);
 }
 
+bool ResultPage::isOtherwiseFiltered() const
+{
+    const ResultSet& results = *workspace()->results();
+    if (!workspace()->hasModel() || !isComputed(*m_analysis, results))
+        return false;
+    const std::string now = filterName(workspace()->tokenFilter());
+    return std::any_of(results.arrays.begin(), results.arrays.end(), [&](const ResultArray& array) {
+        return followsFilter(array) && belongsTo(array, *m_analysis) && filterOf(array) != now;
+    });
+}
+
+QString ResultPage::staleText() const
+{
+    if (isStale())
+        return tr("What is shown was computed about something else: run it again.");
+    if (!isOtherwiseFiltered())
+        return {};
+    return workspace()->tokenFilter().isOn()
+        ? tr("What is shown was computed with other tokens than the filter lets pass: run it again.")
+        : tr("What is shown was computed with a filter of tokens: run it again for all of them.");
+}
+
+QString ResultPage::missingText() const
+{
+    return m_lacksHead ? tr("%1 is not among the heads that this was computed for: choose it under Heads and "
+                            "run it again.")
+                             .arg(text(workspace()->head()))
+                       : QString();
+}
+
 QString ResultPage::costText() const
 {
     if (!workspace()->hasModel())
         return {};
     const AnalysisCost cost =
-        runCost(*m_analysis, workspace()->circuits()->config(), workspace()->analysisOptions());
+        runCost(*m_analysis, workspace()->circuits()->config(), workspace()->analysisOptions(*m_analysis));
     const double seconds = cost.flops / flopsPerSecond;
     const QString time = seconds < 1
         ? tr("less than a second")
@@ -257,11 +296,12 @@ void ResultPage::showHead()
     m_verify->setToolTip(
         tr("Runs the model on repeated random tokens and sets its attention beside the weights"));
     m_form->setVisible(workspace()->hasModel());
-    m_state->setText(!why.isEmpty()  ? why
-                         : isStale() ? tr("What is shown was computed about something else: run it again.")
-                                     : metricText());
-    m_state->setVisible(!m_state->text().isEmpty());
-    m_empty->setText(!why.isEmpty() ? why
+    QStringList states{why, missingText(), staleText(), metricText()};
+    states.removeAll(QString());
+    m_state->setText(states.value(0));
+    m_state->setVisible(!states.isEmpty());
+    m_empty->setText(!why.isEmpty()    ? why
+                         : m_lacksHead ? missingText()
                          : workspace()->analysisJob()->isRunning()
                          ? tr("It is being computed.")
                          : tr("Not computed yet. Run computes it; the "
@@ -272,9 +312,14 @@ void ResultPage::makeCards()
 {
     const ResultSet& results = *workspace()->results();
     std::vector<Picture> pictures;
+    m_lacksHead = false;
     if (workspace()->isOpen() && isComputed(*m_analysis, results)) {
         pictures = picturesOf(*m_analysis, results, workspace()->card());
         std::erase_if(pictures, [&](const Picture& picture) { return !canBeDrawn(picture, results); });
+        m_lacksHead =
+            std::erase_if(pictures,
+                          [&](const Picture& picture) { return isOfMissingHead(picture, *workspace()); })
+            > 0;
     }
     m_empty->setVisible(pictures.empty());
     const bool same = std::equal(
@@ -367,10 +412,38 @@ void ResultPage::showNumbers()
 
 QJsonObject ResultPage::viewState() const
 {
+    QJsonObject heads;
+    for (const auto& [id, choice] : workspace()->headChoices())
+        heads[text(id)] = choice.which == HeadChoice::Which::All ? QStringLiteral("all")
+            : choice.which == HeadChoice::Which::Selected        ? QStringLiteral("selected")
+                                                                 : text(headNames(choice.listed));
     return {{QStringLiteral("analysis"), text(m_analysis->id)},
+            {QStringLiteral("heads"), heads},
             {QStringLiteral("scroll"), m_scroll->verticalScrollBar()->value()},
             {QStringLiteral("prompt"), m_form->prompt()},
             {QStringLiteral("seed"), m_form->seed()}};
+}
+
+void ResultPage::restoreHeads(const QJsonObject& heads)
+{
+    if (!workspace()->isOpen())
+        return;
+    const ModelCard& card = workspace()->card();
+    for (auto it = heads.begin(); it != heads.end(); ++it) {
+        const Analysis* analysis = findAnalysis(it.key().toStdString());
+        const QString words = it.value().toString();
+        HeadChoice choice;
+        if (words == QStringLiteral("selected"))
+            choice.which = HeadChoice::Which::Selected;
+        else if (words != QStringLiteral("all")) {
+            const auto listed = parseHeads(words.toStdString(), card.nLayers, card.nHeads);
+            if (!listed)
+                continue;
+            choice = {HeadChoice::Which::Listed, *listed};
+        }
+        if (analysis)
+            workspace()->setHeadChoice(*analysis, choice);
+    }
 }
 
 void ResultPage::setViewState(const QJsonObject& state)
@@ -380,6 +453,7 @@ void ResultPage::setViewState(const QJsonObject& state)
     if (state.contains(QStringLiteral("prompt")))
         m_form->setPrompt(state[QStringLiteral("prompt")].toString());
     m_form->setSeed(state[QStringLiteral("seed")].toInt());
+    restoreHeads(state[QStringLiteral("heads")].toObject());
     showAnalysis(state[QStringLiteral("analysis")].toString().toStdString());
     m_wantedScroll = state[QStringLiteral("scroll")].toInt(-1);
 }

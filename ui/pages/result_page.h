@@ -51,7 +51,11 @@ private:
     void drawVisible(); ///< Those cards that are on screen.
     void showNumbers(); ///< The arrays that no picture shows.
     void followSelection();
-    bool isStale() const; ///< Computed, but about other inputs.
+    void restoreHeads(const QJsonObject& heads); ///< Which every analysis is asked about.
+    bool isStale() const;                        ///< Computed, but about other inputs.
+    bool isOtherwiseFiltered() const;            ///< Computed, but of other tokens than are looked at now.
+    QString staleText() const;                   ///< Empty where what is shown is what is asked.
+    QString missingText() const;                 ///< Why pictures of the selected head are absent.
     QString costText() const;
     QString metricText() const; ///< How what is shown measures lengths; empty where it does not.
 
@@ -74,6 +78,7 @@ private:
     FigureRow* m_paperFigure = nullptr; // of m_cards, once it was asked for
     int m_wantedScroll = -1;            // of a session, until the pictures are there
     int m_abreast = 0;
+    bool m_lacksHead = false;  // what is there says nothing of the selected head
     bool m_tokenMoved = false; // since the session was opened, or the last look
 };
 

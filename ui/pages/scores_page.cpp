@@ -4,6 +4,7 @@
 #include "ui/pages/figure_row.h"
 #include "ui/pages/prefix_table.h"
 #include "ui/pages/term_map.h"
+#include "ui/pages/token_filter_button.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/job_bar.h"
@@ -140,6 +141,7 @@ void ScoresPage::createLayout()
     makeSecondary(m_state);
     auto* below = new QHBoxLayout;
     below->addWidget(m_state, 1);
+    below->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
     below->addWidget(m_layer0);
     below->addWidget(new JobBar(&m_normsJob, this));
     auto* layout = new QVBoxLayout(this);
@@ -170,6 +172,10 @@ void ScoresPage::connectSignals()
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
         connect(workspace(), signal, this, &ScoresPage::refresh);
     connect(workspace(), &Workspace::headChanged, this, &ScoresPage::refresh);
+    connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
+        m_norms.reset(); // averaged over the tokens that are looked at
+        refresh();
+    });
     connect(workspace(), &Workspace::tokenChanged, this, [this] {
         showToken();
         if (isVisible())

@@ -64,6 +64,7 @@ TermMap::TermMap(Workspace* workspace, QWidget* parent)
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
         connect(workspace, signal, this, &TermMap::refresh);
     connect(workspace, &Workspace::headChanged, this, &TermMap::refresh);
+    connect(workspace, &Workspace::tokenFilterChanged, this, &TermMap::refresh);
 }
 
 void TermMap::createLayout()

@@ -39,9 +39,10 @@ QWidget* range(QWidget* low, QWidget* high)
 
 } // namespace
 
-TokenFilterButton::TokenFilterButton(Workspace* workspace, QWidget* parent)
+TokenFilterButton::TokenFilterButton(Workspace* workspace, Role role, QWidget* parent)
     : QToolButton(parent)
     , m_workspace(workspace)
+    , m_role(role)
     , m_firstId(new QSpinBox)
     , m_lastId(new QSpinBox)
     , m_lowestNorm(new QDoubleSpinBox)
@@ -53,7 +54,7 @@ TokenFilterButton::TokenFilterButton(Workspace* workspace, QWidget* parent)
     , m_trained(new QCheckBox(tr("none that was hardly trained")))
 {
     setPopupMode(QToolButton::InstantPopup);
-    setToolTip(tr("Which tokens the tables rank"));
+    setToolTip(tr("Which tokens tables, ranks and searches look at, on every page"));
     setAccessibleName(tr("Token filter"));
     auto* menu = new QMenu(this);
     auto* holder = new QWidgetAction(menu);
@@ -62,13 +63,11 @@ TokenFilterButton::TokenFilterButton(Workspace* workspace, QWidget* parent)
     setMenu(menu);
     limitToModel();
     followCounts();
-    say(0);
-    for (const auto signal : {&Workspace::opened, &Workspace::closed})
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
         connect(workspace, signal, this, &TokenFilterButton::limitToModel);
-    for (const auto signal : {&Workspace::circuitsChanged, &Workspace::tokensChanged})
-        connect(workspace, signal, this, &TokenFilterButton::apply);
     for (const auto signal : {&Workspace::inputsChanged, &Workspace::opened, &Workspace::closed})
         connect(workspace, signal, this, &TokenFilterButton::followCounts);
+    connect(workspace, &Workspace::tokenFilterChanged, this, &TokenFilterButton::showFilter);
 }
 
 QWidget* TokenFilterButton::makeForm()
@@ -123,7 +122,7 @@ void TokenFilterButton::limitToModel()
     const int last = m_workspace->isOpen() ? m_workspace->card().dVocab - 1 : 0;
     for (QSpinBox* id : {m_firstId, m_lastId})
         id->setRange(0, last);
-    setFilter({});
+    showFilter();
     for (QWidget* ofText : std::initializer_list<QWidget*>{m_script, m_space, m_noSpecials})
         ofText->setEnabled(m_workspace->tokenizer() != nullptr);
 }
@@ -136,12 +135,6 @@ void TokenFilterButton::followCounts()
         counts ? tr("Times in the text of %1").arg(ui::text(counts->source()))
                : tr("How often tokens occur is unknown: give a file of counts on the Analyses page, "
                     "under Token prior"));
-    if (m_counts == counts)
-        return;
-    const bool changes = m_lowestCount->value() > 0;
-    m_counts = counts;
-    if (changes)
-        apply();
 }
 
 TokenFilter TokenFilterButton::filter() const
@@ -158,15 +151,24 @@ TokenFilter TokenFilterButton::filter() const
     filter.lowestNorm = m_lowestNorm->value();
     if (m_highestNorm->value() > 0)
         filter.highestNorm = m_highestNorm->value();
-    if (m_counts && m_lowestCount->value() > 0) {
-        filter.lowestCount = m_lowestCount->value();
-        filter.counts = m_counts;
-    }
+    filter.lowestCount = m_lowestCount->value();
     return filter;
 }
 
 void TokenFilterButton::setFilter(const TokenFilter& filter)
 {
+    m_workspace->setTokenFilter(filter);
+    showFilter();
+}
+
+void TokenFilterButton::apply()
+{
+    setFilter(filter());
+}
+
+void TokenFilterButton::showFilter()
+{
+    const TokenFilter& filter = m_workspace->wantedTokenFilter();
     m_script->setCurrentIndex(filter.wordsOnly ? Words : filter.asciiOnly ? Ascii : Any);
     m_trained->setChecked(filter.trainedOnly);
     m_noSpecials->setChecked(filter.noSpecials);
@@ -176,40 +178,51 @@ void TokenFilterButton::setFilter(const TokenFilter& filter)
     m_lowestNorm->setValue(filter.lowestNorm);
     m_lowestCount->setValue(filter.lowestCount);
     m_highestNorm->setValue(filter.highestNorm <= mostNorm ? filter.highestNorm : 0);
-    apply();
+    const bool isOn = m_workspace->tokenFilter().isOn();
+    setEnabled(m_workspace->hasModel()); // a session's tables are as they were written
+    setVisible(m_role == Role::Choice || isOn);
+    setText(isOn ? tr("%1 tokens left out").arg(ui::count(m_workspace->filteredOut())) : tr("all tokens"));
 }
 
-void TokenFilterButton::apply()
+QJsonObject filterState(const TokenFilter& filter)
 {
-    const auto circuits = m_workspace->circuits();
-    setEnabled(circuits != nullptr); // a session's tables are as they were written
-    if (!filter().isOn() || !circuits) {
-        m_job.cancel();
-        say(0);
-        if (!std::exchange(m_leftOut, nullptr))
-            return;
-        return emit leftOutChanged();
-    }
-    std::vector<bool> unused = m_workspace->unusedTokens();
-    unused.resize(static_cast<std::size_t>(m_workspace->card().dVocab), false);
-    m_job.start(
-        tr("Choosing tokens"),
-        [filter = filter(), circuits, tokenizer = m_workspace->tokenizer(), unused](const Task& task) {
-            return leftOutTokens(filter, tokenizer.get(), circuits->weights(), unused, task);
-        },
-        [this, unused](const Result<std::vector<bool>>& found) {
-            if (!found)
-                return setText(ui::text(found.error()));
-            m_leftOut = std::make_shared<const std::vector<bool>>(*found);
-            say(static_cast<int>(std::ranges::count(*found, true) - std::ranges::count(unused, true)));
-            emit leftOutChanged();
-        });
+    const TokenFilter off;
+    QJsonObject state;
+    const auto keep = [&](const char* key, const QJsonValue& value, bool isOn) {
+        if (isOn)
+            state[QLatin1String(key)] = value;
+    };
+    keep("ascii", true, filter.asciiOnly);
+    keep("words", true, filter.wordsOnly);
+    keep("trained", true, filter.trainedOnly);
+    keep("no_specials", true, filter.noSpecials);
+    keep("leading_space", filter.leadingSpace == TokenFilter::LeadingSpace::With,
+         filter.leadingSpace != off.leadingSpace);
+    keep("first_id", filter.firstId, filter.firstId != off.firstId);
+    keep("last_id", filter.lastId, filter.lastId != off.lastId);
+    keep("min_norm", filter.lowestNorm, filter.lowestNorm > 0);
+    keep("max_norm", filter.highestNorm, std::isfinite(filter.highestNorm));
+    keep("min_count", filter.lowestCount, filter.lowestCount > 0);
+    return state;
 }
 
-void TokenFilterButton::say(int count)
+TokenFilter filterFromState(const QJsonObject& state)
 {
-    setText(count == 0 && !filter().isOn() ? tr("all tokens")
-                                           : tr("%1 tokens left out").arg(ui::count(count)));
+    using Space = TokenFilter::LeadingSpace;
+    const auto at = [&state](const char* key) { return state[QLatin1String(key)]; };
+    TokenFilter filter;
+    filter.asciiOnly = at("ascii").toBool();
+    filter.wordsOnly = at("words").toBool();
+    filter.trainedOnly = at("trained").toBool();
+    filter.noSpecials = at("no_specials").toBool();
+    if (at("leading_space").isBool())
+        filter.leadingSpace = at("leading_space").toBool() ? Space::With : Space::Without;
+    filter.firstId = at("first_id").toInt(filter.firstId);
+    filter.lastId = at("last_id").toInt(filter.lastId);
+    filter.lowestNorm = at("min_norm").toDouble(filter.lowestNorm);
+    filter.highestNorm = at("max_norm").toDouble(filter.highestNorm);
+    filter.lowestCount = at("min_count").toDouble(filter.lowestCount);
+    return filter;
 }
 
 } // namespace headwise::ui

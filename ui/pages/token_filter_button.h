@@ -1,12 +1,9 @@
 #pragma once
 
 #include "core/analysis/token_filter.h"
-#include "ui/job.h"
 
+#include <QJsonObject>
 #include <QToolButton>
-
-#include <memory>
-#include <vector>
 
 class QCheckBox;
 class QComboBox;
@@ -22,26 +19,22 @@ class TokenFilterButton : public QToolButton {
     Q_OBJECT
 
 public:
-    using LeftOut = std::shared_ptr<const std::vector<bool>>;
+    /// A notice stands where numbers follow the filter, and only while tokens are left out.
+    enum class Role { Choice, Notice };
+    explicit TokenFilterButton(Workspace* workspace, Role role, QWidget* parent = nullptr);
 
-    explicit TokenFilterButton(Workspace* workspace, QWidget* parent = nullptr);
-
-    TokenFilter filter() const;
     void setFilter(const TokenFilter& filter);
-    /// true: left out, ids without a token among them; null while nothing is filtered.
-    const LeftOut& leftOut() const { return m_leftOut; }
-
-signals:
-    void leftOutChanged();
 
 private:
     QWidget* makeForm();
     void limitToModel();
-    void followCounts(); ///< Those of the text that the workspace knows of.
+    void followCounts();        ///< Those of the text that the workspace knows of.
+    TokenFilter filter() const; ///< What the fields say.
     void apply();
-    void say(int count);
+    void showFilter();
 
     Workspace* m_workspace;
+    Role m_role;
     QSpinBox* m_firstId;
     QSpinBox* m_lastId;
     QDoubleSpinBox* m_lowestNorm;
@@ -51,9 +44,10 @@ private:
     QComboBox* m_space;
     QCheckBox* m_noSpecials;
     QCheckBox* m_trained;
-    LeftOut m_leftOut;
-    std::shared_ptr<const TokenCounts> m_counts; // null: unknown
-    Job m_job;
 };
+
+/// What a session keeps of the filter; empty while it is off.
+QJsonObject filterState(const TokenFilter& filter);
+TokenFilter filterFromState(const QJsonObject& state);
 
 } // namespace headwise::ui

@@ -1,6 +1,7 @@
 #include "ui/pages/tokens_page.h"
 
 #include "ui/pages/largest_entries_panel.h"
+#include "ui/pages/offset_box.h"
 #include "ui/pages/token_effect_panel.h"
 #include "ui/pages/token_filter_button.h"
 #include "ui/pages/tokens_panel.h"
@@ -29,11 +30,12 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     , m_side(new QComboBox(this))
     , m_biases(new QCheckBox(tr("biases"), this))
     , m_scale(new QCheckBox(tr("scale"), this))
+    , m_offset(new OffsetBox(workspace, this))
     , m_edit(new TokenEdit(this))
     , m_filter(new QLineEdit(this))
     , m_problem(new QLabel(this))
     , m_ids(new QCheckBox(tr("ids"), this))
-    , m_tokens(new TokenFilterButton(workspace, this))
+    , m_tokens(new TokenFilterButton(workspace, TokenFilterButton::Role::Choice, this))
     , m_panel(new TokensPanel(workspace, CircuitKind::FullOv, this))
     , m_largest(new LargestEntriesPanel(workspace, this))
     , m_effect(new TokenEffectPanel(workspace, this))
@@ -47,7 +49,8 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     m_side->setAccessibleName(tr("What the tables list"));
     m_biases->setToolTip(tr("x W + b in place of x W on both sides of the circuit"));
     m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
-    m_scale->setEnabled(false); // full OV has none
+    for (QWidget* ofScores : std::initializer_list<QWidget*>{m_scale, m_offset})
+        ofScores->setEnabled(false); // full OV has none
     m_ids->setToolTip(tr("The ids of the tokens, in most vocabularies frequent ones first"));
     makeSecondary(m_problem);
     m_panel->setLength(100);
@@ -73,6 +76,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     choices->addWidget(m_tokens);
     for (QCheckBox* box : {m_biases, m_scale, m_ids})
         choices->addWidget(box);
+    choices->addWidget(m_offset);
     choices->addStretch();
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
@@ -103,16 +107,15 @@ void TokensPage::connectSignals()
 {
     connect(m_effect, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(m_ids, &QCheckBox::toggled, m_panel, &TokensPanel::setIdsShown);
-    connect(m_tokens, &TokenFilterButton::leftOutChanged, this, [this] {
-        m_panel->setLeftOut(m_tokens->leftOut());
-        m_largest->setLeftOut(m_tokens->leftOut());
-    });
     connect(m_largest, &LargestEntriesPanel::tokenActivated, workspace(), &Workspace::setToken);
     connect(m_largest, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(m_circuit, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
     connect(m_side, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
     connect(m_biases, &QCheckBox::toggled, this, &TokensPage::applyChoice);
     connect(m_scale, &QCheckBox::toggled, this, &TokensPage::applyChoice);
+    for (const auto signal :
+         {&Workspace::rotaryOffsetChanged, &Workspace::opened, &Workspace::circuitsChanged})
+        connect(workspace(), signal, this, &TokensPage::applyChoice);
     connect(m_edit, &TokenEdit::tokenChosen, this, [this](int token) {
         m_problem->hide();
         this->workspace()->setToken(token);
@@ -130,15 +133,16 @@ void TokensPage::applyChoice()
     const auto kind = static_cast<CircuitKind>(m_circuit->currentData().toInt());
     const bool isOfAll = m_side->currentData().toInt() == largestOfAll;
     m_scale->setEnabled(kind == CircuitKind::FullQk && !isOfAll);
+    m_offset->setEnabled(kind == CircuitKind::FullQk);
     m_biases->setEnabled(!isOfAll);
     m_filter->setEnabled(!isOfAll);
     m_ids->setEnabled(!isOfAll);
     m_panel->setVisible(!isOfAll);
     m_largest->setVisible(isOfAll);
-    m_largest->setKind(kind);
+    m_largest->setCircuit(kind, workspace()->rotaryOffset());
     if (isOfAll)
         return;
-    m_panel->setTerms({m_biases->isChecked(), m_scale->isChecked()});
+    m_panel->setTerms({m_biases->isChecked(), m_scale->isChecked(), workspace()->rotaryOffset()});
     m_panel->setKind(kind);
     m_panel->setSide(static_cast<TableSide>(m_side->currentData().toInt()));
 }
@@ -149,7 +153,8 @@ QJsonObject TokensPage::viewState() const
             {QStringLiteral("side"), m_side->currentIndex()},
             {QStringLiteral("biases"), m_biases->isChecked()},
             {QStringLiteral("scale"), m_scale->isChecked()},
-            {QStringLiteral("ids"), m_ids->isChecked()}};
+            {QStringLiteral("ids"), m_ids->isChecked()},
+            {QStringLiteral("tokens"), filterState(workspace()->wantedTokenFilter())}};
 }
 
 void TokensPage::setViewState(const QJsonObject& state)
@@ -159,6 +164,7 @@ void TokensPage::setViewState(const QJsonObject& state)
     m_biases->setChecked(state[QStringLiteral("biases")].toBool());
     m_scale->setChecked(state[QStringLiteral("scale")].toBool());
     m_ids->setChecked(state[QStringLiteral("ids")].toBool());
+    m_tokens->setFilter(filterFromState(state[QStringLiteral("tokens")].toObject()));
 }
 
 QList<FigureSource*> TokensPage::figures()

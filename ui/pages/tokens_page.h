@@ -13,6 +13,7 @@ namespace headwise::ui {
 
 class TokenEdit;
 class LargestEntriesPanel;
+class OffsetBox;
 class TokenEffectPanel;
 class TokenFilterButton;
 class TokensPanel;
@@ -36,6 +37,7 @@ private:
     QComboBox* m_side;
     QCheckBox* m_biases;
     QCheckBox* m_scale;
+    OffsetBox* m_offset;
     TokenEdit* m_edit;
     QLineEdit* m_filter;
     QTimer m_filterPause;

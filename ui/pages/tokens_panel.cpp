@@ -1,6 +1,7 @@
 #include "ui/pages/tokens_panel.h"
 
 #include "core/analysis/stored_table.h"
+#include "ui/pages/offset_box.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/table_copy.h"
@@ -28,13 +29,12 @@ struct TokensPanel::Question {
     int token = 0;
     int length = 0;
     bool withBiased = false;
-    std::shared_ptr<const std::vector<bool>> leftOut; // null: ids without a token alone
 
     bool operator==(const Question& other) const
     {
         return circuit.kind == other.circuit.kind && circuit.head == other.circuit.head
             && circuit.terms == other.circuit.terms && side == other.side && token == other.token
-            && length == other.length && withBiased == other.withBiased && leftOut == other.leftOut;
+            && length == other.length && withBiased == other.withBiased;
     }
 };
 
@@ -50,8 +50,7 @@ Result<TokensPanel::Answer> TokensPanel::answerTo(const Question& question, cons
     const auto line = tokenLine(circuits, tokens, question.circuit, question.side, question.token);
     if (!line)
         return line.error();
-    Answer answer{ends(*line, question.length, question.leftOut ? *question.leftOut : unused),
-                  lineStatistics(*line, unused)};
+    Answer answer{ends(*line, question.length, unused), lineStatistics(*line, unused)};
     if (!question.withBiased)
         return answer;
     CircuitOfHead biased = question.circuit;
@@ -93,7 +92,8 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     showColumns();
     connect(workspace, &Workspace::headChanged, this, &TokensPanel::refresh);
     connect(workspace, &Workspace::tokenChanged, this, &TokensPanel::refresh);
-    for (const auto signal : {&Workspace::tokensChanged, &Workspace::circuitsChanged})
+    for (const auto signal :
+         {&Workspace::tokensChanged, &Workspace::circuitsChanged, &Workspace::tokenFilterChanged})
         connect(workspace, signal, this, [this] {
             m_answers.clear();
             m_next = 0;
@@ -199,12 +199,6 @@ void TokensPanel::setIdsShown(bool on)
     showColumns();
 }
 
-void TokensPanel::setLeftOut(std::shared_ptr<const std::vector<bool>> leftOut)
-{
-    m_leftOut = std::move(leftOut);
-    refresh();
-}
-
 void TokensPanel::setFilter(const QString& filter)
 {
     m_filter = filter;
@@ -231,8 +225,9 @@ QString TokensPanel::heading() const
 {
     const QString token = workspace()->tokenText(workspace()->token());
     if (m_kind == CircuitKind::FullQk)
-        return m_side == TableSide::Row ? tr("reads: query %1 → key tokens").arg(token)
-                                        : tr("is read: key %1 ← query tokens").arg(token);
+        return (m_side == TableSide::Row ? tr("reads: query %1 → key tokens").arg(token)
+                                         : tr("is read: key %1 ← query tokens").arg(token))
+            + offsetText(m_terms.offset);
     return m_side == TableSide::Row ? tr("writes: source %1 → output tokens").arg(token)
                                     : tr("is written: output %1 ← source tokens").arg(token);
 }
@@ -264,9 +259,11 @@ void TokensPanel::recompute()
     }
     if (!workspace()->tokens())
         return clear(tr("Reading the embeddings…"));
-    const Question question{
-        {m_kind, head, m_terms}, m_side,   token, m_filter.isEmpty() ? m_length : workspace()->card().dVocab,
-        showsBiased(),           m_leftOut};
+    const Question question{{m_kind, head, m_terms},
+                            m_side,
+                            token,
+                            m_filter.isEmpty() ? m_length : workspace()->card().dVocab,
+                            showsBiased()};
     if (const Answer* answer = kept(question)) {
         m_job.cancel();
         return show(*answer);

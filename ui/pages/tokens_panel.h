@@ -25,8 +25,6 @@ public:
     void setCompact(bool on); ///< Tokens and values only.
     void setTerms(const CircuitTerms& terms);
     void setIdsShown(bool on);
-    /// Tokens that are not ranked, true of each, in place of the ids without a token; null: those.
-    void setLeftOut(std::shared_ptr<const std::vector<bool>> leftOut);
     /// Shows the entries whose token contains `text`, of the whole row, with their ranks; empty: the ends.
     void setFilter(const QString& text);
 
@@ -58,7 +56,6 @@ private:
     int m_length = 30;
     bool m_isCompact = false;
     bool m_showsIds = false;
-    std::shared_ptr<const std::vector<bool>> m_leftOut;
     QString m_filter;
     CircuitTerms m_terms;
     QLabel* m_heading;

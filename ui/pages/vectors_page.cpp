@@ -2,6 +2,7 @@
 
 #include "ui/pages/direction_search_panel.h"
 #include "ui/pages/spectrum_panel.h"
+#include "ui/pages/token_filter_button.h"
 #include "ui/pages/vector_tables.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -69,6 +70,7 @@ void VectorsPage::createLayout()
     controls->addWidget(m_scores);
     controls->addWidget(m_each);
     controls->addWidget(m_state, 1);
+    controls->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
     controls->addWidget(new JobBar(&m_listJob, this));
     auto* upper = new QSplitter(this);
     upper->setChildrenCollapsible(false);
@@ -109,6 +111,10 @@ void VectorsPage::connectSignals()
             refresh();
         });
     connect(workspace(), &Workspace::headChanged, this, &VectorsPage::refresh);
+    connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
+        m_lists.clear();
+        refresh();
+    });
     connect(workspace(), &Workspace::directionChanged, this, &VectorsPage::refresh);
     connect(m_spectrum, &LineChart::pointClicked, this, [this](const QString& series, int index) {
         if (series == circuitTitle(kind())) // not the ring around the selected one

@@ -128,8 +128,8 @@ std::string tooManyHeads(const ModelConfig& config, const AnalysisOptions& optio
 {
     if (!options.heads.empty() || largestEntriesCost(config, options).flops <= flopLimit)
         return {};
-    return "The largest entries of every head may take more than 2e13 operations on this model; name the "
-           "heads (--heads), or ask for one with headwise top.";
+    return "The largest entries of every head may take more than 2e13 operations on this model; choose "
+           "fewer (Heads in the window, --heads on the command line), or ask for one with headwise top.";
 }
 
 } // namespace

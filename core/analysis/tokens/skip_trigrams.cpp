@@ -282,7 +282,8 @@ Result<ResultSet> runSkipTrigrams(const AnalysisContext& context, const Task& ta
     } else {
         results.warnings.emplace_back("The strongest skip-trigrams were not sought because the sweep of "
                                       "every head takes more than 2e13 operations "
-                                      "on this model; name the heads (--heads).");
+                                      "on this model; choose fewer (Heads in the window, --heads on the "
+                                      "command line).");
     }
     if (const auto& bigrams = context.options.inputs.bigramCounts)
         addSkipTrigramBugs(results, *bigrams, context.options.precision, context.options.tableSize);
@@ -305,8 +306,9 @@ std::string whyNoSkipTrigrams(const ModelConfig& config, const AnalysisOptions& 
         return whyNoToken(config, *options.inputs.token);
     if (isSweepable(config, options))
         return {};
-    return "The sweep of every head takes more than 2e13 operations on this model; name the heads (--heads) "
-           "or a source token (--token).";
+    return "The sweep of every head takes more than 2e13 operations on this model; choose fewer (Heads in "
+           "the "
+           "window, --heads on the command line) or a source token (--token).";
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "core/analysis/axis_order.h"
 #include "core/analysis/block.h"
+#include "core/analysis/head_at_offset.h"
+#include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/token_table.h"
 #include "tests/support/analysed.h"
 #include "tests/support/toy_classes.h"
@@ -11,6 +13,21 @@
 using namespace headwise;
 
 namespace {
+
+/// R(Δ), [r, r], from its definition: q R(Δ) turns pair i by Δ · base^(−2i/dim), what is left of the head stays.
+Matrix<double> turnBy(int offset, const Rotary& rotary, Eigen::Index r)
+{
+    Matrix<double> R = Matrix<double>::Identity(r, r);
+    for (int i = 0; i < rotary.dim / 2; ++i) {
+        const double angle = offset * std::pow(rotary.base, -2.0 * i / rotary.dim);
+        const int a = rotary.adjacentPairs ? 2 * i : i;
+        const int b = rotary.adjacentPairs ? 2 * i + 1 : i + rotary.dim / 2;
+        R(a, a) = R(b, b) = std::cos(angle);
+        R(a, b) = std::sin(angle);
+        R(b, a) = -std::sin(angle);
+    }
+    return R;
+}
 
 /// The circuit with what the views add, dense and in double, by its definition alone.
 Matrix<double> denseWithTerms(const Circuits& circuits, CircuitKind kind, HeadId head,
@@ -27,7 +44,10 @@ Matrix<double> denseWithTerms(const Circuits& circuits, CircuitKind kind, HeadId
     };
     if (kind == CircuitKind::FullOv)
         return biased(E, w.W_V, w.b_V) * w.W_O * circuits.weights().W_U<double>(0, config.dVocabOut);
-    const Matrix<double> scores = biased(E, w.W_Q, w.b_Q) * biased(E, w.W_K, w.b_K).transpose();
+    Matrix<double> queries = biased(E, w.W_Q, w.b_Q);
+    if (terms.offset > 0)
+        queries *= turnBy(terms.offset, config.rotaryOf(head.layer), queries.cols());
+    const Matrix<double> scores = queries * biased(E, w.W_K, w.b_K).transpose();
     return terms.scale ? Matrix<double>(scores * config.attentionScaleOf(head.layer)) : scores;
 }
 
@@ -59,6 +79,81 @@ private slots:
                 }
             }
         }
+    }
+
+    void rotaryCircuitsAtAnOffsetStayFactored()
+    {
+        int classes = 0;
+        for (const auto& [name, options] : test::toyClasses()) {
+            if (options.positional != "rotary")
+                continue;
+            ++classes;
+            const Circuits circuits = test::toyCircuits(options, test::noProcessing());
+            const auto tokens = test::tokensOf(circuits, Embedding::Raw, Precision::F64);
+            const HeadId head{1, 1};
+            for (const CircuitTerms& terms : {CircuitTerms{false, false, 1}, CircuitTerms{false, false, 4},
+                                              CircuitTerms{true, true, 3}}) {
+                const CircuitOfHead of{CircuitKind::FullQk, head, terms};
+                const Matrix<double> dense = denseWithTerms(circuits, of.kind, head, terms);
+                QVERIFY2(
+                    test::isClose(*tokenLine(circuits, *tokens, of, TableSide::Row, 1), dense.row(1), 1e-12),
+                    name);
+                QVERIFY2(test::isClose(*tokenLine(circuits, *tokens, of, TableSide::Column, 2),
+                                       dense.col(2).transpose(), 1e-12),
+                         name);
+                const std::vector<int> ids{2, 0, 3};
+                QVERIFY2(test::isClose(*circuitBlock(circuits, tokens.get(), of, ids, ids),
+                                       Matrix<double>(dense(ids, ids)), 1e-5),
+                         name);
+                const auto factors = circuitFactors(circuits, *tokens, of, Task{});
+                QVERIFY2(test::isClose(Matrix<float>(factors->left() * factors->right()), dense, 1e-5), name);
+                if (terms.biases)
+                    continue;
+                QVERIFY2(test::isClose(circuitAtOffset(circuits, of, tokens.get())->dense(), dense, 1e-12),
+                         name);
+                const auto w = circuits.weights().head<double>(head);
+                const Matrix<double> R =
+                    turnBy(terms.offset, circuits.config().rotaryOf(head.layer), w.W_Q.cols());
+                QVERIFY2(test::isClose(*wholeCircuit(circuits, {CircuitKind::Qk, head, terms}),
+                                       Matrix<double>(w.W_Q * R * w.W_K.transpose()), 1e-5),
+                         name);
+            }
+            QVERIFY(!tokenLine(circuits, *tokens, {CircuitKind::FullQk, head, {.offset = -1}}, TableSide::Row,
+                               1));
+            const int past = circuits.config().nCtx;
+            QVERIFY(test::failsWith(
+                circuitFactors(circuits, *tokens, {CircuitKind::FullQk, head, {.offset = past}}, Task{}),
+                ErrorCode::InvalidArgument, "There is no offset"));
+        }
+        QVERIFY(classes >= 3);
+    }
+
+    void anOffsetIsThatOfTheRotaryTables()
+    {
+        test::ToyOptions options;
+        options.positional = "rotary";
+        options.rotaryDim = 4;
+        options.dHead = 6;
+        const Circuits circuits = test::toyCircuits(options);
+        const auto tokens = test::tokensOf(circuits);
+        for (const int offset : {0, 1, 5}) {
+            const auto line = tokenLine(circuits, *tokens, {CircuitKind::FullQk, {1, 2}, {.offset = offset}},
+                                        TableSide::Row, 3);
+            const auto known = rotaryTokenLine(circuits, *tokens, {1, 2}, 3, offset);
+            QVERIFY(line && known && test::isClose(*line, *known, 1e-12));
+        }
+    }
+
+    void otherPositionsHaveNoOffset()
+    {
+        const Circuits circuits = test::toyCircuits(test::ToyOptions{}, test::noProcessing());
+        const auto tokens = test::tokensOf(circuits);
+        const CircuitOfHead qk{CircuitKind::FullQk, {0, 1}, {.offset = 1}};
+        QVERIFY(test::failsWith(tokenLine(circuits, *tokens, qk, TableSide::Row, 1),
+                                ErrorCode::InvalidArgument, "need rotary positions"));
+        QVERIFY(!circuitAtOffset(circuits, qk, tokens.get()));
+        QVERIFY(
+            tokenLine(circuits, *tokens, {CircuitKind::FullOv, {0, 1}, {.offset = 1}}, TableSide::Row, 1));
     }
 
     /// [x 1] [W; b] is x W + b: the form with d_model + 1 rows says of every x what the biased product says.

@@ -52,6 +52,39 @@ private slots:
         QVERIFY(passes(trained, text.toStdString()) && passes({}, text.toStdString()));
     }
 
+    void isNamedAsOnTheCommandLine()
+    {
+        QCOMPARE(filterName({}), std::string());
+        QCOMPARE(filterName({.asciiOnly = true,
+                             .noSpecials = true,
+                             .leadingSpace = TokenFilter::LeadingSpace::With,
+                             .firstId = 3,
+                             .lastId = 99,
+                             .lowestNorm = 0.5,
+                             .highestNorm = 2.25}),
+                 std::string("--ascii --no-specials --leading-space with --first-id 3 --last-id 99 "
+                             "--min-norm 0.5 --max-norm 2.25"));
+    }
+
+    void standsOnArraysOfTokensAndOnMeasuredLengths()
+    {
+        ResultSet results;
+        for (const char* path : {"tables/full_ov/ids", "analyses/x/y", "scores/copying", "spectra/ov/z"}) {
+            ResultArray array;
+            array.path = path;
+            results.arrays.push_back(array);
+        }
+        results.arrays[3].attributes["metric"] = std::string("embedding covariance");
+        markFilter(results, {});
+        for (const ResultArray& array : results.arrays)
+            QVERIFY(filterOf(array).empty());
+        markFilter(results, words);
+        QCOMPARE(filterOf(results.arrays[0]), std::string("--words"));
+        QCOMPARE(filterOf(results.arrays[1]), std::string("--words"));
+        QCOMPARE(filterOf(results.arrays[2]), std::string());
+        QCOMPARE(filterOf(results.arrays[3]), std::string("--words"));
+    }
+
     // 48 rows at distances 10 … 11 of their mean, opposite each other, and two at it.
     void findsRowsThatStayedAtTheMean()
     {

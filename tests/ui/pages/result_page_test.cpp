@@ -14,6 +14,7 @@
 #include "ui/views/spectrum_chart.h"
 #include "ui/views/table_figure.h"
 
+#include <QComboBox>
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
@@ -21,6 +22,7 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 #include <QTreeWidget>
 
 using namespace headwise;
@@ -84,6 +86,21 @@ private:
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("composition/k"), patience);
         m_workspace->setReference(HeadId{0, 1});
         m_workspace->setHead({1, 5});
+    }
+
+    template <typename Field>
+    Field* field(const QString& name) const
+    {
+        for (Field* one : m_page->findChildren<Field*>())
+            if (one->accessibleName() == name)
+                return one;
+        return nullptr;
+    }
+
+    static void choose(QComboBox* box, const QString& words)
+    {
+        box->setCurrentIndex(box->findText(words));
+        emit box->activated(box->currentIndex());
     }
 
     const ResultArray* array(const std::string& path) { return m_workspace->results()->find(path); }
@@ -374,6 +391,102 @@ private slots:
         QVERIFY(said);
         m_page->showAnalysis("copying");
         QVERIFY(!marked->isVisible());
+    }
+
+    void headsAreChosenAndTheOthersAreNotShown()
+    {
+        openDemo();                               // L1H5
+        const auto listed = [this](HeadId head) { // by the core, asked about that head alone
+            AnalysisContext context{*m_workspace->circuits(), m_workspace->tokens(),
+                                    m_workspace->analysisOptions()};
+            context.options.heads = {head};
+            auto found = findAnalysis("largest_entries")->run(context, Task{});
+            return headSeries(found->find("analyses/largest_entries/full_ov_values"), head);
+        };
+        const auto shown = [this](HeadId head) {
+            return headSeries(array("analyses/largest_entries/full_ov_values"), head);
+        };
+        const auto isMissing = [](const std::vector<double>& series) {
+            return std::ranges::all_of(series, [](double value) { return std::isnan(value); });
+        };
+        m_page->showAnalysis("largest_entries");
+        auto* which = field<QComboBox>(QStringLiteral("Which heads"));
+        auto* list = field<QLineEdit>(QStringLiteral("Heads asked about"));
+        QVERIFY(which && which->isVisible() && list && !list->isVisible());
+        QCOMPARE(which->currentText(), QStringLiteral("all"));
+        choose(which, QStringLiteral("the selected one, L1H5"));
+        run("largest_entries");
+        const std::vector<double> own = listed({1, 5});
+        QCOMPARE(own.size(), 100U);
+        QVERIFY(own.front() > own.back() && shown({1, 5}) == own && isMissing(shown({0, 3})));
+        const auto pictures = m_page->figures().size();
+        QVERIFY(pictures >= 3);
+        m_workspace->setHead({0, 3});
+        QVERIFY(says(QStringLiteral("L0H3 is not among the heads")));
+        QVERIFY(m_page->figures().size() < pictures);
+        QCOMPARE(which->currentText(), QStringLiteral("the selected one, L0H3"));
+
+        choose(which, QStringLiteral("these:"));
+        QCOMPARE(list->text(), QStringLiteral("0.3"));
+        list->selectAll();
+        QTest::keyClicks(list, QStringLiteral("0.3, 9.9"));
+        QTest::keyClick(list, Qt::Key_Return);
+        QVERIFY(says(QStringLiteral("There is no head 9.9")));
+        list->selectAll();
+        QTest::keyClicks(list, QStringLiteral("0.3, 1.2"));
+        QTest::keyClick(list, Qt::Key_Return);
+        run("largest_entries");
+        QVERIFY(shown({0, 3}) == listed({0, 3}) && shown({1, 2}) == listed({1, 2}));
+        QVERIFY(isMissing(shown({1, 5}))); // replaced, not added to
+        QCOMPARE(m_page->figures().size(), pictures);
+        m_page->showAnalysis("copying");
+        QCOMPARE(which->currentText(), QStringLiteral("all"));
+        const QJsonObject state = m_page->viewState();
+        open(HEADWISE_DEMO_MODEL);
+        m_page->setViewState(state);
+        QCOMPARE(m_workspace->headChoice(*findAnalysis("largest_entries")),
+                 (HeadChoice{HeadChoice::Which::Listed, {{0, 3}, {1, 2}}}));
+    }
+
+    void aFilterOfTokensHoldsForWhatIsRun()
+    {
+        openDemo();
+        auto* notice = field<QToolButton>(QStringLiteral("Token filter"));
+        QVERIFY(notice && !notice->isVisible());
+        m_workspace->setHeadChoice(*findAnalysis("largest_entries"), {HeadChoice::Which::Selected});
+        run("largest_entries");
+        const std::string path = "analyses/largest_entries/full_ov_row_ids";
+        QVERIFY(filterOf(*array(path)).empty());
+        m_workspace->setTokenFilter({.firstId = 500});
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->tokenFilter().isOn(), patience);
+        QVERIFY(notice->isVisible());
+        QVERIFY(says(QStringLiteral("computed with other tokens than the filter lets pass")));
+        QCOMPARE(m_workspace->analysisOptions().unusedTokens, m_workspace->unusedTokens());
+        run("largest_entries");
+        QCOMPARE(filterOf(*array(path)), std::string("--first-id 500"));
+        QVERIFY(!says(QStringLiteral("run it again")));
+        const std::vector<double> ids = headSeries(array(path), {1, 5});
+        QVERIFY(ids.size() == 100 && std::ranges::all_of(ids, [](double id) { return id >= 500; }));
+        QVERIFY(filterOf(*array("scores/copying")).empty()); // of all tokens, whatever is left out
+        m_workspace->setTokenFilter({});
+        QVERIFY(!notice->isVisible());
+        QVERIFY(says(QStringLiteral("computed with a filter of tokens")));
+    }
+
+    void whatFollowsTheEmbeddingsCovarianceIsComputedAgainForOtherTokens()
+    {
+        openDemo();
+        AnalysisInputs inputs = m_workspace->inputs();
+        inputs.metric = ResidualMetric::Embedding;
+        m_workspace->setInputs(inputs);
+        m_workspace->runAnalysis("composition");
+        const auto metric = [this] { return array("composition/k")->attributes.contains("metric"); };
+        QTRY_VERIFY_WITH_TIMEOUT(metric() && !m_workspace->isUnderWay("composition"), patience);
+        const std::vector<double> before = headSeries(array("composition/k"), {0, 1});
+        m_workspace->setTokenFilter({.firstId = 500});
+        const auto filtered = [this] { return filterOf(*array("composition/k")) == "--first-id 500"; };
+        QTRY_VERIFY_WITH_TIMEOUT(filtered() && !m_workspace->isUnderWay("composition"), patience);
+        QVERIFY(headSeries(array("composition/k"), {0, 1}) != before);
     }
 
     void theViewIsKept()

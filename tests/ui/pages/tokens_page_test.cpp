@@ -1,9 +1,11 @@
 #include "ui/pages/tokens_page.h"
 
 #include "core/analysis/gaussian_order.h"
+#include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/token_counts.h"
 #include "core/analysis/token_table.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/toy_model.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/token_filter_button.h"
 #include "ui/text.h"
@@ -16,6 +18,7 @@
 #include <QLabel>
 #include <QSignalSpy>
 #include <QSpinBox>
+#include <QTemporaryDir>
 #include <QToolButton>
 
 using namespace headwise;
@@ -151,12 +154,49 @@ private slots:
             static_cast<int>(counts.size()) - static_cast<int>(std::ranges::count(unused, true));
         QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("%1 tokens left out").arg(count(used - 2)),
                                   patience);
-        const auto* filter = dynamic_cast<const TokenFilterButton*>(button);
-        QVERIFY(filter && !(*filter->leftOut())[5] && !(*filter->leftOut())[300] && (*filter->leftOut())[6]);
+        const std::vector<bool>& leftOut = opened.workspace.unusedTokens();
+        QVERIFY(!leftOut[5] && !leftOut[300] && leftOut[6]);
+        QCOMPARE(filterName(opened.workspace.tokenFilter()), std::string("--min-count 10"));
         inputs.tokenCounts.reset();
         opened.workspace.setInputs(inputs);
         QVERIFY(!lowest->isEnabled());
         QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("all tokens"), patience);
+    }
+
+    void theFilterIsOfTheWholeWindowAndKept()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        choose(opened, QStringLiteral("Script"), QStringLiteral("printable ASCII"));
+        auto* lowest = opened.find<QSpinBox>(QStringLiteral("First id"));
+        lowest->setValue(300);
+        emit lowest->editingFinished();
+        const auto inForce = [&] { return filterName(opened.workspace.tokenFilter()); };
+        QTRY_COMPARE_WITH_TIMEOUT(inForce(), std::string("--ascii --first-id 300"), patience);
+        for (int id = 0; id < opened.workspace.card().dVocab; ++id) {
+            const std::string bytes = opened.workspace.tokenizer()->bytes(id);
+            const bool isAscii = std::ranges::all_of(bytes, [](char c) { return c >= ' ' && c <= '~'; });
+            QCOMPARE(opened.workspace.unusedTokens()[static_cast<std::size_t>(id)],
+                     id < 300 || !isAscii || !opened.workspace.tokenizer()->hasToken(id));
+        }
+        const QJsonObject state = opened.page.viewState();
+        opened.workspace.setTokenFilter({});
+        QCOMPARE(inForce(), std::string());
+        QCOMPARE(lowest->value(), 0); // another page cleared it
+        opened.page.setViewState(state);
+        QTRY_COMPARE_WITH_TIMEOUT(inForce(), std::string("--ascii --first-id 300"), patience);
+        QCOMPARE(lowest->value(), 300);
+        const TokenFilter all{.asciiOnly = true,
+                              .wordsOnly = true,
+                              .trainedOnly = true,
+                              .noSpecials = true,
+                              .leadingSpace = TokenFilter::LeadingSpace::Without,
+                              .firstId = 3,
+                              .lastId = 99,
+                              .lowestNorm = 0.5,
+                              .highestNorm = 2.25,
+                              .lowestCount = 7};
+        QCOMPARE(filterFromState(filterState(all)), all);
+        QVERIFY(filterState({}).isEmpty());
     }
 
     void scoresStandBesideThoseWithBiases()
@@ -183,6 +223,54 @@ private slots:
                 box->click();
         QVERIFY(!table->isColumnHidden(TokenTableModel::IdColumn));
         QVERIFY(table->isColumnHidden(TokenTableModel::BiasedColumn)); // the score itself has them now
+    }
+
+    void scoresOfRotaryModelsAreThoseAtTheOffset()
+    {
+        const QTemporaryDir folder;
+        const auto model = std::filesystem::path(folder.path().toStdString()) / "rotary";
+        ToyOptions options;
+        options.positional = "rotary";
+        options.rotaryDim = 4;
+        options.dHead = 6;
+        writeToyModel(model, options);
+        Opened opened(model);
+        opened.workspace.setHead({1, 2});
+        opened.workspace.setToken(3);
+        auto* offset = opened.find<QSpinBox>(QStringLiteral("Offset of the key"));
+        QVERIFY(offset->isVisible() && !offset->isEnabled());
+        choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full QK: where it looks"));
+        QVERIFY(offset->isEnabled());
+        const auto* table = tableNamed(opened, QStringLiteral("largest"));
+        const auto shows = [&](const RowVector<double>& line) {
+            const TokenEnds found = ends(line, 5, {});
+            for (int row = 0; row < 5; ++row)
+                if (cellText(table, row, TokenTableModel::ValueColumn)
+                    != signedNumber(found.top[static_cast<std::size_t>(row)].value))
+                    return false;
+            return true;
+        };
+        const auto at = [&](int places) {
+            return *rotaryTokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {1, 2}, 3,
+                                    places);
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(shows(at(0)), patience);
+        offset->setValue(4);
+        QCOMPARE(opened.workspace.rotaryOffset(), 4);
+        QTRY_VERIFY_WITH_TIMEOUT(shows(at(4)), patience);
+        QVERIFY(!shows(at(0)));
+        QVERIFY(opened.page.figures().first()->figureTitle().contains(QStringLiteral("Δ = 4")));
+        choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
+        auto* largest = opened.find<TableFigure>(QStringLiteral("Largest entries of all tokens"));
+        double best = -1e9;
+        for (int token = 0; token < opened.workspace.card().dVocab; ++token)
+            best = std::max(
+                best,
+                rotaryTokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {1, 2}, token, 4)
+                    ->maxCoeff());
+        QTRY_COMPARE_WITH_TIMEOUT(cellText(largest, 0, 3), signedNumber(best), patience);
+        Opened learned(HEADWISE_DEMO_MODEL);
+        QVERIFY(!learned.find<QSpinBox>(QStringLiteral("Offset of the key"))->isVisible());
     }
 
     void theLargestOfAllPairsAreThoseOfTheWholeCircuit()
