@@ -4,8 +4,13 @@
 
 #include "tests/support/analysed.h"
 
+#include <QCoreApplication>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <optional>
 
 using namespace headwise;
