@@ -10,6 +10,7 @@
 #include <QTemporaryDir>
 
 #include <algorithm>
+#include <cmath>
 
 using namespace headwise;
 
@@ -98,6 +99,27 @@ private slots:
         QCOMPARE(made(m_folder.filePath("absent.npy")).exitCode, 3);
         QCOMPARE(made("#99999").exitCode, 3);
         QCOMPARE(made("#1 -- ").exitCode, 2);
+    }
+
+    void oneEndIsARowOfTheComposition()
+    {
+        const QString session = m_folder.filePath("row.h5");
+        const auto pairs = [&](const QStringList& more, std::ptrdiff_t count) {
+            const auto made = run(
+                QStringList{"analyze", m_demo, "-o", session, "--analyses", "composition", "--heads", "1.5"}
+                + more);
+            QVERIFY2(made.exitCode == 0, made.err);
+            QCOMPARE(made.err.contains("--one-end"), count == 0);
+            const auto read = readSession(session.toStdString(), Task{});
+            QVERIFY(test::isOk(read));
+            const ResultArray* scores = read->results.find("composition/k");
+            QVERIFY(scores);
+            const auto& k = std::get<std::vector<float>>(scores->values);
+            QCOMPARE(std::count_if(k.begin(), k.end(), [](float value) { return !std::isnan(value); }),
+                     count);
+        };
+        pairs({"--one-end"}, 8); // with every head of layer 0
+        pairs({}, 0);
     }
 
     void aKeyTokenMeetsTheQueryOfAToken()
@@ -360,6 +382,8 @@ private slots:
                                      << 2 << "3.1";
         QTest::newRow("no head") << QStringList{"analyze", m_demo, "-o", out, "--heads", "first"} << 2
                                  << "first";
+        QTest::newRow("one end of no head")
+            << QStringList{"analyze", m_demo, "-o", out, "--one-end"} << 2 << "--heads";
         QTest::newRow("embedding") << QStringList{"analyze", m_demo, "-o", out, "--embedding", "mlp0"} << 2
                                    << "mlp0";
         QTest::newRow("k") << QStringList{"analyze", m_demo, "-o", out, "-k", "0"} << 2 << "-k";

@@ -267,14 +267,14 @@ private:
                 [this] { showPicture(PictureData(m_data)); });
     }
 
-    /// The heads of a picture of pairs in the order of its own clusters; empty where it has none.
+    /// The heads of a picture of pairs in the order of its own clusters, which stands beside its array; empty where it has none.
     std::vector<int> leaves() const
     {
-        for (const ResultArray* array : m_data.arrays)
-            if (const auto* heads = std::get_if<std::vector<std::int32_t>>(&array->values);
-                heads && array->shape.size() == 1 && array->path.ends_with("_leaves"))
-                return {heads->begin(), heads->end()};
-        return {};
+        const ResultArray* order = m_data.results && !m_data.arrays.empty()
+            ? m_data.results->find(m_data.arrays.front()->path + "_leaves")
+            : nullptr;
+        const auto* heads = order ? std::get_if<std::vector<std::int32_t>>(&order->values) : nullptr;
+        return heads ? std::vector<int>(heads->begin(), heads->end()) : std::vector<int>();
     }
 
     /// Whether every head has a matrix of its own.

@@ -1,9 +1,8 @@
 #include "core/analysis/architecture/neuron_tokens.h"
 
 #include "core/analysis/per_head.h"
-#include "core/analysis/singular_directions.h"
+#include "core/analysis/token_scan.h"
 #include "core/analysis/top_lists.h"
-#include "core/base/parallel.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,51 +11,90 @@ namespace headwise {
 
 namespace {
 
-constexpr std::size_t neuronsPerBlock = 64; // [V, 64] of scores in double is all that is kept of them
+using Entries = std::vector<std::vector<TokenEntry>>; // of each direction
 
-/// The largest entries of one direction each. \param directions [d, n]
-Result<std::vector<std::vector<TokenEntry>>> largestOf(const AnalysisContext& context,
-                                                       const DirectionSide& side,
-                                                       const Matrix<double>& directions, const Task& task)
+/// The vectors of tokens on one side, a token per column: in float for the products, what decides the ranks in double.
+struct TokenColumns {
+    const Matrix<float>& rounded; // [d, V]
+    const Matrix<double>& exact;  // [d, V]; empty: as rounded
+    std::vector<bool> unused;     // [V] or empty
+
+    double score(const Eigen::Ref<const Eigen::VectorXd>& direction, Eigen::Index token) const
+    {
+        return exact.size() > 0 ? direction.dot(exact.col(token))
+                                : direction.dot(rounded.col(token).cast<double>());
+    }
+};
+
+/// The largest entries of every direction, falling. \param directions [d, n]
+Result<Entries> largestOf(const TokenColumns& tokens, const Matrix<double>& directions, int length,
+                          const Task& task)
 {
-    const auto scores = directionScores(*context.tokens, side, 1, directions, task);
-    if (!scores)
-        return scores.error();
-    std::vector<std::vector<TokenEntry>> lists;
-    lists.reserve(static_cast<std::size_t>(scores->cols()));
-    for (Eigen::Index i = 0; i < scores->cols(); ++i)
-        lists.push_back(ends(RowVector<double>(scores->col(i).transpose()), context.options.tableSize,
-                             context.options.unusedTokens)
-                            .top);
+    const Matrix<float> rounded = directions.cast<float>();
+    const std::vector<bool> noRows;
+    const auto exact = [&](Eigen::Index direction, Eigen::Index token) {
+        return tokens.score(directions.col(direction), token);
+    };
+    const int k = static_cast<int>(std::min<Eigen::Index>(length, tokens.rounded.cols()));
+    const auto found =
+        scanRows({rounded, tokens.rounded, exact, noRows, tokens.unused, k, ScanEnds::Largest}, task);
+    if (!found)
+        return found.error();
+    Entries lists(static_cast<std::size_t>(directions.cols()));
+    for (std::size_t i = 0; i < lists.size() * static_cast<std::size_t>(k); ++i) {
+        if (found->ids[i] >= 0)
+            lists[i / static_cast<std::size_t>(k)].push_back({found->ids[i], found->values[i]});
+    }
     return lists;
 }
 
-/// One block of neurons of one MLP.
-Result<std::vector<NeuronTokens>> tokensOfBlock(const AnalysisContext& context, const MlpWeights<double>& mlp,
-                                                const std::vector<int>& indices, const Task& task)
-{
-    const Matrix<double> written = mlp.W_out(indices, Eigen::all).transpose();
-    const Matrix<double> read = mlp.W_in(Eigen::all, indices);
-    auto writes = largestOf(context, directionSides[1], written, task); // W_U
-    if (!writes)
-        return writes.error();
-    auto reads = largestOf(context, directionSides[0], read, task); // E
-    if (!reads)
-        return reads.error();
-    std::vector<NeuronTokens> found;
-    found.reserve(indices.size());
-    for (std::size_t i = 0; i < indices.size(); ++i)
-        found.push_back({std::move((*writes)[i]), std::move((*reads)[i]), {}});
-    if (mlp.W_gate.size() == 0)
+/// Looks up the neurons of one MLP after the other.
+class Lookup {
+public:
+    Lookup(const AnalysisContext& context, const Task& task)
+        : m_context(context)
+        , m_task(withoutProgress(task))
+        , m_embedding(context.tokens->E.transpose())
+        , m_embedding64(context.tokens->E64.transpose())
+        , m_read{m_embedding, m_embedding64, marks(context.options.unusedTokens, m_embedding.cols())}
+        , m_written{context.tokens->W_U, context.tokens->W_U64,
+                    marks(context.options.unusedTokens, context.tokens->W_U.cols())}
+    {
+    }
+
+    Result<std::vector<NeuronTokens>> tokensOf(int layer, const std::vector<int>& indices) const
+    {
+        const MlpWeights<double> mlp = m_context.circuits.weights().mlp<double>(layer);
+        std::vector<NeuronTokens> found(indices.size());
+        const auto add = [&](const TokenColumns& tokens, const Matrix<double>& directions,
+                             std::vector<TokenEntry> NeuronTokens::*list) -> Result<Done> {
+            auto lists = largestOf(tokens, directions, m_context.options.tableSize, m_task);
+            if (!lists)
+                return lists.error();
+            for (std::size_t i = 0; i < found.size(); ++i)
+                found[i].*list = std::move((*lists)[i]);
+            return Done{};
+        };
+        if (const auto done =
+                add(m_written, mlp.W_out(indices, Eigen::all).transpose(), &NeuronTokens::writes);
+            !done)
+            return done.error();
+        if (const auto done = add(m_read, mlp.W_in(Eigen::all, indices), &NeuronTokens::reads); !done)
+            return done.error();
+        if (mlp.W_gate.size() == 0)
+            return found;
+        if (const auto done = add(m_read, mlp.W_gate(Eigen::all, indices), &NeuronTokens::gates); !done)
+            return done.error();
         return found;
-    const Matrix<double> opened = mlp.W_gate(Eigen::all, indices);
-    auto gates = largestOf(context, directionSides[0], opened, task);
-    if (!gates)
-        return gates.error();
-    for (std::size_t i = 0; i < indices.size(); ++i)
-        found[i].gates = std::move((*gates)[i]);
-    return found;
-}
+    }
+
+private:
+    const AnalysisContext& m_context;
+    Task m_task;
+    Matrix<float> m_embedding;    // [d, V]
+    Matrix<double> m_embedding64; // [d, V] or empty
+    TokenColumns m_read, m_written;
+};
 
 } // namespace
 
@@ -73,26 +111,14 @@ neuronTokens(const AnalysisContext& context, const std::vector<NeuronLists>& neu
     }
     for (const auto& entry : found)
         byLayer[entry.first.layer].push_back(entry.first.index);
+    const Lookup lookup(context, task);
     int read = 0;
     for (const auto& [layer, indices] : byLayer) {
-        const MlpWeights<double> mlp = context.circuits.weights().mlp<double>(layer);
-        const auto blocks = static_cast<int>((indices.size() + neuronsPerBlock - 1) / neuronsPerBlock);
-        std::vector<std::vector<NeuronTokens>> lists(static_cast<std::size_t>(blocks));
-        const auto done = parallelFor(blocks, withoutProgress(task), "", [&](int i) -> Result<Done> {
-            const auto block = static_cast<std::size_t>(i);
-            const auto first = indices.begin() + static_cast<std::ptrdiff_t>(block * neuronsPerBlock);
-            const auto count = std::min(neuronsPerBlock, indices.size() - block * neuronsPerBlock);
-            auto tokens = tokensOfBlock(
-                context, mlp, std::vector<int>(first, first + static_cast<std::ptrdiff_t>(count)), task);
-            if (!tokens)
-                return tokens.error();
-            lists[block] = std::move(tokens).value();
-            return Done{};
-        });
-        if (!done)
-            return done.error();
+        auto tokens = lookup.tokensOf(layer, indices);
+        if (!tokens)
+            return tokens.error();
         for (std::size_t i = 0; i < indices.size(); ++i)
-            found[{layer, indices[i]}] = std::move(lists[i / neuronsPerBlock][i % neuronsPerBlock]);
+            found[{layer, indices[i]}] = std::move((*tokens)[i]);
         task.report(++read, static_cast<int>(byLayer.size()), "tokens of neurons");
     }
     return found;
@@ -137,9 +163,11 @@ AnalysisCost neuronTokensCost(const ModelConfig& config, const AnalysisOptions& 
     const double sides = config.gatedMlp ? 2 : 1; // what it reads
     const double tokens = sides * config.dVocab + config.dVocabOut;
     const double length = std::min<double>(options.tableSize, std::max(config.dVocab, config.dVocabOut));
-    return {neurons * d * tokens * (2 + flopsPerTokenNumber / neuronsPerBlock),
+    // Products in float, a copy of E to make them of, and the lists.
+    const double copy = options.precision == Precision::F64 ? 4 + 8 : 4;
+    return {neurons * d * tokens * 2,
             neurons * (1 + sides) * length * static_cast<double>(sizeof(TokenEntry))
-                + 16.0 * static_cast<double>(neuronsPerBlock) * tokens};
+                + copy * config.dVocab * d};
 }
 
 } // namespace headwise

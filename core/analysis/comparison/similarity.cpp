@@ -299,7 +299,7 @@ std::vector<Picture> similarityPictures()
     const auto pairs = [](const char* title, const char* name, bool isSigned) {
         return Picture{.kind = Kind::HeadPairs,
                        .title = title,
-                       .arrays = {folder + name, folder + name + "_leaves"},
+                       .arrays = {folder + name},
                        .signedColors = isSigned,
                        .note = {}};
     };

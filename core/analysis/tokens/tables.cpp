@@ -257,7 +257,7 @@ AnalysisCost tablesCost(const ModelConfig& config, const AnalysisOptions& option
     const double kept = 3 * (4.0 + (options.precision == Precision::F64 ? 8 : 4));
     const double moments = heads * V * 2 * 2 * (config.dHead * 3.0 * config.dHead);
     return {heads * 2 * 2 * 2 * V * V * config.dHead + moments,
-            entries * (kept + 3 * (4.0 + 8)) + heads * V * 2 * 4 * 8.0};
+            entries * (kept + 3 * (4.0 + 8)) + heads * V * 4 * ((kept / 3 - 4) + 8)};
 }
 
 std::vector<Picture> tablesPictures()

@@ -4,8 +4,13 @@
 
 #include "tests/support/analysed.h"
 
+#include <QCoreApplication>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <optional>
 
 using namespace headwise;
@@ -188,5 +193,14 @@ private:
     std::map<std::string, ResultSet> m_results;
 };
 
-QTEST_GUILESS_MAIN(Gpt2GoldenTest)
+int main(int argc, char** argv)
+{
+    if (!qEnvironmentVariableIsSet("QTEST_FUNCTION_TIMEOUT"))
+        qputenv("QTEST_FUNCTION_TIMEOUT",
+                "1800000"); // ms: an analysis of all heads on a slow or busy machine
+    const QCoreApplication application(argc, argv);
+    Gpt2GoldenTest test;
+    return QTest::qExec(&test, argc, argv);
+}
+
 #include "gpt2_golden_test.moc"

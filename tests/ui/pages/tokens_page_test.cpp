@@ -315,7 +315,7 @@ private slots:
         for (Eigen::Index id = 0; id < 500; ++id)
             leaveOut(id);
         QTRY_VERIFY_WITH_TIMEOUT(isFirst(), patience);
-        QCOMPARE(cellText(table, 0, 4), signedNumber(gaussian()));
+        QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, 4), signedNumber(gaussian()), patience);
         QCOMPARE(opened.page.figures().size(), 2);
     }
 
