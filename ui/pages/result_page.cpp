@@ -415,8 +415,10 @@ void ResultPage::showNumbers()
                 const std::vector<std::string>& paths = card->picture().arrays;
                 return std::find(paths.begin(), paths.end(), array.path) != paths.end();
             });
-            const bool isMissing =
-                m_lacksHead && isOfMissingHead({Picture::Kind::Table, {}, {array.path}}, *workspace());
+            Picture alone;
+            alone.kind = Picture::Kind::Table;
+            alone.arrays = {array.path};
+            const bool isMissing = m_lacksHead && isOfMissingHead(alone, *workspace());
             if (!shown && !isMissing && belongsTo(array, *m_analysis))
                 others.push_back(&array);
         }

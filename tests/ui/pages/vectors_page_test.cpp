@@ -3,6 +3,7 @@
 #include "core/analysis/direction_source.h"
 #include "core/analysis/singular_search.h"
 #include "core/base/decompositions.h"
+#include "tests/support/matchers.h"
 #include "tests/support/opened_page.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/vector_tables.h"
