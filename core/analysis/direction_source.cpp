@@ -98,9 +98,9 @@ Answer singularDirection(const std::string& text, const Circuits& circuits)
     const std::vector<std::string> parts = partsOf(std::string_view(text).substr(isTurned ? 1 : 0));
     const auto head = parts.size() == 5 ? parseHeadId(parts[1]) : std::nullopt;
     int number = 0;
-    const bool isNumber = head
-        && std::from_chars(parts[4].data(), parts[4].data() + parts[4].size(), number).ptr
-            == parts[4].data() + parts[4].size();
+    const std::string last = head ? parts[4] : std::string();
+    const auto end = std::from_chars(last.data(), last.data() + last.size(), number);
+    const bool isNumber = end.ec == std::errc() && end.ptr == last.data() + last.size();
     if (!isNumber || (parts[2] != "ov" && parts[2] != "qk") || (parts[3] != "in" && parts[3] != "out"))
         return wrongForm(text, singularForm);
     const ModelConfig& config = circuits.config();

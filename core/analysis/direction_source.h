@@ -17,7 +17,7 @@ bool namesNoToken(std::string_view text);
 ///   TOKEN, #ID         its row of W_E; unembed:TOKEN its column of W_U; A -- B the difference of two of these
 ///   neuron:L.N:out     row N of W_out of layer L, what the neuron writes; neuron:L.N:in its column of W_in, what it reads
 ///   singular:L.H:ov:out:K   the K-th right singular vector of W_V W_O, from 1; in: the left one; qk:in and qk:out those of
-///                      W_Q W_Kᵀ, queries and keys. The entry of largest magnitude is positive; with −singular: negative.
+///                      W_Q W_Kᵀ, queries and keys. The entry of largest magnitude is positive; with a minus before it negative.
 /// \param tokenizer null: tokens are named by #ID alone
 /// Errors: InvalidArgument (what does not fit this form; no such head, layer, neuron or vector; a file of another length than d);
 /// NotFound (a token, a file); those of readNpyVector; Corrupt if a weight is not finite.

@@ -204,6 +204,7 @@ void VectorsPage::recompute()
     const HeadId head = workspace()->head();
     if (m_directions && m_directions->head == head && m_directions->kind == kind())
         return showDirections();
+    m_look->setEnabled(false); // until there are those of this head
     m_job.start(
         tr("Singular vectors of %1").arg(text(head)),
         [circuits, head, kind = kind()](const Task&) { return circuitDirections(*circuits, kind, head); },
@@ -221,6 +222,7 @@ void VectorsPage::showDirections()
     showSpectrum();
     m_state->setText(directionTitle(current()));
     const int chunk = current() / chunkSize;
+    m_look->setEnabled(!shownDirection(false).isEmpty());
     if (m_lists.contains(chunk))
         showLists();
     else
