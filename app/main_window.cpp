@@ -12,6 +12,7 @@
 #include "ui/text.h"
 #include "ui/views/notice_bar.h"
 #include "ui/views/token_edit.h"
+#include "ui/workspace_state.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -166,6 +167,7 @@ QString MainWindow::viewState() const
     state[QStringLiteral("token")] = m_workspace->token();
     if (const auto reference = m_workspace->reference())
         state[QStringLiteral("reference")] = text(dottedHead(*reference));
+    state[QStringLiteral("question")] = questionState(*m_workspace);
     state[QStringLiteral("page")] = m_tabs->currentName();
     state[QStringLiteral("pages")] = pages;
     state[QStringLiteral("layout")] = QString::fromLatin1(saveState().toBase64());
@@ -184,6 +186,7 @@ void MainWindow::restoreViewState(const QString& json)
     if (const auto head = parseHeadId(state[QStringLiteral("head")].toString().toStdString()))
         m_workspace->setHead(*head);
     m_workspace->setToken(state[QStringLiteral("token")].toInt());
+    restoreQuestion(*m_workspace, state[QStringLiteral("question")].toObject());
     m_workspace->setReference(parseHeadId(state[QStringLiteral("reference")].toString().toStdString()));
     showPage(state[QStringLiteral("page")].toString());
     m_workspace->forgetHistory();

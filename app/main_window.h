@@ -149,6 +149,7 @@ private:
     void writeNote();
     void showCommandPalette();
     void runAnalysis(std::string_view id); ///< On its page, with what the page asks.
+    void lookAtDirection(const QString& name);
     /// Calls `next` at once, or once the notes and the results that were asked for are saved or given up; not at all if the
     /// user cancels.
     void whenNotesAreSafe(const std::function<void()>& next);

@@ -256,6 +256,12 @@ void MainWindow::runAnalysis(std::string_view id)
     results->run();
 }
 
+void MainWindow::lookAtDirection(const QString& name)
+{
+    showPage(QStringLiteral("analyses"));
+    static_cast<ResultPage*>(m_tabs->currentPage())->lookAtDirection(name);
+}
+
 void MainWindow::createAnalysesMenu()
 {
     QMenu* analyses = menuBar()->addMenu(tr("&Analyses"));

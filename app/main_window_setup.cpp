@@ -65,6 +65,8 @@ void MainWindow::connectPage(Page* page)
 {
     connect(page, &Page::readOutChanged, this,
             [this](const QString& readOut) { m_readOut->setText(isolated(readOut)); });
+    if (auto* vectors = qobject_cast<VectorsPage*>(page))
+        connect(vectors, &VectorsPage::directionWanted, this, &MainWindow::lookAtDirection);
     for (QWidget* view : page->findChildren<QWidget*>())
         if (dynamic_cast<FigureSource*>(view))
             connectView(view);

@@ -4,6 +4,7 @@
 #include "ui/text.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -345,8 +346,9 @@ Picture suggested(const ResultArray& array, const ModelCard& card)
 bool isOfMissingHead(const Picture& picture, const Workspace& workspace)
 {
     using Kind = Picture::Kind;
-    if (picture.kind == Kind::HeadGrid || picture.kind == Kind::HeadPairs || picture.kind == Kind::Diagram)
-        return false;
+    constexpr std::array cut{Kind::Lines, Kind::Bars, Kind::Points, Kind::Matrix, Kind::Table};
+    if (std::ranges::find(cut, picture.kind) == cut.end())
+        return false; // of all heads
     const auto isMissing = [&](const std::string& path) {
         const ResultArray* array = workspace.results()->find(path);
         if (!array)

@@ -1,11 +1,15 @@
 #pragma once
 
 #include "core/analysis/result_set.h"
+#include "core/base/result.h"
 #include "core/model/head_id.h"
 #include "core/session/session.h"
 
 #include <QString>
+#include <QStringList>
 
+#include <filesystem>
+#include <map>
 #include <vector>
 
 namespace headwise::ui {
@@ -21,5 +25,20 @@ QString text(HeadClass headClass); ///< "previous token"; empty for None.
 /// \param previousTokenHeads  known to the user, whatever their scores
 std::vector<HeadClass> headClasses(const ResultSet& results, const ModelCard& card,
                                    const std::vector<HeadId>& previousTokenHeads = {});
+
+/// What the user knows heads to do: a CSV file of rows head,class ("5.1,name mover"), with or without these words as its header.
+/// Errors: NotFound, Io; Corrupt, naming the line (no two fields; no head of this model, or one that came before; an empty or
+/// overlong class; more than 40 classes).
+Result<std::map<HeadId, QString>> readHeadClasses(const std::filesystem::path& file, const ModelCard& card);
+
+/// The classes of heads by their names.
+struct NamedClasses {
+    QStringList names;        ///< Those of the rules, then the user's own.
+    std::vector<int> ofHeads; ///< [layer · H + head], 0: none, else 1 + place in `names`.
+};
+
+/// \param known  by the rules; a class of the user's own comes before, and is the rules' where it has one of their names
+NamedClasses namedClasses(const std::vector<HeadClass>& known, const std::map<HeadId, QString>& own,
+                          const ModelCard& card);
 
 } // namespace headwise::ui

@@ -2,6 +2,7 @@
 
 #include "app/commands/head_arguments.h"
 #include "app/commands/support.h"
+#include "core/analysis/direction_source.h"
 #include "core/analysis/relation_file.h"
 #include "core/analysis/residual_basis.h"
 #include "core/analysis/token_counts.h"
@@ -76,60 +77,6 @@ Result<std::vector<Relation>> relationsFrom(const std::vector<std::string>& file
         }
     }
     return relations;
-}
-
-/// One side of --direction: a token's row of W_E, or after "unembed:" its column of W_U.
-Result<RowVector<double>> tokenDirection(std::string text, const ProcessedWeights& weights,
-                                         const std::optional<Tokenizer>& tokenizer)
-{
-    constexpr std::string_view unembed = "unembed:";
-    const bool isOutput = text.starts_with(unembed);
-    if (isOutput)
-        text.erase(0, unembed.size());
-    if (text.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     "--direction names no token; give FILE.npy, TOKEN or TOKEN -- TOKEN."};
-    const auto token = tokenId(text, tokenizer);
-    if (!token)
-        return token.error();
-    const ModelConfig& config = weights.config();
-    const int count = isOutput ? config.dVocabOut : config.dVocab;
-    if (**token < 0 || **token >= count) {
-        return Error{
-            ErrorCode::InvalidArgument,
-            fmt::format("There is no token {}: the ids of this model are 0 to {}.", **token, count - 1)};
-    }
-    if (isOutput)
-        return RowVector<double>(weights.W_U<double>(**token, 1).transpose());
-    return RowVector<double>(weights.W_E<double>(**token, 1));
-}
-
-Result<std::vector<double>> direction(const std::string& text, const ProcessedWeights& weights,
-                                      const std::optional<Tokenizer>& tokenizer)
-{
-    if (text.ends_with(".npy")) {
-        auto numbers = readNpyVector(text);
-        if (numbers && numbers->size() != static_cast<std::size_t>(weights.config().dModel)) {
-            return Error{ErrorCode::InvalidArgument,
-                         fmt::format("The direction in '{}' has {} numbers, expected {}, the width of the "
-                                     "residual stream.",
-                                     text, numbers->size(), weights.config().dModel)};
-        }
-        return numbers;
-    }
-    constexpr std::string_view minus = " -- ";
-    const std::size_t place = text.find(minus);
-    auto x = tokenDirection(text.substr(0, place), weights, tokenizer);
-    if (!x)
-        return x.error();
-    RowVector<double> difference = *x;
-    if (place != std::string::npos) {
-        const auto other = tokenDirection(text.substr(place + minus.size()), weights, tokenizer);
-        if (!other)
-            return other.error();
-        difference -= *other;
-    }
-    return std::vector<double>(difference.begin(), difference.end());
 }
 
 /// What the user's own text and words say.
@@ -226,12 +173,15 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
         ->allow_extra_args(false);
     addTextArguments(command, *arguments);
     command
-        .add_option("--direction", arguments->direction,
-                    "The direction of the direction card: a vector of d_model numbers in a NumPy file, or a "
-                    "token's row "
-                    "of W_E, less another's where two are given, as in \" he --  she\"; unembed:TOKEN is its "
-                    "column of W_U")
-        ->type_name("FILE.npy|TOKEN[ -- TOKEN]");
+        .add_option(
+            "--direction", arguments->direction,
+            "The direction of the direction card: a vector of d_model numbers in a NumPy file, or a "
+            "token's row "
+            "of W_E, less another's where two are given, as in \" he --  she\"; unembed:TOKEN is its "
+            "column of W_U; neuron:L.N:out is what neuron N of layer L writes, :in what it reads; "
+            "singular:L.H:ov:out:K is the K-th right singular vector of a head's W_V W_O, in the left "
+            "one, qk those of W_Q W_K^T")
+        ->type_name("FILE.npy|TOKEN[ -- TOKEN]|neuron:...|singular:...");
     command
         .add_option(
             "--metric", arguments->metric,
@@ -279,7 +229,8 @@ Result<AnalysisInputs> analysisInputs(const InputArguments& arguments, const Mod
     if (const auto read = readTexts(inputs, arguments, tokenizer, weights.config()); !read)
         return read.error();
     if (arguments.direction) {
-        auto numbers = direction(*arguments.direction, weights, tokenizer);
+        const Circuits circuits(std::make_shared<const ProcessedWeights>(weights));
+        auto numbers = readDirection(*arguments.direction, circuits, tokenizer ? &*tokenizer : nullptr);
         if (!numbers)
             return numbers.error();
         inputs.direction = std::move(numbers).value();

@@ -1,5 +1,7 @@
+#include "core/analysis/position/rotary_tables.h"
 #include "core/io/npy.h"
 #include "core/session/session_file.h"
+#include "tests/support/analysed.h"
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
 
@@ -308,6 +310,80 @@ private slots:
         QCOMPARE(
             run({"top", stories, "-n", "3", "--circuit", "full-ov", "--head", "0.0", "--trained"}).exitCode,
             0);
+    }
+
+    void rowsLeaveTokensOutToo()
+    {
+        const QStringList question{"tokens", m_demo,    "--circuit", "full-ov", "--head", "1.5",
+                                   "--csv",  "--token", " the",      "-k",      "40"};
+        const auto ids = [](const QByteArray& out) {
+            QList<int> found;
+            for (const QByteArray& line : out.trimmed().split('\n').mid(1))
+                found << line.split(',')[2].toInt();
+            return found;
+        };
+        const auto all = run(question);
+        const auto some = run(question + QStringList{"--first-id", "300", "--last-id", "600"});
+        QVERIFY2(some.exitCode == 0, some.err);
+        QCOMPARE(ids(some.out).size(), 80);
+        QVERIFY(std::ranges::all_of(ids(some.out), [](int id) { return id >= 300 && id <= 600; }));
+        QVERIFY(!std::ranges::all_of(ids(all.out), [](int id) { return id >= 300 && id <= 600; }));
+        const auto spaced = run(question + QStringList{"--leading-space", "with", "--no-specials"});
+        QVERIFY2(spaced.exitCode == 0, spaced.err);
+        for (const QByteArray& line : spaced.out.trimmed().split('\n').mid(1))
+            QVERIFY2(line.split(',')[3].replace('"', "").startsWith("\xe2\x90\xa3"), line); // ␣
+        QCOMPARE(run(question + QStringList{"--leading-space", "perhaps"}).exitCode, 2);
+        const auto longer = run(question + QStringList{"--max-norm", "0.000001"});
+        QCOMPARE(longer.exitCode, 0);
+        QVERIFY(ids(longer.out).isEmpty()); // no embedding is that short
+
+        const QString session = m_folder.filePath("rows.h5");
+        QCOMPARE(run({"analyze", m_demo, "-o", session, "--analyses", "copying"}).exitCode, 0);
+        const auto refused =
+            run({"tokens", session, "--circuit", "full-ov", "--head", "1.5", "--token", "#5", "--ascii"});
+        QCOMPARE(refused.exitCode, 2);
+        QVERIFY(refused.err.contains("--ascii cannot leave tokens out of the tables of a session"));
+
+        const QString compared = m_folder.filePath("compared.h5");
+        const auto both = run({"compare", m_demo, m_demo, "-o", compared, "--ascii"});
+        QVERIFY2(both.exitCode == 0, both.err);
+        const auto written = readSession(compared.toStdString(), Task{});
+        QVERIFY(test::isOk(written));
+        QCOMPARE(std::get<std::string>(written->results.groupAttributes.at("comparison").at("token_filter")),
+                 std::string("--ascii"));
+    }
+
+    void scoresAreAskedForAtAnOffset()
+    {
+        const QString stories = QString::fromStdString(test::testData("models/stories260k").string());
+        const QStringList question{"tokens", stories, "--circuit", "full-qk", "--head", "1.2",
+                                   "--csv",  "-k",    "3",         "--token", "#17"};
+        const Circuits circuits = test::circuitsOf(stories.toStdString());
+        const auto tokens = test::tokensOf(circuits);
+        const auto line = rotaryTokenLine(circuits, *tokens, {1, 2}, 17, 5);
+        QVERIFY(test::isOk(line));
+        const auto answer = run(question + QStringList{"--offset", "5"});
+        QVERIFY2(answer.exitCode == 0, answer.err);
+        QVERIFY(answer.out != run(question).out);
+        const QByteArrayList best = answer.out.split('\n')[1].trimmed().split(',');
+        QVERIFY(std::abs(best.last().toDouble() - (*line)(best[2].toInt()))
+                < 1e-5 * line->cwiseAbs().maxCoeff());
+        const QStringList largest{"top", stories, "--circuit", "full-qk", "--head",
+                                  "1.2", "-n",    "1",         "--csv"};
+        const auto top = run(largest + QStringList{"--offset", "5"});
+        QVERIFY2(top.exitCode == 0, top.err);
+        const QByteArrayList pair = top.out.split('\n')[1].trimmed().split(',');
+        const auto row = rotaryTokenLine(circuits, *tokens, {1, 2}, pair[1].toInt(), 5);
+        QVERIFY(std::abs(pair.last().toDouble() - (*row)(pair[3].toInt()))
+                < 1e-5 * row->cwiseAbs().maxCoeff());
+        const auto learned =
+            run({"top", m_demo, "--circuit", "full-qk", "--head", "1.5", "-n", "1", "--offset", "1"});
+        QCOMPARE(learned.exitCode, 2);
+        QVERIFY(learned.err.contains("need rotary positions") && learned.err.count('\n') == 1);
+        const auto writes =
+            run({"tokens", stories, "--circuit", "full-ov", "--head", "1.2", "--offset", "1"});
+        QCOMPARE(writes.exitCode, 2);
+        QVERIFY(writes.err.contains("--circuit full-qk"));
     }
 
     void aTokenIsNamedAsShownAsTextOrById()

@@ -1,5 +1,6 @@
 #include "ui/pages/analysis_form.h"
 
+#include "core/analysis/direction_source.h"
 #include "core/analysis/relation_file.h"
 #include "core/analysis/run_estimate.h"
 #include "core/io/token_search.h"
@@ -45,6 +46,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     , m_to(new QLineEdit(m_direction))
     , m_from(new QLineEdit(m_direction))
     , m_space(new QComboBox(m_direction))
+    , m_directionFile(new QPushButton(tr("File…"), m_direction))
     , m_previousToken(new QLineEdit(this))
     , m_relations(new QWidget(this))
     , m_relationsName(new QLabel(m_relations))
@@ -124,7 +126,14 @@ void AnalysisForm::createFields()
     m_from->setPlaceholderText(tr("nothing"));
     m_space->addItems({tr("of W_E"), tr("of W_U")});
     m_space->setAccessibleName(tr("Whose vectors"));
-    beside(m_direction, {m_to, new QLabel(tr("minus"), m_direction), m_from, m_space});
+    m_to->setToolTip(
+        tr("A token; or neuron:5.123:out, what that neuron writes (in: reads); or "
+           "singular:1.5:ov:out:1, a singular vector of a head (ov or qk, in or out, from 1); or "
+           "FILE.npy"));
+    m_directionFile->setAccessibleName(tr("Direction from a file"));
+    m_directionFile->setToolTip(tr("A NumPy vector of as many numbers as the residual stream is wide"));
+    connect(m_directionFile, &QPushButton::clicked, this, &AnalysisForm::chooseDirection);
+    beside(m_direction, {m_to, new QLabel(tr("minus"), m_direction), m_from, m_space, m_directionFile});
     auto* choose = new QPushButton(tr("Choose a file…"), m_relations);
     auto* reset = new QPushButton(tr("Built-in"), m_relations);
     connect(choose, &QPushButton::clicked, this, &AnalysisForm::chooseRelations);
@@ -365,11 +374,52 @@ std::optional<int> AnalysisForm::readKeyToken(QString& problem) const
     return std::nullopt;
 }
 
-std::vector<double> AnalysisForm::readDirection(QString& problem) const
+void AnalysisForm::setDirection(const QString& name)
+{
+    m_to->setText(name);
+    apply();
+}
+
+void AnalysisForm::chooseDirection()
+{
+    auto* dialog = new QFileDialog(this, tr("Direction"), {}, tr("NumPy vectors (*.npy);;All files (*)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, this, &AnalysisForm::setDirection);
+    dialog->open();
+}
+
+std::vector<double> AnalysisForm::readNamedDirection(QString& problem)
+{
+    const std::string name = m_to->text().toStdString();
+    const auto circuits = m_workspace->circuits();
+    if (m_named.name == name && m_named.circuits == circuits) {
+        problem = m_named.problem;
+        return m_named.numbers;
+    }
+    m_directionJob.start(
+        tr("Reading %1").arg(m_to->text()),
+        [name, circuits](const Task&) { return headwise::readDirection(name, *circuits, nullptr); },
+        [this, name, circuits](const Result<std::vector<double>>& found) {
+            m_named = {name, circuits, found ? *found : std::vector<double>(),
+                       found ? QString() : text(found.error())};
+            apply();
+            emit directionRead();
+        });
+    return {};
+}
+
+std::vector<double> AnalysisForm::readDirection(QString& problem)
 {
     const auto circuits = m_workspace->circuits();
+    const bool isNamed = namesNoToken(m_to->text().toStdString());
+    m_from->setEnabled(!isNamed);
+    m_space->setEnabled(!isNamed);
     if (!circuits || m_to->text().isEmpty())
         return {};
+    if (isNamed)
+        return readNamedDirection(problem);
+    m_directionJob.cancel();
     RowVector<double> direction = RowVector<double>::Zero(circuits->config().dModel);
     for (const QLineEdit* edit : {m_to, m_from}) {
         if (edit->text().isEmpty())

@@ -33,6 +33,11 @@ public:
     int seed() const;
     void setSeed(int seed);
     void loadRelations(const QString& file); ///< Empty: the built-in ones.
+    /// In place of two tokens: a name that readDirection() reads.
+    void setDirection(const QString& name);
+
+signals:
+    void directionRead(); ///< Of a name: inputs have it now, or it is said why not.
 
 protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
@@ -51,7 +56,9 @@ private:
     void showSelection(); ///< Token and heads.
     std::vector<int> readPrompt(QString& problem) const;
     int tokenOf(const QString& words) const; ///< Its id; −1 for none and for several tokens.
-    std::vector<double> readDirection(QString& problem) const;
+    std::vector<double> readDirection(QString& problem);
+    std::vector<double> readNamedDirection(QString& problem);
+    void chooseDirection();
     std::optional<int> readKeyToken(QString& problem) const;
     std::vector<HeadId> readHeads(QString& problem) const; ///< Those that are marked by hand.
     void chooseRelations();
@@ -69,6 +76,7 @@ private:
     QLineEdit* m_to;
     QLineEdit* m_from;
     QComboBox* m_space;
+    QPushButton* m_directionFile;
     QLineEdit* m_previousToken;
     QWidget* m_relations;
     QLabel* m_relationsName;
@@ -81,6 +89,14 @@ private:
     QLabel* m_problem;
     QString m_suggestedPrompt, m_suggestedDirection;
     const Analysis* m_analysis = nullptr;
+    struct NamedDirection {
+        std::string name;
+        std::shared_ptr<const Circuits> circuits; // whose it is
+        std::vector<double> numbers;
+        QString problem;
+    };
+    NamedDirection m_named; // the last that was read
+    Job m_directionJob;     // of a file, an MLP or a decomposition
     InputNeeds m_needs;
     QString m_relationsFile; // where they came from, if from a file
 };

@@ -111,6 +111,7 @@ Result<std::shared_ptr<const DirectionLists>> directionLists(const CircuitDirect
                 lists->spans[at][k] =
                     ends(lengths->col(blocks.numberOf[k]).transpose(), range.listLength, unused).top;
     }
+    lists->signs = std::move(signs);
     return Made(std::move(lists));
 }
 

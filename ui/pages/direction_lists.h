@@ -37,6 +37,7 @@ const DirectionSide& directionSideOf(CircuitKind kind, std::size_t side);
 /// The tokens of neighbouring directions.
 struct DirectionLists {
     int first = 0;                               ///< direction
+    std::vector<double> signs;                   ///< Of each direction, those of the decomposition's pair.
     std::array<std::vector<TokenEnds>, 2> sides; ///< of each direction, signs as jointSign has them
     /// Of each direction that stands in a block, the tokens that reach furthest into the block's span, falling; else none.
     std::array<std::vector<std::vector<TokenEntry>>, 2> spans;

@@ -403,7 +403,6 @@ QJsonObject HeatmapPage::viewState() const
             {QStringLiteral("order"), m_order->currentIndex()},
             {QStringLiteral("biases"), m_biases->isChecked()},
             {QStringLiteral("scale"), m_scale->isChecked()},
-            {QStringLiteral("offset"), workspace()->rotaryOffset()},
             {QStringLiteral("heatmap"), m_panel->viewState()}};
 }
 
@@ -416,7 +415,6 @@ void HeatmapPage::setViewState(const QJsonObject& state)
     m_order->setCurrentIndex(state[QStringLiteral("order")].toInt());
     m_biases->setChecked(state[QStringLiteral("biases")].toBool());
     m_scale->setChecked(state[QStringLiteral("scale")].toBool());
-    workspace()->setRotaryOffset(state[QStringLiteral("offset")].toInt());
     m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
     chooseTokens();
     refresh();

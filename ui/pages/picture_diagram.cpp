@@ -8,6 +8,7 @@
 
 #include <QColorDialog>
 #include <QComboBox>
+#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QIcon>
 #include <QLabel>
@@ -39,6 +40,7 @@ public:
         , m_howMany(new QLabel(this))
         , m_colors(new QComboBox(this))
         , m_classColors(new QPushButton(tr("Colours…"), this))
+        , m_ownClasses(new QPushButton(tr("Classes…"), this))
     {
         m_slider->setRange(0, sliderEnd);
         m_slider->setMaximumWidth(240);
@@ -57,12 +59,14 @@ public:
         controls->addWidget(m_howMany, 1);
         controls->addWidget(m_colors, 3);
         controls->addWidget(m_classColors);
+        controls->addWidget(m_ownClasses);
         // As wide as its words where there is room, but no reason for a narrow page to be cut off.
         m_colors->setMaximumWidth(m_colors->sizeHint().width());
         m_colors->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
         m_colors->setMinimumContentsLength(6);
         m_colors->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
         createClassColors();
+        createOwnClasses();
         auto* layout = new QVBoxLayout(this);
         layout->setContentsMargins(0, 0, 0, 0);
         layout->setSpacing(8);
@@ -80,6 +84,7 @@ public:
     }
 
     bool showsAllHeads() const override { return true; }
+    QString caption() const override { return m_problem; }
 
     void showPicture(const PictureData& shown) override
     {
@@ -129,6 +134,43 @@ private:
         m_classColors->setMenu(menu);
         connect(menu, &QMenu::aboutToShow, this, [this, menu] { fill(menu); });
         connect(m_diagram, &DiagramView::classClicked, this, &DiagramBody::askForColor);
+    }
+
+    void createOwnClasses()
+    {
+        m_ownClasses->setAccessibleName(tr("Classes of your own"));
+        m_ownClasses->setToolTip(
+            tr("What you know heads to do, before what their scores say: a CSV file of rows head,class, as "
+               "5.1,name mover"));
+        auto* menu = new QMenu(m_ownClasses);
+        menu->addAction(tr("Choose a file…"), this, [this] {
+            auto* dialog = new QFileDialog(this, tr("Classes of heads"), {},
+                                           tr("Heads and their classes (*.csv);;All files (*)"));
+            dialog->setAttribute(Qt::WA_DeleteOnClose);
+            dialog->setFileMode(QFileDialog::ExistingFile);
+            connect(dialog, &QFileDialog::fileSelected, this, &DiagramBody::loadClasses);
+            dialog->open();
+        });
+        QAction* none =
+            menu->addAction(tr("By scores alone"), this, [this] { workspace()->setOwnHeadClasses({}); });
+        m_ownClasses->setMenu(menu);
+        connect(menu, &QMenu::aboutToShow, this,
+                [this, none] { none->setEnabled(!workspace()->ownHeadClasses().empty()); });
+        connect(workspace(), &Workspace::ownHeadClassesChanged, this, [this] {
+            m_problem.clear();
+            if (workspace()->isOpen())
+                showClasses();
+            emit captionChanged();
+        });
+    }
+
+    void loadClasses(const QString& file)
+    {
+        const auto classes = readHeadClasses(file.toStdString(), workspace()->card());
+        if (classes)
+            return workspace()->setOwnHeadClasses(*classes);
+        m_problem = text(classes.error());
+        emit captionChanged();
     }
 
     void fill(QMenu* menu)
@@ -181,17 +223,13 @@ private:
     {
         const std::vector<HeadClass> known = headClasses(*workspace()->results(), workspace()->card(),
                                                          workspace()->inputs().previousTokenHeads);
-        DiagramClasses classes;
-        for (const HeadClass one : known)
-            classes.ofHeads.push_back(static_cast<int>(one));
-        for (int one = 1; one < headClassCount; ++one)
-            classes.names << text(static_cast<HeadClass>(one));
+        const NamedClasses named = namedClasses(known, workspace()->ownHeadClasses(), workspace()->card());
+        DiagramClasses classes{.ofHeads = named.ofHeads, .names = named.names, .kinds = {}};
         if (m_data.arrays.size() > 1)
             for (const ResultArray* array : m_data.arrays)
                 classes.kinds << metricTitle(*array);
         m_colors->setItemText(0, classes.kinds.isEmpty() ? tr("Edges by sign") : tr("Edges by kind"));
-        const bool hasClasses =
-            std::ranges::any_of(known, [](HeadClass one) { return one != HeadClass::None; });
+        const bool hasClasses = std::ranges::any_of(named.ofHeads, [](int one) { return one > 0; });
         if (!m_isChosen)
             m_colors->setCurrentIndex(hasClasses && classes.kinds.isEmpty() ? 1 : 0);
         classes.edges = static_cast<DiagramClasses::Edges>(m_colors->currentIndex());
@@ -224,6 +262,8 @@ private:
     QLabel* m_howMany;
     QComboBox* m_colors;
     QPushButton* m_classColors;
+    QPushButton* m_ownClasses;
+    QString m_problem; // of the last file of classes
     PictureData m_data;
     std::vector<DiagramEdge> m_all; // the strongest first
     bool m_isChosen = false;        // the colours, by the user

@@ -155,7 +155,8 @@ void RelationsPage::connectSignals()
         connect(workspace(), signal, this, &RelationsPage::refresh);
     connect(workspace(), &Workspace::inputsChanged, this, &RelationsPage::followInputs);
     connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
-        m_shown.reset(); // the pairs of the head too
+        m_pairJob.cancel();
+        m_pairModel->clear(); // so that the pairs of the head are asked for anew
         refresh();
     });
     connect(workspace(), &Workspace::headChanged, this, [this](HeadId head) {

@@ -1,7 +1,6 @@
 #include "ui/pages/result_page.h"
 
 #include "core/analysis/run_estimate.h"
-#include "core/model/head_list.h"
 #include "ui/array_part.h"
 #include "ui/pages/analysis_form.h"
 #include "ui/pages/analysis_list.h"
@@ -130,6 +129,10 @@ void ResultPage::connectSignals()
 {
     connect(m_list, &AnalysisList::chosen, this, &ResultPage::choose);
     connect(m_run, &QPushButton::clicked, this, [this] { run(); });
+    connect(m_form, &AnalysisForm::directionRead, this, [this] {
+        if (std::exchange(m_runsWhenRead, false))
+            run();
+    });
     connect(m_verify, &QPushButton::clicked, this, [this] { workspace()->runAnalysis("pattern_scores"); });
     connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ResultPage::drawVisible);
     connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ResultPage::drawVisible);
@@ -169,6 +172,15 @@ void ResultPage::showAnalysis(std::string_view id)
 {
     if (const Analysis* analysis = findAnalysis(id))
         choose(analysis);
+}
+
+void ResultPage::lookAtDirection(const QString& name)
+{
+    showAnalysis("direction_card");
+    m_runsWhenRead = true;
+    m_form->setDirection(name);
+    if (!workspace()->inputs().direction.empty() && std::exchange(m_runsWhenRead, false))
+        run(); // It had been read.
 }
 
 void ResultPage::run(Workspace::Asker asker)
@@ -403,7 +415,11 @@ void ResultPage::showNumbers()
                 const std::vector<std::string>& paths = card->picture().arrays;
                 return std::find(paths.begin(), paths.end(), array.path) != paths.end();
             });
-            if (!shown && belongsTo(array, *m_analysis))
+            Picture alone;
+            alone.kind = Picture::Kind::Table;
+            alone.arrays = {array.path};
+            const bool isMissing = m_lacksHead && isOfMissingHead(alone, *workspace());
+            if (!shown && !isMissing && belongsTo(array, *m_analysis))
                 others.push_back(&array);
         }
     }
@@ -412,38 +428,10 @@ void ResultPage::showNumbers()
 
 QJsonObject ResultPage::viewState() const
 {
-    QJsonObject heads;
-    for (const auto& [id, choice] : workspace()->headChoices())
-        heads[text(id)] = choice.which == HeadChoice::Which::All ? QStringLiteral("all")
-            : choice.which == HeadChoice::Which::Selected        ? QStringLiteral("selected")
-                                                                 : text(headNames(choice.listed));
     return {{QStringLiteral("analysis"), text(m_analysis->id)},
-            {QStringLiteral("heads"), heads},
             {QStringLiteral("scroll"), m_scroll->verticalScrollBar()->value()},
             {QStringLiteral("prompt"), m_form->prompt()},
             {QStringLiteral("seed"), m_form->seed()}};
-}
-
-void ResultPage::restoreHeads(const QJsonObject& heads)
-{
-    if (!workspace()->isOpen())
-        return;
-    const ModelCard& card = workspace()->card();
-    for (auto it = heads.begin(); it != heads.end(); ++it) {
-        const Analysis* analysis = findAnalysis(it.key().toStdString());
-        const QString words = it.value().toString();
-        HeadChoice choice;
-        if (words == QStringLiteral("selected"))
-            choice.which = HeadChoice::Which::Selected;
-        else if (words != QStringLiteral("all")) {
-            const auto listed = parseHeads(words.toStdString(), card.nLayers, card.nHeads);
-            if (!listed)
-                continue;
-            choice = {HeadChoice::Which::Listed, *listed};
-        }
-        if (analysis)
-            workspace()->setHeadChoice(*analysis, choice);
-    }
 }
 
 void ResultPage::setViewState(const QJsonObject& state)
@@ -453,7 +441,6 @@ void ResultPage::setViewState(const QJsonObject& state)
     if (state.contains(QStringLiteral("prompt")))
         m_form->setPrompt(state[QStringLiteral("prompt")].toString());
     m_form->setSeed(state[QStringLiteral("seed")].toInt());
-    restoreHeads(state[QStringLiteral("heads")].toObject());
     showAnalysis(state[QStringLiteral("analysis")].toString().toStdString());
     m_wantedScroll = state[QStringLiteral("scroll")].toInt(-1);
 }

@@ -25,6 +25,7 @@ public:
     explicit ResultPage(Workspace* workspace, QWidget* parent = nullptr);
 
     void showAnalysis(std::string_view id);
+    void lookAtDirection(const QString& name); ///< The direction card of what readDirection() reads.
     const Analysis& analysis() const { return *m_analysis; }
     /// Computes it with what the fields say; nothing where it cannot be.
     void run(Workspace::Asker asker = Workspace::Asker::User);
@@ -51,11 +52,10 @@ private:
     void drawVisible(); ///< Those cards that are on screen.
     void showNumbers(); ///< The arrays that no picture shows.
     void followSelection();
-    void restoreHeads(const QJsonObject& heads); ///< Which every analysis is asked about.
-    bool isStale() const;                        ///< Computed, but about other inputs.
-    bool isOtherwiseFiltered() const;            ///< Computed, but of other tokens than are looked at now.
-    QString staleText() const;                   ///< Empty where what is shown is what is asked.
-    QString missingText() const;                 ///< Why pictures of the selected head are absent.
+    bool isStale() const;             ///< Computed, but about other inputs.
+    bool isOtherwiseFiltered() const; ///< Computed, but of other tokens than are looked at now.
+    QString staleText() const;        ///< Empty where what is shown is what is asked.
+    QString missingText() const;      ///< Why pictures of the selected head are absent.
     QString costText() const;
     QString metricText() const; ///< How what is shown measures lengths; empty where it does not.
 
@@ -78,8 +78,9 @@ private:
     FigureRow* m_paperFigure = nullptr; // of m_cards, once it was asked for
     int m_wantedScroll = -1;            // of a session, until the pictures are there
     int m_abreast = 0;
-    bool m_lacksHead = false;  // what is there says nothing of the selected head
-    bool m_tokenMoved = false; // since the session was opened, or the last look
+    bool m_runsWhenRead = false; // the direction that is being read
+    bool m_lacksHead = false;    // what is there says nothing of the selected head
+    bool m_tokenMoved = false;   // since the session was opened, or the last look
 };
 
 } // namespace headwise::ui

@@ -184,45 +184,4 @@ void TokenFilterButton::showFilter()
     setText(isOn ? tr("%1 tokens left out").arg(ui::count(m_workspace->filteredOut())) : tr("all tokens"));
 }
 
-QJsonObject filterState(const TokenFilter& filter)
-{
-    const TokenFilter off;
-    QJsonObject state;
-    const auto keep = [&](const char* key, const QJsonValue& value, bool isOn) {
-        if (isOn)
-            state[QLatin1String(key)] = value;
-    };
-    keep("ascii", true, filter.asciiOnly);
-    keep("words", true, filter.wordsOnly);
-    keep("trained", true, filter.trainedOnly);
-    keep("no_specials", true, filter.noSpecials);
-    keep("leading_space", filter.leadingSpace == TokenFilter::LeadingSpace::With,
-         filter.leadingSpace != off.leadingSpace);
-    keep("first_id", filter.firstId, filter.firstId != off.firstId);
-    keep("last_id", filter.lastId, filter.lastId != off.lastId);
-    keep("min_norm", filter.lowestNorm, filter.lowestNorm > 0);
-    keep("max_norm", filter.highestNorm, std::isfinite(filter.highestNorm));
-    keep("min_count", filter.lowestCount, filter.lowestCount > 0);
-    return state;
-}
-
-TokenFilter filterFromState(const QJsonObject& state)
-{
-    using Space = TokenFilter::LeadingSpace;
-    const auto at = [&state](const char* key) { return state[QLatin1String(key)]; };
-    TokenFilter filter;
-    filter.asciiOnly = at("ascii").toBool();
-    filter.wordsOnly = at("words").toBool();
-    filter.trainedOnly = at("trained").toBool();
-    filter.noSpecials = at("no_specials").toBool();
-    if (at("leading_space").isBool())
-        filter.leadingSpace = at("leading_space").toBool() ? Space::With : Space::Without;
-    filter.firstId = at("first_id").toInt(filter.firstId);
-    filter.lastId = at("last_id").toInt(filter.lastId);
-    filter.lowestNorm = at("min_norm").toDouble(filter.lowestNorm);
-    filter.highestNorm = at("max_norm").toDouble(filter.highestNorm);
-    filter.lowestCount = at("min_count").toDouble(filter.lowestCount);
-    return filter;
-}
-
 } // namespace headwise::ui

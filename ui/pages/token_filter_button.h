@@ -2,7 +2,6 @@
 
 #include "core/analysis/token_filter.h"
 
-#include <QJsonObject>
 #include <QToolButton>
 
 class QCheckBox;
@@ -45,9 +44,5 @@ private:
     QCheckBox* m_noSpecials;
     QCheckBox* m_trained;
 };
-
-/// What a session keeps of the filter; empty while it is off.
-QJsonObject filterState(const TokenFilter& filter);
-TokenFilter filterFromState(const QJsonObject& state);
 
 } // namespace headwise::ui

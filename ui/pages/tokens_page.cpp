@@ -153,8 +153,7 @@ QJsonObject TokensPage::viewState() const
             {QStringLiteral("side"), m_side->currentIndex()},
             {QStringLiteral("biases"), m_biases->isChecked()},
             {QStringLiteral("scale"), m_scale->isChecked()},
-            {QStringLiteral("ids"), m_ids->isChecked()},
-            {QStringLiteral("tokens"), filterState(workspace()->wantedTokenFilter())}};
+            {QStringLiteral("ids"), m_ids->isChecked()}};
 }
 
 void TokensPage::setViewState(const QJsonObject& state)
@@ -164,7 +163,6 @@ void TokensPage::setViewState(const QJsonObject& state)
     m_biases->setChecked(state[QStringLiteral("biases")].toBool());
     m_scale->setChecked(state[QStringLiteral("scale")].toBool());
     m_ids->setChecked(state[QStringLiteral("ids")].toBool());
-    m_tokens->setFilter(filterFromState(state[QStringLiteral("tokens")].toObject()));
 }
 
 QList<FigureSource*> TokensPage::figures()

@@ -1,5 +1,6 @@
 #include "ui/pages/vectors_page.h"
 
+#include "core/analysis/direction_source.h"
 #include "ui/pages/direction_search_panel.h"
 #include "ui/pages/spectrum_panel.h"
 #include "ui/pages/token_filter_button.h"
@@ -14,7 +15,9 @@
 #include <QComboBox>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QMenu>
 #include <QSplitter>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -41,12 +44,43 @@ VectorsPage::VectorsPage(Workspace* workspace, QWidget* parent)
     , m_scores(new QCheckBox(tr("scores"), this))
     , m_each(new QCheckBox(tr("each of a block"), this))
     , m_state(new QLabel(this))
+    , m_look(new QToolButton(this))
     , m_spectrum(new LineChart(this))
     , m_search(new DirectionSearchPanel(workspace, this))
     , m_tables(new VectorTables(workspace, this))
 {
+    createLook();
     createLayout();
     connectSignals();
+}
+
+void VectorsPage::createLook()
+{
+    m_look->setText(tr("Look at this direction"));
+    m_look->setToolTip(tr("The card of the selected vector: what every head reads of it and does with it"));
+    m_look->setAccessibleName(m_look->text());
+    m_look->setPopupMode(QToolButton::InstantPopup);
+    auto* menu = new QMenu(m_look);
+    for (const bool isOut : {false, true})
+        menu->addAction(isOut ? tr("The second, written or of keys") : tr("The first, read or of queries"),
+                        this, [this, isOut] {
+                            if (const QString name = shownDirection(isOut); !name.isEmpty())
+                                emit directionWanted(name);
+                        });
+    m_look->setMenu(menu);
+    m_look->setEnabled(false);
+}
+
+QString VectorsPage::shownDirection(bool isOut) const
+{
+    const auto found = m_lists.find(current() / chunkSize);
+    if (!m_directions || found == m_lists.end() || current() >= m_directions->svd.rank)
+        return {};
+    const auto& vectors = m_directions->svd.vectors(isOut ? VectorSide::Second : VectorSide::First);
+    const auto place = static_cast<std::size_t>(current() - found->second->first);
+    const double sign = found->second->signs[place] * workspace()->direction().sign;
+    return text(singularName({kind(), m_directions->head, isOut, current()},
+                             sign * vectors.col(current()).transpose()));
 }
 
 void VectorsPage::createLayout()
@@ -70,6 +104,7 @@ void VectorsPage::createLayout()
     controls->addWidget(m_scores);
     controls->addWidget(m_each);
     controls->addWidget(m_state, 1);
+    controls->addWidget(m_look);
     controls->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
     controls->addWidget(new JobBar(&m_listJob, this));
     auto* upper = new QSplitter(this);
@@ -154,6 +189,7 @@ void VectorsPage::clear(const QString& message)
     m_spectrum->setMessage(message);
     m_state->clear();
     m_tables->clear();
+    m_look->setEnabled(false);
 }
 
 void VectorsPage::recompute()
@@ -168,6 +204,7 @@ void VectorsPage::recompute()
     const HeadId head = workspace()->head();
     if (m_directions && m_directions->head == head && m_directions->kind == kind())
         return showDirections();
+    m_look->setEnabled(false); // until there are those of this head
     m_job.start(
         tr("Singular vectors of %1").arg(text(head)),
         [circuits, head, kind = kind()](const Task&) { return circuitDirections(*circuits, kind, head); },
@@ -185,6 +222,7 @@ void VectorsPage::showDirections()
     showSpectrum();
     m_state->setText(directionTitle(current()));
     const int chunk = current() / chunkSize;
+    m_look->setEnabled(!shownDirection(false).isEmpty());
     if (m_lists.contains(chunk))
         showLists();
     else
@@ -257,6 +295,7 @@ void VectorsPage::computeLists()
 void VectorsPage::showLists()
 {
     const auto found = m_lists.find(current() / chunkSize);
+    m_look->setEnabled(!shownDirection(false).isEmpty());
     if (m_directions && found != m_lists.end())
         m_tables->show(*m_directions, found->second, current());
 }

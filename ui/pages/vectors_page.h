@@ -7,6 +7,7 @@
 class QCheckBox;
 class QComboBox;
 class QLabel;
+class QToolButton;
 
 namespace headwise::ui {
 
@@ -30,6 +31,10 @@ public:
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;
 
+signals:
+    /// Somebody wants to look at this direction: a name that readDirection() reads.
+    void directionWanted(const QString& name);
+
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
@@ -40,6 +45,9 @@ private:
     using ListsPtr = std::shared_ptr<const DirectionLists>;
     void createLayout();
     void connectSignals();
+    void createLook();
+    /// The selected vector as it is shown, by its name; empty where it means nothing. \param isOut  the second side
+    QString shownDirection(bool isOut) const;
     void recompute() override;
     void clear(const QString& message);
     void showDirections();
@@ -55,6 +63,7 @@ private:
     QCheckBox* m_scores;
     QCheckBox* m_each;
     QLabel* m_state;
+    QToolButton* m_look;
     LineChart* m_spectrum;
     DirectionSearchPanel* m_search;
     VectorTables* m_tables;

@@ -149,6 +149,33 @@ private slots:
         QVERIFY(findAnalysis("tables")->cost(config, options).bytes < 1e6);
     }
 
+    /// What is too much for all heads is asked about some; the sentence is true in the window and on the command line.
+    void allHeadsCanBeTooMany()
+    {
+        const ModelConfig config = gpt2Small();
+        const ModelConfig small = toyCircuits({}).config();
+        AnalysisOptions options;
+        for (const char* id : {"largest_entries", "skip_trigrams"}) {
+            const Analysis& analysis = *findAnalysis(id);
+            options.inputs.token.reset();
+            QVERIFY(QByteArray::fromStdString(analysis.whyNot(config, options))
+                        .contains("(Heads in the window, --heads on the command line)"));
+            options.inputs.token = 5; // as in the window, where one is always selected
+            QVERIFY2(takesNamedHeadsAlone(analysis, config, options)
+                         && takesNamedHeads(analysis, config, options),
+                     id);
+            QVERIFY2(!takesNamedHeadsAlone(analysis, small, options)
+                         && takesNamedHeads(analysis, small, options),
+                     id);
+            options.heads = {{3, 1}};
+            QCOMPARE(analysis.whyNot(config, options), std::string());
+            options.heads.clear();
+        }
+        const Analysis& copying = *findAnalysis("copying");
+        QVERIFY(!takesNamedHeadsAlone(copying, config, options) && takesNamedHeads(copying, config, options));
+        QVERIFY(!takesNamedHeads(*findAnalysis("direct_path"), config, options));
+    }
+
     void progressNamesTheAnalysisOfSeveral()
     {
         std::mutex mutex;

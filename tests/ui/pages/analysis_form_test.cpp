@@ -1,5 +1,6 @@
 #include "ui/pages/analysis_form.h"
 
+#include "core/analysis/direction_source.h"
 #include "tests/support/matchers.h"
 #include "tests/support/toy_model.h"
 
@@ -57,6 +58,39 @@ private slots:
         }));
         form.setNeeds(*findAnalysis("copying"));
         QVERIFY(!field->isVisible());
+    }
+
+    /// In place of two tokens a neuron or a singular vector, which is read by a job.
+    void aDirectionIsANeuronOrASingularVector()
+    {
+        constexpr int patience = 60000; // ms, under a loaded machine
+        const QTemporaryDir folder;
+        const auto path = std::filesystem::path(folder.path().toStdString()) / "toy";
+        test::writeToyModel(path);
+        Workspace workspace;
+        AnalysisForm form(&workspace);
+        form.show();
+        workspace.openModel({path, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.circuits(), patience);
+        form.setNeeds(*findAnalysis("direction_card"));
+        for (const char* name : {"neuron:1.2:out", "singular:0.1:qk:in:2"}) {
+            form.setDirection(QLatin1String(name));
+            const auto known = readDirection(name, *workspace.circuits(), nullptr);
+            QVERIFY(test::isOk(known));
+            QTRY_VERIFY_WITH_TIMEOUT(workspace.inputs().direction == *known, patience);
+        }
+        form.setDirection(QStringLiteral("neuron:9.2:out"));
+        const auto says = [&] {
+            const auto labels = form.findChildren<QLabel*>();
+            return std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+                return label->isVisible() && label->text().contains(QStringLiteral("There is no neuron 9.2"));
+            });
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(says(), patience);
+        QVERIFY(workspace.inputs().direction.empty());
+        form.setDirection(QStringLiteral("#3"));
+        const RowVector<double> row = workspace.circuits()->weights().W_E<double>(3, 1).row(0);
+        QVERIFY(workspace.inputs().direction == std::vector<double>(row.begin(), row.end()));
     }
 
     /// Analyses that compare norms are asked how long things are; the choice stays for the next of them.

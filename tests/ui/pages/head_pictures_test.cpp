@@ -1,3 +1,4 @@
+#include "tests/support/matchers.h"
 #include "tests/support/opened_page.h"
 #include "ui/array_part.h"
 #include "ui/color_choice.h"
@@ -10,13 +11,16 @@
 #include "ui/views/small_multiples.h"
 #include "ui/views/spectrum_chart.h"
 #include "ui/views/table_figure.h"
+#include "ui/workspace_state.h"
 
 #include <QColorDialog>
 #include <QComboBox>
+#include <QFile>
 #include <QMenu>
 #include <QPointer>
 #include <QPushButton>
 #include <QSlider>
+#include <QTemporaryDir>
 
 #include <algorithm>
 #include <cmath>
@@ -328,6 +332,55 @@ private slots:
         QVERIFY(colorChoice().classes.isEmpty());
         QCOMPARE(diagram->classColor(induction, colors),
                  colors.categorical[static_cast<std::size_t>(HeadClass::Induction)]);
+    }
+
+    void classesOfOnesOwnComeBeforeThoseOfTheScores()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "pattern_scores");
+        run(opened, "composition");
+        auto* diagram = opened.find<DiagramView>(QStringLiteral("Strongest pairs, K-composition"));
+        auto* other = opened.find<DiagramView>(QStringLiteral("Strongest pairs, V-composition"));
+        const auto classOf = [](const DiagramView* view, std::size_t head) {
+            return view->classes().names.value(view->classes().ofHeads[head] - 1);
+        };
+        QCOMPARE(classOf(diagram, 1), QStringLiteral("previous token"));
+        const QTemporaryDir folder;
+        const auto written = [&](const QByteArray& words) {
+            QFile file(folder.filePath(QStringLiteral("classes.csv")));
+            if (!file.open(QIODevice::WriteOnly) || file.write(words) != words.size())
+                qFatal("no file");
+            return file.fileName().toStdString();
+        };
+        const ModelCard& card = opened.workspace.card();
+        const auto own =
+            readHeadClasses(written("head,class\n0.1,name mover\nL0H2,induction\n1.7,name mover\n"), card);
+        QVERIFY(isOk(own));
+        opened.workspace.setOwnHeadClasses(*own);
+        for (const DiagramView* view : {diagram, other}) {
+            QCOMPARE(classOf(view, 1), QStringLiteral("name mover"));  // over the rule's
+            QCOMPARE(classOf(view, 15), QStringLiteral("name mover")); // 2 layers of 8 heads
+            QCOMPARE(classOf(view, 2), QStringLiteral("induction"));   // that of the rules
+            QCOMPARE(classOf(view, 13), QStringLiteral("induction"));  // by its score
+            QCOMPARE(view->classes().ofHeads[2], static_cast<int>(HeadClass::Induction));
+        }
+        const int mover = diagram->classes().ofHeads[1];
+        setClassColor(QStringLiteral("name mover"), QColor(1, 200, 77));
+        QCOMPARE(other->classColor(mover, lightColors()), QColor(1, 200, 77));
+        setClassColor(QStringLiteral("name mover"), {});
+
+        const QJsonObject state = questionState(opened.workspace);
+        opened.workspace.setOwnHeadClasses({});
+        QCOMPARE(classOf(diagram, 1), QStringLiteral("previous token"));
+        restoreQuestion(opened.workspace, state);
+        QCOMPARE(classOf(diagram, 1), QStringLiteral("name mover"));
+        for (const auto& [words, fault] : std::vector<std::pair<QByteArray, const char*>>{
+                 {"0.1\n", "line 1 has 1 column"},
+                 {"0.1,a\n9.0,b\n", "line 2 names '9.0', which is no head"},
+                 {"0.1,a\n0.1,b\n", "line 2 names 0.1 again"},
+                 {"0.1, \n", "line 1 has a class of 1 bytes"}})
+            QVERIFY(failsWith(readHeadClasses(written(words), card), ErrorCode::Corrupt, fault));
+        QVERIFY(failsWith(readHeadClasses("/nowhere/classes.csv", card), ErrorCode::NotFound, "classes.csv"));
     }
 
     void theSliderIsAThresholdAndKindsAreDrawnTogether()

@@ -7,10 +7,10 @@
 #include "tests/support/opened_page.h"
 #include "tests/support/toy_model.h"
 #include "ui/models/token_table_model.h"
-#include "ui/pages/token_filter_button.h"
 #include "ui/text.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/table_figure.h"
+#include "ui/workspace_state.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -178,11 +178,11 @@ private slots:
             QCOMPARE(opened.workspace.unusedTokens()[static_cast<std::size_t>(id)],
                      id < 300 || !isAscii || !opened.workspace.tokenizer()->hasToken(id));
         }
-        const QJsonObject state = opened.page.viewState();
+        const QJsonObject state = questionState(opened.workspace);
         opened.workspace.setTokenFilter({});
         QCOMPARE(inForce(), std::string());
         QCOMPARE(lowest->value(), 0); // another page cleared it
-        opened.page.setViewState(state);
+        restoreQuestion(opened.workspace, state);
         QTRY_COMPARE_WITH_TIMEOUT(inForce(), std::string("--ascii --first-id 300"), patience);
         QCOMPARE(lowest->value(), 300);
         const TokenFilter all{.asciiOnly = true,

@@ -1,7 +1,9 @@
 #include "ui/pages/vectors_page.h"
 
+#include "core/analysis/direction_source.h"
 #include "core/analysis/singular_search.h"
 #include "core/base/decompositions.h"
+#include "tests/support/matchers.h"
 #include "tests/support/opened_page.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/vector_tables.h"
@@ -13,6 +15,9 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
+#include <QMenu>
+#include <QSignalSpy>
+#include <QToolButton>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -73,6 +78,38 @@ private:
     }
 
 private slots:
+    void theSelectedVectorCanBeLookedAt()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        opened.workspace.setDirection({CircuitKind::Ov, 2, 1});
+        auto* look = opened.find<QToolButton>(QStringLiteral("Look at this direction"));
+        QTRY_VERIFY_WITH_TIMEOUT(look->isEnabled(), patience);
+        QSignalSpy wanted(&opened.page, &VectorsPage::directionWanted);
+        const auto asked = [&](int action) {
+            look->menu()->actions()[action]->trigger();
+            return readDirection(wanted.last()[0].toString().toStdString(), *opened.workspace.circuits(),
+                                 nullptr);
+        };
+        const TokenSide& tokens = *opened.workspace.tokens();
+        const auto in = asked(0), out = asked(1);
+        QVERIFY(isOk(in) && isOk(out));
+        const auto along = [](const auto& numbers) {
+            return Eigen::Map<const Eigen::VectorXd>(numbers->data(), Eigen::Index(numbers->size()));
+        };
+        // The first of the largest tokens shown is the largest along the vector that is looked at: sign and all.
+        const auto best = [&](const RowVector<double>& line) {
+            return opened.workspace.tokenText(ends(line, 1, opened.workspace.unusedTokens()).top.front().id);
+        };
+        QVERIFY(expected(opened, 0, 2, true).front()
+                == best((tokens.E.cast<double>() * along(in)).transpose()));
+        QVERIFY(expected(opened, 1, 2, true).front()
+                == best((tokens.W_U.cast<double>().transpose() * along(out)).transpose()));
+        opened.workspace.setDirection({CircuitKind::Ov, 2, -1});
+        const auto turned = asked(0);
+        QVERIFY(isOk(turned) && along(turned) == -along(in));
+    }
+
     void columnsAreTheTokensOfTheDirections()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
