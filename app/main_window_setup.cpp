@@ -51,6 +51,8 @@ void MainWindow::addPage(const QString& name, const QString& title)
         auto* page = new PageKind(m_workspace, this);
         if constexpr (requires { &PageKind::pageRequested; })
             connect(page, &PageKind::pageRequested, this, &MainWindow::showPage);
+        if constexpr (requires { &PageKind::analysisRequested; })
+            connect(page, &PageKind::analysisRequested, this, &MainWindow::showAnalysis);
         if constexpr (requires { &PageKind::viewMade; })
             connect(page, &PageKind::viewMade, this, &MainWindow::connectView);
         if constexpr (requires { &PageKind::modelWanted; })

@@ -20,7 +20,8 @@ namespace headwise::ui {
 
 namespace {
 constexpr std::size_t answersKept = 64;
-}
+constexpr int roomForBothEnds = 320; // px
+} // namespace
 
 struct TokensPanel::Question {
     CircuitOfHead circuit;
@@ -83,7 +84,8 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     auto* tables = new QHBoxLayout;
     tables->setSpacing(8);
     tables->addWidget(captioned(tr("largest"), m_topTable));
-    tables->addWidget(captioned(tr("smallest"), m_bottomTable));
+    m_bottomEnd = captioned(tr("smallest"), m_bottomTable);
+    tables->addWidget(m_bottomEnd);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
@@ -170,7 +172,20 @@ QWidget* TokensPanel::captioned(const QString& caption, QTableView* table)
 void TokensPanel::setCompact(bool on)
 {
     m_isCompact = on;
+    m_heading->setWordWrap(on); // it asks for no width of its own
     showColumns();
+    showEnds();
+}
+
+void TokensPanel::showEnds()
+{
+    m_bottomEnd->setVisible(!m_isCompact || width() >= roomForBothEnds);
+}
+
+void TokensPanel::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    showEnds();
 }
 
 void TokensPanel::showColumns()

@@ -1,4 +1,7 @@
+#include "core/io/tokenizer.h"
 #include "tests/support/journey_core.h"
+#include "tests/support/journey_tables.h"
+#include "ui/models/token_table_model.h"
 #include "ui/text.h"
 #include "ui/views/heatmap_view.h"
 
@@ -12,6 +15,26 @@ namespace {
 double normOfOv(JourneyModel model, HeadId head)
 {
     return coreModel(model).circuits->ov(head).frobeniusNorm();
+}
+
+/// The token of largest ‖E[t] W_OV‖ / ‖E[t]‖, and that ratio.
+std::pair<int, double> mostSalient(JourneyModel model, HeadId head)
+{
+    const CoreModel& core = coreModel(model);
+    const auto ov = core.circuits->ov(head);
+    const Matrix<float> read = core.tokens->E * ov.left().cast<float>();
+    const Matrix<float> made = read * ov.right().cast<float>(); // [V, d]
+    const auto tokenizer = Tokenizer::open(folderOf(model) / "tokenizer.json");
+    if (!tokenizer)
+        qFatal("%s", printed(tokenizer.error()).constData());
+    std::pair<int, double> most{-1, 0};
+    for (Eigen::Index token = 0; token < made.rows(); ++token) {
+        const auto id = static_cast<int>(token);
+        const double ratio = static_cast<double>(made.row(token).norm() / core.tokens->E.row(token).norm());
+        if (tokenizer->hasToken(id) && ratio > most.second)
+            most = {id, ratio};
+    }
+    return most;
 }
 
 } // namespace
@@ -77,6 +100,12 @@ private slots:
         const double expected = normOfOv(which, wanted);
         QVERIFY2(std::abs(shown - expected) < 0.006 * expected, qPrintable(QString::number(shown)));
         journey.waitForRest();
+        // The token it makes the most of, and how much.
+        const auto* salient = journey.named<QTableView>(QStringLiteral("Salient tokens of the head"));
+        QVERIFY(salient);
+        const auto [most, norm] = mostSalient(which, wanted);
+        QCOMPARE(salient->model()->index(0, 0).data(ui::TokenTableModel::IdRole).toInt(), most);
+        QVERIFY2(saysThreeDigits(numberIn(salient, 0, 1), norm), qPrintable(cell(salient, 0, 1)));
         // And back to where one was.
         journey.keys(QStringLiteral("Esc"));
         QVERIFY(journey.shows(QStringLiteral("L0H0")));
