@@ -67,6 +67,11 @@ constexpr std::array pageWords{
                                 "tokens it makes the most "
                                 "of, its spectra and eigenvalues, its positions and its partners."),
               {"tables", "salient_tokens", "spectra", "eigenvalues", "position_kernel", "composition"}},
+    PageWords{QLatin1StringView("all_heads"),
+              QT_TRANSLATE_NOOP("WhatsThis",
+                                "Every head in a row with every score that was computed of it, and any "
+                                "two of the scores as a plane of heads."),
+              {"copying", "matching", "spectra"}},
     PageWords{QLatin1StringView("tokens"),
               QT_TRANSLATE_NOOP(
                   "WhatsThis",

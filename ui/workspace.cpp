@@ -1,6 +1,7 @@
 #include "ui/workspace.h"
 
 #include "core/base/log.h"
+#include "ui/imported_attention.h"
 #include "ui/text.h"
 
 #include <QTimer>
@@ -23,6 +24,7 @@ bool hasHead(const ModelCard& card, HeadId head)
 Workspace::Workspace(QObject* parent)
     : QObject(parent)
 {
+    ImportedAttention::of(this); // there when the first session brings some
 }
 
 Workspace::~Workspace() = default;

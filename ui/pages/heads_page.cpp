@@ -22,7 +22,6 @@
 #include <QMimeData>
 #include <QShortcut>
 #include <QSortFilterProxyModel>
-#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -72,7 +71,6 @@ void HeadsPage::createLayout()
     m_table->setAccessibleName(tr("Heads by their score"));
     m_table->sortByColumn(HeadTableModel::ValueColumn, Qt::DescendingOrder);
     m_table->setAlternatingRowColors(false);
-    m_table->setItemDelegate(new QStyledItemDelegate(m_table)); // There are no tokens in it.
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->verticalHeader()->setDefaultSectionSize(22);
     QHeaderView* header = m_table->horizontalHeader();
@@ -227,6 +225,7 @@ void HeadsPage::refreshMetrics()
     followQuestion();
     const QSignalBlocker quiet(m_metric);
     QLineEdit* edit = m_metric->lineEdit();
+    const QString before = m_metric->currentData().toString();
     const QString typed = edit->hasFocus() && edit->isModified() ? edit->text() : QString();
     m_metric->clear();
     if (workspace()->isOpen())
@@ -237,6 +236,8 @@ void HeadsPage::refreshMetrics()
     m_metric->setCurrentIndex(std::max(m_metric->count() > 0 ? 0 : -1, m_metric->findData(m_wanted)));
     m_metric->setEnabled(m_metric->count() > 0);
     showMetric();
+    if (m_metric->currentData().toString() != before)
+        emit readOutChanged(workspace()->isOpen() ? readOutOf(workspace()->head()) : QString());
     if (!typed.isEmpty()) { // the name being typed outlives a score that arrives meanwhile
         edit->setText(typed);
         edit->setModified(true);

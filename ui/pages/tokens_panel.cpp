@@ -1,6 +1,8 @@
 #include "ui/pages/tokens_panel.h"
 
 #include "core/analysis/stored_table.h"
+#include "ui/glitch_tokens.h"
+#include "ui/pages/table_cells.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/table_copy.h"
@@ -95,6 +97,7 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     showColumns();
     connect(workspace, &Workspace::headChanged, this, &TokensPanel::refresh);
     connect(workspace, &Workspace::tokenChanged, this, &TokensPanel::refresh);
+    connect(GlitchTokens::of(workspace), &GlitchTokens::changed, this, &TokensPanel::refresh);
     for (const auto signal : {&Workspace::tokensChanged, &Workspace::circuitsChanged})
         connect(workspace, signal, this, [this] {
             m_answers.clear();
@@ -327,6 +330,8 @@ void TokensPanel::show(const Answer& answer)
                 made->back().zScore = answer.line->zScore(entry.value);
                 made->back().share = answer.line->share(entry.value);
             }
+            made->back().quoted = quotedToken(*workspace(), entry.id);
+            made->back().isGlitch = GlitchTokens::of(workspace())->contains(entry.id);
             if (!biased.empty())
                 made->back().biased = biased[made->size() - 1];
         }
