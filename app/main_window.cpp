@@ -149,13 +149,8 @@ void MainWindow::connectSignals()
         m_workspace->setToken(token);
         showPage(QStringLiteral("tokens"));
     });
-    connect(m_search, &TokenEdit::notFound, this, [this](const QString& message) {
-        // The box also takes heads: "10.7" names no token in most vocabularies.
-        if (const auto head = parseHeadId(m_search->text().toStdString()))
-            m_workspace->setHead(*head);
-        else
-            showMessage(message);
-    });
+    connect(m_search, &TokenEdit::headChosen, m_workspace, &Workspace::setHead);
+    connect(m_search, &TokenEdit::notFound, this, &MainWindow::showMessage);
 }
 
 QString MainWindow::viewState() const

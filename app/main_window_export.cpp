@@ -22,6 +22,7 @@
 #include "ui/pages/vectors_page.h"
 #include "ui/text.h"
 #include "ui/views/job_bar.h"
+#include "ui/views/table_copy.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -276,6 +277,7 @@ void MainWindow::showFigureMenu(QWidget* view, const QPoint& position)
     if (!figures().contains(source))
         return; // nothing in it yet
     QMenu menu(this);
+    addTokenCopies(&menu, view, position, m_workspace->tokenizer().get());
     menu.addAction(icon("export"), tr("Export figure…"), this,
                    ifThere(source, [this](FigureSource* there) { exportFigureOf(there); }));
     if (isOfHead(source))

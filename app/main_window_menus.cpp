@@ -2,6 +2,7 @@
 
 #include "app/head_change_menu.h"
 #include "app/page_tabs.h"
+#include "ui/array_part.h"
 #include "ui/icons.h"
 #include "ui/pages/analysis_list.h"
 #include "ui/pages/notes_page.h"
@@ -260,6 +261,15 @@ void MainWindow::lookAtDirection(const QString& name)
 {
     showPage(QStringLiteral("analyses"));
     static_cast<ResultPage*>(m_tabs->currentPage())->lookAtDirection(name);
+}
+
+void MainWindow::showAnalysis(const QString& id)
+{
+    showPage(QStringLiteral("analyses"));
+    auto* results = static_cast<ResultPage*>(m_tabs->currentPage());
+    results->showAnalysis(id.toStdString());
+    if (!isComputed(results->analysis(), *m_workspace->results()))
+        results->run(Workspace::Asker::Page);
 }
 
 void MainWindow::createAnalysesMenu()

@@ -2,6 +2,7 @@
 
 #include "app/page_tabs.h"
 #include "ui/bidi.h"
+#include "ui/pages/all_heads_page.h"
 #include "ui/pages/card_page.h"
 #include "ui/pages/compare_page.h"
 #include "ui/pages/composition_page.h"
@@ -51,6 +52,8 @@ void MainWindow::addPage(const QString& name, const QString& title)
         auto* page = new PageKind(m_workspace, this);
         if constexpr (requires { &PageKind::pageRequested; })
             connect(page, &PageKind::pageRequested, this, &MainWindow::showPage);
+        if constexpr (requires { &PageKind::analysisRequested; })
+            connect(page, &PageKind::analysisRequested, this, &MainWindow::showAnalysis);
         if constexpr (requires { &PageKind::viewMade; })
             connect(page, &PageKind::viewMade, this, &MainWindow::connectView);
         if constexpr (requires { &PageKind::modelWanted; })
@@ -107,6 +110,7 @@ void MainWindow::createPages()
     addPage<CompositionPage>(QStringLiteral("composition"), tr("Composition"));
     addPage<ComparePage>(QStringLiteral("compare"), tr("Compare"));
     addPage<PromptPage>(QStringLiteral("prompt"), tr("Prompt"));
+    addPage<AllHeadsPage>(QStringLiteral("all_heads"), tr("All heads"));
     addPage<RelationsPage>(QStringLiteral("relations"), tr("Relations"));
     addPage<ModelsPage>(QStringLiteral("models"), tr("Two models"));
     addPage<TensorsPage>(QStringLiteral("tensors"), tr("Tensors"));
@@ -163,9 +167,10 @@ void MainWindow::createToolBar()
     m_search->setMinimumWidth(220);
     m_search->setMaximumWidth(360);
     m_search->setAccessibleName(tr("Find a token"));
-    m_search->setToolTip(tr("Find a token (Ctrl+F) or a head"));
+    m_search->setToolTip(tr("Find a token (Ctrl+F), by a regular expression between slashes too, or a head"));
     bar->addWidget(m_search);
     m_search->follow(m_workspace);
+    m_search->offerHeads();
     auto* space = new QWidget(bar);
     space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     bar->addWidget(space);
@@ -205,6 +210,7 @@ void MainWindow::createStatusBar()
     m_readOut = new QLabel(this);
     m_readOut->setFont(tokenFont());
     m_readOut->setMinimumWidth(1); // Rather cut off than a window that grows.
+    m_readOut->setContentsMargins(8, 0, 12, 0);
     statusBar()->setSizeGripEnabled(false);
     statusBar()->addWidget(new JobBar(m_workspace->openJob(), this));
     statusBar()->addWidget(new JobBar(m_workspace->tokensJob(), this));

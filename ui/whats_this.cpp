@@ -54,7 +54,7 @@ const Analysis* analysisOf(const ResultArray& array)
 struct PageWords {
     QLatin1StringView name;
     const char* answers;
-    std::array<std::string_view, 5> analyses = {}; ///< By which it answers; the rest are empty.
+    std::array<std::string_view, 6> analyses = {}; ///< By which it answers; the rest are empty.
 };
 
 constexpr std::array pageWords{
@@ -62,11 +62,16 @@ constexpr std::array pageWords{
               QT_TRANSLATE_NOOP("WhatsThis", "Every head of the model, coloured and ranked by one score."),
               {"copying", "matching", "previous_token"}},
     PageWords{QLatin1StringView("overview"),
-              QT_TRANSLATE_NOOP(
-                  "WhatsThis",
-                  "What the selected head does, at a glance: what it reads and writes, its spectra and "
-                  "eigenvalues, its positions and its partners."),
-              {"tables", "spectra", "eigenvalues", "position_kernel", "composition"}},
+              QT_TRANSLATE_NOOP("WhatsThis",
+                                "What the selected head does, at a glance: what it reads and writes, the "
+                                "tokens it makes the most "
+                                "of, its spectra and eigenvalues, its positions and its partners."),
+              {"tables", "salient_tokens", "spectra", "eigenvalues", "position_kernel", "composition"}},
+    PageWords{QLatin1StringView("all_heads"),
+              QT_TRANSLATE_NOOP("WhatsThis",
+                                "Every head in a row with every score that was computed of it, and any "
+                                "two of the scores as a plane of heads."),
+              {"copying", "matching", "spectra"}},
     PageWords{QLatin1StringView("tokens"),
               QT_TRANSLATE_NOOP(
                   "WhatsThis",

@@ -2,6 +2,7 @@
 
 #include "core/analysis/run_estimate.h"
 #include "core/base/log.h"
+#include "ui/imported_attention.h"
 #include "ui/text.h"
 
 #include <QTimer>
@@ -24,6 +25,7 @@ bool hasHead(const ModelCard& card, HeadId head)
 Workspace::Workspace(QObject* parent)
     : QObject(parent)
 {
+    ImportedAttention::of(this); // there when the first session brings some
 }
 
 Workspace::~Workspace() = default;

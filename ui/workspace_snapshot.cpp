@@ -1,11 +1,22 @@
 #include "core/session/session_file.h"
 #include "ui/compared_model.h"
+#include "ui/imported_attention.h"
 #include "ui/text.h"
 #include "ui/workspace.h"
 
 // What leaves the workspace: a copy for pictures, the session on disk.
 
 namespace headwise::ui {
+
+namespace {
+
+ImportedAttention::Array importedInto(const Workspace& workspace)
+{
+    const auto* imported = workspace.findChild<ImportedAttention*>(QString(), Qt::FindDirectChildrenOnly);
+    return imported ? imported->array() : nullptr;
+}
+
+} // namespace
 
 std::unique_ptr<Workspace> Workspace::snapshot(HeadId head) const
 {
@@ -39,6 +50,7 @@ std::unique_ptr<Workspace> Workspace::snapshot(HeadId head) const
     copy->m_embedding = m_embedding;
     copy->m_wish = m_wish;
     copy->m_readOnly = m_readOnly;
+    ImportedAttention::of(copy.get())->keep(importedInto(*this));
     if (const auto* compared = findChild<ComparedModel*>(QString(), Qt::FindDirectChildrenOnly))
         ComparedModel::of(copy.get())->share(*compared);
     return copy;
@@ -49,7 +61,8 @@ std::function<Session()> Workspace::snapshot(const QString& view) const
     // Everything is held by pointer to const or by value: the window goes on while it is put together.
     return [card = *m_card, processed = m_processed, session = m_session, results = m_results,
             tokenizer = m_tokenizer, embedding = std::string(embeddingName(m_embedding)), notes = m_notes,
-            bookmarks = m_bookmarks, source = m_source, view = view.toStdString()] {
+            bookmarks = m_bookmarks, source = m_source, imported = importedInto(*this),
+            view = view.toStdString()] {
         Session made = processed ? makeSession(*processed, embedding, tokenizer.get(), *results) : *session;
         if (!processed && tokenizer && made.tokens.empty()) {
             for (int id = 0; id < card.dVocab; ++id) {
@@ -58,6 +71,7 @@ std::function<Session()> Workspace::snapshot(const QString& view) const
             }
         }
         made.results = *results;
+        ImportedAttention::putInto(made.results, imported);
         made.created = session ? session->created : std::string();
         made.notes = notes;
         made.bookmarks = bookmarks;

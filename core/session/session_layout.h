@@ -14,9 +14,9 @@ inline constexpr const char* configFile = "config_file"; // of /model, as
 inline constexpr const char* overrides = "overrides";    // "key=value"
 
 /// Where results live; anything else in the root group is not ours.
-inline constexpr std::array<std::string_view, 10> resultRoots = {
+inline constexpr std::array<std::string_view, 11> resultRoots = {
     "spectra",  "eigenvalues", "scores",    "composition", "tables",
-    "analyses", "factors",     "embedding", "unembedding", "comparison"};
+    "analyses", "factors",     "embedding", "unembedding", "comparison", "imported"};
 
 struct TextField {
     const char* name;

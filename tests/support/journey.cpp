@@ -22,11 +22,16 @@ namespace headwise::test {
 
 namespace {
 
-double threadMilliseconds()
+double millisecondsOf(clockid_t clock)
 {
     timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(clock, &now);
     return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
+
+double threadMilliseconds()
+{
+    return millisecondsOf(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /// CPU time of a fixed piece of work: hashing over more memory than the inner caches hold.
@@ -57,6 +62,13 @@ double slowdown()
         time = referenceMilliseconds();
     std::sort(now.begin(), now.end());
     return std::clamp(now[1] / fastestReference(), 1.0, 2.0);
+}
+
+/// How much slower this core is at its best than the one that the targets are meant for; at least 1.
+double slownessOfMachine()
+{
+    constexpr double onLaptop = 5; // ms of the fixed piece of work
+    return std::max(1.0, fastestReference() / onLaptop);
 }
 
 /// What the events under way have spent in loops that were opened while they were handled.
@@ -144,6 +156,18 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event)
     return handled;
 }
 
+UserTime::UserTime()
+    : m_cpu(millisecondsOf(CLOCK_PROCESS_CPUTIME_ID))
+{
+    m_clock.start();
+}
+
+double UserTime::milliseconds() const
+{
+    const double onClock = 1e-6 * static_cast<double>(m_clock.nsecsElapsed());
+    return std::min(onClock, millisecondsOf(CLOCK_PROCESS_CPUTIME_ID) - m_cpu) / slownessOfMachine();
+}
+
 QStringList WatchedApplication::takeStalls()
 {
     return std::exchange(stalls(), {});
@@ -196,8 +220,9 @@ Journey::~Journey()
     qInfo("%s: the longest event took %.0f ms (%s)", qPrintable(m_name), longestEvent().milliseconds,
           qPrintable(longestEvent().what));
     const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS");
-    if (!folder.isEmpty())
-        m_window->grab().save(folder + u'/' + m_name + QStringLiteral(".png"));
+    const QString picture = folder + u'/' + m_name + QStringLiteral(".png");
+    if (!folder.isEmpty() && !m_window->grab().save(picture))
+        QTest::qFail(qPrintable(QStringLiteral("no picture in ") + picture), __FILE__, __LINE__);
     if (!slow.isEmpty())
         QTest::qFail(qPrintable(QStringLiteral("the window stood still: ") + slow.join(QStringLiteral("; "))),
                      __FILE__, __LINE__);
@@ -316,15 +341,17 @@ void Journey::waitForRest()
 void Journey::begin()
 {
     m_gestures = WatchedApplication::gestures();
-    m_since.start();
+    m_since = UserTime();
 }
 
-bool Journey::tookGestures(int most) const
+bool Journey::tookGestures(int most, std::chrono::milliseconds target) const
 {
+    constexpr double slack = 10;
+    const double time = m_since.milliseconds();
     const int took = WatchedApplication::gestures() - m_gestures;
-    qInfo("%s: %d of %d gestures, %.1f s", qPrintable(m_name), took, most,
-          1e-3 * static_cast<double>(m_since.elapsed()));
-    return took <= most;
+    qInfo("%s: %d of %d gestures, %.1f of %.1f s", qPrintable(m_name), took, most, 1e-3 * time,
+          1e-3 * static_cast<double>(target.count()));
+    return took <= most && time <= slack * static_cast<double>(target.count());
 }
 
 double numberAfter(const QString& words, const QString& name)

@@ -222,6 +222,16 @@ int ArrayTableModel::columnCount(const QModelIndex& parent) const
     return parent.isValid() ? 0 : static_cast<int>(m_columns.size());
 }
 
+QVariant ArrayTableModel::tokenId(const Column& column, int row) const
+{
+    if (column.kind != Kind::Token)
+        return {};
+    if (!column.part.array)
+        return m_rowTokens(row);
+    const double id = value(column, row);
+    return id >= 0 ? QVariant(static_cast<int>(id)) : QVariant();
+}
+
 QVariant ArrayTableModel::display(const Column& column, int row) const
 {
     if (!column.part.array)
@@ -294,6 +304,7 @@ QVariant ArrayTableModel::data(const QModelIndex& index, int role) const
                                           : Qt::AlignRight | Qt::AlignVCenter);
     case Qt::FontRole: return column.kind == Kind::Token ? tokenFont() : numberFont();
     case IsTokenRole: return column.kind == Kind::Token;
+    case IdRole: return tokenId(column, index.row());
     default: return {};
     }
 }

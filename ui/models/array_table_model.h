@@ -19,6 +19,7 @@ public:
     enum Role {
         SortRole = TokenTableModel::SortRole,       ///< The number itself, NaN below all others.
         IsTokenRole = TokenTableModel::IsTokenRole, ///< Whether this cell is drawn as a chip.
+        IdRole = TokenTableModel::IdRole,           ///< Of such a cell.
         BarRole = TokenTableModel::BarRole,
         HeatRole =
             TokenTableModel::HeatRole, ///< Of tables of tokens: numbers without bounds, one scale per array.
@@ -66,6 +67,7 @@ private:
     QVariant heat(const Column& column, int row) const;
     double value(const Column& column, int row) const;
     QVariant display(const Column& column, int row) const;
+    QVariant tokenId(const Column& column, int row) const; ///< Invalid where the cell is no token.
 
     std::shared_ptr<const ResultSet> m_results;
     std::vector<Column> m_columns;

@@ -73,8 +73,16 @@ QVariant TokenTableModel::data(const QModelIndex& index, int role) const
         return QVariant::fromValue(isToken ? Qt::AlignLeft | Qt::AlignVCenter
                                            : Qt::AlignRight | Qt::AlignVCenter);
     case Qt::FontRole: return isToken ? tokenFont() : numberFont();
-    case Qt::ToolTipRole:
-        return QStringLiteral("%1  #%2  %3").arg(line.shown).arg(line.token).arg(exactNumber(line.value));
+    case Qt::ToolTipRole: {
+        QString words =
+            QStringLiteral("%1  #%2  %3").arg(line.shown).arg(line.token).arg(exactNumber(line.value));
+        if (!line.quoted.isEmpty())
+            words += u'\n' + line.quoted;
+        if (line.isGlitch)
+            words += u'\n' + tr("Hardly trained: its embedding stayed near where all of them began.");
+        return words;
+    }
+    case IsMutedRole: return isToken && line.isGlitch;
     case IdRole: return line.token;
     case IsSpecialRole: return line.isSpecial;
     case IsSourceRole: return line.isSource;

@@ -19,6 +19,8 @@ struct TokenRow {
     std::optional<double> zScore = {}; ///< Within its row or column.
     std::optional<double> share = {};  ///< value²/‖row‖²
     std::optional<double> biased = {}; ///< The same entry with the biases of both sides.
+    QString quoted = {};               ///< Its own text, "\" the\"".
+    bool isGlitch = false;             ///< Hardly trained: it is drawn muted.
 
     bool operator==(const TokenRow&) const = default;
 };

@@ -50,7 +50,39 @@ QString memoryText(const ModelConfig& config, const AnalysisOptions& options)
         .arg(dataSize(sides), dataSize(estimate.bytes));
 }
 
+QString normWords(const std::string& normalization)
+{
+    if (normalization == "none")
+        return CardPage::tr("no norms");
+    const QString kind =
+        normalization.starts_with("RMS") ? QStringLiteral("RMSNorm") : QStringLiteral("LayerNorm");
+    return normalization.ends_with("Pre") ? CardPage::tr("%1 without weights").arg(kind) : kind;
+}
+
+QString positionWords(const std::string& positional)
+{
+    if (positional == "none")
+        return CardPage::tr("no positions");
+    return positional == "alibi" ? QStringLiteral("ALiBi")
+                                 : CardPage::tr("%1 positions").arg(text(positional));
+}
+
 } // namespace
+
+QString modelLine(const Workspace& workspace)
+{
+    const ModelCard& card = workspace.card();
+    QStringList words{CardPage::tr("%1 × %2 heads").arg(card.nLayers).arg(card.nHeads)};
+    if (card.nKvHeads != card.nHeads)
+        words << CardPage::tr("%1 KV heads").arg(card.nKvHeads);
+    words << CardPage::tr("d %1").arg(card.dModel) << normWords(card.normalization)
+          << positionWords(card.positional);
+    if (const auto weights = workspace.weights())
+        words << (weights->config().tiedEmbeddings ? CardPage::tr("tied embeddings")
+                                                   : CardPage::tr("untied embeddings"))
+              << dataSize(static_cast<double>(weights->file().fileBytes()));
+    return words.join(QStringLiteral(", "));
+}
 
 CardPage::CardPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)

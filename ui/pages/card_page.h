@@ -33,4 +33,8 @@ private:
     Job m_normsJob;
 };
 
+/// The same in a line: "12 × 12 heads, d 768, LayerNorm, learned positions, tied embeddings, 498 MB"; of a session without
+/// its model's files what its card says.
+QString modelLine(const Workspace& workspace);
+
 } // namespace headwise::ui

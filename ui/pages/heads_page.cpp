@@ -4,6 +4,7 @@
 #include "ui/color_choice.h"
 #include "ui/head_metrics.h"
 #include "ui/models/head_table_model.h"
+#include "ui/pages/card_page.h"
 #include "ui/relation_store.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -21,7 +22,6 @@
 #include <QMimeData>
 #include <QShortcut>
 #include <QSortFilterProxyModel>
-#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -31,6 +31,7 @@ namespace headwise::ui {
 
 HeadsPage::HeadsPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
+    , m_card(new QLabel(this))
     , m_metric(new QComboBox(this))
     , m_definition(new QLabel(this))
     , m_panel(new HeatmapPanel(this, Qt::Horizontal))
@@ -52,8 +53,11 @@ void HeadsPage::createLayout()
     m_metric->completer()->setFilterMode(Qt::MatchContains);
     m_metric->completer()->setCaseSensitivity(Qt::CaseInsensitive);
     setAcceptDrops(true);
-    makeSecondary(m_definition);
-    m_definition->setWordWrap(true);
+    for (QLabel* label : {m_card, m_definition}) {
+        makeSecondary(label);
+        label->setWordWrap(true);
+    }
+    m_card->setAccessibleName(tr("Model"));
     HeatmapView* view = m_panel->view();
     view->setLettersMove(true);
     view->setCellShape(HeatmapView::CellShape::Square);
@@ -67,7 +71,6 @@ void HeadsPage::createLayout()
     m_table->setAccessibleName(tr("Heads by their score"));
     m_table->sortByColumn(HeadTableModel::ValueColumn, Qt::DescendingOrder);
     m_table->setAlternatingRowColors(false);
-    m_table->setItemDelegate(new QStyledItemDelegate(m_table)); // There are no tokens in it.
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->verticalHeader()->setDefaultSectionSize(22);
     QHeaderView* header = m_table->horizontalHeader();
@@ -78,6 +81,7 @@ void HeadsPage::createLayout()
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
+    layout->addWidget(m_card);
     layout->addWidget(m_metric);
     layout->addWidget(m_panel);
     layout->addWidget(m_definition);
@@ -87,11 +91,19 @@ void HeadsPage::createLayout()
 void HeadsPage::connectSignals()
 {
     HeatmapView* view = m_panel->view();
+    for (const auto signal : {&Workspace::opened, &Workspace::circuitsChanged})
+        connect(workspace(), signal, this, [this] {
+            m_card->setText(modelLine(*workspace()));
+            m_card->setToolTip(text(workspace()->card().source));
+        });
     connect(workspace(), &Workspace::opened, this, &HeadsPage::refreshMetrics);
     connect(workspace(), &Workspace::closed, this, &HeadsPage::refreshMetrics);
     connect(workspace(), &Workspace::resultsChanged, this, &HeadsPage::refreshMetrics);
     connect(&workspace()->firstNorms(), &FirstNorms::changed, this, &HeadsPage::refreshMetrics);
-    connect(workspace(), &Workspace::headChanged, this, &HeadsPage::markHead);
+    connect(workspace(), &Workspace::headChanged, this, [this](HeadId head) {
+        markHead();
+        emit readOutChanged(readOutOf(head)); // as if it were under the mouse
+    });
     connect(workspace(), &Workspace::referenceChanged, this, &HeadsPage::markHead);
     connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
         workspace()->setReference(HeadId{row, column});
@@ -113,21 +125,25 @@ void HeadsPage::connectSignals()
     });
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float) {
-        const ResultArray* shown = metric();
-        if (!shown)
-            return emit readOutChanged(text(HeadId{row, column}));
-        const double value = metricAt(*shown, {row, column});
-        QString words =
-            QStringLiteral("%1   %2 %3").arg(text(HeadId{row, column}), metricTitle(*shown), number(value));
-        if (const double z = zScore(*shown, value); std::isfinite(z))
-            words += tr("   null %1   z %2").arg(number(*shown->nullMean), signedNumber(z));
-        emit readOutChanged(words);
+        emit readOutChanged(readOutOf({row, column}));
     });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             [this](const QModelIndex& index) {
                 if (index.isValid())
                     workspace()->setHead(m_model->headAt(m_sorted->mapToSource(index).row()));
             });
+}
+
+QString HeadsPage::readOutOf(HeadId head) const
+{
+    const ResultArray* shown = workspace()->isOpen() ? metric() : nullptr;
+    if (!shown)
+        return text(head);
+    const double value = metricAt(*shown, head);
+    QString words = QStringLiteral("%1   %2 %3").arg(text(head), metricTitle(*shown), number(value));
+    if (const double z = zScore(*shown, value); std::isfinite(z))
+        words += tr("   null %1   z %2").arg(number(*shown->nullMean), signedNumber(z));
+    return words;
 }
 
 const ResultArray* HeadsPage::metric() const
@@ -143,6 +159,7 @@ void HeadsPage::chooseMetric()
 {
     m_wanted = m_metric->currentData().toString();
     showMetric();
+    emit readOutChanged(readOutOf(workspace()->head()));
     m_panel->view()->setFocus(); // where the arrow keys move through the heads
 }
 
@@ -210,6 +227,7 @@ void HeadsPage::refreshMetrics()
     followQuestion();
     const QSignalBlocker quiet(m_metric);
     QLineEdit* edit = m_metric->lineEdit();
+    const QString before = m_metric->currentData().toString();
     const QString typed = edit->hasFocus() && edit->isModified() ? edit->text() : QString();
     m_metric->clear();
     if (workspace()->isOpen())
@@ -220,6 +238,8 @@ void HeadsPage::refreshMetrics()
     m_metric->setCurrentIndex(std::max(m_metric->count() > 0 ? 0 : -1, m_metric->findData(m_wanted)));
     m_metric->setEnabled(m_metric->count() > 0);
     showMetric();
+    if (m_metric->currentData().toString() != before)
+        emit readOutChanged(workspace()->isOpen() ? readOutOf(workspace()->head()) : QString());
     if (!typed.isEmpty()) { // the name being typed outlives a score that arrives meanwhile
         edit->setText(typed);
         edit->setModified(true);

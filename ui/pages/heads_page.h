@@ -12,7 +12,7 @@ class HeadTableModel;
 class HeatmapPanel;
 class TableFigure;
 
-/// The map that never leaves the screen: every head, coloured by a score, and the heads ranked by it.
+/// The map that never leaves the screen: what is open, in a line, every head, coloured by a score, and the heads ranked by it.
 class HeadsPage : public Page {
     Q_OBJECT
 
@@ -51,7 +51,9 @@ private:
     void showMetric();
     void markHead();
     const ResultArray* metric() const;
+    QString readOutOf(HeadId head) const; ///< Its score, with the null and z where there are some.
 
+    QLabel* m_card;
     QComboBox* m_metric;
     QLabel* m_definition;
     HeatmapPanel* m_panel;

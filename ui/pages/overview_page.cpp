@@ -3,6 +3,7 @@
 #include "ui/pages/composition_panel.h"
 #include "ui/pages/eigenvalue_panel.h"
 #include "ui/pages/kernel_panel.h"
+#include "ui/pages/salient_panel.h"
 #include "ui/pages/spectrum_panel.h"
 #include "ui/pages/tokens_panel.h"
 #include "ui/theme.h"
@@ -16,6 +17,10 @@
 
 namespace headwise::ui {
 
+namespace {
+constexpr QLatin1StringView analysisPrefix("analyses/"); // of a card's "pageName"
+}
+
 OverviewPage::OverviewPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
 {
@@ -24,8 +29,10 @@ OverviewPage::OverviewPage(Workspace* workspace, QWidget* parent)
     grid->setSpacing(8);
     auto* reads = new TokensPanel(workspace, CircuitKind::FullQk, this);
     auto* writes = new TokensPanel(workspace, CircuitKind::FullOv, this);
-    addPanel(grid, {0, 0, 3}, reads, {}, QStringLiteral("tokens"));
-    addPanel(grid, {0, 3, 3}, writes, {}, QStringLiteral("tokens"));
+    addPanel(grid, {0, 0, 2}, reads, {}, QStringLiteral("tokens"));
+    addPanel(grid, {0, 2, 2}, writes, {}, QStringLiteral("tokens"));
+    addPanel(grid, {0, 4, 2}, new SalientPanel(workspace, this), tr("Salient tokens"),
+             analysisPrefix + QStringLiteral("salient_tokens"));
     addPanel(grid, {1, 0, 2, 2}, new SpectrumPanel(workspace, this), tr("Singular values"),
              QStringLiteral("spectrum"));
     addPanel(grid, {1, 2, 2, 2}, new EigenvaluePanel(workspace, this), tr("Eigenvalues of full OV"),
@@ -77,7 +84,11 @@ bool OverviewPage::eventFilter(QObject* watched, QEvent* event)
 {
     // A double click that a table or a chart has its own use for does not come this far.
     if (event->type() == QEvent::MouseButtonDblClick) {
-        emit pageRequested(watched->property("pageName").toString());
+        const QString name = watched->property("pageName").toString();
+        if (name.startsWith(analysisPrefix))
+            emit analysisRequested(name.sliced(analysisPrefix.size()));
+        else
+            emit pageRequested(name);
         return true;
     }
     return Page::eventFilter(watched, event);

@@ -6,8 +6,8 @@ class QGridLayout;
 
 namespace headwise::ui {
 
-/// What the selected head does, at a glance: what it attends to, what it writes, its spectra and eigenvalues, which heads it
-/// works with, and what distance does.
+/// What the selected head does, at a glance: what it attends to, what it writes, what it does most, its spectra and
+/// eigenvalues, which heads it works with, and what distance does.
 class OverviewPage : public Page {
     Q_OBJECT
 
@@ -20,6 +20,7 @@ signals:
     void pageRequested(
         const QString&
             name); ///< A panel was double-clicked: its full page, "tokens", "spectrum", "composition".
+    void analysisRequested(const QString& id); ///< The same of one that is the page of an analysis.
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;

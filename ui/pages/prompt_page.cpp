@@ -4,6 +4,7 @@
 #include "core/analysis/prompt/pattern_file.h"
 #include "core/io/token_search.h"
 #include "ui/head_metrics.h"
+#include "ui/imported_attention.h"
 #include "ui/pages/head_grid.h"
 #include "ui/pages/token_filter_button.h"
 #include "ui/text.h"
@@ -38,7 +39,8 @@ struct PromptPage::Answer {
     std::shared_ptr<const Patterns> patterns, small;   // [layer][head]: [n, n]
     std::shared_ptr<const Patterns> smallWithoutFirst; // the same of positions 1 …; null of one token
     int likeliestNext = 0;
-    QString importedFrom; // empty: the model's own
+    QString importedFrom;              // empty: the model's own
+    ImportedAttention::Array imported; // the same numbers for the session; null: the model's own
 
     void setPatterns(Patterns all);
 };
@@ -179,9 +181,9 @@ void PromptPage::connectText()
 
 void PromptPage::connectSignals()
 {
-    connect(m_run, &QPushButton::clicked, this, &PromptPage::run);
+    connect(m_run, &QPushButton::clicked, this, &PromptPage::runItself);
     connect(m_import, &QPushButton::clicked, this, &PromptPage::chooseFile);
-    connect(m_prompt, &QLineEdit::returnPressed, this, &PromptPage::run);
+    connect(m_prompt, &QLineEdit::returnPressed, this, &PromptPage::runItself);
     connect(m_hidesFirst, &QCheckBox::toggled, this, [this](bool on) {
         ColorScale scale = m_panel->view()->colorScale();
         scale.fit = on ? ColorFit::Full : ColorFit::Fixed;
@@ -251,6 +253,12 @@ void PromptPage::showEvent(QShowEvent* event)
         run();
 }
 
+void PromptPage::runItself()
+{
+    ImportedAttention::of(workspace())->forget();
+    run();
+}
+
 void PromptPage::run()
 {
     if (!workspace()->circuits() || !workspace()->tokenizer() || m_prompt->text().isEmpty())
@@ -285,6 +293,7 @@ void PromptPage::run()
             m_answer = *result;
             showPatterns();
             attribute();
+            showKept();
         });
 }
 
@@ -298,24 +307,50 @@ void PromptPage::chooseFile()
     dialog->open();
 }
 
+PatternSizes PromptPage::sizes() const
+{
+    const ModelCard& card = workspace()->card();
+    return {card.nLayers, card.nHeads, static_cast<int>(m_answer->tokens.size()), workspace()->head().layer};
+}
+
+std::vector<std::string> PromptPage::shownTokens() const
+{
+    std::vector<std::string> shown;
+    for (const int token : m_answer->tokens)
+        shown.push_back(workspace()->tokenText(token).toStdString());
+    return shown;
+}
+
 void PromptPage::importPatterns(const QString& fileName)
 {
-    using Found = std::shared_ptr<const Answer>;
-    if (!m_answer)
+    if (m_answer)
+        takePatterns([path = std::filesystem::path(fileName.toStdString()),
+                      sizes = sizes()](const Task& task) { return readPatternFile(path, sizes, task); });
+}
+
+void PromptPage::showKept()
+{
+    const ImportedAttention::Array kept = ImportedAttention::of(workspace())->array();
+    if (!kept)
         return;
-    const ModelCard& card = workspace()->card();
-    const PatternSizes sizes{card.nLayers, card.nHeads, static_cast<int>(m_answer->tokens.size()),
-                             workspace()->head().layer};
+    const auto labels = kept->attributes.find("labels");
+    if (labels != kept->attributes.end() && labels->second == AttributeValue(shownTokens()))
+        takePatterns([kept, sizes = sizes()](const Task&) { return patternsIn(*kept, sizes); });
+}
+
+void PromptPage::takePatterns(std::function<Result<PatternFile>(const Task&)> read)
+{
+    using Found = std::shared_ptr<const Answer>;
     m_importJob.start(
         tr("Importing attention"),
-        [path = std::filesystem::path(fileName.toStdString()), sizes,
-         own = m_answer](const Task& task) -> Result<Found> {
-            auto file = readPatternFile(path, sizes, task);
+        [read = std::move(read), shown = shownTokens(), own = m_answer](const Task& task) -> Result<Found> {
+            auto file = read(task);
             if (!file)
                 return file.error();
             PatternFile imported = std::move(file).value();
             auto answer = std::make_shared<Answer>(*own);
             answer->importedFrom = text(imported.source);
+            answer->imported = std::make_shared<const ResultArray>(patternArray(imported, shown));
             answer->setPatterns(std::move(imported.patterns));
             return Found(std::move(answer));
         },
@@ -325,6 +360,7 @@ void PromptPage::importPatterns(const QString& fileName)
             if (own->tokens != (m_answer ? m_answer->tokens : std::vector<int>()))
                 return; // another prompt has come
             m_answer = *result;
+            ImportedAttention::of(workspace())->keep(m_answer->imported);
             showPatterns();
         });
 }

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "core/analysis/prompt/pattern_file.h"
 #include "core/model/forward.h"
 #include "ui/pages/page.h"
+
+#include <functional>
 
 class QCheckBox;
 class QLabel;
@@ -39,7 +42,13 @@ protected:
 
 private:
     struct Answer;
-    void run();
+    void run();       ///< With attention that was imported for this prompt, if there is some.
+    void runItself(); ///< Whatever was imported.
+    /// Shows what `read` brings in place of the model's own attention.
+    void takePatterns(std::function<Result<PatternFile>(const Task&)> read);
+    void showKept(); ///< Attention that was imported for these tokens.
+    PatternSizes sizes() const;
+    std::vector<std::string> shownTokens() const; ///< Of the prompt that was run.
     void createLayout();
     QWidget* createPattern(); ///< Of the selected head, as text and as a matrix.
     void connectSignals();

@@ -66,13 +66,31 @@ QStandardItem* tokenCell(const Workspace& workspace, int token, bool isSource)
     const QString shown = workspace.tokenText(token);
     QStandardItem* made = cell(shown, shown);
     made->setFont(tokenFont());
-    made->setToolTip(QStringLiteral("%1  #%2").arg(shown).arg(token));
+    made->setToolTip(QStringLiteral("%1  #%2  %3").arg(shown).arg(token).arg(quotedToken(workspace, token)));
     made->setData(token, TokenTableModel::IdRole);
     const auto tokenizer = workspace.tokenizer();
     made->setData(tokenizer && tokenizer->isSpecial(token), TokenTableModel::IsSpecialRole);
     made->setData(isSource, TokenTableModel::IsSourceRole);
     made->setData(true, TokenTableModel::IsTokenRole);
     return made;
+}
+
+QString quotedToken(const Workspace& workspace, int token)
+{
+    const auto tokenizer = workspace.tokenizer();
+    if (!tokenizer || !tokenizer->hasToken(token))
+        return {};
+    const QByteArray bytes = QByteArray::fromStdString(tokenizer->bytes(token));
+    QString quoted;
+    if (bytes.isValidUtf8())
+        quoted = text(bytes.toStdString());
+    else
+        for (const char byte : bytes)
+            quoted += QStringLiteral("\\x")
+                + QString::number(static_cast<uchar>(byte), 16).toUpper().rightJustified(2, u'0');
+    for (const auto& [raw, written] : {std::pair(u'\n', "\\n"), {u'\r', "\\r"}, {u'\t', "\\t"}})
+        quoted.replace(raw, QLatin1StringView(written));
+    return u'"' + quoted + u'"';
 }
 
 int tokenOf(const QStandardItemModel& model, int row, int column)

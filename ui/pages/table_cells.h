@@ -19,6 +19,9 @@ QStandardItem* countCell(int value);
 /// A chip; IdRole holds the token. \param isSource drawn bold
 QStandardItem* tokenCell(const Workspace& workspace, int token, bool isSource = false);
 
+/// The token's own text between quotes, as a program would write it: "\" the\"", "\"\\xE2\""; empty without a tokenizer.
+QString quotedToken(const Workspace& workspace, int token);
+
 int tokenOf(const QStandardItemModel& model, int row, int column); ///< −1 where the cell is no token.
 
 /// As wide as what is in them, the last taking the rest; titles on the fewest lines that bring all columns into view.

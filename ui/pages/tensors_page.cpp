@@ -18,7 +18,6 @@
 #include <QPushButton>
 #include <QSortFilterProxyModel>
 #include <QSplitter>
-#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -97,7 +96,6 @@ QWidget* TensorsPage::createTable()
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->verticalHeader()->setDefaultSectionSize(22);
     m_table->setWordWrap(false);
-    m_table->setItemDelegate(new QStyledItemDelegate(m_table)); // There are no tokens in it.
     m_table->setAccessibleName(tr("Tensors of the checkpoint"));
     // Of the widest that is usual, so that they do not jump while numbers come in.
     const QFontMetrics metrics(numberFont());

@@ -1,7 +1,9 @@
 #include "ui/pages/tokens_panel.h"
 
 #include "core/analysis/stored_table.h"
+#include "ui/glitch_tokens.h"
 #include "ui/pages/offset_box.h"
+#include "ui/pages/table_cells.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/table_copy.h"
@@ -21,7 +23,8 @@ namespace headwise::ui {
 
 namespace {
 constexpr std::size_t answersKept = 64;
-}
+constexpr int roomForBothEnds = 320; // px
+} // namespace
 
 struct TokensPanel::Question {
     CircuitOfHead circuit;
@@ -82,7 +85,8 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     auto* tables = new QHBoxLayout;
     tables->setSpacing(8);
     tables->addWidget(captioned(tr("largest"), m_topTable));
-    tables->addWidget(captioned(tr("smallest"), m_bottomTable));
+    m_bottomEnd = captioned(tr("smallest"), m_bottomTable);
+    tables->addWidget(m_bottomEnd);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
@@ -92,6 +96,7 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     showColumns();
     connect(workspace, &Workspace::headChanged, this, &TokensPanel::refresh);
     connect(workspace, &Workspace::tokenChanged, this, &TokensPanel::refresh);
+    connect(GlitchTokens::of(workspace), &GlitchTokens::changed, this, &TokensPanel::refresh);
     for (const auto signal :
          {&Workspace::tokensChanged, &Workspace::circuitsChanged, &Workspace::tokenFilterChanged})
         connect(workspace, signal, this, [this] {
@@ -170,7 +175,20 @@ QWidget* TokensPanel::captioned(const QString& caption, QTableView* table)
 void TokensPanel::setCompact(bool on)
 {
     m_isCompact = on;
+    m_heading->setWordWrap(on); // it asks for no width of its own
     showColumns();
+    showEnds();
+}
+
+void TokensPanel::showEnds()
+{
+    m_bottomEnd->setVisible(!m_isCompact || width() >= roomForBothEnds);
+}
+
+void TokensPanel::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    showEnds();
 }
 
 void TokensPanel::showColumns()
@@ -309,6 +327,8 @@ void TokensPanel::show(const Answer& answer)
                 made->back().zScore = answer.line->zScore(entry.value);
                 made->back().share = answer.line->share(entry.value);
             }
+            made->back().quoted = quotedToken(*workspace(), entry.id);
+            made->back().isGlitch = GlitchTokens::of(workspace())->contains(entry.id);
             if (!biased.empty())
                 made->back().biased = biased[made->size() - 1];
         }

@@ -22,7 +22,7 @@ public:
     void setKind(CircuitKind kind);
     void setSide(TableSide side);
     void setLength(int rows); ///< How many of each end are asked for.
-    void setCompact(bool on); ///< Tokens and values only.
+    void setCompact(bool on); ///< Tokens and values only, and where it is narrow the largest alone.
     void setTerms(const CircuitTerms& terms);
     void setIdsShown(bool on);
     /// Shows the entries whose token contains `text`, of the whole row, with their ranks; empty: the ends.
@@ -35,9 +35,13 @@ public:
 signals:
     void tokenActivated(int token); ///< A row was double-clicked.
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     QTableView* makeTable(TokenTableModel* model);
     void showColumns();       ///< z-scores are read of scores, shares of outputs.
+    void showEnds();          ///< Both, where there is room for two tables.
     bool showsBiased() const; ///< Scores with biases beside those without.
     QWidget* captioned(const QString& caption, QTableView* table);
     struct Question;
@@ -64,6 +68,7 @@ private:
     TokenTableModel* m_bottom;
     QTableView* m_topTable;
     QTableView* m_bottomTable;
+    QWidget* m_bottomEnd = nullptr;                     // with its caption
     std::vector<std::pair<Question, Answer>> m_answers; // the last asked for, so that a way back is at once
     std::size_t m_next = 0;                             // where the next answer goes
     Job m_job;

@@ -3,8 +3,11 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/cell_heat.h"
+#include "ui/views/number_columns.h"
 
 #include <QPainter>
+
+#include <algorithm>
 
 // The tables of a token on paper, and their numbers.
 
@@ -26,6 +29,13 @@ void paintRows(QPainter& painter, const QRectF& area, const TokenTableModel& tab
     painter.drawText(QRectF(area.left(), area.top(), area.width(), step), Qt::AlignLeft | Qt::AlignVCenter,
                      title);
     double y = area.top() + step;
+    const QFontMetricsF ruler(fonts.text, painter.device());
+    const auto tailOf = [&ruler](const QString& value) {
+        return ruler.horizontalAdvance(value.sliced(decimalPoint(value)));
+    };
+    double longestTail = 0; // the decimal points stand below one another
+    for (const TokenRow& row : *table.rows())
+        longestTail = std::max(longestTail, tailOf(signedNumber(row.value)));
     for (const TokenRow& row : *table.rows()) {
         if (y + step > area.bottom())
             break;
@@ -40,11 +50,12 @@ void paintRows(QPainter& painter, const QRectF& area, const TokenTableModel& tab
                          metrics.elidedText(row.shown, Qt::ElideRight, area.width() - valueRoom));
         painter.setFont(fonts.text);
         const QString value = signedNumber(row.value);
-        const double width = QFontMetricsF(fonts.text, painter.device()).horizontalAdvance(value);
+        const double behind = longestTail - tailOf(value);
+        const double width = ruler.horizontalAdvance(value) + behind;
         if (table.largest() > 0)
             painter.fillRect(line.adjusted(line.width() - width - 4, 0, 0, 0),
                              heatColor(row.value / table.largest(), colors));
-        painter.drawText(line.adjusted(0, 0, -2, 0), Qt::AlignRight | Qt::AlignVCenter, value);
+        painter.drawText(line.adjusted(0, 0, -2 - behind, 0), Qt::AlignRight | Qt::AlignVCenter, value);
         y += step;
     }
 }

@@ -1,12 +1,16 @@
 #include "ui/views/table_copy.h"
 
+#include "core/io/tokenizer.h"
+#include "ui/models/token_table_model.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 
 #include <QClipboard>
+#include <QCoreApplication>
 #include <QFont>
 #include <QGuiApplication>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QStringList>
 #include <QTableView>
 
@@ -50,6 +54,17 @@ private:
     int m_numberRole;
 };
 
+/// Of a table, or within a view that has some.
+QModelIndex cellAt(QWidget* view, const QPoint& position)
+{
+    if (const auto* table = qobject_cast<QTableView*>(view))
+        return table->indexAt(position);
+    for (QWidget* part = view->childAt(position); part && part != view; part = part->parentWidget())
+        if (const auto* table = qobject_cast<QTableView*>(part))
+            return table->indexAt(table->viewport()->mapFrom(view, position));
+    return {};
+}
+
 } // namespace
 
 QString takenCell(const QModelIndex& index, int numberRole)
@@ -64,6 +79,25 @@ QString takenCell(const QModelIndex& index, int numberRole)
 void copyRowsByKey(QTableView* table, int numberRole)
 {
     new RowCopier(table, numberRole);
+}
+
+void addTokenCopies(QMenu* menu, QWidget* view, const QPoint& position, const Tokenizer* tokenizer)
+{
+    const QModelIndex cell = cellAt(view, position);
+    const QVariant id = cell.data(TokenTableModel::IdRole);
+    if (!cell.data(TokenTableModel::IsTokenRole).toBool() || !id.isValid())
+        return;
+    const auto add = [menu](const QString& words, const QString& copied) {
+        menu->addAction(words, menu, [copied] { QGuiApplication::clipboard()->setText(copied); });
+    };
+    const QByteArray bytes =
+        tokenizer ? QByteArray::fromStdString(tokenizer->bytes(id.toInt())) : QByteArray();
+    const bool isText = !bytes.isEmpty() && bytes.isValidUtf8();
+    add(QCoreApplication::translate("Tables", "Copy token"),
+        isText ? QString::fromUtf8(bytes) : cell.data().toString());
+    add(QCoreApplication::translate("Tables", "Copy token #%1").arg(id.toInt()),
+        QStringLiteral("#%1").arg(id.toInt()));
+    menu->addSeparator();
 }
 
 } // namespace headwise::ui

@@ -2,8 +2,15 @@
 
 #include <QString>
 
+class QMenu;
 class QModelIndex;
+class QPoint;
 class QTableView;
+class QWidget;
+
+namespace headwise {
+class Tokenizer;
+}
 
 namespace headwise::ui {
 
@@ -13,5 +20,9 @@ QString takenCell(const QModelIndex& index, int numberRole);
 
 /// Ctrl+C in `table` copies the selected rows, columns between tabs; those that are hidden are left out.
 void copyRowsByKey(QTableView* table, int numberRole);
+
+/// Where `position` in a table, or in one within `view`, is a token: its own text (as shown if that is no text) and its id,
+/// to be copied by `menu`.
+void addTokenCopies(QMenu* menu, QWidget* view, const QPoint& position, const Tokenizer* tokenizer);
 
 } // namespace headwise::ui

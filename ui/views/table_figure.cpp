@@ -5,6 +5,7 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/cell_heat.h"
+#include "ui/views/number_columns.h"
 #include "ui/views/table_copy.h"
 #include "ui/views/token_delegate.h"
 #include "ui/views/wrapped_header.h"
@@ -96,26 +97,46 @@ constexpr double narrowest = 18;  // points of a column that can be read
 struct PaperTable {
     const QAbstractItemModel& model;
     QFont text, bold, tokens;
-    std::vector<double> widths; // of the columns that find room
+    std::vector<double> widths = {}; // of the columns that find room
+    std::vector<double> tails = {};  // of all columns: from the decimal points of their numbers on
 
     QFont fontAt(const QModelIndex& index) const
     {
         return index.data(Qt::FontRole).value<QFont>() == tokenFont() ? tokens : text;
     }
 
+    static bool isNumber(const QModelIndex& index)
+    {
+        return index.data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight;
+    }
+
     void measure(double room, QPaintDevice* device)
     {
         for (int column = 0; column < model.columnCount(); ++column) {
-            double widest = QFontMetricsF(bold, device)
-                                .horizontalAdvance(model.headerData(column, Qt::Horizontal).toString());
+            double words = QFontMetricsF(bold, device)
+                               .horizontalAdvance(model.headerData(column, Qt::Horizontal).toString());
+            double integers = 0, tail = 0;
             for (int row = 0; row < std::min(measuredRows, model.rowCount()); ++row) {
                 const QModelIndex index = model.index(row, column);
-                widest = std::max(
-                    widest, QFontMetricsF(fontAt(index), device).horizontalAdvance(index.data().toString()));
+                const QFontMetricsF ruler(fontAt(index), device);
+                const QString shown = index.data().toString();
+                const qsizetype point = isNumber(index) ? decimalPoint(shown) : shown.size();
+                integers = std::max(integers, ruler.horizontalAdvance(shown.first(point)));
+                tail = std::max(tail, ruler.horizontalAdvance(shown.sliced(point)));
             }
-            widths.push_back(std::max(widest, narrowest) + between);
+            words = std::max(words, integers + tail);
+            widths.push_back(std::max(words, narrowest) + between);
+            tails.push_back(tail);
         }
         fit(room);
+    }
+
+    /// How far a number ends from the right end of its column of that width, for the decimal points to stand in a line.
+    double roomBehind(const QString& shown, int column, double width, const QFontMetricsF& ruler) const
+    {
+        const double own = ruler.horizontalAdvance(shown.sliced(decimalPoint(shown)));
+        return std::clamp(tails[static_cast<std::size_t>(column)] - own, 0.0,
+                          std::max(0.0, width - ruler.horizontalAdvance(shown)));
     }
 
     /// Behind the numbers of a row, as the window shows them.
@@ -158,35 +179,37 @@ struct PaperTable {
 
 void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
-    PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style), {}};
+    PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style)};
     table.bold.setWeight(QFont::DemiBold);
     table.measure(size.width(), painter.device());
     const QFontMetricsF metrics(table.text, painter.device());
     const double line = 1.35 * metrics.height();
     double y = paintFigureTitle(painter, *this, size.width(), style) + metrics.ascent();
     const int columns = static_cast<int>(table.widths.size());
-    const auto paintRow = [&](const std::function<QString(int)>& words,
-                              const std::function<QFont(int)>& fonts, int alignedLike) {
+    const auto paintRow = [&](int row) { // −1: the titles
         double x = 0;
         for (int column = 0; column < columns; ++column) {
+            const QModelIndex index = m_sorted->index(std::max(row, 0), column);
             const double width = table.widths[static_cast<std::size_t>(column)];
-            const QFontMetricsF ruler(fonts(column), painter.device());
-            const QString shown = ruler.elidedText(words(column), Qt::ElideRight, width - between + 0.5);
-            const bool right =
-                m_sorted->index(alignedLike, column).data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight;
-            painter.setFont(fonts(column));
-            const bool isMuted =
-                m_sorted->index(alignedLike, column).data(TokenTableModel::IsMutedRole).toBool();
+            const QFont font = row < 0 ? table.bold : table.fontAt(index);
+            const QString words =
+                row < 0 ? m_sorted->headerData(column, Qt::Horizontal).toString() : index.data().toString();
+            const QFontMetricsF ruler(font, painter.device());
+            const QString shown = ruler.elidedText(words, Qt::ElideRight, width - between + 0.5);
+            double left = 0;
+            if (PaperTable::isNumber(index))
+                left = width - between - ruler.horizontalAdvance(shown)
+                    - (row < 0 ? 0 : table.roomBehind(shown, column, width - between, ruler));
+            painter.setFont(font);
+            const bool isMuted = index.data(TokenTableModel::IsMutedRole).toBool();
             painter.setPen(isMuted ? lightColors().muted : lightColors().text);
-            painter.drawText(QPointF(x + (right ? width - between - ruler.horizontalAdvance(shown) : 0), y),
-                             shown);
+            painter.drawText(QPointF(x + left, y), shown);
             x += width;
         }
     };
     painter.setPen(lightColors().text);
     if (style.axes) {
-        paintRow([&](int column) { return m_sorted->headerData(column, Qt::Horizontal).toString(); },
-                 [&](int) { return table.bold; }, 0);
+        paintRow(-1);
         painter.setPen(QPen(lightColors().border, 0.5 * style.lineWidth));
         const double rule = y + metrics.descent() + 1;
         painter.drawLine(QPointF(0, rule), QPointF(size.width(), rule));
@@ -202,8 +225,7 @@ void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const Figur
                                     tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
         }
         table.paintHeat(painter, row, y - metrics.ascent(), metrics.height());
-        paintRow([&](int column) { return m_sorted->index(row, column).data().toString(); },
-                 [&](int column) { return table.fontAt(m_sorted->index(row, column)); }, row);
+        paintRow(row);
     }
 }
 

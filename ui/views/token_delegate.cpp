@@ -3,7 +3,9 @@
 #include "ui/models/token_table_model.h"
 #include "ui/theme.h"
 #include "ui/views/cell_heat.h"
+#include "ui/views/number_columns.h"
 
+#include <QAbstractItemView>
 #include <QApplication>
 #include <QPainter>
 
@@ -22,13 +24,60 @@ void paintBar(QPainter* painter, const QStyleOptionViewItem& option, const QPoin
     const ThemeColors& colors = themeColors(option.palette);
     painter->fillRect(bar, option.state.testFlag(QStyle::State_Selected) ? colors.onAccent : colors.accent);
 }
+
+bool isNumber(const QModelIndex& index)
+{
+    return index.data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight;
+}
 } // namespace
+
+TokenDelegate::TokenDelegate(QAbstractItemView* view)
+    : QStyledItemDelegate(view)
+    , m_columns(new NumberColumns(view))
+{
+}
+
+int TokenDelegate::roomBehind(const QStyleOptionViewItem& option, const QModelIndex& index) const
+{
+    const QFontMetrics metrics(option.font);
+    const QString tail = option.text.sliced(decimalPoint(option.text));
+    return std::max(0, m_columns->roomAfterPoint(index.column(), metrics) - metrics.horizontalAdvance(tail));
+}
+
+void TokenDelegate::paintNumber(QPainter* painter, const QStyleOptionViewItem& option,
+                                const QModelIndex& index) const
+{
+    QStyleOptionViewItem cell = option;
+    initStyleOption(&cell, index);
+    const QString shown = cell.text;
+    const int wanted = roomBehind(cell, index);
+    cell.text.clear();
+    const QStyle* style = cell.widget ? cell.widget->style() : QApplication::style();
+    style->drawControl(QStyle::CE_ItemViewItem, &cell, painter, cell.widget);
+
+    const int margin =
+        style->pixelMetric(QStyle::PM_FocusFrameHMargin, &cell, cell.widget) + 1; // as Qt's own
+    const QRect room = cell.rect.adjusted(margin, 0, -margin, 0);
+    const QFontMetrics metrics(cell.font);
+    const int left = std::max(0, room.width() - metrics.horizontalAdvance(shown)); // rather askew than cut
+    const bool selected = cell.state.testFlag(QStyle::State_Selected);
+    const auto group = cell.state.testFlag(QStyle::State_Active) ? QPalette::Active : QPalette::Inactive;
+    painter->save();
+    painter->setFont(cell.font);
+    painter->setPen(cell.palette.color(group, selected ? QPalette::HighlightedText : QPalette::Text));
+    painter->drawText(room.adjusted(0, 0, -std::min(wanted, left), 0), Qt::AlignRight | Qt::AlignVCenter,
+                      metrics.elidedText(shown, Qt::ElideRight, room.width()));
+    painter->restore();
+}
 
 void TokenDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                           const QModelIndex& index) const
 {
     if (!index.data(TokenTableModel::IsTokenRole).toBool()) {
-        QStyledItemDelegate::paint(painter, option, index);
+        if (isNumber(index))
+            paintNumber(painter, option, index);
+        else
+            QStyledItemDelegate::paint(painter, option, index);
         if (const QVariant ends = index.data(TokenTableModel::BarRole); ends.isValid())
             paintBar(painter, option, ends.toPointF());
         return;
@@ -84,6 +133,11 @@ QSize TokenDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIn
     QSize size = QStyledItemDelegate::sizeHint(option, index);
     if (index.data(TokenTableModel::IsTokenRole).toBool())
         size.rwidth() += 2 * (padding + inset);
+    else if (isNumber(index)) {
+        QStyleOptionViewItem cell = option;
+        initStyleOption(&cell, index);
+        size.rwidth() += roomBehind(cell, index);
+    }
     size.setHeight(std::max(size.height(), QFontMetrics(tokenFont()).height() + 2 * inset + 2));
     return size;
 }

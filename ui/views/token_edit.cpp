@@ -16,6 +16,7 @@ namespace headwise::ui {
 namespace {
 constexpr int matchLimit = 50;
 constexpr int idRole = Qt::UserRole + 1;
+constexpr int headRole = idRole + 1; // "10.7" of a line that leads to a head
 } // namespace
 
 TokenEdit::TokenEdit(QWidget* parent)
@@ -23,7 +24,7 @@ TokenEdit::TokenEdit(QWidget* parent)
     , m_matches(new QStandardItemModel(this))
     , m_completer(new QCompleter(m_matches, this))
 {
-    setPlaceholderText(tr("Find a token: text, ␣text or #id"));
+    setPlaceholderText(tr("Find a token: text, ␣text, #id, /regex/"));
     setClearButtonEnabled(true);
     setTextMargins(4, 0, 4, 0);
     setFont(tokenFont());
@@ -37,6 +38,8 @@ TokenEdit::TokenEdit(QWidget* parent)
     connect(this, &QLineEdit::returnPressed, this, &TokenEdit::accept);
     connect(m_completer, qOverload<const QModelIndex&>(&QCompleter::activated), this,
             [this](const QModelIndex& index) {
+                if (const auto head = parseHeadId(index.data(headRole).toString().toStdString()))
+                    return emit headChosen(*head);
                 const int id = index.data(idRole).toInt();
                 setText(index.data(Qt::EditRole).toString());
                 emit tokenChosen(id);
@@ -46,7 +49,11 @@ TokenEdit::TokenEdit(QWidget* parent)
 void TokenEdit::follow(const Workspace* workspace)
 {
     const auto readTokenizer = [this, workspace] { setTokenizer(workspace->tokenizer()); };
-    const auto readSize = [this, workspace] { setVocabularySize(workspace->card().dVocab); };
+    const auto readSize = [this, workspace] {
+        setVocabularySize(workspace->card().dVocab);
+        m_layers = workspace->card().nLayers;
+        m_heads = workspace->card().nHeads;
+    };
     connect(workspace, &Workspace::circuitsChanged, this, readTokenizer);
     connect(workspace, &Workspace::opened, this, readSize);
     if (workspace->isOpen()) {
@@ -63,25 +70,53 @@ void TokenEdit::setTokenizer(std::shared_ptr<const Tokenizer> tokenizer)
     clear();
 }
 
-void TokenEdit::search()
+void TokenEdit::offerHeads()
 {
-    if (!m_tokenizer || text().isEmpty())
-        return m_job.cancel();
-    m_job.start(
-        tr("Searching the vocabulary"),
-        [tokenizer = m_tokenizer, query = text().toStdString()](const Task&) -> Result<std::vector<int>> {
-            return searchTokens(*tokenizer, query, matchLimit);
-        },
-        [this](const Result<std::vector<int>>& ids) {
-            if (ids)
-                showMatches(*ids);
-        });
+    m_offersHeads = true;
+    setPlaceholderText(tr("Token, #id, /regex/ or head"));
 }
 
-void TokenEdit::showMatches(const std::vector<int>& ids)
+std::optional<HeadId> TokenEdit::headNamed() const
+{
+    const auto head = m_offersHeads ? parseHeadId(text().trimmed().toStdString()) : std::nullopt;
+    return head && head->layer < m_layers && head->head < m_heads ? head : std::nullopt;
+}
+
+void TokenEdit::find(const std::function<void(const Result<Ids>&)>& done)
+{
+    m_job.start(
+        tr("Searching the vocabulary"),
+        [tokenizer = m_tokenizer, query = text().toStdString()](const Task& task) -> Result<Ids> {
+            if (const auto pattern = patternIn(query))
+                return matchingTokens(*tokenizer, *pattern, matchLimit, task);
+            return searchTokens(*tokenizer, query, matchLimit);
+        },
+        done);
+}
+
+void TokenEdit::search()
+{
+    if (text().isEmpty() || (!m_tokenizer && !headNamed()))
+        return m_job.cancel();
+    if (!m_tokenizer)
+        return showMatches(Ids{});
+    find([this](const Result<Ids>& ids) { showMatches(ids); });
+}
+
+void TokenEdit::showMatches(const Result<Ids>& ids)
 {
     m_matches->clear();
-    for (const int id : ids) {
+    if (const auto head = headNamed()) {
+        auto* item = new QStandardItem(tr("Go to %1").arg(ui::text(*head)));
+        item->setData(ui::text(dottedHead(*head)), headRole);
+        m_matches->appendRow(item);
+    }
+    if (!ids) {
+        auto* problem = new QStandardItem(ui::text(ids.error()));
+        problem->setFlags(Qt::NoItemFlags);
+        m_matches->appendRow(problem);
+    }
+    for (const int id : ids ? *ids : Ids()) {
         const QString shown = ui::text(m_tokenizer->shown(id));
         auto* item = new QStandardItem(QStringLiteral("%1   #%2").arg(shown).arg(id));
         item->setData(id, idRole);
@@ -101,8 +136,17 @@ void TokenEdit::accept()
         query = query.mid(id + 3); // a line of our own popup
     if (query.isEmpty())
         return;
+    if (const auto head = headNamed())
+        return emit headChosen(*head);
     if (m_tokenizer) {
         const Result<int> token = m_tokenizer->find(query.toStdString());
+        if (!token && patternIn(query.toStdString()))
+            return find([this, query](const Result<Ids>& ids) {
+                if (ids && !ids->empty())
+                    emit tokenChosen(ids->front());
+                else
+                    emit notFound(ids ? tr("No token matches %1.").arg(query) : ui::text(ids.error()));
+            });
         if (!token)
             return emit notFound(ui::text(token.error()));
         return emit tokenChosen(*token);

@@ -131,4 +131,50 @@ Result<PatternFile> readPatternFile(const std::filesystem::path& path, const Pat
     return patternsOf(*numbers, sizes, path.filename().string());
 }
 
+ResultArray patternArray(const PatternFile& imported, std::vector<std::string> tokens)
+{
+    const std::size_t n = tokens.size(), layers = imported.patterns.size(),
+                      heads = imported.patterns.empty() ? 0 : imported.patterns.front().size();
+    std::vector<float> values;
+    values.reserve(layers * heads * n * n);
+    for (const auto& layer : imported.patterns)
+        for (const Eigen::MatrixXf& pattern : layer)
+            for (const auto row : pattern.rowwise())
+                values.insert(values.end(), row.begin(), row.end());
+    ResultArray array;
+    array.path = importedPath;
+    array.shape = {layers, heads, n, n};
+    array.axes = {"layer", "head", "query", "key"};
+    array.values = std::move(values);
+    array.title = "Imported attention";
+    array.definition = "attention that another program computed, rows queries, columns keys; NaN of layers "
+                       "that were not imported";
+    array.attributes = {{"file", imported.source}, {"labels", std::move(tokens)}};
+    return array;
+}
+
+Result<PatternFile> patternsIn(const ResultArray& array, const PatternSizes& sizes)
+{
+    const auto at = [](int size) { return static_cast<std::size_t>(size); };
+    const std::vector<std::size_t> shape{at(sizes.layers), at(sizes.heads), at(sizes.positions),
+                                         at(sizes.positions)};
+    const auto* values = std::get_if<std::vector<float>>(&array.values);
+    if (array.shape != shape || !values || values->size() != shape[0] * shape[1] * shape[2] * shape[3])
+        return Error{
+            ErrorCode::Corrupt,
+            fmt::format("'{}' of the session has shape {}, expected {}.", array.path, array.shape, shape)};
+    using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    PatternFile file;
+    if (const auto source = array.attributes.find("file"); source != array.attributes.end())
+        if (const auto* name = std::get_if<std::string>(&source->second))
+            file.source = *name;
+    const float* next = values->data();
+    for (int layer = 0; layer < sizes.layers; ++layer) {
+        auto& patterns = file.patterns.emplace_back();
+        for (int head = 0; head < sizes.heads; ++head, next += shape[2] * shape[3])
+            patterns.emplace_back(Eigen::Map<const RowMajor>(next, sizes.positions, sizes.positions));
+    }
+    return file;
+}
+
 } // namespace headwise

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/analysis/result_set.h"
 #include "core/base/matrix.h"
 #include "core/base/result.h"
 #include "core/base/task.h"
@@ -32,5 +33,15 @@ struct PatternFile {
 /// Cost: of HDF5 every dataset of numbers before the fitting one is read.
 Result<PatternFile> readPatternFile(const std::filesystem::path& path, const PatternSizes& sizes,
                                     const Task& task);
+
+inline constexpr const char* importedPath = "imported/attention"; ///< Of what a session keeps of it.
+
+/// As a session keeps it: [layers, heads, n, n] with the attributes "file", the source, and "labels".
+/// \param tokens  n, the prompt's as they are shown
+ResultArray patternArray(const PatternFile& imported, std::vector<std::string> tokens);
+
+/// The same back.
+/// Errors: Corrupt if the array has another shape.
+Result<PatternFile> patternsIn(const ResultArray& array, const PatternSizes& sizes);
 
 } // namespace headwise

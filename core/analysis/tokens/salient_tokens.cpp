@@ -36,7 +36,7 @@ public:
         , m_unusedOutputs(sizedMarks(context.options.unusedTokens, context.tokens->W_U.cols()))
         , m_unused(sizedMarks(context.options.unusedTokens, context.tokens->E.rows()))
         , m_lengths(lengths(*context.tokens, 1))
-        , m_layer0Lengths(lengths(*context.tokens, 0))
+        , m_layer0Lengths(context.tokens->isLayer0Special(0) ? lengths(*context.tokens, 0) : m_lengths)
         , m_norms(m_config, m_tokens)
         , m_null(m_config)
         , m_values(m_config, m_tokens * m_outputs)

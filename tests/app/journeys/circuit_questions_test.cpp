@@ -69,7 +69,7 @@ private slots:
         journey.openTab(QStringLiteral("Composition"));
         auto* map = journey.named<HeatmapView>(QStringLiteral("Composition of all pairs"));
         journey.waitFor([&] { return map->rowCount() > 0; }, QStringLiteral("the scores"));
-        QVERIFY(journey.tookGestures(2));
+        QVERIFY(journey.tookGestures(2, 8s));
         const QString link = QStringLiteral("L0H2 → L1H5");
         const QString words = readOut(journey, map, 2, 5);
         QVERIFY2(words.contains(link), qPrintable(words));
@@ -140,7 +140,7 @@ private slots:
         journey.begin();
         journey.drop(journey.window(), {newer.path()}, Qt::AltModifier); // J12: one gesture
         auto* heads = journey.named<QTableView>(QStringLiteral("Heads by how much they changed"));
-        QVERIFY(journey.tookGestures(2));
+        QVERIFY(journey.tookGestures(2, 5s));
         QCOMPARE(cell(heads, 0, 0), text(changed));
         const Matrix<double> before = dense(circuitsIn(folderOf(which)).ov(changed));
         const Matrix<double> after = dense(circuitsIn(newer.path().toStdString()).ov(changed));

@@ -58,7 +58,7 @@ private slots:
         journey.openTab(QStringLiteral("Vectors"));
         auto* tokens = journey.named<QTableView>(QStringLiteral("Tokens of the first side"));
         journey.waitFor([&] { return tokens->model()->rowCount() > 0; }, QStringLiteral("the tokens"));
-        QVERIFY(journey.tookGestures(1));
+        QVERIFY(journey.tookGestures(1, 300ms));
         journey.keys(QStringLiteral("Right"));
         journey.keys(QStringLiteral("Right"));
         journey.keys(QStringLiteral("Space"));
@@ -159,7 +159,7 @@ private slots:
         const QString second = folder.filePath(QStringLiteral("ov-2.pdf"));
         journey.waitFor([&] { return QFile::exists(second); }, second);
         QVERIFY(!QApplication::activeModalWidget());
-        QVERIFY(journey.tookGestures(0));
+        QVERIFY(journey.tookGestures(0, 1s));
         // The same as SVG, remembered otherwise.
         journey.begin();
         journey.keys(QStringLiteral("Ctrl+E"));
@@ -169,7 +169,7 @@ private slots:
         choose(journey.named<QComboBox>(QStringLiteral("Format")), QStringLiteral("SVG"));
         const QString third = folder.filePath(QStringLiteral("ov.svg"));
         exportTo(journey, third);
-        QVERIFY(journey.tookGestures(2));
+        QVERIFY(journey.tookGestures(2, 1s));
         const Svg svg = readSvg(contents(third));
         QVERIFY2(joined(svg.texts.join(u' ')).contains(joined(title)), qPrintable(svg.texts.join(u'|')));
         QCOMPARE(svg.images.size(), 1);
@@ -196,7 +196,7 @@ private slots:
         journey.begin();
         journey.trigger(QStringLiteral("Skipless merge")); // J14: Model, Skipless merge: two clicks
         const auto* table = journey.named<QTableView>(QStringLiteral("What removing a pair would save"));
-        QVERIFY(journey.tookGestures(2));
+        QVERIFY(journey.tookGestures(2, 10s));
         // Well conditioned, so that the sizes decide.
         const std::array<Merge, 3> expected = mergesOf(loaded(folderOf(which))->config());
         const QStringList names{QStringLiteral("qp"), QStringLiteral("kp"), QStringLiteral("vp")};

@@ -1,6 +1,8 @@
+#include "core/analysis/tokens/relation_pairs.h"
 #include "core/io/tokenizer.h"
 #include "tests/support/journey_core.h"
 #include "tests/support/journey_steps.h"
+#include "ui/models/token_table_model.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/spectrum_chart.h"
@@ -56,22 +58,23 @@ std::shared_ptr<const Tokenizer> tokenizerOf(JourneyModel model)
     return std::make_shared<const Tokenizer>(std::move(read).value());
 }
 
-/// Capitals in GPT-2's vocabulary; in the demo's small one, words that a copying head hits and words that it does not.
+/// Twenty capitals in GPT-2's vocabulary; in the demo's small one, words that a copying head hits and words that it does not.
 Relation someRelation(JourneyModel model)
 {
-    const std::vector<std::string> from = model == JourneyModel::Gpt2Small
-        ? std::vector<std::string>{"France", "Germany", "Italy", "Spain", "England",
-                                   "Russia", "China",   "Japan", "Egypt", "Greece"}
-        : std::vector<std::string>{"shall", "there", "which",  "their",  "people",
-                                   "house", "child", "before", "father", "heart"};
-    const std::vector<std::string> to = model == JourneyModel::Gpt2Small
-        ? std::vector<std::string>{"Paris",  "Berlin",  "Rome",  "Madrid", "London",
-                                   "Moscow", "Beijing", "Tokyo", "Cairo",  "Athens"}
-        : std::vector<std::string>{"shall", "there", "which", "their", "people",
-                                   "house", "child", "great", "earth", "right"};
+    using Pairs = std::vector<std::pair<std::string, std::string>>;
+    static const Pairs capitals{
+        {"France", "Paris"},   {"Germany", "Berlin"},   {"Italy", "Rome"},    {"Spain", "Madrid"},
+        {"England", "London"}, {"Russia", "Moscow"},    {"China", "Beijing"}, {"Japan", "Tokyo"},
+        {"Egypt", "Cairo"},    {"Greece", "Athens"},    {"Poland", "Warsaw"}, {"Iraq", "Baghdad"},
+        {"Iran", "Tehran"},    {"Syria", "Damascus"},   {"Turkey", "Ankara"}, {"Ireland", "Dublin"},
+        {"Austria", "Vienna"}, {"Sweden", "Stockholm"}, {"Norway", "Oslo"},   {"Canada", "Ottawa"}};
+    static const Pairs copies{
+        {"shall", "shall"}, {"there", "there"}, {"which", "which"}, {"their", "their"},  {"people", "people"},
+        {"house", "house"}, {"child", "child"}, {"word", "word"},   {"hand", "hand"},    {"king", "king"},
+        {"name", "name"},   {"city", "city"},   {"days", "days"},   {"before", "great"}, {"father", "earth"},
+        {"heart", "right"}, {"land", "heaven"}, {"sons", "blood"},  {"David", "Egypt"},  {"priest", "time"}};
     Relation relation;
-    for (std::size_t i = 0; i < from.size(); ++i)
-        relation.pairs.emplace_back(from[i], to[i]);
+    relation.pairs = model == JourneyModel::Gpt2Small ? capitals : copies;
     return relation;
 }
 
@@ -163,7 +166,7 @@ private slots:
         auto* pairs = journey.named<QTableView>(QStringLiteral("Candidates"));
         QVERIFY(pairs);
         journey.waitFor([&] { return pairs->model()->rowCount() > 0; }, QStringLiteral("the candidates"));
-        QVERIFY(journey.tookGestures(2));
+        QVERIFY(journey.tookGestures(2, 5s));
         journey.waitForRest();
         const int earlier = columnOf(pairs, QStringLiteral("Earlier head"));
         const int later = columnOf(pairs, QStringLiteral("Later head"));
@@ -229,7 +232,11 @@ private slots:
                 [&] { return (stop = wayToStop(journey, QStringLiteral("Attention on repeated"))); },
                 QStringLiteral("a way to stop it"));
             QVERIFY(stop);
+            const UserTime sinceClick;
             QTest::mouseClick(stop, Qt::LeftButton);
+            journey.waitFor([stop] { return !stop->isVisible(); }, QStringLiteral("the end of the job"));
+            QVERIFY2(sinceClick.milliseconds() <= 100,
+                     qPrintable(QString::number(sinceClick.milliseconds())));
             return journey.waitForRest();
         }
         auto* both = journey.named<LineChart>(QStringLiteral("From the weights and on random tokens"));
@@ -280,7 +287,7 @@ private slots:
             journey.drop(grid, {file});
             auto* raised = journey.named<HeatmapView>(QStringLiteral("Share of pairs raised"));
             QVERIFY(raised);
-            QVERIFY(journey.tookGestures(1));
+            QVERIFY(journey.tookGestures(1, 2s));
             journey.waitForRest();
             // The grid is coloured by it, and the heads are ranked by it.
             auto* ranking = journey.named<QTableView>(QStringLiteral("Heads by their score"));
@@ -299,14 +306,25 @@ private slots:
             auto* table = journey.named<QTableView>(QStringLiteral("Pairs of the head"));
             QVERIFY(table);
             const int column = columnOf(table, QStringLiteral("Hit"));
+            const int place = columnOf(table, QStringLiteral("Place of the target"));
+            const CoreModel& own = coreModel(which);
+            const auto expected =
+                relationPairs({*own.circuits, own.tokens, options}, 0, bestHead, 20, Task{});
+            QVERIFY(isOk(expected));
+            QCOMPARE(expected->size(), std::size_t{20});
+            QCOMPARE(table->model()->rowCount(), 20);
             int ticks = 0;
-            for (int row = 0; row < table->model()->rowCount(); ++row) {
-                const bool isHit = cell(table, row, column) == QStringLiteral("✓");
-                QVERIFY(isHit || cell(table, row, column) == QStringLiteral("✗"));
-                ticks += isHit ? 1 : 0;
+            for (int row = 0; row < 20; ++row) {
+                const RelationPair& pair = (*expected)[static_cast<std::size_t>(row)];
+                const auto tokenAt = [&](int at) {
+                    return table->model()->index(row, at).data(ui::TokenTableModel::IdRole).toInt();
+                };
+                QCOMPARE(std::pair(tokenAt(0), tokenAt(1)), std::pair(pair.source, pair.target));
+                QCOMPARE(cell(table, row, column), pair.isHit ? QStringLiteral("✓") : QStringLiteral("✗"));
+                QCOMPARE(cell(table, row, place), ui::count(pair.rank + 1));
+                ticks += pair.isHit ? 1 : 0;
             }
-            QCOMPARE(static_cast<double>(ticks),
-                     std::round(hits[best] * static_cast<double>(table->model()->rowCount())));
+            QCOMPARE(static_cast<double>(ticks), std::round(hits[best] * 20));
             journey.openTab(QStringLiteral("Suppression"));
             auto* down = journey.named<HeatmapView>(QStringLiteral("Share of pairs lowered"));
             QVERIFY(down);

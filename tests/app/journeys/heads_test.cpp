@@ -2,8 +2,15 @@
 #include "core/io/tokenizer.h"
 #include "tests/support/journey_core.h"
 #include "tests/support/journey_steps.h"
+#include "ui/head_metrics.h"
+#include "ui/models/token_table_model.h"
+#include "ui/views/spectrum_chart.h"
+#include "ui/workspace.h"
 
 #include <QRegularExpression>
+
+#include <algorithm>
+#include <cmath>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -38,6 +45,7 @@ private slots:
         journey.keys(QStringLiteral("Return"));
         auto* ranking = journey.named<QTableView>(QStringLiteral("Heads by their score"));
         QVERIFY(ranking);
+        QVERIFY(journey.tookGestures(1, 300ms));
         const QString best = cell(ranking, 0, 0);
         const auto head = parseHeadId(best.toStdString());
         QVERIFY(head);
@@ -45,15 +53,30 @@ private slots:
         QVERIFY2(saysThreeDigits(asNumber(cell(ranking, 0, 1)), expected), qPrintable(cell(ranking, 0, 1)));
         for (int row = 1; row < ranking->model()->rowCount(); ++row)
             QVERIFY(asNumber(cell(ranking, row, 1)) <= asNumber(cell(ranking, row - 1, 1)));
-        QVERIFY(journey.tookGestures(1));
+        // The score from −1 to 1 with zero in the middle, and the selected head's under the window.
+        const auto* grid = journey.named<ui::HeatmapView>(QStringLiteral("Heads"));
+        QCOMPARE(std::pair(grid->colorScale().low, grid->colorScale().high), std::pair(-1.0F, 1.0F));
+        sayCopying(journey, which, {0, 0});
         const QPoint first = ranking->visualRect(ranking->model()->index(0, 0)).center();
         QTest::mouseClick(ranking->viewport(), Qt::LeftButton, {}, first);
+        sayCopying(journey, which, *head);
+        showEigenvalues(journey, which, *head);
         QTest::mouseDClick(ranking->viewport(), Qt::LeftButton, {}, first);
         auto* table = journey.named<QTableView>(QStringLiteral("largest"));
         QVERIFY(table);
         journey.waitFor([&] { return table->model()->rowCount() > 0; }, QStringLiteral("the table"));
         QVERIFY(journey.shows(best));
         journey.waitForRest();
+        // The source token stands out where the head writes it.
+        const int source = journey.window()->findChild<ui::Workspace*>()->token();
+        int bold = 0;
+        for (int row = 0; row < table->model()->rowCount(); ++row) {
+            const QModelIndex token = table->model()->index(row, ui::TokenTableModel::TokenColumn);
+            const bool isSource = token.data(ui::TokenTableModel::IdRole).toInt() == source;
+            QCOMPARE(token.data(ui::TokenTableModel::IsSourceRole).toBool(), isSource);
+            bold += isSource ? 1 : 0;
+        }
+        QVERIFY(bold == 1 || which == JourneyModel::Gpt2Small); // whose heads copy nothing
     }
 
     // J4: Ctrl+F, the word, Enter; a click on a head opens its tables.
@@ -74,7 +97,7 @@ private slots:
         auto* map = journey.named<ui::HeatmapView>(QStringLiteral("Effect of attending to the token"));
         QVERIFY(map);
         journey.waitFor([&] { return !map->isEmpty(); }, QStringLiteral("the map"));
-        QVERIFY(journey.tookGestures(1));
+        QVERIFY(journey.tookGestures(1, 500ms));
         journey.waitForRest();
         QTest::mouseClick(map, Qt::LeftButton, {},
                           map->cellRect(wanted.layer, wanted.head).center().toPoint());
@@ -115,7 +138,7 @@ private slots:
         journey.keys(QStringLiteral("Alt+9"));
         journey.waitFor([&] { return journey.shows(QStringLiteral("cosine")); },
                         QStringLiteral("the numbers"));
-        QVERIFY(journey.tookGestures(2));
+        QVERIFY(journey.tookGestures(2, 300ms));
         journey.waitForRest();
         const QString numbers = journey.labelWith(QStringLiteral("cosine"));
         const auto& circuits = *coreModel(which).circuits;
@@ -141,6 +164,47 @@ private slots:
                                  a(row, column) - b(row, column)),
                  qPrintable(shown));
         journey.waitForRest();
+    }
+
+private:
+    /// The status bar has the head's copying score with its null and how far it is from it.
+    static void sayCopying(Journey& journey, JourneyModel which, HeadId head)
+    {
+        const QString words = statusText(journey);
+        QVERIFY2(words.contains(text(head)), qPrintable(words));
+        const CoreModel& core = coreModel(which);
+        const auto results =
+            findAnalysis("copying")->run(AnalysisContext{*core.circuits, core.tokens, {}}, Task{});
+        QVERIFY(isOk(results));
+        const ResultArray& scores = *results->find("scores/copying");
+        const double score = ui::metricAt(scores, head);
+        QVERIFY2(reads(numberAfter(words, QStringLiteral("Copying")), score), qPrintable(words));
+        QVERIFY(scores.nullMean && scores.nullDeviation);
+        const double z = (score - *scores.nullMean) / *scores.nullDeviation;
+        QVERIFY2(reads(numberAfter(words, QStringLiteral("   z")), z), qPrintable(words));
+        QVERIFY2(words.contains(QStringLiteral("null ") + ui::number(*scores.nullMean)), qPrintable(words));
+    }
+
+    /// The eigenvalues of the selected head's full OV in the plane.
+    static void showEigenvalues(Journey& journey, JourneyModel which, HeadId head)
+    {
+        auto* plane = journey.named<ui::LineChart>(QStringLiteral("Eigenvalues of the circuit"));
+        QVERIFY(plane);
+        journey.waitForRest();
+        const CoreModel& core = coreModel(which);
+        const auto values =
+            core.circuits->circuit<double>(CircuitKind::FullOv, head, core.tokens.get()).eigenvalues();
+        QVERIFY(isOk(values));
+        QCOMPARE(plane->series().size(), std::size_t{1});
+        const QVector<QPointF>& shown = plane->series().front().points;
+        QCOMPARE(shown.size(), std::ssize(*values));
+        double largest = 0;
+        for (const auto& value : *values)
+            largest = std::max(largest, std::abs(value));
+        for (const auto& value : *values)
+            QVERIFY(std::ranges::any_of(shown, [&](const QPointF& point) {
+                return std::hypot(point.x() - value.real(), point.y() - value.imag()) < 1e-3 * largest;
+            }));
     }
 };
 

@@ -116,7 +116,7 @@ private slots:
         journey.openTab(QStringLiteral("Scores")); // J9: one click
         auto* pairs = journey.named<LineChart>(QStringLiteral("T^pp of every key position"));
         journey.waitFor([&] { return !pairs->series().empty(); }, QStringLiteral("the terms of positions"));
-        QVERIFY(journey.tookGestures(1));
+        QVERIFY(journey.tookGestures(1, 200ms));
         QTest::mouseClick(journey.named<QPushButton>(QStringLiteral("Query position 50")), Qt::LeftButton);
         const Circuits circuits = circuitsIn(folderOf(which));
         const ProcessedWeights& weights = circuits.weights();
@@ -192,7 +192,7 @@ private slots:
         journey.openTab(QStringLiteral("Position")); // J10: one click
         auto* energies = journey.named<LineChart>(QStringLiteral("Energy of every frequency"));
         journey.waitFor([&] { return !energies->series().empty(); }, QStringLiteral("the energies"));
-        QVERIFY(journey.tookGestures(1));
+        QVERIFY(journey.tookGestures(1, 200ms));
         auto* slider = journey.named<QSlider>(QStringLiteral("Offset of the key"));
         auto* keys = journey.named<QTableView>(QStringLiteral("Keys at the offset"));
         for (int i = 0; i < 3; ++i)

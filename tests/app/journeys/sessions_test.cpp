@@ -63,7 +63,7 @@ private slots:
             journey.drop(journey.window(), {file});
             journey.waitFor([&] { return journey.shows(QStringLiteral("copying")); },
                             QStringLiteral("the scores"));
-            QVERIFY(journey.tookGestures(1));
+            QVERIFY(journey.tookGestures(1, 500ms));
             journey.keys(QStringLiteral("Ctrl+L"));
             journey.type(text(dottedHead(wanted)));
             journey.keys(QStringLiteral("Return"));
@@ -81,7 +81,7 @@ private slots:
             Journey journey(QStringLiteral("j15-") + tag);
             journey.click(QFileInfo(file).fileName());
             journey.waitFor([&] { return journey.shows(text(wanted)); }, QStringLiteral("the head"));
-            QVERIFY(journey.tookGestures(1));
+            QVERIFY(journey.tookGestures(1, 500ms));
             QCOMPARE(journey.named<QPlainTextEdit>(QStringLiteral("Note on this head"))->toPlainText(),
                      QStringLiteral("looks for itself"));
             const QString header = journey.labelWith(QStringLiteral("copying"));

@@ -24,6 +24,24 @@ using namespace headwise;
 using namespace headwise::ui;
 using namespace headwise::test;
 
+namespace {
+
+/// Attention of one layer, every number another. \returns [heads, n, n]
+std::vector<float> writePatterns(const QString& file, int heads, Eigen::Index n)
+{
+    std::vector<float> values(static_cast<std::size_t>(heads * n * n));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(i % 97) / 97;
+    std::string bytes = npyHeader("<f4", {heads, n, n});
+    const std::size_t begin = bytes.size();
+    bytes.resize(begin + values.size() * sizeof(float));
+    std::memcpy(bytes.data() + begin, values.data(), values.size() * sizeof(float));
+    std::ofstream(file.toStdString(), std::ios::binary) << bytes;
+    return values;
+}
+
+} // namespace
+
 class PromptPageTest : public QObject {
     Q_OBJECT
 
@@ -136,16 +154,9 @@ private slots:
         opened.workspace.setHead({1, 5});
         const Eigen::MatrixXf own = *large->matrix();
         const auto n = static_cast<std::size_t>(own.rows());
-        std::vector<float> values(8 * n * n);
-        for (std::size_t i = 0; i < values.size(); ++i)
-            values[i] = static_cast<float>(i % 97) / 97;
-        std::string bytes = npyHeader("<f4", {8, own.rows(), own.rows()});
-        const std::size_t begin = bytes.size();
-        bytes.resize(begin + values.size() * sizeof(float));
-        std::memcpy(bytes.data() + begin, values.data(), values.size() * sizeof(float));
         const QTemporaryDir folder;
         const QString file = folder.filePath(QStringLiteral("attention.npy"));
-        std::ofstream(file.toStdString(), std::ios::binary) << bytes;
+        const std::vector<float> values = writePatterns(file, 8, own.rows());
         opened.page.importPatterns(file);
         QTRY_VERIFY(*large->matrix() != own);
         for (std::size_t query = 0; query < n; ++query)
@@ -171,6 +182,57 @@ private slots:
             if (button->text() == QStringLiteral("Run"))
                 button->click();
         QTRY_COMPARE_WITH_TIMEOUT(*large->matrix(), own, patience); // the model's own again
+    }
+
+    /// What was imported is in the session, and shown again when the file it came from is gone.
+    void importedAttentionIsKeptInTheSession()
+    {
+        const QTemporaryDir folder;
+        const QString session = folder.filePath(QStringLiteral("kept.h5"));
+        Eigen::MatrixXf imported;
+        QJsonObject state;
+        {
+            OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
+            auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
+            QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+            opened.workspace.setHead({1, 5});
+            const Eigen::MatrixXf own = *large->matrix();
+            const QString file = folder.filePath(QStringLiteral("attention.npy"));
+            writePatterns(file, 8, own.rows());
+            opened.page.importPatterns(file);
+            QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != own, patience);
+            imported = *large->matrix();
+            QVERIFY(QFile::remove(file));
+            state = opened.page.viewState();
+            QSignalSpy saved(&opened.workspace, &Workspace::sessionSaved);
+            opened.workspace.saveSession(session.toStdString(), {});
+            QTRY_COMPARE_WITH_TIMEOUT(saved.size(), 1, patience);
+        }
+        Workspace workspace;
+        PromptPage page(&workspace);
+        page.show();
+        workspace.openSession(session.toStdString());
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.circuits() && workspace.tokens(), patience);
+        const ResultArray* array = workspace.results()->find("imported/attention");
+        QVERIFY(array);
+        const auto n = static_cast<std::size_t>(imported.rows());
+        QCOMPARE(array->shape, (std::vector<std::size_t>{2, 8, n, n}));
+        QCOMPARE(std::get<std::string>(array->attributes.at("file")), std::string("attention.npy"));
+        workspace.setHead({1, 5});
+        page.setViewState(state);
+        const auto* large = page.findChild<HeatmapView*>();
+        for (const auto* view : page.findChildren<HeatmapView*>())
+            if (view->accessibleName() == QStringLiteral("Attention of the head"))
+                large = view;
+        QTRY_VERIFY_WITH_TIMEOUT(large->matrix() && *large->matrix() == imported, patience);
+        QVERIFY(
+            page.figures().first()->figureTitle().endsWith(QStringLiteral(", imported from attention.npy")));
+        // The model's own is what Run shows, and what is saved from then on.
+        for (QPushButton* button : page.findChildren<QPushButton*>())
+            if (button->text() == QStringLiteral("Run"))
+                button->click();
+        QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != imported, patience);
+        QVERIFY(!workspace.snapshot(QString())().results.find("imported/attention"));
     }
 
     void smallPatternsCanLeaveOutTheBeginning()

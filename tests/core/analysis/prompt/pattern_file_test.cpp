@@ -143,6 +143,30 @@ private slots:
         QVERIFY(isOk(readPatternFile(written({3, 5, 5}, values), sizes, Task{})));
         QVERIFY(failsWith(readPatternFile(path("absent.npy"), sizes, Task{}), ErrorCode::NotFound, "absent"));
     }
+
+    void aSessionsArrayHoldsThePatterns()
+    {
+        PatternFile imported;
+        imported.source = "attention.npy";
+        for (int layer = 0; layer < 2; ++layer) {
+            auto& heads = imported.patterns.emplace_back();
+            for (int head = 0; head < 3; ++head)
+                heads.push_back(
+                    Eigen::MatrixXf::NullaryExpr(4, 4, [&](Eigen::Index row, Eigen::Index column) {
+                        return static_cast<float>(((layer * 3 + head) * 4 + row) * 4 + column) / 96;
+                    }));
+        }
+        const ResultArray array = patternArray(imported, {"a", "b", "c", "d"});
+        QCOMPARE(array.shape, (std::vector<std::size_t>{2, 3, 4, 4}));
+        const auto& values = std::get<std::vector<float>>(array.values);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            QCOMPARE(values[i], static_cast<float>(i) / 96); // the last axis, the keys, runs fastest
+        const auto back = patternsIn(array, {2, 3, 4, 0});
+        QVERIFY(isOk(back));
+        QVERIFY(back->patterns == imported.patterns);
+        QCOMPARE(back->source, imported.source);
+        QVERIFY(failsWith(patternsIn(array, {2, 3, 5, 0}), ErrorCode::Corrupt, "has shape"));
+    }
 };
 
 QTEST_APPLESS_MAIN(PatternFileTest)

@@ -1,0 +1,31 @@
+#include "ui/imported_attention.h"
+
+#include "core/analysis/prompt/pattern_file.h"
+#include "ui/workspace.h"
+
+namespace headwise::ui {
+
+ImportedAttention* ImportedAttention::of(Workspace* workspace)
+{
+    auto* found = workspace->findChild<ImportedAttention*>(QString(), Qt::FindDirectChildrenOnly);
+    return found ? found : new ImportedAttention(workspace);
+}
+
+ImportedAttention::ImportedAttention(Workspace* workspace)
+    : QObject(workspace)
+{
+    connect(workspace, &Workspace::opened, this, [this, workspace] {
+        const ResultArray* saved = workspace->results()->find(importedPath);
+        m_array = saved ? std::make_shared<const ResultArray>(*saved) : nullptr;
+    });
+    connect(workspace, &Workspace::closed, this, &ImportedAttention::forget);
+}
+
+void ImportedAttention::putInto(ResultSet& results, const Array& array)
+{
+    std::erase_if(results.arrays, [](const ResultArray& one) { return one.path == importedPath; });
+    if (array)
+        results.arrays.push_back(*array);
+}
+
+} // namespace headwise::ui
