@@ -136,6 +136,10 @@ private:
     void showAbout();
     void showPreferences();
     void applySettings(const Settings& settings);
+    /// Changes what is remembered, on the disk too: whatever ends the program, it is kept.
+    void keep(const std::function<void(Settings&)>& change);
+    void keepFolderOf(const QString& file);
+    void checkTheme(); ///< The choice in the menu.
     void moveHead(int layers, int heads);
     void toggleBookmark();
     void goToHead();

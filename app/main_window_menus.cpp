@@ -229,6 +229,12 @@ void MainWindow::addThemes(QMenu* menu)
     }
 }
 
+void MainWindow::checkTheme()
+{
+    for (QAction* choice : findChildren<QAction*>(QStringLiteral("theme")))
+        choice->setChecked(choice->data().toInt() == static_cast<int>(m_settings.theme));
+}
+
 void MainWindow::createModelMenu()
 {
     QMenu* model = menuBar()->addMenu(tr("&Model"));

@@ -124,4 +124,11 @@ void writeSettings(const Settings& settings)
     store.setValue(QStringLiteral("figure"), settings.figure);
 }
 
+void changeSettings(Settings& settings, const std::function<void(Settings&)>& change)
+{
+    settings = readSettings();
+    change(settings);
+    writeSettings(settings);
+}
+
 } // namespace headwise::app

@@ -306,6 +306,8 @@ void paintChartBrackets(QPainter& painter, const ChartFrame& frame, const std::v
     for (const ChartBracket& bracket : brackets) {
         const QPointF left = frame.map(shownPoint({bracket.from, bracket.y}, frame.look));
         const double right = frame.map(shownPoint({bracket.to, bracket.y}, frame.look)).x();
+        if (std::isnan(left.y())) // zeros, on a log axis
+            continue;
         const double y = std::max(left.y() - gap, frame.plot.top() + 1);
         if (right < frame.plot.left() || left.x() > frame.plot.right() || y > frame.plot.bottom())
             continue;
