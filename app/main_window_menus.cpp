@@ -215,10 +215,11 @@ void MainWindow::addThemes(QMenu* menu)
     auto* themes = new QActionGroup(this);
     connect(themes, &QActionGroup::triggered, this,
             [this](const QAction* choice) { setTheme(static_cast<ThemeMode>(choice->data().toInt())); });
-    const std::array<std::pair<ThemeMode, QString>, 3> modes{
+    const std::array<std::pair<ThemeMode, QString>, 4> modes{
         {{ThemeMode::System, tr("Colours of the &system")},
          {ThemeMode::Light, tr("&Light")},
-         {ThemeMode::Dark, tr("&Dark")}}};
+         {ThemeMode::Dark, tr("&Dark")},
+         {ThemeMode::HighContrast, tr("Hi&gh contrast")}}};
     for (const auto& [mode, name] : modes) {
         QAction* choice = menu->addAction(name);
         choice->setData(static_cast<int>(mode));
