@@ -3,6 +3,7 @@
 #include "app/head_change_menu.h"
 #include "app/page_tabs.h"
 #include "ui/icons.h"
+#include "ui/note_history.h"
 #include "ui/pages/analysis_list.h"
 #include "ui/pages/notes_page.h"
 #include "ui/pages/result_page.h"
@@ -107,6 +108,12 @@ void MainWindow::createFileMenu(QToolBar* bar)
 void MainWindow::createEditMenu()
 {
     QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+    QUndoStack* history = NoteHistory::of(m_workspace);
+    QAction* undo = history->createUndoAction(this, tr("&Undo"));
+    undo->setShortcut(QKeySequence::Undo);
+    QAction* redo = history->createRedoAction(this, tr("&Redo"));
+    redo->setShortcut(QKeySequence::Redo);
+    edit->addActions({undo, redo, edit->addSeparator()});
     edit->addAction(
         whenOpen(action(tr("Book&mark this head"), "bookmark", tr("Ctrl+D"), &MainWindow::toggleBookmark)));
     QAction* note = action(tr("&Note on this head"), "note", tr("Ctrl+Shift+N"), &MainWindow::writeNote);
@@ -358,7 +365,8 @@ void MainWindow::moveHead(int layers, int heads)
 
 void MainWindow::toggleBookmark()
 {
-    m_workspace->setBookmarked(m_workspace->head(), !m_workspace->isBookmarked(m_workspace->head()));
+    const HeadId head = m_workspace->head();
+    NoteHistory::of(m_workspace)->setBookmarked(head, !m_workspace->isBookmarked(head));
 }
 
 void MainWindow::jumpTo(const QString& headName)
