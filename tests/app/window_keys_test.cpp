@@ -1,7 +1,6 @@
 // The keys of the window, pressed where a user presses them: a shortcut of a menu may own them before the view does.
 
 #include "tests/support/window_driver.h"
-#include "ui/note_history.h"
 #include "ui/views/color_bar.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/job_bar.h"
@@ -14,12 +13,10 @@
 #include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
-#include <QListWidget>
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QTableView>
 #include <QToolBar>
-#include <QToolButton>
 #include <QWindow>
 
 #include <algorithm>
@@ -289,77 +286,6 @@ private slots:
         QVERIFY(workspace.isUnderWay("copying"));
         workspace.runAnalysis("degeneracy");
         QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
-        test::discardNotes(driver.window);
-    }
-
-    void notesAndBookmarksAreTakenBack()
-    {
-        Driver driver;
-        Workspace& workspace = driver.workspace();
-        const auto bookmarks = [&] { return workspace.bookmarks(); };
-        driver.grid->setFocus();
-        for (const HeadId head : {HeadId{0, 1}, HeadId{1, 5}, HeadId{1, 2}}) {
-            workspace.setHead(head);
-            Driver::press(Qt::Key_D, Qt::ControlModifier);
-        }
-        const QList<HeadId> all = bookmarks();
-        QCOMPARE(all, (QList<HeadId>{{0, 1}, {1, 5}, {1, 2}}));
-        workspace.setHead({0, 1});
-        Driver::press(Qt::Key_D, Qt::ControlModifier);
-        QCOMPARE(bookmarks(), (QList<HeadId>{{1, 5}, {1, 2}}));
-        workspace.setHead({1, 0});
-        Driver::press(Qt::Key_Z, Qt::ControlModifier);
-        QCOMPARE(bookmarks(), all); // in the old order
-        QCOMPARE(workspace.head(), (HeadId{0, 1}));
-        Driver::press(Qt::Key_Z, Qt::ControlModifier);
-        QCOMPARE(bookmarks(), (QList<HeadId>{{0, 1}, {1, 5}}));
-        Driver::press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
-        QCOMPARE(bookmarks(), all);
-
-        workspace.setHead({0, 4});
-        driver.note->setFocus();
-        QTest::keyClicks(driver.note, QStringLiteral("looks back"));
-        workspace.setHead({0, 5});
-        QTest::keyClicks(driver.note, QStringLiteral("copies"));
-        workspace.setHead({0, 4}); // the field forgets what was typed; the window does not
-        Driver::press(Qt::Key_Z, Qt::ControlModifier);
-        QCOMPARE(workspace.note({0, 5}), QString());
-        QCOMPARE(workspace.note({0, 4}), QStringLiteral("looks back"));
-        Driver::press(Qt::Key_Z, Qt::ControlModifier);
-        QCOMPARE(workspace.note({0, 4}), QString());
-        QCOMPARE(driver.note->toPlainText(), QString());
-        Driver::press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
-        QCOMPARE(driver.note->toPlainText(), QStringLiteral("looks back"));
-        QCOMPARE(bookmarks(), all);
-
-        test::discardNotes(driver.window); // another model has other notes
-        QTest::keyClick(&driver.window, Qt::Key_Z, Qt::ControlModifier);
-        QVERIFY(!workspace.isOpen() || workspace.bookmarks() == all);
-        QVERIFY(!NoteHistory::of(&workspace)->canUndo());
-    }
-
-    void bookmarksAreOpenedByKeys()
-    {
-        Driver driver;
-        auto* list = driver.window.findChild<QListWidget*>();
-        const auto* star = driver.note->parentWidget()->findChild<QToolButton*>();
-        const auto drawn = [star] { return star->icon().pixmap(24, 24).toImage(); };
-        const auto hint = [list] { return list->findChild<QLabel*>(); };
-        QVERIFY(hint()->isVisible() && hint()->text().contains(QStringLiteral("Ctrl+D")));
-        const QImage empty = drawn();
-        for (const HeadId head : {HeadId{0, 1}, HeadId{1, 5}})
-            NoteHistory::of(&driver.workspace())->setBookmarked(head, true);
-        QVERIFY(!hint()->isVisible());
-        QVERIFY(drawn() != empty);
-        driver.workspace().setHead({0, 0});
-        QCOMPARE(drawn(), empty);
-        list->setFocus();
-        Driver::press(Qt::Key_Home);
-        Driver::press(Qt::Key_Return);
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 1}));
-        Driver::press(Qt::Key_Down);
-        Driver::press(Qt::Key_Return);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
         test::discardNotes(driver.window);
     }
 

@@ -85,7 +85,10 @@ bool NotesPage::eventFilter(QObject* watched, QEvent* event)
     const auto* key = static_cast<QKeyEvent*>(event);
     const bool isWindows = (key->matches(QKeySequence::Undo) && !m_note->document()->isUndoAvailable())
         || (key->matches(QKeySequence::Redo) && !m_note->document()->isRedoAvailable());
-    return isWindows || Page::eventFilter(watched, event);
+    if (!isWindows)
+        return Page::eventFilter(watched, event);
+    event->ignore();
+    return true;
 }
 
 void NotesPage::open(const QListWidgetItem* bookmark)
