@@ -158,14 +158,14 @@ const ThemeColors& darkColors()
 
 const ThemeColors& highContrastColors()
 {
-    static const ThemeColors colors{.window = QColor(0x000000),
-                                    .base = QColor(0x000000),
+    static const ThemeColors colors{.window = QColor(Qt::black),
+                                    .base = QColor(Qt::black),
                                     .alternate = QColor(0x1A1A1A),
                                     .text = QColor(0xFFFFFF),
                                     .muted = QColor(0xD6D6D6),
                                     .border = QColor(0xFFFFFF),
                                     .accent = QColor(0xFFFF00),
-                                    .onAccent = QColor(0x000000),
+                                    .onAccent = QColor(Qt::black),
                                     .good = QColor(0x7CF0A4),
                                     .warning = QColor(0xFFC34D),
                                     .bad = QColor(0xFFA399),

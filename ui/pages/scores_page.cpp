@@ -131,7 +131,7 @@ void ScoresPage::createLayout()
     parts->setHandleWidth(16);
     parts->addWidget(createCharts());
     parts->addWidget(right);
-    parts->setSizes({520, 480});
+    parts->setSizes({420, 580}); // six columns of prefixes without a scroll bar
     auto* body = new QVBoxLayout(m_body);
     body->setContentsMargins(0, 0, 0, 0);
     body->setSpacing(8);
