@@ -75,6 +75,11 @@ QTableView::item { padding: 2px 8px; }
 QTableView:focus, QListView:focus, QTreeView:focus, QPlainTextEdit:focus { border: 1px solid @accent; }
 QLineEdit, QAbstractSpinBox { border: 1px solid @border; border-radius: 4px; background: @base; padding: 3px 4px; selection-background-color: @accent; }
 QLineEdit:focus, QAbstractSpinBox:focus { border: 1px solid @accent; }
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { subcontrol-origin: border; width: 18px; border: none; background: transparent; }
+QAbstractSpinBox::up-button { subcontrol-position: top right; }
+QAbstractSpinBox::down-button { subcontrol-position: bottom right; }
+QAbstractSpinBox::up-arrow { image: url(:/spin-up-@shade.svg); width: 9px; height: 6px; }
+QAbstractSpinBox::down-arrow { image: url(:/spin-down-@shade.svg); width: 9px; height: 6px; }
 QComboBox QLineEdit, QAbstractSpinBox QLineEdit { border: none; border-radius: 0; padding: 0; }
 QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid @muted; border-radius: 3px; background: @base; }
 QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
@@ -99,8 +104,8 @@ QLabel[role="error"] { color: @bad; }
     filled.replace(QStringLiteral("@alternate"), c.alternate.name());
     filled.replace(QStringLiteral("@muted"), c.muted.name());
     filled.replace(QStringLiteral("@accent"), c.accent.name());
-    filled.replace(QStringLiteral("@check"),
-                   c.dark ? QStringLiteral(":/check-dark.svg") : QStringLiteral(":/check-light.svg"));
+    filled.replace(QStringLiteral("@check"), QStringLiteral(":/check-@shade.svg"));
+    filled.replace(QStringLiteral("@shade"), c.dark ? QStringLiteral("dark") : QStringLiteral("light"));
     return filled.replace(QStringLiteral("@bad"), c.bad.name());
 }
 

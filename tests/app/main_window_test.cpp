@@ -60,7 +60,7 @@ private slots:
         QCOMPARE(std::max_element(scores.begin(), scores.begin() + 8) - scores.begin(), 1);
     }
 
-    void theHeaderSaysEveryScoreInASmallWindow()
+    void theHeaderSaysWhatCountsInASmallWindow()
     {
         WindowDriver driver;
         driver.window.resize(1280, 800);
@@ -75,13 +75,13 @@ private slots:
         QVERIFY(scores);
         QTRY_COMPARE_WITH_TIMEOUT(scores->text().count(QStringLiteral("<a href")), 3, patience); // nearest
         qsizetype last = -1;
-        for (const char* name : {">copying<", ">‖OV‖<", ">eff. rank OV<", ">nearest<", ">‖QK‖<", ">matching<",
-                                 ">previous token<"}) {
+        for (const char* name : {">copying<", ">‖OV‖<", ">eff. rank OV<", ">nearest<", ">‖QK‖<"}) {
             const qsizetype at = scores->text().indexOf(QString::fromUtf8(name));
             QVERIFY2(at > last, name);
             last = at;
         }
-        QVERIFY(!scores->text().endsWith(u'…'));
+        for (const QString& name : {QStringLiteral(">matching<"), QStringLiteral(">previous token<")})
+            QVERIFY(scores->text().contains(name) != scores->toolTip().contains(name)); // said in one place
         QTRY_VERIFY(scores->height() >= scores->heightForWidth(scores->width()));
         QVERIFY(scores->heightForWidth(scores->width()) < 3 * scores->fontMetrics().height());
     }
