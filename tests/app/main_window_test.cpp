@@ -80,7 +80,8 @@ private slots:
             QVERIFY2(at > last, name);
             last = at;
         }
-        for (const QString& name : {QStringLiteral(">matching<"), QStringLiteral(">previous token<")})
+        for (const QString& name :
+             {QStringLiteral(">matching</span>"), QStringLiteral(">previous token</span>")})
             QVERIFY(scores->text().contains(name) != scores->toolTip().contains(name)); // said in one place
         QTRY_VERIFY(scores->height() >= scores->heightForWidth(scores->width()));
         QVERIFY(scores->heightForWidth(scores->width()) < 3 * scores->fontMetrics().height());

@@ -67,7 +67,7 @@ private slots:
             panel.view()->setCellShape(HeatmapView::CellShape::Square);
             panel.view()->setMatrix(std::make_shared<const Eigen::MatrixXf>(
                 Eigen::MatrixXf::Random(upright ? 4 : 8, upright ? 8 : 4)));
-            panel.resize(upright ? QSize(400, 400) : QSize(400, 300));
+            panel.resize(upright ? QSize(400, 400) : QSize(400, 380));
             panel.show();
             QVERIFY(QTest::qWaitForWindowExposed(&panel));
             const auto* bar = panel.findChild<ColorBar*>();
