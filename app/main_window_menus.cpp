@@ -112,7 +112,10 @@ void MainWindow::createEditMenu()
     QAction* undo = history->createUndoAction(this, tr("&Undo"));
     undo->setShortcut(QKeySequence::Undo);
     QAction* redo = history->createRedoAction(this, tr("&Redo"));
-    redo->setShortcut(QKeySequence::Redo);
+    QList<QKeySequence> again = QKeySequence::keyBindings(QKeySequence::Redo); // another on every desktop
+    if (const QKeySequence everywhere(tr("Ctrl+Shift+Z")); !again.contains(everywhere))
+        again << everywhere;
+    redo->setShortcuts(again);
     edit->addActions({undo, redo, edit->addSeparator()});
     edit->addAction(
         whenOpen(action(tr("Book&mark this head"), "bookmark", tr("Ctrl+D"), &MainWindow::toggleBookmark)));

@@ -187,7 +187,7 @@ private slots:
             first.close(); // the last one, that has seen the fewest
         }
         const Settings kept = readSettings();
-        QCOMPARE(kept.recentFiles.size(), 3);
+        QVERIFY2(kept.recentFiles.size() == 3, qPrintable(kept.recentFiles.join(u' ')));
         QCOMPARE(kept.recentFiles[0], QStringLiteral("/elsewhere"));
         QCOMPARE(kept.recentFiles[1], copy);
         QCOMPARE(kept.colors.classes,
