@@ -2,6 +2,8 @@
 
 #include "ui/pages/page.h"
 
+#include <QElapsedTimer>
+
 class QGridLayout;
 
 namespace headwise::ui {
@@ -19,7 +21,7 @@ public:
 signals:
     void pageRequested(
         const QString&
-            name); ///< A panel was double-clicked: its full page, "tokens", "spectrum", "composition".
+            name); ///< A panel was double-clicked, or its heading clicked: its page, "tokens", "spectrum", …
     void analysisRequested(const QString& id); ///< The same of one that is the page of an analysis.
 
 protected:
@@ -30,10 +32,12 @@ private:
         int row, column, columns;
         int rows = 1;
     };
+    void makeLink(QWidget* part, const QString& pageName);
     void addPanel(QGridLayout* grid, const Place& place, Page* panel, const QString& title,
                   const QString& pageName);
 
     QList<Page*> m_panels;
+    QElapsedTimer m_clicked; // since a heading was
 };
 
 } // namespace headwise::ui
