@@ -133,7 +133,9 @@ private slots:
             const int edge = qRound(chart.positionOf({x, 0}).x()) - 3;
             for (int y = 0; y < image.height(); ++y)
                 if (isNear(image.pixelColor(edge, y), QColor(38, 135, 190))) // 85 % of the colour over white
-                    return qDebug() << edge << y << image.pixelColor(edge, y).name() << chart.range() << image.save(QStringLiteral("/tmp/bars.png")), true;
+                    return qDebug() << edge << y << image.pixelColor(edge, y).name() << chart.range()
+                                    << image.save(QStringLiteral("/tmp/bars.png")),
+                           true;
             return false;
         };
         QVERIFY(blueBeside(0.3)); // within the first: the control
