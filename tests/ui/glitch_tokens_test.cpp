@@ -4,7 +4,12 @@
 #include "ui/models/token_table_model.h"
 #include "ui/pages/tokens_panel.h"
 
-#include <QSignalSpy>
+#include <QDir>
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
 
 #include <algorithm>
 #include <set>
@@ -47,6 +52,27 @@ std::set<int> glitches(const Workspace& workspace)
     return marked;
 }
 
+/// A copy of the demo in whose embedding three tokens in a row are zero. \returns false if a file could not be written
+bool copyWithZeroRows(const QString& folder, int firstToken)
+{
+    const QDir demo(QStringLiteral(HEADWISE_DEMO_MODEL));
+    for (const QString& name : demo.entryList(QDir::Files))
+        if (!QFile::copy(demo.filePath(name), folder + u'/' + name))
+            return false;
+    QFile file(folder + QStringLiteral("/model.safetensors"));
+    file.setPermissions(QFile::ReadOwner | QFile::WriteOwner);
+    if (!file.open(QIODevice::ReadWrite))
+        return false;
+    quint64 length = 0;
+    file.read(reinterpret_cast<char*>(&length), sizeof length);
+    const QJsonObject header = QJsonDocument::fromJson(file.read(static_cast<qint64>(length))).object();
+    const QJsonObject embedding = header[QStringLiteral("embed.W_E")].toObject();
+    const qint64 row = embedding[QStringLiteral("shape")].toArray()[1].toInteger() * 4; // bytes
+    file.seek(8 + static_cast<qint64>(length)
+              + embedding[QStringLiteral("data_offsets")].toArray()[0].toInteger() + firstToken * row);
+    return row > 0 && file.write(QByteArray(3 * row, 0)) == 3 * row;
+}
+
 } // namespace
 
 class GlitchTokensTest : public QObject {
@@ -55,7 +81,9 @@ class GlitchTokensTest : public QObject {
 private slots:
     void areThoseNearTheMeanOfAllAndDrawnMuted()
     {
-        OpenedPage<TokensPanelOfOv> opened(HEADWISE_DEMO_MODEL);
+        const QTemporaryDir folder;
+        QVERIFY(copyWithZeroRows(folder.path(), 700));
+        OpenedPage<TokensPanelOfOv> opened(folder.path().toStdString());
         auto* tokens = GlitchTokens::of(&opened.workspace);
         const std::set<int> expected = glitches(opened.workspace);
         const auto agrees = [&] {
@@ -65,7 +93,7 @@ private slots:
             return true;
         };
         QTRY_VERIFY_WITH_TIMEOUT(agrees(), patience);
-        QVERIFY(!expected.empty()); // a test that can fail
+        QVERIFY(expected.contains(700) && expected.contains(701) && expected.contains(702));
         QVERIFY(!tokens->contains(-1) && !tokens->contains(opened.workspace.card().dVocab));
         // In a table of all tokens.
         opened.page.setLength(opened.workspace.card().dVocab);

@@ -6,8 +6,8 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/table_figure.h"
-#include "ui/views/wrapped_header.h"
 
+#include <QHeaderView>
 #include <QLabel>
 #include <QStandardItemModel>
 #include <QVBoxLayout>
@@ -144,7 +144,10 @@ bool SalientPanel::showTokens(const ResultSet& results, HeadId head)
     m_message->hide();
     m_caption->show();
     m_table->show();
-    fitColumns(m_table);
+    QHeaderView* header = m_table->horizontalHeader();
+    header->setMinimumSectionSize(24);
+    header->setSectionResizeMode(QHeaderView::ResizeToContents);
+    header->setSectionResizeMode(2, QHeaderView::Stretch); // of which there is always more
     return true;
 }
 
