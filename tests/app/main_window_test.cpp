@@ -3,6 +3,7 @@
 #include "ui/figure_export.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/export_dialog.h"
+#include "ui/pages/head_header.h"
 #include "ui/pages/result_page.h"
 #include "ui/pages/start_page.h"
 #include "ui/text.h"
@@ -57,6 +58,33 @@ private slots:
         QVERIFY(previous);
         const auto& scores = std::get<std::vector<float>>(previous->values);
         QCOMPARE(std::max_element(scores.begin(), scores.begin() + 8) - scores.begin(), 1);
+    }
+
+    void theHeaderSaysWhatCountsInASmallWindow()
+    {
+        WindowDriver driver;
+        driver.window.resize(1280, 800);
+        driver.openDemo();
+        QTRY_VERIFY_WITH_TIMEOUT(
+            driver.workspace().waiting().empty() && !driver.workspace().analysisJob()->isRunning(), patience);
+        driver.workspace().setHead({1, 5});
+        const QLabel* scores = nullptr;
+        for (const QLabel* label : driver.window.findChild<HeadHeader*>()->findChildren<QLabel*>())
+            if (label->text().contains(QStringLiteral("copying")))
+                scores = label;
+        QVERIFY(scores);
+        QTRY_COMPARE_WITH_TIMEOUT(scores->text().count(QStringLiteral("<a href")), 3, patience); // nearest
+        qsizetype last = -1;
+        for (const char* name : {">copying<", ">‖OV‖<", ">eff. rank OV<", ">nearest<", ">‖QK‖<"}) {
+            const qsizetype at = scores->text().indexOf(QString::fromUtf8(name));
+            QVERIFY2(at > last, name);
+            last = at;
+        }
+        for (const QString& name :
+             {QStringLiteral(">matching</span>"), QStringLiteral(">previous token</span>")})
+            QVERIFY(scores->text().contains(name) != scores->toolTip().contains(name)); // said in one place
+        QTRY_VERIFY(scores->height() >= scores->heightForWidth(scores->width()));
+        QVERIFY(scores->heightForWidth(scores->width()) < 3 * scores->fontMetrics().height());
     }
 
     void arrowKeysMoveThroughTheGridAndEveryViewFollows()

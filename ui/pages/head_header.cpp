@@ -9,7 +9,10 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QTextBlock>
+#include <QTextDocument>
 #include <QTextDocumentFragment>
+#include <QTextLayout>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -20,7 +23,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double mostFlops = 2e10; // about a second: beyond, the nearest head is not looked for unasked
+constexpr double mostFlops = 2e10; // about a second: beyond, the nearest heads are not looked for unasked
 
 struct Shown {
     const char* path;
@@ -28,12 +31,28 @@ struct Shown {
     bool isSigned;
 };
 
+// In the order in which they stay where there is little room; the nearest heads follow the third.
 constexpr std::array<Shown, 6> shownScores{{{"scores/copying", "copying", true},
-                                            {"scores/matching", "matching", true},
-                                            {"scores/previous_token", "previous token", false},
                                             {"spectra/ov/frobenius_norm", "‖OV‖", false},
+                                            {"spectra/ov/effective_rank", "eff. rank OV", false},
                                             {"spectra/qk/frobenius_norm", "‖QK‖", false},
-                                            {"spectra/ov/effective_rank", "eff. rank OV", false}}};
+                                            {"scores/matching", "matching", true},
+                                            {"scores/previous_token", "previous token", false}}};
+constexpr qsizetype beforeNearest = 3;
+constexpr int mostNearest = 3;
+constexpr int mostLines = 2;
+
+/// How many lines `html` takes in a label as wide as that; one too many where a single word is wider.
+int lineCount(const QString& html, const QLabel& label)
+{
+    QTextDocument document;
+    document.setDocumentMargin(0);
+    document.setDefaultFont(label.font());
+    document.setHtml(html);
+    document.setTextWidth(label.width());
+    const bool isTooWide = document.idealWidth() > label.width();
+    return isTooWide ? mostLines + 1 : document.firstBlock().layout()->lineCount();
+}
 
 QString entry(const ResultArray& metric, const Shown& shown, double value, const QColor& muted)
 {
@@ -58,6 +77,7 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
 {
     makeHeading(m_head);
     m_scores->setTextFormat(Qt::RichText);
+    m_scores->setWordWrap(true);
     makeSecondary(m_state);
     makeSecondary(m_badges);
     m_badges->setWordWrap(true);
@@ -100,13 +120,15 @@ bool HeadHeader::eventFilter(QObject* watched, QEvent* event)
 
 void HeadHeader::fitScores()
 {
-    const QString gap = QStringLiteral("&nbsp;&nbsp;&nbsp; ");
+    const QString gap = QStringLiteral("&nbsp;&nbsp;&nbsp; "); // lines end only between entries
     qsizetype shown = m_entries.size();
     for (; shown >= 0; --shown) {
         const bool isWhole = shown == m_entries.size();
-        m_scores->setText(m_entries.first(shown).join(gap) + (isWhole ? QString() : QStringLiteral(" …")));
-        if (m_scores->sizeHint().width() <= m_scores->width())
-            break;
+        const QString line = m_entries.first(shown).join(gap) + (isWhole ? QString() : QStringLiteral(" …"));
+        if (shown > 0 && lineCount(line, *m_scores) > mostLines)
+            continue;
+        m_scores->setText(line);
+        break;
     }
     QStringList explained{m_definitions};
     if (const QStringList others = m_entries.sliced(std::max(shown, qsizetype{0})); !others.isEmpty())
@@ -147,16 +169,17 @@ void HeadHeader::findNearest()
     m_nearestJob.start(
         tr("Heads like %1").arg(text(workspace()->head())),
         [circuits, head = workspace()->head()](const Task& task) {
-            return nearestHeads(*circuits, CircuitKind::Ov, head, 1, task);
+            return nearestHeads(*circuits, CircuitKind::Ov, head, mostNearest, task);
         },
         [this](const Result<std::vector<NearHead>>& found) {
             if (!found || found->empty())
                 return;
-            const NearHead& near = found->front();
-            m_nearest =
-                QStringLiteral("<span style='color:%1'>%2</span>&nbsp;<a href='%3'>%4</a>&nbsp;<b>%5</b>")
-                    .arg(themeColors(palette()).muted.name(), tr("nearest"), text(dottedHead(near.head)),
-                         text(near.head), signedNumber(near.cosine));
+            m_nearest = QStringLiteral("<span style='color:%1'>%2</span>")
+                            .arg(themeColors(palette()).muted.name(), tr("nearest"));
+            for (const NearHead& near : *found)
+                m_nearest +=
+                    QStringLiteral("&nbsp;<a href='%1'>%2</a>&nbsp;<b>%3</b>")
+                        .arg(text(dottedHead(near.head)), text(near.head), signedNumber(near.cosine));
             refresh();
         });
 }
@@ -178,13 +201,12 @@ void HeadHeader::refresh()
             definitions << QStringLiteral("<b>%1</b>: %2")
                                .arg(QString::fromUtf8(shown.name), text(metric->definition).toHtmlEscaped());
     }
-    definitions << tr("<b>nearest</b>: the head whose W_V W_O has the largest cosine with this one's; of "
+    definitions << tr("<b>nearest</b>: the heads whose W_V W_O have the largest cosines with this one's; of "
                       "chance 0 ± %1")
                        .arg(number(1.0 / workspace()->card().dModel));
     m_definitions = definitions.join(QStringLiteral("<br>"));
     if (!m_nearest.isEmpty() && m_nearestOf == head)
-        entries.insert(std::min(entries.size(), qsizetype{3}),
-                       m_nearest); // before the norms: they give way first
+        entries.insert(std::min(entries.size(), beforeNearest), m_nearest);
     m_entries = entries;
     fitScores();
     if (m_nearestOf != head)

@@ -17,7 +17,8 @@ public:
 private:
     void refresh();
     bool eventFilter(QObject* watched, QEvent* event) override;
-    void fitScores(); ///< As many of the entries as there is room for; the others are said on hover.
+    void
+    fitScores(); ///< In two lines, as many of the entries as there is room for; the others are said on hover.
     void findNearest();
     void showBadges(); ///< What stands beside this head's circuits; the sentences as a tooltip.
 

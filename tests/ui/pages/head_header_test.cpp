@@ -17,7 +17,7 @@ private slots:
     void whatHasNoRoomIsSaidOnHover()
     {
         OpenedPage<HeadHeader> opened(HEADWISE_DEMO_MODEL, {1600, 60});
-        const std::string path = "spectra/ov/effective_rank"; // the last of the line
+        const std::string path = "spectra/ov/effective_rank"; // not in two short lines
         const auto isThere = [&] {
             const auto results = opened.workspace.results();
             return results->find(path) && results->find("spectra/ov/frobenius_norm");
@@ -40,7 +40,7 @@ private slots:
         QTRY_VERIFY(line->text().endsWith(u'…'));
         QVERIFY(!line->text().contains(rank));
         QVERIFY(line->toolTip().contains(rank));
-        QVERIFY(line->toolTip().contains(QStringLiteral("‖OV‖</span>")));
+        QVERIFY(line->toolTip().contains(QStringLiteral("‖QK‖</span>")));
         QCOMPARE(line->accessibleDescription(), all);
         opened.page.resize(1600, 60);
         QTRY_VERIFY(line->text().contains(rank));
