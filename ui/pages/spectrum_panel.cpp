@@ -1,5 +1,6 @@
 #include "ui/pages/spectrum_panel.h"
 
+#include "core/analysis/singular_directions.h"
 #include "core/analysis/spectrum.h"
 #include "ui/head_metrics.h"
 #include "ui/text.h"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace headwise::ui {
 
@@ -22,6 +24,21 @@ QString circuitTitle(CircuitKind kind)
     case CircuitKind::FullOv: return QStringLiteral("full OV");
     }
     return {};
+}
+
+std::vector<ChartBracket> degenerateBrackets(std::span<const double> sigma, int dModel, double unit)
+{
+    const std::vector<int> blocks = degenerateBlocks(sigma, numericalRank(sigma, dModel));
+    std::vector<ChartBracket> brackets;
+    for (std::size_t first = 0, last = 0; first < blocks.size(); first = last + 1) {
+        last = first;
+        while (last + 1 < blocks.size() && blocks[last + 1] == blocks[first])
+            ++last;
+        if (last > first)
+            brackets.push_back(
+                {static_cast<double>(first + 1), static_cast<double>(last + 1), sigma[first] / unit});
+    }
+    return brackets;
 }
 
 SpectrumPanel::SpectrumPanel(Workspace* workspace, QWidget* parent)
@@ -72,6 +89,7 @@ void SpectrumPanel::recompute()
     m_job.cancel();
     if (!workspace()->isOpen()) {
         m_measures->clear();
+        m_chart->setBrackets({});
         return m_chart->setSeries({});
     }
     std::map<CircuitKind, std::vector<double>> sigma;
@@ -111,6 +129,7 @@ void SpectrumPanel::compute(const std::vector<CircuitKind>& missing)
             if (sigma)
                 return show(*sigma);
             m_chart->setSeries({});
+            m_chart->setBrackets({});
             m_chart->setMessage(text(sigma.error()));
         });
 }
@@ -118,6 +137,7 @@ void SpectrumPanel::compute(const std::vector<CircuitKind>& missing)
 void SpectrumPanel::show(const std::map<CircuitKind, std::vector<double>>& sigma)
 {
     std::vector<ChartSeries> series;
+    std::vector<ChartBracket> brackets;
     QStringList measures;
     for (const auto& [kind, values] : sigma) {
         ChartSeries one{circuitTitle(kind), {}, SeriesStyle::Line};
@@ -125,18 +145,24 @@ void SpectrumPanel::show(const std::map<CircuitKind, std::vector<double>>& sigma
         for (std::size_t i = 0; i < values.size(); ++i)
             one.points << QPointF(static_cast<double>(i + 1), values[i] / unit);
         series.push_back(std::move(one));
+        std::ranges::copy(degenerateBrackets(values, workspace()->card().dModel, unit),
+                          std::back_inserter(brackets));
         const RankMeasures ranks = rankMeasures(values);
         measures << tr("%1: ‖·‖ %2, effective rank %3, stable rank %4, 90 % in %5")
                         .arg(circuitTitle(kind), number(ranks.frobeniusNorm), number(ranks.effectiveRank),
                              number(ranks.stableRank))
                         .arg(ranks.k90);
     }
+    if (!brackets.empty())
+        measures << tr("Bracketed: singular values within 1 % of their neighbours, which mean something only "
+                       "together");
     m_look.yTitle = m_normalized ? tr("σ / σ₁") : tr("singular value σ");
     m_chart->setLook(m_look);
     m_chart->setMessage(workspace()->circuits()
                             ? tr("The singular values are being computed.")
                             : tr("This session has no singular values of these circuits."));
     m_chart->setSeries(series);
+    m_chart->setBrackets(brackets);
     m_measures->setText(measures.join(QStringLiteral("\n")));
 }
 

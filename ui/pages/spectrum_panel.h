@@ -5,6 +5,7 @@
 #include "ui/views/spectrum_chart.h"
 
 #include <map>
+#include <span>
 #include <vector>
 
 class QLabel;
@@ -42,5 +43,9 @@ private:
 
 /// "QK", "full OV": as people write it.
 QString circuitTitle(CircuitKind kind);
+
+/// A bracket over every block of singular values that mean something only together, drawn as σ / `unit` over 1, 2, 3, …
+/// \param sigma descending
+std::vector<ChartBracket> degenerateBrackets(std::span<const double> sigma, int dModel, double unit = 1);
 
 } // namespace headwise::ui

@@ -217,15 +217,9 @@ void VectorsPage::showSpectrum()
     all.errors.assign(static_cast<std::size_t>(S.size()),
                       static_cast<float>(m_directions->stability.perturbation));
     ChartSeries chosen{tr("selected"), {QPointF(current() + 1, S(current()))}, SeriesStyle::Points};
-    std::vector<ChartBracket> brackets;
-    const int count = static_cast<int>(S.size());
-    for (int first = 0, last = 0; first < count; first = last + 1) {
-        last = m_directions->blockOf(first).last;
-        if (last > first)
-            brackets.push_back({double(first + 1), double(last + 1), S(first)});
-    }
     m_spectrum->setSeries({all, chosen});
-    m_spectrum->setBrackets(brackets);
+    m_spectrum->setBrackets(
+        degenerateBrackets({S.data(), static_cast<std::size_t>(S.size())}, workspace()->card().dModel));
 }
 
 void VectorsPage::computeLists()

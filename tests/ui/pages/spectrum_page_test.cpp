@@ -1,10 +1,12 @@
 #include "ui/pages/spectrum_page.h"
 
+#include "core/analysis/singular_directions.h"
 #include "core/base/decompositions.h"
 #include "tests/support/opened_page.h"
 #include "ui/text.h"
 #include "ui/views/spectrum_chart.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 
@@ -50,6 +52,54 @@ private slots:
         const QString null = QStringLiteral("(random weights %1 ± %2)")
                                  .arg(number(*normality()->nullMean), number(*normality()->nullDeviation));
         QTRY_VERIFY_WITH_TIMEOUT(!said(opened, null).isEmpty(), patience);
+    }
+
+    void degenerateBlocksOfBothCircuitsAreBracketed()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        auto* chart = opened.find<LineChart>(QStringLiteral("Singular values of the head"));
+        QCheckBox* normalized = nullptr;
+        for (auto* box : opened.page.findChildren<QCheckBox*>())
+            if (box->text() == QStringLiteral("Divide by σ₁"))
+                normalized = box;
+        QVERIFY(normalized);
+        std::size_t all = 0;
+        for (int head = 0; head < 8; ++head) {
+            normalized->setChecked(head % 2 == 1);
+            opened.workspace.setHead({1, head});
+            std::vector<ChartBracket> wanted;
+            double first = 0;
+            for (const CircuitKind kind : {CircuitKind::Ov, CircuitKind::Qk}) {
+                const auto svd = singularDirections(*opened.workspace.circuits(), kind, {1, head});
+                QVERIFY(svd);
+                const Eigen::VectorXd& S = svd->S;
+                first = S(0); // of QK, the first series
+                const double unit = normalized->isChecked() ? S(0) : 1;
+                std::vector<ChartBracket> own;
+                for (Eigen::Index from = 0, to = 0; from < S.size(); from = to + 1) {
+                    to = from;
+                    while (to + 1 < S.size() && S(to) - S(to + 1) < 0.01 * S(to))
+                        ++to;
+                    if (to > from)
+                        own.push_back({double(from + 1), double(to + 1), S(from) / unit});
+                }
+                wanted.insert(wanted.begin(), own.begin(), own.end());
+            }
+            const double shown = normalized->isChecked() ? 1 : first;
+            QTRY_VERIFY_WITH_TIMEOUT(chart->series().size() == 2
+                                         && std::abs(chart->series()[0].points[0].y() - shown) < 1e-5 * shown,
+                                     patience);
+            QTRY_COMPARE_WITH_TIMEOUT(chart->brackets().size(), wanted.size(), patience);
+            for (std::size_t i = 0; i < wanted.size(); ++i) {
+                QCOMPARE(chart->brackets()[i].from, wanted[i].from);
+                QCOMPARE(chart->brackets()[i].to, wanted[i].to);
+                QVERIFY(std::abs(chart->brackets()[i].y - wanted[i].y) < 1e-5 * wanted[i].y);
+            }
+            all += wanted.size();
+        }
+        QVERIFY(all > 0);
+        QVERIFY(!said(opened, QStringLiteral("mean something only together")).isEmpty()
+                || chart->brackets().empty());
     }
 
     void eigenvaluesStandInTheComplexPlaneOrByAngleAndLogarithm()
