@@ -27,6 +27,14 @@ std::array<QColor, 7> okabeIto()
             QColor(0x56B4E9), QColor(0xE69F00), QColor(0x5B5B5B)};
 }
 
+std::array<QColor, 7> okabeItoOnWhite()
+{
+    std::array<QColor, 7> colors = okabeIto();
+    colors[4] = QColor(0x209CE2); // Sky blue and orange of the same hue, dark enough for lines: 3:1.
+    colors[5] = QColor(0xC58800);
+    return colors;
+}
+
 std::array<QColor, 7> lighter(std::array<QColor, 7> colors)
 {
     for (QColor& color : colors) {
@@ -65,6 +73,14 @@ QHeaderView::section { background: @base; color: @muted; border: none; border-bo
 QTableView, QListView, QTreeView, QPlainTextEdit { border: 1px solid @border; border-radius: 4px; background: @base; gridline-color: transparent; }
 QTableView::item { padding: 2px 8px; }
 QTableView:focus, QListView:focus, QTreeView:focus, QPlainTextEdit:focus { border: 1px solid @accent; }
+QLineEdit, QAbstractSpinBox { border: 1px solid @border; border-radius: 4px; background: @base; padding: 3px 4px; selection-background-color: @accent; }
+QLineEdit:focus, QAbstractSpinBox:focus { border: 1px solid @accent; }
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { subcontrol-origin: border; width: 18px; border: none; background: transparent; }
+QAbstractSpinBox::up-button { subcontrol-position: top right; }
+QAbstractSpinBox::down-button { subcontrol-position: bottom right; }
+QAbstractSpinBox::up-arrow { image: url(:/spin-up-@shade.svg); width: 9px; height: 6px; }
+QAbstractSpinBox::down-arrow { image: url(:/spin-down-@shade.svg); width: 9px; height: 6px; }
+QComboBox QLineEdit, QAbstractSpinBox QLineEdit { border: none; border-radius: 0; padding: 0; }
 QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid @muted; border-radius: 3px; background: @base; }
 QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
 QCheckBox::indicator:disabled { border-color: @border; }
@@ -88,8 +104,8 @@ QLabel[role="error"] { color: @bad; }
     filled.replace(QStringLiteral("@alternate"), c.alternate.name());
     filled.replace(QStringLiteral("@muted"), c.muted.name());
     filled.replace(QStringLiteral("@accent"), c.accent.name());
-    filled.replace(QStringLiteral("@check"),
-                   c.dark ? QStringLiteral(":/check-dark.svg") : QStringLiteral(":/check-light.svg"));
+    filled.replace(QStringLiteral("@check"), QStringLiteral(":/check-@shade.svg"));
+    filled.replace(QStringLiteral("@shade"), c.dark ? QStringLiteral("dark") : QStringLiteral("light"));
     return filled.replace(QStringLiteral("@bad"), c.bad.name());
 }
 
@@ -122,7 +138,7 @@ const ThemeColors& lightColors()
                                     .good = QColor(0x1A7B4A),
                                     .warning = QColor(0x9A5B00),
                                     .bad = QColor(0xB3261E),
-                                    .categorical = okabeIto(),
+                                    .categorical = okabeItoOnWhite(),
                                     .dark = false};
     return colors;
 }
@@ -145,8 +161,30 @@ const ThemeColors& darkColors()
     return colors;
 }
 
+const ThemeColors& highContrastColors()
+{
+    static const ThemeColors colors{.window = QColor(Qt::black),
+                                    .base = QColor(Qt::black),
+                                    .alternate = QColor(0x1A1A1A),
+                                    .text = QColor(0xFFFFFF),
+                                    .muted = QColor(0xD6D6D6),
+                                    .border = QColor(0xFFFFFF),
+                                    .accent = QColor(0xFFFF00),
+                                    .onAccent = QColor(Qt::black),
+                                    .good = QColor(0x7CF0A4),
+                                    .warning = QColor(0xFFC34D),
+                                    .bad = QColor(0xFFA399),
+                                    .categorical = {QColor(0x5CB8FF), QColor(0xFF9A4D), QColor(0x2EE6B0),
+                                                    QColor(0xF0A8D0), QColor(0x9ADBFF), QColor(0xFFC21A),
+                                                    QColor(0xC8C8C8)},
+                                    .dark = true};
+    return colors;
+}
+
 const ThemeColors& themeColors(const QPalette& palette)
 {
+    if (palette.color(QPalette::Window) == highContrastColors().window)
+        return highContrastColors();
     return palette.color(QPalette::Window).lightness() < 128 ? darkColors() : lightColors();
 }
 
@@ -205,7 +243,9 @@ void applyTheme(QApplication& application, ThemeMode mode)
     if (application.style()->name() != QStringLiteral("fusion"))
         QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
     const bool dark = mode == ThemeMode::Dark || (mode == ThemeMode::System && systemIsDark());
-    const ThemeColors& colors = dark ? darkColors() : lightColors();
+    const ThemeColors& colors = mode == ThemeMode::HighContrast ? highContrastColors()
+        : dark                                                  ? darkColors()
+                                                                : lightColors();
     QApplication::setPalette(paletteOf(colors));
     // Without a desktop there is nobody who chose a size.
     const bool hasDesktop = !QStringList{QStringLiteral("offscreen"), QStringLiteral("minimal")}.contains(

@@ -11,7 +11,7 @@ class QPalette;
 
 namespace headwise::ui {
 
-enum class ThemeMode { System, Light, Dark };
+enum class ThemeMode { System, Light, Dark, HighContrast };
 
 /// Every colour of the window by its role. Views read them at paint time and keep none.
 struct ThemeColors {
@@ -20,13 +20,14 @@ struct ThemeColors {
     QColor accent, onAccent;
     QColor good, warning, bad;
     std::array<QColor, 7> categorical; ///< Okabe-Ito without yellow, colour-blind safe in this order.
-    bool dark = false;
+    bool dark = false;                 ///< Light on a dark ground.
 
     bool operator==(const ThemeColors&) const = default;
 };
 
 const ThemeColors& lightColors(); ///< Also of every exported figure.
 const ThemeColors& darkColors();
+const ThemeColors& highContrastColors(); ///< Black, white and yellow: text of 7:1.
 /// The colours that belong to a widget's palette, so that a view follows its window.
 const ThemeColors& themeColors(const QPalette& palette);
 QPalette paletteOf(const ThemeColors& colors);

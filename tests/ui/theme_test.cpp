@@ -59,6 +59,20 @@ private slots:
         QVERIFY(contrast(QColor(Qt::white), QColor(Qt::black)) > 20.9); // The oracle of the oracle: 21 to 1.
     }
 
+    void highContrastTextIsReadableByAlmostEveryone()
+    {
+        const ThemeColors& c = highContrastColors();
+        for (const QColor& surface : {c.window, c.base, c.alternate}) {
+            for (const QColor& ink : {c.text, c.muted, c.accent, c.good, c.warning, c.bad, c.border})
+                QVERIFY2(contrast(ink, surface) >= 7, qPrintable(ink.name() + u' ' + surface.name()));
+            for (const QColor& ink : c.categorical) // names in charts have the colour of their line
+                QVERIFY2(contrast(ink, surface) >= 7, qPrintable(ink.name() + u' ' + surface.name()));
+        }
+        QVERIFY(contrast(c.onAccent, c.accent) >= 7);
+        for (int i = -100; i <= 100; ++i)
+            QVERIFY2(contrast(c.text, heatColor(i / 100.0, c)) >= 7, qPrintable(QString::number(i)));
+    }
+
     void numbersAreReadableOnTheirColours()
     {
         for (const ThemeColors& c : {lightColors(), darkColors()}) {
@@ -73,22 +87,27 @@ private slots:
         }
     }
 
-    void darkChartLinesStandOut()
+    void chartLinesStandOut()
     {
-        for (const QColor& line : darkColors().categorical)
-            QVERIFY2(contrast(line, darkColors().base) >= 3, qPrintable(line.name()));
+        for (const ThemeColors& c : {lightColors(), darkColors(), highContrastColors()})
+            for (const QColor& line : c.categorical)
+                QVERIFY2(contrast(line, c.base) >= 3, qPrintable(line.name()));
     }
 
     void thePaletteNamesItsTheme()
     {
         QVERIFY(themeColors(paletteOf(lightColors())) == lightColors());
         QVERIFY(themeColors(paletteOf(darkColors())) == darkColors());
+        QVERIFY(themeColors(paletteOf(highContrastColors())) == highContrastColors());
     }
 
     void applyingAThemeChangesTheWholeProgram()
     {
         applyTheme(*qApp, ThemeMode::Dark);
         QCOMPARE(QApplication::palette().color(QPalette::Window), darkColors().window);
+        applyTheme(*qApp, ThemeMode::HighContrast);
+        QCOMPARE(QApplication::palette().color(QPalette::Window), highContrastColors().window);
+        QCOMPARE(QApplication::palette().color(QPalette::Highlight), highContrastColors().accent);
         applyTheme(*qApp, ThemeMode::Light);
         QCOMPARE(QApplication::palette().color(QPalette::Window), lightColors().window);
         QCOMPARE(QApplication::font().pointSize(), 10);
@@ -112,7 +131,7 @@ private slots:
     void everyIconFollowsTheTextColor()
     {
         QVERIFY(iconNames().size() >= 25);
-        for (const ThemeMode mode : {ThemeMode::Light, ThemeMode::Dark}) {
+        for (const ThemeMode mode : {ThemeMode::Light, ThemeMode::Dark, ThemeMode::HighContrast}) {
             applyTheme(*qApp, mode);
             const QColor ink = QApplication::palette().color(QPalette::WindowText);
             for (const QString& name : iconNames()) {

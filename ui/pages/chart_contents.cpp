@@ -16,6 +16,29 @@ namespace {
 constexpr std::size_t mostLines = 16;  // a person tells apart, with a name each
 constexpr std::size_t mostNames = 300; // along an axis
 
+/// What the titles of all begin with, with the unit of the first: "Singular values" of QK and of OV.
+QString commonTitle(const std::vector<const ResultArray*>& arrays)
+{
+    if (arrays.empty())
+        return {};
+    if (arrays.size() == 1)
+        return axisTitle(*arrays.front());
+    QStringList words = metricTitle(*arrays.front()).split(u' ');
+    for (const ResultArray* array : arrays) {
+        const QStringList others = metricTitle(*array).split(u' ');
+        const auto [end, other] = std::ranges::mismatch(words, others);
+        words.erase(end, words.end());
+    }
+    while (!words.isEmpty()
+           && QStringList{u"of"_qs, u"in"_qs, u"at"_qs, u"the"_qs, u"by"_qs}.contains(words.last()))
+        words.removeLast();
+    QString title = words.join(u' ');
+    while (title.endsWith(u',') || title.endsWith(u':'))
+        title.chop(1);
+    const QString unit = text(arrays.front()->unit);
+    return title.isEmpty() || unit.isEmpty() ? title + unit : QStringLiteral("%1 (%2)").arg(title, unit);
+}
+
 class SeriesMaker {
 public:
     SeriesMaker(const PictureData& shown, const Workspace& workspace)
@@ -84,9 +107,7 @@ private:
                      null});
         }
         if (m_data.arrays.size() == 1 || m_contents.look.yTitle.isEmpty())
-            m_contents.look.yTitle = m_data.arrays.empty() ? QString()
-                : m_data.arrays.size() == 1                ? axisTitle(*m_data.arrays.front())
-                                                           : text(m_data.arrays.front()->unit);
+            m_contents.look.yTitle = commonTitle(m_data.arrays);
     }
 
     /// Numbers of the head side by side, each with its name.
@@ -135,9 +156,10 @@ private:
     /// Where the entries of one dimension stand on the x axis, and what they are called.
     std::vector<double> places(const ArrayPart& part, std::size_t dimension)
     {
+        const double first = part.axis(dimension) == "singular value" ? 1 : 0; // σ₁, as everybody counts them
         std::vector<double> x(part.shape[dimension]);
         for (std::size_t i = 0; i < x.size(); ++i)
-            x[i] = static_cast<double>(i);
+            x[i] = first + static_cast<double>(i);
         m_contents.look.xTitle = text(part.axis(dimension));
         const auto names = namesAlong(part, dimension, m_workspace);
         if (!names)

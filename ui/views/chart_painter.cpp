@@ -306,6 +306,8 @@ void paintChartBrackets(QPainter& painter, const ChartFrame& frame, const std::v
     for (const ChartBracket& bracket : brackets) {
         const QPointF left = frame.map(shownPoint({bracket.from, bracket.y}, frame.look));
         const double right = frame.map(shownPoint({bracket.to, bracket.y}, frame.look)).x();
+        if (std::isnan(left.y())) // zeros, on a log axis
+            continue;
         const double y = std::max(left.y() - gap, frame.plot.top() + 1);
         if (right < frame.plot.left() || left.x() > frame.plot.right() || y > frame.plot.bottom())
             continue;
@@ -373,22 +375,58 @@ LegendRoom legendRoom(const ChartFrame& frame, const QSizeF& size, const std::ve
     return best;
 }
 
-} // namespace
+constexpr double sampleLength = 18; // of a line, before its name
 
-void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
+QSizeF sizeInside(const std::vector<ChartSeries>& series, const QFontMetricsF& metrics)
 {
-    painter.save();
-    painter.setFont(frame.font);
-    const QFontMetricsF metrics(frame.font, painter.device());
-    constexpr double sample = 18;
-    QSizeF size;
+    QSizeF size(0, 0);
     for (const ChartSeries& one : series)
         if (!one.name.isEmpty())
-            size = {std::max(size.width(), sample + metrics.horizontalAdvance(one.name)),
+            size = {std::max(size.width(), sampleLength + metrics.horizontalAdvance(one.name)),
                     size.height() + metrics.height()};
-    if (size.isEmpty())
-        return painter.restore();
-    const auto [room, hidden] = legendRoom(frame, size, series);
+    return size;
+}
+
+/// Where the names stand in rows of `width`, the top left of each from that of the first.
+std::vector<QPointF> placesAbove(const std::vector<ChartSeries>& series, const QFontMetricsF& metrics,
+                                 double width)
+{
+    std::vector<QPointF> places;
+    QPointF at;
+    for (const ChartSeries& one : series) {
+        const double length =
+            one.name.isEmpty() ? 0 : sampleLength + metrics.horizontalAdvance(one.name) + 2 * gap;
+        if (at.x() > 0 && at.x() + length > width)
+            at = {0, at.y() + metrics.height()};
+        places.push_back(at);
+        at.rx() += length;
+    }
+    return places;
+}
+
+/// \param at  where the name begins, on its baseline
+void paintName(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, int index,
+               const QPointF& at)
+{
+    const QFontMetricsF metrics(frame.font, painter.device());
+    const QColor color = seriesColor(index, frame.colors);
+    const double middle = at.y() - metrics.ascent() / 2 + metrics.descent() / 4;
+    painter.setPen(QPen(color, 1.5 * frame.hairline,
+                        series.style == SeriesStyle::Dashed ? Qt::DashLine : Qt::SolidLine));
+    painter.setBrush(color);
+    if (series.style == SeriesStyle::Points)
+        paintMarker(painter, {at.x() - 10, middle}, index, 5);
+    else
+        painter.drawLine(QPointF(at.x() - sampleLength, middle), QPointF(at.x() - 5, middle));
+    painter.setPen(color);
+    painter.drawText(
+        at, metrics.elidedText(series.name, Qt::ElideRight, std::max(0.0, frame.plot.right() - at.x())));
+}
+
+void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
+{
+    const QFontMetricsF metrics(frame.font, painter.device());
+    const auto [room, hidden] = legendRoom(frame, sizeInside(series, metrics), series);
     if (hidden > 0) { // readable over the lines it has to share its place with
         QColor veil = frame.colors.base;
         veil.setAlphaF(0.85F);
@@ -398,20 +436,44 @@ void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vec
     for (std::size_t i = 0; i < series.size(); ++i) {
         if (series[i].name.isEmpty())
             continue;
-        const int index = static_cast<int>(i);
         const double x = room.right() - metrics.horizontalAdvance(series[i].name);
-        const QColor color = seriesColor(index, frame.colors);
-        const double middle = y - metrics.ascent() / 2 + metrics.descent() / 4;
-        painter.setPen(QPen(color, 1.5 * frame.hairline,
-                            series[i].style == SeriesStyle::Dashed ? Qt::DashLine : Qt::SolidLine));
-        painter.setBrush(color);
-        if (series[i].style == SeriesStyle::Points)
-            paintMarker(painter, {x - 10, middle}, index, 5);
-        else
-            painter.drawLine(QPointF(x - sample, middle), QPointF(x - 5, middle));
-        painter.setPen(color);
-        painter.drawText(QPointF(x, y), series[i].name);
+        paintName(painter, frame, series[i], static_cast<int>(i), {x, y});
         y += metrics.height();
+    }
+}
+
+} // namespace
+
+double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                   const QPaintDevice* device)
+{
+    constexpr double most = 0.4; // of the plot's width and height
+    const QFontMetricsF metrics(frame.font, device);
+    const QSizeF inside = sizeInside(series, metrics);
+    if (inside.isEmpty() || frame.plot.isEmpty())
+        return 0;
+    const bool isSmall =
+        inside.width() <= most * frame.plot.width() && inside.height() <= most * frame.plot.height();
+    if (isSmall && legendRoom(frame, inside, series).hidden == 0)
+        return 0;
+    const double height =
+        placesAbove(series, metrics, frame.plot.width()).back().y() + metrics.height() + gap;
+    return height <= most * frame.plot.height() ? height : 0;
+}
+
+void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
+{
+    painter.save();
+    painter.setFont(frame.font);
+    const QFontMetricsF metrics(frame.font, painter.device());
+    if (frame.legend > 0) {
+        const std::vector<QPointF> places = placesAbove(series, metrics, frame.plot.width());
+        const QPointF first = frame.plot.topLeft() + QPointF(sampleLength, metrics.ascent() - frame.legend);
+        for (std::size_t i = 0; i < series.size(); ++i)
+            if (!series[i].name.isEmpty())
+                paintName(painter, frame, series[i], static_cast<int>(i), first + places[i]);
+    } else if (!sizeInside(series, metrics).isEmpty()) {
+        paintLegendInside(painter, frame, series);
     }
     painter.restore();
 }

@@ -18,6 +18,7 @@ struct ChartFrame {
     QFont font; ///< Of labels.
     const ThemeColors& colors;
     double hairline = 1; ///< Width of grid and axes, device units.
+    double legend = 0;   ///< Height of the names over the plot, device units; 0: they stand inside it.
 
     QPointF map(const QPointF& point) const;
     QPointF unmap(const QPointF& position) const;
@@ -50,9 +51,14 @@ struct SeriesLook {
     bool isHairline =
         false; ///< Lines one pixel wide, which Qt draws a hundred times faster: long ones on the screen.
 };
+/// How much of x a bar takes, as the axis shows it: most of what is between two neighbours; infinite for one alone.
+double barWidth(const ChartSeries& series, const ChartLook& look);
 void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
                       const SeriesLook& look);
-/// Names in the colour of their line, in the corner of the plot where they hide least.
+/// The height of the names over the plot, rows from edge to edge; 0 where a corner of the plot has room for them.
+double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                   const QPaintDevice* device);
+/// Names in the colour of their line, over the plot or in the corner of it where they hide least.
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
 void paintChartNote(QPainter& painter, const ChartFrame& frame, const QString& note);
 /// Classes differ also in shape: disc, square, diamond, triangle, in this order.

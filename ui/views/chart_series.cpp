@@ -44,15 +44,9 @@ bool clip(QPointF& from, QPointF& to, const QRectF& area)
 /// Bars stand on zero; those of later series are narrower, before the others.
 void paintBars(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, const SeriesLook& look)
 {
-    double spacing = frame.range.width();
-    for (qsizetype i = 1; i < series.points.size(); ++i) {
-        const double step =
-            shownPoint(series.points[i], frame.look).x() - shownPoint(series.points[i - 1], frame.look).x();
-        if (step > 0)
-            spacing = std::min(spacing, step);
-    }
-    const double width = std::clamp(0.8 * spacing / frame.range.width() * frame.plot.width(), 1.0, 48.0)
-        / (1 + 0.6 * look.shape);
+    const double part = std::min(barWidth(series, frame.look), 0.8 * frame.range.width());
+    const double width =
+        std::clamp(part / frame.range.width() * frame.plot.width(), 1.0, 48.0) / (1 + 0.6 * look.shape);
     const double zero = frame.look.yScale == ChartLook::Scale::Log ? frame.range.top() : 0;
     const double foot = std::clamp(frame.map({0, zero}).y(), frame.plot.top(), frame.plot.bottom());
     QColor fill = look.color;
@@ -64,8 +58,9 @@ void paintBars(QPainter& painter, const ChartFrame& frame, const ChartSeries& se
         if (std::isnan(at.x()) || at.x() < frame.plot.left() || at.x() > frame.plot.right())
             continue;
         const double end = std::clamp(at.y(), frame.plot.top(), frame.plot.bottom());
-        painter.drawRect(QRectF(QPointF(at.x() - width / 2, std::min(end, foot)),
-                                QPointF(at.x() + width / 2, std::max(end, foot))));
+        painter.drawRect(
+            QRectF(QPointF(std::max(at.x() - width / 2, frame.plot.left()), std::min(end, foot)),
+                   QPointF(std::min(at.x() + width / 2, frame.plot.right()), std::max(end, foot))));
     }
 }
 
@@ -122,6 +117,18 @@ void paintPoints(QPainter& painter, const ChartFrame& frame, const ChartSeries& 
 }
 
 } // namespace
+
+double barWidth(const ChartSeries& series, const ChartLook& look)
+{
+    double spacing = std::numeric_limits<double>::infinity();
+    for (qsizetype i = 1; i < series.points.size(); ++i) {
+        const double step =
+            shownPoint(series.points[i], look).x() - shownPoint(series.points[i - 1], look).x();
+        if (step > 0)
+            spacing = std::min(spacing, step);
+    }
+    return 0.8 * spacing;
+}
 
 void paintChartErrors(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
 {

@@ -202,6 +202,7 @@ void LineChart::rebuild()
 
 void LineChart::resetZoom()
 {
+    placeLegend();
     setRange(fullRange());
 }
 
@@ -223,7 +224,9 @@ ChartFrame LineChart::frame() const
                      .range = m_range,
                      .look = m_look,
                      .font = font,
-                     .colors = themeColors(palette())};
+                     .colors = themeColors(palette()),
+                     .legend = m_legend};
+    frame.plot.setTop(frame.plot.top() + m_legend);
     frame.range = equalUnits(frame);
     return frame;
 }
@@ -383,13 +386,16 @@ bool LineChart::eventFilter(QObject* /*watched*/, QEvent* event)
 
 void LineChart::changeEvent(QEvent* event)
 {
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange)
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
+        placeLegend();
         rebuild();
+    }
     QWidget::changeEvent(event);
 }
 
 void LineChart::resizeEvent(QResizeEvent* /*event*/)
 {
+    placeLegend();
     layOut();
 }
 

@@ -127,8 +127,10 @@ private:
 
     void rebuild(); ///< The Qt Charts series, from m_series and the palette.
     void layOut();  ///< Plot area and axes.
+    void placeLegend();
     ChartFrame frame() const;
     QRectF fullRange() const;
+    double halfBar() const; ///< Of the widest bars, as shown; 0 without any.
     QString omittedNote() const;
     Nearest nearestTo(const QPointF& position) const;
     void hover(const QPointF& position);
@@ -143,6 +145,7 @@ private:
     std::vector<ChartBracket> m_brackets;
     QString m_message;
     int m_omitted = 0;
+    double m_legend = 0; // height of the names over the plot
     QRectF m_range{0, 0, 1, 1};
     ChartCanvas* m_canvas; // Qt Charts; child of this widget.
     Nearest m_hovered;

@@ -13,6 +13,15 @@
 
 namespace headwise::ui {
 
+double LineChart::halfBar() const
+{
+    double half = 0;
+    for (const ChartSeries& series : m_series)
+        if (series.style == SeriesStyle::Bars && series.points.size() > 1)
+            half = std::max(half, barWidth(series, m_look) / 2);
+    return std::isfinite(half) ? half : 0;
+}
+
 QRectF LineChart::fullRange() const
 {
     QRectF range;
@@ -50,8 +59,21 @@ QRectF LineChart::fullRange() const
     const bool plane = m_look.plane == ChartLook::Plane::Complex;
     const bool clouds =
         std::ranges::any_of(m_series, [](const ChartSeries& s) { return s.style >= SeriesStyle::Points; });
-    const double padX = (plane || clouds ? 0.05 : range.width() > 0 ? 0.0 : 0.5) * width;
+    const double padX = std::max((plane || clouds         ? 0.05
+                                      : range.width() > 0 ? 0.0
+                                                          : 0.5)
+                                     * width,
+                                 halfBar()); // so that the first and the last are whole
     return range.adjusted(-padX, -0.06 * height, padX, 0.06 * height);
+}
+
+void LineChart::placeLegend()
+{
+    m_legend = 0;
+    ChartFrame all = frame();
+    all.range = fullRange(); // zooming does not move it
+    all.range = equalUnits(all);
+    m_legend = legendAbove(all, m_series, this);
 }
 
 QString LineChart::omittedNote() const
@@ -81,6 +103,8 @@ void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
                      .font = font,
                      .colors = colors,
                      .hairline = 0.5 * style.lineWidth};
+    paper.legend = legendAbove(paper, m_series, painter.device());
+    paper.plot.setTop(paper.plot.top() + paper.legend);
     paper.range = equalUnits(paper);
     if (style.axes)
         paintChartAxes(painter, paper);

@@ -77,6 +77,74 @@ private slots:
         QVERIFY(coloredAtTop(0.6, 1) > 50);
     }
 
+    void aLegendThatWouldHideLinesStandsAboveThem()
+    {
+        QVector<QPointF> everywhere; // no corner is free of it
+        for (int i = 0; i <= 40; ++i)
+            everywhere << QPointF(i, i % 2);
+        LineChart chart;
+        prepare(chart);
+        const auto seen = [](const QImage& image, int series) { // first and last row with its colour
+            std::pair rows(image.height(), -1);
+            for (int y = 0; y < image.height(); ++y)
+                for (int x = 0; x < image.width(); ++x)
+                    if (isNear(image.pixelColor(x, y), seriesColor(series, lightColors())))
+                        rows = {std::min(rows.first, y), y};
+            return rows;
+        };
+        const auto drawn = [&chart](bool onPaper) {
+            if (!onPaper)
+                return chart.grab().toImage();
+            QImage image(400, 300, QImage::Format_RGB32);
+            image.fill(Qt::white);
+            QPainter painter(&image);
+            chart.paintFigure(painter, image.size(), {});
+            return image;
+        };
+        for (const bool onPaper : {false, true}) {
+            chart.setSeries({line({}, everywhere), line(QStringLiteral("of no points"), {})});
+            const QImage above = drawn(onPaper);
+            QVERIFY(seen(above, 1).second > 0); // the name, in its colour
+            QVERIFY(seen(above, 1).second < seen(above, 0).first);
+            // Several lie beside each other, in as many rows as it takes.
+            chart.setSeries({line({}, everywhere), line(QString(30, u'b'), {}), line(QString(30, u'c'), {})});
+            const QImage rows = drawn(onPaper);
+            QVERIFY(seen(rows, 1).second < seen(rows, 2).second);
+            QVERIFY(seen(rows, 2).second < seen(rows, 0).first);
+        }
+        chart.setSeries({line({}, {{0, 0}, {40, 0}, {41, 1}}), line(QStringLiteral("of no points"), {})});
+        const auto plotTop = [&chart] { return chart.positionOf({0, chart.range().bottom()}).y(); };
+        const double withRoom = plotTop(); // a corner is free: the name takes nothing from the plot
+        QVERIFY(seen(drawn(false), 1).second > withRoom);
+        chart.setSeries({line({}, everywhere)});
+        QCOMPARE(plotTop(), withRoom);
+        chart.setSeries({line({}, everywhere), line(QStringLiteral("of no points"), {})});
+        QVERIFY(plotTop() > withRoom + 10);
+    }
+
+    void barsStayInThePlot()
+    {
+        LineChart chart;
+        prepare(chart);
+        chart.setSeries({{{}, {{0, 2}, {1, 1}, {2, 1}, {3, 2}}, SeriesStyle::Bars}});
+        QVERIFY(chart.range().left() <= -0.4 && chart.range().right() >= 3.4); // a bar is 0.8 wide
+        const auto blueBeside = [&chart](double x) {
+            const QImage image = chart.grab().toImage();
+            const int edge = qRound(chart.positionOf({x, 0}).x()) - 3;
+            for (int y = 10; y < image.height() - 10; ++y)                   // within the ring of the focus
+                if (isNear(image.pixelColor(edge, y), QColor(38, 135, 190))) // 85 % of the colour over white
+                    return true;
+            return false;
+        };
+        QVERIFY(blueBeside(0.1)); // within the first: the control
+        QVERIFY(!blueBeside(chart.range().left()));
+        QRectF half = chart.range();
+        half.setLeft(0);
+        chart.setRange(half); // the first is cut in two, and its left part is not on the axis
+        QVERIFY(!blueBeside(0));
+        QVERIFY(blueBeside(0.1));
+    }
+
     void drawsTheLineWhereItSaysThePointIs()
     {
         LineChart chart;
