@@ -298,12 +298,35 @@ QSize ColorBar::sizeHint() const
                                          : QSize(160, static_cast<int>(std::ceil(extent + title)) + 2);
 }
 
+void ColorBar::setAlongCells(bool on)
+{
+    m_isAlongCells = on;
+    update();
+}
+
+QRectF ColorBar::extent() const
+{
+    constexpr double shortest = 120; // still readable
+    QRectF whole(rect());
+    const QRectF cells = m_isAlongCells && m_view ? m_view->cellsArea() : QRectF();
+    if (cells.isEmpty())
+        return whole;
+    if (m_orientation == Qt::Vertical) {
+        whole.setTop(std::max(whole.top(), cells.top() - endRoom));
+        whole.setBottom(std::min(whole.bottom(), std::max(cells.bottom() + endRoom, whole.top() + shortest)));
+    } else {
+        whole.setLeft(std::max(whole.left(), cells.left() - endRoom));
+        whole.setRight(std::min(whole.right(), std::max(cells.right() + endRoom, whole.left() + shortest)));
+    }
+    return whole;
+}
+
 QRectF ColorBar::bar() const
 {
     const double title = m_title.isEmpty() ? 0 : QFontMetricsF(secondaryFont(), this).height() + 4;
     if (m_orientation == Qt::Vertical)
-        return QRectF(rect()).adjusted(2, endRoom + title, -1, -endRoom);
-    return QRectF(rect()).adjusted(endRoom, title + 1, -endRoom, 0);
+        return extent().adjusted(2, endRoom + title, -1, -endRoom);
+    return extent().adjusted(endRoom, title + 1, -endRoom, 0);
 }
 
 void ColorBar::setAtEnd(bool on)

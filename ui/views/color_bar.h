@@ -31,6 +31,8 @@ public:
 
     /// Keeps this bar and `view` at the same scale from now on.
     void follow(HeatmapView* view);
+    /// Is as long as the cells of the view it follows, which has to lie beside it.
+    void setAlongCells(bool on);
 
     void invert();
     void toggleLock(); ///< Fixed limits ↔ limits that follow the data.
@@ -68,6 +70,7 @@ private:
     void addPixels(
         QMenu*
             menu); ///< What the heatmap shows of several cells, its norms, and whom it shares its scale with.
+    QRectF extent() const; ///< Of the widget what the bar, its ends and its title take.
     QRectF bar() const;
     double
     fractionAt(const QPointF& position) const; ///< 0 at the low end, 1 at the high one, beyond outside.
@@ -81,6 +84,7 @@ private:
     HeatmapView* m_view = nullptr; // The one it follows, a sibling.
     ColorScale m_scale;
     QString m_title;
+    bool m_isAlongCells = false;
     std::optional<End> m_dragged;
     bool m_isAtEnd = false; // the mouse is where a drag would begin
     ColorScale m_atPress;   // A drag is measured on the scale it began with.

@@ -82,14 +82,19 @@ void HeatmapView::paintOverlays(QPainter& painter, const QRectF& cells) const
 void HeatmapView::paintNote(QPainter& painter, const QRectF& cells) const
 {
     const ThemeColors& colors = themeColors(palette());
-    const QString corner =
-        QFontMetricsF(fonts().text, this).elidedText(note(), Qt::ElideRight, cells.width() - 24);
+    const QFontMetricsF metrics(fonts().text, this);
+    const double most = cells.width() - 24;
+    QString corner = note();
+    QSizeF size = metrics.boundingRect(QRectF(0, 0, most, cells.height()), Qt::TextWordWrap, corner).size();
+    if (size.width() > most || size.height() > cells.height() / 2) { // better cut off than all over the cells
+        corner = metrics.elidedText(corner, Qt::ElideRight, most);
+        size = {metrics.horizontalAdvance(corner), metrics.height()};
+    }
     if (corner.isEmpty())
         return;
     painter.setFont(fonts().text);
-    const QFontMetricsF metrics(fonts().text, this);
-    const QRectF chip(cells.left() + 6, cells.bottom() - metrics.height() - 10,
-                      metrics.horizontalAdvance(corner) + 12, metrics.height() + 4);
+    const QRectF chip(cells.left() + 6, cells.bottom() - size.height() - 10, size.width() + 12,
+                      size.height() + 4);
     QColor ground = colors.base;
     ground.setAlphaF(0.88F);
     painter.setRenderHint(QPainter::Antialiasing);
@@ -97,7 +102,7 @@ void HeatmapView::paintNote(QPainter& painter, const QRectF& cells) const
     painter.setBrush(ground);
     painter.drawRoundedRect(chip, 4, 4);
     painter.setPen(colors.muted);
-    painter.drawText(chip, Qt::AlignCenter, corner);
+    painter.drawText(chip, Qt::AlignCenter | Qt::TextWordWrap, corner);
 }
 
 QString HeatmapView::note() const

@@ -4,9 +4,11 @@
 #include "ui/views/color_bar.h"
 
 #include <QBoxLayout>
+#include <QEvent>
 #include <QJsonArray>
 
 #include <array>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -22,6 +24,15 @@ HeatmapPanel::HeatmapPanel(QWidget* parent, Qt::Orientation bar)
     layout->addWidget(m_view, 1);
     layout->addWidget(m_bar);
     m_bar->follow(m_view);
+    m_bar->setAlongCells(true);
+    m_view->installEventFilter(this);
+}
+
+bool HeatmapPanel::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::Paint && std::exchange(m_cells, m_view->cellsArea()) != m_view->cellsArea())
+        m_bar->update();
+    return QWidget::eventFilter(watched, event);
 }
 
 namespace {

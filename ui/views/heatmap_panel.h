@@ -22,9 +22,13 @@ public:
     QJsonObject viewState() const; ///< Zoom, colours and which of them were chosen.
     void setViewState(const QJsonObject& state);
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     HeatmapView* m_view;
     ColorBar* m_bar;
+    QRectF m_cells; // as last painted, for the bar is as long as they are
 };
 
 } // namespace headwise::ui

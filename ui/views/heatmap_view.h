@@ -105,6 +105,7 @@ public:
     void setPending(bool pending);           ///< A newer matrix is on its way: dims the old one after 200 ms.
     void setMessage(const QString& message); ///< Shown instead of an empty matrix: a hint or an error.
 
+    QRectF cellsArea() const;                   ///< Where the cells are, in widget coordinates.
     QRectF cellRect(int row, int column) const; ///< In widget coordinates.
     qint64 notFiniteCount() const { return m_notFinite; }
     QString note()
@@ -159,8 +160,7 @@ private:
     bool handleScaleKey(const QKeyEvent& event);
     HeatmapFonts fonts() const;
     const HeatmapRoom& room() const;
-    QRectF cellsArea() const; ///< Where the cells are, in widget coordinates.
-    void updateVisible();     ///< m_scene.visible from m_state; asks for a repaint.
+    void updateVisible(); ///< m_scene.visible from m_state; asks for a repaint.
     void zoomAt(const QPointF& position, double factorX, double factorY);
     std::optional<QPoint> cellAt(const QPointF& position) const; ///< (column, row)
     void moveCurrent(int rows, int columns);

@@ -1,6 +1,7 @@
 #include "ui/views/color_bar.h"
 
 #include "ui/theme.h"
+#include "ui/views/heatmap_panel.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/ticks.h"
 
@@ -55,6 +56,36 @@ private slots:
             const QRgb found = image.pixel(4, y);
             QVERIFY(found == colorOf(value, scale) || found == colorOf(value + 1.0F / 256, scale)
                     || found == colorOf(value - 1.0F / 256, scale));
+        }
+    }
+
+    void aBarBesideAMapIsAsLongAsTheMap()
+    {
+        for (const Qt::Orientation orientation : {Qt::Vertical, Qt::Horizontal}) {
+            const bool upright = orientation == Qt::Vertical;
+            HeatmapPanel panel(nullptr, orientation);
+            panel.view()->setCellShape(HeatmapView::CellShape::Square);
+            panel.view()->setMatrix(std::make_shared<const Eigen::MatrixXf>(
+                Eigen::MatrixXf::Random(upright ? 4 : 8, upright ? 8 : 4)));
+            panel.resize(upright ? QSize(400, 400) : QSize(400, 380));
+            panel.show();
+            QVERIFY(QTest::qWaitForWindowExposed(&panel));
+            const auto* bar = panel.findChild<ColorBar*>();
+            const QRectF cells(panel.view()->cellRect(0, 0).topLeft(),
+                               upright ? panel.view()->cellRect(3, 7).bottomRight()
+                                       : panel.view()->cellRect(7, 3).bottomRight());
+            const QImage image = panel.grab().toImage();
+            const auto isColored = [&](double along) {
+                const QPoint at =
+                    upright ? QPoint(bar->x() + 6, qRound(along)) : QPoint(qRound(along), bar->y() + 6);
+                return image.pixelColor(at) != image.pixelColor(image.width() - 1, image.height() - 1);
+            };
+            const double first = upright ? cells.top() : cells.left();
+            const double last = upright ? cells.bottom() : cells.right();
+            QVERIFY(last - first > 120 && last + 40 < (upright ? image.height() : image.width()));
+            QVERIFY(isColored(first + 3) && isColored(last - 3));
+            for (double along = last + 12; along < (upright ? image.height() : image.width()) - 1; along += 5)
+                QVERIFY(!isColored(along));
         }
     }
 
