@@ -4,6 +4,7 @@
 
 class QLabel;
 class QListWidget;
+class QListWidgetItem;
 class QPlainTextEdit;
 class QToolButton;
 
@@ -19,13 +20,17 @@ public:
     QSize sizeHint() const override { return {220, 640}; }
 
 private:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+    void connectSignals();
     void refresh();
     void refreshBookmarks();
+    void open(const QListWidgetItem* bookmark);
 
     QLabel* m_head;
     QToolButton* m_star;
     QPlainTextEdit* m_note;
     QListWidget* m_bookmarks;
+    QLabel* m_noBookmarks;
 };
 
 } // namespace headwise::ui

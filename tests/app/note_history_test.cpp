@@ -1,0 +1,125 @@
+#include "ui/note_history.h"
+
+#include "tests/support/window_driver.h"
+
+#include <QLabel>
+#include <QListWidget>
+#include <QPlainTextEdit>
+#include <QSignalSpy>
+#include <QToolButton>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::WindowDriver;
+
+namespace {
+
+struct Driver : WindowDriver {
+    Driver()
+    {
+        window.activateWindow();
+        if (!QTest::qWaitForWindowActive(&window))
+            qFatal("the window does not become active");
+        openDemo();
+        note = window.findChild<QPlainTextEdit*>(QStringLiteral("note"));
+        tabs()->setFocus();
+    }
+
+    /// As the keyboard does it: to whatever has the focus.
+    static void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {})
+    {
+        QTest::keyClick(QApplication::focusWidget(), key, modifiers);
+    }
+
+    QPlainTextEdit* note = nullptr;
+};
+
+} // namespace
+
+/// Notes and bookmarks, by keys, and how they are taken back.
+class NoteHistoryTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { test::beginWithOwnSettings(m_folder); }
+    void cleanupTestCase() { QVERIFY(waitForJobs(std::chrono::minutes(1))); }
+
+    void notesAndBookmarksAreTakenBack()
+    {
+        Driver driver;
+        Workspace& workspace = driver.workspace();
+        const auto bookmarks = [&] { return workspace.bookmarks(); };
+        for (const HeadId head : {HeadId{0, 1}, HeadId{1, 5}, HeadId{1, 2}}) {
+            workspace.setHead(head);
+            Driver::press(Qt::Key_D, Qt::ControlModifier);
+        }
+        const QList<HeadId> all = bookmarks();
+        QCOMPARE(all, (QList<HeadId>{{0, 1}, {1, 5}, {1, 2}}));
+        workspace.setHead({0, 1});
+        Driver::press(Qt::Key_D, Qt::ControlModifier);
+        QCOMPARE(bookmarks(), (QList<HeadId>{{1, 5}, {1, 2}}));
+        workspace.setHead({1, 0});
+        Driver::press(Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(bookmarks(), all); // in the old order
+        QCOMPARE(workspace.head(), (HeadId{0, 1}));
+        Driver::press(Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(bookmarks(), (QList<HeadId>{{0, 1}, {1, 5}}));
+        Driver::press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+        QCOMPARE(bookmarks(), all);
+
+        workspace.setHead({0, 4});
+        driver.note->setFocus();
+        QTest::keyClicks(driver.note, QStringLiteral("looks back"));
+        workspace.setHead({0, 5});
+        QTest::keyClicks(driver.note, QStringLiteral("copies"));
+        workspace.setHead({0, 4}); // the field forgets what was typed; the window does not
+        Driver::press(Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(workspace.note({0, 5}), QString());
+        QCOMPARE(workspace.note({0, 4}), QStringLiteral("looks back"));
+        Driver::press(Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(workspace.note({0, 4}), QString());
+        QCOMPARE(driver.note->toPlainText(), QString());
+        Driver::press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+        QCOMPARE(driver.note->toPlainText(), QStringLiteral("looks back"));
+        QCOMPARE(bookmarks(), all);
+
+        QSignalSpy opened(&workspace, &Workspace::opened);
+        workspace.openModel({HEADWISE_DEMO_MODEL, std::nullopt, {}}); // another model has other notes
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, WindowDriver::patience);
+        QVERIFY(!NoteHistory::of(&workspace)->canUndo());
+        QVERIFY(bookmarks().isEmpty());
+        Driver::press(Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(bookmarks().isEmpty());
+    }
+
+    void bookmarksAreOpenedByKeys()
+    {
+        Driver driver;
+        auto* list = driver.window.findChild<QListWidget*>();
+        const auto* star = driver.note->parentWidget()->findChild<QToolButton*>();
+        const auto drawn = [star] { return star->icon().pixmap(24, 24).toImage(); };
+        const auto hint = [list] { return list->findChild<QLabel*>(); };
+        QVERIFY(hint()->isVisible() && hint()->text().contains(QStringLiteral("Ctrl+D")));
+        const QImage empty = drawn();
+        for (const HeadId head : {HeadId{0, 1}, HeadId{1, 5}})
+            NoteHistory::of(&driver.workspace())->setBookmarked(head, true);
+        QVERIFY(!hint()->isVisible());
+        QVERIFY(drawn() != empty);
+        driver.workspace().setHead({0, 0});
+        QCOMPARE(drawn(), empty);
+        list->setFocus();
+        Driver::press(Qt::Key_Home);
+        Driver::press(Qt::Key_Return);
+        QCOMPARE(driver.workspace().head(), (HeadId{0, 1}));
+        Driver::press(Qt::Key_Down);
+        Driver::press(Qt::Key_Return);
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
+        test::discardNotes(driver.window);
+    }
+
+private:
+    QTemporaryDir m_folder;
+};
+
+QTEST_MAIN(NoteHistoryTest)
+#include "note_history_test.moc"
