@@ -6,6 +6,7 @@
 
 #include <QHeaderView>
 #include <QLineEdit>
+#include <QStyledItemDelegate>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
@@ -31,6 +32,37 @@ std::vector<QTreeWidgetItem*> leaves(const QTreeWidget* tree)
             all.push_back(tree->topLevelItem(i)->child(k));
     return all;
 }
+
+/// Names on as many lines as they take: a tree measures its rows without knowing how wide they are.
+class WrappedNames : public QStyledItemDelegate {
+public:
+    explicit WrappedNames(QTreeWidget* tree)
+        : QStyledItemDelegate(tree)
+        , m_tree(tree)
+    {
+    }
+
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        const QSize one = QStyledItemDelegate::sizeHint(option, index);
+        constexpr int margins = 8;
+        const int depth = index.parent().isValid() ? 2 : 1;
+        const int width = m_tree->columnWidth(0) - depth * m_tree->indentation() - margins;
+        const QRect all = option.fontMetrics.boundingRect(QRect(0, 0, std::max(width, 40), 0),
+                                                          Qt::TextWordWrap, index.data().toString());
+        return {one.width(), std::max(one.height(), all.height() + 4)};
+    }
+
+protected:
+    void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override
+    {
+        QStyledItemDelegate::initStyleOption(option, index);
+        option->features |= QStyleOptionViewItem::WrapText;
+    }
+
+private:
+    const QTreeWidget* m_tree;
+};
 
 } // namespace
 
@@ -123,7 +155,12 @@ AnalysisList::AnalysisList(Workspace* workspace, QWidget* parent)
     m_tree->setColumnCount(2);
     m_tree->setHeaderHidden(true);
     m_tree->setIndentation(12);
-    m_tree->setUniformRowHeights(true);
+    m_tree->setItemDelegateForColumn(0, new WrappedNames(m_tree));
+    connect(m_tree->header(), &QHeaderView::sectionResized, this, [this](int column) {
+        if (column == 0)
+            QMetaObject::invokeMethod(
+                m_tree, [this] { m_tree->doItemsLayout(); }, Qt::QueuedConnection);
+    });
     m_tree->header()->setStretchLastSection(false);
     m_tree->header()->setSectionResizeMode(0, QHeaderView::Stretch);
     m_tree->header()->setSectionResizeMode(1, QHeaderView::Fixed);

@@ -115,7 +115,7 @@ void ComparePage::createLayout()
     halves->setChildrenCollapsible(false);
     halves->addWidget(m_pictures);
     halves->addWidget(bottom);
-    halves->setSizes({500, 260});
+    halves->setSizes({440, 320});
     auto* body = new QVBoxLayout(m_body);
     body->setContentsMargins(0, 0, 0, 0);
     body->setSpacing(8);
@@ -290,7 +290,10 @@ ComparePage::Asked ComparePage::askedOfNewer() const
 
 void ComparePage::recompute()
 {
-    m_text->setVisible(isTokenCircuit());
+    const bool hasReference = workspace()->isOpen() && (isOfNewer() || workspace()->reference());
+    for (QWidget* control : {m_circuit, m_way}) // which have something to control
+        control->setVisible(hasReference);
+    m_text->setVisible(hasReference && isTokenCircuit());
     showAgainst();
     const Asked what = asked();
     if (!what.sides)

@@ -102,6 +102,7 @@ void CompositionPanel::recompute()
         m_model->appendRow({wordCell(link.words), numberCell(link.score), signedNumberCell(link.excess)});
     }
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
+    m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
 }
 
 QList<FigureSource*> CompositionPanel::figures()

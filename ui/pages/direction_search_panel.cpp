@@ -42,6 +42,8 @@ DirectionSearchPanel::DirectionSearchPanel(Workspace* workspace, QWidget* parent
     m_search->setProperty("answersFind", true); // Ctrl+F on this page is about directions
     makeSecondary(m_state);
     m_state->setWordWrap(true);
+    m_state->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    m_table->hide(); // until something is found
     m_table->setAccessibleName(tr("Directions with the token"));
     m_table->setSource(m_model, TokenTableModel::SortRole);
     auto* layout = new QVBoxLayout(this);
@@ -74,8 +76,16 @@ void DirectionSearchPanel::clear()
     m_job.cancel();
     m_hits.clear();
     m_model->clear();
-    const QString estimate = workspace()->circuits() ? estimateText(searchCost(*workspace())) : QString();
-    m_state->setText(estimate.isEmpty() ? QString() : tr("A search takes %1.").arg(estimate));
+    m_table->hide();
+    if (!workspace()->circuits())
+        return m_state->clear();
+    const QString question =
+        tr("Which singular directions of any head have a token among their %1 strongest? "
+           "Type it above.")
+            .arg(searchTop);
+    const QString estimate = estimateText(searchCost(*workspace()));
+    m_state->setText(estimate.isEmpty() ? question
+                                        : question + u' ' + tr("A search takes %1.").arg(estimate));
 }
 
 void DirectionSearchPanel::search(int token)
@@ -104,6 +114,7 @@ void DirectionSearchPanel::show(const std::vector<DirectionHit>& hits, int token
                          .arg(workspace()->tokenText(token))
                          .arg(searchTop)
                          .arg(hits.size()));
+    m_table->setVisible(!hits.empty());
     m_model->clear();
     m_model->setHorizontalHeaderLabels({tr("Head"), tr("Side"), tr("k"), tr("Place"), tr("Score"), tr("σ")});
     for (const DirectionHit& hit : hits) {

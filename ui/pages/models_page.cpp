@@ -6,6 +6,7 @@
 #include "ui/estimate.h"
 #include "ui/head_metrics.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/invitation.h"
 #include "ui/pages/picture_card.h"
 #include "ui/pages/table_cells.h"
 #include "ui/text.h"
@@ -132,13 +133,17 @@ void ModelsPage::createLayout()
     m_circuits->setToolTip(tr("The selected head in both models, side by side with one scale and zoom"));
     m_choose->setToolTip(
         tr("A newer model of the same architecture; dropping it on the window with Alt does the same"));
-    auto* top = new QHBoxLayout;
-    top->setSpacing(8);
-    top->addWidget(m_state, 1);
-    top->addWidget(new JobBar(workspace()->comparisonJob(), this));
-    top->addWidget(m_circuits);
-    top->addWidget(m_choose);
-    top->addWidget(m_chooseFile);
+    auto* controls = new QWidget(this);
+    auto* buttons = new QHBoxLayout(controls);
+    buttons->setContentsMargins(0, 0, 0, 0);
+    buttons->setSpacing(8);
+    buttons->addWidget(new JobBar(workspace()->comparisonJob(), this));
+    for (QPushButton* button : {m_circuits, m_choose, m_chooseFile})
+        buttons->addWidget(button);
+    m_top = new QHBoxLayout;
+    m_top->setSpacing(8);
+    m_top->addWidget(m_state, 1);
+    m_top->addWidget(controls);
     auto* column = new QVBoxLayout(m_pictures);
     column->setContentsMargins(0, 0, 8, 0);
     column->setSpacing(8);
@@ -159,7 +164,7 @@ void ModelsPage::createLayout()
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
-    layout->addLayout(top);
+    layout->addLayout(m_top);
     layout->addWidget(m_scroll, 1);
 }
 
@@ -191,6 +196,7 @@ void ModelsPage::recompute()
     m_circuits->setVisible(isThere);
     m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->head())));
     m_scroll->setVisible(isThere);
+    arrangeInvitation(m_top, m_state, !isThere);
     if (!isThere) {
         m_headModel->clear();
         m_tokenModel->clear();

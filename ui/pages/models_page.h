@@ -4,6 +4,7 @@
 
 #include <vector>
 
+class QBoxLayout;
 class QLabel;
 class QPushButton;
 class QScrollArea;
@@ -40,6 +41,7 @@ private:
     void followHead();
     void drawVisible();
 
+    QBoxLayout* m_top = nullptr; // m_state and the buttons
     QLabel* m_state;
     QPushButton* m_choose;
     QPushButton* m_chooseFile;

@@ -8,10 +8,13 @@
 #include "ui/theme.h"
 #include "ui/views/spectrum_chart.h"
 
+#include <QApplication>
 #include <QEvent>
 #include <QFrame>
 #include <QGridLayout>
 #include <QLabel>
+#include <QMouseEvent>
+#include <QTimer>
 #include <QVBoxLayout>
 
 namespace headwise::ui {
@@ -48,9 +51,8 @@ void OverviewPage::addPanel(QGridLayout* grid, const Place& place, Page* panel, 
 {
     auto* card = new QFrame(this);
     card->setProperty("card", true);
-    card->setProperty("pageName", pageName);
+    makeLink(card, pageName);
     card->setToolTip(tr("Double-click to open this on its own page"));
-    card->installEventFilter(this);
     auto* layout = new QVBoxLayout(card);
     layout->setContentsMargins(12, 8, 12, 12);
     layout->setSpacing(4);
@@ -63,24 +65,50 @@ void OverviewPage::addPanel(QGridLayout* grid, const Place& place, Page* panel, 
     panel->setParent(card);
     layout->addWidget(panel, 1);
     grid->addWidget(card, place.row, place.column, place.rows, place.columns);
+    for (auto* heading : card->findChildren<QLabel*>())
+        if (heading->property("role") == QLatin1String("heading")) {
+            makeLink(heading, pageName);
+            heading->setCursor(Qt::PointingHandCursor);
+            heading->setToolTip(tr("Click to open this on its own page"));
+        }
     // A chart's own double click only shows everything, as it is shown here anyway; a table's takes the token.
     for (LineChart* chart : panel->findChildren<LineChart*>())
-        for (QWidget* part : chart->findChildren<QWidget*>()) {
-            part->setProperty("pageName", pageName);
-            part->installEventFilter(this);
-        }
+        for (QWidget* part : chart->findChildren<QWidget*>())
+            makeLink(part, pageName);
     m_panels << panel;
     connect(panel, &Page::readOutChanged, this, &Page::readOutChanged);
 }
 
+void OverviewPage::makeLink(QWidget* part, const QString& pageName)
+{
+    part->setProperty("pageName", pageName);
+    part->installEventFilter(this);
+}
+
 bool OverviewPage::eventFilter(QObject* watched, QEvent* event)
 {
-    // A double click that a table or a chart has its own use for does not come this far.
-    if (event->type() == QEvent::MouseButtonDblClick) {
-        emit pageRequested(watched->property("pageName").toString());
-        return true;
+    const bool isDouble = event->type() == QEvent::MouseButtonDblClick;
+    if (isDouble && m_clicked.isValid() && !m_clicked.hasExpired(QApplication::doubleClickInterval()))
+        return true; // of a heading, of which the first click was enough: not of the page that is there now
+    const QString page = watched->property("pageName").toString();
+    if (page.isEmpty())
+        return Page::eventFilter(watched, event);
+    const bool isHeading = qobject_cast<QLabel*>(watched);
+    if (isHeading && event->type() == QEvent::MouseButtonPress)
+        return true; // the release tells
+    const bool isClick = isHeading && event->type() == QEvent::MouseButtonRelease
+        && static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton;
+    if (isClick) {
+        m_clicked.start();
+        qApp->installEventFilter(this);
+        QTimer::singleShot(QApplication::doubleClickInterval(), this,
+                           [this] { qApp->removeEventFilter(this); });
     }
-    return Page::eventFilter(watched, event);
+    // A double click that a table or a chart has its own use for does not come this far.
+    if (!isClick && !isDouble)
+        return Page::eventFilter(watched, event);
+    emit pageRequested(page);
+    return true;
 }
 
 QList<FigureSource*> OverviewPage::figures()

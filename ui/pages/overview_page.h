@@ -2,6 +2,8 @@
 
 #include "ui/pages/page.h"
 
+#include <QElapsedTimer>
+
 class QGridLayout;
 
 namespace headwise::ui {
@@ -19,7 +21,7 @@ public:
 signals:
     void pageRequested(
         const QString&
-            name); ///< A panel was double-clicked: its full page, "tokens", "spectrum", "composition".
+            name); ///< A panel was double-clicked, or its heading clicked: its page, "tokens", "spectrum", …
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -29,10 +31,12 @@ private:
         int row, column, columns;
         int rows = 1;
     };
+    void makeLink(QWidget* part, const QString& pageName);
     void addPanel(QGridLayout* grid, const Place& place, Page* panel, const QString& title,
                   const QString& pageName);
 
     QList<Page*> m_panels;
+    QElapsedTimer m_clicked; // since a heading was
 };
 
 } // namespace headwise::ui

@@ -25,6 +25,20 @@ bool hasLearnedPositions(const ModelConfig& config)
     return config.positional == Positional::Learned;
 }
 
+/// `picture` under a heading, to be shown and hidden together.
+QWidget* titled(const QString& title, QWidget* picture)
+{
+    auto* box = new QWidget(picture->parentWidget());
+    auto* heading = new QLabel(title, box);
+    makeHeading(heading);
+    auto* layout = new QVBoxLayout(box);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(4);
+    layout->addWidget(heading);
+    layout->addWidget(picture, 1);
+    return box;
+}
+
 } // namespace
 
 struct PositionPage::Answer {
@@ -47,11 +61,11 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     auto* splitter = new QSplitter(this);
     splitter->setChildrenCollapsible(false);
     splitter->setHandleWidth(16);
-    splitter->addWidget(m_panel);
+    splitter->addWidget(titled(tr("Attention of positions"), m_panel));
     auto* charts = new QSplitter(Qt::Vertical, this);
     charts->setChildrenCollapsible(false);
-    charts->addWidget(m_chart);
-    charts->addWidget(m_energies);
+    charts->addWidget(titled(tr("Mean score by offset"), m_chart));
+    charts->addWidget(titled(tr("Energy of every frequency"), m_energies));
     splitter->addWidget(charts);
     splitter->addWidget(m_offsets);
     m_offsets->hide();
@@ -99,7 +113,7 @@ void PositionPage::createEnergies()
     m_panel->view()->setAccessibleName(tr("Attention of positions"));
     m_energies->setLook({.xTitle = tr("frequency m"), .yTitle = tr("‖Q_m K_mᵀ‖")});
     m_energies->setAccessibleName(tr("Energy of every frequency"));
-    m_energies->hide();
+    m_energies->parentWidget()->hide();
     connect(m_energies, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_energies, &LineChart::pointHovered, this, [this](const QString&, int m, QPointF) {
         const std::vector<ChartSeries>& shown = m_energies->series();
@@ -116,9 +130,9 @@ void PositionPage::clear(const QString& message)
     m_chart->setSeries({});
     m_chart->setMessage(message);
     m_panel->view()->setMatrix(nullptr);
-    m_panel->hide();
+    m_panel->parentWidget()->hide();
     m_offsets->hide();
-    m_energies->hide();
+    m_energies->parentWidget()->hide();
     m_explanation->clear();
 }
 
@@ -168,7 +182,7 @@ void PositionPage::recompute()
 void PositionPage::show(const Answer& answer)
 {
     m_panel->view()->setPending(false);
-    m_panel->setVisible(answer.pattern != nullptr);
+    m_panel->parentWidget()->setVisible(answer.pattern != nullptr);
     m_offsets->setVisible(!answer.pattern);
     m_panel->view()->setMatrix(answer.pattern);
     ChartSeries series{text(workspace()->head()), {}, SeriesStyle::Line};
@@ -192,7 +206,7 @@ void PositionPage::show(const Answer& answer)
 
 void PositionPage::showEnergies(const Answer& answer)
 {
-    m_energies->setVisible(!answer.frequencies.empty());
+    m_energies->parentWidget()->setVisible(!answer.frequencies.empty());
     m_turns.clear();
     ChartSeries energy{tr("energy"), {}, SeriesStyle::Bars},
         unaligned{tr("unaligned"), {}, SeriesStyle::Dashed};

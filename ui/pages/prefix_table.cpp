@@ -10,6 +10,8 @@
 #include <QStandardItemModel>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace headwise::ui {
 
 namespace {
@@ -115,6 +117,8 @@ void PrefixTable::show(const Answer& answer)
              tokenCell(*workspace(), bottom.id, bottom.id == workspace()->token()),
              signedNumberCell(bottom.value)});
     }
+    // Few tokens are two others together; where none is, the others have the room.
+    m_table->setColumnHidden(3, std::ranges::all_of(answer.together, [](int token) { return token < 0; }));
     fitColumns(m_table);
 }
 

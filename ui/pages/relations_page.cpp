@@ -18,6 +18,7 @@
 #include <QListWidget>
 #include <QPushButton>
 #include <QSplitter>
+#include <QStackedWidget>
 #include <QStandardItemModel>
 #include <QTabWidget>
 #include <QVBoxLayout>
@@ -62,6 +63,8 @@ RelationsPage::RelationsPage(Workspace* workspace, QWidget* parent)
     , m_list(new QListWidget(this))
     , m_save(new QPushButton(tr("Save as relation"), this))
     , m_state(new QLabel(this))
+    , m_answer(new QStackedWidget(this))
+    , m_question(new QLabel(m_answer))
     , m_tabs(new QTabWidget(this))
     , m_hits(createGrid(tr("Share of pairs raised")))
     , m_suppression(createGrid(tr("Share of pairs lowered")))
@@ -121,16 +124,21 @@ void RelationsPage::createLayout()
     pairColumn->setContentsMargins(0, 0, 0, 0);
     pairColumn->addWidget(m_pairsTitle);
     pairColumn->addWidget(m_pairs, 1);
+    makeSecondary(m_question);
+    m_question->setAlignment(Qt::AlignCenter);
+    m_question->setWordWrap(true);
     auto* right = new QSplitter(Qt::Vertical, this);
     right->setChildrenCollapsible(false);
     right->addWidget(m_tabs);
     right->addWidget(pairs);
     right->setSizes({320, 360});
+    m_answer->addWidget(m_question);
+    m_answer->addWidget(right);
     auto* columns = new QSplitter(this);
     columns->setChildrenCollapsible(false);
     columns->setHandleWidth(16);
     columns->addWidget(createLists());
-    columns->addWidget(right);
+    columns->addWidget(m_answer);
     columns->setSizes({210, 600});
     columns->setStretchFactor(1, 1);
     auto* layout = new QVBoxLayout(this);
@@ -271,7 +279,9 @@ void RelationsPage::recompute()
         m_pairsTitle->clear();
         for (HeadGrid* panel : {m_hits, m_suppression})
             panel->setValues(nullptr);
-        return say(
+        say({});
+        m_answer->setCurrentIndex(0);
+        return m_question->setText(
             workspace()->isOpen() && workspace()->lacksTokenizer()
                 ? tr("Relations are pairs of words, and this model has no tokenizer: add one.")
                 : tr("Choose a list, or drop a CSV file of pairs on the window: which heads turn the first "
@@ -284,6 +294,7 @@ void RelationsPage::recompute()
         !m_shown || asked != m_shownRelations || (m_pairModel->rowCount() == 0 && !m_pairJob.isRunning());
     m_shownRelations = asked;
     m_shown = results;
+    m_answer->setCurrentIndex(1);
     showGrids();
     if (isNew)
         showPairs(std::exchange(m_beginsWithSelected, false) ? workspace()->head() : bestHead());

@@ -6,6 +6,7 @@
 class QLabel;
 class QListWidget;
 class QPushButton;
+class QStackedWidget;
 class QStandardItemModel;
 class QTabWidget;
 
@@ -56,6 +57,8 @@ private:
     QListWidget* m_list;
     QPushButton* m_save;
     QLabel* m_state;
+    QStackedWidget* m_answer; // m_question until there are results
+    QLabel* m_question;
     QTabWidget* m_tabs;
     HeadGrid* m_hits;
     HeadGrid* m_suppression;

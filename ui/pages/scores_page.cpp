@@ -2,6 +2,7 @@
 
 #include "core/analysis/position/positions_shown.h"
 #include "ui/pages/figure_row.h"
+#include "ui/pages/invitation.h"
 #include "ui/pages/prefix_table.h"
 #include "ui/pages/term_map.h"
 #include "ui/text.h"
@@ -130,7 +131,7 @@ void ScoresPage::createLayout()
     parts->setHandleWidth(16);
     parts->addWidget(createCharts());
     parts->addWidget(right);
-    parts->setSizes({520, 480});
+    parts->setSizes({420, 580}); // six columns of prefixes without a scroll bar
     auto* body = new QVBoxLayout(m_body);
     body->setContentsMargins(0, 0, 0, 0);
     body->setSpacing(8);
@@ -138,15 +139,16 @@ void ScoresPage::createLayout()
     body->addWidget(parts, 1);
     m_state->setWordWrap(true);
     makeSecondary(m_state);
-    auto* below = new QHBoxLayout;
-    below->addWidget(m_state, 1);
-    below->addWidget(m_layer0);
-    below->addWidget(new JobBar(&m_normsJob, this));
+    m_below = new QHBoxLayout;
+    m_below->setSpacing(8);
+    m_below->addWidget(m_state, 1);
+    m_below->addWidget(m_layer0);
+    m_below->addWidget(new JobBar(&m_normsJob, this));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
     layout->addWidget(m_body, 1);
-    layout->addLayout(below);
+    layout->addLayout(m_below);
 }
 
 void ScoresPage::connectSignals()
@@ -194,6 +196,7 @@ void ScoresPage::clear(const QString& message)
     m_body->hide();
     m_layer0->hide();
     m_state->setText(message);
+    arrangeInvitation(m_below, m_state, true);
 }
 
 void ScoresPage::recompute()
@@ -212,6 +215,7 @@ void ScoresPage::recompute()
     const bool isLayer0 = head.layer == 0;
     m_body->setVisible(isLayer0);
     m_layer0->setVisible(!isLayer0);
+    arrangeInvitation(m_below, m_state, !isLayer0);
     m_layer0->setText(tr("Show %1").arg(text(HeadId{0, head.head})));
     if (!isLayer0)
         return m_state->setText(tr("%1 reads what earlier layers have changed; only the heads of layer 0 "

@@ -5,6 +5,7 @@
 
 #include <QTimer>
 
+class QBoxLayout;
 class QHBoxLayout;
 class QLabel;
 class QPushButton;
@@ -50,7 +51,8 @@ private:
     QList<QPushButton*> m_presets;
     TokenEdit* m_tokenEdit;
     QSlider* m_token;
-    QTimer m_rest; // until the token's slider has come to rest
+    QTimer m_rest;                 // until the token's slider has come to rest
+    QBoxLayout* m_below = nullptr; // m_state and what follows
     QLabel* m_state;
     QPushButton* m_layer0;
     QWidget* m_body;

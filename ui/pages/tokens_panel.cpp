@@ -76,7 +76,7 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     , m_topTable(makeTable(m_top))
     , m_bottomTable(makeTable(m_bottom))
 {
-    m_heading->setFont(headingFont());
+    makeHeading(m_heading);
     makeSecondary(m_message);
     m_message->setAlignment(Qt::AlignCenter);
     m_message->setWordWrap(true);
