@@ -198,7 +198,7 @@ void MainWindow::showPage(const QString& name)
 void MainWindow::showDocks(bool open)
 {
     if (!open && m_docksShown)
-        m_settings.layout = saveState();
+        keep([](Settings&) {}); // where they stand
     for (QDockWidget* dock : m_docks)
         dock->setVisible(open && dock->objectName() != QLatin1String("log")
                          && dock->objectName() != QLatin1String("jobs"));
@@ -236,8 +236,10 @@ void MainWindow::updateState()
 void MainWindow::rememberRecent(const QString& path)
 {
     const ModelCard& card = m_workspace->card();
-    m_settings.addRecent(
-        path, {card.nLayers, card.nHeads, card.dModel, text(card.architecture), QDate::currentDate()});
+    keep([&](Settings& settings) {
+        settings.addRecent(
+            path, {card.nLayers, card.nHeads, card.dModel, text(card.architecture), QDate::currentDate()});
+    });
     updateRecent();
 }
 
@@ -254,8 +256,13 @@ void MainWindow::updateRecent()
 
 void MainWindow::setTheme(ThemeMode mode)
 {
-    m_settings.theme = mode;
+    keep([mode](Settings& settings) { settings.theme = mode; });
     applyTheme(*qApp, mode);
+    for (QWidget* top : QApplication::topLevelWidgets())
+        if (auto* window = qobject_cast<MainWindow*>(top)) {
+            window->m_settings.theme = mode;
+            window->checkTheme();
+        }
 }
 
 void MainWindow::showError(const QString& title, const QString& message)

@@ -136,6 +136,10 @@ private:
     void showAbout();
     void showPreferences();
     void applySettings(const Settings& settings);
+    /// Changes what is remembered, on the disk too: whatever ends the program, it is kept.
+    void keep(const std::function<void(Settings&)>& change);
+    void keepFolderOf(const QString& file);
+    void checkTheme(); ///< The choice in the menu.
     void moveHead(int layers, int heads);
     void toggleBookmark();
     void goToHead();
@@ -145,7 +149,8 @@ private:
     bool leaveField();                    ///< Clears the field that has the focus.
     bool cancelJob();                     ///< The first that the page shows running.
     bool clearFilter();                   ///< The first of the page that hides something.
-    void goToPane(int step);              ///< The heads, the page, the docks that are shown, in a circle.
+    bool cancelAnalysis();   ///< The one that runs, if nobody but the user can have asked for it.
+    void goToPane(int step); ///< The heads, the page, the docks that are shown, in a circle.
     void writeNote();
     void showCommandPalette();
     void runAnalysis(std::string_view id); ///< On its page, with what the page asks.

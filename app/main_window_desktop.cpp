@@ -10,6 +10,7 @@
 
 #include <QAction>
 #include <QClipboard>
+#include <QFileInfo>
 #include <QGuiApplication>
 #include <QJsonObject>
 #include <QLocale>
@@ -54,6 +55,10 @@ void MainWindow::createNotices()
 {
     setTokenFontFamily(m_settings.tokenFont);
     setColorChoice(m_settings.colors);
+    connect(&ColorNews::instance(), &ColorNews::classColorChanged, this,
+            [this](const QString& name, const QColor& color) {
+                keep([&](Settings& settings) { settings.colors.setClass(name, color); });
+            });
     for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->analysisJob()})
         job->setThreads(m_settings.threads);
     m_fileWatch = new FileWatch(this);
@@ -232,7 +237,7 @@ void MainWindow::reload()
 
 void MainWindow::showPreferences()
 {
-    m_settings.colors = colorChoice(); // pages change those of classes
+    m_settings = readSettings(); // other windows may have changed them
     auto* dialog = new PreferencesDialog(m_settings, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &PreferencesDialog::changed, this, &MainWindow::applySettings);
@@ -242,23 +247,39 @@ void MainWindow::showPreferences()
 void MainWindow::applySettings(const Settings& settings)
 {
     const bool otherTheme = settings.theme != m_settings.theme || settings.tokenFont != m_settings.tokenFont;
-    // The dialog was opened with what the window remembers; only what it decides comes back.
-    m_settings.tokenFont = settings.tokenFont;
-    m_settings.autosaveMinutes = settings.autosaveMinutes;
-    m_settings.threads = settings.threads;
-    m_settings.exportFolder = settings.exportFolder;
-    m_settings.colors = settings.colors;
+    // The dialog was opened with what was remembered then; only what it decides comes back.
+    keep([&](Settings& kept) {
+        kept.tokenFont = settings.tokenFont;
+        kept.autosaveMinutes = settings.autosaveMinutes;
+        kept.threads = settings.threads;
+        kept.exportFolder = settings.exportFolder;
+        kept.colors.sequential = settings.colors.sequential;
+        kept.colors.redIsNegative = settings.colors.redIsNegative;
+    });
     setColorChoice(m_settings.colors);
     setTokenFontFamily(m_settings.tokenFont);
     if (otherTheme)
         setTheme(settings.theme);
-    for (QAction* choice : findChildren<QAction*>(QStringLiteral("theme")))
-        choice->setChecked(choice->data().toInt() == static_cast<int>(m_settings.theme));
     for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->analysisJob()})
         job->setThreads(m_settings.threads);
     if (m_recovery)
         m_recovery->setInterval(m_settings.autosaveInterval());
-    writeSettings(m_settings);
+}
+
+void MainWindow::keep(const std::function<void(Settings&)>& change)
+{
+    changeSettings(m_settings, [&](Settings& settings) {
+        if (m_docksShown)
+            settings.layout = saveState();
+        if (isVisible())
+            settings.geometry = saveGeometry();
+        change(settings);
+    });
+}
+
+void MainWindow::keepFolderOf(const QString& file)
+{
+    keep([&](Settings& settings) { settings.lastFolder = QFileInfo(file).path(); });
 }
 
 void MainWindow::keepRecovery(const std::filesystem::path& folder)

@@ -137,14 +137,15 @@ void MainWindow::exportFigureOf(FigureSource* source)
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setHeadsOffered(isOfHead(source));
     connect(dialog, &ExportDialog::exported, this, [this, source](const QString& file) {
-        m_settings.lastFolder = QFileInfo(file).path();
+        keepFolderOf(file);
         m_exportedTo = file;
         m_exported = source;
         logger().info("exported {}", file.toStdString());
         showMessage(tr("Exported %1").arg(file));
     });
-    connect(dialog, &QDialog::finished, this,
-            [this, dialog] { m_settings.figure = ui::text(dialog->settings()); });
+    connect(dialog, &QDialog::finished, this, [this, dialog] {
+        keep([dialog](Settings& settings) { settings.figure = ui::text(dialog->settings()); });
+    });
     connect(dialog, &ExportDialog::headsRequested, this, [this, source] {
         if (figures().contains(source))
             exportHeadsOf(source);
@@ -227,7 +228,7 @@ void MainWindow::exportHeadsOf(FigureSource* source)
 
 void MainWindow::startBatch(FigureSource* source, const std::vector<HeadId>& heads, const QString& folder)
 {
-    m_settings.lastFolder = folder;
+    keep([&](Settings& settings) { settings.lastFolder = folder; });
     if (!m_batch) {
         m_batch = new FigureBatch(m_workspace, this);
         statusBar()->addWidget(new JobBar(m_batch->job(), this));

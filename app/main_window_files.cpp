@@ -49,7 +49,7 @@ QString MainWindow::askForFolder(const QString& title)
 {
     const QString folder = QFileDialog::getExistingDirectory(this, title, m_settings.lastFolder);
     if (!folder.isEmpty())
-        m_settings.lastFolder = QFileInfo(folder).path();
+        keepFolderOf(folder);
     return folder;
 }
 
@@ -59,7 +59,7 @@ QString MainWindow::askForModelFile(const QString& title)
         this, title, m_settings.lastFolder,
         tr("Models (*.safetensors *.gguf *.bin *.pt *.pth *.npz);;All files (*)"));
     if (!file.isEmpty())
-        m_settings.lastFolder = QFileInfo(file).path();
+        keepFolderOf(file);
     return file;
 }
 
@@ -100,7 +100,7 @@ void MainWindow::chooseFile()
                                         "*.h5);;Sessions (*.h5);;All files (*)"));
     if (file.isEmpty())
         return;
-    m_settings.lastFolder = QFileInfo(file).path();
+    keepFolderOf(file);
     openPath(file);
 }
 
@@ -125,7 +125,7 @@ void MainWindow::saveAs()
         return;
     if (QFileInfo(file).suffix().isEmpty())
         file += QStringLiteral(".h5");
-    m_settings.lastFolder = QFileInfo(file).path();
+    keepFolderOf(file);
     saveTo(file);
 }
 
@@ -230,12 +230,8 @@ void MainWindow::closeEvent(QCloseEvent* event)
             close();
             return;
         }
-        if (m_docksShown)
-            m_settings.layout = saveState();
-        m_settings.geometry = saveGeometry();
-        m_settings.colors = colorChoice();
-        writeSettings(m_settings);
-        m_workspace->close(); // asks the jobs to stop; nothing waits for them
+        keep([](Settings&) {}); // where everything stands
+        m_workspace->close();   // asks the jobs to stop; nothing waits for them
         event->accept();
     });
     *asking = false;

@@ -22,7 +22,8 @@ QString keysText()
     return MainWindow::tr(
         "<h3>Keys</h3><table cellspacing='6'>"
         "<tr><td>Ctrl+O, Ctrl+Shift+O</td><td>open a model folder; a file or session</td></tr>"
-        "<tr><td>Ctrl+S</td><td>save the session</td></tr>"
+        "<tr><td>Ctrl+S, Ctrl+Shift+S</td><td>save the session; under another name</td></tr>"
+        "<tr><td>Ctrl+W, Ctrl+Q</td><td>close the model; quit</td></tr>"
         "<tr><td>F5</td><td>read the model or session from disk again, as it is shown</td></tr>"
         "<tr><td>Ctrl+E</td><td>export a picture and its numbers; a right click on any picture does the "
         "same</td></tr>"
@@ -33,13 +34,16 @@ QString keysText()
         "diagram with its numbers</td></tr>"
         "<tr><td>Ctrl+K</td><td>find any command, head or token by a few letters</td></tr>"
         "<tr><td>Ctrl+L, Ctrl+F</td><td>go to a head; find a token (on Vectors: in all directions)</td></tr>"
-        "<tr><td>Esc</td><td>clears a filter, else stops what the page computes, else back to the head from "
-        "which "
-        "Ctrl+L or Ctrl+K jumped</td></tr>"
+        "<tr><td>Esc</td><td>clears a filter, else stops what the page computes or an analysis that was "
+        "asked "
+        "for, else back to the head from which Ctrl+L or Ctrl+K jumped</td></tr>"
         "<tr><td>N</td><td>write a note on this head</td></tr>"
+        "<tr><td>Ctrl+Z, Ctrl+Shift+Z</td><td>take back what was done to notes and bookmarks; do it "
+        "again</td></tr>"
         "<tr><td>Tab, F6</td><td>the next field or picture; the next pane</td></tr>"
         "<tr><td>Ctrl+arrows</td><td>next and previous head and layer; plain arrows or hjkl in "
-        "the grid, PgUp and PgDn a layer</td></tr>"
+        "the grid, PgUp and PgDn a layer, Home and End the first and last head of it; in a matrix the ends "
+        "of the row</td></tr>"
         "<tr><td>Alt+Left, Alt+Right</td><td>back and forward through heads and tokens</td></tr>"
         "<tr><td>1 … 9, 0, also with Alt</td><td>the pages; 0 is Analyses</td></tr>"
         "<tr><td>Ctrl+,</td><td>preferences</td></tr>"
@@ -49,6 +53,7 @@ QString keysText()
         "that "
         "it is compared with</td></tr>"
         "<tr><td>hold Shift, D on Compare</td><td>the reference in the head's place; the difference</td></tr>"
+        "<tr><td>B on Composition</td><td>with or without the baseline</td></tr>"
         "<tr><td>Left, Right, Space on Vectors</td><td>next and previous direction; turn its sign</td></tr>"
         "<tr><td>Ctrl+M</td><td>colour the heads by another score, found by a part of its name</td></tr>"
         "<tr><td>drop a .csv of pairs, Alt and drop a model</td><td>which heads know the relation; what a "
@@ -59,7 +64,7 @@ QString keysText()
         "zoom</td></tr>"
         "<tr><td>wheel, drag, double click</td><td>zoom, move, show everything; Ctrl+wheel columns, "
         "Shift+wheel "
-        "rows; + − 0 by keyboard</td></tr></table>");
+        "rows; + − 0 by keyboard, F the current cell in the middle</td></tr></table>");
 }
 
 QString conventionsText()

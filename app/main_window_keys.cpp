@@ -23,7 +23,7 @@ using namespace headwise::ui;
 
 void MainWindow::escape()
 {
-    if (!leaveField() && !cancelJob() && !clearFilter())
+    if (!leaveField() && !cancelJob() && !clearFilter() && !cancelAnalysis())
         returnFromJump();
 }
 
@@ -63,6 +63,18 @@ bool MainWindow::clearFilter()
         return true;
     }
     return false;
+}
+
+bool MainWindow::cancelAnalysis()
+{
+    const auto& waiting = m_workspace->waiting();
+    const bool isAsked = std::ranges::any_of(catalogue(), [&](const Analysis& analysis) {
+        return !analysis.isDefault && m_workspace->isUnderWay(analysis.id)
+            && std::ranges::find(waiting, &analysis) == waiting.end();
+    });
+    if (isAsked)
+        m_workspace->analysisJob()->cancel();
+    return isAsked;
 }
 
 void MainWindow::returnFromJump()

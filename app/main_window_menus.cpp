@@ -3,6 +3,7 @@
 #include "app/head_change_menu.h"
 #include "app/page_tabs.h"
 #include "ui/icons.h"
+#include "ui/note_history.h"
 #include "ui/pages/analysis_list.h"
 #include "ui/pages/notes_page.h"
 #include "ui/pages/result_page.h"
@@ -107,6 +108,15 @@ void MainWindow::createFileMenu(QToolBar* bar)
 void MainWindow::createEditMenu()
 {
     QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+    QUndoStack* history = NoteHistory::of(m_workspace);
+    QAction* undo = history->createUndoAction(this, tr("&Undo"));
+    undo->setShortcut(QKeySequence::Undo);
+    QAction* redo = history->createRedoAction(this, tr("&Redo"));
+    QList<QKeySequence> again = QKeySequence::keyBindings(QKeySequence::Redo); // another on every desktop
+    if (const QKeySequence everywhere(tr("Ctrl+Shift+Z")); !again.contains(everywhere))
+        again << everywhere;
+    redo->setShortcuts(again);
+    edit->addActions({undo, redo, edit->addSeparator()});
     edit->addAction(
         whenOpen(action(tr("Book&mark this head"), "bookmark", tr("Ctrl+D"), &MainWindow::toggleBookmark)));
     QAction* note = action(tr("&Note on this head"), "note", tr("Ctrl+Shift+N"), &MainWindow::writeNote);
@@ -215,10 +225,11 @@ void MainWindow::addThemes(QMenu* menu)
     auto* themes = new QActionGroup(this);
     connect(themes, &QActionGroup::triggered, this,
             [this](const QAction* choice) { setTheme(static_cast<ThemeMode>(choice->data().toInt())); });
-    const std::array<std::pair<ThemeMode, QString>, 3> modes{
+    const std::array<std::pair<ThemeMode, QString>, 4> modes{
         {{ThemeMode::System, tr("Colours of the &system")},
          {ThemeMode::Light, tr("&Light")},
-         {ThemeMode::Dark, tr("&Dark")}}};
+         {ThemeMode::Dark, tr("&Dark")},
+         {ThemeMode::HighContrast, tr("Hi&gh contrast")}}};
     for (const auto& [mode, name] : modes) {
         QAction* choice = menu->addAction(name);
         choice->setData(static_cast<int>(mode));
@@ -227,6 +238,12 @@ void MainWindow::addThemes(QMenu* menu)
         choice->setObjectName(QStringLiteral("theme"));
         themes->addAction(choice);
     }
+}
+
+void MainWindow::checkTheme()
+{
+    for (QAction* choice : findChildren<QAction*>(QStringLiteral("theme")))
+        choice->setChecked(choice->data().toInt() == static_cast<int>(m_settings.theme));
 }
 
 void MainWindow::createModelMenu()
@@ -351,7 +368,8 @@ void MainWindow::moveHead(int layers, int heads)
 
 void MainWindow::toggleBookmark()
 {
-    m_workspace->setBookmarked(m_workspace->head(), !m_workspace->isBookmarked(m_workspace->head()));
+    const HeadId head = m_workspace->head();
+    NoteHistory::of(m_workspace)->setBookmarked(head, !m_workspace->isBookmarked(head));
 }
 
 void MainWindow::jumpTo(const QString& headName)

@@ -12,6 +12,7 @@
 #include <QFileDialog>
 #include <QFontDatabase>
 #include <QFrame>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QThread>
@@ -108,9 +109,9 @@ void PreferencesDialog::addRow(QVBoxLayout* section, const QString& name, const 
 QWidget* PreferencesDialog::themeChoice()
 {
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(4);
+    auto* grid = new QGridLayout(box);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setSpacing(4);
     auto* group = new QButtonGroup(box);
     const auto add = [&](ThemeMode mode, const QString& name, const char* iconName) {
         auto* button = new QToolButton(box);
@@ -122,11 +123,13 @@ QWidget* PreferencesDialog::themeChoice()
         button->setChecked(mode == m_settings.theme);
         button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
         group->addButton(button, static_cast<int>(mode));
-        row->addWidget(button);
+        const int place = grid->count();
+        grid->addWidget(button, place / 2, place % 2);
     };
     add(ThemeMode::System, tr("System"), "settings");
     add(ThemeMode::Light, tr("Light"), "light");
     add(ThemeMode::Dark, tr("Dark"), "dark");
+    add(ThemeMode::HighContrast, tr("High contrast"), "contrast");
     connect(group, &QButtonGroup::idClicked, this, [this](int mode) {
         m_settings.theme = static_cast<ThemeMode>(mode);
         tell();

@@ -4,6 +4,7 @@
 #include <QVariantMap>
 
 #include <algorithm>
+#include <array>
 
 namespace headwise::app {
 
@@ -11,6 +12,12 @@ namespace {
 constexpr int recentLimit = 10;
 constexpr int mostThreads = 1024;
 constexpr double longestPause = 24.0 * 60; // minutes
+
+constexpr std::array<std::pair<ui::ThemeMode, const char*>, 4> themeNames{
+    {{ui::ThemeMode::System, "system"},
+     {ui::ThemeMode::Light, "light"},
+     {ui::ThemeMode::Dark, "dark"},
+     {ui::ThemeMode::HighContrast, "high-contrast"}}};
 
 QVariantMap mapOf(const QHash<QString, ui::RecentCard>& cards)
 {
@@ -76,9 +83,9 @@ Settings readSettings()
     const QSettings store;
     Settings settings;
     const QString theme = store.value(QStringLiteral("theme")).toString();
-    settings.theme = theme == QLatin1String("light") ? ui::ThemeMode::Light
-        : theme == QLatin1String("dark")             ? ui::ThemeMode::Dark
-                                                     : ui::ThemeMode::System;
+    for (const auto& [mode, name] : themeNames)
+        if (theme == QLatin1String(name))
+            settings.theme = mode;
     settings.recentFiles = store.value(QStringLiteral("recentFiles")).toStringList();
     settings.recentCards = cardsOf(store.value(QStringLiteral("recentCards")).toMap());
     settings.geometry = store.value(QStringLiteral("geometry")).toByteArray();
@@ -104,10 +111,9 @@ Settings readSettings()
 void writeSettings(const Settings& settings)
 {
     QSettings store;
-    const char* theme = settings.theme == ui::ThemeMode::Light ? "light"
-        : settings.theme == ui::ThemeMode::Dark                ? "dark"
-                                                               : "system";
-    store.setValue(QStringLiteral("theme"), QLatin1String(theme));
+    for (const auto& [mode, name] : themeNames)
+        if (settings.theme == mode)
+            store.setValue(QStringLiteral("theme"), QLatin1String(name));
     store.setValue(QStringLiteral("recentFiles"), settings.recentFiles);
     store.setValue(QStringLiteral("recentCards"), mapOf(settings.recentCards));
     store.setValue(QStringLiteral("geometry"), settings.geometry);
@@ -122,6 +128,13 @@ void writeSettings(const Settings& settings)
     store.setValue(QStringLiteral("threads"), settings.threads);
     store.setValue(QStringLiteral("exportFolder"), settings.exportFolder);
     store.setValue(QStringLiteral("figure"), settings.figure);
+}
+
+void changeSettings(Settings& settings, const std::function<void(Settings&)>& change)
+{
+    settings = readSettings();
+    change(settings);
+    writeSettings(settings);
 }
 
 } // namespace headwise::app

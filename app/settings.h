@@ -8,6 +8,7 @@
 #include <QStringList>
 
 #include <chrono>
+#include <functional>
 
 namespace headwise::app {
 
@@ -34,5 +35,7 @@ struct Settings {
 
 Settings readSettings();
 void writeSettings(const Settings& settings);
+/// Reads them again first: other windows and programs keep theirs in the same file.
+void changeSettings(Settings& settings, const std::function<void(Settings&)>& change);
 
 } // namespace headwise::app

@@ -42,14 +42,26 @@ void setColorChoice(const ColorChoice& choice)
     }
 }
 
+void ColorChoice::setClass(const QString& name, const QColor& color)
+{
+    if (color.isValid())
+        classes[name] = color;
+    else
+        classes.remove(name);
+}
+
 void setClassColor(const QString& name, const QColor& color)
 {
     ColorChoice choice = chosen();
-    if (color.isValid())
-        choice.classes[name] = color;
-    else
-        choice.classes.remove(name);
+    choice.setClass(name, color);
     setColorChoice(choice);
+    emit ColorNews::instance().classColorChanged(name, color);
+}
+
+ColorNews& ColorNews::instance()
+{
+    static ColorNews news;
+    return news;
 }
 
 ColorScale firstScale(bool isSigned, ColorFit fit)

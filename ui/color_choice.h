@@ -4,6 +4,7 @@
 
 #include <QColor>
 #include <QMap>
+#include <QObject>
 #include <QString>
 
 namespace headwise::ui {
@@ -19,14 +20,27 @@ struct ColorChoice {
     QMap<QString, QColor> classes = {};      ///< Of heads, by name; those that are not here have the theme's.
 
     bool operator==(const ColorChoice&) const = default;
+
+    void setClass(const QString& name, const QColor& color); ///< \param color  invalid: the theme's again
 };
 
 const ColorChoice& colorChoice();
 /// From now on, and in the pictures on screen that still have the colours chosen before.
 void setColorChoice(const ColorChoice& choice);
 
-/// The colour of the heads of one class. \param color  invalid: the theme's again
+/// The colour of the heads of one class, as ColorChoice::setClass.
 void setClassColor(const QString& name, const QColor& color);
+
+/// Says what pages change of the choice, to whoever remembers it.
+class ColorNews : public QObject {
+    Q_OBJECT
+
+public:
+    static ColorNews& instance(); ///< Of the GUI thread.
+
+signals:
+    void classColorChanged(const QString& name, const QColor& color);
+};
 
 /// The scale a picture begins with, its limits not fitted.
 ColorScale firstScale(bool isSigned, ColorFit fit = ColorFit::Full);

@@ -8,6 +8,8 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QDir>
+#include <QDockWidget>
+#include <QFileInfo>
 #include <QLabel>
 #include <QPushButton>
 #include <QToolButton>
@@ -127,6 +129,72 @@ private slots:
         writeSettings(settings);
         ui::setColorChoice({});
         QCOMPARE(heads->colorScale().map, ColorMap::Viridis);
+    }
+
+    void whatEndsWithoutClosingHasKeptEverything()
+    {
+        QSettings().clear();
+        {
+            MainWindow window;
+            window.show();
+            openDemoIn(window);
+            for (QDockWidget* dock : window.findChildren<QDockWidget*>())
+                dock->setVisible(dock->objectName() == QLatin1String("jobs"));
+            for (QAction* choice : window.findChildren<QAction*>(QStringLiteral("theme")))
+                if (choice->data().toInt() == static_cast<int>(ui::ThemeMode::Dark))
+                    choice->trigger();
+            ui::setClassColor(QStringLiteral("induction"), Qt::red);
+        } // as a crash leaves it: nothing has been closed
+        const Settings kept = readSettings();
+        QCOMPARE(kept.recentFiles.size(), 1);
+        QCOMPARE(QFileInfo(kept.recentFiles.first()).canonicalFilePath(),
+                 QFileInfo(QStringLiteral(HEADWISE_DEMO_MODEL)).canonicalFilePath());
+        QCOMPARE(kept.recentCards[kept.recentFiles.first()].layers, 2);
+        QCOMPARE(kept.theme, ui::ThemeMode::Dark);
+        QCOMPARE(kept.colors.classes, (QMap<QString, QColor>{{QStringLiteral("induction"), Qt::red}}));
+        MainWindow next;
+        next.show();
+        openDemoIn(next);
+        for (const QDockWidget* dock : next.findChildren<QDockWidget*>())
+            QCOMPARE(dock->isVisible(), dock->objectName() == QLatin1String("jobs"));
+        ui::setColorChoice({});
+        ui::applyTheme(*qApp, ui::ThemeMode::Light);
+        QSettings().clear();
+    }
+
+    void twoWindowsKeepWhatEachOtherHasFound()
+    {
+        QSettings().clear();
+        const QString copy = m_folder.filePath(QStringLiteral("copy"));
+        QVERIFY(QDir().mkpath(copy));
+        for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
+            QVERIFY(QFile::copy(QStringLiteral(HEADWISE_DEMO_MODEL "/") + QLatin1String(name),
+                                copy + u'/' + QLatin1String(name)));
+        {
+            MainWindow first, second; // both have read that there is nothing
+            first.show();
+            second.show();
+            openDemoIn(first);
+            second.openPath(copy);
+            QTRY_COMPARE_WITH_TIMEOUT(readSettings().recentFiles.size(), 2, patience);
+            ui::setClassColor(QStringLiteral("copying"), Qt::blue);
+            // What another program with these settings has done meanwhile.
+            Settings elsewhere = readSettings();
+            elsewhere.colors.classes[QStringLiteral("induction")] = Qt::red;
+            elsewhere.addRecent(QStringLiteral("/elsewhere"), {1, 1, 1, {}, QDate(2026, 1, 1)});
+            writeSettings(elsewhere);
+            second.close();
+            first.close(); // the last one, that has seen the fewest
+        }
+        const Settings kept = readSettings();
+        QCOMPARE(kept.recentFiles.size(), 3);
+        QCOMPARE(kept.recentFiles[0], QStringLiteral("/elsewhere"));
+        QCOMPARE(kept.recentFiles[1], copy);
+        QCOMPARE(kept.colors.classes,
+                 (QMap<QString, QColor>{{QStringLiteral("copying"), Qt::blue},
+                                        {QStringLiteral("induction"), Qt::red}}));
+        ui::setColorChoice({});
+        QSettings().clear();
     }
 
     void matricesAreShownAsOthersSeeThemAndExportedAsTheyAre()

@@ -7,16 +7,19 @@
 #include "ui/views/pattern_grid.h"
 #include "ui/views/spectrum_chart.h"
 
+#include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QDockWidget>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMimeData>
 #include <QPlainTextEdit>
-
-#include <QCheckBox>
 #include <QTableView>
 #include <QToolBar>
+#include <QWindow>
+
+#include <algorithm>
 
 using namespace headwise;
 using namespace headwise::ui;
@@ -255,6 +258,58 @@ private slots:
         QVERIFY(driver.workspace().analysisJob()->isRunning());
         Driver::press(Qt::Key_Escape);
         QVERIFY(!driver.workspace().analysisJob()->isRunning());
+    }
+
+    void escapeStopsAnAnalysisThatWasAskedForOnAnyPage()
+    {
+        Driver driver;
+        driver.show(QStringLiteral("Overview"));
+        driver.grid->setFocus();
+        Workspace& workspace = driver.workspace();
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.waiting().empty() && !workspace.analysisJob()->isRunning(),
+                                 patience);
+        const auto isThere = [&] {
+            return std::ranges::any_of(workspace.results()->arrays, [](const ResultArray& array) {
+                return array.path.starts_with("analyses/degeneracy/");
+            });
+        };
+        workspace.runAnalysis("degeneracy");
+        QVERIFY(workspace.isUnderWay("degeneracy"));
+        Driver::press(Qt::Key_Escape);
+        QVERIFY(!workspace.isUnderWay("degeneracy"));
+        QVERIFY(!workspace.analysisJob()->isRunning());
+        QTest::qWait(100);
+        QVERIFY(!isThere());
+        workspace.runAnalysis("copying"); // runs by itself on every model: nothing to stop
+        QVERIFY(workspace.isUnderWay("copying"));
+        Driver::press(Qt::Key_Escape);
+        QVERIFY(workspace.isUnderWay("copying"));
+        workspace.runAnalysis("degeneracy");
+        QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
+        test::discardNotes(driver.window);
+    }
+
+    void headingsOfTheOverviewOpenTheirPages()
+    {
+        Driver driver;
+        for (const auto& [begins, page] : {std::pair("reads:", "Tokens"),
+                                           {"Singular values", "Spectrum"},
+                                           {"Composition", "Composition"}}) {
+            driver.show(QStringLiteral("Overview"));
+            const QLabel* heading = nullptr;
+            for (const QLabel* label : driver.page()->findChildren<QLabel*>())
+                if (label->text().startsWith(QLatin1String(begins)) && label->isVisible())
+                    heading = label;
+            QVERIFY2(heading, begins);
+            const int token = driver.workspace().token();
+            const QPoint at = heading->mapTo(&driver.window, heading->rect().center());
+            QTest::mouseClick(driver.window.windowHandle(), Qt::LeftButton, {}, at);
+            QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QString::fromLatin1(page));
+            // The second click of somebody who clicks twice is not for what lies there now.
+            QTest::mouseDClick(driver.window.windowHandle(), Qt::LeftButton, {}, at);
+            QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QString::fromLatin1(page));
+            QCOMPARE(driver.workspace().token(), token);
+        }
     }
 
     void controlCTakesThePictureAndItsNumbers()
