@@ -15,8 +15,8 @@ inline constexpr const char* overrides = "overrides";    // "key=value"
 
 /// Where results live; anything else in the root group is not ours.
 inline constexpr std::array<std::string_view, 11> resultRoots = {
-    "spectra",  "eigenvalues", "scores",    "composition", "tables",
-    "analyses", "factors",     "embedding", "unembedding", "comparison", "imported"};
+    "spectra", "eigenvalues", "scores",      "composition", "tables",  "analyses",
+    "factors", "embedding",   "unembedding", "comparison",  "imported"};
 
 struct TextField {
     const char* name;
