@@ -1,6 +1,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/support.h"
 #include "app/window.h"
+#include "core/base/blas_kernels.h"
 
 #include <csignal>
 #include <fcntl.h>
@@ -24,6 +25,7 @@ void occupyStandardStreams()
 int main(int argc, char** argv)
 {
     using namespace headwise::app;
+    headwise::restartWithFasterKernels(argv);
     occupyStandardStreams();
     std::signal(SIGXFSZ,
                 SIG_IGN); // past a quota of file sizes, writing fails and says so instead of ending here

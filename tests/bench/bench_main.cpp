@@ -3,6 +3,7 @@
 #include "tests/bench/window_figures.h"
 
 #include "core/analysis/catalogue.h"
+#include "core/base/blas_kernels.h"
 #include "core/model/architecture.h"
 
 #include <benchmark/benchmark.h>
@@ -164,6 +165,7 @@ bool wholesTakeTooMuch(const std::string& program, const std::filesystem::path& 
 
 int main(int argc, char** argv)
 {
+    headwise::restartWithFasterKernels(argv);             // as the program does
     if (argc == 3 && std::strcmp(argv[1], "--make") == 0) // the checkpoint alone, into an existing folder
         return bench::makeGpt2Small(argv[2]) ? 0 : 4;
     if (argc == 3 && std::strcmp(argv[1], "--window") == 0) // an open window, for its memory

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/main_window.h"
+#include "core/base/blas_kernels.h"
 
 #include <QAccessible>
 #include <QApplication>
@@ -114,6 +115,7 @@ double numberAfter(const QString& words, const QString& name);
 template <typename Test>
 int runJourneys(int argc, char** argv)
 {
+    restartWithFasterKernels(argv);
     qputenv("QT_QPA_PLATFORM", "offscreen");
     const QTemporaryDir home; // settings, state and logs of this process alone
     for (const char* variable : {"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"})

@@ -1,0 +1,50 @@
+#include "core/base/blas_kernels.h"
+
+#include <cstdlib>
+#include <unistd.h>
+
+extern "C" char* openblas_get_corename();
+
+namespace headwise {
+
+namespace {
+
+constexpr const char* choice = "OPENBLAS_CORETYPE"; // OpenBLAS' own, documented in its README
+
+VectorUnits unitsHere()
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    return {__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"),
+            __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
+                && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")};
+#else
+    return {};
+#endif
+}
+
+} // namespace
+
+std::optional<std::string> fasterKernels(std::string_view chosen, const VectorUnits& units)
+{
+    if (chosen != "Prescott" && chosen != "Core2" && chosen != "Generic")
+        return std::nullopt;
+    if (units.avx512)
+        return "SkylakeX";
+    if (units.avx2)
+        return "Haswell";
+    return std::nullopt;
+}
+
+void restartWithFasterKernels(char** argv)
+{
+    if (std::getenv(choice))
+        return;
+    const auto faster = fasterKernels(openblas_get_corename(), unitsHere());
+    if (!faster || setenv(choice, faster->c_str(), 0) != 0)
+        return;
+    execv("/proc/self/exe", argv);
+    unsetenv(choice); // the same program goes on, with the kernels it has
+}
+
+} // namespace headwise
