@@ -87,6 +87,7 @@ SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
 void SalientPanel::clear(const QString& message)
 {
     m_job.cancel();
+    m_asked.reset();
     m_model->clear();
     m_caption->hide();
     m_table->hide();
@@ -99,8 +100,10 @@ void SalientPanel::recompute()
     if (!workspace()->isOpen())
         return clear({});
     const HeadId head = workspace()->head();
-    if (showTokens(*workspace()->results(), head))
+    if (showTokens(*workspace()->results(), head)) {
+        m_asked.reset();
         return m_job.cancel();
+    }
     const auto circuits = workspace()->circuits();
     if (!circuits)
         return clear(
@@ -110,6 +113,10 @@ void SalientPanel::recompute()
         return clear(tr("Reading the embeddings…"));
     AnalysisOptions options = workspace()->analysisOptions();
     options.heads = {head};
+    const Question question{tokens, options};
+    if (m_asked == question)
+        return; // Other results have come in.
+    m_asked = question;
     m_job.start(
         tr("Salient tokens of %1").arg(text(head)),
         [context = AnalysisContext{*circuits, tokens, options}](const Task& task) {

@@ -28,6 +28,13 @@ private:
     QLabel* m_message;
     QStandardItemModel* m_model;
     TableFigure* m_table;
+    struct Question {
+        std::shared_ptr<const TokenSide> tokens;
+        AnalysisOptions options;
+
+        bool operator==(const Question&) const = default;
+    };
+    std::optional<Question> m_asked; // what the job answers, or has answered
     Job m_job;
 };
 
