@@ -256,10 +256,14 @@ QString ResultPage::staleText() const
 
 QString ResultPage::missingText() const
 {
-    return m_lacksHead ? tr("%1 is not among the heads that this was computed for: choose it under Heads and "
-                            "run it again.")
-                             .arg(text(workspace()->head()))
-                       : QString();
+    if (!m_lacksHead)
+        return {};
+    const QString head = text(workspace()->head());
+    return workspace()->analysisOptions(*m_analysis).heads.empty()
+        ? tr("It says nothing of %1: select another head, of layer 0 where it is about the embedding.")
+              .arg(head)
+        : tr("%1 is not among the heads that this was computed for: choose it under Heads and run it again.")
+              .arg(head);
 }
 
 QString ResultPage::costText() const
