@@ -31,6 +31,7 @@
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QTabBar>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <spdlog/logger.h>
@@ -98,6 +99,8 @@ MainWindow::MainWindow(QWidget* parent)
     showDocks(false);
     updateRecent();
     updateState();
+    // The first page is made before a model comes, which has enough to do.
+    QTimer::singleShot(0, this, [this] { m_tabs->currentPage(); });
 }
 
 MainWindow::~MainWindow() = default;

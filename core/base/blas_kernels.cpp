@@ -1,6 +1,8 @@
 #include "core/base/blas_kernels.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <unistd.h>
 
 extern "C" char* openblas_get_corename();
@@ -41,9 +43,11 @@ void restartWithFasterKernels(char** argv)
     if (std::getenv(choice))
         return;
     const auto faster = fasterKernels(openblas_get_corename(), unitsHere());
-    if (!faster || setenv(choice, faster->c_str(), 0) != 0)
+    std::error_code error; // of the file itself, so that the program keeps its name among processes
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error || !faster || setenv(choice, faster->c_str(), 0) != 0)
         return;
-    execv("/proc/self/exe", argv);
+    execv(program.c_str(), argv);
     unsetenv(choice); // the same program goes on, with the kernels it has
 }
 

@@ -95,8 +95,8 @@ public:
 
     /// What follows is counted; a journey begins with its window.
     void begin();
-    /// Whether what is on screen took no more clicks and drops than that since `begin`, an action of a menu being two, and no
-    /// more than ten times `target`; says how many it took, and how long.
+    /// Whether what is on screen took no more clicks and drops than that since `begin`, an action of a menu being two, and, on a
+    /// small model, no more than ten times `target`; says how many it took, and how long.
     bool tookGestures(int most, std::chrono::milliseconds target) const;
 
     QMainWindow* window() { return m_window.get(); }

@@ -120,7 +120,10 @@ Widget* wheelTo(Journey& journey, QWidget* start, const QString& name)
         for (Widget* one : journey.window()->findChildren<Widget*>())
             if (one->isVisible() && one->accessibleName() == name)
                 found = one;
-        if (found && found->visibleRegion().boundingRect() == found->rect())
+        const QRect seen = found ? found->visibleRegion().boundingRect() : QRect();
+        if (found
+            && (seen == found->rect()
+                || 3 * seen.height() >= 2 * page->height())) // as much as there is room for
             return true;
         turnWheel(page, -120);
         return false;

@@ -4,6 +4,7 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 
+#include <QHash>
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QStyledItemDelegate>
@@ -44,13 +45,16 @@ public:
 
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
-        const QSize one = QStyledItemDelegate::sizeHint(option, index);
         constexpr int margins = 8;
         const int depth = index.parent().isValid() ? 2 : 1;
-        const int width = m_tree->columnWidth(0) - depth * m_tree->indentation() - margins;
-        const QRect all = option.fontMetrics.boundingRect(QRect(0, 0, std::max(width, 40), 0),
-                                                          Qt::TextWordWrap, index.data().toString());
-        return {one.width(), std::max(one.height(), all.height() + 4)};
+        const int width = std::max(m_tree->columnWidth(0) - depth * m_tree->indentation() - margins, 40);
+        const QString name = index.data().toString();
+        int& height = m_heights[{name, width}]; // asked for again whenever the tree is laid out
+        if (height == 0)
+            height = option.fontMetrics.horizontalAdvance(name) <= width
+                ? option.fontMetrics.height()
+                : option.fontMetrics.boundingRect(QRect(0, 0, width, 0), Qt::TextWordWrap, name).height();
+        return {width, height + 6};
     }
 
 protected:
@@ -62,6 +66,7 @@ protected:
 
 private:
     const QTreeWidget* m_tree;
+    mutable QHash<std::pair<QString, int>, int> m_heights; // of a name in a width
 };
 
 } // namespace

@@ -148,7 +148,7 @@ private slots:
         journey.waitFor([&] { return slider->value() == token; }, QStringLiteral("the token"));
         QTest::keyClick(slider, Qt::Key_Right);
         const QueryTokenTerms next = terms.at(50, token + 1);
-        QVERIFY(reads(point(QStringLiteral("T^pp of every key position"), 3, 30), next.ep(30)));
+        QVERIFY(reads(point(QStringLiteral("T^pp of every key position"), 5, 30), next.ep(30)));
         QTest::keyClick(slider, Qt::Key_Left);
         journey.waitForRest();
         // The prefixes that the suffix looks for, and a term over words of one's own.
