@@ -99,8 +99,12 @@ MainWindow::MainWindow(QWidget* parent)
     showDocks(false);
     updateRecent();
     updateState();
-    // The first page is made before a model comes, which has enough to do.
-    QTimer::singleShot(0, this, [this] { m_tabs->currentPage(); });
+    // The first page is made before a model comes, which has enough to do; so is the one that takes longest, each in an event.
+    QTimer::singleShot(0, this, [this] {
+        m_tabs->currentPage();
+        QTimer::singleShot(0, this,
+                           [this] { m_tabs->page(m_tabs->indexOfName(QStringLiteral("analyses"))); });
+    });
 }
 
 MainWindow::~MainWindow() = default;

@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace headwise::ui {
 
@@ -332,12 +333,7 @@ void ResultPage::makeCards()
     if (workspace()->isOpen() && isComputed(*m_analysis, results)) {
         pictures = picturesOf(*m_analysis, results, workspace()->card());
         std::erase_if(pictures, [&](const Picture& picture) { return !canBeDrawn(picture, results); });
-        m_lacksHead =
-            std::erase_if(pictures,
-                          [&](const Picture& picture) { return isOfMissingHead(picture, *workspace()); })
-            > 0;
     }
-    m_empty->setVisible(pictures.empty());
     const bool same = std::equal(
         pictures.begin(), pictures.end(), m_cards.begin(), m_cards.end(),
         [](const Picture& picture, const PictureCard* card) { return picture == card->picture(); });
@@ -355,6 +351,21 @@ void ResultPage::makeCards()
         m_abreast = 0;
     }
     placeCards();
+    // Hidden, not deleted: whoever selects a head in one of them goes on in it.
+    for (PictureCard* card : m_cards) {
+        const bool isMissing = isOfMissingHead(card->picture(), *workspace());
+        card->setVisible(!isMissing);
+        m_lacksHead = m_lacksHead || isMissing;
+    }
+    m_empty->setVisible(shownCards().empty());
+}
+
+std::vector<PictureCard*> ResultPage::shownCards() const
+{
+    std::vector<PictureCard*> shown;
+    std::copy_if(m_cards.begin(), m_cards.end(), std::back_inserter(shown),
+                 [](const PictureCard* card) { return !card->isHidden(); });
+    return shown;
 }
 
 void ResultPage::placeCards()
@@ -389,7 +400,7 @@ void ResultPage::drawVisible()
     if (!isVisible())
         return;
     const QRect seen(-m_pictures->pos(), m_scroll->viewport()->size());
-    if (drawCardsIn(seen, m_cards)) // They have taken their height, and others may have come into view.
+    if (drawCardsIn(seen, shownCards())) // They have taken their height, and others may have come into view.
         QTimer::singleShot(0, this, &ResultPage::drawVisible);
     if (m_wantedScroll >= 0 && !m_cards.empty())
         QTimer::singleShot(
@@ -454,7 +465,7 @@ QList<FigureSource*> ResultPage::figures()
     QList<FigureSource*> all;
     if (!workspace()->isOpen())
         return all;
-    for (PictureCard* card : m_cards) {
+    for (PictureCard* card : shownCards()) {
         for (const auto& [view, what] : card->figures()) {
             auto* source = dynamic_cast<FigureSource*>(view);
             describe(source, tr("%1, %2").arg(what, text(workspace()->card().name)));

@@ -46,11 +46,12 @@ private:
     void createPictures();
     void connectSignals();
     void choose(const Analysis* analysis);
-    void showHead();    ///< What it is and whether it can be run.
-    void makeCards();   ///< Those of the analysis' pictures, new if they are not those that are there.
-    void placeCards();  ///< One or two abreast.
-    void drawVisible(); ///< Those cards that are on screen.
-    void showNumbers(); ///< The arrays that no picture shows.
+    void showHead();  ///< What it is and whether it can be run.
+    void makeCards(); ///< Those of the analysis' pictures, new if they are not those that are there.
+    std::vector<PictureCard*> shownCards() const; ///< Without those that say nothing of the selected head.
+    void placeCards();                            ///< One or two abreast.
+    void drawVisible();                           ///< Those cards that are on screen.
+    void showNumbers();                           ///< The arrays that no picture shows.
     void followSelection();
     bool isStale() const;             ///< Computed, but about other inputs.
     bool isOtherwiseFiltered() const; ///< Computed, but of other tokens than are looked at now.

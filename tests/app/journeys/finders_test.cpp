@@ -215,9 +215,8 @@ private slots:
         QVERIFY(journey.shows(QStringLiteral("ref: ") + cell(pairs, 1, earlier)));
         QCOMPARE(pairs->selectionModel()->selectedRows().front().row(), 1); // it stays where it was
 
-        auto* plane = journey.named<LineChart>(QStringLiteral("Matching and copying"));
+        auto* plane = wheelTo<LineChart>(journey, pairs, QStringLiteral("Matching and copying"));
         QVERIFY(plane);
-        wheelTo(journey, plane);
         const QPointF point(valueAt(core, candidate + "matching", places[0]),
                             valueAt(core, candidate + "copying", places[0]));
         const QString words = readOutAt(journey, plane, plane->positionOf(point).toPoint());
@@ -240,10 +239,14 @@ private slots:
             QVERIFY2(waited <= 500, qPrintable(QString::number(waited)));
             return journey.waitForRest();
         }
-        auto* both = journey.named<LineChart>(QStringLiteral("From the weights and on random tokens"));
-        QVERIFY(both);
         journey.waitForRest();
-        wheelTo(journey, both);
+        QWidget* pictures = nullptr;
+        for (const QScrollArea* area : journey.window()->findChildren<QScrollArea*>())
+            if (area->isVisible() && area->findChild<QTableView*>())
+                pictures = area->widget();
+        auto* both =
+            wheelTo<LineChart>(journey, pictures, QStringLiteral("From the weights and on random tokens"));
+        QVERIFY(both);
         const HeadId head = *parseHeadId(best.toStdString());
         const double attention =
             coreScore(which, "pattern_scores", "analyses/pattern_scores/induction", head);

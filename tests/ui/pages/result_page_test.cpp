@@ -197,15 +197,20 @@ private slots:
         QCOMPARE(whyNotNow(analysis, *m_workspace), QString());
         run(analysis.id);
         const auto pictures = picturesOf(analysis, *m_workspace->results(), m_workspace->card());
-        const auto isMissing = [&](const Picture& picture) { return isOfMissingHead(picture, *m_workspace); };
+        const auto isMissing = [&](const Picture& picture) {
+            return canBeDrawn(picture, *m_workspace->results()) && isOfMissingHead(picture, *m_workspace);
+        };
         if (std::any_of(pictures.begin(), pictures.end(), isMissing)) { // of layer 0, as is said
             QVERIFY(says(QStringLiteral("It says nothing of L1H5")));
             m_workspace->setHead({0, 1});
             QTest::qWait(10);
         }
         QVERIFY(!m_page->figures().isEmpty());
-        for (const Picture& picture : picturesOf(analysis, *m_workspace->results(), m_workspace->card()))
-            checkPicture(picture);
+        for (const Picture& picture : pictures)
+            if (!isMissing(picture))
+                checkPicture(picture);
+        m_workspace->setReference(HeadId{0, 1});
+        m_workspace->setHead({1, 5});
     }
 
     void aClickOnAGridSelectsThatHeadAndChartsAreCutAgain()
