@@ -98,7 +98,8 @@ private slots:
         for (int i = 0; i < tabs->count(); ++i) { // no page makes it grow
             tabs->setCurrentIndex(i);
             QCoreApplication::processEvents();
-            QVERIFY2(window.width() == 1120, qPrintable(tabs->tabText(i)));
+            QVERIFY2(window.width() == 1120,
+                     qPrintable(QStringLiteral("%1: %2").arg(tabs->tabText(i)).arg(window.width())));
         }
     }
 };
