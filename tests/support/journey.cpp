@@ -242,7 +242,7 @@ Journey::Journey(const QString& name)
 {
     m_window->resize(1280, 800);
     m_window->show();
-    QCoreApplication::processEvents();
+    QTest::qWait(100); // with what it makes ahead
     fastestReference();
     fastestLayout();
     WatchedApplication::takeStalls(); // of the first layout, before anybody saw it
