@@ -5,7 +5,7 @@
 #include <system_error>
 #include <unistd.h>
 
-extern "C" char* openblas_get_corename();
+extern "C" char* openblas_get_corename(); // NOLINT(readability-identifier-naming)
 
 namespace headwise {
 
