@@ -54,49 +54,14 @@ double fastestReference()
     return best;
 }
 
-/// CPU time of laying out the same words: what windows spend their time on, code and small allocations.
-double layoutMilliseconds()
-{
-    static const QString words = [] {
-        QString all;
-        for (int i = 0; i < 250; ++i)
-            all += QStringLiteral("<b>word %1</b> and <i>another</i> ").arg(i);
-        return all;
-    }();
-    const double begin = threadMilliseconds();
-    QTextDocument document;
-    document.setHtml(words);
-    document.setTextWidth(300);
-    if (document.size().height() < 1)
-        qFatal("nothing was laid out");
-    return threadMilliseconds() - begin;
-}
-
-double fastestLayout()
-{
-    static double best = 1e9;
-    for (int i = 0; i < 5; ++i)
-        best = std::min(best, layoutMilliseconds());
-    return best;
-}
-
-/// The middle one of three.
-double typical(double (*time)())
-{
-    std::array<double, 3> now{};
-    for (double& one : now)
-        one = time();
-    std::sort(now.begin(), now.end());
-    return now[1];
-}
-
-/// How much slower this core is now than at its best: neighbours on a shared machine also cost CPU time, of memory and of
-/// code. From 1 to 2.
+/// How much slower this core is now than at its best: neighbours on a shared machine also cost CPU time. From 1 to 2.
 double slowdown()
 {
-    const double ofMemory = typical(referenceMilliseconds) / fastestReference();
-    const double ofCode = typical(layoutMilliseconds) / fastestLayout();
-    return std::clamp(std::max(ofMemory, ofCode), 1.0, 2.0);
+    std::array<double, 3> now{};
+    for (double& time : now)
+        time = referenceMilliseconds();
+    std::sort(now.begin(), now.end());
+    return std::clamp(now[1] / fastestReference(), 1.0, 2.0);
 }
 
 /// How much slower this core is at its best than the one that the targets are meant for; at least 1.
@@ -244,7 +209,6 @@ Journey::Journey(const QString& name)
     m_window->show();
     QTest::qWait(100); // with what it makes ahead
     fastestReference();
-    fastestLayout();
     WatchedApplication::takeStalls(); // of the first layout, before anybody saw it
     longestEvent() = {};
     begin();

@@ -120,10 +120,9 @@ Widget* wheelTo(Journey& journey, QWidget* start, const QString& name)
         for (Widget* one : journey.window()->findChildren<Widget*>())
             if (one->isVisible() && one->accessibleName() == name)
                 found = one;
+        // All of it, or as much as there is room for.
         const QRect seen = found ? found->visibleRegion().boundingRect() : QRect();
-        if (found
-            && (seen == found->rect()
-                || 3 * seen.height() >= 2 * page->height())) // as much as there is room for
+        if (found && (seen == found->rect() || seen.height() == page->height()))
             return true;
         turnWheel(page, -120);
         return false;

@@ -152,7 +152,7 @@ private slots:
         const Table numbers = readTable(folder.filePath(QStringLiteral("ov.csv")));
         const auto rows = std::ssize(numbers.rows), columns = std::ssize(numbers.columns) - 1;
         QVERIFY2(
-            rows > 3 && rows < ov.rows() && columns > 3 && columns < ov.cols(),
+            rows > 8 && rows < ov.rows() && columns > 8 && columns < ov.cols(),
             qPrintable(
                 QStringLiteral("%1 × %2 of %3 × %4").arg(rows).arg(columns).arg(ov.rows()).arg(ov.cols())));
         QVERIFY(pdf.contains("/Width " + QByteArray::number(qsizetype{columns}) + "\n/Height "
