@@ -2,7 +2,7 @@
 
 #include "core/analysis/comparison/model_comparison.h"
 #include "ui/text.h"
-#include "ui/workspace.h"
+#include "ui/workspace_part.h"
 
 #include <utility>
 
@@ -62,8 +62,7 @@ Result<std::shared_ptr<const Ready>> prepared(const Question& question, const Ta
 
 ComparedModel* ComparedModel::of(Workspace* workspace)
 {
-    auto* found = workspace->findChild<ComparedModel*>(QString(), Qt::FindDirectChildrenOnly);
-    return found ? found : new ComparedModel(workspace);
+    return partOf<ComparedModel>(workspace);
 }
 
 ComparedModel::ComparedModel(Workspace* workspace)

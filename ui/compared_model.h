@@ -12,6 +12,8 @@
 namespace headwise::ui {
 
 class Workspace;
+template <typename Part>
+Part* partOf(Workspace* workspace);
 
 /// The newer model that the open one is compared with, open as well: what pages show of both of them.
 ///
@@ -53,6 +55,7 @@ signals:
     void changed();
 
 private:
+    friend ComparedModel* partOf<ComparedModel>(Workspace* workspace);
     explicit ComparedModel(Workspace* workspace);
     void follow();     ///< The workspace has other circuits, or another model.
     void startAgain(); ///< What was made of the weights is to be made anew.

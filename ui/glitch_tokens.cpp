@@ -1,7 +1,7 @@
 #include "ui/glitch_tokens.h"
 
 #include "core/analysis/token_filter.h"
-#include "ui/workspace.h"
+#include "ui/workspace_part.h"
 
 #include <utility>
 
@@ -9,8 +9,7 @@ namespace headwise::ui {
 
 GlitchTokens* GlitchTokens::of(Workspace* workspace)
 {
-    auto* found = workspace->findChild<GlitchTokens*>(QString(), Qt::FindDirectChildrenOnly);
-    return found ? found : new GlitchTokens(workspace);
+    return partOf<GlitchTokens>(workspace);
 }
 
 GlitchTokens::GlitchTokens(Workspace* workspace)

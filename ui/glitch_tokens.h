@@ -10,6 +10,8 @@
 namespace headwise::ui {
 
 class Workspace;
+template <typename Part>
+Part* partOf(Workspace* workspace);
 
 /// Tokens of the open model whose embedding was hardly trained, "glitch tokens": they extend tables of extremes and mean
 /// little there. It belongs to the workspace and is found through it; the first that asks starts looking.
@@ -26,6 +28,7 @@ signals:
     void changed();
 
 private:
+    friend GlitchTokens* partOf<GlitchTokens>(Workspace* workspace);
     explicit GlitchTokens(Workspace* workspace);
     void look();
 

@@ -1,14 +1,13 @@
 #include "ui/imported_attention.h"
 
 #include "core/analysis/prompt/pattern_file.h"
-#include "ui/workspace.h"
+#include "ui/workspace_part.h"
 
 namespace headwise::ui {
 
 ImportedAttention* ImportedAttention::of(Workspace* workspace)
 {
-    auto* found = workspace->findChild<ImportedAttention*>(QString(), Qt::FindDirectChildrenOnly);
-    return found ? found : new ImportedAttention(workspace);
+    return partOf<ImportedAttention>(workspace);
 }
 
 ImportedAttention::ImportedAttention(Workspace* workspace)

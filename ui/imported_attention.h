@@ -9,6 +9,8 @@
 namespace headwise::ui {
 
 class Workspace;
+template <typename Part>
+Part* partOf(Workspace* workspace);
 
 /// Attention that another program computed and somebody imported for a prompt: what the session keeps of it, so that a figure
 /// made of it stays what it was. It belongs to the workspace and is found through it; another model or session brings its own.
@@ -27,6 +29,7 @@ public:
     static void putInto(ResultSet& results, const Array& array); ///< In place of what they have of it.
 
 private:
+    friend ImportedAttention* partOf<ImportedAttention>(Workspace* workspace);
     explicit ImportedAttention(Workspace* workspace);
 
     Array m_array;

@@ -1,7 +1,7 @@
 #include "ui/note_history.h"
 
 #include "ui/text.h"
-#include "ui/workspace.h"
+#include "ui/workspace_part.h"
 
 #include <QUndoCommand>
 
@@ -87,8 +87,7 @@ private:
 
 NoteHistory* NoteHistory::of(Workspace* workspace)
 {
-    auto* found = workspace->findChild<NoteHistory*>(QString(), Qt::FindDirectChildrenOnly);
-    return found ? found : new NoteHistory(workspace);
+    return partOf<NoteHistory>(workspace);
 }
 
 NoteHistory::NoteHistory(Workspace* workspace)

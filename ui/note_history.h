@@ -7,6 +7,8 @@
 namespace headwise::ui {
 
 class Workspace;
+template <typename Part>
+Part* partOf(Workspace* workspace);
 
 /// What can be taken back of notes and bookmarks, of the open model. It belongs to the workspace and is found through it; whoever
 /// changes a note or a bookmark for the user does it here.
@@ -20,6 +22,7 @@ public:
     void setNote(HeadId head, const QString& text); ///< What is written on one head in a row is one step.
 
 private:
+    friend NoteHistory* partOf<NoteHistory>(Workspace* workspace);
     explicit NoteHistory(Workspace* workspace);
 
     Workspace* m_workspace;

@@ -1,11 +1,10 @@
 #include "ui/pages/analysis_form.h"
 
-#include "core/analysis/direction_source.h"
 #include "core/analysis/relation_file.h"
-#include "core/analysis/run_estimate.h"
 #include "core/io/token_search.h"
-#include "core/model/head_list.h"
 #include "ui/pages/analysis_list.h"
+#include "ui/pages/direction_input.h"
+#include "ui/pages/heads_input.h"
 #include "ui/pages/prompt_page.h"
 #include "ui/pages/text_inputs.h"
 #include "ui/text.h"
@@ -42,18 +41,12 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     , m_pair(new QWidget(this))
     , m_reference(new QLineEdit(m_pair))
     , m_selected(new QLabel(m_pair))
-    , m_direction(new QWidget(this))
-    , m_to(new QLineEdit(m_direction))
-    , m_from(new QLineEdit(m_direction))
-    , m_space(new QComboBox(m_direction))
-    , m_directionFile(new QPushButton(tr("File…"), m_direction))
+    , m_direction(new DirectionInput(workspace, this))
     , m_previousToken(new QLineEdit(this))
     , m_relations(new QWidget(this))
     , m_relationsName(new QLabel(m_relations))
     , m_metric(new QComboBox(this))
-    , m_heads(new QWidget(this))
-    , m_whichHeads(new QComboBox(m_heads))
-    , m_listedHeads(new QLineEdit(m_heads))
+    , m_heads(new HeadsInput(workspace, this))
     , m_seed(new QSpinBox(this))
     , m_problem(new QLabel(this))
 {
@@ -63,17 +56,18 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     createKeyToken();
     createMarks();
     createMetric();
-    createHeads();
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
-    for (QLineEdit* edit : {m_keyToken, m_to, m_from, m_previousToken})
+    for (QLineEdit* edit : {m_keyToken, m_previousToken})
         connect(edit, &QLineEdit::editingFinished, this, &AnalysisForm::apply);
     connect(m_texts, &TextInputs::loaded, this, &AnalysisForm::apply);
     connect(m_texts, &TextInputs::said, this, [this](const QString& sentence) {
         m_problem->setText(sentence);
         m_problem->show();
     });
-    for (QComboBox* choice : {m_space, m_metric})
-        connect(choice, &QComboBox::activated, this, &AnalysisForm::apply);
+    connect(m_direction, &DirectionInput::changed, this, &AnalysisForm::apply);
+    connect(m_direction, &DirectionInput::nameRead, this, &AnalysisForm::directionRead);
+    connect(m_heads, &HeadsInput::changed, this, &AnalysisForm::apply);
+    connect(m_metric, &QComboBox::activated, this, &AnalysisForm::apply);
     connect(m_seed, &QSpinBox::valueChanged, this, &AnalysisForm::apply);
     connect(m_reference, &QLineEdit::editingFinished, this, [this] {
         const auto head = parseHeadId(m_reference->text().toStdString());
@@ -117,23 +111,6 @@ void AnalysisForm::createFields()
     m_reference->setAccessibleName(tr("Reference head"));
     m_reference->setToolTip(tr("Layer.head; a Shift+click in a grid of heads marks it too"));
     beside(m_pair, {m_reference, m_selected});
-    for (QLineEdit* edit : {m_to, m_from}) {
-        edit->setFont(tokenFont());
-        edit->setFixedWidth(140);
-    }
-    m_to->setAccessibleName(tr("Token the direction goes to"));
-    m_from->setAccessibleName(tr("Token the direction comes from"));
-    m_from->setPlaceholderText(tr("nothing"));
-    m_space->addItems({tr("of W_E"), tr("of W_U")});
-    m_space->setAccessibleName(tr("Whose vectors"));
-    m_to->setToolTip(
-        tr("A token; or neuron:5.123:out, what that neuron writes (in: reads); or "
-           "singular:1.5:ov:out:1, a singular vector of a head (ov or qk, in or out, from 1); or "
-           "FILE.npy"));
-    m_directionFile->setAccessibleName(tr("Direction from a file"));
-    m_directionFile->setToolTip(tr("A NumPy vector of as many numbers as the residual stream is wide"));
-    connect(m_directionFile, &QPushButton::clicked, this, &AnalysisForm::chooseDirection);
-    beside(m_direction, {m_to, new QLabel(tr("minus"), m_direction), m_from, m_space, m_directionFile});
     auto* choose = new QPushButton(tr("Choose a file…"), m_relations);
     auto* reset = new QPushButton(tr("Built-in"), m_relations);
     connect(choose, &QPushButton::clicked, this, &AnalysisForm::chooseRelations);
@@ -204,75 +181,19 @@ void AnalysisForm::createMetric()
            "changes norms, angles and composition scores, and no circuit with tokens on both sides."));
 }
 
-void AnalysisForm::createHeads()
-{
-    m_whichHeads->addItem(tr("all"), static_cast<int>(HeadChoice::Which::All));
-    m_whichHeads->addItem(tr("the selected one"), static_cast<int>(HeadChoice::Which::Selected));
-    m_whichHeads->addItem(tr("these:"), static_cast<int>(HeadChoice::Which::Listed));
-    m_whichHeads->setAccessibleName(tr("Which heads"));
-    m_listedHeads->setAccessibleName(tr("Heads asked about"));
-    m_listedHeads->setPlaceholderText(QStringLiteral("5.1, 9.6"));
-    m_listedHeads->setToolTip(tr("Layer.head, separated by commas; 5.* is every head of layer 5"));
-    m_listedHeads->setMaximumWidth(240);
-    auto* row = new QHBoxLayout(m_heads);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(8);
-    row->addWidget(m_whichHeads);
-    row->addWidget(m_listedHeads, 1);
-    row->addStretch();
-    connect(m_whichHeads, &QComboBox::activated, this, [this] {
-        const auto which = static_cast<HeadChoice::Which>(m_whichHeads->currentData().toInt());
-        if (which == HeadChoice::Which::Listed && m_listedHeads->text().isEmpty())
-            m_listedHeads->setText(text(dottedHead(m_workspace->head())));
-        m_listedHeads->setVisible(which == HeadChoice::Which::Listed);
-        apply();
-    });
-    connect(m_listedHeads, &QLineEdit::editingFinished, this, &AnalysisForm::apply);
-}
-
 void AnalysisForm::showHeads()
 {
-    const auto circuits = m_workspace->circuits();
-    const bool isAsked = m_analysis && circuits
-        && takesNamedHeads(*m_analysis, circuits->config(), m_workspace->analysisOptions());
+    const bool isAsked = m_heads->isAsked();
     m_heads->setVisible(isAsked);
     m_rows->labelForField(m_heads)->setVisible(isAsked);
-    if (!isAsked)
-        return;
-    const HeadChoice choice = m_workspace->headChoice(*m_analysis);
-    m_whichHeads->setCurrentIndex(m_whichHeads->findData(static_cast<int>(choice.which)));
-    m_listedHeads->setVisible(choice.which == HeadChoice::Which::Listed);
-    const int selected = m_whichHeads->findData(static_cast<int>(HeadChoice::Which::Selected));
-    m_whichHeads->setItemText(selected, tr("the selected one, %1").arg(text(m_workspace->head())));
-    const auto typed = parseHeads(m_listedHeads->text().toStdString(), circuits->config().nLayers,
-                                  circuits->config().nHeads);
-    if (choice.which == HeadChoice::Which::Listed && typed && *typed != choice.listed)
-        m_listedHeads->setText(text(headNames(choice.listed)));
-}
-
-bool AnalysisForm::applyHeads(QString& problem)
-{
-    if (m_heads->isHidden() || !m_analysis)
-        return true;
-    HeadChoice choice{.which = static_cast<HeadChoice::Which>(m_whichHeads->currentData().toInt())};
-    if (choice.which == HeadChoice::Which::Listed) {
-        const ModelCard& card = m_workspace->card();
-        auto heads = parseHeads(m_listedHeads->text().toStdString(), card.nLayers, card.nHeads);
-        if (!heads) {
-            problem += text(heads.error());
-            return false;
-        }
-        choice.listed = std::move(heads).value();
-    }
-    m_workspace->setHeadChoice(*m_analysis, choice);
-    return true;
+    if (isAsked)
+        m_heads->showChoice();
 }
 
 void AnalysisForm::setNeeds(const Analysis& analysis)
 {
-    m_analysis = &analysis;
     m_needs = askedInputs(analysis);
-    m_listedHeads->clear();
+    m_heads->setAnalysis(analysis);
     showHeads();
     const auto show = [this](QWidget* field, bool on) {
         field->setVisible(on);
@@ -302,11 +223,7 @@ void AnalysisForm::suggest()
         m_suggestedPrompt = tokenizer ? repeatedWords(*tokenizer) : QStringLiteral("1 2 3 4 1 2 3 4");
         m_prompt->setPlainText(m_suggestedPrompt);
     }
-    if (m_to->text() == m_suggestedDirection) {
-        m_suggestedDirection = tokenizer ? text(tokenizer->decode(std::vector<int>{m_workspace->token()}))
-                                         : QStringLiteral("#%1").arg(m_workspace->token());
-        m_to->setText(m_suggestedDirection);
-    }
+    m_direction->suggest();
     showSelection();
     apply();
 }
@@ -350,24 +267,11 @@ std::vector<int> AnalysisForm::readPrompt(QString& problem) const
     return ids;
 }
 
-int AnalysisForm::tokenOf(const QString& words) const
-{
-    if (words.startsWith(u'#')) {
-        bool isNumber = false;
-        const int id = words.mid(1).toInt(&isNumber);
-        return isNumber ? id : -1;
-    }
-    const auto tokenizer = m_workspace->tokenizer();
-    const auto ids = tokenizer ? tokenizer->encode(words.toStdString(), Tokenizer::SpecialTokens::None)
-                               : Result<std::vector<int>>(std::vector<int>());
-    return ids && ids->size() == 1 ? ids->front() : -1;
-}
-
 std::optional<int> AnalysisForm::readKeyToken(QString& problem) const
 {
     if (m_keyToken->text().isEmpty())
         return std::nullopt;
-    const int id = tokenOf(m_keyToken->text());
+    const int id = tokenOf(*m_workspace, m_keyToken->text());
     if (id >= 0 && id < m_workspace->card().dVocab)
         return id;
     problem += tr("'%1' is not one token of this model.").arg(m_keyToken->text());
@@ -376,67 +280,7 @@ std::optional<int> AnalysisForm::readKeyToken(QString& problem) const
 
 void AnalysisForm::setDirection(const QString& name)
 {
-    m_to->setText(name);
-    apply();
-}
-
-void AnalysisForm::chooseDirection()
-{
-    auto* dialog = new QFileDialog(this, tr("Direction"), {}, tr("NumPy vectors (*.npy);;All files (*)"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
-    connect(dialog, &QFileDialog::fileSelected, this, &AnalysisForm::setDirection);
-    dialog->open();
-}
-
-std::vector<double> AnalysisForm::readNamedDirection(QString& problem)
-{
-    const std::string name = m_to->text().toStdString();
-    const auto circuits = m_workspace->circuits();
-    if (m_named.name == name && m_named.circuits == circuits) {
-        problem = m_named.problem;
-        return m_named.numbers;
-    }
-    m_directionJob.start(
-        tr("Reading %1").arg(m_to->text()),
-        [name, circuits](const Task&) { return headwise::readDirection(name, *circuits, nullptr); },
-        [this, name, circuits](const Result<std::vector<double>>& found) {
-            m_named = {name, circuits, found ? *found : std::vector<double>(),
-                       found ? QString() : text(found.error())};
-            apply();
-            emit directionRead();
-        });
-    return {};
-}
-
-std::vector<double> AnalysisForm::readDirection(QString& problem)
-{
-    const auto circuits = m_workspace->circuits();
-    const bool isNamed = namesNoToken(m_to->text().toStdString());
-    m_from->setEnabled(!isNamed);
-    m_space->setEnabled(!isNamed);
-    if (!circuits || m_to->text().isEmpty())
-        return {};
-    if (isNamed)
-        return readNamedDirection(problem);
-    m_directionJob.cancel();
-    RowVector<double> direction = RowVector<double>::Zero(circuits->config().dModel);
-    for (const QLineEdit* edit : {m_to, m_from}) {
-        if (edit->text().isEmpty())
-            continue;
-        const int id = tokenOf(edit->text());
-        const bool ofW_U = m_space->currentIndex() == 1;
-        if (id < 0 || id >= (ofW_U ? circuits->config().dVocabOut : circuits->config().dVocab)) {
-            problem = tr("'%1' is not one token of this model.").arg(edit->text());
-            return {};
-        }
-        const double sign = edit == m_to ? 1 : -1;
-        if (ofW_U)
-            direction += sign * circuits->weights().W_U<double>(id, 1).col(0).transpose();
-        else
-            direction += sign * circuits->weights().W_E<double>(id, 1).row(0);
-    }
-    return {direction.begin(), direction.end()};
+    m_direction->setName(name);
 }
 
 std::vector<HeadId> AnalysisForm::readHeads(QString& problem) const
@@ -466,7 +310,7 @@ bool AnalysisForm::apply()
         problem.clear();
     QString ofDirection;
     if (m_needs.direction)
-        inputs.direction = readDirection(ofDirection);
+        inputs.direction = m_direction->read(ofDirection);
     problem += ofDirection;
     if (!m_keyToken->isHidden())
         inputs.keyToken = readKeyToken(problem);
@@ -479,7 +323,7 @@ bool AnalysisForm::apply()
     inputs.bigramCounts = before.bigramCounts;
     inputs.metric = static_cast<ResidualMetric>(m_metric->currentData().toInt());
     inputs.seed = static_cast<std::uint64_t>(m_seed->value());
-    const bool knowsHeads = applyHeads(problem);
+    const bool knowsHeads = m_heads->apply(problem);
     m_problem->setText(problem);
     m_problem->setVisible(!problem.isEmpty());
     m_workspace->setInputs(inputs);

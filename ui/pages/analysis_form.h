@@ -9,11 +9,12 @@ class QFormLayout;
 class QLabel;
 class QLineEdit;
 class QPlainTextEdit;
-class QPushButton;
 class QSpinBox;
 
 namespace headwise::ui {
 
+class DirectionInput;
+class HeadsInput;
 class TextInputs;
 
 /// What analyses are asked about beside the weights, as fields; only those that the shown analysis asks for are there.
@@ -49,16 +50,10 @@ private:
     void createKeyToken();
     void createMarks(); ///< Of heads that are known.
     void createMetric();
-    void createHeads();
-    void showHeads(); ///< Those that the analysis is asked about.
-    bool applyHeads(QString& problem);
+    void showHeads();     ///< Those that the analysis is asked about.
     void suggest();       ///< A prompt and a direction to begin with.
     void showSelection(); ///< Token and heads.
     std::vector<int> readPrompt(QString& problem) const;
-    int tokenOf(const QString& words) const; ///< Its id; −1 for none and for several tokens.
-    std::vector<double> readDirection(QString& problem);
-    std::vector<double> readNamedDirection(QString& problem);
-    void chooseDirection();
     std::optional<int> readKeyToken(QString& problem) const;
     std::vector<HeadId> readHeads(QString& problem) const; ///< Those that are marked by hand.
     void chooseRelations();
@@ -72,31 +67,16 @@ private:
     QWidget* m_pair;
     QLineEdit* m_reference;
     QLabel* m_selected;
-    QWidget* m_direction;
-    QLineEdit* m_to;
-    QLineEdit* m_from;
-    QComboBox* m_space;
-    QPushButton* m_directionFile;
+    DirectionInput* m_direction;
     QLineEdit* m_previousToken;
     QWidget* m_relations;
     QLabel* m_relationsName;
     TextInputs* m_texts;
     QComboBox* m_metric;
-    QWidget* m_heads;
-    QComboBox* m_whichHeads;
-    QLineEdit* m_listedHeads;
+    HeadsInput* m_heads;
     QSpinBox* m_seed;
     QLabel* m_problem;
-    QString m_suggestedPrompt, m_suggestedDirection;
-    const Analysis* m_analysis = nullptr;
-    struct NamedDirection {
-        std::string name;
-        std::shared_ptr<const Circuits> circuits; // whose it is
-        std::vector<double> numbers;
-        QString problem;
-    };
-    NamedDirection m_named; // the last that was read
-    Job m_directionJob;     // of a file, an MLP or a decomposition
+    QString m_suggestedPrompt;
     InputNeeds m_needs;
     QString m_relationsFile; // where they came from, if from a file
 };
