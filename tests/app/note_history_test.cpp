@@ -17,18 +17,10 @@ namespace {
 struct Driver : WindowDriver {
     Driver()
     {
-        window.activateWindow();
-        if (!QTest::qWaitForWindowActive(&window))
-            qFatal("the window does not become active");
+        activate();
         openDemo();
         note = window.findChild<QPlainTextEdit*>(QStringLiteral("note"));
         tabs()->setFocus();
-    }
-
-    /// As the keyboard does it: to whatever has the focus.
-    static void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {})
-    {
-        QTest::keyClick(QApplication::focusWidget(), key, modifiers);
     }
 
     QPlainTextEdit* note = nullptr;

@@ -32,19 +32,11 @@ constexpr int patience = WindowDriver::patience;
 struct Driver : WindowDriver {
     Driver()
     {
-        window.activateWindow();
-        if (!QTest::qWaitForWindowActive(&window))
-            qFatal("the window does not become active");
+        activate();
         openDemo();
         heads = window.findChild<QDockWidget*>(QStringLiteral("heads"));
         grid = heads->findChild<HeatmapView*>();
         note = window.findChild<QPlainTextEdit*>(QStringLiteral("note"));
-    }
-
-    /// As the keyboard does it: to whatever has the focus.
-    static void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {})
-    {
-        QTest::keyClick(QApplication::focusWidget(), key, modifiers);
     }
 
     void show(const QString& title)

@@ -8,6 +8,8 @@
 #include <QStatusBar>
 #include <QWheelEvent>
 
+#include <algorithm>
+
 // Steps that several journeys take, and what core says of their models.
 
 namespace headwise::test {
@@ -110,6 +112,9 @@ inline void wheelTo(Journey& journey, QWidget* view)
     QCoreApplication::processEvents(); // it is drawn when it is seen
 }
 
+/// A turn of the wheel as fine as a touchpad's: half as many pixels.
+inline constexpr int fineTurn = 24;
+
 /// The same of the widget of that name, further down the page around `start`: what is not in view, may not be drawn yet.
 template <typename Widget>
 Widget* wheelTo(Journey& journey, QWidget* start, const QString& name)
@@ -120,11 +125,11 @@ Widget* wheelTo(Journey& journey, QWidget* start, const QString& name)
         for (Widget* one : journey.window()->findChildren<Widget*>())
             if (one->isVisible() && one->accessibleName() == name)
                 found = one;
-        // All of it, or as much as there is room for.
-        const QRect seen = found ? found->visibleRegion().boundingRect() : QRect();
-        if (found && (seen == found->rect() || seen.height() == page->height()))
+        // All of it, or as much as there is room for, less than such a turn moves.
+        const int seen = found ? found->visibleRegion().boundingRect().height() : 0;
+        if (found && seen >= std::min(found->height(), page->height() - fineTurn))
             return true;
-        turnWheel(page, -120);
+        turnWheel(page, -fineTurn);
         return false;
     };
     if (page)

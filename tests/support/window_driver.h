@@ -62,6 +62,20 @@ public:
             && !workspace().analysisJob()->isRunning();
     }
 
+    /// As the keyboard does it: to whatever has the focus.
+    static void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {})
+    {
+        QTest::keyClick(QApplication::focusWidget(), key, modifiers);
+    }
+
+    /// Keys go to this window.
+    void activate()
+    {
+        window.activateWindow();
+        if (!QTest::qWaitForWindowActive(&window))
+            qFatal("the window does not become active");
+    }
+
     void openDemo()
     {
         window.openDemo();

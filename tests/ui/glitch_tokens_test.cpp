@@ -1,14 +1,10 @@
 #include "ui/glitch_tokens.h"
 
 #include "tests/support/opened_page.h"
+#include "tests/support/patched_model.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/tokens_panel.h"
 
-#include <QDir>
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QTemporaryDir>
 
 #include <algorithm>
@@ -55,22 +51,10 @@ std::set<int> glitches(const Workspace& workspace)
 /// A copy of the demo in whose embedding three tokens in a row are zero. \returns false if a file could not be written
 bool copyWithZeroRows(const QString& folder, int firstToken)
 {
-    const QDir demo(QStringLiteral(HEADWISE_DEMO_MODEL));
-    for (const QString& name : demo.entryList(QDir::Files))
-        if (!QFile::copy(demo.filePath(name), folder + u'/' + name))
-            return false;
-    QFile file(folder + QStringLiteral("/model.safetensors"));
-    file.setPermissions(QFile::ReadOwner | QFile::WriteOwner);
-    if (!file.open(QIODevice::ReadWrite))
-        return false;
-    quint64 length = 0;
-    file.read(reinterpret_cast<char*>(&length), sizeof length);
-    const QJsonObject header = QJsonDocument::fromJson(file.read(static_cast<qint64>(length))).object();
-    const QJsonObject embedding = header[QStringLiteral("embed.W_E")].toObject();
-    const qint64 row = embedding[QStringLiteral("shape")].toArray()[1].toInteger() * 4; // bytes
-    file.seek(8 + static_cast<qint64>(length)
-              + embedding[QStringLiteral("data_offsets")].toArray()[0].toInteger() + firstToken * row);
-    return row > 0 && file.write(QByteArray(3 * row, 0)) == 3 * row;
+    constexpr qsizetype row = 256 * sizeof(float); // d_model of the demo
+    return copyPatched(
+        QStringLiteral(HEADWISE_DEMO_MODEL), folder, QStringLiteral("embed.W_E"),
+        [&](QByteArray& bytes) { bytes.replace(firstToken * row, 3 * row, QByteArray(3 * row, 0)); });
 }
 
 } // namespace

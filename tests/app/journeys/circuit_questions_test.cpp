@@ -4,16 +4,12 @@
 #include "tests/support/figure_files.h"
 #include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"
+#include "tests/support/patched_model.h"
 #include "ui/theme.h"
 #include "ui/views/spectrum_chart.h"
 
 #include <Eigen/QR>
 
-#include <QDir>
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QSlider>
 
 using namespace headwise;
@@ -27,28 +23,11 @@ namespace {
 bool copyWithOtherHead(const std::filesystem::path& from, const QString& to, const char* tensor, HeadId head,
                        int headsInLayer)
 {
-    const QDir folder(text(from.string()));
-    for (const QString& name : folder.entryList(QDir::Files))
-        if (!QFile::copy(folder.filePath(name), to + u'/' + name))
-            return false;
-    QFile file(to + QStringLiteral("/model.safetensors"));
-    file.setPermissions(QFile::ReadOwner | QFile::WriteOwner);
-    if (!file.open(QIODevice::ReadWrite))
-        return false;
-    quint64 length = 0;
-    file.read(reinterpret_cast<char*>(&length), sizeof length);
-    const QJsonObject header = QJsonDocument::fromJson(file.read(static_cast<qint64>(length))).object();
-    const auto offsets = header[QLatin1String(tensor)].toObject()[QStringLiteral("data_offsets")].toArray();
-    const qint64 first = offsets[0].toInteger(), size = offsets[1].toInteger() - first;
-    if (size <= 0)
-        return false;
-    const qint64 ofHead = size / headsInLayer;
-    file.seek(8 + static_cast<qint64>(length) + first + head.head * ofHead);
-    QByteArray bytes = file.read(ofHead / 4);
-    for (qsizetype i = 3; i < bytes.size(); i += 4) // the signs of little-endian floats
-        bytes[i] = static_cast<char>(bytes[i] ^ '\x80');
-    file.seek(file.pos() - bytes.size());
-    return file.write(bytes) == bytes.size();
+    return copyPatched(text(from.string()), to, QLatin1String(tensor), [&](QByteArray& bytes) {
+        const qsizetype ofHead = bytes.size() / headsInLayer, first = head.head * ofHead;
+        for (qsizetype i = first + 3; i < first + ofHead / 4; i += 4) // the signs of little-endian floats
+            bytes[i] = static_cast<char>(bytes[i] ^ '\x80');
+    });
 }
 
 } // namespace

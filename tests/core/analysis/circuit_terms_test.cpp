@@ -4,6 +4,7 @@
 #include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/token_table.h"
 #include "tests/support/analysed.h"
+#include "tests/support/rotation.h"
 #include "tests/support/toy_classes.h"
 
 #include <QTest>
@@ -13,21 +14,6 @@
 using namespace headwise;
 
 namespace {
-
-/// R(Δ), [r, r], from its definition: q R(Δ) turns pair i by Δ · base^(−2i/dim), what is left of the head stays.
-Matrix<double> turnBy(int offset, const Rotary& rotary, Eigen::Index r)
-{
-    Matrix<double> R = Matrix<double>::Identity(r, r);
-    for (int i = 0; i < rotary.dim / 2; ++i) {
-        const double angle = offset * std::pow(rotary.base, -2.0 * i / rotary.dim);
-        const int a = rotary.adjacentPairs ? 2 * i : i;
-        const int b = rotary.adjacentPairs ? 2 * i + 1 : i + rotary.dim / 2;
-        R(a, a) = R(b, b) = std::cos(angle);
-        R(a, b) = std::sin(angle);
-        R(b, a) = -std::sin(angle);
-    }
-    return R;
-}
 
 /// The circuit with what the views add, dense and in double, by its definition alone.
 Matrix<double> denseWithTerms(const Circuits& circuits, CircuitKind kind, HeadId head,
@@ -46,7 +32,7 @@ Matrix<double> denseWithTerms(const Circuits& circuits, CircuitKind kind, HeadId
         return biased(E, w.W_V, w.b_V) * w.W_O * circuits.weights().W_U<double>(0, config.dVocabOut);
     Matrix<double> queries = biased(E, w.W_Q, w.b_Q);
     if (terms.offset > 0)
-        queries *= turnBy(terms.offset, config.rotaryOf(head.layer), queries.cols());
+        queries *= test::rotation(config.rotaryOf(head.layer), queries.cols(), terms.offset);
     const Matrix<double> scores = queries * biased(E, w.W_K, w.b_K).transpose();
     return terms.scale ? Matrix<double>(scores * config.attentionScaleOf(head.layer)) : scores;
 }
@@ -113,7 +99,7 @@ private slots:
                          name);
                 const auto w = circuits.weights().head<double>(head);
                 const Matrix<double> R =
-                    turnBy(terms.offset, circuits.config().rotaryOf(head.layer), w.W_Q.cols());
+                    test::rotation(circuits.config().rotaryOf(head.layer), w.W_Q.cols(), terms.offset);
                 QVERIFY2(test::isClose(*wholeCircuit(circuits, {CircuitKind::Qk, head, terms}),
                                        Matrix<double>(w.W_Q * R * w.W_K.transpose()), 1e-5),
                          name);

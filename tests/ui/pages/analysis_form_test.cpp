@@ -2,6 +2,7 @@
 
 #include "core/analysis/direction_source.h"
 #include "tests/support/matchers.h"
+#include "tests/support/opened_page.h"
 #include "tests/support/toy_model.h"
 
 #include <QComboBox>
@@ -14,31 +15,34 @@
 
 using namespace headwise;
 using namespace headwise::ui;
+using test::OpenedPage;
+using test::patience;
 
 /// The fields that say what an analysis is about.
 class AnalysisFormTest : public QObject {
     Q_OBJECT
 
+private:
+    QTemporaryDir m_folder;
+
+    std::filesystem::path toy(const test::ToyOptions& options) const
+    {
+        const auto path = std::filesystem::path(m_folder.path().toStdString()) / QTest::currentTestFunction();
+        test::writeToyModel(path, options);
+        return path;
+    }
+
 private slots:
     // Two tokens under rotary positions: the selected one asks, the one in the field is asked about.
     void aKeyTokenIsAskedAbout()
     {
-        constexpr int patience = 60000; // ms, under a loaded machine
-        const QTemporaryDir folder;
-        const auto path = std::filesystem::path(folder.path().toStdString()) / "toy";
-        test::writeToyModel(path, test::llamaOptions());
-        Workspace workspace;
-        AnalysisForm form(&workspace);
-        form.show();
-        workspace.openModel({path, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.circuits(), patience);
+        OpenedPage<AnalysisForm> opened(toy(test::llamaOptions()));
+        Workspace& workspace = opened.workspace;
+        AnalysisForm& form = opened.page;
         workspace.setToken(3);
         form.setNeeds(*findAnalysis("rotary"));
-        QLineEdit* field = nullptr;
-        for (QLineEdit* edit : form.findChildren<QLineEdit*>())
-            if (edit->accessibleName() == QLatin1String("Key token"))
-                field = edit;
-        QVERIFY(field && field->isVisible());
+        auto* field = opened.find<QLineEdit>(QStringLiteral("Key token"));
+        QVERIFY(field->isVisible());
         QTest::keyClicks(field, QStringLiteral("#7"));
         QTest::keyClick(field, Qt::Key_Return);
         QCOMPARE(workspace.inputs().keyToken, std::optional(7));
@@ -63,15 +67,9 @@ private slots:
     /// In place of two tokens a neuron or a singular vector, which is read by a job.
     void aDirectionIsANeuronOrASingularVector()
     {
-        constexpr int patience = 60000; // ms, under a loaded machine
-        const QTemporaryDir folder;
-        const auto path = std::filesystem::path(folder.path().toStdString()) / "toy";
-        test::writeToyModel(path);
-        Workspace workspace;
-        AnalysisForm form(&workspace);
-        form.show();
-        workspace.openModel({path, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.circuits(), patience);
+        OpenedPage<AnalysisForm> opened(toy({}));
+        Workspace& workspace = opened.workspace;
+        AnalysisForm& form = opened.page;
         form.setNeeds(*findAnalysis("direction_card"));
         for (const char* name : {"neuron:1.2:out", "singular:0.1:qk:in:2"}) {
             form.setDirection(QLatin1String(name));
@@ -96,14 +94,9 @@ private slots:
     /// Analyses that compare norms are asked how long things are; the choice stays for the next of them.
     void lengthsAreMeasuredAsChosen()
     {
-        constexpr int patience = 60000; // ms, under a loaded machine
-        const QTemporaryDir folder;
-        const auto path = std::filesystem::path(folder.path().toStdString()) / "toy";
-        test::writeToyModel(path);
-        Workspace workspace;
-        AnalysisForm form(&workspace);
-        form.show();
-        workspace.openModel({path, {}, {}});
+        OpenedPage<AnalysisForm> opened(toy({}));
+        Workspace& workspace = opened.workspace;
+        AnalysisForm& form = opened.page;
         const auto composition = [&]() -> const ResultArray* {
             return workspace.results() ? workspace.results()->find("composition/k") : nullptr;
         };
@@ -111,11 +104,8 @@ private slots:
         QVERIFY(!composition()->attributes.contains("metric"));
         const auto as = composition()->values;
         form.setNeeds(*findAnalysis("composition"));
-        QComboBox* lengths = nullptr;
-        for (auto* box : form.findChildren<QComboBox*>())
-            if (box->accessibleName() == QLatin1String("Lengths in the residual stream"))
-                lengths = box;
-        QVERIFY(lengths && lengths->isVisible());
+        auto* lengths = opened.find<QComboBox>(QStringLiteral("Lengths in the residual stream"));
+        QVERIFY(lengths->isVisible());
         QVERIFY(lengths->whatsThis().contains(QStringLiteral("covariance")));
         QTest::keyClick(lengths, Qt::Key_Down);
         QCOMPARE(workspace.inputs().metric, ResidualMetric::Embedding);

@@ -51,6 +51,15 @@ private:
         return wholeArray(*opened.workspace.results()->find(path));
     }
 
+    /// The diagrams of K- and of V-composition, their heads coloured by what G2 found.
+    static std::pair<DiagramView*, DiagramView*> strongestPairs(Opened& opened)
+    {
+        run(opened, "pattern_scores");
+        run(opened, "composition");
+        return {opened.find<DiagramView>(QStringLiteral("Strongest pairs, K-composition")),
+                opened.find<DiagramView>(QStringLiteral("Strongest pairs, V-composition"))};
+    }
+
     /// In the box over a chart.
     static void choose(QWidget* chart, int how)
     {
@@ -294,13 +303,10 @@ private slots:
     void classesHaveTheColoursThatWereChosen()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        run(opened, "pattern_scores");
-        run(opened, "composition");
-        auto* diagram = opened.find<DiagramView>(QStringLiteral("Strongest pairs, K-composition"));
-        auto* other = opened.find<DiagramView>(QStringLiteral("Strongest pairs, V-composition"));
+        const auto [diagram, other] = strongestPairs(opened);
         const int induction = static_cast<int>(HeadClass::Induction);
         const ThemeColors& colors = lightColors();
-        const auto isOnPaper = [&](const QColor& color) {
+        const auto isOnPaper = [&, other = other](const QColor& color) {
             const QImage paper =
                 figureImage(*other, {.format = FigureFormat::Png}, 200).convertToFormat(QImage::Format_RGB32);
             for (int y = 0; y < paper.height(); ++y)
@@ -337,10 +343,7 @@ private slots:
     void classesOfOnesOwnComeBeforeThoseOfTheScores()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        run(opened, "pattern_scores");
-        run(opened, "composition");
-        auto* diagram = opened.find<DiagramView>(QStringLiteral("Strongest pairs, K-composition"));
-        auto* other = opened.find<DiagramView>(QStringLiteral("Strongest pairs, V-composition"));
+        const auto [diagram, other] = strongestPairs(opened);
         const auto classOf = [](const DiagramView* view, std::size_t head) {
             return view->classes().names.value(view->classes().ofHeads[head] - 1);
         };

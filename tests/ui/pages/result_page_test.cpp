@@ -3,6 +3,7 @@
 #include "core/analysis/token_counts.h"
 #include "core/session/session_file.h"
 #include "tests/support/analysed.h"
+#include "tests/support/result_page_driver.h"
 #include "ui/array_part.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/analysis_form.h"
@@ -28,103 +29,14 @@
 
 using namespace headwise;
 using namespace headwise::ui;
+using test::dataRows;
+using test::patience;
 using Kind = Picture::Kind;
 
-namespace {
-
-constexpr int patience = 60000; // ms, under a loaded machine
-
-std::vector<QStringList> rowsOf(FigureSource* source)
-{
-    std::vector<QStringList> rows;
-    source->forEachDataRow([&](const QStringList& row) { rows.push_back(row); });
-    return rows;
-}
-
-} // namespace
-
-class ResultPageTest : public QObject {
+class ResultPageTest : public QObject, test::ResultPageDriver {
     Q_OBJECT
 
 private:
-    QTemporaryDir m_folder;
-    std::unique_ptr<Workspace> m_workspace;
-    std::unique_ptr<ResultPage> m_page;
-
-    QLabel* labelled(const QString& name) const
-    {
-        for (auto* file : m_page->findChildren<InputFile*>())
-            if (file->accessibleName() == name)
-                return file->findChild<QLabel*>();
-        return nullptr;
-    }
-
-    bool says(const QString& words) const
-    {
-        const auto labels = m_page->findChildren<QLabel*>();
-        return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) {
-            return label->isVisible() && label->text().contains(words);
-        });
-    }
-
-    void open(const std::filesystem::path& path)
-    {
-        m_page.reset();
-        m_workspace = std::make_unique<Workspace>();
-        m_page = std::make_unique<ResultPage>(m_workspace.get());
-        m_page->resize(1100, 800);
-        m_page->show();
-        if (path.extension() == ".h5")
-            m_workspace->openSession(path);
-        else
-            m_workspace->openModel({path, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->isOpen(), patience);
-    }
-
-    void openDemo()
-    {
-        open(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("composition/k"), patience);
-        m_workspace->setReference(HeadId{0, 1});
-        m_workspace->setHead({1, 5});
-    }
-
-    template <typename Field>
-    Field* field(const QString& name) const
-    {
-        for (Field* one : m_page->findChildren<Field*>())
-            if (one->accessibleName() == name)
-                return one;
-        return nullptr;
-    }
-
-    static void choose(QComboBox* box, const QString& words)
-    {
-        box->setCurrentIndex(box->findText(words));
-        emit box->activated(box->currentIndex());
-    }
-
-    const ResultArray* array(const std::string& path) { return m_workspace->results()->find(path); }
-
-    template <typename View>
-    View* view(const QString& name)
-    {
-        for (View* one : m_page->findChildren<View*>())
-            if (one->accessibleName() == name)
-                return one;
-        return nullptr;
-    }
-
-    void run(std::string_view id)
-    {
-        m_page->showAnalysis(id);
-        m_page->run();
-        QTRY_VERIFY_WITH_TIMEOUT(isComputed(m_page->analysis(), *m_workspace->results())
-                                     && !m_workspace->analysisJob()->isRunning(),
-                                 patience);
-        QTest::qWait(10);
-    }
-
     /// Every number of a grid on screen is the array's.
     void checkGrid(const ResultArray& grid)
     {
@@ -155,7 +67,7 @@ private:
         const auto figure = std::find_if(figures.begin(), figures.end(), titled);
         QVERIFY2(figure != figures.end(), ("nothing is drawn of " + picture.title).c_str());
         QVERIFY(!(*figure)->provenance().isEmpty());
-        QVERIFY2(rowsOf(*figure).size() > 1, picture.title.c_str());
+        QVERIFY2(dataRows(*figure).size() > 1, picture.title.c_str());
         if (picture.kind == Kind::HeadGrid)
             for (const ResultArray* grid : there)
                 checkGrid(*grid);
@@ -300,212 +212,6 @@ private slots:
         QCOMPARE(m_page->analysis().id, std::string_view("copying"));
     }
 
-    void relationsAreReadFromAFileAndAFaultIsSaid()
-    {
-        openDemo();
-        auto* form = m_page->findChild<AnalysisForm*>();
-        QFile file(m_folder.filePath(QStringLiteral("capitals.csv")));
-        QVERIFY(file.open(QIODevice::WriteOnly) && file.write("France,Paris\nItaly,Rome\n") > 0);
-        file.close();
-        form->loadRelations(file.fileName());
-        QCOMPARE(m_workspace->inputs().relations.size(), std::size_t{1});
-        QCOMPARE(m_workspace->inputs().relations[0].pairs.size(), std::size_t{2});
-        form->loadRelations(m_folder.filePath(QStringLiteral("nowhere.csv")));
-        QVERIFY(m_workspace->inputs().relations.empty());
-        bool said = false;
-        for (const QLabel* label : form->findChildren<QLabel*>())
-            said = said || label->text().contains(QStringLiteral("nowhere.csv"));
-        QVERIFY(said);
-    }
-
-    // Counts come from a file, stay when the fields are read again, make what was computed without them another question, and
-    // are gone with a click.
-    void countsOfATextAreReadFromAFile()
-    {
-        openDemo();
-        m_page->showAnalysis("diagonal_ranks");
-        auto* texts = m_page->findChild<TextInputs*>();
-        QLabel* tokens = labelled(QStringLiteral("Token counts"));
-        QLabel* bigrams = labelled(QStringLiteral("Bigram counts"));
-        QVERIFY(texts && tokens && tokens->isVisible() && bigrams && !bigrams->isVisible());
-        QCOMPARE(tokens->text(), QStringLiteral("unknown"));
-        m_workspace->runAnalysis("diagonal_ranks");
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("analyses/diagonal_ranks/sample"), patience);
-        QVERIFY(!says(QStringLiteral("run it again")));
-        QFile file(m_folder.filePath(QStringLiteral("counts.csv")));
-        QVERIFY(file.open(QIODevice::WriteOnly) && file.write("token,count\n#5,7\n#6,3\nno such,1\n") > 0);
-        file.close();
-        texts->load(TextInputs::Tokens, file.fileName());
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputs().tokenCounts, patience);
-        QCOMPARE(m_workspace->inputs().tokenCounts->of(5), 7.0);
-        QCOMPARE(tokens->text(), QStringLiteral("counts.csv: 10 occurrences"));
-        QVERIFY(says(QStringLiteral("1 of the 3 words")));
-        m_page->findChild<AnalysisForm*>()->setSeed(3);
-        m_page->findChild<AnalysisForm*>()->setSeed(0);
-        QVERIFY(m_workspace->inputs().tokenCounts);
-        m_page->showAnalysis("copying");
-        QVERIFY(!tokens->isVisible());
-        m_page->showAnalysis("diagonal_ranks");
-        QTRY_VERIFY_WITH_TIMEOUT(says(QStringLiteral("run it again")), patience);
-        texts->load(TextInputs::Tokens, m_folder.filePath(QStringLiteral("nowhere.csv")));
-        QTRY_VERIFY_WITH_TIMEOUT(!m_workspace->inputs().tokenCounts, patience);
-        QVERIFY(says(QStringLiteral("nowhere.csv")));
-        QCOMPARE(tokens->text(), QStringLiteral("unknown"));
-        texts->load(TextInputs::Tokens, file.fileName());
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputs().tokenCounts, patience);
-        for (auto* button : m_page->findChildren<QPushButton*>())
-            if (button->accessibleName() == QLatin1String("Token counts: none"))
-                button->click();
-        QVERIFY(!m_workspace->inputs().tokenCounts);
-    }
-
-    void pairsAndWordsAreReadFromFiles()
-    {
-        openDemo();
-        m_page->showAnalysis("detokenization");
-        auto* texts = m_page->findChild<TextInputs*>();
-        QLabel* bigrams = labelled(QStringLiteral("Bigram counts"));
-        QVERIFY(bigrams->isVisible());
-        const auto written = [this](const char* name, const QByteArray& text) {
-            QFile file(m_folder.filePath(QLatin1String(name)));
-            return file.open(QIODevice::WriteOnly) && file.write(text) > 0 ? file.fileName() : QString();
-        };
-        texts->load(TextInputs::Bigrams, written("pairs.csv", "#5,#6,2\n#7,#6,1\n"));
-        texts->load(TextInputs::Names, written("words.txt", "Anna\nOtto\n"));
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputs().bigramCounts && !m_workspace->inputs().names.empty(),
-                                 patience);
-        QCOMPARE(m_workspace->inputs().bigramCounts->of(7, 6), 1.0);
-        QCOMPARE(bigrams->text(), QStringLiteral("pairs.csv: 2 pairs"));
-        QCOMPARE(m_workspace->inputs().names, (std::vector<std::string>{"Anna", "Otto"}));
-        QCOMPARE(labelled(QStringLiteral("Words"))->text(), QStringLiteral("words.txt: 2 words"));
-        open(HEADWISE_DEMO_MODEL); // another workspace knows none
-        QVERIFY(!m_workspace->inputs().bigramCounts);
-    }
-
-    void headsKnownToAttendToThePreviousTokenAreMarked()
-    {
-        openDemo();
-        m_page->showAnalysis("induction");
-        auto* form = m_page->findChild<AnalysisForm*>();
-        QLineEdit* marked = nullptr;
-        for (auto* edit : form->findChildren<QLineEdit*>())
-            if (edit->accessibleName() == QLatin1String("Heads known to attend to the previous token"))
-                marked = edit;
-        QVERIFY(marked && marked->isVisible());
-        QTest::keyClicks(marked, QStringLiteral("0.1, 0.4"));
-        QTest::keyClick(marked, Qt::Key_Return);
-        QCOMPARE(m_workspace->inputs().previousTokenHeads, (std::vector<HeadId>{{0, 1}, {0, 4}}));
-        marked->selectAll();
-        QTest::keyClicks(marked, QStringLiteral("0.1 7.7"));
-        QTest::keyClick(marked, Qt::Key_Return);
-        QVERIFY(m_workspace->inputs().previousTokenHeads.empty());
-        bool said = false;
-        for (const QLabel* label : form->findChildren<QLabel*>())
-            said = said || label->text().contains(QStringLiteral("'7.7' is no head"));
-        QVERIFY(said);
-        m_page->showAnalysis("copying");
-        QVERIFY(!marked->isVisible());
-    }
-
-    void headsAreChosenAndTheOthersAreNotShown()
-    {
-        openDemo();                               // L1H5
-        const auto listed = [this](HeadId head) { // by the core, asked about that head alone
-            AnalysisContext context{*m_workspace->circuits(), m_workspace->tokens(),
-                                    m_workspace->analysisOptions()};
-            context.options.heads = {head};
-            auto found = findAnalysis("largest_entries")->run(context, Task{});
-            return headSeries(found->find("analyses/largest_entries/full_ov_values"), head);
-        };
-        const auto shown = [this](HeadId head) {
-            return headSeries(array("analyses/largest_entries/full_ov_values"), head);
-        };
-        const auto isMissing = [](const std::vector<double>& series) {
-            return std::ranges::all_of(series, [](double value) { return std::isnan(value); });
-        };
-        m_page->showAnalysis("largest_entries");
-        auto* which = field<QComboBox>(QStringLiteral("Which heads"));
-        auto* list = field<QLineEdit>(QStringLiteral("Heads asked about"));
-        QVERIFY(which && which->isVisible() && list && !list->isVisible());
-        QCOMPARE(which->currentText(), QStringLiteral("all"));
-        choose(which, QStringLiteral("the selected one, L1H5"));
-        run("largest_entries");
-        const std::vector<double> own = listed({1, 5});
-        QCOMPARE(own.size(), 100U);
-        QVERIFY(own.front() > own.back() && shown({1, 5}) == own && isMissing(shown({0, 3})));
-        const auto pictures = m_page->figures().size();
-        QVERIFY(pictures >= 3);
-        m_workspace->setHead({0, 3});
-        QVERIFY(says(QStringLiteral("L0H3 is not among the heads")));
-        QVERIFY(m_page->figures().size() < pictures);
-        QCOMPARE(which->currentText(), QStringLiteral("the selected one, L0H3"));
-
-        choose(which, QStringLiteral("these:"));
-        QCOMPARE(list->text(), QStringLiteral("0.3"));
-        list->selectAll();
-        QTest::keyClicks(list, QStringLiteral("0.3, 9.9"));
-        QTest::keyClick(list, Qt::Key_Return);
-        QVERIFY(says(QStringLiteral("There is no head 9.9")));
-        list->selectAll();
-        QTest::keyClicks(list, QStringLiteral("0.3, 1.2"));
-        QTest::keyClick(list, Qt::Key_Return);
-        run("largest_entries");
-        QVERIFY(shown({0, 3}) == listed({0, 3}) && shown({1, 2}) == listed({1, 2}));
-        QVERIFY(isMissing(shown({1, 5}))); // replaced, not added to
-        QCOMPARE(m_page->figures().size(), pictures);
-        m_page->showAnalysis("copying");
-        QCOMPARE(which->currentText(), QStringLiteral("all"));
-        const QJsonObject state = questionState(*m_workspace);
-        open(HEADWISE_DEMO_MODEL);
-        restoreQuestion(*m_workspace, state);
-        QCOMPARE(m_workspace->headChoice(*findAnalysis("largest_entries")),
-                 (HeadChoice{HeadChoice::Which::Listed, {{0, 3}, {1, 2}}}));
-    }
-
-    void aFilterOfTokensHoldsForWhatIsRun()
-    {
-        openDemo();
-        auto* notice = field<QToolButton>(QStringLiteral("Token filter"));
-        QVERIFY(notice && !notice->isVisible());
-        m_workspace->setHeadChoice(*findAnalysis("largest_entries"), {HeadChoice::Which::Selected});
-        run("largest_entries");
-        const std::string path = "analyses/largest_entries/full_ov_row_ids";
-        QVERIFY(filterOf(*array(path)).empty());
-        m_workspace->setTokenFilter({.firstId = 500});
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->tokenFilter().isOn(), patience);
-        QVERIFY(notice->isVisible());
-        QVERIFY(says(QStringLiteral("computed with other tokens than the filter lets pass")));
-        QCOMPARE(m_workspace->analysisOptions().unusedTokens, m_workspace->unusedTokens());
-        run("largest_entries");
-        QCOMPARE(filterOf(*array(path)), std::string("--first-id 500"));
-        QVERIFY(!says(QStringLiteral("run it again")));
-        const std::vector<double> ids = headSeries(array(path), {1, 5});
-        QVERIFY(ids.size() == 100 && std::ranges::all_of(ids, [](double id) { return id >= 500; }));
-        QVERIFY(filterOf(*array("scores/copying")).empty()); // of all tokens, whatever is left out
-        m_workspace->setTokenFilter({});
-        QVERIFY(!notice->isVisible());
-        QVERIFY(says(QStringLiteral("computed with a filter of tokens")));
-    }
-
-    void whatFollowsTheEmbeddingsCovarianceIsComputedAgainForOtherTokens()
-    {
-        openDemo();
-        AnalysisInputs inputs = m_workspace->inputs();
-        inputs.metric = ResidualMetric::Embedding;
-        m_workspace->setInputs(inputs);
-        m_workspace->runAnalysis("composition");
-        const auto metric = [this] { return array("composition/k")->attributes.contains("metric"); };
-        QTRY_VERIFY_WITH_TIMEOUT(metric() && !m_workspace->isUnderWay("composition"), patience);
-        const auto score = [this] { // of L0H1 and L1H5
-            return std::get<std::vector<float>>(array("composition/k")->values)[(1 * 2 + 1) * 8 + 5];
-        };
-        const float before = score();
-        m_workspace->setTokenFilter({.firstId = 500});
-        const auto filtered = [this] { return filterOf(*array("composition/k")) == "--first-id 500"; };
-        QTRY_VERIFY_WITH_TIMEOUT(filtered() && !m_workspace->isUnderWay("composition"), patience);
-        QVERIFY(before > 0 && score() > 0 && score() != before);
-    }
-
     void theViewIsKept()
     {
         openDemo();
@@ -526,7 +232,7 @@ private slots:
         QTest::mouseClick(&diagram, Qt::LeftButton, Qt::NoModifier, diagram.positionOf({1, 5}).toPoint());
         QCOMPARE(clicked.count(), 1);
         QCOMPARE(clicked.first().first().value<HeadId>(), (HeadId{1, 5}));
-        QCOMPARE(rowsOf(&diagram).at(1),
+        QCOMPARE(dataRows(&diagram).at(1),
                  (QStringList{QStringLiteral("L0H1"), QStringLiteral("L1H5"), QStringLiteral("0.9")}));
     }
 

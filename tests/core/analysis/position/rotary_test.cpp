@@ -4,6 +4,7 @@
 #include "core/model/forward.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/rotation.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -23,21 +24,6 @@ AnalysisOptions exactly(std::optional<int> token = std::nullopt)
     options.precision = Precision::F64;
     options.inputs.token = token;
     return options;
-}
-
-/// R_Δ as a dense matrix: rot(q, Δ) = q R_Δ, by the definition of either layout.
-Matrix<double> turn(const Rotary& rotary, int r, double offset)
-{
-    Matrix<double> R = Matrix<double>::Identity(r, r);
-    for (int m = 0; m < rotary.dim / 2; ++m) {
-        const double angle = offset * std::pow(rotary.base, -2.0 * m / rotary.dim);
-        const int a = rotary.adjacentPairs ? 2 * m : m;
-        const int b = rotary.adjacentPairs ? 2 * m + 1 : m + rotary.dim / 2;
-        R(a, a) = R(b, b) = std::cos(angle);
-        R(a, b) = std::sin(angle);
-        R(b, a) = -std::sin(angle);
-    }
-    return R;
 }
 
 std::vector<std::pair<const char*, ToyOptions>> rotaryClasses()
@@ -155,7 +141,8 @@ private slots:
                                      int offset) {
                 const double scale = config.attentionScaleOf(head.layer);
                 const double expected =
-                    capped((q * turn(rotary, config.dHead, offset)).dot(k) * scale, config.attentionSoftCap);
+                    capped((q * test::rotation(rotary, config.dHead, offset)).dot(k) * scale,
+                           config.attentionSoftCap);
                 return std::abs(found - expected) <= 1e-11 * (1 + q.norm() * k.norm() * scale);
             };
             for (int offset = 0; offset < config.nCtx; ++offset) {
@@ -220,7 +207,7 @@ private slots:
             const auto means = ofHead(circuits, results, "key_score_null_mean", head);
             for (std::size_t i = 0; i < offsets.size(); ++i) {
                 const RowVector<double> row = E.row(2) * h.W_Q
-                    * turn(config.rotaryOf(layer), config.dHead, offsets[i]) * h.W_K.transpose()
+                    * test::rotation(config.rotaryOf(layer), config.dHead, offsets[i]) * h.W_K.transpose()
                     * E.transpose();
                 if (i == 0) {
                     const RowVector<double> unrotated =
@@ -333,7 +320,7 @@ private slots:
         Rotary rotary;
         rotary.dim = 4;
         const RowVector<double> q = RowVector<double>::Random(4), k = RowVector<double>::Random(4);
-        const Matrix<double> gauge = turn(rotary, 4, 0.37);
+        const Matrix<double> gauge = test::rotation(rotary, 4, 0.37);
         const RotaryKernel before = rotaryKernel(rotary, q, k, 1);
         const RotaryKernel after = rotaryKernel(rotary, q * gauge, k * gauge, 1);
         QVERIFY(test::isClose(after.a, before.a, 1e-12) && test::isClose(after.b, before.b, 1e-12));

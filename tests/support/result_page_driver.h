@@ -1,0 +1,100 @@
+#pragma once
+
+#include "tests/support/opened_page.h"
+#include "ui/array_part.h"
+#include "ui/head_metrics.h"
+#include "ui/pages/result_page.h"
+#include "ui/pages/text_inputs.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QTemporaryDir>
+
+#include <algorithm>
+#include <memory>
+
+namespace headwise::test {
+
+/// The page of analyses in use, one after the other on models and sessions.
+class ResultPageDriver {
+protected:
+    QTemporaryDir m_folder;
+    std::unique_ptr<ui::Workspace> m_workspace;
+    std::unique_ptr<ui::ResultPage> m_page;
+
+    QLabel* labelled(const QString& name) const
+    {
+        for (auto* file : m_page->findChildren<ui::InputFile*>())
+            if (file->accessibleName() == name)
+                return file->findChild<QLabel*>();
+        return nullptr;
+    }
+
+    bool says(const QString& words) const
+    {
+        const auto labels = m_page->findChildren<QLabel*>();
+        return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) {
+            return label->isVisible() && label->text().contains(words);
+        });
+    }
+
+    void open(const std::filesystem::path& path)
+    {
+        m_page.reset();
+        m_workspace = std::make_unique<ui::Workspace>();
+        m_page = std::make_unique<ui::ResultPage>(m_workspace.get());
+        m_page->resize(1100, 800);
+        m_page->show();
+        if (path.extension() == ".h5")
+            m_workspace->openSession(path);
+        else
+            m_workspace->openModel({path, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->isOpen(), patience);
+    }
+
+    void openDemo()
+    {
+        open(HEADWISE_DEMO_MODEL);
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("composition/k"), patience);
+        m_workspace->setReference(HeadId{0, 1});
+        m_workspace->setHead({1, 5});
+    }
+
+    template <typename Field>
+    Field* field(const QString& name) const
+    {
+        for (Field* one : m_page->findChildren<Field*>())
+            if (one->accessibleName() == name)
+                return one;
+        return nullptr;
+    }
+
+    static void choose(QComboBox* box, const QString& words)
+    {
+        box->setCurrentIndex(box->findText(words));
+        emit box->activated(box->currentIndex());
+    }
+
+    const ResultArray* array(const std::string& path) { return m_workspace->results()->find(path); }
+
+    template <typename View>
+    View* view(const QString& name)
+    {
+        for (View* one : m_page->findChildren<View*>())
+            if (one->accessibleName() == name)
+                return one;
+        return nullptr;
+    }
+
+    void run(std::string_view id)
+    {
+        m_page->showAnalysis(id);
+        m_page->run();
+        QTRY_VERIFY_WITH_TIMEOUT(ui::isComputed(m_page->analysis(), *m_workspace->results())
+                                     && !m_workspace->analysisJob()->isRunning(),
+                                 patience);
+        QTest::qWait(10);
+    }
+};
+
+} // namespace headwise::test
