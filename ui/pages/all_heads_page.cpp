@@ -67,6 +67,7 @@ void AllHeadsPage::recompute()
     if (scores.empty())
         return;
     std::vector<ArrayPart> parts;
+    parts.reserve(scores.size());
     for (const ResultArray* score : scores)
         parts.push_back(wholeArray(*score));
     {

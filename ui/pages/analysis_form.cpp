@@ -208,6 +208,7 @@ void AnalysisForm::setNeeds(const Analysis& analysis)
     show(m_metric, analysis.followsMetric);
     show(m_relations, m_needs.tokenizer && text(analysis.id).contains(QLatin1String("relation")));
     m_texts->setNeeds(analysis);
+    layout()->activate(); // or it would count the hidden fields until it is shown, and the window would grow
     apply();
 }
 

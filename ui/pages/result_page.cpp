@@ -81,7 +81,6 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     connectSignals();
     m_list->select(*m_analysis);
     m_form->setNeeds(*m_analysis);
-    setMinimumWidth(560); // of a small window; fields give way by some pixels
 }
 
 QWidget* ResultPage::createHead()
