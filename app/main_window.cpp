@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/session/session_file.h"
 #include "ui/icons.h"
+#include "ui/imported_attention.h"
 #include "ui/pages/head_header.h"
 #include "ui/pages/heads_page.h"
 #include "ui/pages/start_page.h"
@@ -128,6 +129,7 @@ void MainWindow::connectSignals()
     connect(m_workspace, &Workspace::notesChanged, this, &MainWindow::updateState);
     connect(m_workspace, &Workspace::embeddingChanged, this, &MainWindow::updateState);
     connect(m_workspace, &Workspace::resultsChanged, this, &MainWindow::updateState);
+    connect(ImportedAttention::of(m_workspace), &ImportedAttention::kept, this, &MainWindow::updateState);
     connect(m_workspace, &Workspace::sessionSaved, this, [this](const QString& file) {
         rememberRecent(file);
         updateState();

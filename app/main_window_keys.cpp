@@ -67,14 +67,26 @@ bool MainWindow::clearFilter()
 
 bool MainWindow::cancelAnalysis()
 {
+    if (m_workspace->comparisonJob()->isRunning()) {
+        m_workspace->comparisonJob()->cancel();
+        return true;
+    }
     const auto& waiting = m_workspace->waiting();
     const bool isAsked = std::ranges::any_of(catalogue(), [&](const Analysis& analysis) {
         return !analysis.isDefault && m_workspace->isUnderWay(analysis.id)
             && std::ranges::find(waiting, &analysis) == waiting.end();
     });
-    if (isAsked)
+    if (isAsked) {
         m_workspace->analysisJob()->cancel();
-    return isAsked;
+        return true;
+    }
+    // The defaults wait unasked; of the others the one asked for last goes first.
+    const auto newest = std::find_if(waiting.rbegin(), waiting.rend(),
+                                     [](const Analysis* analysis) { return !analysis->isDefault; });
+    if (newest == waiting.rend())
+        return false;
+    m_workspace->removeWaiting(**newest);
+    return true;
 }
 
 void MainWindow::returnFromJump()

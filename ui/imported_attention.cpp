@@ -20,6 +20,12 @@ ImportedAttention::ImportedAttention(Workspace* workspace)
     connect(workspace, &Workspace::closed, this, &ImportedAttention::forget);
 }
 
+void ImportedAttention::keep(Array array)
+{
+    m_array = std::move(array);
+    emit kept();
+}
+
 void ImportedAttention::putInto(ResultSet& results, const Array& array)
 {
     std::erase_if(results.arrays, [](const ResultArray& one) { return one.path == importedPath; });

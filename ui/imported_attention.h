@@ -23,10 +23,13 @@ public:
     static ImportedAttention* of(Workspace* workspace); ///< Made when first asked for.
 
     Array array() const { return m_array; } ///< As patternArray() has it; null: there is none.
-    void keep(Array array) { m_array = std::move(array); }
+    void keep(Array array);
     void forget() { m_array.reset(); }
 
     static void putInto(ResultSet& results, const Array& array); ///< In place of what they have of it.
+
+signals:
+    void kept(); ///< What no session has yet.
 
 private:
     friend ImportedAttention* partOf<ImportedAttention>(Workspace* workspace);

@@ -25,7 +25,8 @@ bool hasHead(const ModelCard& card, HeadId head)
 Workspace::Workspace(QObject* parent)
     : QObject(parent)
 {
-    ImportedAttention::of(this); // there when the first session brings some
+    auto* imported = ImportedAttention::of(this); // there when the first session brings some
+    connect(imported, &ImportedAttention::kept, this, [this] { m_hasUnsavedResults = true; });
 }
 
 Workspace::~Workspace() = default;

@@ -239,17 +239,19 @@ private slots:
         Driver driver;
         driver.show(QStringLiteral("Composition"));
         driver.grid->setFocus();
-        driver.workspace().analysisJob()->start(
-            QStringLiteral("Counting"),
-            [](const Task& task) -> Result<int> {
-                while (!task.cancelled())
-                    std::this_thread::yield();
-                return 0;
-            },
-            [](const Result<int>&) {});
-        QVERIFY(driver.workspace().analysisJob()->isRunning());
-        Driver::press(Qt::Key_Escape);
-        QVERIFY(!driver.workspace().analysisJob()->isRunning());
+        for (Job* job : {driver.workspace().analysisJob(), driver.workspace().comparisonJob()}) {
+            job->start(
+                QStringLiteral("Counting"),
+                [](const Task& task) -> Result<int> {
+                    while (!task.cancelled())
+                        std::this_thread::yield();
+                    return 0;
+                },
+                [](const Result<int>&) {});
+            QVERIFY(job->isRunning());
+            Driver::press(Qt::Key_Escape);
+            QVERIFY(!job->isRunning());
+        }
     }
 
     void escapeStopsAnAnalysisThatWasAskedForOnAnyPage()
@@ -278,6 +280,19 @@ private slots:
         QVERIFY(workspace.isUnderWay("copying"));
         workspace.runAnalysis("degeneracy");
         QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
+        // What waits behind another goes with a second Esc, the one asked for last first.
+        for (const char* id : {"degeneracy", "normality", "symmetry"})
+            workspace.runAnalysis(id);
+        const auto waits = [&](const char* id) {
+            return std::ranges::find(workspace.waiting(), findAnalysis(id)) != workspace.waiting().end();
+        };
+        QVERIFY(waits("normality") && waits("symmetry"));
+        Driver::press(Qt::Key_Escape);
+        QVERIFY(!workspace.analysisJob()->isRunning() && waits("normality") && waits("symmetry"));
+        Driver::press(Qt::Key_Escape);
+        QVERIFY(waits("normality") && !waits("symmetry"));
+        Driver::press(Qt::Key_Escape);
+        QVERIFY(!waits("normality"));
         test::discardNotes(driver.window);
     }
 

@@ -199,8 +199,10 @@ private slots:
             const Eigen::MatrixXf own = *large->matrix();
             const QString file = folder.filePath(QStringLiteral("attention.npy"));
             writePatterns(file, 8, own.rows());
+            QVERIFY(!opened.workspace.isModified());
             opened.page.importPatterns(file);
             QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != own, patience);
+            QVERIFY(opened.workspace.hasUnsavedResults());
             imported = *large->matrix();
             QVERIFY(QFile::remove(file));
             state = opened.page.viewState();
