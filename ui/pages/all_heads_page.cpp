@@ -91,7 +91,7 @@ void AllHeadsPage::showPlane(const std::vector<const ResultArray*>& scores)
         scroll->setWidgetResizable(true);
         scroll->setFrameShape(QFrame::NoFrame);
         m_parts->addWidget(scroll);
-        m_parts->setSizes({300, 400});
+        m_parts->setSizes({240, 460});
         connect(m_plane, &PictureCard::readOutChanged, this, &Page::readOutChanged);
         connect(m_plane, &PictureCard::viewMade, this, &AllHeadsPage::viewMade);
     }

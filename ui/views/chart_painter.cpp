@@ -377,6 +377,15 @@ LegendRoom legendRoom(const ChartFrame& frame, const QSizeF& size, const std::ve
 
 constexpr double sampleLength = 18; // of a line, before its name
 
+/// A sample of a marker is framed, or it would pass for one of the points.
+double legendPadding(const std::vector<ChartSeries>& series)
+{
+    const bool hasMarker = std::ranges::any_of(series, [](const ChartSeries& one) {
+        return one.style == SeriesStyle::Points && !one.name.isEmpty();
+    });
+    return hasMarker ? gap : 0;
+}
+
 QSizeF sizeInside(const std::vector<ChartSeries>& series, const QFontMetricsF& metrics)
 {
     QSizeF size(0, 0);
@@ -384,7 +393,8 @@ QSizeF sizeInside(const std::vector<ChartSeries>& series, const QFontMetricsF& m
         if (!one.name.isEmpty())
             size = {std::max(size.width(), sampleLength + metrics.horizontalAdvance(one.name)),
                     size.height() + metrics.height()};
-    return size;
+    const double padding = size.isEmpty() ? 0 : legendPadding(series);
+    return size.grownBy(QMarginsF(padding, padding, padding, padding));
 }
 
 /// Where the names stand in rows of `width`, the top left of each from that of the first.
@@ -426,12 +436,17 @@ void paintName(QPainter& painter, const ChartFrame& frame, const ChartSeries& se
 void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
 {
     const QFontMetricsF metrics(frame.font, painter.device());
-    const auto [room, hidden] = legendRoom(frame, sizeInside(series, metrics), series);
-    if (hidden > 0) { // readable over the lines it has to share its place with
+    const double padding = legendPadding(series);
+    const auto [place, hidden] = legendRoom(frame, sizeInside(series, metrics), series);
+    const bool isFramed = padding > 0;
+    if (isFramed || hidden > 0) { // readable over what it has to share its place with
         QColor veil = frame.colors.base;
         veil.setAlphaF(0.85F);
-        painter.fillRect(room, veil);
+        painter.setBrush(veil);
+        painter.setPen(isFramed ? QPen(frame.colors.border, frame.hairline) : QPen(Qt::NoPen));
+        painter.drawRect(place);
     }
+    const QRectF room = place.adjusted(padding, padding, -padding, -padding);
     double y = room.top() + metrics.ascent();
     for (std::size_t i = 0; i < series.size(); ++i) {
         if (series[i].name.isEmpty())

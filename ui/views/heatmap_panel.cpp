@@ -16,13 +16,16 @@ HeatmapPanel::HeatmapPanel(QWidget* parent, Qt::Orientation bar)
     : QWidget(parent)
     , m_view(new HeatmapView(this))
     , m_bar(new ColorBar(bar, this))
+    , m_isBarBelow(bar == Qt::Horizontal)
 {
     auto* layout =
         new QBoxLayout(bar == Qt::Vertical ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom, this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
-    layout->addWidget(m_view, 1);
+    layout->addWidget(m_view, 1000);
     layout->addWidget(m_bar);
+    if (m_isBarBelow)
+        layout->addStretch(1); // what the cells leave is under the bar, not over it
     m_bar->follow(m_view);
     m_bar->setAlongCells(true);
     m_view->installEventFilter(this);
@@ -32,6 +35,8 @@ bool HeatmapPanel::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() == QEvent::Paint && std::exchange(m_cells, m_view->cellsArea()) != m_view->cellsArea())
         m_bar->update();
+    if (m_isBarBelow && (event->type() == QEvent::Paint || event->type() == QEvent::Resize))
+        m_view->setMaximumHeight(m_view->usableHeight(m_view->width()));
     return QWidget::eventFilter(watched, event);
 }
 

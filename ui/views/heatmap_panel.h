@@ -28,6 +28,7 @@ protected:
 private:
     HeatmapView* m_view;
     ColorBar* m_bar;
+    bool m_isBarBelow;
     QRectF m_cells; // as last painted, for the bar is as long as they are
 };
 

@@ -231,6 +231,17 @@ QRectF HeatmapView::cellsArea() const
     return {area.topLeft().toPoint(), cells.scaled(area.size(), Qt::KeepAspectRatio).toSize()};
 }
 
+int HeatmapView::usableHeight(int width) const
+{
+    if (m_shape == CellShape::Stretched || isEmpty())
+        return QWIDGETSIZE_MAX;
+    const QMarginsF around = room().margins();
+    const double cell = (width - around.left() - around.right()) / static_cast<double>(m_scene.columnCount());
+    const double height =
+        around.top() + around.bottom() + std::max(0.0, cell) * static_cast<double>(m_scene.rowCount());
+    return static_cast<int>(std::ceil(std::min(height, static_cast<double>(QWIDGETSIZE_MAX))));
+}
+
 QRectF HeatmapView::cellRect(int row, int column) const
 {
     return isEmpty() ? QRectF() : ui::cellRect(cellsArea(), m_scene, row, column);

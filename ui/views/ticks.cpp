@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -11,12 +12,18 @@ std::vector<double> roundTicks(double low, double high, int atMost)
         return {};
     const double raw = (high - low) / atMost;
     const double decade = std::pow(10, std::floor(std::log10(raw)));
-    double step = decade;
+    const auto distance = [&](double step) { // in steps, from the first tick to the last
+        return std::floor(high / step + 1e-9) - std::ceil(low / step - 1e-9);
+    };
+    double step = decade, finer = decade;
     for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
-        step = factor * decade;
-        if (std::floor(high / step + 1e-9) - std::ceil(low / step - 1e-9) < atMost)
+        finer = std::exchange(step, factor * decade);
+        if (distance(step) < atMost)
             break;
     }
+    // One alone does not tell how long a step is: rather one tick too many.
+    if (distance(step) < 1 && distance(finer) <= atMost && atMost > 2)
+        step = finer;
     std::vector<double> ticks;
     // Counted, not summed: zero is then exactly zero.
     const double last = std::floor(high / step + 1e-9);

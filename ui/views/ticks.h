@@ -6,7 +6,8 @@
 
 namespace headwise::ui {
 
-/// Multiples of 1, 2 or 5 times a power of ten from `low` to `high`, at most `atMost` of them.
+/// Multiples of 1, 2 or 5 times a power of ten from `low` to `high`, at most `atMost` of them; of three or more one more
+/// where there would be a single one.
 std::vector<double> roundTicks(double low, double high, int atMost);
 /// Powers of ten from `low` to `high`, both above zero; every second, third, … if there are more than `atMost`.
 std::vector<double> decadeTicks(double low, double high, int atMost);

@@ -174,6 +174,8 @@ private slots:
         const std::vector<double> ticks = roundTicks(-1, 1, 5);
         QVERIFY(ticks == (std::vector<double>{-1, -0.5, 0, 0.5, 1}));
         QVERIFY(roundTicks(3, 3, 5).empty());
+        QVERIFY(roundTicks(14.5, 90, 3) == (std::vector<double>{20, 40, 60, 80})); // not 50 alone
+        QVERIFY(roundTicks(0, 90, 3) == (std::vector<double>{0, 50}));
         QVERIFY(decadeTicks(0.01, 100, 10) == (std::vector<double>{0.01, 0.1, 1, 10, 100}));
         QVERIFY(decadeTicks(0, 100, 10).empty());
         QCOMPARE(tickText(-0.5, 0.5), QStringLiteral("−0.5"));

@@ -2,6 +2,7 @@
 
 #include "ui/theme.h"
 #include "ui/views/color_bar.h"
+#include "ui/views/heatmap_panel.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/shared_scale.h"
 
@@ -78,6 +79,26 @@ private slots:
         QVERIFY(countOf(image, corner(0, 1), full) < 7 * 8 - 10); // The triangle.
         QCOMPARE(countOf(image, corner(1, 2), full), 7 * 8);
         QCOMPARE(view.note(), QStringLiteral("1 value beyond the limits"));
+    }
+
+    /// However much room there is: right under square cells, as long as they are.
+    void aBarBelowKeepsToItsCells()
+    {
+        HeatmapPanel panel(nullptr, Qt::Horizontal);
+        panel.view()->setCellShape(HeatmapView::CellShape::Square);
+        const auto* bar = panel.findChild<ColorBar*>();
+        panel.resize(300, 600);
+        panel.show();
+        for (const int rows : {2, 20}) {
+            panel.view()->setMatrix(zeros(rows, 8));
+            const auto distance = [&] { return bar->y() - panel.view()->cellsArea().bottom(); };
+            QTRY_VERIFY(distance() >= 0 && distance() < 24);
+            QVERIFY(panel.rect().contains(bar->geometry()));
+            panel.resize(panel.width() + 60, panel.height());
+            QTRY_VERIFY(distance() >= 0 && distance() < 24);
+        }
+        panel.view()->setMatrix(nullptr);
+        QTRY_VERIFY(panel.view()->height() > 500);
     }
 
     void aSmallCellBeyondTheLimitsHasAColourOfItsOwn()
