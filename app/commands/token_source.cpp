@@ -127,7 +127,9 @@ private:
 
     Matrix<double> factor(const std::string& path, HeadId head, std::size_t rows, std::size_t cols) const
     {
-        const auto index = static_cast<std::size_t>(head.layer * m_session->model.nHeads + head.head);
+        const std::size_t index =
+            static_cast<std::size_t>(head.layer) * static_cast<std::size_t>(m_session->model.nHeads)
+            + static_cast<std::size_t>(head.head);
         return rowsOf(*m_session->results.find(path), index * rows, rows, cols);
     }
 
@@ -216,7 +218,7 @@ private:
 
 } // namespace
 
-TokenSource modelTokens(Circuits circuits, std::optional<Tokenizer> tokenizer, Embedding embedding,
+TokenSource modelTokens(const Circuits& circuits, std::optional<Tokenizer> tokenizer, Embedding embedding,
                         std::vector<bool> unused, const Task& task)
 {
     const ModelConfig& config = circuits.config();
@@ -241,7 +243,7 @@ TokenSource modelTokens(Circuits circuits, std::optional<Tokenizer> tokenizer, E
             }};
 }
 
-TokenSource sessionTokens(std::shared_ptr<const Session> session, std::string path)
+TokenSource sessionTokens(const std::shared_ptr<const Session>& session, std::string path)
 {
     std::optional<Tokenizer> tokenizer;
     if (!session->tokens.empty())

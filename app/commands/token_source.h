@@ -30,8 +30,8 @@ struct TokenSource {
 };
 
 /// \param unused true: an id that is left out
-TokenSource modelTokens(Circuits circuits, std::optional<Tokenizer> tokenizer, Embedding embedding,
+TokenSource modelTokens(const Circuits& circuits, std::optional<Tokenizer> tokenizer, Embedding embedding,
                         std::vector<bool> unused, const Task& task);
-TokenSource sessionTokens(std::shared_ptr<const Session> session, std::string path);
+TokenSource sessionTokens(const std::shared_ptr<const Session>& session, std::string path);
 
 } // namespace headwise::app

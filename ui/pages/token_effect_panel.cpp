@@ -39,8 +39,8 @@ TokenEffectPanel::TokenEffectPanel(Workspace* workspace, QWidget* parent)
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
     layout->addWidget(m_title);
-    layout->addWidget(m_panel, 1);
     layout->addWidget(m_explanation);
+    layout->addWidget(m_panel, 1);
     connectSignals();
 }
 

@@ -54,17 +54,8 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     m_ids->setToolTip(tr("The ids of the tokens, in most vocabularies frequent ones first"));
     makeSecondary(m_problem);
     m_panel->setLength(100);
-    m_filter->setPlaceholderText(tr("Filter the tables"));
-    m_filter->setAccessibleName(tr("Filter the tables"));
     m_edit->setAccessibleName(tr("Token of the tables"));
-    m_filter->setToolTip(tr("Shows where tokens that contain this text stand in the whole row"));
-    m_filter->setClearButtonEnabled(true);
-    m_filter->setFont(tokenFont());
-    m_filter->setTextMargins(4, 0, 4, 0);
-    m_filterPause.setSingleShot(true);
-    m_filterPause.setInterval(std::chrono::milliseconds(150));
-    connect(m_filter, &QLineEdit::textChanged, &m_filterPause, qOverload<>(&QTimer::start));
-    connect(&m_filterPause, &QTimer::timeout, this, [this] { m_panel->setFilter(m_filter->text()); });
+    createFilter();
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_circuit);
@@ -101,6 +92,20 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     m_problem->hide();
     connectSignals();
     m_edit->follow(workspace);
+}
+
+void TokensPage::createFilter()
+{
+    m_filter->setPlaceholderText(tr("Filter the tables"));
+    m_filter->setAccessibleName(tr("Filter the tables"));
+    m_filter->setToolTip(tr("Shows where tokens that contain this text stand in the whole row"));
+    m_filter->setClearButtonEnabled(true);
+    m_filter->setFont(tokenFont());
+    m_filter->setTextMargins(4, 0, 4, 0);
+    m_filterPause.setSingleShot(true);
+    m_filterPause.setInterval(std::chrono::milliseconds(150));
+    connect(m_filter, &QLineEdit::textChanged, &m_filterPause, qOverload<>(&QTimer::start));
+    connect(&m_filterPause, &QTimer::timeout, this, [this] { m_panel->setFilter(m_filter->text()); });
 }
 
 void TokensPage::connectSignals()

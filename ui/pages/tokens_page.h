@@ -30,6 +30,7 @@ public:
     QList<FigureSource*> figures() override;
 
 private:
+    void createFilter();
     void connectSignals();
     void applyChoice();
 

@@ -462,7 +462,8 @@ void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::ve
 double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& series,
                    const QPaintDevice* device)
 {
-    constexpr double most = 0.4; // of the plot's width and height
+    constexpr double most = 0.4; // of the plot's width and height, inside it
+    constexpr double mostAbove = 0.5;
     const QFontMetricsF metrics(frame.font, device);
     const QSizeF inside = sizeInside(series, metrics);
     if (inside.isEmpty() || frame.plot.isEmpty())
@@ -473,7 +474,7 @@ double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& seri
         return 0;
     const double height =
         placesAbove(series, metrics, frame.plot.width()).back().y() + metrics.height() + gap;
-    return height <= most * frame.plot.height() ? height : 0;
+    return height <= mostAbove * frame.plot.height() ? height : 0;
 }
 
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)

@@ -71,8 +71,9 @@ public:
             auto lists = largestOf(tokens, directions, m_context.options.tableSize, m_task);
             if (!lists)
                 return lists.error();
+            auto all = std::move(lists).value();
             for (std::size_t i = 0; i < found.size(); ++i)
-                found[i].*list = std::move((*lists)[i]);
+                found[i].*list = std::move(all[i]);
             return Done{};
         };
         if (const auto done =
@@ -117,8 +118,9 @@ neuronTokens(const AnalysisContext& context, const std::vector<NeuronLists>& neu
         auto tokens = lookup.tokensOf(layer, indices);
         if (!tokens)
             return tokens.error();
+        auto ofLayer = std::move(tokens).value();
         for (std::size_t i = 0; i < indices.size(); ++i)
-            found[{layer, indices[i]}] = std::move((*tokens)[i]);
+            found[{layer, indices[i]}] = std::move(ofLayer[i]);
         task.report(++read, static_cast<int>(byLayer.size()), "tokens of neurons");
     }
     return found;

@@ -143,34 +143,39 @@ struct LineNames {
     std::string formula;
 };
 
+/// Of the arrays of one circuit.
+struct TableForm {
+    TableSizes sizes;
+    std::vector<std::string> heads; // "5.1"
+    Precision precision;
+};
+
 /// Beside the tables, whose own arrays are fixed: what a z-score of an entry is over, and how far out chance lists it.
-void addMomentArrays(ResultSet& results, Moments moments, const LineNames& of, const TableSizes& sizes,
-                     const std::vector<std::string>& heads, Precision precision)
+void addMomentArrays(ResultSet& results, Moments moments, const LineNames& of, const TableForm& form)
 {
     const std::string path = "analyses/tables/" + of.circuit + "_" + of.line;
     const std::string over = std::string(" over the tokens in use of each ") + of.line + " of " + of.formula;
     const auto add = [&](const char* name, const char* title, std::vector<double> values) {
-        const std::vector<std::size_t> shape{sizes.heads, values.size() / sizes.heads};
-        ResultArray array =
-            realArray(precision, path + "_" + name, shape, std::move(values), {"analysed head", of.axis});
+        const std::vector<std::size_t> shape{form.sizes.heads, values.size() / form.sizes.heads};
+        ResultArray array = realArray(form.precision, path + "_" + name, shape, std::move(values),
+                                      {"analysed head", of.axis});
         array.title = std::string(title) + " of the " + of.line;
         array.definition = name + over;
-        array.attributes["heads"] = heads;
+        array.attributes["heads"] = form.heads;
         array.attributes["entries"] = static_cast<double>(moments.entries);
         results.arrays.push_back(std::move(array));
     };
     add("mean", "Mean", std::move(moments.mean));
     add("deviation", "Deviation", std::move(moments.deviation));
-    ResultArray null = realArray(precision, path + "_null_z", {static_cast<std::size_t>(sizes.k)},
-                                 gaussianPlaces(sizes.k, moments.entries), {"rank"});
+    ResultArray null = realArray(form.precision, path + "_null_z", {static_cast<std::size_t>(form.sizes.k)},
+                                 gaussianPlaces(form.sizes.k, moments.entries), {"rank"});
     null.title = std::string("Of Gaussian entries, ") + of.line + "s of " + of.circuit;
     null.unit = "deviations";
     null.definition = gaussianPlacesFormula;
     results.arrays.push_back(std::move(null));
 }
 
-void addArrays(ResultSet& results, Tables tables, CircuitKind kind, const TableSizes& sizes,
-               const std::vector<std::string>& heads, Precision precision)
+void addArrays(ResultSet& results, Tables tables, CircuitKind kind, const TableForm& form)
 {
     const std::string folder = "tables/" + std::string(circuitName(kind)) + "/";
     const std::string of = " of M = " + std::string(circuitFormula(kind)) + ", ties to the lower id";
@@ -180,7 +185,8 @@ void addArrays(ResultSet& results, Tables tables, CircuitKind kind, const TableS
     const auto add = [&](const char* name, std::vector<std::int32_t> ids, const char* valuesName,
                          std::vector<double> values, std::size_t tokens, const std::string& axis,
                          const std::string& what) {
-        const std::vector<std::size_t> shape{sizes.heads, tokens, static_cast<std::size_t>(sizes.k)};
+        const std::vector<std::size_t> shape{form.sizes.heads, tokens,
+                                             static_cast<std::size_t>(form.sizes.k)};
         const std::vector<std::string> axes{"analysed head", axis, "rank"};
         ResultArray idArray;
         idArray.path = folder + name;
@@ -189,24 +195,24 @@ void addArrays(ResultSet& results, Tables tables, CircuitKind kind, const TableS
         idArray.values = std::move(ids);
         idArray.title = what + ": ids";
         idArray.definition = "ids of the " + what + of + "; -1 where there is none";
-        ResultArray valueArray = realArray(precision, folder + valuesName, shape, std::move(values), axes);
+        ResultArray valueArray =
+            realArray(form.precision, folder + valuesName, shape, std::move(values), axes);
         valueArray.title = what;
         valueArray.definition = what + of;
         results.arrays.push_back(std::move(idArray));
         results.arrays.push_back(std::move(valueArray));
     };
-    const std::string number = std::to_string(sizes.k);
-    add("ids", std::move(tables.ids), "values", std::move(tables.values), sizes.rows, row,
+    const std::string number = std::to_string(form.sizes.k);
+    add("ids", std::move(tables.ids), "values", std::move(tables.values), form.sizes.rows, row,
         number + " largest entries of each row");
     add("lowest_ids", std::move(tables.lowestIds), "lowest_values", std::move(tables.lowestValues),
-        sizes.rows, row, number + " smallest entries of each row");
+        form.sizes.rows, row, number + " smallest entries of each row");
     add("column_ids", std::move(tables.columnIds), "column_values", std::move(tables.columnValues),
-        sizes.cols, col, number + " largest entries of each column");
+        form.sizes.cols, col, number + " largest entries of each column");
     const std::string circuit(circuitName(kind));
     const std::string formula(circuitFormula(kind));
-    addMomentArrays(results, std::move(tables.rows), {circuit, "row", row, formula}, sizes, heads, precision);
-    addMomentArrays(results, std::move(tables.columns), {circuit, "column", col, formula}, sizes, heads,
-                    precision);
+    addMomentArrays(results, std::move(tables.rows), {circuit, "row", row, formula}, form);
+    addMomentArrays(results, std::move(tables.columns), {circuit, "column", col, formula}, form);
 }
 
 Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
@@ -241,8 +247,9 @@ Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
             task.report(++done, total, "token tables");
         }
         addArrays(results, std::move(tables), kind,
-                  {heads.size(), static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), k}, names,
-                  context.options.precision);
+                  {{heads.size(), static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), k},
+                   names,
+                   context.options.precision});
         results.groupAttributes["tables/" + std::string(circuitName(kind))]["heads"] = names;
     }
     return results;
