@@ -117,6 +117,7 @@ QWidget* ScoresPage::createCharts()
     charts->addWidget(m_prior);
     charts->addWidget(m_pairs);
     charts->addWidget(m_pattern);
+    charts->setSizes({200, 260, 200}); // most lines, most names
     return charts;
 }
 

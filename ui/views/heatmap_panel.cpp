@@ -24,8 +24,7 @@ HeatmapPanel::HeatmapPanel(QWidget* parent, Qt::Orientation bar)
     layout->setSpacing(8);
     layout->addWidget(m_view, 1000);
     layout->addWidget(m_bar);
-    if (m_isBarBelow)
-        layout->addStretch(1); // what the cells leave is under the bar, not over it
+    layout->addStretch(1); // what square cells leave is behind the bar, not between it and them
     m_bar->follow(m_view);
     m_bar->setAlongCells(true);
     m_view->installEventFilter(this);
@@ -35,8 +34,12 @@ bool HeatmapPanel::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() == QEvent::Paint && std::exchange(m_cells, m_view->cellsArea()) != m_view->cellsArea())
         m_bar->update();
-    if (m_isBarBelow && (event->type() == QEvent::Paint || event->type() == QEvent::Resize))
-        m_view->setMaximumHeight(m_view->usableHeight(m_view->width()));
+    if (event->type() == QEvent::Paint || event->type() == QEvent::Resize) {
+        if (m_isBarBelow)
+            m_view->setMaximumHeight(m_view->usableSize().height());
+        else
+            m_view->setMaximumWidth(m_view->usableSize().width());
+    }
     return QWidget::eventFilter(watched, event);
 }
 

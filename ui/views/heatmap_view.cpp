@@ -231,15 +231,18 @@ QRectF HeatmapView::cellsArea() const
     return {area.topLeft().toPoint(), cells.scaled(area.size(), Qt::KeepAspectRatio).toSize()};
 }
 
-int HeatmapView::usableHeight(int width) const
+QSize HeatmapView::usableSize() const
 {
     if (m_shape == CellShape::Stretched || isEmpty())
-        return QWIDGETSIZE_MAX;
+        return {QWIDGETSIZE_MAX, QWIDGETSIZE_MAX};
     const QMarginsF around = room().margins();
-    const double cell = (width - around.left() - around.right()) / static_cast<double>(m_scene.columnCount());
-    const double height =
-        around.top() + around.bottom() + std::max(0.0, cell) * static_cast<double>(m_scene.rowCount());
-    return static_cast<int>(std::ceil(std::min(height, static_cast<double>(QWIDGETSIZE_MAX))));
+    const QSizeF margins(around.left() + around.right(), around.top() + around.bottom());
+    const QSizeF inside = QSizeF(size()) - margins;
+    const double ratio = static_cast<double>(m_scene.columnCount()) / static_cast<double>(m_scene.rowCount());
+    const auto most = [](double length, double margin) {
+        return static_cast<int>(std::ceil(std::clamp(length + margin, 1.0, double{QWIDGETSIZE_MAX})));
+    };
+    return {most(inside.height() * ratio, margins.width()), most(inside.width() / ratio, margins.height())};
 }
 
 QRectF HeatmapView::cellRect(int row, int column) const

@@ -107,8 +107,8 @@ public:
 
     QRectF cellsArea() const;                   ///< Where the cells are, in widget coordinates.
     QRectF cellRect(int row, int column) const; ///< In widget coordinates.
-    /// In which all of a view of that width is used; QWIDGETSIZE_MAX where height never is too much.
-    int usableHeight(int width) const;
+    /// The most that square cells need of each side while the other is as it is; QWIDGETSIZE_MAX of others.
+    QSize usableSize() const;
     qint64 notFiniteCount() const { return m_notFinite; }
     QString note()
         const; ///< What the corner says: what a pixel stands for, how many values are out of range or not finite.

@@ -81,24 +81,38 @@ private slots:
         QCOMPARE(view.note(), QStringLiteral("1 value beyond the limits"));
     }
 
-    /// However much room there is: right under square cells, as long as they are.
-    void aBarBelowKeepsToItsCells()
+    /// However much room there is: right beside square cells, as long as they are.
+    void aBarKeepsToItsCells_data()
     {
-        HeatmapPanel panel(nullptr, Qt::Horizontal);
-        panel.view()->setCellShape(HeatmapView::CellShape::Square);
+        QTest::addColumn<Qt::Orientation>("orientation");
+        QTest::newRow("below") << Qt::Horizontal;
+        QTest::newRow("beside") << Qt::Vertical;
+    }
+    void aBarKeepsToItsCells()
+    {
+        QFETCH(Qt::Orientation, orientation);
+        const bool isBelow = orientation == Qt::Horizontal;
+        HeatmapPanel panel(nullptr, orientation);
+        HeatmapView* view = panel.view();
+        view->setCellShape(HeatmapView::CellShape::Square);
         const auto* bar = panel.findChild<ColorBar*>();
-        panel.resize(300, 600);
+        const QSize size(300, 600);
+        panel.resize(isBelow ? size : size.transposed());
         panel.show();
-        for (const int rows : {2, 20}) {
-            panel.view()->setMatrix(zeros(rows, 8));
-            const auto distance = [&] { return bar->y() - panel.view()->cellsArea().bottom(); };
+        const auto distance = [&] {
+            return isBelow ? bar->y() - view->cellsArea().bottom() : bar->x() - view->cellsArea().right();
+        };
+        for (const int lines : {2, 20}) {
+            view->setMatrix(isBelow ? zeros(lines, 8) : zeros(8, lines));
             QTRY_VERIFY(distance() >= 0 && distance() < 24);
             QVERIFY(panel.rect().contains(bar->geometry()));
-            panel.resize(panel.width() + 60, panel.height());
+            panel.resize(panel.size() + QSize(60, 60)); // and back
+            QTRY_VERIFY(distance() >= 0 && distance() < 24);
+            panel.resize(panel.size() - QSize(60, 60));
             QTRY_VERIFY(distance() >= 0 && distance() < 24);
         }
-        panel.view()->setMatrix(nullptr);
-        QTRY_VERIFY(panel.view()->height() > 500);
+        view->setMatrix(nullptr);
+        QTRY_VERIFY((isBelow ? view->height() : view->width()) > 500);
     }
 
     void aSmallCellBeyondTheLimitsHasAColourOfItsOwn()
