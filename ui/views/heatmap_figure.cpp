@@ -21,20 +21,29 @@ constexpr int mostPixels = 4096; // of that picture, each way
 constexpr double gap = 6;        // points
 constexpr double smallest = 4;   // points, of names that have little room
 
-/// Makes the names of rows and columns small enough for their cells; where even the smallest find no room, indices stand
-/// there and the cells get the room.
+/// Makes the names of rows and columns small enough for their cells, or for every second or fifth of them; where even the
+/// smallest find no room, indices stand there and the cells get the room.
 void fitNames(HeatmapScene& scene, HeatmapFonts& fonts, const QSizeF& size, const QPaintDevice* device)
 {
     if (!scene.rows.label && !scene.columns.label)
         return;
-    const QSizeF cells =
-        QRectF(QPointF(), size).marginsRemoved(heatmapRoom(scene, size, fonts, device).margins()).size();
-    const double cell =
-        std::min(cells.width() / scene.visible.width(), cells.height() / scene.visible.height());
-    const double line = 0.85 * QFontMetricsF(fonts.labels, device).height();
-    const double fitting = fonts.labels.pointSizeF() * std::min(1.0, cell / line);
-    if (fitting >= smallest)
-        return fonts.labels.setPointSizeF(fitting);
+    const auto cellWith = [&](const HeatmapFonts& used) {
+        const QRectF cells =
+            QRectF(QPointF(), size).marginsRemoved(heatmapRoom(scene, size, used, device).margins());
+        return std::min(cells.width() / scene.visible.width(), cells.height() / scene.visible.height());
+    };
+    const auto largest = static_cast<int>(2 * fonts.labels.pointSizeF());
+    for (const int step : {1, 2, 5}) {
+        for (int halves = largest; halves >= 2 * smallest;
+             --halves) { // tried, not computed: heights are rounded
+            HeatmapFonts tried = fonts;
+            tried.labels.setPointSizeF(halves / 2.0);
+            if (step * cellWith(tried) >= 0.85 * QFontMetricsF(tried.labels, device).height()) {
+                fonts = tried;
+                return;
+            }
+        }
+    }
     scene.rows.label = nullptr;
     scene.columns.label = nullptr;
 }

@@ -72,7 +72,9 @@ Labels labelsFor(const HeatmapScene& scene, Qt::Orientation orientation, double 
     const bool vertical = orientation == Qt::Vertical;
     const HeatmapAxis& axis = vertical ? scene.rows : scene.columns;
     const QFontMetricsF metrics(fontOf(axis, fonts), device);
-    const bool names = axis.label && cellSize >= 0.85 * metrics.height();
+    // Every second or fifth name says more than numbers; where not even these have room, numbers do.
+    const int namesStep = niceStep(cellSize, 0.85 * metrics.height());
+    const bool names = axis.label && namesStep <= 5;
     const int size = count(scene, orientation);
     const QFontMetricsF text(fonts.text, device);
     const double indexRoom =
@@ -80,7 +82,7 @@ Labels labelsFor(const HeatmapScene& scene, Qt::Orientation orientation, double 
     Labels labels{.axis = axis,
                   .font = names ? fonts.labels : fonts.text,
                   .metrics = names ? metrics : text,
-                  .step = names ? 1 : niceStep(cellSize, indexRoom),
+                  .step = names ? namesStep : niceStep(cellSize, indexRoom),
                   .names = names};
     const double from = vertical ? scene.visible.top() : scene.visible.left();
     const double to = vertical ? scene.visible.bottom() : scene.visible.right();

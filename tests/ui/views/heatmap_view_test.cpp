@@ -382,9 +382,10 @@ private slots:
             return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
         };
         QVERIFY(drawn(160).contains("name17"));
-        const QByteArray small = drawn(50); // 2 points a cell
-        QVERIFY(!small.isEmpty());
-        QVERIFY(!small.contains("name17"));
+        const QByteArray small = drawn(70); // every second has room
+        QVERIFY(small.contains("name16") && !small.contains("name17"));
+        const QByteArray tiny = drawn(25);
+        QVERIFY(!tiny.isEmpty() && !tiny.contains("name"));
     }
 
     void absentCellsAreNeitherHatchedNorCounted()
