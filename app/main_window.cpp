@@ -103,8 +103,13 @@ MainWindow::MainWindow(QWidget* parent)
     // The first page is made before a model comes, which has enough to do; so is the one that takes longest, each in an event.
     QTimer::singleShot(0, this, [this] {
         m_tabs->currentPage();
-        QTimer::singleShot(0, this,
-                           [this] { m_tabs->page(m_tabs->indexOfName(QStringLiteral("analyses"))); });
+        QTimer::singleShot(0, this, [this] {
+            auto* analyses = m_tabs->page(m_tabs->indexOfName(QStringLiteral("analyses")));
+            QTimer::singleShot(0, analyses, [analyses] { // with what its style asks of every part when it is shown
+                for (QWidget* part : analyses->findChildren<QWidget*>())
+                    part->ensurePolished();
+            });
+        });
     });
 }
 
