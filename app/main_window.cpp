@@ -105,10 +105,11 @@ MainWindow::MainWindow(QWidget* parent)
         m_tabs->currentPage();
         QTimer::singleShot(0, this, [this] {
             auto* analyses = m_tabs->page(m_tabs->indexOfName(QStringLiteral("analyses")));
-            QTimer::singleShot(0, analyses, [analyses] { // with what its style asks of every part when it is shown
-                for (QWidget* part : analyses->findChildren<QWidget*>())
-                    part->ensurePolished();
-            });
+            QTimer::singleShot(0, analyses,
+                               [analyses] { // with what its style asks of every part when it is shown
+                                   for (QWidget* part : analyses->findChildren<QWidget*>())
+                                       part->ensurePolished();
+                               });
         });
     });
 }
@@ -121,15 +122,24 @@ void MainWindow::connectSignals()
         const QString file = text(m_workspace->sessionFile().string());
         rememberRecent(file.isEmpty() ? text(m_workspace->modelSource().path.string()) : file);
         m_start->setError({});
-        showDocks(true);
+        if (!std::exchange(m_docksAreNew, false))
+            showDocks(true);
         restoreViewState(m_workspace->sessionView());
         updateState();
     });
     connect(m_workspace, &Workspace::closed, this, [this] {
+        m_docksAreNew = false;
         showDocks(false);
         updateState();
     });
-    connect(m_workspace, &Workspace::circuitsChanged, this, &MainWindow::updateState);
+    connect(m_workspace, &Workspace::circuitsChanged, this, [this] {
+        updateState();
+        if (m_workspace->isOpen() && !m_docksShown) // in an event before that of opened()
+            QTimer::singleShot(0, this, [this] {
+                if (m_workspace->isOpen() && !m_docksShown)
+                    showDocks(m_docksAreNew = true);
+            });
+    });
     connect(m_workspace, &Workspace::headChanged, this, &MainWindow::updateState);
     connect(m_workspace, &Workspace::notesChanged, this, &MainWindow::updateState);
     connect(m_workspace, &Workspace::embeddingChanged, this, &MainWindow::updateState);

@@ -187,6 +187,7 @@ private:
     std::optional<Address> m_addressToShow;
     std::vector<QDockWidget*> m_docks;
     bool m_docksShown = false;
+    bool m_docksAreNew = false; // shown for a model that is not announced yet
     std::function<void()> m_afterSave;
     std::vector<QAction*> m_whenOpen; // actions that need a model or session
     bool m_jumped = false;

@@ -47,7 +47,8 @@ void SplitBar::place()
                          all.width() / state.zoomX, all.height() / state.zoomY);
     const double wanted = all.left() + value() * all.width() / static_cast<double>(m_view->columnCount());
     const int x = qRound(std::clamp(wanted, visible.left(), visible.right()));
-    const int left = std::min(x - reach / 2, m_view->width() - reach); // all of its grip at the right edge too
+    const int left =
+        std::min(x - reach / 2, m_view->width() - reach); // all of its grip at the right edge too
     setGeometry(left, qRound(visible.top()), reach, qRound(visible.height()));
 }
 
