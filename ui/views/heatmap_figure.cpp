@@ -154,7 +154,7 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
     painter.setPen(QPen(colors.muted, 0.5 * style.lineWidth));
     painter.drawRect(cells);
     if (style.axes) {
-        paintHeatmapAxes(painter, cells, room, scene, fonts, colors);
+        paintHeatmapAxes(painter, cells, room, scene, {fonts, colors});
         paintHeatmapNorms(painter, cells, room, scene, colors);
     }
     painter.setFont(fonts.text);

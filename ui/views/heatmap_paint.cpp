@@ -59,7 +59,7 @@ void HeatmapView::paintEvent(QPaintEvent* /*event*/)
         veil.setAlphaF(0.6F);
         painter.fillRect(cells, veil);
     }
-    paintHeatmapAxes(painter, cells, room(), scene, fonts(), colors);
+    paintHeatmapAxes(painter, cells, room(), scene, {fonts(), colors});
     paintHeatmapNorms(painter, cells, room(), scene, colors);
     paintOverlays(painter, cells);
 }

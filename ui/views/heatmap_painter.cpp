@@ -178,10 +178,11 @@ HeatmapRoom heatmapRoom(const HeatmapScene& scene, const QSizeF& size, const Hea
 }
 
 void paintHeatmapAxes(QPainter& painter, const QRectF& cells, const HeatmapRoom& room,
-                      const HeatmapScene& scene, const HeatmapFonts& fonts, const ThemeColors& colors)
+                      const HeatmapScene& scene, const HeatmapLook& look)
 {
+    const HeatmapFonts& fonts = look.fonts;
     painter.save();
-    painter.setPen(colors.muted);
+    painter.setPen(look.colors.muted);
     const QPaintDevice* device = painter.device();
     const double cellHeight = cells.height() / scene.visible.height();
     const double cellWidth = cells.width() / scene.visible.width();
@@ -190,7 +191,7 @@ void paintHeatmapAxes(QPainter& painter, const QRectF& cells, const HeatmapRoom&
     paintColumnLabels(painter, cells, room, scene,
                       labelsFor(scene, Qt::Horizontal, cellWidth, fonts, device));
     painter.setFont(fonts.text);
-    painter.setPen(colors.text);
+    painter.setPen(look.colors.text);
     const QFontMetricsF text(fonts.text, device);
     const QString across = text.elidedText(scene.columns.title, Qt::ElideRight, cells.width());
     painter.drawText(QPointF(cells.center().x() - text.horizontalAdvance(across) / 2,

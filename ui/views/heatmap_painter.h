@@ -116,10 +116,15 @@ struct HeatmapRoom {
 HeatmapRoom heatmapRoom(const HeatmapScene& scene, const QSizeF& size, const HeatmapFonts& fonts,
                         const QPaintDevice* device);
 
-/// Titles and the labels of the visible rows and columns, around `cells`: all names where there is room for all, else
-/// indices at round steps.
+struct HeatmapLook {
+    const HeatmapFonts& fonts;
+    const ThemeColors& colors;
+};
+
+/// Titles and the labels of the visible rows and columns, around `cells`: the names of all where there is room, or of every
+/// second or fifth, else indices at round steps.
 void paintHeatmapAxes(QPainter& painter, const QRectF& cells, const HeatmapRoom& room,
-                      const HeatmapScene& scene, const HeatmapFonts& fonts, const ThemeColors& colors);
+                      const HeatmapScene& scene, const HeatmapLook& look);
 /// A bar for the norm of each row beside it and of each column below it, the longest of all rows as long as there is room.
 void paintHeatmapNorms(QPainter& painter, const QRectF& cells, const HeatmapRoom& room,
                        const HeatmapScene& scene, const ThemeColors& colors);
