@@ -226,6 +226,7 @@ int main(int argc, char** argv)
     std::map<std::string, double> best;
     KeepingReporter reporter(best);
     benchmark::RunSpecifiedBenchmarks(&reporter);
+    bench::endWindowJobs();
     const bool isSlow = summary(figures, best) > 0;
     return check && (isSlow || isLarge) ? 1 : 0;
 }

@@ -193,6 +193,11 @@ std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits)
     return figures;
 }
 
+void endWindowJobs()
+{
+    ui::waitForJobs(std::chrono::minutes(1));
+}
+
 int useWindow(const std::filesystem::path& folder)
 {
     startQt();

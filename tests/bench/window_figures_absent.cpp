@@ -12,6 +12,8 @@ bool windowIsBuilt()
     return false;
 }
 
+void endWindowJobs() { }
+
 int useWindow(const std::filesystem::path& /*folder*/)
 {
     return 4;

@@ -97,6 +97,9 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
     m_scores->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     m_scores->installEventFilter(this);
     layout->setStretchFactor(m_scores, 1);
+    m_nearestPause.setSingleShot(true);
+    m_nearestPause.setInterval(std::chrono::milliseconds(100));
+    connect(&m_nearestPause, &QTimer::timeout, this, &HeadHeader::findNearest);
     connect(workspace, &Workspace::opened, this, &HeadHeader::refresh);
     connect(workspace, &Workspace::headChanged, this, &HeadHeader::refresh);
     connect(workspace, &Workspace::resultsChanged, this, &HeadHeader::refresh);
@@ -157,8 +160,6 @@ void HeadHeader::showBadges()
 
 void HeadHeader::findNearest()
 {
-    m_nearest.clear();
-    m_nearestOf = workspace()->head();
     const auto circuits = workspace()->circuits();
     if (!circuits)
         return m_nearestJob.cancel();
@@ -209,8 +210,12 @@ void HeadHeader::refresh()
         entries.insert(std::min(entries.size(), beforeNearest), m_nearest);
     m_entries = entries;
     fitScores();
-    if (m_nearestOf != head)
-        findNearest();
+    if (m_nearestOf != head) {
+        m_nearestOf = head;
+        m_nearest.clear();
+        m_nearestJob.cancel();
+        m_nearestPause.start();
+    }
     const ModelCard& card = workspace()->card();
     QStringList badges;
     if (const auto reference = workspace()->reference())

@@ -2,6 +2,8 @@
 
 #include "ui/pages/page.h"
 
+#include <QTimer>
+
 class QLabel;
 
 namespace headwise::ui {
@@ -26,6 +28,7 @@ private:
     QString m_definitions; ///< What they are, as rich text.
     QString m_nearest;     ///< The same of the heads most alike.
     std::optional<HeadId> m_nearestOf;
+    QTimer m_nearestPause; // what else is shown of the head takes the cores first
     Job m_nearestJob;
     QLabel* m_head;
     QLabel* m_scores;

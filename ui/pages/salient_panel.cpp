@@ -12,11 +12,16 @@
 #include <QStandardItemModel>
 #include <QVBoxLayout>
 
+#include <algorithm>
+#include <chrono>
+
 namespace headwise::ui {
 
 namespace {
 
 constexpr const char* analysisId = "salient_tokens";
+constexpr std::size_t mostKnown = 24;           // heads, of half a megabyte
+constexpr std::chrono::milliseconds pause{250}; // the rest of the overview takes the cores first
 
 /// What one array of the analysis says of a head; none where it is not there.
 std::optional<ArrayPart> partOf(const ResultSet& results, const char* name, HeadId head)
@@ -74,6 +79,11 @@ SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_caption);
     layout->addWidget(m_message);
     layout->addWidget(m_table, 1);
+    m_pause.setSingleShot(true);
+    m_pause.setInterval(pause);
+    connect(&m_pause, &QTimer::timeout, this, &SalientPanel::ask);
+    for (const auto signal : {&Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
+        connect(workspace, signal, this, [this] { m_known.clear(); }); // which keep an embedding alive
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
                               &Workspace::tokensChanged, &Workspace::resultsChanged})
         connect(workspace, signal, this, &SalientPanel::refresh);
@@ -86,6 +96,7 @@ SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
 
 void SalientPanel::clear(const QString& message)
 {
+    m_pause.stop();
     m_job.cancel();
     m_asked.reset();
     m_model->clear();
@@ -101,6 +112,7 @@ void SalientPanel::recompute()
         return clear({});
     const HeadId head = workspace()->head();
     if (showTokens(*workspace()->results(), head)) {
+        m_pause.stop();
         m_asked.reset();
         return m_job.cancel();
     }
@@ -116,19 +128,40 @@ void SalientPanel::recompute()
     const Question question{tokens, options};
     if (m_asked == question)
         return; // Other results have come in.
+    clear(tr("Salient tokens of %1…").arg(text(head)));
     m_asked = question;
+    const auto known = std::ranges::find(m_known, question, &Answer::question);
+    if (known != m_known.end())
+        return showAnswer(*known->found, head);
+    m_pause.start();
+}
+
+void SalientPanel::ask()
+{
+    const auto circuits = workspace()->circuits();
+    if (!m_asked || !circuits)
+        return;
+    const HeadId head = m_asked->options.heads.front();
     m_job.start(
         tr("Salient tokens of %1").arg(text(head)),
-        [context = AnalysisContext{*circuits, tokens, options}](const Task& task) {
+        [context = AnalysisContext{*circuits, m_asked->tokens, m_asked->options}](const Task& task) {
             return findAnalysis(analysisId)->run(context, task);
         },
-        [this, head](const Result<ResultSet>& found) {
+        [this, head, question = *m_asked](const Result<ResultSet>& found) {
             if (!found)
                 return clear(text(found.error()));
-            if (!showTokens(*found, head))
-                clear(found->warnings.empty() ? tr("%1 makes nothing of any token.").arg(text(head))
-                                              : text(found->warnings.front()));
+            m_known.push_front({question, std::make_shared<const ResultSet>(*found)});
+            if (m_known.size() > mostKnown)
+                m_known.pop_back();
+            showAnswer(*found, head);
         });
+}
+
+void SalientPanel::showAnswer(const ResultSet& found, HeadId head)
+{
+    if (!showTokens(found, head))
+        clear(found.warnings.empty() ? tr("%1 makes nothing of any token.").arg(text(head))
+                                     : text(found.warnings.front()));
 }
 
 bool SalientPanel::showTokens(const ResultSet& results, HeadId head)

@@ -2,6 +2,10 @@
 
 #include "ui/pages/page.h"
 
+#include <QTimer>
+
+#include <list>
+
 class QLabel;
 class QStandardItemModel;
 
@@ -20,8 +24,10 @@ public:
 
 private:
     void recompute() override;
+    void ask(); ///< The question whose head is still selected after a pause.
     bool showTokens(const ResultSet& results,
                     HeadId head); ///< \returns false where they say nothing of that head
+    void showAnswer(const ResultSet& found, HeadId head);
     void clear(const QString& message);
 
     QLabel* m_caption;
@@ -34,7 +40,13 @@ private:
 
         bool operator==(const Question&) const = default;
     };
+    struct Answer {
+        Question question;
+        std::shared_ptr<const ResultSet> found;
+    };
     std::optional<Question> m_asked; // what the job answers, or has answered
+    std::list<Answer> m_known;       // the newest first
+    QTimer m_pause;
     Job m_job;
 };
 

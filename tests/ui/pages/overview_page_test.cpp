@@ -94,6 +94,12 @@ private slots:
         QVERIFY2(isSaid, qPrintable(null));
         QCOMPARE(opened.page.figures(), QList<FigureSource*>{table});
         QCOMPARE(dataRows(table).size(), std::size_t{31}); // and the titles
+        // What was shown before is there at once.
+        opened.workspace.setHead({0, 1});
+        QVERIFY(table->isHidden());
+        QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {0, 1}), patience);
+        opened.workspace.setHead({1, 2});
+        QVERIFY(!table->isHidden() && showsTokensOf(table, opened.workspace, {1, 2}));
     }
 
     void resultsThatAreThereAreNotComputedAgain()
