@@ -71,8 +71,13 @@ inline QString readOutAt(Journey& journey, QWidget* view, const QPoint& place)
 /// The same of a cell.
 inline QString readOut(Journey& journey, ui::HeatmapView* view, int row, int column)
 {
-    QCoreApplication::processEvents(); // a new matrix may still be on its way to its place
-    return readOutAt(journey, view, placeOf(view, row, column));
+    // A new matrix may still be on its way: its cells have their place once it was painted and laid out.
+    QPoint place;
+    for (int i = 0; i < 100 && place != placeOf(view, row, column); ++i) {
+        place = placeOf(view, row, column);
+        QTest::qWait(20);
+    }
+    return readOutAt(journey, view, place);
 }
 
 /// What scrolls around a widget; null: nothing does.

@@ -105,6 +105,8 @@ private slots:
         journey.waitFor([&] { return matrix->rowCount() > 0; }, QStringLiteral("the matrix"));
         const Eigen::MatrixXf ov = dense(coreModel(which).circuits->ov({0, 0})).cast<float>();
         const QString said = readOut(journey, matrix, 5, 2);
+        QVERIFY2(said.contains(QStringLiteral("row")) && said.contains(QStringLiteral("col")),
+                 qPrintable(said));
         const int row = static_cast<int>(numberAfter(said, QStringLiteral("row")));
         const int column = static_cast<int>(numberAfter(said, QStringLiteral("col")));
         QVERIFY(reads(numberAfter(said, QStringLiteral("%1 → %2").arg(row).arg(column)),
