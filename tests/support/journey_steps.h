@@ -71,11 +71,14 @@ inline QString readOutAt(Journey& journey, QWidget* view, const QPoint& place)
 /// The same of a cell.
 inline QString readOut(Journey& journey, ui::HeatmapView* view, int row, int column)
 {
-    // A new matrix may still be on its way: its cells have their place once it was painted and laid out.
+    // A new matrix may still be on its way: its cells have their place once they were painted and laid out.
     QPoint place;
-    for (int i = 0; i < 100 && place != placeOf(view, row, column); ++i) {
+    int same = 0;
+    for (int i = 0; i < 100 && same < 3; ++i) {
+        (void)view->grab();
+        QTest::qWait(10);
+        same = place == placeOf(view, row, column) ? same + 1 : 0;
         place = placeOf(view, row, column);
-        QTest::qWait(20);
     }
     return readOutAt(journey, view, place);
 }
