@@ -34,10 +34,12 @@ struct RowScan {
     ScanEnds ends = ScanEnds::Both;
 };
 
-/// Multiplies tile by tile in float32 and keeps candidates above each row's running threshold, then ranks them by `exact`.
+/// Multiplies tile by tile in float32, keeps the extremes of each few entries of a row, multiplies those few again where the
+/// extremes are and ranks what they hold by `exact`.
 /// A row whose candidates cannot be told from the rest within float32's rounding is computed exactly as a whole, so that the
 /// answer is that of a brute-force double product.
-/// Errors: Cancelled. Cost: 2 · rows · cols · r flops; memory a tile per thread besides the answer.
+/// Errors: Corrupt (a factor is not finite), Cancelled. Cost: 2 · rows · cols · r flops; memory, besides the answer: the
+/// columns once more, and a tile and a 64th of its rows' entries per thread.
 Result<RowEnds> scanRows(const RowScan& scan, const Task& task);
 
 } // namespace headwise

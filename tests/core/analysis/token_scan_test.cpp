@@ -113,6 +113,7 @@ private slots:
         QTest::newRow("k as long as the row") << 40 << 50 << 3 << 50;
         QTest::newRow("k near the length of the row") << 40 << 50 << 3 << 45;
         QTest::newRow("a tail shorter than a chunk") << 3 << 515 << 7 << 4;
+        QTest::newRow("most chunks passed over") << 20 << 9001 << 5 << 6;
     }
     void agreesWithBruteForceOnEveryClassOfShapes()
     {
@@ -142,6 +143,9 @@ private slots:
             cols.col(i) = cols.col(1);
         QVERIFY(agreesWithBruteForce({gaussian(4, 9, 8), cols, {}, {}, 10, ScanEnds::Both}));
         QVERIFY(agreesWithBruteForce({Matrix<double>::Zero(4, 9), cols, {}, {}, 10, ScanEnds::Both}));
+        const Matrix<double> repeated = cols.replicate(1, 15);
+        QVERIFY(agreesWithBruteForce({gaussian(4, 9, 8), repeated, {}, {}, 10, ScanEnds::Both}));
+        QVERIFY(agreesWithBruteForce({Matrix<double>::Zero(4, 9), repeated, {}, {}, 10, ScanEnds::Both}));
     }
 
     void unusedTokensAreNeverListed()
