@@ -1,10 +1,9 @@
 #include "core/analysis/comparison/model_comparison.h"
 
+#include "core/analysis/comparison/circuit_pair.h"
 #include "core/analysis/comparison/table_change.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/random_matrix.h"
-#include "core/analysis/singular_directions.h"
-#include "core/base/decompositions.h"
 #include "core/io/tokenizer.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -19,60 +18,6 @@ namespace headwise {
 namespace {
 
 constexpr int nullSamples = 500;
-
-/// ‖B − A‖_F from B − A = [L_B − L_A, L_A] [R_B; R_B − R_A]: exactly 0 for equal factors, and no difference of large squares.
-Result<double> changeNorm(const FactoredMatrix<double>& a, const FactoredMatrix<double>& b)
-{
-    Matrix<double> left(a.rows(), a.inner() + b.inner()), right(a.cols(), a.inner() + b.inner());
-    left << b.left() - a.left(), a.left();
-    right << b.right().transpose(), b.right().transpose() - a.right().transpose();
-    const auto l = thinQr(std::move(left));
-    if (!l)
-        return l.error();
-    const auto r = thinQr(std::move(right));
-    if (!r)
-        return r.error();
-    return (l->R * r->R.transpose()).norm();
-}
-
-double innerProduct(const FactoredMatrix<double>& a, const FactoredMatrix<double>& b)
-{
-    const Matrix<double> left = a.left().transpose() * b.left();
-    const Matrix<double> right = a.right() * b.right().transpose();
-    return left.cwiseProduct(right).sum();
-}
-
-bool areEqual(const FactoredMatrix<double>& a, const FactoredMatrix<double>& b)
-{
-    return a.left() == b.left() && a.right() == b.right();
-}
-
-/// Orthonormal columns that span those of m, as many as its numerical rank.
-Result<Matrix<double>> basisOf(const Matrix<double>& m)
-{
-    const auto svd = thinSvd(m);
-    if (!svd)
-        return svd.error();
-    const std::span<const double> sigma(svd->S.data(), static_cast<std::size_t>(svd->S.size()));
-    return Matrix<double>(svd->U.leftCols(numericalRank(sigma, static_cast<int>(m.rows()))));
-}
-
-/// ‖U_Aᵀ U_B‖_F² over the larger rank: the mean squared cosine of the principal angles; 1 for one and the same subspace.
-Result<double> projectionKernel(const Matrix<double>& a, const Matrix<double>& b)
-{
-    const auto u = basisOf(a);
-    if (!u)
-        return u.error();
-    const auto v = basisOf(b);
-    if (!v)
-        return v.error();
-    const Eigen::Index rank = std::max(u->cols(), v->cols());
-    if (rank == 0)
-        return std::numeric_limits<double>::quiet_NaN();
-    if (a == b)
-        return 1.0;
-    return std::min(1.0, (u->transpose() * *v).squaredNorm() / static_cast<double>(rank));
-}
 
 /// What one circuit of every head turned into.
 struct CircuitChange {
@@ -92,59 +37,58 @@ struct CircuitChange {
     {
     }
 
-    Result<Done> add(const Circuits& older, const Circuits& newer, CircuitKind kind, HeadId head);
-    void addSide(HeadId head, std::size_t side, const SingularDirections& a, const SingularDirections& b,
-                 bool isSame);
+    Result<Done> add(HeadId head, const CircuitPair& circuit);
+    /// \param all [new directions, old directions], |cosines|
+    void addSide(HeadId head, std::size_t side, const Matrix<double>& all, bool isSame);
 };
 
-void CircuitChange::addSide(HeadId head, std::size_t side, const SingularDirections& a,
-                            const SingularDirections& b, bool isSame)
+void CircuitChange::addSide(HeadId head, std::size_t side, const Matrix<double>& all, bool isSame)
 {
-    const Matrix<double>& before = side == 0 ? a.U : a.V;
-    const Matrix<double>& after = side == 0 ? b.U : b.V;
+    if (all.cols() == 0)
+        return;
     const std::span<double> row = maxCosine[side].row(head);
-    const auto count = std::min(static_cast<Eigen::Index>(row.size()), b.rank);
+    const std::span<double> each = cosines[side].row(head);
+    const std::size_t width = each.size() / row.size();
     int found = 0;
-    for (Eigen::Index i = 0; i < count && a.rank > 0; ++i) {
-        const RowVector<double> all = (after.col(i).transpose() * before.leftCols(a.rank)).cwiseAbs();
-        std::copy(all.begin(), all.end(),
-                  cosines[side].row(head).begin()
-                      + i * (std::ssize(cosines[side].row(head)) / std::ssize(row)));
-        const double largest = all.maxCoeff();
-        row[static_cast<std::size_t>(i)] = isSame ? 1.0 : std::min(1.0, largest);
-        found += row[static_cast<std::size_t>(i)] < intruderCosine ? 1 : 0;
+    for (Eigen::Index i = 0; i < all.rows(); ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        const RowVector<double> one = all.row(i);
+        std::copy(one.begin(), one.end(), each.subspan(at * width, width).begin());
+        row[at] = isSame ? 1.0 : std::min(1.0, one.maxCoeff());
+        found += row[at] < intruderCosine ? 1 : 0;
     }
-    if (a.rank > 0)
-        intruders[side].set(head, found);
+    intruders[side].set(head, found);
 }
 
-Result<Done> CircuitChange::add(const Circuits& older, const Circuits& newer, CircuitKind kind, HeadId head)
+Result<Done> CircuitChange::add(HeadId head, const CircuitPair& circuit)
 {
-    const auto a = older.circuit<double>(kind, head, nullptr);
-    const auto b = newer.circuit<double>(kind, head, nullptr);
-    const auto difference = changeNorm(a, b);
-    if (!difference)
-        return difference.error();
-    const double squareA = innerProduct(a, a), squareB = innerProduct(b, b);
-    if (squareA > 0)
-        change.set(head, *difference / std::sqrt(squareA));
-    if (squareA > 0 && squareB > 0)
-        cosine.set(head, std::clamp(innerProduct(a, b) / std::sqrt(squareA * squareB), -1.0, 1.0));
-    const auto before = singularDirections(older, kind, head);
-    if (!before)
-        return before.error();
-    const auto after = singularDirections(newer, kind, head);
-    if (!after)
-        return after.error();
+    const auto& [left, right] = circuit;
+    const auto a = directionsOf(left.before, right.before);
+    if (!a)
+        return a.error();
+    const auto b = circuit.isSame() ? a : directionsOf(left.after, right.after);
+    if (!b)
+        return b.error();
+    const double normA = a->core.S.norm(), normB = b->core.S.norm();
+    if (normA > 0)
+        change.set(head, changeNorm(circuit) / normA);
+    if (normA > 0 && normB > 0)
+        cosine.set(head,
+                   circuit.isSame() ? 1.0 : std::clamp(innerProduct(circuit) / (normA * normB), -1.0, 1.0));
     const auto values = [](const Eigen::VectorXd& s) {
         return std::span<const double>(s.data(), static_cast<std::size_t>(s.size()));
     };
-    oldSigma.set(head, values(before->S));
-    newSigma.set(head, values(after->S));
-    const Eigen::VectorXd moved = after->S - before->S;
+    oldSigma.set(head, values(a->core.S));
+    newSigma.set(head, values(b->core.S));
+    const Eigen::VectorXd moved = b->core.S - a->core.S;
     sigmaChange.set(head, values(moved));
-    for (const std::size_t side : {0, 1})
-        addSide(head, side, *before, *after, areEqual(a, b));
+    const auto looked = std::min(static_cast<Eigen::Index>(maxCosine[0].row(head).size()), b->rank);
+    const auto cosinesOf = [&](const FactorPair& pair, const Matrix<double>& before,
+                               const Matrix<double>& after) -> Matrix<double> {
+        return (after.leftCols(looked).transpose() * pair.overlap * before.leftCols(a->rank)).cwiseAbs();
+    };
+    addSide(head, 0, cosinesOf(left, a->core.U, b->core.U), circuit.isSame());
+    addSide(head, 1, cosinesOf(right, a->core.V, b->core.V), circuit.isSame());
     return Done{};
 }
 
@@ -242,13 +186,6 @@ constexpr std::array<const char*, 4> subspaceNames{"q", "k", "v", "o"};
 constexpr std::array<const char*, 4> subspaceTitles{"queries read", "keys read", "values read",
                                                     "heads write"};
 
-/// [d, r]: columns span what queries, keys and values read and what the head writes.
-std::array<Matrix<double>, 4> subspaces(const Circuits& circuits, HeadId head)
-{
-    const HeadWeights<double> w = circuits.weights().head<double>(head);
-    return {w.W_Q, w.W_K, w.W_V, w.W_O.transpose()};
-}
-
 void addKernelArrays(ResultSet& results, const std::vector<PerHead>& kernels,
                      const ComparisonOptions& options, const ModelConfig& config)
 {
@@ -310,7 +247,7 @@ AnalysisCost comparisonCost(const ModelConfig& config)
     const double d = config.dModel, r = std::min(config.dModel, config.dHead), V = config.dVocabOut;
     const double heads = static_cast<double>(config.nLayers) * config.nHeads;
     const double tokens = std::min(sampledTokenCount(config), config.dVocab);
-    return {heads * (40 * d * r * r + 4 * tokens * d * V), 8 * (tokens * V + d * V + 16 * d * r)};
+    return {heads * (40 * d * r * r + 4 * tokens * d * V), 4 * d * (V + 2 * heads * tokens) + 8 * 40 * d * r};
 }
 
 Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,
@@ -327,15 +264,21 @@ Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,
     std::vector<PerHead> kernels(subspaceNames.size(), PerHead(config));
     const AnalysisContext context{older, nullptr, {}};
     auto warnings = forEachHead(context, task, "comparison", [&](HeadId head) -> Result<Done> {
-        for (const auto& [kind, circuit] : {std::pair(CircuitKind::Qk, &qk), {CircuitKind::Ov, &ov}})
-            if (const auto done = circuit->add(older, newer, kind, head); !done)
+        HeadWeights<double> a = older.weights().head<double>(head), b = newer.weights().head<double>(head);
+        for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
+            const bool isQk = kind == CircuitKind::Qk;
+            const auto circuit = circuitPair(kind, a, b);
+            if (!circuit)
+                return circuit.error();
+            if (const auto done = (isQk ? qk : ov).add(head, *circuit); !done)
                 return done;
-        const auto a = subspaces(older, head), b = subspaces(newer, head);
-        for (std::size_t i = 0; i < kernels.size(); ++i) {
-            const auto kernel = projectionKernel(a[i], b[i]);
-            if (!kernel)
-                return kernel.error();
-            kernels[i].set(head, *kernel);
+            for (const auto& [factor, at] :
+                 {std::pair(&circuit->left, isQk ? 0 : 2), {&circuit->right, isQk ? 1 : 3}}) {
+                const auto kernel = projectionKernel(*factor);
+                if (!kernel)
+                    return kernel.error();
+                kernels[static_cast<std::size_t>(at)].set(head, *kernel);
+            }
         }
         return Done{};
     });

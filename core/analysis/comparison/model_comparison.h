@@ -34,7 +34,8 @@ std::string whyNotCompare(const ModelConfig& a, const ModelConfig& b);
 /// then the number of ids decides.
 bool haveSameVocabulary(const Tokenizer* a, const Tokenizer* b, int dVocab);
 
-/// What comparing two models of this shape takes: time as in the text below, memory of the tables' rows and of one head.
+/// What comparing two models of this shape takes: time as in the text below, memory of W_U, of what the heads write for the
+/// sampled tokens and of one head.
 AnalysisCost comparisonCost(const ModelConfig& config);
 
 /// What happened to every head between an older model and a newer one, under "comparison/": relative change and cosine of W_QK

@@ -3,11 +3,15 @@
 #include "core/analysis/per_head.h"
 #include "core/analysis/token_table.h"
 #include "core/analysis/top_lists.h"
+#include "core/base/parallel.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <random>
 
@@ -15,6 +19,7 @@ namespace headwise {
 
 namespace {
 
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr int mostTokens = 32, fewestTokens = 4;
 constexpr double tableFlops = 1e12; // of both models together
 
@@ -38,14 +43,19 @@ std::vector<int> sampledTokens(const ModelConfig& config, const ComparisonOption
 struct Tops {
     std::vector<int> tokens; // [n]
     std::size_t length = 0;  // k
-    int nHeads = 0;
+    int nLayers = 0, nHeads = 0;
     std::vector<TokenEntry> entries; // [n_layers, n_heads, n, k]
 
+    int listCount() const { return nLayers * nHeads * static_cast<int>(tokens.size()); }
     std::size_t listOf(HeadId head, std::size_t sample) const
     {
         const auto index = static_cast<std::size_t>(head.layer) * static_cast<std::size_t>(nHeads)
             + static_cast<std::size_t>(head.head);
         return index * tokens.size() + sample;
+    }
+    std::span<TokenEntry> list(int index)
+    {
+        return std::span(entries).subspan(static_cast<std::size_t>(index) * length, length);
     }
     std::span<const TokenEntry> list(HeadId head, std::size_t sample) const
     {
@@ -53,33 +63,153 @@ struct Tops {
     }
 };
 
-/// Ranked in float32. \param tops tokens and sizes filled in
-Result<std::vector<std::string>> fillTops(const Circuits& circuits, const ComparisonOptions& options,
-                                          const Task& task, Tops& tops)
+/// What every head writes for each sampled token, a column for each list of the tops; NaN for a head that is left out.
+struct Written {
+    Matrix<float> vectors; // [d, lists]
+    std::vector<std::string> warnings;
+};
+
+Result<Written> writtenBy(const Circuits& circuits, const Tops& tops, const Task& task)
 {
     const ModelConfig& config = circuits.config();
     const auto n = static_cast<Eigen::Index>(tops.tokens.size());
     Matrix<double> E(n, config.dModel);
     for (Eigen::Index i = 0; i < n; ++i)
         E.row(i) = circuits.weights().W_E<double>(tops.tokens[static_cast<std::size_t>(i)], 1);
-    const Matrix<float> W_U = circuits.weights().W_U<float>(0, config.dVocabOut);
-    tops.entries.assign(tops.listOf({config.nLayers, 0}, 0) * tops.length,
-                        {-1, std::numeric_limits<double>::quiet_NaN()});
+    Written written;
+    written.vectors.setConstant(config.dModel, tops.listCount(), static_cast<float>(none));
     const AnalysisContext context{circuits, nullptr, {}};
-    return forEachHead(context, task, "token tables", [&](HeadId head) -> Result<Done> {
+    auto warnings = forEachHead(context, task, "token tables", [&](HeadId head) -> Result<Done> {
         const FactoredMatrix<double> ov = circuits.ov(head);
-        const Matrix<float> written = (E * ov.left() * ov.right()).cast<float>();
-        if (!written.allFinite())
+        const Matrix<float> rows = (E * ov.left() * ov.right()).cast<float>();
+        if (!rows.allFinite())
             return Error{ErrorCode::Corrupt, "A weight is not finite."};
-        const Matrix<float> rows = written * W_U;
-        for (std::size_t i = 0; i < tops.tokens.size(); ++i) {
-            const RowVector<double> row = rows.row(static_cast<Eigen::Index>(i)).cast<double>();
-            const TokenEnds found = ends(row, static_cast<int>(tops.length), options.unusedTokens);
-            std::copy(found.top.begin(), found.top.end(),
-                      tops.entries.begin() + static_cast<std::ptrdiff_t>(tops.listOf(head, i) * tops.length));
+        written.vectors.middleCols(static_cast<Eigen::Index>(tops.listOf(head, 0)), n) = rows.transpose();
+        return Done{};
+    });
+    if (!warnings)
+        return warnings.error();
+    written.warnings = *std::move(warnings);
+    return written;
+}
+
+/// Puts an entry into a falling list, whose last one goes.
+void insert(std::span<TokenEntry> list, const TokenEntry& entry)
+{
+    auto place = list.end() - 1;
+    for (; place != list.begin() && !((place - 1)->value >= entry.value); --place) // not of NaN either
+        *place = *(place - 1);
+    *place = entry;
+}
+
+constexpr Eigen::Index listsPerBlock = 384, columnsPerTile = 512; // the tile stays in the second cache
+constexpr Eigen::Index chunk = 64; // entries of which the largest is looked at first
+
+/// The entries of one list's row in some columns, from `first` on; those in no column before are larger or of lower id.
+void addColumns(std::span<TokenEntry> list, const Eigen::Ref<const Eigen::VectorXf>& entries,
+                Eigen::Index first, const std::vector<bool>& unused)
+{
+    const auto least = [&] {
+        return list.back().id < 0 ? -std::numeric_limits<double>::infinity() : list.back().value;
+    };
+    for (Eigen::Index at = 0; at < entries.size(); at += chunk) {
+        const Eigen::Index end = std::min(at + chunk, entries.size());
+        const float largest = end - at == chunk ? entries.segment<chunk>(at).maxCoeff()
+                                                : entries.segment(at, end - at).maxCoeff();
+        for (Eigen::Index i = at; largest > least() && i < end; ++i) {
+            const auto id = static_cast<std::size_t>(first + i);
+            if (entries(i) > least() && (id >= unused.size() || !unused[id]))
+                insert(list, {static_cast<int>(id), entries(i)});
+        }
+    }
+}
+
+/// Rows of full OV, vectorsᵀ W_U.
+struct Rows {
+    const Matrix<float>& vectors; // [d, lists]
+    const Matrix<float>& W_U;
+    const std::vector<bool>& unused;
+};
+
+/// Ranks the rows of these lists in float32, a tile of the product after the other.
+Result<Done> rank(const Rows& rows, const std::vector<int>& lists, const Task& task, Tops& tops)
+{
+    const auto blocks = (std::ssize(lists) + listsPerBlock - 1) / listsPerBlock;
+    return parallelFor(static_cast<int>(blocks), task, "token tables", [&](int block) -> Result<Done> {
+        const auto first = block * listsPerBlock;
+        const std::vector<int> some(lists.begin() + first,
+                                    lists.begin() + std::min(first + listsPerBlock, std::ssize(lists)));
+        for (const int list : some)
+            std::ranges::fill(tops.list(list), TokenEntry{-1, none});
+        const Matrix<float> vectors = rows.vectors(Eigen::all, some);
+        Matrix<float> entries; // [columns, lists]
+        for (Eigen::Index column = 0; column < rows.W_U.cols(); column += columnsPerTile) {
+            if (task.cancelled())
+                return stopped();
+            const Eigen::Index count = std::min(columnsPerTile, rows.W_U.cols() - column);
+            entries.noalias() = rows.W_U.middleCols(column, count).transpose() * vectors;
+            for (Eigen::Index i = 0; i < entries.cols(); ++i)
+                addColumns(tops.list(some[static_cast<std::size_t>(i)]), entries.col(i), column, rows.unused);
         }
         return Done{};
     });
+}
+
+/// Puts the model's W_U in the place of what `out` [d, V] holds. \returns whether it is another
+Result<bool> readUnembedding(const ProcessedWeights& weights, const Task& task, Matrix<float>& out)
+{
+    const auto blocks = static_cast<int>((out.cols() + columnsPerTile - 1) / columnsPerTile);
+    std::atomic<bool> isOther = false;
+    const auto done =
+        parallelFor(blocks, withoutProgress(task), "unembedding", [&](int block) -> Result<Done> {
+            const Eigen::Index first = block * columnsPerTile;
+            const Eigen::Index count = std::min(columnsPerTile, out.cols() - first);
+            const Matrix<float> read = weights.W_U<float>(first, count);
+            if (out.middleCols(first, count) != read) {
+                out.middleCols(first, count) = read;
+                isOther = true;
+            }
+            return Done{};
+        });
+    if (!done)
+        return done.error();
+    return isOther.load();
+}
+
+/// The tops of both models; where what is written and W_U are the same, the newer one's are the older one's.
+/// \param tops tokens and sizes filled in
+Result<std::vector<std::string>> fillTops(const std::array<Circuits, 2>& models,
+                                          const ComparisonOptions& options, const Task& task,
+                                          std::array<Tops, 2>& tops)
+{
+    std::vector<std::string> warnings;
+    std::array<Matrix<float>, 2> vectors;
+    for (std::size_t model = 0; model < models.size(); ++model) {
+        auto found = writtenBy(models[model], tops[0], task);
+        if (!found)
+            return found.error();
+        Written written = std::move(found).value();
+        vectors[model] = std::move(written.vectors);
+        std::ranges::move(written.warnings, std::back_inserter(warnings));
+    }
+    const ModelConfig& config = models[0].config();
+    Matrix<float> W_U = Matrix<float>::Zero(config.dModel, config.dVocabOut);
+    tops[0].entries.resize(static_cast<std::size_t>(tops[0].listCount()) * tops[0].length);
+    for (std::size_t model = 0; model < models.size(); ++model) {
+        const auto isOther = readUnembedding(models[model].weights(), task, W_U);
+        if (!isOther)
+            return isOther.error();
+        if (model > 0)
+            tops[model] = tops[0];
+        std::vector<int> lists;
+        for (int list = 0; list < vectors[model].cols(); ++list)
+            if (model == 0 || *isOther || vectors[model].col(list) != vectors[0].col(list))
+                lists.push_back(list);
+        if (const auto done = rank({vectors[model], W_U, options.unusedTokens}, lists, task, tops[model]);
+            !done)
+            return done.error();
+    }
+    return warnings;
 }
 
 /// How many ids of `before` are not among `after`, over the length of the list.
@@ -146,22 +276,21 @@ Result<ResultSet> tableChanges(const Circuits& older, const Circuits& newer, con
                                const Task& task)
 {
     const ModelConfig& config = older.config();
-    Tops a;
+    std::array<Tops, 2> tops;
+    auto& [a, b] = tops;
     a.tokens = sampledTokens(config, options);
     const auto unused = std::count(options.unusedTokens.begin(), options.unusedTokens.end(), true);
     a.length = static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(
         options.tableSize, 1, std::max<std::ptrdiff_t>(1, config.dVocabOut - unused)));
+    a.nLayers = config.nLayers;
     a.nHeads = config.nHeads;
-    Tops b = a;
     ResultSet results;
     if (a.tokens.empty())
         return results;
-    for (const auto& [circuits, tops] : {std::pair(&older, &a), {&newer, &b}}) {
-        auto warnings = fillTops(*circuits, options, task, *tops);
-        if (!warnings)
-            return warnings.error();
-        results.warnings.insert(results.warnings.end(), warnings->begin(), warnings->end());
-    }
+    auto warnings = fillTops({older, newer}, options, task, tops);
+    if (!warnings)
+        return warnings.error();
+    results.warnings = *std::move(warnings);
     results.arrays.push_back(changeArray(config, options, a, b));
     results.arrays.push_back(idsArray(config, a, "ids_a", "Top tokens of A"));
     results.arrays.push_back(idsArray(config, b, "ids_b", "Top tokens of B"));

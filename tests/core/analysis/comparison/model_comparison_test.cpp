@@ -140,23 +140,37 @@ private slots:
         }
     }
 
+    void tablesAgreeWithDenseMatrices_data()
+    {
+        QTest::addColumn<int>("vocabulary");
+        QTest::addRow("less than a tile") << 47;
+        QTest::addRow("tiles and a rest, some tokens unused") << 1201;
+    }
     void tablesAgreeWithDenseMatrices()
     {
+        QFETCH(int, vocabulary);
         test::ToyOptions options = roomyOptions();
+        options.dVocab = vocabulary;
         const Circuits a = test::toyCircuits(options);
         options.seed = 2;
         const Circuits b = test::toyCircuits(options);
         ComparisonOptions comparison = f64();
         comparison.tableSize = 4;
+        if (vocabulary > 1000) {
+            comparison.unusedTokens.assign(static_cast<std::size_t>(vocabulary), false);
+            for (std::size_t id = 3; id < comparison.unusedTokens.size(); id += 4)
+                comparison.unusedTokens[id] = true;
+        }
         const ResultSet results = compared(a, b, comparison);
         const auto sample = numbers(results, "full_ov/sampled_tokens");
         QCOMPARE(sample.size(), std::size_t{32});
         const auto top = [&](const Circuits& circuits, HeadId head, double token) {
             const RowVector<double> row =
                 test::denseCircuit(circuits, CircuitKind::FullOv, head).row(static_cast<Eigen::Index>(token));
-            std::vector<int> ids(47);
-            for (int id = 0; id < 47; ++id)
-                ids[static_cast<std::size_t>(id)] = id;
+            std::vector<int> ids;
+            for (int id = 0; id < vocabulary; ++id)
+                if (comparison.unusedTokens.empty() || !comparison.unusedTokens[static_cast<std::size_t>(id)])
+                    ids.push_back(id);
             std::ranges::stable_sort(ids, [&](int x, int y) { return row[x] > row[y]; });
             ids.resize(4);
             return ids;
