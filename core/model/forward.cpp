@@ -2,7 +2,7 @@
 
 #include "core/base/parallel.h"
 #include "core/model/attention_parts.h"
-#include "core/model/layer_parts.h"
+#include "core/model/forward_pass.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -120,69 +120,36 @@ template <typename Scalar>
 Result<Matrix<Scalar>> unembed(const ProcessedWeights& weights, const Matrix<Scalar>& residual,
                                const Task& task)
 {
-    Matrix<Scalar> x = residual;
-    if (const HeadTransform<Scalar> head = weights.headTransform<Scalar>(); head.W.size() > 0) {
-        x = x * head.W;
-        addRow(x, head.b);
-        activate(weights.config().activation, x);
-    }
-    x = normalized(weights.lnFinal<Scalar>(), x);
+    const Matrix<Scalar> x = unembedded(weights, residual);
     const Eigen::Index V = weights.config().dVocabOut;
     Matrix<Scalar> logits(x.rows(), V);
     for (Eigen::Index first = 0; first < V; first += unembedBlock) {
         if (task.cancelled())
             return stopped();
         const Eigen::Index count = std::min(unembedBlock, V - first);
-        logits.middleCols(first, count).noalias() = x * weights.W_U<Scalar>(first, count);
-        logits.middleCols(first, count).rowwise() += weights.b_U<Scalar>(first, count);
+        logits.middleCols(first, count) =
+            logitsOf<Scalar>(weights, x, first, weights.W_U<Scalar>(first, count));
     }
-    softCap(weights.config().outputSoftCap, logits);
     return logits;
 }
 
-/// The whole pass but for the logits. The heads of a layer run side by side; their outputs are added in order, so the
-/// number of threads changes nothing.
+/// The whole pass but for the logits.
 template <typename Scalar>
 Result<ForwardResult<Scalar>> runLayers(const ProcessedWeights& weights, std::span<const int> tokens,
                                         const Task& task)
 {
-    const ModelConfig& config = weights.config();
     const Task quiet{task.stop, {}, task.threads};
-    ForwardResult<Scalar> result;
-    Matrix<Scalar> x = embed<Scalar>(weights, tokens);
-    result.residuals.push_back(x);
-    for (int layer = 0; layer < config.nLayers; ++layer) {
-        const Matrix<Scalar> normed = normalized(weights.ln1<Scalar>(layer), x);
-        LayerPlan plan(config, layer);
-        Matrix<Scalar> placed = normed;
-        if (config.positionsInQueriesAndKeys)
-            placed += weights.W_pos<Scalar>(0, x.rows());
-        plan.qkScale = sharedQkScale(weights, layer, placed);
-        std::vector<HeadResult<Scalar>> heads(static_cast<std::size_t>(config.nHeads));
-        const auto done = parallelFor(config.nHeads, quiet, "heads", [&](int head) -> Result<Done> {
-            heads[static_cast<std::size_t>(head)] =
-                runHead(plan, head, weights.head<Scalar>(HeadId{layer, head}), normed, placed);
-            return Done{};
-        });
-        if (!done)
+    ForwardPass<Scalar> pass(weights, tokens);
+    for (int layer = 0; layer < weights.config().nLayers; ++layer) {
+        if (const auto done = pass.attend(layer, quiet); !done)
             return done.error();
-
-        Matrix<Scalar> attention = Matrix<Scalar>::Zero(x.rows(), config.attentionWidth());
-        auto& patterns = result.patterns.emplace_back();
-        auto& norms = result.outputNorms.emplace_back(config.nHeads, x.rows());
-        for (int head = 0; head < config.nHeads; ++head) {
-            HeadResult<Scalar>& one = heads[static_cast<std::size_t>(head)];
-            attention += one.output;
-            norms.row(head) = one.output.rowwise().norm().transpose();
-            patterns.push_back(std::move(one.pattern));
-        }
-        attention.rowwise() += weights.b_O<Scalar>(layer);
-        x = LayerTail<Scalar>(weights, layer).apply(config, x, normed, attention);
-        result.residuals.push_back(x);
-        task.report(layer + 1, config.nLayers, "layers");
+        pass.finish(LayerTail<Scalar>(weights, layer));
+        task.report(layer + 1, weights.config().nLayers, "layers");
     }
-    return result;
+    return std::move(pass.result);
 }
+
+} // namespace
 
 Result<Done> checkPrompt(const ModelConfig& config, std::span<const int> tokens, std::size_t length)
 {
@@ -201,7 +168,72 @@ Result<Done> checkPrompt(const ModelConfig& config, std::span<const int> tokens,
     return Done{};
 }
 
-} // namespace
+template <typename Scalar>
+ForwardPass<Scalar>::ForwardPass(const ProcessedWeights& model, std::span<const int> tokens)
+    : weights(model)
+{
+    result.residuals.push_back(embed<Scalar>(weights, tokens));
+}
+
+template <typename Scalar>
+Result<Done> ForwardPass<Scalar>::attend(int layer, const Task& task)
+{
+    const ModelConfig& config = weights.config();
+    const Matrix<Scalar>& x = result.residuals.back();
+    m_normed = normalized(weights.ln1<Scalar>(layer), x);
+    LayerPlan plan(config, layer);
+    Matrix<Scalar> placed = m_normed;
+    if (config.positionsInQueriesAndKeys)
+        placed += weights.W_pos<Scalar>(0, x.rows());
+    plan.qkScale = sharedQkScale(weights, layer, placed);
+    std::vector<HeadResult<Scalar>> heads(static_cast<std::size_t>(config.nHeads));
+    const auto done = parallelFor(config.nHeads, task, "heads", [&](int head) -> Result<Done> {
+        heads[static_cast<std::size_t>(head)] =
+            runHead(plan, head, weights.head<Scalar>(HeadId{layer, head}), m_normed, placed);
+        return Done{};
+    });
+    if (!done)
+        return done;
+    m_attention = Matrix<Scalar>::Zero(x.rows(), config.attentionWidth());
+    auto& patterns = result.patterns.emplace_back();
+    auto& norms = result.outputNorms.emplace_back(config.nHeads, x.rows());
+    for (int head = 0; head < config.nHeads; ++head) {
+        HeadResult<Scalar>& one = heads[static_cast<std::size_t>(head)];
+        m_attention += one.output;
+        norms.row(head) = one.output.rowwise().norm().transpose();
+        patterns.push_back(std::move(one.pattern));
+    }
+    m_attention.rowwise() += weights.b_O<Scalar>(layer);
+    return Done{};
+}
+
+template <typename Scalar>
+void ForwardPass<Scalar>::finish(const LayerTail<Scalar>& tail)
+{
+    result.residuals.push_back(tail.apply(weights.config(), result.residuals.back(), m_normed, m_attention));
+}
+
+template <typename Scalar>
+Matrix<Scalar> unembedded(const ProcessedWeights& weights, const Matrix<Scalar>& residual)
+{
+    Matrix<Scalar> x = residual;
+    if (const HeadTransform<Scalar> head = weights.headTransform<Scalar>(); head.W.size() > 0) {
+        x = x * head.W;
+        addRow(x, head.b);
+        activate(weights.config().activation, x);
+    }
+    return normalized(weights.lnFinal<Scalar>(), x);
+}
+
+template <typename Scalar>
+Matrix<Scalar> logitsOf(const ProcessedWeights& weights, const Matrix<Scalar>& x, Eigen::Index first,
+                        const Matrix<Scalar>& W_U)
+{
+    Matrix<Scalar> logits = x * W_U;
+    logits.rowwise() += weights.b_U<Scalar>(first, W_U.cols());
+    softCap(weights.config().outputSoftCap, logits);
+    return logits;
+}
 
 template <typename Scalar>
 Result<ForwardResult<Scalar>> forward(const ProcessedWeights& weights, std::span<const int> tokens,
@@ -248,6 +280,14 @@ Result<std::vector<int>> greedyDecode(const ProcessedWeights& weights, std::vect
     return tokens;
 }
 
+template class ForwardPass<float>;
+template class ForwardPass<double>;
+template Matrix<float> unembedded(const ProcessedWeights&, const Matrix<float>&);
+template Matrix<double> unembedded(const ProcessedWeights&, const Matrix<double>&);
+template Matrix<float> logitsOf(const ProcessedWeights&, const Matrix<float>&, Eigen::Index,
+                                const Matrix<float>&);
+template Matrix<double> logitsOf(const ProcessedWeights&, const Matrix<double>&, Eigen::Index,
+                                 const Matrix<double>&);
 template Result<ForwardResult<float>> forward(const ProcessedWeights&, std::span<const int>, const Task&);
 template Result<ForwardResult<double>> forward(const ProcessedWeights&, std::span<const int>, const Task&);
 template Result<std::vector<int>> greedyDecode<float>(const ProcessedWeights&, std::vector<int>, int,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace headwise {
@@ -159,10 +160,16 @@ Matrix<Scalar> mlpOutput(const MlpWeights<Scalar>& weights, const ModelConfig& c
 
 template <typename Scalar>
 LayerTail<Scalar>::LayerTail(const ProcessedWeights& weights, int layer)
+    : LayerTail(weights, layer, weights.mlp<Scalar>(layer))
+{
+}
+
+template <typename Scalar>
+LayerTail<Scalar>::LayerTail(const ProcessedWeights& weights, int layer, MlpWeights<Scalar> read)
     : ln2(weights.ln2<Scalar>(layer))
     , ln1Post(weights.ln1Post<Scalar>(layer))
     , ln2Post(weights.ln2Post<Scalar>(layer))
-    , mlp(weights.mlp<Scalar>(layer))
+    , mlp(std::move(read))
 {
 }
 

@@ -32,6 +32,7 @@ struct LayerTail {
     MlpWeights<Scalar> mlp;
 
     LayerTail(const ProcessedWeights& weights, int layer);
+    LayerTail(const ProcessedWeights& weights, int layer, MlpWeights<Scalar> read); ///< Its MLP is read.
 
     /// \param x         [n, d], the residual stream before the layer
     /// \param normed    [n, d], ln1(x)

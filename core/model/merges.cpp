@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace headwise {
@@ -212,42 +213,66 @@ Matrix<double> sideBySide(const ModelWeights& weights, TensorKind kind, int laye
     return all;
 }
 
-Result<std::array<Merge, 3>> mergesOf(const ModelWeights& weights, const Task& task)
+namespace {
+
+/// Asks about the conditions of some of the merges.
+Result<std::array<Merge, 3>> withConditions(const ModelWeights& weights, std::span<const MergePair> pairs,
+                                            const Task& task)
 {
     const ModelConfig& c = weights.config();
     std::array<Merge, 3> merges = mergesOf(c);
     std::vector<std::pair<std::size_t, int>> questions; // (merge, layer)
-    for (std::size_t i = 0; i < merges.size(); ++i)
+    for (const MergePair pair : pairs) {
+        const auto i = static_cast<std::size_t>(pair);
         for (int layer = 0; layer < c.nLayers && merges[i].possible; ++layer)
             questions.emplace_back(i, layer);
-    if (static_cast<double>(questions.size()) * std::pow(c.dModel, 3) > maxConditionCost) {
+    }
+    const auto possible = std::ranges::count_if(merges, &Merge::possible);
+    if (static_cast<double>(possible * c.nLayers) * std::pow(c.dModel, 3) > maxConditionCost) {
         leaveConditionsOpen(merges, c);
         return merges;
     }
-    std::vector<double> conditions(questions.size());
+    for (const auto& [i, layer] : questions)
+        merges[i].conditions.resize(static_cast<std::size_t>(c.nLayers));
     const Result<Done> done = parallelFor(
         static_cast<int>(questions.size()), task, "condition numbers", [&](int q) -> Result<Done> {
             const auto [i, layer] = questions[static_cast<std::size_t>(q)];
             const MergedMatrix removed = mergedMatrix(merges[i].pair, c);
-            conditions[static_cast<std::size_t>(q)] =
+            merges[i].conditions[static_cast<std::size_t>(layer)] =
                 conditionNumber(sideBySide(weights, removed.weight, layer, removed.heads));
             return Done{};
         });
     if (!done)
         return done.error();
-    for (std::size_t q = 0; q < questions.size(); ++q) {
-        Merge& merge = merges[questions[q].first];
-        if (conditions[q] < worstMergeCondition || !merge.possible)
+    for (const auto& [i, layer] : questions) {
+        Merge& merge = merges[i];
+        const double condition = merge.conditions[static_cast<std::size_t>(layer)];
+        if (condition < worstMergeCondition || !merge.possible)
             continue;
-        const std::string matrix = std::string(mergedMatrix(merge.pair, c).letter) + " of layer "
-            + std::to_string(questions[q].second);
+        const std::string matrix =
+            std::string(mergedMatrix(merge.pair, c).letter) + " of layer " + std::to_string(layer);
         makeImpossible(merge, c,
-                       std::isfinite(conditions[q])
-                           ? matrix + " has a condition number of about " + thousands(conditions[q])
-                               + ", and from 10^7 on an inverse is not worth having"
-                           : matrix + " has no inverse");
+                       std::isfinite(condition) ? matrix + " has a condition number of about "
+                               + thousands(condition) + ", and from 10^7 on an inverse is not worth having"
+                                                : matrix + " has no inverse");
     }
     return merges;
+}
+
+} // namespace
+
+Result<std::array<Merge, 3>> mergesOf(const ModelWeights& weights, const Task& task)
+{
+    constexpr std::array all{MergePair::QP, MergePair::KP, MergePair::VP};
+    return withConditions(weights, all, task);
+}
+
+Result<Merge> mergeOf(const ModelWeights& weights, MergePair pair, const Task& task)
+{
+    const auto merges = withConditions(weights, {&pair, 1}, task);
+    if (!merges)
+        return merges.error();
+    return (*merges)[static_cast<std::size_t>(pair)];
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headwise {
 
@@ -54,6 +55,7 @@ struct Merge {
     std::string reason;      ///< The obstacle, and what the model itself has that its counterpart has not.
     std::int64_t weightsTotal = 0;
     std::int64_t weightsRemoved = 0; ///< 0 if it is not possible
+    std::vector<double> conditions;  ///< [n_layers] of the matrix that is inverted; empty if not asked for.
     double saving = 0;               ///< removed / total
     double speedup = 1; ///< total / (total − removed): one token at a time, bound by memory bandwidth
 };
@@ -65,6 +67,8 @@ std::array<Merge, 3> mergesOf(const ModelConfig& config);
 /// Errors: Cancelled.
 /// Cost: three LU decompositions of a d_model² matrix per layer.
 Result<std::array<Merge, 3>> mergesOf(const ModelWeights& weights, const Task& task);
+/// One of them alone.
+Result<Merge> mergeOf(const ModelWeights& weights, MergePair pair, const Task& task);
 
 /// Floating-point operations of the forward pass, a multiplication and an addition counted as two.
 struct Flops {

@@ -144,10 +144,10 @@ Result<std::string> whyNot(const ProcessedWeights& weights, MergePair pair, bool
             + (config.norm == NormKind::None ? "" : " and normalisation")
             + ", so no pair of its matrices can be merged; ask for its counterpart without them "
               "(--skipless).";
-    const auto merges = mergesOf(weights.original(), task);
-    if (!merges)
-        return merges.error();
-    const std::string obstacle = obstacleOf(weights, (*merges)[static_cast<std::size_t>(pair)], keepsP);
+    const auto merge = mergeOf(weights.original(), pair, task);
+    if (!merge)
+        return merge.error();
+    const std::string obstacle = obstacleOf(weights, *merge, keepsP);
     if (obstacle.empty())
         return obstacle;
     return (keepsP ? std::string(mergedMatrix(pair, config).letter) : pairText(pair, config))

@@ -49,11 +49,12 @@ struct OutputErrors {
 
 /// The logits of one model stored and computed in float64, float32 and bfloat16, [tokens, V] each, in double.
 using RoundedLogits = std::array<Matrix<double>, 3>;
-enum class Stored { Float64, Float32, BFloat16 }; ///< Indices of it.
 
+/// The three run side by side, a layer at a time, so that what they have in common is formed once.
+/// \param weights of a skipless model, not rounded
 /// Errors: those of `forward`.
-Result<Matrix<double>> storedLogits(const ProcessedWeights& weights, Stored stored,
-                                    std::span<const int> tokens, const Task& task);
+Result<RoundedLogits> roundedLogits(const ProcessedWeights& weights, std::span<const int> tokens,
+                                    const Task& task);
 
 /// \param unmerged the logits'
 OutputErrors outputErrors(const RoundedLogits& merged, const RoundedLogits& unmerged);

@@ -29,7 +29,7 @@ double conditionFlops(const ModelConfig& c)
     return 3.0 * c.nLayers * (std::pow(c.dModel, 3) + 200 * std::pow(c.dModel, 2));
 }
 
-/// Three merged forward passes per pair, each multiplying every layer's MLP anew.
+/// Three merged forward passes per pair, which share every layer's multiplied MLP.
 double errorFlops(const ModelConfig& c)
 {
     const double d = c.dModel, mlp = static_cast<double>(c.dMlp) * std::max(1, c.nExperts);
@@ -37,18 +37,22 @@ double errorFlops(const ModelConfig& c)
     return 9 * (merging + 2 * sampledTokens * countFlops(c).perToken);
 }
 
-/// [layer][pair], NaN where the matrix is not square.
-Result<std::vector<double>> conditions(const ModelWeights& weights, const Task& task)
+/// [layer][pair], NaN where the matrix is not square. \param merges knows those that deciding took
+Result<std::vector<double>> conditions(const ModelWeights& weights, const std::array<Merge, 3>& merges,
+                                       const Task& task)
 {
     const ModelConfig& c = weights.config();
     std::vector<double> all(static_cast<std::size_t>(c.nLayers) * pairs.size(), none);
     const auto done =
         parallelFor(static_cast<int>(all.size()), task, "condition numbers", [&](int i) -> Result<Done> {
-            const auto index = static_cast<std::size_t>(i);
-            const MergedMatrix matrix = mergedMatrix(pairs[index % pairs.size()], c);
-            if (matrix.heads * c.dHead == c.dModel)
+            const auto index = static_cast<std::size_t>(i), pair = index % pairs.size(),
+                       layer = index / pairs.size();
+            const MergedMatrix matrix = mergedMatrix(pairs[pair], c);
+            if (!merges[pair].conditions.empty())
+                all[index] = merges[pair].conditions[layer];
+            else if (matrix.heads * c.dHead == c.dModel)
                 all[index] = conditionNumber(
-                    sideBySide(weights, matrix.weight, i / static_cast<int>(pairs.size()), matrix.heads));
+                    sideBySide(weights, matrix.weight, static_cast<int>(layer), matrix.heads));
             return Done{};
         });
     if (!done)
@@ -83,15 +87,13 @@ Result<Errors> measuredErrors(const ProcessedWeights& unmerged, const std::array
     }
     models.push_back(unmerged);
     std::vector<RoundedLogits> logits(models.size());
-    const std::size_t precisions = precisionNames.size();
-    const auto done = parallelFor(
-        static_cast<int>(models.size() * precisions), task, "merged models", [&](int i) -> Result<Done> {
-            const auto model = static_cast<std::size_t>(i) / precisions,
-                       stored = static_cast<std::size_t>(i) % precisions;
-            auto found = storedLogits(models[model], static_cast<Stored>(stored), tokens, single);
+    const auto done =
+        parallelFor(static_cast<int>(models.size()), task, "merged models", [&](int i) -> Result<Done> {
+            const auto model = static_cast<std::size_t>(i);
+            auto found = roundedLogits(models[model], tokens, single);
             if (!found)
                 return found.error();
-            logits[model][stored] = *std::move(found);
+            logits[model] = *std::move(found);
             return Done{};
         });
     if (!done)
@@ -223,11 +225,11 @@ void addErrors(ResultSet& results, const Errors& errors, bool ofOneMatrix, Preci
     results.arrays.push_back(std::move(single));
 }
 
-Result<Done> addConditions(ResultSet& results, const ModelWeights& weights, Precision precision,
-                           const Task& task)
+Result<Done> addConditions(ResultSet& results, const ModelWeights& weights,
+                           const std::array<Merge, 3>& merges, Precision precision, const Task& task)
 {
     const ModelConfig& c = weights.config();
-    auto all = conditions(weights, task);
+    auto all = conditions(weights, merges, task);
     if (!all)
         return all.error();
     std::vector<double> logarithms = *std::move(all);
@@ -261,7 +263,8 @@ Result<ResultSet> runSkipless(const AnalysisContext& context, const Task& task)
     if (losesOneMatrix(c))
         addSingles(results, *merges, c);
     if (conditionFlops(c) <= maxConditionFlops) {
-        if (const auto done = addConditions(results, *source, context.options.precision, task); !done)
+        if (const auto done = addConditions(results, *source, *merges, context.options.precision, task);
+            !done)
             return done.error();
     } else {
         results.warnings.emplace_back(

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/model/forward.h"
+#include "core/model/layer_parts.h"
+
+namespace headwise {
+
+// The forward pass in steps, for those who run several models side by side.
+
+/// Errors: InvalidArgument as `forward`. \param length of the prompt and what is decoded
+Result<Done> checkPrompt(const ModelConfig& config, std::span<const int> tokens, std::size_t length);
+
+/// One prompt on its way through the layers of a model, `attend` and `finish` in turn.
+template <typename Scalar>
+class ForwardPass {
+public:
+    ForwardPass(const ProcessedWeights& model, std::span<const int> tokens); ///< Embeds the tokens.
+
+    /// The heads of a layer run side by side; their outputs are added in order, so the number of threads changes nothing.
+    /// Errors: Cancelled.
+    Result<Done> attend(int layer, const Task& task);
+    void finish(const LayerTail<Scalar>& tail); ///< \param tail that of the layer that attended
+
+    ProcessedWeights weights;
+    ForwardResult<Scalar> result; ///< Of the layers until now, without logits.
+
+private:
+    Matrix<Scalar> m_normed, m_attention; // [n, d], [n, attentionWidth] of the layer that attended
+};
+
+/// The last residual stream as W_U reads it.
+template <typename Scalar>
+Matrix<Scalar> unembedded(const ProcessedWeights& weights, const Matrix<Scalar>& residual);
+
+/// \param x [n, d], `unembedded`  \param W_U [d, count], its columns from `first` on  \returns [n, count]
+template <typename Scalar>
+Matrix<Scalar> logitsOf(const ProcessedWeights& weights, const Matrix<Scalar>& x, Eigen::Index first,
+                        const Matrix<Scalar>& W_U);
+
+} // namespace headwise
