@@ -28,6 +28,7 @@ namespace headwise::ui {
 namespace {
 
 constexpr std::array presets{50, 500, 1000}; // of Kamoda et al. 2025
+constexpr int sampledTokens = 1024;          // of the first look at large vocabularies
 
 ChartSeries curve(const QString& name, const RowVector<double>& values, SeriesStyle style = SeriesStyle::Line)
 {
@@ -43,9 +44,25 @@ ChartSeries curve(const QString& name, const RowVector<double>& values, SeriesSt
 /// What the norm of layer 0 divides by, of one model.
 struct ScoresPage::Norms {
     std::shared_ptr<const Circuits> circuits;
-    std::vector<bool> unused;
     Matrix<double> positions; // [n, d]
     DivisorSpread spread;
+    std::shared_ptr<const MeanDivided> tokens; // null where the spread is over a sample
+
+    static Result<std::shared_ptr<const Norms>> read(const std::shared_ptr<const Circuits>& circuits,
+                                                     const AnalysisOptions& options, Extent extent,
+                                                     const Task& task)
+    {
+        const ProcessedWeights& weights = circuits->weights();
+        auto spread = extent == Extent::All
+            ? divisorSpread(weights, options.unusedTokens, options.precision, task)
+            : sampledDivisorSpread(weights, options.unusedTokens, sampledTokens, task);
+        if (!spread)
+            return spread.error();
+        auto tokens = extent == Extent::All ? std::make_shared<const MeanDivided>(weights, *spread) : nullptr;
+        return std::make_shared<const Norms>(
+            Norms{circuits, seenPositions(weights, 0, shownPositions(weights.config())),
+                  std::move(spread).value(), std::move(tokens)});
+    }
 };
 
 ScoresPage::ScoresPage(Workspace* workspace, QWidget* parent)
@@ -224,11 +241,12 @@ void ScoresPage::recompute()
     m_layer0->setVisible(!isLayer0);
     arrangeInvitation(m_below, m_state, !isLayer0);
     m_layer0->setText(tr("Show %1").arg(text(HeadId{0, head.head})));
-    if (!isLayer0)
+    if (!isLayer0) {
+        m_termsJob.cancel();
         return m_state->setText(tr("%1 reads what earlier layers have changed; only the heads of layer 0 "
-                                   "read tokens and positions as "
-                                   "they are.")
+                                   "read tokens and positions as they are.")
                                     .arg(text(head)));
+    }
     const auto n = static_cast<int>(shownPositions(circuits->config()));
     const int wanted = m_wantedQuery >= 0 ? m_wantedQuery : m_position->maximum() == n - 1 ? query() : n / 2;
     {
@@ -243,58 +261,58 @@ void ScoresPage::recompute()
         m_presets[i]->setEnabled(presets[static_cast<std::size_t>(i)] < n);
     showToken();
     if (m_norms && m_norms->circuits == circuits)
-        readTerms();
-    else
-        readNorms(circuits);
+        return readTerms();
+    m_norms.reset();
+    readNorms(circuits->config().dVocab > 4 * sampledTokens ? Extent::Sample : Extent::All);
 }
 
-void ScoresPage::readNorms(const std::shared_ptr<const Circuits>& circuits)
+void ScoresPage::readNorms(Extent extent)
 {
-    using Found = std::pair<std::shared_ptr<const Norms>, std::shared_ptr<const MeanDivided>>;
-    m_state->setText(tr("Reading the norm of every token at every position…"));
+    if (!m_norms)
+        m_state->setText(tr("Reading the norm of every token at every position…"));
     m_normsJob.start(
-        tr("Norms of tokens and positions"),
-        [circuits, options = workspace()->analysisOptions()](const Task& task) -> Result<Found> {
-            const ProcessedWeights& weights = circuits->weights();
-            auto spread = divisorSpread(weights, options.unusedTokens, options.precision, task);
-            if (!spread)
-                return spread.error();
-            auto tokens = MeanDivided::create(weights, *spread, task);
-            if (!tokens)
-                return tokens.error();
-            return Found(std::make_shared<const Norms>(
-                             Norms{circuits, options.unusedTokens,
-                                   seenPositions(weights, 0, shownPositions(weights.config())),
-                                   std::move(spread).value()}),
-                         std::make_shared<const MeanDivided>(std::move(tokens).value()));
-        },
-        [this](const Result<Found>& found) {
+        extent == Extent::All ? tr("Norms of tokens and positions")
+                              : tr("Norms of some tokens and positions"),
+        [circuits = workspace()->circuits(), options = workspace()->analysisOptions(),
+         extent](const Task& task) { return Norms::read(circuits, options, extent, task); },
+        [this](const Result<std::shared_ptr<const Norms>>& found) {
             if (!found)
                 return clear(text(found.error()));
-            m_norms = found->first;
-            m_prefixes->setTokens(found->second);
-            readTerms();
+            m_norms = *found;
+            if (m_norms->tokens)
+                m_prefixes->setTokens(m_norms->tokens);
+            if (workspace()->head().layer == 0)
+                readTerms();
         });
 }
 
 void ScoresPage::readTerms()
 {
+    using Found = std::shared_ptr<const PositionTerms>;
     m_termsJob.start(
         tr("Positions of %1").arg(text(workspace()->head())),
-        [norms = m_norms,
-         head = workspace()->head()](const Task&) -> Result<std::shared_ptr<const PositionTerms>> {
+        [norms = m_norms, head = workspace()->head()](const Task&) -> Result<Found> {
             return std::make_shared<const PositionTerms>(norms->circuits->weights(), head, norms->positions,
                                                          norms->spread);
         },
-        [this](const Result<std::shared_ptr<const PositionTerms>>& found) {
+        [this, norms = m_norms](const Result<Found>& found) {
             if (!found)
                 return clear(text(found.error()));
-            m_terms = *found;
-            m_prior->setSeries({curve(tr("T^p"), m_terms->p),
-                                curve(tr("lower 95 % of tokens"), m_terms->pLow, SeriesStyle::Dashed),
-                                curve(tr("upper 95 % of tokens"), m_terms->pHigh, SeriesStyle::Dashed)});
-            showTerms();
+            takeTerms(*found, norms);
         });
+}
+
+void ScoresPage::takeTerms(std::shared_ptr<const PositionTerms> terms,
+                           const std::shared_ptr<const Norms>& norms)
+{
+    m_terms = std::move(terms);
+    m_isFirstLook = !norms->tokens;
+    m_prior->setSeries({curve(tr("T^p"), m_terms->p),
+                        curve(tr("lower 95 % of tokens"), m_terms->pLow, SeriesStyle::Dashed),
+                        curve(tr("upper 95 % of tokens"), m_terms->pHigh, SeriesStyle::Dashed)});
+    showTerms();
+    if (m_isFirstLook && !m_normsJob.isRunning())
+        readNorms(Extent::All);
 }
 
 void ScoresPage::showToken()
@@ -322,9 +340,10 @@ void ScoresPage::showTerms()
                         curve(tr("T^ep of %1").arg(token), with.ep)});
     m_pattern->setSeries(
         {curve(tr("positions alone"), found.pattern), curve(tr("with T^ep of %1").arg(token), with.pattern)});
-    m_state->setText(tr("Query position %1 · %2 (σ = %3) · 1/σ of the keys averaged over the vocabulary")
+    const QString over = m_isFirstLook ? tr("a sample of tokens so far") : tr("the vocabulary");
+    m_state->setText(tr("Query position %1 · %2 (σ = %3) · 1/σ of the keys averaged over %4")
                          .arg(query())
-                         .arg(token, number(with.sigma)));
+                         .arg(token, number(with.sigma), over));
 }
 
 QJsonObject ScoresPage::viewState() const
@@ -342,7 +361,7 @@ void ScoresPage::setViewState(const QJsonObject& state)
 
 QList<FigureSource*> ScoresPage::figures()
 {
-    if (!m_terms || m_body->isHidden())
+    if (!m_terms || m_isFirstLook || m_body->isHidden())
         return {};
     const QString of =
         tr("%1, i = %2, %3").arg(text(workspace()->head())).arg(query()).arg(text(workspace()->card().name));

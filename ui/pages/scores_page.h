@@ -39,8 +39,10 @@ private:
     QWidget* createCharts();
     void connectSignals();
     void recompute() override;
-    void readNorms(const std::shared_ptr<const Circuits>& circuits);
+    enum class Extent { Sample, All }; ///< Of the tokens whose norms are read.
+    void readNorms(Extent extent);
     void readTerms();
+    void takeTerms(std::shared_ptr<const PositionTerms> terms, const std::shared_ptr<const Norms>& norms);
     void showTerms(); ///< At the sliders; cheap enough for every step of theirs.
     void showToken();
     void clear(const QString& message);
@@ -65,6 +67,7 @@ private:
     Job m_normsJob, m_termsJob;
     std::shared_ptr<const Norms> m_norms;         // of the circuits they were read from; null until then
     std::shared_ptr<const PositionTerms> m_terms; // of the head; null until computed
+    bool m_isFirstLook = false;                   // m_terms are over a sample of tokens
     int m_wantedQuery = -1;                       // of a session, until there is a model
 };
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace headwise {
 
@@ -15,10 +14,11 @@ constexpr Eigen::Index tokensPerBlock = 1024;
 
 } // namespace
 
-MeanDivided::MeanDivided(const ProcessedWeights& weights, Eigen::VectorXd divisors)
+MeanDivided::MeanDivided(const ProcessedWeights& weights, const DivisorSpread& spread)
     : m_weights(weights)
     , m_norm(weights.ln1<double>(0))
-    , m_divisors(std::move(divisors))
+    , m_divisors(spread.tokenMean)
+    , m_meanSquare(spread.tokenSquares.cwiseQuotient(m_divisors.cwiseAbs2()).mean())
 {
 }
 
@@ -27,21 +27,7 @@ Result<MeanDivided> MeanDivided::create(const ProcessedWeights& weights, const A
 {
     const auto spread =
         divisorSpread(weights, options.unusedTokens, options.precision, withoutProgress(task));
-    return spread ? create(weights, *spread, task) : Result<MeanDivided>(spread.error());
-}
-
-Result<MeanDivided> MeanDivided::create(const ProcessedWeights& weights, const DivisorSpread& spread,
-                                        const Task& task)
-{
-    MeanDivided tokens(weights, spread.tokenMean);
-    double sum = 0;
-    for (Eigen::Index first = 0; first < tokens.m_divisors.size(); first += tokensPerBlock) {
-        if (task.cancelled())
-            return stopped();
-        sum += tokens.rows(first, std::min(tokensPerBlock, tokens.m_divisors.size() - first)).squaredNorm();
-    }
-    tokens.m_meanSquare = sum / static_cast<double>(tokens.m_divisors.size());
-    return tokens;
+    return spread ? MeanDivided(weights, *spread) : Result<MeanDivided>(spread.error());
 }
 
 RowVector<double> MeanDivided::row(int token) const

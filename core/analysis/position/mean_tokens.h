@@ -12,8 +12,7 @@ public:
     static Result<MeanDivided> create(const ProcessedWeights& weights, const AnalysisOptions& options,
                                       const Task& task);
     /// \param spread of the same weights
-    static Result<MeanDivided> create(const ProcessedWeights& weights, const DivisorSpread& spread,
-                                      const Task& task);
+    MeanDivided(const ProcessedWeights& weights, const DivisorSpread& spread);
 
     RowVector<double> row(int token) const; ///< [d]
     /// Ê · right, [V, columns], in parallel over tokens. \param right [d, columns]
@@ -25,13 +24,12 @@ public:
     double randomScore(int token, const FoldedHead& head) const;
 
 private:
-    MeanDivided(const ProcessedWeights& weights, Eigen::VectorXd divisors);
     Matrix<double> rows(Eigen::Index first, Eigen::Index count) const;
 
     ProcessedWeights m_weights;
     Norm<double> m_norm;
     Eigen::VectorXd m_divisors; // [V]
-    double m_meanSquare = 0;
+    double m_meanSquare;
 };
 
 /// Why queries and keys do not meet in one bilinear score whatever their positions; empty if they do.

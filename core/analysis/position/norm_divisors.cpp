@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 512;
+constexpr Eigen::Index tokensPerBlock = 256;
 
 /// What one block of tokens adds to the numbers of every position.
 struct BlockSums {
@@ -48,28 +49,70 @@ struct BlockSums {
     }
 };
 
-/// Covariances times d, [positions, tokens].
+/// Positions whose σ with tokens is asked for; products in `Scalar`.
 template <typename Scalar>
-Matrix<double> products(const Matrix<Scalar>& positions, const Matrix<double>& tokens)
+class DividedPositions {
+public:
+    /// \param positions `seenRows`
+    DividedPositions(const Norm<double>& norm, const Matrix<double>& positions)
+        : m_kind(norm.kind)
+        , m_eps(norm.eps)
+        , m_rows(positions.cast<Scalar>())
+        , m_variances(positions.rowwise().squaredNorm() / static_cast<double>(positions.cols()))
+    {
+    }
+
+    Eigen::Index count() const { return m_rows.rows(); }
+
+    /// body(t, σ of token t with every position, [n]), while a column is in the cache. \param tokens `seenRows`
+    template <typename Body>
+    void forEachToken(const Matrix<double>& tokens, const Body& body) const
+    {
+        Eigen::ArrayXd sigma = Eigen::ArrayXd::Ones(count());
+        Matrix<Scalar> crossed;
+        if (m_kind != NormKind::None) {
+            const Matrix<Scalar> rows = tokens.cast<Scalar>();
+            crossed.noalias() = m_rows * rows.transpose();
+        }
+        const double width = static_cast<double>(tokens.cols());
+        for (Eigen::Index t = 0; t < tokens.rows(); ++t) {
+            if (m_kind != NormKind::None) {
+                const double variance = tokens.row(t).squaredNorm() / width;
+                sigma =
+                    crossed.col(t).array().template cast<double>() * (2 / width) + (m_variances + variance);
+                sigma = (sigma.max(0.0) + m_eps).sqrt();
+            }
+            body(t, sigma);
+        }
+    }
+
+private:
+    NormKind m_kind;
+    double m_eps;
+    Matrix<Scalar> m_rows;      // [n, d]
+    Eigen::ArrayXd m_variances; // [n]
+};
+
+bool isUsed(const std::vector<bool>& unused, Eigen::Index token)
 {
-    const Matrix<Scalar> right = tokens.template cast<Scalar>().transpose();
-    const Matrix<Scalar> out = positions * right;
-    return out.template cast<double>();
+    const auto id = static_cast<std::size_t>(token);
+    return id >= unused.size() || !unused[id];
 }
 
-/// \param crossed [positions, tokens], p eᵀ, which becomes σ
-void toDivisors(const Norm<double>& norm, const Matrix<double>& positions, const Matrix<double>& tokens,
-                Matrix<double>& crossed)
+DivisorSpread overTokens(const std::vector<BlockSums>& sums)
 {
-    if (norm.kind == NormKind::None) {
-        crossed.setOnes();
-        return;
-    }
-    const double width = static_cast<double>(tokens.cols());
-    crossed *= 2 / width;
-    crossed.colwise() += positions.rowwise().squaredNorm() / width;
-    crossed.rowwise() += (tokens.rowwise().squaredNorm() / width).transpose();
-    crossed = (crossed.array().max(0.0) + norm.eps).sqrt();
+    BlockSums total(sums.front().sum.size());
+    for (const BlockSums& one : sums) // in order: the same whatever the number of threads
+        total.add(one);
+    const double count = static_cast<double>(total.used);
+    DivisorSpread found;
+    found.positionMean = total.sum / count;
+    found.positionMin = total.min;
+    found.positionMax = total.max;
+    found.inverseMean = total.inverse / count;
+    found.inverseDeviation =
+        (total.inverseSquares / count - found.inverseMean.array().square()).max(0.0).sqrt();
+    return found;
 }
 
 template <typename Scalar>
@@ -78,43 +121,48 @@ Result<DivisorSpread> spread(const ProcessedWeights& weights, const std::vector<
 {
     const ModelConfig& config = weights.config();
     const Norm<double> norm = weights.ln1<double>(0);
-    const Matrix<double> positions = seenPositions(weights, 0, addedPositions(config));
-    const Matrix<Scalar> left = positions.cast<Scalar>();
-    const Eigen::Index n = positions.rows();
+    const DividedPositions<Scalar> positions(norm, seenPositions(weights, 0, addedPositions(config)));
     const Eigen::Index V = config.dVocab;
     const auto blocks = static_cast<int>((V + tokensPerBlock - 1) / tokensPerBlock);
-    std::vector<BlockSums> sums(static_cast<std::size_t>(blocks), BlockSums(n));
-    DivisorSpread found;
-    found.tokenMean = found.tokenMin = found.tokenMax = Eigen::VectorXd(V);
+    std::vector<BlockSums> sums(static_cast<std::size_t>(blocks), BlockSums(positions.count()));
+    Eigen::VectorXd mean(V), min(V), max(V), squares(V);
     const auto done = parallelFor(blocks, task, "norms of tokens", [&](int block) -> Result<Done> {
         const Eigen::Index first = block * tokensPerBlock;
         const Matrix<double> tokens =
             seenRows(norm, weights.W_E<double>(first, std::min(tokensPerBlock, V - first)));
-        Matrix<double> sigma = products<Scalar>(left, tokens);
-        toDivisors(norm, positions, tokens, sigma);
-        for (Eigen::Index t = 0; t < tokens.rows(); ++t) {
-            found.tokenMean(first + t) = sigma.col(t).mean();
-            found.tokenMin(first + t) = sigma.col(t).minCoeff();
-            found.tokenMax(first + t) = sigma.col(t).maxCoeff();
-            const auto id = static_cast<std::size_t>(first + t);
-            if (id >= unused.size() || !unused[id])
-                sums[static_cast<std::size_t>(block)].add(sigma.col(t).array());
-        }
+        squares.segment(first, tokens.rows()) = tokens.rowwise().squaredNorm();
+        positions.forEachToken(tokens, [&](Eigen::Index t, const Eigen::ArrayXd& sigma) {
+            mean(first + t) = sigma.mean();
+            min(first + t) = sigma.minCoeff();
+            max(first + t) = sigma.maxCoeff();
+            if (isUsed(unused, first + t))
+                sums[static_cast<std::size_t>(block)].add(sigma);
+        });
         return Done{};
     });
     if (!done)
         return done.error();
-    BlockSums total(n);
-    for (const BlockSums& one : sums) // in order: the same whatever the number of threads
-        total.add(one);
-    const double count = static_cast<double>(total.used);
-    found.positionMean = total.sum / count;
-    found.positionMin = total.min;
-    found.positionMax = total.max;
-    found.inverseMean = total.inverse / count;
-    found.inverseDeviation =
-        (total.inverseSquares / count - found.inverseMean.array().square()).max(0.0).sqrt();
+    DivisorSpread found = overTokens(sums);
+    found.tokenMean = std::move(mean);
+    found.tokenMin = std::move(min);
+    found.tokenMax = std::move(max);
+    found.tokenSquares = std::move(squares);
     return found;
+}
+
+/// `count` of the tokens in use at even distances, rising.
+std::vector<Eigen::Index> sampledTokens(Eigen::Index vocabulary, const std::vector<bool>& unused,
+                                        Eigen::Index count)
+{
+    std::vector<Eigen::Index> used;
+    for (Eigen::Index token = 0; token < vocabulary; ++token)
+        if (isUsed(unused, token))
+            used.push_back(token);
+    std::vector<Eigen::Index> sample;
+    const auto all = static_cast<Eigen::Index>(used.size());
+    for (Eigen::Index i = 0; i < std::min(count, all); ++i)
+        sample.push_back(used[static_cast<std::size_t>(i * all / std::min(count, all))]);
+    return sample;
 }
 
 } // namespace
@@ -153,8 +201,9 @@ Eigen::Index addedPositions(const ModelConfig& config)
 Matrix<double> divisors(const Norm<double>& norm, const Matrix<double>& positions,
                         const Matrix<double>& tokens)
 {
-    Matrix<double> sigma = products<double>(positions, tokens);
-    toDivisors(norm, positions, tokens, sigma);
+    Matrix<double> sigma(positions.rows(), tokens.rows());
+    DividedPositions<double>(norm, positions)
+        .forEachToken(tokens, [&](Eigen::Index t, const Eigen::ArrayXd& of) { sigma.col(t) = of; });
     return sigma;
 }
 
@@ -163,6 +212,32 @@ Result<DivisorSpread> divisorSpread(const ProcessedWeights& weights, const std::
 {
     return precision == Precision::F64 ? spread<double>(weights, unused, task)
                                        : spread<float>(weights, unused, task);
+}
+
+Result<DivisorSpread> sampledDivisorSpread(const ProcessedWeights& weights, const std::vector<bool>& unused,
+                                           Eigen::Index count, const Task& task)
+{
+    const ModelConfig& config = weights.config();
+    const Norm<double> norm = weights.ln1<double>(0);
+    const DividedPositions<float> positions(norm, seenPositions(weights, 0, addedPositions(config)));
+    const std::vector<Eigen::Index> sample = sampledTokens(config.dVocab, unused, count);
+    const auto size = static_cast<Eigen::Index>(sample.size());
+    const auto blocks = static_cast<int>((size + tokensPerBlock - 1) / tokensPerBlock);
+    std::vector<BlockSums> sums(static_cast<std::size_t>(std::max(1, blocks)), BlockSums(positions.count()));
+    const auto done = parallelFor(blocks, task, "norms of tokens", [&](int block) -> Result<Done> {
+        const Eigen::Index first = block * tokensPerBlock;
+        Matrix<double> tokens(std::min(tokensPerBlock, size - first), config.dModel);
+        for (Eigen::Index t = 0; t < tokens.rows(); ++t)
+            tokens.row(t) = weights.W_E<double>(sample[static_cast<std::size_t>(first + t)], 1);
+        positions.forEachToken(seenRows(norm, std::move(tokens)),
+                               [&](Eigen::Index, const Eigen::ArrayXd& sigma) {
+                                   sums[static_cast<std::size_t>(block)].add(sigma);
+                               });
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    return overTokens(sums);
 }
 
 FoldedHead foldedHead(const ProcessedWeights& weights, HeadId head)

@@ -32,13 +32,19 @@ struct DivisorSpread {
     Eigen::VectorXd positionMean, positionMin, positionMax; ///< [n], over the tokens in use
     Eigen::VectorXd inverseMean, inverseDeviation;          ///< [n], of 1/σ over the tokens in use
     Eigen::VectorXd tokenMean, tokenMin, tokenMax;          ///< [V], over the positions
+    Eigen::VectorXd tokenSquares;                           ///< [V], ‖e‖² of `seenRows`
 };
 
 /// \param unused true: an id without a token, left out of what is over tokens; empty: none
 /// Errors: Cancelled.
-/// Cost: 2 n V d flops, in float32 unless `precision` is F64; memory a block of 512 tokens per thread.
+/// Cost: 2 n V d flops, in float32 unless `precision` is F64; memory a block of 256 tokens per thread.
 Result<DivisorSpread> divisorSpread(const ProcessedWeights& weights, const std::vector<bool>& unused,
                                     Precision precision, const Task& task);
+
+/// What is over tokens alone, over `count` of those in use at even distances and in float32: a first look.
+/// Errors: Cancelled. Cost: 2 n d flops per token.
+Result<DivisorSpread> sampledDivisorSpread(const ProcessedWeights& weights, const std::vector<bool>& unused,
+                                           Eigen::Index count, const Task& task);
 
 /// A layer-0 head that reads x/σ: what is left of the norm's factor and bias is folded into it.
 struct FoldedHead {

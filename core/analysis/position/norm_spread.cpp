@@ -88,7 +88,7 @@ std::string whyNotNormSpread(const ModelConfig& config, const AnalysisOptions&)
 AnalysisCost normSpreadCost(const ModelConfig& config, const AnalysisOptions&)
 {
     const double V = config.dVocab, n = config.nCtx, d = config.dModel;
-    return {2 * V * n * d + 10 * V * n, 40 * n * V / 512 + 24 * V + 8 * n * d + 512 * (16 * n + 24 * d)};
+    return {2 * V * n * d + 10 * V * n, 40 * n * V / 256 + 32 * V + 12 * n * d + 256 * (4 * n + 24 * d)};
 }
 
 std::vector<Picture> normSpreadPictures()

@@ -117,6 +117,8 @@ private slots:
         auto* pairs = journey.named<LineChart>(QStringLiteral("T^pp of every key position"));
         journey.waitFor([&] { return !pairs->series().empty(); }, QStringLiteral("the terms of positions"));
         QVERIFY(journey.tookGestures(1, 200ms));
+        journey.waitFor([&] { return !journey.shows(QStringLiteral("so far")); },
+                        QStringLiteral("the norms of all tokens"));
         QTest::mouseClick(journey.named<QPushButton>(QStringLiteral("Query position 50")), Qt::LeftButton);
         const Circuits circuits = circuitsIn(folderOf(which));
         const ProcessedWeights& weights = circuits.weights();

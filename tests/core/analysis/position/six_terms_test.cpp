@@ -250,6 +250,49 @@ private slots:
         }
     }
 
+    void aFirstLookIsAtTokensInUseAtEvenDistances()
+    {
+        ToyOptions toy;
+        toy.dVocab = 300, toy.dModel = 13;
+        const Circuits circuits = test::toyCircuits(toy);
+        const ProcessedWeights& weights = circuits.weights();
+        std::vector<bool> unused(300, false);
+        unused[2] = unused[150] = true;
+        const auto all = divisorSpread(weights, unused, Precision::F64, Task{});
+        const auto sampled = sampledDivisorSpread(weights, unused, 3, Task{});
+        const auto whole = sampledDivisorSpread(weights, unused, 5000, Task{}); // more than one block
+        QVERIFY(test::isOk(all) && test::isOk(sampled) && test::isOk(whole));
+        const auto isNear = [](const Eigen::VectorXd& a, const Eigen::VectorXd& b) {
+            return (a - b).cwiseAbs().maxCoeff() < 1e-5 * b.cwiseAbs().maxCoeff(); // products in float32
+        };
+        QVERIFY(isNear(whole->positionMean, all->positionMean));
+        QVERIFY(isNear(whole->inverseMean, all->inverseMean));
+        QVERIFY(isNear(whole->inverseDeviation, all->inverseDeviation));
+        QVERIFY(isNear(whole->positionMin, all->positionMin));
+        QVERIFY(isNear(whole->positionMax, all->positionMax));
+        // 298 in use: the places 0, 99 and 198 among them.
+        const Norm<double> norm = weights.ln1<double>(0);
+        const Matrix<double> positions = seenPositions(weights, 0, toy.nCtx);
+        Matrix<double> sigma(toy.nCtx, 3);
+        int column = 0;
+        for (const int token : {0, 100, 200}) {
+            const Matrix<double> e = seenRows(norm, weights.W_E<double>(token, 1));
+            sigma.col(column++) =
+                ((positions.rowwise() + e.row(0)).rowwise().squaredNorm() / toy.dModel).array() + toy.eps;
+            QVERIFY(std::abs(all->tokenSquares(token) - e.squaredNorm()) < 1e-12 * e.squaredNorm());
+        }
+        sigma = sigma.cwiseSqrt().eval();
+        QVERIFY(isNear(sampled->positionMean, sigma.rowwise().mean()));
+        QVERIFY(isNear(sampled->positionMin, sigma.rowwise().minCoeff()));
+        QVERIFY(isNear(sampled->inverseMean, sigma.cwiseInverse().rowwise().mean()));
+        Task cancelled;
+        std::stop_source stop;
+        stop.request_stop();
+        cancelled.stop = stop.get_token();
+        QVERIFY(
+            test::failsWith(sampledDivisorSpread(weights, unused, 3, cancelled), ErrorCode::Cancelled, ""));
+    }
+
     void aTokenAtTheQueryBringsItsOwnTermAndSigma()
     {
         ToyOptions toy;
