@@ -1,37 +1,53 @@
 #include "ui/pages/direction_lists.h"
 
+#include "core/analysis/direction_ends.h"
+
 #include <algorithm>
+#include <utility>
 
 namespace headwise::ui {
 
 namespace {
 
-/// Those of `range` that stand in blocks, and the rest of their blocks.
-struct Blocks {
-    DirectionBlocks all;
-    std::vector<int> numberOf; // [range.count] in `all`; −1 alone
+/// The directions of a range, followed by the rest of the blocks that they stand in.
+struct Columns {
+    std::vector<int> directions;
+    std::vector<std::vector<int>> spans; // places in `directions`
+    std::vector<int> spanOf;             // [range.count]; −1 alone
 };
 
-Blocks blocksOf(const CircuitDirections& directions, VectorSide side, DirectionRange range)
+Columns columnsOf(const CircuitDirections& circuit, DirectionRange range)
 {
-    Blocks found{{}, std::vector<int>(static_cast<std::size_t>(range.count), -1)};
-    std::vector<int> columns;
-    int next = 0;
+    Columns found{{}, {}, std::vector<int>(static_cast<std::size_t>(range.count), -1)};
+    for (int i = 0; i < range.count; ++i)
+        found.directions.push_back(range.first + i);
     for (int index = range.first; index < range.first + range.count;) {
-        const CircuitDirections::Block block = directions.blockOf(index);
-        if (!block.isAlone()) {
-            for (int member = block.first; member <= block.last; ++member) {
-                columns.push_back(member);
-                found.all.blocks.push_back(next);
-                if (member >= range.first && member < range.first + range.count)
-                    found.numberOf[static_cast<std::size_t>(member - range.first)] = next;
-            }
-            ++next;
-        }
+        const CircuitDirections::Block block = circuit.blockOf(index);
         index = block.last + 1;
+        if (block.isAlone())
+            continue;
+        std::vector<int> span;
+        for (int member = block.first; member <= block.last; ++member) {
+            const bool isListed = member >= range.first && member < range.first + range.count;
+            span.push_back(isListed ? member - range.first : static_cast<int>(found.directions.size()));
+            if (isListed)
+                found.spanOf[static_cast<std::size_t>(span.back())] = static_cast<int>(found.spans.size());
+            else
+                found.directions.push_back(member);
+        }
+        found.spans.push_back(std::move(span));
     }
-    found.all.directions = directions.svd.vectors(side)(Eigen::all, columns);
     return found;
+}
+
+/// Along the direction turned round.
+TokenEnds turned(TokenEnds ends)
+{
+    std::swap(ends.top, ends.bottom);
+    for (auto* list : {&ends.top, &ends.bottom})
+        for (TokenEntry& entry : *list)
+            entry.value = -entry.value;
+    return ends;
 }
 
 } // namespace
@@ -85,33 +101,25 @@ Result<std::shared_ptr<const DirectionLists>> directionLists(const CircuitDirect
     range.count = std::min(range.count, static_cast<int>(directions.svd.rank) - range.first);
     if (range.count <= 0)
         return Made(std::move(lists));
-    std::vector<double> signs;
+    const Columns columns = columnsOf(directions, range);
     for (std::size_t at = 0; at < 2; ++at) {
         const DirectionSide& side = directionSideOf(directions.kind, at);
-        const auto scores =
-            directionScores(tokens, side, directions.head.layer,
-                            directions.svd.vectors(side.side).middleCols(range.first, range.count), task);
-        if (!scores)
-            return scores.error();
-        for (Eigen::Index k = 0; k < range.count; ++k) {
+        const auto found = directionEnds(tokens, side, directions.head.layer,
+                                         {directions.svd.vectors(side.side)(Eigen::all, columns.directions),
+                                          range.count, columns.spans, range.listLength, unused},
+                                         task);
+        if (!found)
+            return found.error();
+        for (const TokenEnds& ends : found->ends) {
             if (at == 0)
-                signs.push_back(jointSign(scores->col(k), unused));
-            const RowVector<double> line = scores->col(k).transpose() * signs[static_cast<std::size_t>(k)];
-            lists->sides[at].push_back(ends(line, range.listLength, unused));
+                lists->signs.push_back(jointSign(ends));
+            const double sign = lists->signs[lists->sides[at].size()];
+            lists->sides[at].push_back(sign < 0 ? turned(ends) : ends);
         }
-        const Blocks blocks = blocksOf(directions, side.side, range);
-        lists->spans[at].resize(static_cast<std::size_t>(range.count));
-        if (blocks.all.blocks.empty())
-            continue;
-        const auto lengths = spanLengths(tokens, side, directions.head.layer, blocks.all, task);
-        if (!lengths)
-            return lengths.error();
-        for (std::size_t k = 0; k < blocks.numberOf.size(); ++k)
-            if (blocks.numberOf[k] >= 0)
-                lists->spans[at][k] =
-                    ends(lengths->col(blocks.numberOf[k]).transpose(), range.listLength, unused).top;
+        for (const int span : columns.spanOf)
+            lists->spans[at].push_back(span < 0 ? std::vector<TokenEntry>()
+                                                : found->spans[static_cast<std::size_t>(span)]);
     }
-    lists->signs = std::move(signs);
     return Made(std::move(lists));
 }
 

@@ -53,7 +53,7 @@ struct DirectionRange {
 
 /// None for the null space.
 /// \param unused true: an id without a token, left out; empty: none
-/// Errors: Cancelled. Cost: that of directionScores, once more for the directions of blocks.
+/// Errors: Cancelled. Cost: that of directionEnds for both sides.
 Result<std::shared_ptr<const DirectionLists>> directionLists(const CircuitDirections& directions,
                                                              const TokenSide& tokens, DirectionRange range,
                                                              const std::vector<bool>& unused,
