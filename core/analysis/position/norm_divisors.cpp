@@ -70,10 +70,8 @@ public:
     {
         Eigen::ArrayXd sigma = Eigen::ArrayXd::Ones(count());
         Matrix<Scalar> crossed;
-        if (m_kind != NormKind::None) {
-            const Matrix<Scalar> rows = tokens.cast<Scalar>();
-            crossed.noalias() = m_rows * rows.transpose();
-        }
+        if (m_kind != NormKind::None)
+            crossed.noalias() = m_rows * Matrix<Scalar>(tokens.cast<Scalar>()).transpose();
         const double width = static_cast<double>(tokens.cols());
         for (Eigen::Index t = 0; t < tokens.rows(); ++t) {
             if (m_kind != NormKind::None) {
