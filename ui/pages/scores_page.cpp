@@ -28,7 +28,7 @@ namespace headwise::ui {
 namespace {
 
 constexpr std::array presets{50, 500, 1000}; // of Kamoda et al. 2025
-constexpr int sampledTokens = 1024;          // of the first look at large vocabularies
+constexpr int sampledTokens = 512;           // of the first look at large vocabularies
 
 ChartSeries curve(const QString& name, const RowVector<double>& values, SeriesStyle style = SeriesStyle::Line)
 {
@@ -263,7 +263,7 @@ void ScoresPage::recompute()
     if (m_norms && m_norms->circuits == circuits)
         return readTerms();
     m_norms.reset();
-    readNorms(circuits->config().dVocab > 4 * sampledTokens ? Extent::Sample : Extent::All);
+    readNorms(circuits->config().dVocab > 8 * sampledTokens ? Extent::Sample : Extent::All);
 }
 
 void ScoresPage::readNorms(Extent extent)
