@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -12,7 +13,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 1024;
+constexpr Eigen::Index tokensPerBlock = 512;
 
 /// Every token along every direction in float32, and how far that may be from the product in double.
 struct RoughScores {
@@ -79,14 +80,20 @@ public:
     {
         if (m_length == 0)
             return;
-        std::vector<double> floors;
-        floors.reserve(m_used.size());
+        std::vector<double> first; // a heap, the least in front
+        for (const int id : m_used) {
+            const double floor = std::isnan(low(id)) ? -std::numeric_limits<double>::infinity() : low(id);
+            if (std::ssize(first) == m_length) {
+                if (floor <= first.front())
+                    continue;
+                std::pop_heap(first.begin(), first.end(), std::greater<>());
+                first.pop_back();
+            }
+            first.push_back(floor);
+            std::push_heap(first.begin(), first.end(), std::greater<>());
+        }
         for (const int id : m_used)
-            floors.push_back(std::isnan(low(id)) ? -std::numeric_limits<double>::infinity() : low(id));
-        const auto last = floors.begin() + m_length - 1;
-        std::nth_element(floors.begin(), last, floors.end(), std::greater<>());
-        for (const int id : m_used)
-            if (!(high(id) < *last))
+            if (!(high(id) < first.front()))
                 m_isIn[static_cast<std::size_t>(id)] = true;
     }
 
