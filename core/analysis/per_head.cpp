@@ -116,18 +116,32 @@ Result<std::vector<std::string>> forEachHead(const AnalysisContext& context, con
                                              std::string_view step,
                                              const std::function<Result<Done>(HeadId)>& body)
 {
+    using Left = std::vector<HeadId>;
+    return forEachGroup(context, task, step, 1, [&](std::span<const HeadId> heads) -> Result<Left> {
+        const Result<Done> result = body(heads.front());
+        if (!result && result.error().code == ErrorCode::Corrupt)
+            return Left(heads.begin(), heads.end());
+        return result ? Result<Left>(Left{}) : result.error();
+    });
+}
+
+Result<std::vector<std::string>>
+forEachGroup(const AnalysisContext& context, const Task& task, std::string_view step, int size,
+             const std::function<Result<std::vector<HeadId>>(std::span<const HeadId>)>& body)
+{
     const std::vector<HeadId> heads = selectedHeads(context.circuits.config(), context.options);
+    const int groups = (static_cast<int>(heads.size()) + size - 1) / size;
     std::mutex mutex;
     std::vector<HeadId> left;
-    const auto done = parallelFor(static_cast<int>(heads.size()), task, step, [&](int index) -> Result<Done> {
-        const HeadId head = heads[static_cast<std::size_t>(index)];
-        Result<Done> result = body(head);
-        if (!result && result.error().code == ErrorCode::Corrupt) {
-            const std::lock_guard lock(mutex);
-            left.push_back(head);
-            return Done{};
-        }
-        return result;
+    const auto done = parallelFor(groups, task, step, [&](int index) -> Result<Done> {
+        const auto first = static_cast<std::size_t>(index) * static_cast<std::size_t>(size);
+        const auto count = std::min(static_cast<std::size_t>(size), heads.size() - first);
+        const auto found = body(std::span(heads).subspan(first, count));
+        if (!found)
+            return found.error();
+        const std::lock_guard lock(mutex);
+        left.insert(left.end(), found->begin(), found->end());
+        return Done{};
     });
     if (!done)
         return done.error();

@@ -47,6 +47,12 @@ Result<std::vector<std::string>> forEachHead(const AnalysisContext& context, con
                                              std::string_view step,
                                              const std::function<Result<Done>(HeadId)>& body);
 
+/// The same for the selected heads `size` at a time, for what is one product for several of them.
+/// \param body returns those of its heads whose weights are not finite
+Result<std::vector<std::string>>
+forEachGroup(const AnalysisContext& context, const Task& task, std::string_view step, int size,
+             const std::function<Result<std::vector<HeadId>>(std::span<const HeadId>)>& body);
+
 /// `task` without its ear: for the inner loops of an operation that reports its own steps.
 Task withoutProgress(const Task& task);
 

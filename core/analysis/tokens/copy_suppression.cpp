@@ -74,12 +74,12 @@ private:
         const Matrix<double> rows =
             (embeddingRows(tokens, head.layer, m_sample.ids) * weights.W_V).transpose();
         const Matrix<double> cols = throughUnembedding(weights.W_O, tokens);
-        const auto outputs = entryRanks({rows, cols, m_sample.ids, m_sample.unused}, task);
+        const auto outputs = entryRanks({rows, RankColumns(cols, m_sample.unused), m_sample.ids}, task);
         if (!outputs)
             return outputs.error();
         const Matrix<double> queries = (unembeddingRows(tokens, m_sample.ids) * weights.W_Q).transpose();
         const Matrix<double> keys = throughEmbedding(tokens, head.layer, weights.W_K);
-        const auto scores = entryRanks({queries, keys, m_sample.ids, m_sample.unused}, task);
+        const auto scores = entryRanks({queries, RankColumns(keys, m_sample.unused), m_sample.ids}, task);
         if (!scores)
             return scores.error();
         if (!queries.isZero(0) && !keys.isZero(0)) {

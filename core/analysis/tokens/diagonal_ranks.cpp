@@ -106,7 +106,7 @@ Result<Done> rankHead(const AnalysisContext& context, const DiagonalSample& samp
         const Matrix<double> rows = (x * (isQk ? weights.W_Q : weights.W_V)).transpose();
         const Matrix<double> cols = isQk ? throughEmbedding(tokens, head.layer, weights.W_K)
                                          : throughUnembedding(weights.W_O, tokens);
-        const auto ranks = entryRanks({rows, cols, sample.ids, sample.unused}, task);
+        const auto ranks = entryRanks({rows, RankColumns(cols, sample.unused), sample.ids}, task);
         if (!ranks)
             return ranks.error();
         if (rows.isZero(0) || cols.isZero(0))

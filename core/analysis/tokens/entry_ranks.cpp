@@ -11,32 +11,11 @@ namespace {
 constexpr Eigen::Index tileRows = 256;
 constexpr Eigen::Index tileCols = 512;
 
-/// The columns that count, side by side, in float32.
-struct Columns {
-    std::vector<int> ids;
-    Matrix<float> factors;    // [r, ids]
-    std::vector<float> norms; // [ids], never too small
-
-    Columns(const Matrix<double>& all, const std::vector<bool>& unused)
-    {
-        for (int id = 0; id < all.cols(); ++id) {
-            if (unused.empty() || !unused[static_cast<std::size_t>(id)])
-                ids.push_back(id);
-        }
-        factors.resize(all.rows(), static_cast<Eigen::Index>(ids.size()));
-        norms.reserve(ids.size());
-        for (std::size_t i = 0; i < ids.size(); ++i) {
-            factors.col(static_cast<Eigen::Index>(i)) = all.col(ids[i]).cast<float>();
-            norms.push_back(static_cast<float>(all.col(ids[i]).norm() * (1 + 1e-6)));
-        }
-    }
-};
-
 class RankCounter {
 public:
-    RankCounter(const RankQuestion& question, const Columns& columns)
+    explicit RankCounter(const RankQuestion& question)
         : m_question(question)
-        , m_columns(columns)
+        , m_columns(question.columns)
         , m_rows(question.rowFactors.cast<float>())
         , m_out(question.targets.size())
     {
@@ -47,14 +26,14 @@ public:
     Result<std::vector<EntryRank>> run(const Task& task)
     {
         Matrix<float> tile;
-        const Eigen::Index cols = m_columns.factors.cols();
+        const Eigen::Index cols = m_columns.factors().cols();
         for (Eigen::Index firstRow = 0; firstRow < m_rows.cols(); firstRow += tileRows) {
             const Eigen::Index rows = std::min(tileRows, m_rows.cols() - firstRow);
             for (Eigen::Index first = 0; first < cols; first += tileCols) {
                 if (task.cancelled())
                     return stopped();
                 const Eigen::Index count = std::min(tileCols, cols - first);
-                tile.noalias() = m_columns.factors.middleCols(first, count).transpose()
+                tile.noalias() = m_columns.factors().middleCols(first, count).transpose()
                     * m_rows.middleCols(firstRow, rows); // [cols, rows]: a row's entries lie together
                 for (Eigen::Index row = 0; row < rows; ++row)
                     look(tile.col(row).data(), count, static_cast<std::size_t>(first), firstRow + row);
@@ -68,7 +47,7 @@ private:
     int target(Eigen::Index row) const { return m_question.targets[static_cast<std::size_t>(row)]; }
     double exact(Eigen::Index row, int id) const
     {
-        return m_question.rowFactors.col(row).dot(m_question.colFactors.col(id));
+        return m_columns.entry(m_question.rowFactors.col(row), id);
     }
 
     void look(const float* values, Eigen::Index count, std::size_t first, Eigen::Index row)
@@ -81,7 +60,7 @@ private:
                                                  * m_question.rowFactors.col(row).norm());
         const float always =
             static_cast<float>(unit * std::abs(rank.value)) + 64 * std::numeric_limits<float>::min();
-        const float* norms = m_columns.norms.data() + first;
+        const float* norms = m_columns.norms().data() + first;
         const auto doubt = [&](Eigen::Index i) { return perNorm * norms[i] + always; };
         int above = 0;
         int below = 0;
@@ -95,7 +74,7 @@ private:
             return;
         for (Eigen::Index i = 0; i < count; ++i) {
             if (!(values[i] - value > doubt(i)) && !(value - values[i] > doubt(i)))
-                compare(row, m_columns.ids[first + static_cast<std::size_t>(i)]);
+                compare(row, m_columns.ids()[first + static_cast<std::size_t>(i)]);
         }
     }
 
@@ -114,23 +93,58 @@ private:
     }
 
     const RankQuestion& m_question;
-    const Columns& m_columns;
+    const RankColumns& m_columns;
     Matrix<float> m_rows; // [r, n]
     std::vector<EntryRank> m_out;
 };
 
 } // namespace
 
+RankColumns::RankColumns(const Matrix<double>& factors, const std::vector<bool>& unused)
+    : m_exact(&factors)
+{
+    count(factors, unused);
+    m_rounded = factors(Eigen::all, m_ids).cast<float>();
+}
+
+RankColumns::RankColumns(const Matrix<float>& rounded, const Matrix<double>& exact,
+                         const std::vector<bool>& unused)
+    : m_given(&rounded)
+    , m_exact(exact.size() > 0 ? &exact : nullptr)
+{
+    count(rounded, unused);
+    if (static_cast<Eigen::Index>(m_ids.size()) < rounded.cols())
+        m_rounded = rounded(Eigen::all, m_ids);
+}
+
+template <typename Factors>
+void RankColumns::count(const Factors& factors, const std::vector<bool>& unused)
+{
+    m_isFinite = factors.allFinite();
+    m_ids.reserve(static_cast<std::size_t>(factors.cols()));
+    m_norms.reserve(static_cast<std::size_t>(factors.cols()));
+    for (int id = 0; id < factors.cols(); ++id) {
+        if (!unused.empty() && unused[static_cast<std::size_t>(id)])
+            continue;
+        m_ids.push_back(id);
+        m_norms.push_back(static_cast<float>(factors.col(id).template cast<double>().norm() * (1 + 1e-6)));
+    }
+}
+
+double RankColumns::entry(const Eigen::Ref<const Eigen::VectorXd>& row, int id) const
+{
+    return m_exact ? row.dot(m_exact->col(id)) : row.dot(m_given->col(id).cast<double>());
+}
+
 Result<std::vector<EntryRank>> entryRanks(const RankQuestion& question, const Task& task)
 {
     assert(question.rowFactors.cols() == static_cast<Eigen::Index>(question.targets.size()));
-    if (!question.rowFactors.allFinite() || !question.colFactors.allFinite()) {
+    if (!question.rowFactors.allFinite() || !question.columns.isFinite()) {
         return Error{ErrorCode::Corrupt,
                      "A factor of this circuit holds a NaN or an infinity, so its entries have no order; "
                      "check the checkpoint for numbers that are not finite."};
     }
-    const Columns columns(question.colFactors, question.unusedCols);
-    return RankCounter(question, columns).run(task);
+    return RankCounter(question).run(task);
 }
 
 } // namespace headwise

@@ -39,7 +39,8 @@ Result<Done> readLayer0(Mlp0Scores& out, const Task& task)
             const Matrix<double> cols = throughUnembedding(w.W_O, *context.tokens);
             if (!rows.allFinite() || !cols.allFinite() || rows.isZero(0) || cols.isZero(0))
                 return Done{}; // NaN, as in by_head
-            const auto ranks = entryRanks({rows, cols, questions.targets, unused}, withoutProgress(task));
+            const auto ranks =
+                entryRanks({rows, RankColumns(cols, unused), questions.targets}, withoutProgress(task));
             if (!ranks)
                 return ranks.error();
             for (std::size_t relation = 0; relation < questions.relations.size(); ++relation) {

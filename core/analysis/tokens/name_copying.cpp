@@ -175,10 +175,11 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
     const auto done = forEachHead(context, task, "name copying", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
         const Readout read = readout(context, x * weights.W_V, weights.W_O);
-        const auto raised = entryRanks({read.raised, read.cols, names.ids, unused}, withoutProgress(task));
+        const RankColumns columns(read.cols, unused);
+        const auto raised = entryRanks({read.raised, columns, names.ids}, withoutProgress(task));
         if (!raised)
             return raised.error();
-        const auto lowered = entryRanks({read.lowered, read.cols, names.ids, unused}, withoutProgress(task));
+        const auto lowered = entryRanks({read.lowered, columns, names.ids}, withoutProgress(task));
         if (!lowered)
             return lowered.error();
         if (weights.W_V.isZero(0) || weights.W_O.isZero(0))

@@ -48,7 +48,7 @@ int standardK(const ModelConfig& config, bool isCopying)
     return isCopying ? 1 : 10;
 }
 
-PairCounts countPairs(const AskedRelation& relation, const std::vector<EntryRank>& ranks)
+PairCounts countPairs(const AskedRelation& relation, std::span<const EntryRank> ranks)
 {
     // An entry as large as the target's counts against it: no hit of a head that writes nothing.
     const auto isHit = [&](std::size_t row) { return ranks[row].above + ranks[row].equal < relation.k; };

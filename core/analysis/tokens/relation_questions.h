@@ -4,6 +4,7 @@
 #include "core/analysis/tokens/entry_ranks.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,7 @@ struct PairCounts {
 };
 
 /// \param ranks of all pairs of the questions
-PairCounts countPairs(const AskedRelation& relation, const std::vector<EntryRank>& ranks);
+PairCounts countPairs(const AskedRelation& relation, std::span<const EntryRank> ranks);
 
 /// The relations that the best one of a head is chosen from: the valid ones, or where there is none all that have pairs.
 std::vector<std::size_t> bestCandidates(const RelationQuestions& questions);

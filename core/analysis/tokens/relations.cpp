@@ -17,6 +17,10 @@ namespace headwise {
 namespace {
 
 constexpr const char* folder = "analyses/relations/";
+constexpr const char* step = "relation scores";
+// Up to here the outputs themselves, in float32, cost less than W_O W_U in double, which is half as fast, and pairs after it.
+constexpr std::size_t fewPerDimension = 2;
+constexpr Eigen::Index outputsAtOnce = 256; // a tile's rows
 
 /// What heads did with the pairs, [n_layers, n_heads, relation].
 struct Found {
@@ -50,24 +54,11 @@ public:
 
     Result<ResultSet> run(const Task& task)
     {
-        const std::vector<bool> unused =
-            sizedMarks(m_context.options.unusedTokens, m_context.tokens->W_U.cols());
         Result<std::vector<std::string>> done = std::vector<std::string>{};
         if (!m_questions.sources.empty()) {
-            done = forEachHead(m_context, task, "relation scores", [&](HeadId head) -> Result<Done> {
-                const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
-                const Matrix<double> rows =
-                    (embeddingRows(*m_context.tokens, head.layer, m_questions.sources) * weights.W_V)
-                        .transpose();
-                const Matrix<double> cols = throughUnembedding(weights.W_O, *m_context.tokens);
-                const auto ranks =
-                    entryRanks({rows, cols, m_questions.targets, unused}, withoutProgress(task));
-                if (!ranks)
-                    return ranks.error();
-                if (!rows.isZero(0) && !cols.isZero(0)) // scores of a zero circuit are NaN
-                    put(head, *ranks);
-                return Done{};
-            });
+            const bool areFew =
+                m_questions.sources.size() <= fewPerDimension * static_cast<std::size_t>(m_config.dHead);
+            done = areFew ? rankOutputs(task) : rankThroughHeads(task);
         }
         if (!done)
             return done.error();
@@ -83,12 +74,78 @@ public:
     }
 
 private:
+    /// For few pairs: the outputs of several heads at a time through W_U in one product, n d V flops a head.
+    Result<std::vector<std::string>> rankOutputs(const Task& task)
+    {
+        const TokenSide& tokens = *m_context.tokens;
+        const RankColumns columns(tokens.W_U, tokens.W_U64, unusedOutputs());
+        const auto pairs = static_cast<Eigen::Index>(m_questions.sources.size());
+        const auto rank = [&](std::span<const HeadId> heads) -> Result<std::vector<HeadId>> {
+            std::vector<HeadId> finite, left;
+            Matrix<double> outputs(m_config.dModel, static_cast<Eigen::Index>(heads.size()) * pairs);
+            std::vector<int> targets;
+            for (const HeadId head : heads) {
+                const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
+                auto place = outputs.middleCols(static_cast<Eigen::Index>(finite.size()) * pairs, pairs);
+                place = (sourceRows(head) * weights.W_V * weights.W_O).transpose();
+                const bool isFinite = place.allFinite() && columns.isFinite();
+                (isFinite ? finite : left).push_back(head);
+                if (isFinite)
+                    targets.insert(targets.end(), m_questions.targets.begin(), m_questions.targets.end());
+            }
+            if (finite.empty())
+                return left;
+            outputs.conservativeResize(Eigen::NoChange, static_cast<Eigen::Index>(targets.size()));
+            const auto ranks = entryRanks({outputs, columns, targets}, withoutProgress(task));
+            if (!ranks)
+                return ranks.error();
+            for (std::size_t i = 0; i < finite.size(); ++i) {
+                const auto first = static_cast<Eigen::Index>(i) * pairs;
+                if (!outputs.middleCols(first, pairs).isZero(0)) // scores of a zero circuit are NaN
+                    put(finite[i],
+                        std::span(*ranks).subspan(static_cast<std::size_t>(first),
+                                                  m_questions.sources.size()));
+            }
+            return left;
+        };
+        const int size = std::max(1, static_cast<int>(outputsAtOnce / pairs));
+        return forEachGroup(m_context, task, step, size, rank);
+    }
+
+    /// For many: W_O W_U of each head first, d r V flops a head.
+    Result<std::vector<std::string>> rankThroughHeads(const Task& task)
+    {
+        const std::vector<bool> unused = unusedOutputs();
+        return forEachHead(m_context, task, step, [&](HeadId head) -> Result<Done> {
+            const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
+            const Matrix<double> rows = (sourceRows(head) * weights.W_V).transpose();
+            const Matrix<double> cols = throughUnembedding(weights.W_O, *m_context.tokens);
+            const auto ranks =
+                entryRanks({rows, RankColumns(cols, unused), m_questions.targets}, withoutProgress(task));
+            if (!ranks)
+                return ranks.error();
+            if (!rows.isZero(0) && !cols.isZero(0)) // scores of a zero circuit are NaN
+                put(head, *ranks);
+            return Done{};
+        });
+    }
+
+    std::vector<bool> unusedOutputs() const
+    {
+        return sizedMarks(m_context.options.unusedTokens, m_context.tokens->W_U.cols());
+    }
+
+    Matrix<double> sourceRows(HeadId head) const
+    {
+        return embeddingRows(*m_context.tokens, head.layer, m_questions.sources);
+    }
+
     std::size_t place(HeadId head) const
     {
         return static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head;
     }
 
-    void put(HeadId head, const std::vector<EntryRank>& ranks)
+    void put(HeadId head, std::span<const EntryRank> ranks)
     {
         const std::size_t count = m_questions.relations.size();
         for (std::size_t i = 0; i < count; ++i) {
@@ -327,8 +384,9 @@ AnalysisCost relationsCost(const ModelConfig& config, const AnalysisOptions& opt
     const double V = config.dVocabOut;
     const double r = config.dHead;
     const double d = config.dModel;
-    return {heads * (2 * d * r * V + 2 * pairs * r * (V + d)),
-            12 * r * V + heads * static_cast<double>(askedRelations(options).size()) * 32};
+    const bool areFew = pairs <= static_cast<double>(fewPerDimension) * r;
+    const double flops = areFew ? pairs * d * V : 2 * d * r * V + 2 * pairs * r * (V + d);
+    return {heads * flops, 12 * r * V + heads * static_cast<double>(askedRelations(options).size()) * 32};
 }
 
 } // namespace

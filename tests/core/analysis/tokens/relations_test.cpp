@@ -100,11 +100,12 @@ private slots:
         Matrix<double> rows = Matrix<double>::Ones(1, 2);
         Matrix<double> cols(1, 5);
         cols << 3, -1, 3, 0, 7;
-        const auto all = entryRanks({rows, cols, {0, 3}, {}}, Task{});
+        const auto all = entryRanks({rows, RankColumns(cols, {}), {0, 3}}, Task{});
         QVERIFY(isOk(all));
         QCOMPARE((*all)[0], (EntryRank{3, 1, 2, 1}));
         QCOMPARE((*all)[1], (EntryRank{0, 3, 1, 0}));
-        const auto some = entryRanks({rows, cols, {0, 3}, {false, false, false, false, true}}, Task{});
+        const auto some =
+            entryRanks({rows, RankColumns(cols, {false, false, false, false, true}), {0, 3}}, Task{});
         QCOMPARE((*some)[0], (EntryRank{3, 0, 2, 1}));
     }
 
@@ -120,7 +121,7 @@ private slots:
             targets.push_back(i * 4);
         std::vector<bool> unused(1300, false);
         unused[5] = unused[1299] = true;
-        const auto found = entryRanks({rows, cols, targets, unused}, Task{});
+        const auto found = entryRanks({rows, RankColumns(cols, unused), targets}, Task{});
         QVERIFY(isOk(found));
         for (int i = 0; i < 300; ++i) {
             const auto entry = [&](Eigen::Index j) { return rows.col(i).dot(cols.col(j)); };
@@ -140,14 +141,15 @@ private slots:
     {
         Matrix<double> cols = Matrix<double>::Ones(1, 3);
         cols(0, 1) = std::nan("");
-        QVERIFY(failsWith(entryRanks({Matrix<double>::Ones(1, 1), cols, {0}, {}}, Task{}), ErrorCode::Corrupt,
-                          "NaN"));
+        QVERIFY(failsWith(entryRanks({Matrix<double>::Ones(1, 1), RankColumns(cols, {}), {0}}, Task{}),
+                          ErrorCode::Corrupt, "NaN"));
         std::stop_source stop;
         stop.request_stop();
         Task task;
         task.stop = stop.get_token();
-        QVERIFY(failsWith(entryRanks({Matrix<double>::Ones(1, 1), Matrix<double>::Ones(1, 3), {0}, {}}, task),
-                          ErrorCode::Cancelled, ""));
+        QVERIFY(failsWith(
+            entryRanks({Matrix<double>::Ones(1, 1), RankColumns(Matrix<double>::Ones(1, 3), {}), {0}}, task),
+            ErrorCode::Cancelled, ""));
     }
 
     // ANALYSES §6.6: W_OV = Σ E⁺(s) t for every pair. Its head scores 1, all others about k/V.
@@ -267,6 +269,39 @@ private slots:
         QCOMPARE(scoresOf(turn, 1), expected);
         QCOMPARE(scoresOf(turn, 3), expected);
         QVERIFY(std::any_of(expected.begin(), expected.end(), [](double score) { return score > 0; }));
+    }
+
+    // Few pairs go through W_U as outputs of many heads at once, many through W_O W_U of each.
+    void fewPairsScoreAsTheyDoAmongMany()
+    {
+        constexpr int V = 97, r = 5;
+        test::PlantedModel model(test::plantedSizes(13, r, V));
+        Matrix<double> broken = test::evenNumbers(13, r, 8);
+        broken(2, 3) = std::nan("");
+        model.set("W_V", {0, 1}, broken);
+        model.set("W_O", {1, 0}, Matrix<double>::Zero(r, 13));
+        const Circuits circuits = model.circuits();
+        const Relation some = relation("some", somePairs(2 * r, V, 3));
+        auto options = optionsWith({some}, V);
+        options.unusedTokens.assign(V, false);
+        options.unusedTokens[7] = options.unusedTokens[90] = true;
+        const auto few = test::analysed(circuits, {"relations"}, options);
+        options.inputs.relations.push_back(relation("more", somePairs(31, V, 4)));
+        const auto many = test::analysed(circuits, {"relations"}, options);
+        const auto one = numbers(few, "analyses/relations/hits");
+        const auto both = numbers(many, "analyses/relations/hits");
+        const auto lowered = numbers(few, "analyses/relations/suppression");
+        const auto bothLowered = numbers(many, "analyses/relations/suppression");
+        for (std::size_t i = 0; i < one.size(); ++i) {
+            QCOMPARE(one[i], both[2 * i]);
+            QVERIFY(lowered[i] == bothLowered[2 * i]
+                    || (std::isnan(lowered[i]) && std::isnan(bothLowered[2 * i])));
+        }
+        QCOMPARE(one[at(circuits, {0, 1})], -1.0);
+        QCOMPARE(one[at(circuits, {1, 0})], -1.0);
+        QVERIFY(std::any_of(one.begin(), one.end(), [](double hits) { return hits > 0; }));
+        QCOMPARE(few.warnings.front(), many.warnings.front());
+        QVERIFY(few.warnings.front().find("L0H1") != std::string::npos);
     }
 
     void headsThatWereNotAskedForAreAbsent()
