@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <thread>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #ifdef HEADWISE_PARALLEL_STD
 #include <vector>
@@ -22,6 +27,14 @@ namespace {
 
 // Before main, so that no product of the program is ever split by OpenBLAS as well.
 [[maybe_unused]] const bool blasIsSerial = (openblas_set_num_threads(1), true);
+
+#ifdef __GLIBC__
+// What a worker frees it soon needs again. The kernel would clear every temporary of some MB anew, which took a third of the
+// time of analyses of many; larger ones than these still go back at once.
+constexpr int keptBytes = 32 * 1024 * 1024;
+[[maybe_unused]] const bool temporariesAreKept =
+    mallopt(M_MMAP_THRESHOLD, keptBytes) == 1 && mallopt(M_TRIM_THRESHOLD, keptBytes) == 1;
+#endif
 
 int threadCount(const Task& task)
 {

@@ -1,6 +1,7 @@
 #include "core/analysis/composition/induction_parts.h"
 
 #include "core/analysis/analyses.h"
+#include "core/analysis/position/position_vectors.h"
 #include "core/analysis/position_scores.h"
 #include "core/analysis/spectrum.h"
 #include "core/base/decompositions.h"
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -217,25 +219,36 @@ struct Draw {
     double previousToken = none, copying = none, composition = none, matching = none;
 };
 
-/// x̄ of the tokens that layer 0 and the later layers read.
-struct MeanTokens {
-    RowVector<double> ofLayer0, ofLater;
+/// What the random pairs share.
+struct Residuals {
+    std::optional<PositionVectors> positions;      // of learned positions
+    RowVector<double> tokenOfLayer0, tokenOfLater; // x̄ of the tokens that layer 0 and the later layers read
+
+    explicit Residuals(const AnalysisContext& context)
+        : tokenOfLayer0(meanToken(context.tokens->embeddingOf(0)))
+        , tokenOfLater(meanToken(context.tokens->E))
+    {
+        const ModelConfig& config = context.circuits.config();
+        if (config.positional == Positional::Learned)
+            positions.emplace(context.circuits.weights(),
+                              std::min<Eigen::Index>(config.nCtx, longestContext));
+    }
 };
 
 double randomPreviousToken(const AnalysisContext& context, HeadId head,
-                           const std::vector<Eigen::Index>& order, const MeanTokens& means)
+                           const std::vector<Eigen::Index>& order, const Residuals& residuals)
 {
     const ModelConfig& config = context.circuits.config();
     const ProcessedWeights& weights = context.circuits.weights();
     const Eigen::Index n = std::min<Eigen::Index>(config.nCtx, longestContext);
     const int window = config.windowOf(head.layer);
-    if (config.positional == Positional::Learned) {
-        const Matrix<double> x = positionVectors(weights, head.layer, n)(Eigen::all, order);
+    if (residuals.positions) {
+        const Matrix<double> x = residuals.positions->of(head.layer)(Eigen::all, order);
         return previousTokenScore(positionScores(weights, head, x), window);
     }
     if (config.positional != Positional::Rotary)
         return none;
-    const RowVector<double> x = (head.layer == 0 ? means.ofLayer0 : means.ofLater)(order);
+    const RowVector<double> x = (head.layer == 0 ? residuals.tokenOfLayer0 : residuals.tokenOfLater)(order);
     return previousTokenScore(offsetScores(weights, head, x, n), window);
 }
 
@@ -252,7 +265,7 @@ Result<double> randomCopying(const HeadWeights<double>& head, const Matrix<doubl
 
 /// One pair of heads of which nothing fits any more.
 Result<Draw> randomPair(const AnalysisContext& context, std::pair<HeadId, HeadId> heads,
-                        const MeanTokens& means, RandomOrder random)
+                        const Residuals& residuals, RandomOrder random)
 {
     const auto [earlier, later] = heads;
     const TokenSide& tokens = *context.tokens;
@@ -260,7 +273,7 @@ Result<Draw> randomPair(const AnalysisContext& context, std::pair<HeadId, HeadId
     const HeadWeights<double> before = context.circuits.weights().head<double>(earlier);
     HeadWeights<double> after = context.circuits.weights().head<double>(later);
     Draw draw;
-    draw.previousToken = randomPreviousToken(context, earlier, random.next(d), means);
+    draw.previousToken = randomPreviousToken(context, earlier, random.next(d), residuals);
     if (tokens.isSquare()) {
         const auto copying = randomCopying(after, tokens.unembedEmbedOf(later.layer), random);
         if (!copying)
@@ -313,7 +326,7 @@ Result<InductionNull> inductionNull(const AnalysisContext& context, const Task& 
             later.push_back(head);
     }
     std::vector<Draw> draws(inductionNullDraws);
-    const MeanTokens means{meanToken(context.tokens->embeddingOf(0)), meanToken(context.tokens->E)};
+    const Residuals residuals(context);
     if (!earlier.empty() && !later.empty()) {
         const auto done = parallelFor(inductionNullDraws, task, "random pairs", [&](int i) -> Result<Done> {
             // A generator of its own for every draw, so that threads do not change the numbers.
@@ -321,7 +334,7 @@ Result<InductionNull> inductionNull(const AnalysisContext& context, const Task& 
                                + static_cast<std::uint64_t>(i));
             const HeadId before = earlier[random.below(earlier.size())];
             const HeadId after = later[random.below(later.size())];
-            const auto draw = randomPair(context, {before, after}, means, random);
+            const auto draw = randomPair(context, {before, after}, residuals, random);
             if (draw)
                 draws[static_cast<std::size_t>(i)] = *draw;
             return draw || isCorrupt(draw.error()) ? Result<Done>(Done{}) : draw.error();
