@@ -281,7 +281,7 @@ private slots:
         model.set("W_V", {0, 1}, broken);
         model.set("W_O", {1, 0}, Matrix<double>::Zero(r, 13));
         const Circuits circuits = model.circuits();
-        const Relation some = relation("some", somePairs(2 * r, V, 3));
+        const Relation some = relation("some", somePairs(2 * r, V, 6));
         auto options = optionsWith({some}, V);
         options.unusedTokens.assign(V, false);
         options.unusedTokens[7] = options.unusedTokens[90] = true;
