@@ -11,7 +11,8 @@ namespace headwise {
 
 namespace {
 
-double capped(double score, double cap)
+template <typename Scalar>
+Scalar capped(Scalar score, Scalar cap)
 {
     return cap > 0 ? cap * std::tanh(score / cap) : score;
 }
@@ -33,18 +34,24 @@ Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, cons
     return positionScores(weights, head.layer, weights.head<double>(head), x);
 }
 
-Matrix<double> positionScores(const ProcessedWeights& weights, int layer, const HeadWeights<double>& head,
-                              const Matrix<double>& x)
+template <typename Scalar>
+Matrix<Scalar> positionScores(const ProcessedWeights& weights, int layer, const HeadWeights<Scalar>& head,
+                              const Matrix<Scalar>& x)
 {
-    QueriesAndKeys<double> qk =
+    QueriesAndKeys<Scalar> qk =
         queriesAndKeys(head, sharedQkScale(weights, layer, x), weights.config().qkvLimit, x);
-    qk.q *= weights.config().attentionScaleOf(layer);
-    const double cap = weights.config().attentionSoftCap;
-    Matrix<double> scores = qk.k * qk.q.transpose();
+    qk.q *= static_cast<Scalar>(weights.config().attentionScaleOf(layer));
+    const auto cap = static_cast<Scalar>(weights.config().attentionSoftCap);
+    Matrix<Scalar> scores = qk.k * qk.q.transpose();
     if (cap > 0)
-        scores = scores.unaryExpr([cap](double score) { return capped(score, cap); }).eval();
+        scores = scores.unaryExpr([cap](Scalar score) { return capped(score, cap); }).eval();
     return scores;
 }
+
+template Matrix<float> positionScores(const ProcessedWeights&, int, const HeadWeights<float>&,
+                                      const Matrix<float>&);
+template Matrix<double> positionScores(const ProcessedWeights&, int, const HeadWeights<double>&,
+                                       const Matrix<double>&);
 
 RowVector<double> offsetScores(const ProcessedWeights& weights, HeadId head, const RowVector<double>& mean,
                                Eigen::Index n)
@@ -107,7 +114,8 @@ Matrix<float> positionPattern(const Matrix<double>& scores, int window)
     return pattern;
 }
 
-double previousTokenScore(const Matrix<double>& scores, int window)
+template <typename Scalar>
+double previousTokenScore(const Matrix<Scalar>& scores, int window)
 {
     const Eigen::Index n = scores.rows();
     if (n < 2 || window == 1)
@@ -116,11 +124,14 @@ double previousTokenScore(const Matrix<double>& scores, int window)
     for (Eigen::Index i = 1; i < n; ++i) {
         const Eigen::Index first = firstSeen(i, window);
         const auto row = scores.col(i).segment(first, i + 1 - first).array();
-        const double largest = row.maxCoeff();
+        const Scalar largest = row.maxCoeff();
         sum += std::exp(scores(i - 1, i) - largest) / (row - largest).exp().sum();
     }
     return sum / static_cast<double>(n - 1);
 }
+
+template double previousTokenScore(const Matrix<float>&, int);
+template double previousTokenScore(const Matrix<double>&, int);
 
 double previousTokenScore(const RowVector<double>& offsetScores, int window)
 {

@@ -18,8 +18,9 @@ Matrix<double> positionVectors(const ProcessedWeights& weights, int layer, Eigen
 /// Source: DESIGN §2, ANALYSES C1, C2.
 Matrix<double> positionScores(const ProcessedWeights& weights, HeadId head, const Matrix<double>& x);
 /// Of other weights in the place of a head of `layer`.
-Matrix<double> positionScores(const ProcessedWeights& weights, int layer, const HeadWeights<double>& head,
-                              const Matrix<double>& x);
+template <typename Scalar>
+Matrix<Scalar> positionScores(const ProcessedWeights& weights, int layer, const HeadWeights<Scalar>& head,
+                              const Matrix<Scalar>& x);
 
 /// The same for rotary positions, where the score of one vector with itself depends on the offset alone: s(Δ), Δ = 0 … n − 1.
 /// \param mean x̄ [d], the mean token vector, in place of p
@@ -51,7 +52,8 @@ Matrix<float> positionPattern(const Matrix<double>& scores, int window = 0);
 /// \param scores as `positionScores` gives them
 /// \returns mean over i = 1 … n−1 of softmax_{j ≤ i}(s_ij) at j = i−1; NaN for n < 2.
 /// \param window keys j with i − j < window alone; 0: all
-double previousTokenScore(const Matrix<double>& scores, int window = 0);
+template <typename Scalar>
+double previousTokenScore(const Matrix<Scalar>& scores, int window = 0);
 double previousTokenScore(const RowVector<double>& offsetScores, int window = 0);
 
 } // namespace headwise

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace headwise {
@@ -17,7 +18,8 @@ lapack_int lapackSize(Eigen::Index size)
     return static_cast<lapack_int>(size);
 }
 
-std::optional<Error> notFinite(const Matrix<double>& m)
+template <typename Scalar>
+std::optional<Error> notFinite(const Matrix<Scalar>& m)
 {
     if (m.allFinite())
         return std::nullopt;
@@ -34,28 +36,47 @@ std::optional<Error> failed(std::string_view routine, lapack_int info)
     return Error{ErrorCode::Internal, fmt::format("LAPACK's {} gave up with code {}.", routine, info)};
 }
 
+/// Leaves R in the upper triangle of m and the reflections below it. \returns their factors, [k]
+Result<Eigen::VectorXd> reduceToTriangle(Matrix<double>& m)
+{
+    if (const auto error = notFinite(m))
+        return *error;
+    Eigen::VectorXd tau(std::min(m.rows(), m.cols()));
+    if (tau.size() > 0) {
+        const lapack_int rows = lapackSize(m.rows());
+        if (const auto error = failed(
+                "dgeqrf",
+                LAPACKE_dgeqrf(LAPACK_COL_MAJOR, rows, lapackSize(m.cols()), m.data(), rows, tau.data())))
+            return *error;
+    }
+    return tau;
+}
+
 } // namespace
 
 Result<ThinQr> thinQr(Matrix<double> m)
 {
-    if (const auto error = notFinite(m))
-        return *error;
+    const auto tau = reduceToTriangle(m);
+    if (!tau)
+        return tau.error();
     const Eigen::Index k = std::min(m.rows(), m.cols());
-    if (k == 0)
-        return ThinQr{Matrix<double>(m.rows(), 0), Matrix<double>(0, m.cols())};
-    Eigen::VectorXd tau(k);
-    const lapack_int rows = lapackSize(m.rows());
-    if (const auto error =
-            failed("dgeqrf",
-                   LAPACKE_dgeqrf(LAPACK_COL_MAJOR, rows, lapackSize(m.cols()), m.data(), rows, tau.data())))
-        return *error;
     Matrix<double> R = m.topRows(k).triangularView<Eigen::Upper>();
     Matrix<double> Q = m.leftCols(k);
-    if (const auto error = failed(
-            "dorgqr",
-            LAPACKE_dorgqr(LAPACK_COL_MAJOR, rows, lapackSize(k), lapackSize(k), Q.data(), rows, tau.data())))
-        return *error;
+    if (k > 0) {
+        const lapack_int rows = lapackSize(m.rows());
+        if (const auto error = failed("dorgqr",
+                                      LAPACKE_dorgqr(LAPACK_COL_MAJOR, rows, lapackSize(k), lapackSize(k),
+                                                     Q.data(), rows, tau->data())))
+            return *error;
+    }
     return ThinQr{std::move(Q), std::move(R)};
+}
+
+Result<Matrix<double>> triangularFactor(Matrix<double> m)
+{
+    if (const auto tau = reduceToTriangle(m); !tau)
+        return tau.error();
+    return Matrix<double>(m.topRows(std::min(m.rows(), m.cols())).triangularView<Eigen::Upper>());
 }
 
 Result<ThinSvd> thinSvd(Matrix<double> m)
@@ -146,25 +167,35 @@ Result<Matrix<double>> semidefiniteFactor(Matrix<double> gram)
     return factor;
 }
 
-Result<Eigen::VectorXcd> eigenvalues(Matrix<double> m)
+template <typename Scalar>
+Result<Eigen::VectorXcd> eigenvalues(Matrix<Scalar> m)
 {
     assert(m.rows() == m.cols());
     if (const auto error = notFinite(m))
         return *error;
-    Eigen::VectorXd real(m.rows());
-    Eigen::VectorXd imaginary(m.rows());
+    Eigen::Matrix<Scalar, Eigen::Dynamic, 1> real(m.rows()), imaginary(m.rows());
     if (m.rows() > 0) {
-        double unused = 0;
+        Scalar unused = 0;
         const lapack_int size = lapackSize(m.rows());
-        if (const auto error = failed("dgeev",
-                                      LAPACKE_dgeev(LAPACK_COL_MAJOR, 'N', 'N', size, m.data(), size,
-                                                    real.data(), imaginary.data(), &unused, 1, &unused, 1)))
+        const auto solve = [&](auto geev) {
+            return geev(LAPACK_COL_MAJOR, 'N', 'N', size, m.data(), size, real.data(), imaginary.data(),
+                        &unused, 1, &unused, 1);
+        };
+        lapack_int info = 0;
+        if constexpr (std::is_same_v<Scalar, float>)
+            info = solve(LAPACKE_sgeev);
+        else
+            info = solve(LAPACKE_dgeev);
+        if (const auto error = failed(std::is_same_v<Scalar, float> ? "sgeev" : "dgeev", info))
             return *error;
     }
     Eigen::VectorXcd values(m.rows());
-    values.real() = real;
-    values.imag() = imaginary;
+    values.real() = real.template cast<double>();
+    values.imag() = imaginary.template cast<double>();
     return values;
 }
+
+template Result<Eigen::VectorXcd> eigenvalues(Matrix<float> m);
+template Result<Eigen::VectorXcd> eigenvalues(Matrix<double> m);
 
 } // namespace headwise

@@ -5,7 +5,7 @@
 
 namespace headwise {
 
-// LAPACK, in double. Every function looks at its input first: LAPACK may loop for ever on a NaN or an infinity.
+// LAPACK, in double unless it says so. Every function looks at its input first: LAPACK may loop for ever on a NaN or an infinity.
 // Errors of all: Corrupt if a number is not finite; Internal if LAPACK does not converge.
 
 struct ThinQr {
@@ -21,6 +21,9 @@ struct ThinSvd {
 
 /// m = Q R. (dgeqrf)
 Result<ThinQr> thinQr(Matrix<double> m);
+
+/// R of `thinQr` alone, at half the cost: all that a norm or a singular value of a product needs of an outer factor.
+Result<Matrix<double>> triangularFactor(Matrix<double> m);
 
 /// m = U diag(S) Vᵀ. The signs of the pairs are LAPACK's. (dgesdd)
 Result<ThinSvd> thinSvd(Matrix<double> m);
@@ -45,7 +48,8 @@ Result<SymmetricEigen> symmetricEigen(Matrix<double> m);
 /// Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §10.3.
 Result<Matrix<double>> semidefiniteFactor(Matrix<double> gram);
 
-/// Eigenvalues of a square matrix, in LAPACK's order. (dgeev)
-Result<Eigen::VectorXcd> eigenvalues(Matrix<double> m);
+/// Eigenvalues of a square matrix, in LAPACK's order. (dgeev; sgeev for float, within its precision)
+template <typename Scalar>
+Result<Eigen::VectorXcd> eigenvalues(Matrix<Scalar> m);
 
 } // namespace headwise

@@ -175,13 +175,13 @@ Result<Svd<Scalar>> FactoredMatrix<Scalar>::svd() const
 template <typename Scalar>
 Result<std::vector<double>> FactoredMatrix<Scalar>::singularValues() const
 {
-    const Result<ThinQr> left = thinQr(m_left.template cast<double>());
+    const auto left = triangularFactor(m_left.template cast<double>());
     if (!left)
         return left.error();
-    const Result<ThinQr> right = thinQr(m_right.transpose().template cast<double>());
+    const auto right = triangularFactor(m_right.transpose().template cast<double>());
     if (!right)
         return right.error();
-    const Result<Eigen::VectorXd> S = headwise::singularValues(left->R * right->R.transpose());
+    const Result<Eigen::VectorXd> S = headwise::singularValues(*left * right->transpose());
     if (!S)
         return S.error();
     return std::vector<double>(S->begin(), S->end());

@@ -124,37 +124,53 @@ Result<TokenMatrices<Scalar>> readTokenMatrices(const ProcessedWeights& weights,
     return out;
 }
 
-enum class Symmetry { None, Symmetric };
+/// Which of the two factors of a Gram product stands on its side. With one matrix on both sides the product is symmetric.
+enum class Turned { None, Left, Right };
 
-/// left · right in double, tile by tile of the result, so that the sum over the vocabulary has one order whatever the
-/// number of threads; of a symmetric product the upper tiles alone are computed. \param left [d, V] \param right [V, d]
-template <typename Left, typename Right>
-Result<Matrix<double>> gramProduct(const Left& left, const Right& right, Symmetry symmetry, const Task& task,
-                                   std::string_view step)
+/// left · right, leftᵀ · right or left · rightᵀ in double, [d, d], tile by tile of the result, so that the sum over the
+/// vocabulary has one order whatever the number of threads; of a symmetric product the upper tiles alone are computed. Blocks
+/// are cast as they lie in memory: a cast that turns them takes as long as the product.
+template <typename Scalar>
+Result<Matrix<double>> gramProduct(const Matrix<Scalar>& left, const Matrix<Scalar>& right, Turned turned,
+                                   const Task& task, std::string_view step)
 {
     constexpr Eigen::Index tokens = 4096;
-    const Eigen::Index size = left.rows();
+    const bool isLeftTurned = turned == Turned::Left, isRightTurned = turned == Turned::Right;
+    const bool isSymmetric = &left == &right;
+    const Eigen::Index size = isLeftTurned ? left.cols() : left.rows();
+    const Eigen::Index vocabulary = isLeftTurned ? left.rows() : left.cols();
     std::vector<std::pair<Eigen::Index, Eigen::Index>> tiles;
     for (Eigen::Index row = 0; row < size; row += gramTile) {
-        for (Eigen::Index col = symmetry == Symmetry::Symmetric ? row : 0; col < size; col += gramTile)
+        for (Eigen::Index col = isSymmetric ? row : 0; col < size; col += gramTile)
             tiles.emplace_back(row, col);
     }
+    const auto part = [](const Matrix<Scalar>& m, bool hasTokensFirst, Eigen::Index token, Eigen::Index count,
+                         Eigen::Index direction, Eigen::Index width) {
+        return Matrix<double>(hasTokensFirst
+                                  ? m.block(token, direction, count, width).template cast<double>()
+                                  : m.block(direction, token, width, count).template cast<double>());
+    };
     Matrix<double> out(size, size);
     const auto done = parallelFor(static_cast<int>(tiles.size()), task, step, [&](int index) -> Result<Done> {
         const auto [row, col] = tiles[static_cast<std::size_t>(index)];
         const Eigen::Index rows = std::min(gramTile, size - row);
         const Eigen::Index cols = std::min(gramTile, size - col);
         Matrix<double> tile = Matrix<double>::Zero(rows, cols);
-        for (Eigen::Index first = 0; first < left.cols(); first += tokens) {
+        for (Eigen::Index first = 0; first < vocabulary; first += tokens) {
             if (task.cancelled())
                 return stopped();
-            const Eigen::Index count = std::min(tokens, left.cols() - first);
-            const Matrix<double> a = left.block(row, first, rows, count).template cast<double>();
-            const Matrix<double> b = right.block(first, col, count, cols).template cast<double>();
-            tile.noalias() += a * b;
+            const Eigen::Index count = std::min(tokens, vocabulary - first);
+            const Matrix<double> a = part(left, isLeftTurned, first, count, row, rows);
+            const Matrix<double> b = part(right, !isRightTurned, first, count, col, cols);
+            if (isLeftTurned)
+                tile.noalias() += a.transpose() * b;
+            else if (isRightTurned)
+                tile.noalias() += a * b.transpose();
+            else
+                tile.noalias() += a * b;
         }
         out.block(row, col, rows, cols) = tile;
-        if (symmetry == Symmetry::Symmetric)
+        if (isSymmetric)
             out.block(col, row, cols, rows) = tile.transpose();
         return Done{};
     });
@@ -167,26 +183,25 @@ template <typename Scalar>
 Result<Done> addGrams(TokenSide& side, const TokenMatrices<Scalar>& from, const Task& task)
 {
     Result<Done> state = Done{};
-    const auto put = [&](Matrix<double>& out, const auto& left, const auto& right, Symmetry symmetry,
-                         std::string_view step) {
+    const auto put = [&](Matrix<double>& out, const Matrix<Scalar>& left, const Matrix<Scalar>& right,
+                         Turned turned, std::string_view step) {
         if (!state)
             return;
-        Result<Matrix<double>> gram = gramProduct(left, right, symmetry, task, step);
+        Result<Matrix<double>> gram = gramProduct(left, right, turned, task, step);
         if (gram)
             out = std::move(gram).value();
         else
             state = gram.error();
     };
     const auto square = [&](const Matrix<Scalar>& E) { return E.rows() > 0 && E.rows() == from.W_U.cols(); };
-    put(side.UUt, from.W_U, from.W_U.transpose(), Symmetry::Symmetric, "Gram matrix of the unembedding");
-    put(side.EtE, from.E.transpose(), from.E, Symmetry::Symmetric, "Gram matrix of the embedding");
+    put(side.UUt, from.W_U, from.W_U, Turned::Right, "Gram matrix of the unembedding");
+    put(side.EtE, from.E, from.E, Turned::Left, "Gram matrix of the embedding");
     if (square(from.E))
-        put(side.UE, from.W_U, from.E, Symmetry::None, "unembedding times embedding");
+        put(side.UE, from.W_U, from.E, Turned::None, "unembedding times embedding");
     if (from.layer0E.size() > 0)
-        put(side.layer0EtE, from.layer0E.transpose(), from.layer0E, Symmetry::Symmetric,
-            "Gram matrix of layer 0");
+        put(side.layer0EtE, from.layer0E, from.layer0E, Turned::Left, "Gram matrix of layer 0");
     if (square(from.layer0E))
-        put(side.layer0UE, from.W_U, from.layer0E, Symmetry::None, "unembedding times layer 0");
+        put(side.layer0UE, from.W_U, from.layer0E, Turned::None, "unembedding times layer 0");
     return state;
 }
 

@@ -12,10 +12,10 @@ namespace {
 /// W_O (1 − v_k v_kᵀ), v_k the k-th right singular vector of W_V W_O.
 Result<Matrix<double>> withoutComponent(const HeadWeights<double>& head, int component)
 {
-    const auto left = thinQr(head.W_V); // W_V = Q R
-    if (!left)
-        return left.error();
-    const auto svd = thinSvd(left->R * head.W_O); // the singular values and right vectors of W_V W_O
+    const auto R = triangularFactor(head.W_V); // W_V = Q R
+    if (!R)
+        return R.error();
+    const auto svd = thinSvd(*R * head.W_O); // the singular values and right vectors of W_V W_O
     if (!svd)
         return svd.error();
     if (component >= svd->V.cols())

@@ -30,12 +30,12 @@ struct Reading {
 
 Result<Reading> readingOf(const Matrix<double>& near, const Matrix<double>& far)
 {
-    const auto qr = thinQr(far);
-    if (!qr)
-        return qr.error();
-    const Matrix<double> squares = (near.transpose() * near) * (qr->R.transpose() * qr->R);
+    const auto R = triangularFactor(far);
+    if (!R)
+        return R.error();
+    const Matrix<double> squares = (near.transpose() * near) * (R->transpose() * *R);
     const double norm = squares.trace();
-    return Reading{near, qr->R, std::sqrt(norm),
+    return Reading{near, *R, std::sqrt(norm),
                    squares.cwiseProduct(squares.transpose()).sum() / (norm * norm)};
 }
 

@@ -22,11 +22,11 @@ namespace {
 /// \param outer [d, r] \param inner [r, d]
 Result<Matrix<double>> collapsed(const Matrix<double>& outer, const Matrix<double>& inner)
 {
-    const Result<ThinQr> qr = thinQr(outer); // outer [d, r]
-    if (!qr)
-        return qr.error();
+    const auto R = triangularFactor(outer);
+    if (!R)
+        return R.error();
     Matrix<double> out = Matrix<double>::Zero(inner.rows(), inner.cols()); // R has min(d, r) rows
-    out.topRows(qr->R.rows()).noalias() = qr->R * inner;
+    out.topRows(R->rows()).noalias() = *R * inner;
     out /= out.norm(); // 0/0: NaN, as a zero circuit's scores are
     return out;
 }

@@ -146,10 +146,10 @@ Result<Done> addFullEigenvalues(Arrays& arrays, const AnalysisContext& context, 
     const Eigen::Index r = left.cols();
     // Cut open where it is thinnest: many zeros at once are what eigenvalues are bad at.
     const auto lambda = tokens.E.rows() < std::min(r, left.rows())
-        ? eigenvalues((tokens.embeddingOf(head.layer).cast<double>() * left)
-                      * (right * tokens.W_U.cast<double>()))
-        : left.rows() < r ? eigenvalues(left * right * tokens.unembedEmbedOf(head.layer))
-                          : eigenvalues(right * (tokens.unembedEmbedOf(head.layer) * left));
+        ? eigenvalues<double>((tokens.embeddingOf(head.layer).cast<double>() * left)
+                              * (right * tokens.W_U.cast<double>()))
+        : left.rows() < r ? eigenvalues<double>(left * right * tokens.unembedEmbedOf(head.layer))
+                          : eigenvalues<double>(right * (tokens.unembedEmbedOf(head.layer) * left));
     if (!lambda)
         return lambda.error();
     std::vector<std::complex<double>> values = inReadingOrder(*lambda);

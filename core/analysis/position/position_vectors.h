@@ -2,9 +2,12 @@
 
 #include "core/analysis/position_scores.h"
 
+#include <memory>
+
 namespace headwise {
 
 /// `positionVectors` of every layer: computed once where no layer's norm has parameters of its own.
+template <typename Scalar = double>
 class PositionVectors {
 public:
     PositionVectors(const ProcessedWeights& weights, Eigen::Index n)
@@ -17,18 +20,24 @@ public:
             isShared = isShared && norm.w.size() == 0 && norm.b.size() == 0;
         }
         if (isShared)
-            m_shared = positionVectors(weights, 0, n);
+            m_shared = vectorsOf(0);
     }
 
-    Matrix<double> of(int layer) const
+    std::shared_ptr<const Matrix<Scalar>> of(int layer) const
     {
-        return m_shared.size() > 0 ? m_shared : positionVectors(m_weights, layer, m_n);
+        return m_shared ? m_shared : vectorsOf(layer);
     }
 
 private:
+    std::shared_ptr<const Matrix<Scalar>> vectorsOf(int layer) const
+    {
+        return std::make_shared<Matrix<Scalar>>(
+            positionVectors(m_weights, layer, m_n).template cast<Scalar>());
+    }
+
     const ProcessedWeights& m_weights;
     Eigen::Index m_n;
-    Matrix<double> m_shared;
+    std::shared_ptr<const Matrix<Scalar>> m_shared;
 };
 
 } // namespace headwise

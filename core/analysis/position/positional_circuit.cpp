@@ -140,10 +140,10 @@ Result<ResultSet> runPositionalCircuit(const AnalysisContext& context, const Tas
 {
     const ProcessedWeights& weights = context.circuits.weights();
     const Shown shown(weights.config());
-    const PositionVectors vectors(weights, shown.n);
+    const PositionVectors<> vectors(weights, shown.n);
     Arrays arrays(weights.config(), shown);
     const auto done = forEachHead(context, task, "positional circuits", [&](HeadId head) -> Result<Done> {
-        setHead(arrays, weights, head, vectors.of(head.layer), shown);
+        setHead(arrays, weights, head, *vectors.of(head.layer), shown);
         return Done{};
     });
     if (!done)

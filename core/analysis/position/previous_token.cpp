@@ -72,9 +72,9 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
     const ProcessedWeights& weights = context.circuits.weights();
     const Eigen::Index n = contextLength(config);
     if (config.positional == Positional::Learned) {
-        const PositionVectors vectors(weights, n);
+        const PositionVectors<> vectors(weights, n);
         const auto scoreOf = [&](int layer, const HeadWeights<double>& head) {
-            return previousTokenScore(positionScores(weights, layer, head, vectors.of(layer)),
+            return previousTokenScore(positionScores(weights, layer, head, *vectors.of(layer)),
                                       config.windowOf(layer));
         };
         return scoreHeads(
@@ -219,9 +219,9 @@ Result<ResultSet> runPositionKernel(const AnalysisContext& context, const Task& 
     const ModelConfig& config = context.circuits.config();
     const Eigen::Index n = contextLength(config);
     KernelArrays arrays(config, n);
-    const PositionVectors vectors(context.circuits.weights(), n);
+    const PositionVectors<> vectors(context.circuits.weights(), n);
     const auto done = forEachHead(context, task, "position kernels", [&](HeadId head) -> Result<Done> {
-        arrays.set(head, positionScores(context.circuits.weights(), head, vectors.of(head.layer)),
+        arrays.set(head, positionScores(context.circuits.weights(), head, *vectors.of(head.layer)),
                    config.windowOf(head.layer));
         return Done{};
     });

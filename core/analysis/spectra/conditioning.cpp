@@ -49,10 +49,10 @@ bool isSquare(const ModelConfig& c, const Part& part)
 Result<double> headCondition(const Matrix<double>& factor)
 {
     const bool isTall = factor.rows() > factor.cols();
-    const auto qr = thinQr(isTall ? factor : Matrix<double>(factor.transpose()));
-    if (!qr)
-        return qr.error();
-    const auto sigma = singularValues(qr->R);
+    const auto R = triangularFactor(isTall ? factor : Matrix<double>(factor.transpose()));
+    if (!R)
+        return R.error();
+    const auto sigma = singularValues(*R);
     if (!sigma)
         return sigma.error();
     const double largest = (*sigma)(0);

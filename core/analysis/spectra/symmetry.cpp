@@ -82,10 +82,10 @@ Result<Symmetry> factoredSymmetry(const Matrix<double>& A, const Matrix<double>&
         out.direction = direction(rowNorms(A, gramB), rowNorms(B, gramA));
     Matrix<double> both(A.rows(), 2 * r);
     both << A, B;
-    const auto qr = thinQr(std::move(both)); // ½(A Bᵀ + B Aᵀ) = Q ½(R_A R_Bᵀ + R_B R_Aᵀ) Qᵀ
-    if (!qr)
-        return qr.error();
-    const Matrix<double> half = qr->R.leftCols(r) * qr->R.rightCols(r).transpose() / 2;
+    const auto R = triangularFactor(std::move(both)); // ½(A Bᵀ + B Aᵀ) = Q ½(R_A R_Bᵀ + R_B R_Aᵀ) Qᵀ
+    if (!R)
+        return R.error();
+    const Matrix<double> half = R->leftCols(r) * R->rightCols(r).transpose() / 2;
     const auto values = symmetricEigenvalues(half + half.transpose());
     if (!values)
         return values.error();

@@ -61,6 +61,7 @@ private slots:
         QVERIFY(test::isClose((qr->Q * qr->R).eval(), m, 1e-13));
         QVERIFY(test::isClose((qr->Q.transpose() * qr->Q).eval(), Matrix<double>::Identity(k, k), 1e-13));
         QVERIFY(qr->R.isUpperTriangular(0));
+        QVERIFY(*triangularFactor(m) == qr->R);
     }
 
     void svdGivesBackTheMatrixWhateverItsRank_data() { addShapes(); }
@@ -128,10 +129,12 @@ private slots:
         Matrix<double> m = gaussian(5, 5, 6);
         m(4, 1) = bad;
         QVERIFY(test::failsWith(thinQr(m), ErrorCode::Corrupt, "[5, 5]"));
+        QVERIFY(test::failsWith(triangularFactor(m), ErrorCode::Corrupt, "[5, 5]"));
         QVERIFY(test::failsWith(thinSvd(m), ErrorCode::Corrupt, "not finite"));
         QVERIFY(test::failsWith(singularValues(m), ErrorCode::Corrupt, "not finite"));
         QVERIFY(test::failsWith(symmetricEigenvalues(m), ErrorCode::Corrupt, "not finite"));
         QVERIFY(test::failsWith(eigenvalues(m), ErrorCode::Corrupt, "not finite"));
+        QVERIFY(test::failsWith(eigenvalues<float>(m.cast<float>()), ErrorCode::Corrupt, "not finite"));
         QVERIFY(test::failsWith(semidefiniteFactor(m), ErrorCode::Corrupt, "not finite"));
     }
 

@@ -328,6 +328,33 @@ private slots:
         }
     }
 
+    // The default precision multiplies in float32, whatever the scale of the weights.
+    void singlePrecisionFindsTheSamePairs()
+    {
+        for (const double scale : {1.0, 1e-22, 1e22}) {
+            PlantedInduction planted(0.3);
+            const Circuits plain = planted.model.circuits();
+            for (const HeadId head : {PlantedInduction::previous, PlantedInduction::induction}) {
+                const auto w = plain.weights().head<double>(head);
+                planted.model.set("W_V", head, w.W_V * scale);
+                planted.model.set("W_O", head, w.W_O / scale);
+            }
+            const Circuits circuits = planted.model.circuits();
+            const auto exact = test::analysed(circuits, {"induction"}, inDouble());
+            const auto single = test::analysed(circuits, {"induction"});
+            QCOMPARE(candidates(single).front(), candidates(exact).front());
+            for (int p = 0; p < nHeads; ++p) {
+                for (int i = 0; i < nHeads; ++i) {
+                    for (const auto& [name, tolerance] :
+                         {std::pair("k_composition", 1e-6), std::pair("matching", 1e-5)})
+                        QVERIFY2(std::abs(at(single, name, {0, p}, {1, i}) - at(exact, name, {0, p}, {1, i}))
+                                     < tolerance,
+                                 name);
+                }
+            }
+        }
+    }
+
     // Positions that are not learned nor rotary leave the previous-token score open: ½ for every head.
     void withoutPositionsTheOtherThreeDecide()
     {

@@ -1,0 +1,90 @@
+#include "core/analysis/composition/induction_meeting.h"
+
+#include "core/analysis/spectrum.h"
+#include "core/base/decompositions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace headwise {
+
+Matrix<double> atUnitNorm(const Matrix<double>& m)
+{
+    const double norm = m.stableNorm();
+    return norm > 0 && std::isfinite(norm) ? Matrix<double>(m / norm) : m;
+}
+
+namespace {
+
+/// The matrix whose eigenvalues E W_Q W_Kᵀ W_Oᵀ W_Vᵀ Eᵀ has, cut open where it is thinnest: a product and its cyclic permutations
+/// share their eigenvalues but for zeros, and many zeros at once are what eigenvalues are bad at.
+/// \param written W_O W_K, [r, r]
+template <typename Scalar>
+Matrix<Scalar> circleOf(const Writer<Scalar>& writer, const Reader<Scalar>& reader,
+                        const Matrix<Scalar>& written, const Matrix<float>& E)
+{
+    const Eigen::Index r = reader.Q.cols();
+    const Eigen::Index d = reader.Q.rows();
+    if (E.rows() < std::min(r, d)) {
+        const Matrix<Scalar> tokens = E.template cast<Scalar>();
+        return (tokens * reader.Q) * written.transpose() * (tokens * writer.V).transpose();
+    }
+    if (d < r)
+        return reader.SQ * written.transpose() * writer.V.transpose();
+    const Matrix<Scalar> read = writer.V.transpose() * reader.SQ;
+    return written.transpose() * read;
+}
+
+} // namespace
+
+template <typename Scalar>
+Result<Reader<Scalar>> readerOf(const HeadWeights<double>& head, const Matrix<double>& gram)
+{
+    const Matrix<double> Q = atUnitNorm(head.W_Q), K = atUnitNorm(head.W_K);
+    const auto R = triangularFactor(Q);
+    if (!R)
+        return R.error();
+    if (!K.allFinite())
+        return Error{ErrorCode::Corrupt, "A key weight is not a finite number."};
+    return Reader<Scalar>{Q.cast<Scalar>(), K.cast<Scalar>(), atUnitNorm(gram * Q).cast<Scalar>(),
+                          R->template cast<Scalar>(), (*R * K.transpose()).norm()};
+}
+
+template <typename Scalar>
+Result<Writer<Scalar>> writerOf(const HeadWeights<double>& head)
+{
+    const Matrix<double> V = atUnitNorm(head.W_V), O = atUnitNorm(head.W_O);
+    const auto R = triangularFactor(V);
+    if (!R)
+        return R.error();
+    if (!O.allFinite())
+        return Error{ErrorCode::Corrupt, "An output weight is not a finite number."};
+    return Writer<Scalar>{V.cast<Scalar>(), O.cast<Scalar>(), R->template cast<Scalar>(), (*R * O).norm()};
+}
+
+template <typename Scalar>
+Result<PairNumbers> meet(const Writer<Scalar>& writer, const Reader<Scalar>& reader, const Matrix<float>& E)
+{
+    const Matrix<Scalar> written = writer.O * reader.K;
+    const double composition = static_cast<double>((writer.coreV * written * reader.coreQ.transpose()).norm())
+        / (writer.norm * reader.norm);
+    const auto lambda = eigenvalues<Scalar>(circleOf(writer, reader, written, E));
+    if (!lambda && lambda.error().code != ErrorCode::Corrupt)
+        return lambda.error();
+    return PairNumbers{composition,
+                       lambda ? positivity({lambda->data(), static_cast<std::size_t>(lambda->size())})
+                              : std::numeric_limits<double>::quiet_NaN()};
+}
+
+#define HEADWISE_INSTANTIATE(Scalar)                                                                         \
+    template Result<Reader<Scalar>> readerOf(const HeadWeights<double>&, const Matrix<double>&);             \
+    template Result<Writer<Scalar>> writerOf(const HeadWeights<double>&);                                    \
+    template Result<PairNumbers> meet(const Writer<Scalar>&, const Reader<Scalar>&, const Matrix<float>&);
+
+HEADWISE_INSTANTIATE(float)
+HEADWISE_INSTANTIATE(double)
+
+#undef HEADWISE_INSTANTIATE
+
+} // namespace headwise
