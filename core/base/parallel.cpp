@@ -6,15 +6,16 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <thread>
 
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
 #ifdef HEADWISE_PARALLEL_STD
+#include <thread>
 #include <vector>
 #else
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #endif
@@ -38,8 +39,14 @@ constexpr int keptBytes = 32 * 1024 * 1024;
 
 int threadCount(const Task& task)
 {
+#ifdef HEADWISE_PARALLEL_STD
     const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     return task.threads > 0 ? task.threads : cores;
+#else
+    const int cores =
+        tbb::info::default_concurrency(); // TBB would say on stderr that it ignores further ones
+    return task.threads > 0 ? std::min(task.threads, cores) : cores;
+#endif
 }
 
 /// The bookkeeping that every worker shares.
