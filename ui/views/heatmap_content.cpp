@@ -65,7 +65,7 @@ void HeatmapView::setNormBars(bool shown)
         return;
     m_normBars = shown;
     updateNorms();
-    m_room.reset();
+    forgetRoom();
     updateVisible();
     emit normBarsChanged(shown);
 }

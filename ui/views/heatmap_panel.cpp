@@ -30,17 +30,32 @@ HeatmapPanel::HeatmapPanel(QWidget* parent, Qt::Orientation bar)
     m_view->installEventFilter(this);
 }
 
+bool HeatmapPanel::event(QEvent* event)
+{
+    if (event->type() == QEvent::LayoutRequest) { // the view may need more or less than before
+        limitView();
+        layout()->activate();
+    }
+    return QWidget::event(event);
+}
+
 bool HeatmapPanel::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() == QEvent::Paint && std::exchange(m_cells, m_view->cellsArea()) != m_view->cellsArea())
         m_bar->update();
-    if (event->type() == QEvent::Paint || event->type() == QEvent::Resize) {
-        if (m_isBarBelow)
-            m_view->setMaximumHeight(m_view->usableSize().height());
-        else
-            m_view->setMaximumWidth(m_view->usableSize().width());
-    }
+    if (event->type() == QEvent::Show || event->type() == QEvent::Resize)
+        limitView();
     return QWidget::eventFilter(watched, event);
+}
+
+void HeatmapPanel::limitView()
+{
+    if (!m_view->isVisible()) // hundreds of labels would be measured for nothing
+        return;
+    if (m_isBarBelow)
+        m_view->setMaximumHeight(m_view->usableSize().height());
+    else
+        m_view->setMaximumWidth(m_view->usableSize().width());
 }
 
 namespace {

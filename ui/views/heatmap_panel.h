@@ -23,9 +23,12 @@ public:
     void setViewState(const QJsonObject& state);
 
 protected:
+    bool event(QEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
+    void limitView(); ///< Square cells get no room that they do not fill.
+
     HeatmapView* m_view;
     ColorBar* m_bar;
     bool m_isBarBelow;

@@ -76,7 +76,7 @@ void HeatmapView::contentChanged()
 {
     setPending(false);
     updateNorms();
-    m_room.reset();
+    forgetRoom();
     m_level = -1;
     setColorScale(m_scene.scale);
     if (m_state.row >= m_scene.rowCount() || m_state.column >= m_scene.columnCount())
@@ -87,14 +87,14 @@ void HeatmapView::contentChanged()
 void HeatmapView::setRowAxis(const HeatmapAxis& axis)
 {
     m_scene.rows = axis;
-    m_room.reset();
+    forgetRoom();
     updateVisible();
 }
 
 void HeatmapView::setColumnAxis(const HeatmapAxis& axis)
 {
     m_scene.columns = axis;
-    m_room.reset();
+    forgetRoom();
     updateVisible();
 }
 
@@ -107,6 +107,7 @@ void HeatmapView::setNanIsAbsent(bool absent)
 void HeatmapView::setCellShape(CellShape shape)
 {
     m_shape = shape;
+    updateGeometry();
     updateVisible();
 }
 
@@ -222,6 +223,12 @@ const HeatmapRoom& HeatmapView::room() const
     return *m_room;
 }
 
+void HeatmapView::forgetRoom()
+{
+    m_room.reset();
+    updateGeometry(); // usableSize() depends on it
+}
+
 QRectF HeatmapView::cellsArea() const
 {
     const QRectF area = QRectF(rect()).marginsRemoved(room().margins());
@@ -308,7 +315,7 @@ void HeatmapView::changeEvent(QEvent* event)
 {
     if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
         m_image = {};
-        m_room.reset();
+        forgetRoom();
         updateVisible();
     }
     QWidget::changeEvent(event);

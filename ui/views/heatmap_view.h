@@ -162,6 +162,7 @@ private:
     bool handleScaleKey(const QKeyEvent& event);
     HeatmapFonts fonts() const;
     const HeatmapRoom& room() const;
+    void forgetRoom();    ///< What it was measured for has changed.
     void updateVisible(); ///< m_scene.visible from m_state; asks for a repaint.
     void zoomAt(const QPointF& position, double factorX, double factorY);
     std::optional<QPoint> cellAt(const QPointF& position) const; ///< (column, row)
