@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -15,25 +16,45 @@ namespace {
 
 constexpr double gap = 4;
 constexpr double normBars = 28;
-constexpr int sampledLabels = 256; // Enough to know how wide labels are; all 50 000 would be slow.
+constexpr int sampledLabels = 256;           // Enough to know how wide labels are; all 50 000 would be slow.
+constexpr int measuredLabels = 24;           // The longest of them.
+constexpr char16_t firstWideLetter = 0x1100; // From Hangul on most are as wide as two.
 
 int count(const HeatmapScene& scene, Qt::Orientation axis)
 {
     return static_cast<int>(axis == Qt::Vertical ? scene.rowCount() : scene.columnCount());
 }
 
+/// About how long a text is, without asking the font: hundreds of answers of a font take longer than a frame.
+int columnsOf(const QString& text)
+{
+    return static_cast<int>(text.size() + std::count_if(text.begin(), text.end(), [](QChar letter) {
+                                return letter.unicode() >= firstWideLetter;
+                            }));
+}
+
 double widestLabel(const HeatmapAxis& axis, int size, const QFontMetricsF& metrics)
 {
-    if (!axis.label)
-        return metrics.horizontalAdvance(QString::number(std::max(0, size - 1)));
-    std::vector<double> widths;
+    const double number = metrics.horizontalAdvance(QString::number(std::max(0, size - 1)));
+    if (!axis.label || size == 0)
+        return number;
+    std::vector<std::pair<int, QString>> labels;
     const int step = std::max(1, size / sampledLabels);
-    for (int i = 0; i < size; i += step)
-        widths.push_back(metrics.horizontalAdvance(axis.label(i)));
+    labels.reserve(static_cast<std::size_t>(size / step + 1));
+    for (int i = 0; i < size; i += step) {
+        const QString label = axis.label(i);
+        labels.emplace_back(columnsOf(label), label);
+    }
     // Of a vocabulary a few are far longer than the rest: those are shortened.
-    const auto place = step > 1 ? widths.size() * 19 / 20 : widths.size() - 1;
-    std::nth_element(widths.begin(), widths.begin() + static_cast<std::ptrdiff_t>(place), widths.end());
-    return std::max(widths[place], metrics.horizontalAdvance(QString::number(size - 1)));
+    const auto all = std::ssize(labels);
+    const auto end = labels.begin() + (step > 1 ? all * 19 / 20 + 1 : all);
+    const auto first = end - std::min<std::ptrdiff_t>(measuredLabels, end - labels.begin());
+    std::nth_element(labels.begin(), end - 1, labels.end());
+    std::nth_element(labels.begin(), first, end);
+    double widest = number;
+    for (auto label = first; label != end; ++label)
+        widest = std::max(widest, metrics.horizontalAdvance(label->second));
+    return widest;
 }
 
 const QFont& fontOf(const HeatmapAxis& axis, const HeatmapFonts& fonts)
