@@ -40,7 +40,7 @@ double widestLabel(const HeatmapAxis& axis, int size, const QFontMetricsF& metri
         return number;
     std::vector<std::pair<int, QString>> labels;
     const int step = std::max(1, size / sampledLabels);
-    labels.reserve(static_cast<std::size_t>(size / step + 1));
+    labels.reserve(static_cast<std::size_t>(size) / static_cast<std::size_t>(step) + 1);
     for (int i = 0; i < size; i += step) {
         const QString label = axis.label(i);
         labels.emplace_back(columnsOf(label), label);

@@ -17,7 +17,7 @@ Matrix<double> atUnitNorm(const Matrix<double>& m)
 
 namespace {
 
-/// The matrix whose eigenvalues E W_Q W_Kᵀ W_Oᵀ W_Vᵀ Eᵀ has, cut open where it is thinnest: a product and its cyclic permutations
+/// A matrix with the eigenvalues of E W_Q W_Kᵀ W_Oᵀ W_Vᵀ Eᵀ, cut open where it is thinnest: a product and its cyclic permutations
 /// share their eigenvalues but for zeros, and many zeros at once are what eigenvalues are bad at.
 /// \param written W_O W_K, [r, r]
 template <typename Scalar>
@@ -27,8 +27,9 @@ Matrix<Scalar> circleOf(const Writer<Scalar>& writer, const Reader<Scalar>& read
     const Eigen::Index r = reader.Q.cols();
     const Eigen::Index d = reader.Q.rows();
     if (E.rows() < std::min(r, d)) {
-        const Matrix<Scalar> tokens = E.template cast<Scalar>();
-        return (tokens * reader.Q) * written.transpose() * (tokens * writer.V).transpose();
+        const Matrix<Scalar> queries = E.template cast<Scalar>() * reader.Q;
+        const Matrix<Scalar> values = E.template cast<Scalar>() * writer.V;
+        return queries * written.transpose() * values.transpose();
     }
     if (d < r)
         return reader.SQ * written.transpose() * writer.V.transpose();
@@ -77,14 +78,11 @@ Result<PairNumbers> meet(const Writer<Scalar>& writer, const Reader<Scalar>& rea
                               : std::numeric_limits<double>::quiet_NaN()};
 }
 
-#define HEADWISE_INSTANTIATE(Scalar)                                                                         \
-    template Result<Reader<Scalar>> readerOf(const HeadWeights<double>&, const Matrix<double>&);             \
-    template Result<Writer<Scalar>> writerOf(const HeadWeights<double>&);                                    \
-    template Result<PairNumbers> meet(const Writer<Scalar>&, const Reader<Scalar>&, const Matrix<float>&);
-
-HEADWISE_INSTANTIATE(float)
-HEADWISE_INSTANTIATE(double)
-
-#undef HEADWISE_INSTANTIATE
+template Result<Reader<float>> readerOf(const HeadWeights<double>&, const Matrix<double>&);
+template Result<Reader<double>> readerOf(const HeadWeights<double>&, const Matrix<double>&);
+template Result<Writer<float>> writerOf(const HeadWeights<double>&);
+template Result<Writer<double>> writerOf(const HeadWeights<double>&);
+template Result<PairNumbers> meet(const Writer<float>&, const Reader<float>&, const Matrix<float>&);
+template Result<PairNumbers> meet(const Writer<double>&, const Reader<double>&, const Matrix<float>&);
 
 } // namespace headwise

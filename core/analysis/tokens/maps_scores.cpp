@@ -67,9 +67,11 @@ Result<Done> addMapsScores(ResultSet& results, Mlp0Scores from, const Task& task
          {std::tuple(&from.scores, "maps_scores", "Relation scores of a head, MAPS", "largest"),
           std::tuple(&from.suppression, "maps_suppression", "Relation suppression of a head, MAPS",
                      "smallest")}) {
+        std::string definition = start;
+        definition.append(ends).append(rest);
         ResultArray array =
             values->array(from.context.options.precision, std::string("analyses/relations/") + name, title,
-                          start + ends + rest, "relation");
+                          definition, "relation");
         array.range = {0.0, 1.0};
         array.attributes["labels"] = from.names;
         results.arrays.push_back(std::move(array));

@@ -20,7 +20,6 @@ using namespace headwise;
 using namespace headwise::test;
 using ui::HeatmapView;
 using ui::LineChart;
-using ui::text;
 
 namespace {
 
@@ -33,6 +32,33 @@ std::filesystem::path rotaryModel(bool isLarge)
     if (!made.isThere())
         qFatal("a rotary model of GPT-2 small's sizes could not be written into the temporary folder");
     return made.folder();
+}
+
+/// The prefixes that a token looks for, and a term over words of one's own, for L0H0 on the Scores page.
+void readPrefixesAndWords(Journey& journey, const Circuits& circuits, const Tokenizer& tokenizer, int token)
+{
+    auto* prefixes = journey.named<QTableView>(QStringLiteral("Prefixes of the token"));
+    AnalysisOptions options;
+    options.heads = {{0, 0}};
+    options.inputs.token = token;
+    const std::array<const Analysis*, 1> chosen{findAnalysis("detokenization")};
+    const auto results = runAnalyses(circuits, chosen, options, Task{});
+    QVERIFY(isOk(results));
+    const auto& values =
+        std::get<std::vector<float>>(results->find("analyses/detokenization/prefix_values")->values);
+    journey.waitFor([&] { return prefixes->model()->rowCount() > 0; }, QStringLiteral("the prefixes"));
+    QVERIFY(reads(numberIn(prefixes, 0, 2), values.front()));
+    auto* words = journey.named<QLineEdit>(QStringLiteral("Words of the map"));
+    QTest::mouseClick(words, Qt::LeftButton);
+    journey.type(QStringLiteral("the king of the sea"));
+    journey.keys(QStringLiteral("Return"));
+    const auto ids = tokenizer.encode("the king of the sea", Tokenizer::SpecialTokens::None);
+    QVERIFY(isOk(ids));
+    auto* map = journey.named<HeatmapView>(QStringLiteral("Term of every pair of tokens"));
+    journey.waitFor([&] { return map->rowCount() == std::ssize(*ids); }, QStringLiteral("the map"));
+    const Matrix<double> ee =
+        scoreTerms(circuits.weights(), {0, 0}, promptParts(circuits.weights(), *ids)).pairs[0];
+    QVERIFY(reads(numberAfter(readOut(journey, map, 3, 1), QStringLiteral("   ")), ee(3, 1)));
 }
 
 } // namespace
@@ -153,28 +179,7 @@ private slots:
         QVERIFY(reads(point(QStringLiteral("T^pp of every key position"), 5, 30), next.ep(30)));
         QTest::keyClick(slider, Qt::Key_Left);
         journey.waitForRest();
-        // The prefixes that the suffix looks for, and a term over words of one's own.
-        auto* prefixes = journey.named<QTableView>(QStringLiteral("Prefixes of the token"));
-        AnalysisOptions options;
-        options.heads = {{0, 0}};
-        options.inputs.token = token;
-        const std::array<const Analysis*, 1> chosen{findAnalysis("detokenization")};
-        const auto results = runAnalyses(circuits, chosen, options, Task{});
-        QVERIFY(isOk(results));
-        const auto& values =
-            std::get<std::vector<float>>(results->find("analyses/detokenization/prefix_values")->values);
-        journey.waitFor([&] { return prefixes->model()->rowCount() > 0; }, QStringLiteral("the prefixes"));
-        QVERIFY(reads(numberIn(prefixes, 0, 2), values.front()));
-        auto* words = journey.named<QLineEdit>(QStringLiteral("Words of the map"));
-        QTest::mouseClick(words, Qt::LeftButton);
-        journey.type(QStringLiteral("the king of the sea"));
-        journey.keys(QStringLiteral("Return"));
-        const auto ids = tokenizer.encode("the king of the sea", Tokenizer::SpecialTokens::None);
-        QVERIFY(isOk(ids));
-        auto* map = journey.named<HeatmapView>(QStringLiteral("Term of every pair of tokens"));
-        journey.waitFor([&] { return map->rowCount() == std::ssize(*ids); }, QStringLiteral("the map"));
-        const Matrix<double> ee = scoreTerms(weights, {0, 0}, promptParts(weights, *ids)).pairs[0];
-        QVERIFY(reads(numberAfter(readOut(journey, map, 3, 1), QStringLiteral("   ")), ee(3, 1)));
+        readPrefixesAndWords(journey, circuits, tokenizer, token);
         journey.waitForRest();
     }
 

@@ -58,9 +58,11 @@ std::vector<std::string> ordered(const ResultSet& results, const char* name, int
     const auto scores = test::numbers(results, std::string("analyses/induction/") + name);
     std::vector<int> order(static_cast<std::size_t>(heads));
     std::iota(order.begin(), order.end(), 0);
-    const auto score = [&](int head) { return scores[static_cast<std::size_t>(layer * heads + head)]; };
+    const std::size_t first = static_cast<std::size_t>(layer) * static_cast<std::size_t>(heads);
+    const auto score = [&](int head) { return scores[first + static_cast<std::size_t>(head)]; };
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return score(a) > score(b); });
     std::vector<std::string> names;
+    names.reserve(order.size());
     for (const int head : order)
         names.push_back(dottedHead({layer, head}));
     return names;
@@ -129,7 +131,7 @@ private:
     {
         Matrix<double> waves(nPositions, dHead);
         for (int i = 0; i < nPositions; ++i) {
-            for (int k = 0; k < dHead / 2; ++k) {
+            for (Eigen::Index k = 0; k < dHead / 2; ++k) {
                 waves(i, 2 * k) = std::cos(i * frequency(k));
                 waves(i, 2 * k + 1) = std::sin(i * frequency(k));
             }
@@ -137,13 +139,13 @@ private:
         return waves;
     }
 
-    static double frequency(int k) { return 2.4 / (k + 1); }
+    static double frequency(Eigen::Index k) { return 2.4 / static_cast<double>(k + 1); }
 
     /// Turns the waves of position i into those of i − 1.
     static Matrix<double> oneStep()
     {
         Matrix<double> step = Matrix<double>::Zero(dHead, dHead);
-        for (int k = 0; k < dHead / 2; ++k) {
+        for (Eigen::Index k = 0; k < dHead / 2; ++k) {
             const double c = std::cos(frequency(k));
             const double s = std::sin(frequency(k));
             step.block(2 * k, 2 * k, 2, 2) << c, -s, s, c;
@@ -376,12 +378,11 @@ private slots:
         const auto c = percentiles(composition);
         const auto m = percentiles(matching);
         const auto o = percentiles(copying);
+        std::size_t pair = 0;
         for (int p = 0; p < 3; ++p) {
-            for (int i = 0; i < 3; ++i) {
-                const auto pair = static_cast<std::size_t>(3 * p + i);
+            for (int i = 0; i < 3; ++i, ++pair)
                 QCOMPARE(at(results, "combined", {0, p}, {1, i}),
                          0.5 * c[pair] * m[pair] * o[static_cast<std::size_t>(i)]);
-            }
         }
     }
 

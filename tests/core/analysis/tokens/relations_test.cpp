@@ -116,9 +116,9 @@ private slots:
         for (Eigen::Index j = 0; j < 600; ++j) // near twins of one another
             cols.col(j + 600) = cols.col(j) * (1 + 1e-12 * static_cast<double>(j % 3 - 1));
         const Matrix<double> rows = test::evenNumbers(7, 300, 2);
-        std::vector<int> targets;
-        for (int i = 0; i < 300; ++i)
-            targets.push_back(i * 4);
+        std::vector<int> targets(300);
+        for (std::size_t i = 0; i < targets.size(); ++i)
+            targets[i] = static_cast<int>(i) * 4;
         std::vector<bool> unused(1300, false);
         unused[5] = unused[1299] = true;
         const auto found = entryRanks({rows, RankColumns(cols, unused), targets}, Task{});
