@@ -17,31 +17,39 @@ namespace {
 
 constexpr Eigen::Index tokensPerBlock = 512;
 
-/// tokens · xᵀ in double, in blocks: E stays in its own precision. \param x [d] \returns [V]
+/// tokens · xᵀ in double, in strips whose sums stay in the cache; E stays in its own precision. \param x [d] \returns [V]
 RowVector<double> dotRows(const Matrix<float>& E, const Matrix<double>& exact, const RowVector<double>& x)
 {
     if (exact.size() > 0)
         return (exact * x.transpose()).transpose();
-    RowVector<double> out(E.rows());
-    for (Eigen::Index first = 0; first < E.rows(); first += tokensPerBlock) {
-        const Eigen::Index count = std::min(tokensPerBlock, E.rows() - first);
-        const Matrix<double> rows = E.middleRows(first, count).cast<double>();
-        out.segment(first, count) = (rows * x.transpose()).transpose();
+    constexpr Eigen::Index tokensPerStrip = 2048;
+    Eigen::VectorXd out = Eigen::VectorXd::Zero(E.rows());
+    for (Eigen::Index first = 0; first < E.rows(); first += tokensPerStrip) {
+        auto sums = out.segment(first, std::min(tokensPerStrip, E.rows() - first));
+        const auto term = [&](Eigen::Index k) {
+            return E.col(k).segment(first, sums.size()).cast<double>() * x(k);
+        };
+        Eigen::Index k = 0;
+        for (; k + 4 <= E.cols(); k += 4) // four at once: the sums are read and written a quarter as often
+            sums += term(k) + term(k + 1) + term(k + 2) + term(k + 3);
+        for (; k < E.cols(); ++k)
+            sums += term(k);
     }
-    return out;
+    return out.transpose();
 }
 
-/// x · W_U. \param x [d]
+/// x · W_U in double; what is cast of W_U stays in the cache. \param x [d]
 RowVector<double> dotColumns(const RowVector<double>& x, const Matrix<float>& W_U,
                              const Matrix<double>& exact)
 {
     if (exact.size() > 0)
         return x * exact;
+    const Eigen::VectorXd direction = x.transpose();
     RowVector<double> out(W_U.cols());
-    for (Eigen::Index first = 0; first < W_U.cols(); first += tokensPerBlock) {
-        const Eigen::Index count = std::min(tokensPerBlock, W_U.cols() - first);
-        const Matrix<double> columns = W_U.middleCols(first, count).cast<double>();
-        out.segment(first, count) = x * columns;
+    Eigen::VectorXd column(W_U.rows());
+    for (Eigen::Index token = 0; token < W_U.cols(); ++token) {
+        column = W_U.col(token).cast<double>();
+        out(token) = column.dot(direction);
     }
     return out;
 }
