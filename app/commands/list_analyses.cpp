@@ -42,6 +42,7 @@ std::string needsOf(const Analysis& analysis)
     add(analysis.needs.pair, "two heads");
     add(analysis.needs.direction, "a direction");
     add(analysis.followsMetric, "follows --metric");
+    add(analysis.followsFilter, "follows filters of tokens");
     return needs;
 }
 

@@ -92,6 +92,7 @@ struct Analysis {
     InputNeeds needs = {};
     std::vector<Picture> pictures = {}; ///< What the page of this analysis shows, the most important first.
     bool followsMetric = false;         ///< Its numbers are norms, which AnalysisInputs::metric measures.
+    bool followsFilter = false;         ///< AnalysisOptions::unusedTokens changes its numbers.
 };
 
 /// Why `analysis` is not run: it does not apply to the model, or an input it needs was not given; empty if it is.

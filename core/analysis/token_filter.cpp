@@ -1,5 +1,6 @@
 #include "core/analysis/token_filter.h"
 
+#include "core/analysis/catalogue.h"
 #include "core/analysis/token_counts.h"
 #include "core/io/token_pattern.h"
 #include "core/io/utf8.h"
@@ -75,8 +76,14 @@ std::string filterName(const TokenFilter& filter)
 
 bool followsFilter(const ResultArray& array)
 {
-    return array.path.starts_with("tables/") || array.path.starts_with("analyses/")
-        || array.attributes.contains("metric");
+    constexpr std::string_view folder = "analyses/";
+    if (array.path.starts_with("tables/") || array.attributes.contains("metric"))
+        return true;
+    if (!array.path.starts_with(folder))
+        return false;
+    const std::string_view inside = std::string_view(array.path).substr(folder.size());
+    const Analysis* analysis = findAnalysis(inside.substr(0, inside.find('/')));
+    return !analysis || analysis->followsFilter;
 }
 
 void markFilter(ResultSet& results, const TokenFilter& filter)

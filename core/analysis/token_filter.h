@@ -45,8 +45,8 @@ struct TokenFilter {
 /// "--ascii --words": the flags of the command line that make it; empty while it is off.
 std::string filterName(const TokenFilter& filter);
 
-/// Whether an array is about the tokens that are looked at: tables, ranks and searches, and lengths that the covariance of the
-/// embedding measures.
+/// Whether an array is about the tokens that are looked at: tables, what analyses with `Analysis::followsFilter` give, and lengths
+/// that the covariance of the embedding measures. Of an analysis that is not in the catalogue: yes.
 bool followsFilter(const ResultArray& array);
 /// Writes the filter on such arrays: the attribute "token_filter".
 void markFilter(ResultSet& results, const TokenFilter& filter);

@@ -305,19 +305,18 @@ std::vector<Picture> groupsPictures()
 
 Analysis groupsAnalysis()
 {
-    return {"groups",
-            "H2",
-            "Groups of query heads",
+    return {
+        .id = "groups",
+        .number = "H2",
+        .title = "Groups of query heads",
+        .formula =
             "‖U_iᵀ U_j‖²_F of W_Q, cosine of W_Q^i W_Kᵀ and W_Q^j W_Kᵀ, of W_V W_O^i and W_V W_O^j within a "
             "group",
-            "Ainslie et al. 2023, arXiv 2305.13245; Yamagiwa et al. 2026, arXiv 2601.10266",
-            false,
-            false,
-            whyNotGroups,
-            groupsCost,
-            runGroups,
-            {},
-            groupsPictures()};
+        .citation = "Ainslie et al. 2023, arXiv 2305.13245; Yamagiwa et al. 2026, arXiv 2601.10266",
+        .whyNot = whyNotGroups,
+        .cost = groupsCost,
+        .run = runGroups,
+        .pictures = groupsPictures()};
 }
 
 } // namespace headwise

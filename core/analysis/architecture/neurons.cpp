@@ -404,19 +404,20 @@ std::vector<Picture> neuronsPictures()
 
 Analysis neuronsAnalysis()
 {
-    return {"neurons",
-            "I1",
-            "Neurons beside heads",
+    return {
+        .id = "neurons",
+        .number = "I1",
+        .title = "Neurons beside heads",
+        .formula =
             "‖w_out^n U‖² of W_Q, W_K, W_V of later heads; ‖U_Oᵀ w_in^n‖² (and w_gate^n) of neurons after a "
             "head; w_out W_U and E w_in (E w_gate) of the best",
-            "Elhage et al. 2021; Gurnee et al. 2024, arXiv 2401.12181",
-            true,
-            false,
-            whyNotNeurons,
-            neuronsCost,
-            runNeurons,
-            {},
-            neuronsPictures()};
+        .citation = "Elhage et al. 2021; Gurnee et al. 2024, arXiv 2401.12181",
+        .needsTokens = true,
+        .whyNot = whyNotNeurons,
+        .cost = neuronsCost,
+        .run = runNeurons,
+        .pictures = neuronsPictures(),
+        .followsFilter = true};
 }
 
 } // namespace headwise

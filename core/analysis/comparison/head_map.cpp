@@ -254,18 +254,16 @@ std::vector<Picture> headMapPictures()
 
 Analysis headMapAnalysis()
 {
-    return {"head_map",
-            "F2",
-            "Map and clusters of the heads",
-            "average and Ward's linkage and classical scaling of 1 − (cosine of W_QK + cosine of W_OV)/2",
-            "Sokal & Michener 1958; Ward 1963; Torgerson 1952",
-            false,
-            false,
-            appliesAlways,
-            headMapCost,
-            runHeadMap,
-            {},
-            headMapPictures()};
+    return {.id = "head_map",
+            .number = "F2",
+            .title = "Map and clusters of the heads",
+            .formula =
+                "average and Ward's linkage and classical scaling of 1 − (cosine of W_QK + cosine of W_OV)/2",
+            .citation = "Sokal & Michener 1958; Ward 1963; Torgerson 1952",
+            .whyNot = appliesAlways,
+            .cost = headMapCost,
+            .run = runHeadMap,
+            .pictures = headMapPictures()};
 }
 
 } // namespace headwise

@@ -324,19 +324,19 @@ std::vector<Picture> similarityPictures()
 
 Analysis similarityAnalysis()
 {
-    return {"similarity",
-            "F1",
-            "Similarity of heads",
-            "cosine, projection kernels, CKA, shared outputs and spectra of every pair of heads",
-            "Kornblith et al. 2019, arXiv 1905.00414 (CKA); Yamagiwa et al. 2026, arXiv 2601.10266",
-            true,
-            false,
-            appliesAlways,
-            similarityCost,
-            runSimilarity,
-            {},
-            similarityPictures(),
-            true};
+    return {.id = "similarity",
+            .number = "F1",
+            .title = "Similarity of heads",
+            .formula = "cosine, projection kernels, CKA, shared outputs and spectra of every pair of heads",
+            .citation =
+                "Kornblith et al. 2019, arXiv 1905.00414 (CKA); Yamagiwa et al. 2026, arXiv 2601.10266",
+            .needsTokens = true,
+            .whyNot = appliesAlways,
+            .cost = similarityCost,
+            .run = runSimilarity,
+            .pictures = similarityPictures(),
+            .followsMetric = true,
+            .followsFilter = true};
 }
 
 } // namespace headwise

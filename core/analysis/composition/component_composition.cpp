@@ -163,19 +163,17 @@ std::vector<Picture> componentCompositionPictures()
 
 Analysis componentCompositionAnalysis()
 {
-    return {"component_composition",
-            "D5",
-            "Composition by singular component",
-            "‖v_kᵀ M²‖ / ‖M²‖_F, W_OV¹ = Σ σ_k u_k v_kᵀ, M² = W_QK, W_QKᵀ, W_OV of the later head",
-            "Merullo et al. 2024, arXiv 2406.09519",
-            false,
-            false,
-            whyNotPair,
-            componentCompositionCost,
-            runComponentComposition,
-            {.pair = true},
-            componentCompositionPictures(),
-            true};
+    return {.id = "component_composition",
+            .number = "D5",
+            .title = "Composition by singular component",
+            .formula = "‖v_kᵀ M²‖ / ‖M²‖_F, W_OV¹ = Σ σ_k u_k v_kᵀ, M² = W_QK, W_QKᵀ, W_OV of the later head",
+            .citation = "Merullo et al. 2024, arXiv 2406.09519",
+            .whyNot = whyNotPair,
+            .cost = componentCompositionCost,
+            .run = runComponentComposition,
+            .needs = {.pair = true},
+            .pictures = componentCompositionPictures(),
+            .followsMetric = true};
 }
 
 } // namespace headwise

@@ -307,19 +307,17 @@ std::vector<Picture> compositionPictures()
 
 Analysis compositionAnalysis()
 {
-    return {"composition",
-            "D1",
-            "Q-, K- and V-composition",
-            "‖W_OV¹ M²‖_F / (‖W_OV¹‖_F ‖M²‖_F), M² = W_QK, W_QKᵀ, W_OV of the later head",
-            "Elhage et al. 2021, \"Three Kinds of Composition\"",
-            false,
-            true,
-            appliesAlways,
-            compositionCost,
-            runComposition,
-            {},
-            compositionPictures(),
-            true};
+    return {.id = "composition",
+            .number = "D1",
+            .title = "Q-, K- and V-composition",
+            .formula = "‖W_OV¹ M²‖_F / (‖W_OV¹‖_F ‖M²‖_F), M² = W_QK, W_QKᵀ, W_OV of the later head",
+            .citation = "Elhage et al. 2021, \"Three Kinds of Composition\"",
+            .isDefault = true,
+            .whyNot = appliesAlways,
+            .cost = compositionCost,
+            .run = runComposition,
+            .pictures = compositionPictures(),
+            .followsMetric = true};
 }
 
 } // namespace headwise

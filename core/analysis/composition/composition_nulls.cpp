@@ -341,20 +341,18 @@ std::vector<Picture> compositionNullsPictures()
 
 Analysis compositionNullsAnalysis()
 {
-    return {"composition_nulls",
-            "D2",
-            "Composition against chance",
-            "s − s of Gaussian heads; z and percentile of s² among random singular vectors of the same "
-            "singular values",
-            "Elhage et al. 2021, \"Three Kinds of Composition\", baselines",
-            false,
-            false,
-            needsTwoLayers,
-            compositionNullsCost,
-            runCompositionNulls,
-            {},
-            compositionNullsPictures(),
-            true};
+    return {.id = "composition_nulls",
+            .number = "D2",
+            .title = "Composition against chance",
+            .formula =
+                "s − s of Gaussian heads; z and percentile of s² among random singular vectors of the same "
+                "singular values",
+            .citation = "Elhage et al. 2021, \"Three Kinds of Composition\", baselines",
+            .whyNot = needsTwoLayers,
+            .cost = compositionNullsCost,
+            .run = runCompositionNulls,
+            .pictures = compositionNullsPictures(),
+            .followsMetric = true};
 }
 
 } // namespace headwise

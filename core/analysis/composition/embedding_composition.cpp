@@ -145,19 +145,17 @@ std::vector<Picture> embeddingCompositionPictures()
 
 Analysis embeddingCompositionAnalysis()
 {
-    return {"embedding_composition",
-            "D8",
-            "Composition with embedding and unembedding",
-            "‖E W_QK‖, ‖E W_QKᵀ‖, ‖E W_OV‖, ‖W_OV W_U‖ over the products of the norms",
-            "Elhage et al. 2021, \"Three Kinds of Composition\"",
-            true,
-            false,
-            appliesAlways,
-            embeddingCompositionCost,
-            runEmbeddingComposition,
-            {},
-            embeddingCompositionPictures(),
-            true};
+    return {.id = "embedding_composition",
+            .number = "D8",
+            .title = "Composition with embedding and unembedding",
+            .formula = "‖E W_QK‖, ‖E W_QKᵀ‖, ‖E W_OV‖, ‖W_OV W_U‖ over the products of the norms",
+            .citation = "Elhage et al. 2021, \"Three Kinds of Composition\"",
+            .needsTokens = true,
+            .whyNot = appliesAlways,
+            .cost = embeddingCompositionCost,
+            .run = runEmbeddingComposition,
+            .pictures = embeddingCompositionPictures(),
+            .followsMetric = true};
 }
 
 } // namespace headwise

@@ -279,19 +279,19 @@ std::vector<Picture> inductionPictures()
 
 Analysis inductionAnalysis()
 {
-    return {"induction",
-            "D7",
-            "Induction circuits",
+    return {
+        .id = "induction",
+        .number = "D7",
+        .title = "Induction circuits",
+        .formula =
             "percentiles of previous_token¹, K-composition, positivity of E W_QK² W_OV¹ᵀ Eᵀ and copying², "
             "multiplied",
-            "Elhage et al. 2021, \"Induction Heads\"; Olsson et al. 2022, arXiv 2209.11895",
-            true,
-            false,
-            needsTwoLayers,
-            inductionCost,
-            runInduction,
-            {},
-            inductionPictures()};
+        .citation = "Elhage et al. 2021, \"Induction Heads\"; Olsson et al. 2022, arXiv 2209.11895",
+        .needsTokens = true,
+        .whyNot = needsTwoLayers,
+        .cost = inductionCost,
+        .run = runInduction,
+        .pictures = inductionPictures()};
 }
 
 } // namespace headwise

@@ -351,20 +351,17 @@ std::vector<Picture> projectionKernelPictures()
 
 Analysis projectionKernelAnalysis()
 {
-    return {
-        "projection_kernel",
-        "D3",
-        "Projection kernel",
-        "‖U_Oᵀ U_X‖²_F, X = Q, K, V: Σ cos² of the principal angles between what is written and what is read",
-        "Yamagiwa et al. 2026, arXiv 2601.10266",
-        false,
-        false,
-        needsTwoLayers,
-        projectionKernelCost,
-        runProjectionKernel,
-        {},
-        projectionKernelPictures(),
-        true};
+    return {.id = "projection_kernel",
+            .number = "D3",
+            .title = "Projection kernel",
+            .formula = "‖U_Oᵀ U_X‖²_F, X = Q, K, V: Σ cos² of the principal angles between what is written "
+                       "and what is read",
+            .citation = "Yamagiwa et al. 2026, arXiv 2601.10266",
+            .whyNot = needsTwoLayers,
+            .cost = projectionKernelCost,
+            .run = runProjectionKernel,
+            .pictures = projectionKernelPictures(),
+            .followsMetric = true};
 }
 
 } // namespace headwise

@@ -272,18 +272,18 @@ std::vector<Picture> virtualHeadPictures()
 
 Analysis virtualHeadAnalysis()
 {
-    return {"virtual_head",
-            "D6",
-            "Virtual head",
-            "W_OV¹ W_OV² as a head: spectrum, copying, tokens",
-            "Elhage et al. 2021, \"Virtual Attention Heads\"",
-            true,
-            false,
-            whyNotPair,
-            virtualHeadCost,
-            runVirtualHead,
-            {.pair = true},
-            virtualHeadPictures()};
+    return {.id = "virtual_head",
+            .number = "D6",
+            .title = "Virtual head",
+            .formula = "W_OV¹ W_OV² as a head: spectrum, copying, tokens",
+            .citation = "Elhage et al. 2021, \"Virtual Attention Heads\"",
+            .needsTokens = true,
+            .whyNot = whyNotPair,
+            .cost = virtualHeadCost,
+            .run = runVirtualHead,
+            .needs = {.pair = true},
+            .pictures = virtualHeadPictures(),
+            .followsFilter = true};
 }
 
 } // namespace headwise

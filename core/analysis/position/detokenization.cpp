@@ -283,18 +283,16 @@ std::vector<Picture> detokenizationPictures()
 
 Analysis detokenizationAnalysis()
 {
-    return {"detokenization",
-            "C5",
-            "Detokenization",
-            scoreFormula,
-            "Kamoda et al. 2025, arXiv 2501.15754",
-            false,
-            false,
-            whyNotDetokenization,
-            detokenizationCost,
-            runDetokenization,
-            {},
-            detokenizationPictures()};
+    return {.id = "detokenization",
+            .number = "C5",
+            .title = "Detokenization",
+            .formula = scoreFormula,
+            .citation = "Kamoda et al. 2025, arXiv 2501.15754",
+            .whyNot = whyNotDetokenization,
+            .cost = detokenizationCost,
+            .run = runDetokenization,
+            .pictures = detokenizationPictures(),
+            .followsFilter = true};
 }
 
 } // namespace headwise

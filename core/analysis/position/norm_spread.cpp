@@ -113,18 +113,16 @@ std::vector<Picture> normSpreadPictures()
 
 Analysis normSpreadAnalysis()
 {
-    return {"norm_spread",
-            "C7",
-            "Spread of the norm",
-            spreadFormula,
-            "Kamoda et al. 2025, arXiv 2501.15754",
-            false,
-            false,
-            whyNotNormSpread,
-            normSpreadCost,
-            runNormSpread,
-            {},
-            normSpreadPictures()};
+    return {.id = "norm_spread",
+            .number = "C7",
+            .title = "Spread of the norm",
+            .formula = spreadFormula,
+            .citation = "Kamoda et al. 2025, arXiv 2501.15754",
+            .whyNot = whyNotNormSpread,
+            .cost = normSpreadCost,
+            .run = runNormSpread,
+            .pictures = normSpreadPictures(),
+            .followsFilter = true};
 }
 
 } // namespace headwise

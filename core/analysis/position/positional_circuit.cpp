@@ -198,18 +198,15 @@ std::vector<Picture> positionalCircuitPictures()
 
 Analysis positionalCircuitAnalysis()
 {
-    return {"positional_circuit",
-            "C1",
-            "Positional circuit",
-            scoreFormula,
-            "Elhage et al. 2021; Kamoda et al. 2025, arXiv 2501.15754",
-            false,
-            false,
-            whyNotPositionalCircuit,
-            positionalCircuitCost,
-            runPositionalCircuit,
-            {},
-            positionalCircuitPictures()};
+    return {.id = "positional_circuit",
+            .number = "C1",
+            .title = "Positional circuit",
+            .formula = scoreFormula,
+            .citation = "Elhage et al. 2021; Kamoda et al. 2025, arXiv 2501.15754",
+            .whyNot = whyNotPositionalCircuit,
+            .cost = positionalCircuitCost,
+            .run = runPositionalCircuit,
+            .pictures = positionalCircuitPictures()};
 }
 
 } // namespace headwise

@@ -313,34 +313,29 @@ std::vector<Picture> previousTokenPictures()
 
 Analysis previousTokenAnalysis()
 {
-    return {"previous_token",
-            "C2, C8",
-            "Previous token",
-            previousTokenFormula,
-            "Kamoda et al. 2025, arXiv 2501.15754",
-            false,
-            true,
-            appliesAlways,
-            previousTokenCost,
-            runPreviousToken,
-            {},
-            previousTokenPictures()};
+    return {.id = "previous_token",
+            .number = "C2, C8",
+            .title = "Previous token",
+            .formula = previousTokenFormula,
+            .citation = "Kamoda et al. 2025, arXiv 2501.15754",
+            .isDefault = true,
+            .whyNot = appliesAlways,
+            .cost = previousTokenCost,
+            .run = runPreviousToken,
+            .pictures = previousTokenPictures()};
 }
 
 Analysis positionKernelAnalysis()
 {
-    return {"position_kernel",
-            "C2",
-            "Mean score by offset",
-            "k(Δ) = mean over i of s_{i,i−Δ}",
-            "Kamoda et al. 2025, arXiv 2501.15754",
-            false,
-            false,
-            onlyLearned,
-            positionCost,
-            runPositionKernel,
-            {},
-            positionKernelPictures()};
+    return {.id = "position_kernel",
+            .number = "C2",
+            .title = "Mean score by offset",
+            .formula = "k(Δ) = mean over i of s_{i,i−Δ}",
+            .citation = "Kamoda et al. 2025, arXiv 2501.15754",
+            .whyNot = onlyLearned,
+            .cost = positionCost,
+            .run = runPositionKernel,
+            .pictures = positionKernelPictures()};
 }
 
 } // namespace headwise

@@ -322,18 +322,16 @@ std::vector<Picture> rotaryPictures()
 
 Analysis rotaryAnalysis()
 {
-    return {"rotary",
-            "C8",
-            "Rotary positions",
-            "score(Δ) = q R_Δ kᵀ · scale = c + Σ_m a_m cos(θ_m Δ) + b_m sin(θ_m Δ)",
-            "Su et al. 2021, arXiv 2104.09864; Barbero et al. 2024, arXiv 2410.06205",
-            false,
-            false,
-            whyNotRotary,
-            rotaryCost,
-            runRotary,
-            {},
-            rotaryPictures()};
+    return {.id = "rotary",
+            .number = "C8",
+            .title = "Rotary positions",
+            .formula = "score(Δ) = q R_Δ kᵀ · scale = c + Σ_m a_m cos(θ_m Δ) + b_m sin(θ_m Δ)",
+            .citation = "Su et al. 2021, arXiv 2104.09864; Barbero et al. 2024, arXiv 2410.06205",
+            .whyNot = whyNotRotary,
+            .cost = rotaryCost,
+            .run = runRotary,
+            .pictures = rotaryPictures(),
+            .followsFilter = true};
 }
 
 } // namespace headwise

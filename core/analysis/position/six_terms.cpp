@@ -278,18 +278,16 @@ std::vector<Picture> sixTermsPictures()
 
 Analysis sixTermsAnalysis()
 {
-    return {"six_terms",
-            "C3",
-            "Six terms of a layer-0 score",
-            "√r · score = T^ee + T^ep + T^pe + T^pp + T^e + T^p + T_i",
-            "Kamoda et al. 2025, arXiv 2501.15754",
-            false,
-            false,
-            whyNotSixTerms,
-            sixTermsCost,
-            runSixTerms,
-            {},
-            sixTermsPictures()};
+    return {.id = "six_terms",
+            .number = "C3",
+            .title = "Six terms of a layer-0 score",
+            .formula = "√r · score = T^ee + T^ep + T^pe + T^pp + T^e + T^p + T_i",
+            .citation = "Kamoda et al. 2025, arXiv 2501.15754",
+            .whyNot = whyNotSixTerms,
+            .cost = sixTermsCost,
+            .run = runSixTerms,
+            .pictures = sixTermsPictures(),
+            .followsFilter = true};
 }
 
 } // namespace headwise

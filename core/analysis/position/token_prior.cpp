@@ -264,18 +264,16 @@ std::vector<Picture> tokenPriorPictures()
 
 Analysis tokenPriorAnalysis()
 {
-    return {"token_prior",
-            "C4",
-            "Token prior",
-            priorFormula,
-            "Kamoda et al. 2025, arXiv 2501.15754",
-            false,
-            false,
-            whyNotTokenPrior,
-            tokenPriorCost,
-            runTokenPrior,
-            {},
-            tokenPriorPictures()};
+    return {.id = "token_prior",
+            .number = "C4",
+            .title = "Token prior",
+            .formula = priorFormula,
+            .citation = "Kamoda et al. 2025, arXiv 2501.15754",
+            .whyNot = whyNotTokenPrior,
+            .cost = tokenPriorCost,
+            .run = runTokenPrior,
+            .pictures = tokenPriorPictures(),
+            .followsFilter = true};
 }
 
 } // namespace headwise

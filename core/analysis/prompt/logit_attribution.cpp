@@ -372,19 +372,20 @@ std::vector<Picture> pictures()
 
 Analysis logitAttributionAnalysis()
 {
-    return {"logit_attribution",
-            "G3",
-            "Direct logit attribution and logit lens",
-            "(Σ_j α_nj v_j) W_O · W_U[:,t] / σ; LN_final(residual stream) W_U",
+    return {
+        .id = "logit_attribution",
+        .number = "G3",
+        .title = "Direct logit attribution and logit lens",
+        .formula = "(Σ_j α_nj v_j) W_O · W_U[:,t] / σ; LN_final(residual stream) W_U",
+        .citation =
             "nostalgebraist 2020, \"interpreting GPT: the logit lens\"; Elhage et al. 2021; TransformerLens "
             "direct_logit_attribution.py",
-            false,
-            false,
-            noDirectWay,
-            logitAttributionCost,
-            runLogitAttribution,
-            {.prompt = true},
-            pictures()};
+        .whyNot = noDirectWay,
+        .cost = logitAttributionCost,
+        .run = runLogitAttribution,
+        .needs = {.prompt = true},
+        .pictures = pictures(),
+        .followsFilter = true};
 }
 
 } // namespace headwise

@@ -264,17 +264,16 @@ AnalysisCost patternScoresCost(const ModelConfig& config, const AnalysisOptions&
 Analysis patternScoresAnalysis()
 {
     const std::string folder = "analyses/pattern_scores/";
-    return {"pattern_scores",
-            "G2",
-            "Attention on repeated random tokens",
-            "mean over q of α[q, q−N+1], α[q, q−N], α[q, q−1] in the second copy of t₁…t_N t₁…t_N",
-            "Olsson et al. 2022, arXiv 2209.11895; TransformerLens head_detector.py",
-            false,
-            false,
-            contextTooShort,
-            patternScoresCost,
-            runPatternScores,
-            {},
+    return {
+        .id = "pattern_scores",
+        .number = "G2",
+        .title = "Attention on repeated random tokens",
+        .formula = "mean over q of α[q, q−N+1], α[q, q−N], α[q, q−1] in the second copy of t₁…t_N t₁…t_N",
+        .citation = "Olsson et al. 2022, arXiv 2209.11895; TransformerLens head_detector.py",
+        .whyNot = contextTooShort,
+        .cost = patternScoresCost,
+        .run = runPatternScores,
+        .pictures =
             {{Picture::Kind::HeadGrid,
               "Induction, previous and duplicate token",
               {folder + "induction", folder + "previous", folder + "duplicate"},
@@ -311,7 +310,8 @@ Analysis patternScoresAnalysis()
               false,
               false,
               true,
-              {}}}};
+              {}}},
+        .followsFilter = true};
 }
 
 } // namespace headwise

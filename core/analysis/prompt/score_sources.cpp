@@ -197,19 +197,17 @@ std::vector<Picture> pictures()
 
 Analysis scoreSourcesAnalysis()
 {
-    return {
-        "score_sources",
-        "G4",
-        "Where a score comes from",
-        "score_ij = scale · Σ_ab q_a · k_b over the parts a, b of the streams; = Σ_k (x_i·u_k) σ_k (v_k·x_j)",
-        "Elhage et al. 2021; Franco & Crovella 2024, arXiv 2410.00340",
-        false,
-        false,
-        noSum,
-        scoreSourcesCost,
-        runScoreSources,
-        {.prompt = true},
-        pictures()};
+    return {.id = "score_sources",
+            .number = "G4",
+            .title = "Where a score comes from",
+            .formula = "score_ij = scale · Σ_ab q_a · k_b over the parts a, b of the streams; = Σ_k "
+                       "(x_i·u_k) σ_k (v_k·x_j)",
+            .citation = "Elhage et al. 2021; Franco & Crovella 2024, arXiv 2410.00340",
+            .whyNot = noSum,
+            .cost = scoreSourcesCost,
+            .run = runScoreSources,
+            .needs = {.prompt = true},
+            .pictures = pictures()};
 }
 
 } // namespace headwise

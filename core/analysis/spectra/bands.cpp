@@ -231,19 +231,19 @@ std::vector<Picture> bandsPictures()
 
 Analysis bandsAnalysis()
 {
-    return {"bands",
-            "E8",
-            "Bands of the embedding and the unembedding",
+    return {
+        .id = "bands",
+        .number = "E8",
+        .title = "Bands of the embedding and the unembedding",
+        .formula =
             "‖W_OV P_b‖²_F / ‖W_OV‖²_F over 20 bands of the eigenvectors of W_U W_Uᵀ; the same of what is "
             "read, over Eᵀ E",
-            "Cancedda 2024, arXiv 2402.09221",
-            true,
-            false,
-            appliesAlways,
-            bandsCost,
-            runBands,
-            {},
-            bandsPictures()};
+        .citation = "Cancedda 2024, arXiv 2402.09221",
+        .needsTokens = true,
+        .whyNot = appliesAlways,
+        .cost = bandsCost,
+        .run = runBands,
+        .pictures = bandsPictures()};
 }
 
 } // namespace headwise

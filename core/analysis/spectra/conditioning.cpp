@@ -249,19 +249,18 @@ std::vector<Picture> conditioningPictures()
 
 Analysis conditioningAnalysis()
 {
-    return {"conditioning",
-            "E10",
-            "Conditioning of Q, K, V and O",
+    return {
+        .id = "conditioning",
+        .number = "E10",
+        .title = "Conditioning of Q, K, V and O",
+        .formula =
             "log10(σ_max/σ_min) of each head's W_Q, W_K, W_V, W_O and of all heads' side by side where that "
             "is square",
-            "Graef, KV-weights are all you need for skipless transformers; Edelman 1988",
-            false,
-            false,
-            appliesAlways,
-            conditioningCost,
-            runConditioning,
-            {},
-            conditioningPictures()};
+        .citation = "Graef, KV-weights are all you need for skipless transformers; Edelman 1988",
+        .whyNot = appliesAlways,
+        .cost = conditioningCost,
+        .run = runConditioning,
+        .pictures = conditioningPictures()};
 }
 
 } // namespace headwise

@@ -295,20 +295,21 @@ std::vector<Picture> degeneracyPictures()
 
 Analysis degeneracyAnalysis()
 {
-    return {"degeneracy",
-            "E7",
-            "Degeneracy of the spectra",
+    return {
+        .id = "degeneracy",
+        .number = "E7",
+        .title = "Degeneracy of the spectra",
+        .formula =
             "blocks of neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2; ‖δM‖₂ / distance of σ_k from the others; "
             "row norms "
             "of E U_block",
-            "TransformerLens, pull request 1768; Wedin 1972",
-            true,
-            false,
-            appliesAlways,
-            degeneracyCost,
-            runDegeneracy,
-            {},
-            degeneracyPictures()};
+        .citation = "TransformerLens, pull request 1768; Wedin 1972",
+        .needsTokens = true,
+        .whyNot = appliesAlways,
+        .cost = degeneracyCost,
+        .run = runDegeneracy,
+        .pictures = degeneracyPictures(),
+        .followsFilter = true};
 }
 
 } // namespace headwise

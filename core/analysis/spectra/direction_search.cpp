@@ -198,27 +198,29 @@ Analysis directionSearchAnalysis()
     InputNeeds needs;
     needs.token = true;
     return {
-        "direction_search",
-        "E6",
-        "Search through singular directions",
-        "all u_k, v_k of W_V W_O and W_Q W_Kᵀ of any head whose 20 strongest tokens, at either end, contain "
-        "the token",
-        "Millidge & Black 2022, the query locator",
-        true,
-        false,
-        whyNoSearch,
-        directionSearchCost,
-        runDirectionSearch,
-        needs,
-        {pictureOf(folder, Kind::Table, "Directions that hold the token",
-                   {"hit_layer", "hit_head", "direction", "rank", "end", "score", "score_null", "sigma"},
-                   "By rank. Directions of nearly equal σ mean nothing one by one: see the degeneracy of "
-                   "the spectra."),
-         Picture{.kind = Kind::HeadGrid,
-                 .title = "How many of a head's directions hold it",
-                 .arrays = {std::string(folder) + "hits"},
-                 .signedColors = false,
-                 .note = "Of both ends of all directions of OV and QK, read and written."}}};
+        .id = "direction_search",
+        .number = "E6",
+        .title = "Search through singular directions",
+        .formula = "all u_k, v_k of W_V W_O and W_Q W_Kᵀ of any head whose 20 strongest tokens, at either "
+                   "end, contain "
+                   "the token",
+        .citation = "Millidge & Black 2022, the query locator",
+        .needsTokens = true,
+        .whyNot = whyNoSearch,
+        .cost = directionSearchCost,
+        .run = runDirectionSearch,
+        .needs = needs,
+        .pictures =
+            {pictureOf(folder, Kind::Table, "Directions that hold the token",
+                       {"hit_layer", "hit_head", "direction", "rank", "end", "score", "score_null", "sigma"},
+                       "By rank. Directions of nearly equal σ mean nothing one by one: see the degeneracy of "
+                       "the spectra."),
+             Picture{.kind = Kind::HeadGrid,
+                     .title = "How many of a head's directions hold it",
+                     .arrays = {std::string(folder) + "hits"},
+                     .signedColors = false,
+                     .note = "Of both ends of all directions of OV and QK, read and written."}},
+        .followsFilter = true};
 }
 
 } // namespace headwise

@@ -281,20 +281,18 @@ std::vector<Picture> normsPictures()
 
 Analysis normsAnalysis()
 {
-    return {"norms",
-            "E2",
-            "Norms of heads, their factors and biases",
-            "σ₁ and ‖·‖_F of W_Q W_Kᵀ and W_V W_O; ‖W_Q‖_F, ‖W_K‖_F, ‖W_V‖_F, ‖W_O‖_F; ‖b_Q W_Kᵀ‖, ‖b_V "
-            "W_O‖, ‖b_O‖",
-            "Elhage et al. 2021",
-            false,
-            false,
-            appliesAlways,
-            normsCost,
-            runNorms,
-            {},
-            normsPictures(),
-            true};
+    return {.id = "norms",
+            .number = "E2",
+            .title = "Norms of heads, their factors and biases",
+            .formula =
+                "σ₁ and ‖·‖_F of W_Q W_Kᵀ and W_V W_O; ‖W_Q‖_F, ‖W_K‖_F, ‖W_V‖_F, ‖W_O‖_F; ‖b_Q W_Kᵀ‖, ‖b_V "
+                "W_O‖, ‖b_O‖",
+            .citation = "Elhage et al. 2021",
+            .whyNot = appliesAlways,
+            .cost = normsCost,
+            .run = runNorms,
+            .pictures = normsPictures(),
+            .followsMetric = true};
 }
 
 } // namespace headwise

@@ -238,18 +238,18 @@ std::vector<Picture> singularTokensPictures()
 
 Analysis singularTokensAnalysis()
 {
-    return {"singular_tokens",
-            "E6",
-            "Singular directions as tokens",
-            "E u_k and v_kᵀ W_U of W_V W_O = U Σ Vᵀ; E u_k, E v_k and u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ",
-            "Millidge & Black 2022; Pan et al. 2024, arXiv 2405.14880",
-            true,
-            false,
-            appliesAlways,
-            singularTokensCost,
-            runSingularTokens,
-            {},
-            singularTokensPictures()};
+    return {.id = "singular_tokens",
+            .number = "E6",
+            .title = "Singular directions as tokens",
+            .formula =
+                "E u_k and v_kᵀ W_U of W_V W_O = U Σ Vᵀ; E u_k, E v_k and u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ",
+            .citation = "Millidge & Black 2022; Pan et al. 2024, arXiv 2405.14880",
+            .needsTokens = true,
+            .whyNot = appliesAlways,
+            .cost = singularTokensCost,
+            .run = runSingularTokens,
+            .pictures = singularTokensPictures(),
+            .followsFilter = true};
 }
 
 } // namespace headwise

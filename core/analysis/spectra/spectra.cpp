@@ -237,37 +237,35 @@ std::vector<Picture> ranksPictures()
 
 Analysis spectraAnalysis()
 {
-    return {"spectra",
-            "E1–E3",
-            "Singular values, norms and rank measures",
+    return {
+        .id = "spectra",
+        .number = "E1–E3",
+        .title = "Singular values, norms and rank measures",
+        .formula =
             "σ of W_Q W_Kᵀ, W_V W_O, E W_Q W_Kᵀ Eᵀ, E W_V W_O W_U; √Σσ²; exp(−Σ p ln p), p = σ/Σσ; Σσ²/σ₁²; "
             "(Σσ²)²/Σσ⁴",
-            "Elhage et al. 2021; Roy & Vetterli 2007",
-            true,
-            true,
-            appliesAlways,
-            spectraCost,
-            runSpectra,
-            {},
-            spectraPictures(),
-            true};
+        .citation = "Elhage et al. 2021; Roy & Vetterli 2007",
+        .needsTokens = true,
+        .isDefault = true,
+        .whyNot = appliesAlways,
+        .cost = spectraCost,
+        .run = runSpectra,
+        .pictures = spectraPictures(),
+        .followsMetric = true};
 }
 
 Analysis ranksAnalysis()
 {
-    return {"ranks",
-            "E3",
-            "Components for 90 % of the energy, numerical rank",
-            "k90: smallest k with σ₁² + … + σ_k² ≥ 0.9 Σσ²; rank: number of σ > d_model ε σ₁",
-            "Golub & Van Loan, Matrix Computations, 4th ed., §5.4",
-            false,
-            false,
-            appliesAlways,
-            ranksCost,
-            runRanks,
-            {},
-            ranksPictures(),
-            true};
+    return {.id = "ranks",
+            .number = "E3",
+            .title = "Components for 90 % of the energy, numerical rank",
+            .formula = "k90: smallest k with σ₁² + … + σ_k² ≥ 0.9 Σσ²; rank: number of σ > d_model ε σ₁",
+            .citation = "Golub & Van Loan, Matrix Computations, 4th ed., §5.4",
+            .whyNot = appliesAlways,
+            .cost = ranksCost,
+            .run = runRanks,
+            .pictures = ranksPictures(),
+            .followsMetric = true};
 }
 
 } // namespace headwise

@@ -247,18 +247,17 @@ std::vector<Picture> spectrumShapesPictures()
 
 Analysis spectrumShapesAnalysis()
 {
-    return {"spectrum_shapes",
-            "E1",
-            "Shapes of the spectra",
-            "σ_k/σ_1 and (σ_1² + … + σ_k²)/Σσ² of QK, OV, full QK and full OV; all heads of a layer",
-            "Elhage et al. 2021",
-            true,
-            false,
-            appliesAlways,
-            spectrumShapesCost,
-            runSpectrumShapes,
-            {},
-            spectrumShapesPictures()};
+    return {.id = "spectrum_shapes",
+            .number = "E1",
+            .title = "Shapes of the spectra",
+            .formula =
+                "σ_k/σ_1 and (σ_1² + … + σ_k²)/Σσ² of QK, OV, full QK and full OV; all heads of a layer",
+            .citation = "Elhage et al. 2021",
+            .needsTokens = true,
+            .whyNot = appliesAlways,
+            .cost = spectrumShapesCost,
+            .run = runSpectrumShapes,
+            .pictures = spectrumShapesPictures()};
 }
 
 } // namespace headwise

@@ -323,20 +323,19 @@ std::vector<Picture> symmetryPictures()
 
 Analysis symmetryAnalysis()
 {
-    return {"symmetry",
-            "E5",
-            "Symmetry and directionality of QK",
+    return {
+        .id = "symmetry",
+        .number = "E5",
+        .title = "Symmetry and directionality of QK",
+        .formula =
             "‖½(M + Mᵀ)‖²_F / ‖M‖²_F; (Σ column excess − Σ row excess) / (Σ both); M = W_Q W_Kᵀ, and Σ_h of "
             "a layer",
-            "Saponati et al. 2025, arXiv 2502.10927",
-            false,
-            false,
-            appliesAlways,
-            symmetryCost,
-            runSymmetry,
-            {},
-            symmetryPictures(),
-            true};
+        .citation = "Saponati et al. 2025, arXiv 2502.10927",
+        .whyNot = appliesAlways,
+        .cost = symmetryCost,
+        .run = runSymmetry,
+        .pictures = symmetryPictures(),
+        .followsMetric = true};
 }
 
 } // namespace headwise

@@ -449,20 +449,21 @@ std::vector<Picture> weightsInVocabularyPictures()
 
 Analysis weightsInVocabularyAnalysis()
 {
-    return {"weights_in_vocabulary",
-            "E9",
-            "Columns and rows of the weights as tokens",
+    return {
+        .id = "weights_in_vocabulary",
+        .number = "E9",
+        .title = "Columns and rows of the weights as tokens",
+        .formula =
             "E W_V, W_O W_U, E W_Q, E W_K, E W_in, E W_gate, W_out W_U, column by column or row by row; the "
             "same with "
             "(Eᵀ)⁺ and (W_Uᵀ)⁺",
-            "Dar et al. 2023, arXiv 2209.02535",
-            true,
-            false,
-            appliesAlways,
-            weightsInVocabularyCost,
-            runWeightsInVocabulary,
-            {},
-            weightsInVocabularyPictures()};
+        .citation = "Dar et al. 2023, arXiv 2209.02535",
+        .needsTokens = true,
+        .whyNot = appliesAlways,
+        .cost = weightsInVocabularyCost,
+        .run = runWeightsInVocabulary,
+        .pictures = weightsInVocabularyPictures(),
+        .followsFilter = true};
 }
 
 } // namespace headwise

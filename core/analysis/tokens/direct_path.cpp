@@ -174,18 +174,17 @@ std::vector<Picture> directPathPictures()
 
 Analysis directPathAnalysis()
 {
-    return {"direct_path",
-            "A5",
-            "Direct path",
-            "the k largest entries of each row of E W_U, and b_U",
-            "Elhage et al. 2021, \"Zero-Layer Transformers\"",
-            true,
-            false,
-            directPathTooLarge,
-            directPathCost,
-            runDirectPath,
-            {},
-            directPathPictures()};
+    return {.id = "direct_path",
+            .number = "A5",
+            .title = "Direct path",
+            .formula = "the k largest entries of each row of E W_U, and b_U",
+            .citation = "Elhage et al. 2021, \"Zero-Layer Transformers\"",
+            .needsTokens = true,
+            .whyNot = directPathTooLarge,
+            .cost = directPathCost,
+            .run = runDirectPath,
+            .pictures = directPathPictures(),
+            .followsFilter = true};
 }
 
 } // namespace headwise

@@ -134,28 +134,30 @@ Analysis directionCardAnalysis()
                        note};
     };
     return {
-        "direction_card",
-        "A10",
-        "Direction card",
-        "one direction x of the residual stream through every head: ‖x W_V W_O‖/‖x‖, the largest entries of "
-        "x W_V W_O W_U, x W_Q (E W_K)ᵀ and x W_K (E W_Q)ᵀ",
-        "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
-        true,
-        false,
-        whyNoDirection,
-        directionCardCost,
-        runDirectionCard,
-        needs,
-        {{Picture::Kind::HeadGrid,
-          "Gain of OV",
-          {at("gain"), at("gain_null")},
-          false,
-          false,
-          false,
-          "Beside it, the gain of a direction taken at random."},
-         table("What the head writes for it", "output", "The last column: a line of Gaussian numbers."),
-         table("What it attends to as a query", "key", "Without scale and bias, at offset 0."),
-         table("What attends to it as a key", "query", "Without scale and bias, at offset 0.")}};
+        .id = "direction_card",
+        .number = "A10",
+        .title = "Direction card",
+        .formula = "one direction x of the residual stream through every head: ‖x W_V W_O‖/‖x‖, the largest "
+                   "entries of "
+                   "x W_V W_O W_U, x W_Q (E W_K)ᵀ and x W_K (E W_Q)ᵀ",
+        .citation = "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
+        .needsTokens = true,
+        .whyNot = whyNoDirection,
+        .cost = directionCardCost,
+        .run = runDirectionCard,
+        .needs = needs,
+        .pictures = {{Picture::Kind::HeadGrid,
+                      "Gain of OV",
+                      {at("gain"), at("gain_null")},
+                      false,
+                      false,
+                      false,
+                      "Beside it, the gain of a direction taken at random."},
+                     table("What the head writes for it", "output",
+                           "The last column: a line of Gaussian numbers."),
+                     table("What it attends to as a query", "key", "Without scale and bias, at offset 0."),
+                     table("What attends to it as a key", "query", "Without scale and bias, at offset 0.")},
+        .followsFilter = true};
 }
 
 } // namespace headwise

@@ -371,33 +371,34 @@ std::string whyNoFolding(const ModelConfig& config, const AnalysisOptions&)
 
 Analysis foldingAnalysis()
 {
-    return {"folding",
-            "A2",
-            "Folding report",
+    return {
+        .id = "folding",
+        .number = "A2",
+        .title = "Folding report",
+        .formula =
             "max |LN(x) W + b − ((x/σ) W' + b')| of every norm and the matrix behind it, and the means that "
             "centring takes off",
+        .citation =
             "TransformerLens, fold_layer_norm and SVD_Interpreter_Demo; Kamoda et al. 2025, arXiv 2501.15754",
-            false,
-            false,
-            whyNoFolding,
-            foldingCost,
-            runFolding,
-            {},
-            {{Picture::Kind::Table,
-              "Norms and what they were folded into",
-              {at("difference"), at("stored_difference_null"), at("size")},
-              false,
-              false,
-              false,
-              "Folding keeps the function: differences are those of float64, and rounding to float32 is what "
-              "the stored weights add."},
-             {Picture::Kind::Table,
-              "Centring",
-              {at("mean"), at("mean_raw")},
-              false,
-              false,
-              false,
-              "0 where a matrix is centred."}}};
+        .whyNot = whyNoFolding,
+        .cost = foldingCost,
+        .run = runFolding,
+        .pictures = {
+            {Picture::Kind::Table,
+             "Norms and what they were folded into",
+             {at("difference"), at("stored_difference_null"), at("size")},
+             false,
+             false,
+             false,
+             "Folding keeps the function: differences are those of float64, and rounding to float32 is what "
+             "the stored weights add."},
+            {Picture::Kind::Table,
+             "Centring",
+             {at("mean"), at("mean_raw")},
+             false,
+             false,
+             false,
+             "0 where a matrix is centred."}}};
 }
 
 } // namespace headwise

@@ -204,50 +204,47 @@ std::vector<Picture> matchingPictures()
 
 Analysis eigenvaluesAnalysis()
 {
-    return {"eigenvalues",
-            "B1",
-            "Eigenvalues of the four circuits",
-            "λ of W_Q W_Kᵀ, W_V W_O, E W_Q W_Kᵀ Eᵀ, E W_V W_O W_U",
-            "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
-            true,
-            true,
-            appliesAlways,
-            eigenvaluesCost,
-            runEigenvalues,
-            {},
-            eigenvaluePictures()};
+    return {.id = "eigenvalues",
+            .number = "B1",
+            .title = "Eigenvalues of the four circuits",
+            .formula = "λ of W_Q W_Kᵀ, W_V W_O, E W_Q W_Kᵀ Eᵀ, E W_V W_O W_U",
+            .citation = "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
+            .needsTokens = true,
+            .isDefault = true,
+            .whyNot = appliesAlways,
+            .cost = eigenvaluesCost,
+            .run = runEigenvalues,
+            .pictures = eigenvaluePictures()};
 }
 
 Analysis copyingAnalysis()
 {
-    return {"copying",
-            "B1",
-            "Copying",
-            "Re Σλ / Σ|λ| over the eigenvalues of E W_V W_O W_U",
-            "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
-            true,
-            true,
-            appliesAlways,
-            copyingCost,
-            runCopying,
-            {},
-            copyingPictures()};
+    return {.id = "copying",
+            .number = "B1",
+            .title = "Copying",
+            .formula = "Re Σλ / Σ|λ| over the eigenvalues of E W_V W_O W_U",
+            .citation = "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
+            .needsTokens = true,
+            .isDefault = true,
+            .whyNot = appliesAlways,
+            .cost = copyingCost,
+            .run = runCopying,
+            .pictures = copyingPictures()};
 }
 
 Analysis matchingAnalysis()
 {
-    return {"matching",
-            "B2",
-            "Matching",
-            "Re Σλ / Σ|λ| over the eigenvalues of E W_Q W_Kᵀ Eᵀ",
-            "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
-            true,
-            true,
-            appliesAlways,
-            oneCircuitCost,
-            runMatching,
-            {},
-            matchingPictures()};
+    return {.id = "matching",
+            .number = "B2",
+            .title = "Matching",
+            .formula = "Re Σλ / Σ|λ| over the eigenvalues of E W_Q W_Kᵀ Eᵀ",
+            .citation = "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
+            .needsTokens = true,
+            .isDefault = true,
+            .whyNot = appliesAlways,
+            .cost = oneCircuitCost,
+            .run = runMatching,
+            .pictures = matchingPictures()};
 }
 
 } // namespace headwise

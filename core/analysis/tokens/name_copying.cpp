@@ -236,27 +236,28 @@ Analysis nameCopyingAnalysis()
                 "same with the sign flipped",
             .citation = "Wang et al. 2022, arXiv 2211.00593",
             .needsTokens = true,
-            .isDefault = false,
             .whyNot = whyNoNames,
             .cost = nameCopyingCost,
             .run = runNameCopying,
             .needs = {.tokenizer = true},
-            .pictures = {
-                {.kind = Kind::HeadGrid,
-                 .title = "Names copied, names suppressed",
-                 .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
-                 .signedColors = false,
-                 .note = "Always behind the first MLP, whatever the embedding; by chance 5/V."},
-                {.kind = Kind::HeadPlane,
-                 .title = "Copied against suppressed",
-                 .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
-                 .note = "A point per head."},
-                {.kind = Kind::Table,
-                 .title = "Rank of each name in the selected head",
-                 .arrays = {"analyses/name_copying/names", "analyses/name_copying/ranks",
-                            "analyses/name_copying/negative_ranks"},
-                 .note = "0: the name itself is the output that is raised (lowered) most."},
-            }};
+            .pictures =
+                {
+                    {.kind = Kind::HeadGrid,
+                     .title = "Names copied, names suppressed",
+                     .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
+                     .signedColors = false,
+                     .note = "Always behind the first MLP, whatever the embedding; by chance 5/V."},
+                    {.kind = Kind::HeadPlane,
+                     .title = "Copied against suppressed",
+                     .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
+                     .note = "A point per head."},
+                    {.kind = Kind::Table,
+                     .title = "Rank of each name in the selected head",
+                     .arrays = {"analyses/name_copying/names", "analyses/name_copying/ranks",
+                                "analyses/name_copying/negative_ranks"},
+                     .note = "0: the name itself is the output that is raised (lowered) most."},
+                },
+            .followsFilter = true};
 }
 
 } // namespace headwise

@@ -400,39 +400,42 @@ Analysis relationsAnalysis()
         .formula = hitFormula,
         .citation = "Elhelo & Geva 2024, arXiv 2412.11965; Gould et al. 2023, arXiv 2312.09230",
         .needsTokens = true,
-        .isDefault = false,
         .whyNot = appliesAlways,
         .cost = relationsCost,
         .run = runRelations,
         .needs = {.tokenizer = true},
-        .pictures = {
-            {.kind = Picture::Kind::HeadGrid,
-             .title = "Best relation of each head",
-             .arrays = {"analyses/relations/best", "analyses/relations/best_suppression"},
-             .signedColors = false,
-             .note =
-                 "1: of every pair of some relation the target is among the k tokens raised (lowered) most."},
-            {.kind = Picture::Kind::Bars,
-             .title = "Relations of the head",
-             .arrays = {"analyses/relations/by_head", "analyses/relations/suppression",
-                        "analyses/relations/null"},
-             .note = "The null is what a random order of the outputs gives."},
-            {.kind = Picture::Kind::Bars,
-             .title = "Relations of the head as the paper's code has them",
-             .arrays = {"analyses/relations/maps_scores", "analyses/relations/maps_suppression"},
-             .note = "W_E for heads of layer 0, MLP0(LN2(W_E)) for later ones; of the weights in use, in the "
+        .pictures =
+            {
+                {.kind = Picture::Kind::HeadGrid,
+                 .title = "Best relation of each head",
+                 .arrays = {"analyses/relations/best", "analyses/relations/best_suppression"},
+                 .signedColors = false,
+                 .note = "1: of every pair of some relation the target is among the k tokens raised "
+                         "(lowered) most."},
+                {.kind = Picture::Kind::Bars,
+                 .title = "Relations of the head",
+                 .arrays = {"analyses/relations/by_head", "analyses/relations/suppression",
+                            "analyses/relations/null"},
+                 .note = "The null is what a random order of the outputs gives."},
+                {.kind = Picture::Kind::Bars,
+                 .title = "Relations of the head as the paper's code has them",
+                 .arrays = {"analyses/relations/maps_scores", "analyses/relations/maps_suppression"},
+                 .note =
+                     "W_E for heads of layer 0, MLP0(LN2(W_E)) for later ones; of the weights in use, in the "
                      "paper those of the file."},
-            {.kind = Picture::Kind::Bars,
-             .title = "Pairs hit and missed",
-             .arrays = {"analyses/relations/hits", "analyses/relations/misses"},
-             .note = "Of the pairs whose words are both single tokens."},
-            {.kind = Picture::Kind::Table,
-             .title = "The best head of each relation",
-             .arrays = {"analyses/relations/best_score", "analyses/relations/best_layer",
-                        "analyses/relations/best_head", "analyses/relations/null", "analyses/relations/k",
-                        "analyses/relations/pairs_used", "analyses/relations/valid"},
-             .note = "Relations with fewer than 30 pairs of single tokens are not valid: too few to tell."},
-        }};
+                {.kind = Picture::Kind::Bars,
+                 .title = "Pairs hit and missed",
+                 .arrays = {"analyses/relations/hits", "analyses/relations/misses"},
+                 .note = "Of the pairs whose words are both single tokens."},
+                {.kind = Picture::Kind::Table,
+                 .title = "The best head of each relation",
+                 .arrays = {"analyses/relations/best_score", "analyses/relations/best_layer",
+                            "analyses/relations/best_head", "analyses/relations/null", "analyses/relations/k",
+                            "analyses/relations/pairs_used", "analyses/relations/valid"},
+                 .note =
+                     "Relations with fewer than 30 pairs of single tokens are not valid: too few to tell."},
+            },
+        .followsFilter = true};
 }
 
 } // namespace headwise

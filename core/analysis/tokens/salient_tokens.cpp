@@ -191,20 +191,20 @@ AnalysisCost salientTokensCost(const ModelConfig& config, const AnalysisOptions&
 Analysis salientTokensAnalysis()
 {
     using Kind = Picture::Kind;
-    return {.id = "salient_tokens",
-            .number = "B7",
-            .title = "Salient tokens",
-            .formula =
-                "the 30 tokens of largest ‖x W_V W_O‖ / ‖x‖, x = E[t], each with its 5 largest outputs of "
-                "E W_V W_O W_U",
-            .citation = "Elhelo & Geva 2024, arXiv 2412.11965",
-            .needsTokens = true,
-            .isDefault = false,
-            .whyNot = appliesAlways,
-            .cost = salientTokensCost,
-            .run = runSalientTokens,
-            .needs = {},
-            .pictures = {
+    return {
+        .id = "salient_tokens",
+        .number = "B7",
+        .title = "Salient tokens",
+        .formula = "the 30 tokens of largest ‖x W_V W_O‖ / ‖x‖, x = E[t], each with its 5 largest outputs of "
+                   "E W_V W_O W_U",
+        .citation = "Elhelo & Geva 2024, arXiv 2412.11965",
+        .needsTokens = true,
+        .whyNot = appliesAlways,
+        .cost = salientTokensCost,
+        .run = runSalientTokens,
+        .needs = {},
+        .pictures =
+            {
                 {.kind = Kind::Table,
                  .title = "What the selected head does most",
                  .arrays = {"analyses/salient_tokens/ids", "analyses/salient_tokens/norms",
@@ -216,7 +216,8 @@ Analysis salientTokensAnalysis()
                  .arrays = {"analyses/salient_tokens/largest_by_null"},
                  .signedColors = false,
                  .note = "1: no token means more to the head than a random direction."},
-            }};
+            },
+        .followsFilter = true};
 }
 
 } // namespace headwise

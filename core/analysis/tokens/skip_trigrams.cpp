@@ -316,53 +316,56 @@ std::string whyNoSkipTrigrams(const ModelConfig& config, const AnalysisOptions& 
 Analysis skipTrigramsAnalysis()
 {
     return {
-        "skip_trigrams",
-        "A8, A9",
-        "Skip-trigrams",
-        "[s] … [dst] → [out]: F_QK[dst, s] of E W_Q W_Kᵀ Eᵀ and F_OV[s, out] of E W_V W_O W_U; sources by "
-        "max z(F_QK[:, s]) · max z(F_OV[s, :])",
-        "Elhage et al. 2021, \"Interpretation as Skip-Trigrams\"",
-        true,
-        false,
-        whyNoSkipTrigrams,
-        skipTrigramsCost,
-        runSkipTrigrams,
-        {},
-        {{Picture::Kind::Table,
-          "Skip-trigrams of the token",
-          {at("source_ids"), at("destination_ids"), at("output_ids"), at("destination_values"),
-           at("destination_z"), at("output_values"), at("output_z")},
-          false,
-          false,
-          true,
-          "Destinations and outs are two lists of their own: any of the one goes with any of the other."},
-         {Picture::Kind::Table,
-          "Strongest skip-trigrams",
-          {at("ranked_source_ids"), at("ranked_destination_ids"), at("ranked_output_ids"),
-           at("ranked_destination_values"), at("ranked_output_values"), at("ranked_source_values"),
-           at("ranked_null"), at("ranked_count")},
-          false,
-          false,
-          true,
-          "Strength is the product of the two largest z, beside it what Gaussian circuits reach; count: how "
-          "often "
-          "the out directly follows the destination, where bigram counts are known."},
-         {Picture::Kind::Table,
-          "Skip-trigrams of the token that no text has",
-          {at("absent_destination_ids"), at("absent_output_ids"), at("absent_strength")},
-          false,
-          false,
-          true,
-          "Pairs of both lists that never follow each other in the text of the bigram counts: the head must "
-          "raise "
-          "them because it raises others."},
-         {Picture::Kind::HeadGrid,
-          "Share of its skip-trigrams that no text has",
-          {at("absent_share")},
-          false,
-          false,
-          false,
-          {}}}};
+        .id = "skip_trigrams",
+        .number = "A8, A9",
+        .title = "Skip-trigrams",
+        .formula = "[s] … [dst] → [out]: F_QK[dst, s] of E W_Q W_Kᵀ Eᵀ and F_OV[s, out] of E W_V W_O W_U; "
+                   "sources by "
+                   "max z(F_QK[:, s]) · max z(F_OV[s, :])",
+        .citation = "Elhage et al. 2021, \"Interpretation as Skip-Trigrams\"",
+        .needsTokens = true,
+        .whyNot = whyNoSkipTrigrams,
+        .cost = skipTrigramsCost,
+        .run = runSkipTrigrams,
+        .pictures =
+            {{Picture::Kind::Table,
+              "Skip-trigrams of the token",
+              {at("source_ids"), at("destination_ids"), at("output_ids"), at("destination_values"),
+               at("destination_z"), at("output_values"), at("output_z")},
+              false,
+              false,
+              true,
+              "Destinations and outs are two lists of their own: any of the one goes with any of the other."},
+             {Picture::Kind::Table,
+              "Strongest skip-trigrams",
+              {at("ranked_source_ids"), at("ranked_destination_ids"), at("ranked_output_ids"),
+               at("ranked_destination_values"), at("ranked_output_values"), at("ranked_source_values"),
+               at("ranked_null"), at("ranked_count")},
+              false,
+              false,
+              true,
+              "Strength is the product of the two largest z, beside it what Gaussian circuits reach; count: "
+              "how "
+              "often "
+              "the out directly follows the destination, where bigram counts are known."},
+             {Picture::Kind::Table,
+              "Skip-trigrams of the token that no text has",
+              {at("absent_destination_ids"), at("absent_output_ids"), at("absent_strength")},
+              false,
+              false,
+              true,
+              "Pairs of both lists that never follow each other in the text of the bigram counts: the head "
+              "must "
+              "raise "
+              "them because it raises others."},
+             {Picture::Kind::HeadGrid,
+              "Share of its skip-trigrams that no text has",
+              {at("absent_share")},
+              false,
+              false,
+              false,
+              {}}},
+        .followsFilter = true};
 }
 
 } // namespace headwise

@@ -304,19 +304,21 @@ std::vector<Picture> tablesPictures()
 
 Analysis tablesAnalysis()
 {
-    return {"tables",
-            "A6, A7",
-            "Token tables of full OV and full QK",
+    return {
+        .id = "tables",
+        .number = "A6, A7",
+        .title = "Token tables of full OV and full QK",
+        .formula =
             "the k largest and smallest entries of each row, the k largest of each column, of E W_V W_O W_U "
             "and E W_Q W_Kᵀ Eᵀ",
-            "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
-            true,
-            true,
-            appliesAlways,
-            tablesCost,
-            runTables,
-            {},
-            tablesPictures()};
+        .citation = "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
+        .needsTokens = true,
+        .isDefault = true,
+        .whyNot = appliesAlways,
+        .cost = tablesCost,
+        .run = runTables,
+        .pictures = tablesPictures(),
+        .followsFilter = true};
 }
 
 } // namespace headwise

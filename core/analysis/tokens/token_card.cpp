@@ -297,18 +297,21 @@ Analysis tokenCardAnalysis()
 {
     InputNeeds needs;
     needs.token = true;
-    return {"token_card",
-            "A10",
-            "Token card",
+    return {
+        .id = "token_card",
+        .number = "A10",
+        .title = "Token card",
+        .formula =
             "one token t through every head: ‖row t of E W_V W_O W_U‖, own ranks in it and in E W_Q W_Kᵀ Eᵀ, "
             "b_Q W_Kᵀ LN(e)ᵀ, the largest outputs and keys",
+        .citation =
             "Elhage et al. 2021, \"Summarizing OV/QK matrices\"; T^e: Kamoda et al. 2025, arXiv 2501.15754",
-            true,
-            false,
-            whyNoCard,
-            tokenCardCost,
-            runTokenCard,
-            needs,
+        .needsTokens = true,
+        .whyNot = whyNoCard,
+        .cost = tokenCardCost,
+        .run = runTokenCard,
+        .needs = needs,
+        .pictures =
             {{Picture::Kind::HeadGrid,
               "Length of its row of full OV",
               {at("row_norm"), at("row_norm_null")},
@@ -346,7 +349,8 @@ Analysis tokenCardAnalysis()
               false,
               false,
               true,
-              ""}}};
+              ""}},
+        .followsFilter = true};
 }
 
 } // namespace headwise

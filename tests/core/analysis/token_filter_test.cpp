@@ -69,7 +69,8 @@ private slots:
     void standsOnArraysOfTokensAndOnMeasuredLengths()
     {
         ResultSet results;
-        for (const char* path : {"tables/full_ov/ids", "analyses/x/y", "scores/copying", "spectra/ov/z"}) {
+        for (const char* path : {"tables/full_ov/ids", "analyses/salient_tokens/ids", "scores/copying",
+                                 "spectra/ov/z", "analyses/attention/patterns", "analyses/unknown/array"}) {
             ResultArray array;
             array.path = path;
             results.arrays.push_back(array);
@@ -83,6 +84,8 @@ private slots:
         QCOMPARE(filterOf(results.arrays[1]), std::string("--words"));
         QCOMPARE(filterOf(results.arrays[2]), std::string());
         QCOMPARE(filterOf(results.arrays[3]), std::string("--words"));
+        QCOMPARE(filterOf(results.arrays[4]), std::string());
+        QCOMPARE(filterOf(results.arrays[5]), std::string("--words"));
     }
 
     // 48 rows at distances 10 … 11 of their mean, opposite each other, and two at it.
