@@ -73,6 +73,7 @@ void addCounts(ResultSet& results, const Arrays& arrays, const AnalysisOptions& 
     found.nullMean = 0.0;
     found.nullDeviation = 1 / std::sqrt(static_cast<double>(used) - 1);
     std::vector<double> logs;
+    logs.reserve(sample.size());
     for (const int id : sample)
         logs.push_back(std::log10(1 + counts.of(id)));
     ResultArray x =

@@ -95,8 +95,8 @@ private slots:
         options.dVocab = 50;
         test::ChangedToy toy(options);
         Matrix<double> E = Matrix<double>::Zero(50, 7);
-        for (int i = 0; i < 24; ++i) {
-            E(2 * i, i % 7) = 10 + i / 24.0;
+        for (Eigen::Index i = 0; i < 24; ++i) {
+            E(2 * i, i % 7) = 10 + static_cast<double>(i) / 24;
             E(2 * i + 1, i % 7) = -E(2 * i, i % 7);
         }
         E.rowwise() += RowVector<double>::LinSpaced(7, 1, 3);
