@@ -11,6 +11,7 @@
 #include "ui/pages/heads_page.h"
 #include "ui/pages/start_page.h"
 #include "ui/text.h"
+#include "ui/theme.h"
 #include "ui/views/notice_bar.h"
 #include "ui/views/token_edit.h"
 #include "ui/workspace_state.h"
@@ -21,6 +22,7 @@
 #include <QComboBox>
 #include <QDockWidget>
 #include <QFileDialog>
+#include <QGuiApplication>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLabel>
@@ -29,6 +31,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScreen>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QTabBar>
@@ -42,6 +45,20 @@
 namespace headwise::app {
 
 using namespace headwise::ui;
+
+namespace {
+
+/// As large as the pages like it, on a screen that has the room.
+QSize firstSize()
+{
+    constexpr QSize liked(1360, 860), frame(16, 48); // what a window manager draws around it
+    const bool hasDesktop = !QStringList{QStringLiteral("offscreen"), QStringLiteral("minimal")}.contains(
+        QGuiApplication::platformName());
+    const QScreen* screen = hasDesktop ? QGuiApplication::primaryScreen() : nullptr;
+    return screen ? liked.boundedTo(screen->availableSize() - frame) : liked;
+}
+
+} // namespace
 
 MainWindow::MainWindow(QWidget* parent)
     : QMainWindow(parent)
@@ -58,13 +75,17 @@ MainWindow::MainWindow(QWidget* parent)
 {
     setAcceptDrops(true);
     setWindowIcon(applicationIcon());
-    resize(1360, 860);
+    resize(firstSize());
     m_banner->setWordWrap(true);
     m_banner->setObjectName(QStringLiteral("banner"));
-    m_banner->setContentsMargins(12, 8, 12, 8);
+    m_banner->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
     connect(m_banner, &QLabel::linkActivated, this, [this](const QString& link) {
         if (link == QLatin1String("undo-head-changes"))
             whenResultsAreSafe([this] { undoHeadChanges(*m_workspace); });
+        else if (link == QLatin1String("locate-model"))
+            locateModel();
+        else if (link == QLatin1String("locate-model-file"))
+            locateModelFile();
         else
             addTokenizer();
     });
@@ -80,6 +101,7 @@ MainWindow::MainWindow(QWidget* parent)
     m_stack->addWidget(m_start);
     m_stack->addWidget(m_center);
     auto* central = new QWidget(this);
+    central->setMinimumSize(400, 260); // less than some pages like: half of a screen is enough for the window
     auto* rows = new QVBoxLayout(central);
     rows->setContentsMargins(0, 0, 0, 0);
     rows->setSpacing(0);
@@ -100,16 +122,26 @@ MainWindow::MainWindow(QWidget* parent)
     showDocks(false);
     updateRecent();
     updateState();
-    // The first page is made before a model comes, which has enough to do; so is the one that takes longest, each in an event.
-    QTimer::singleShot(0, this, [this] {
-        m_tabs->currentPage();
-        QTimer::singleShot(0, this, [this] {
-            auto* analyses = m_tabs->page(m_tabs->indexOfName(QStringLiteral("analyses")));
-            QTimer::singleShot(0, analyses,
-                               [analyses] { // with what its style asks of every part when it is shown
-                                   for (QWidget* part : analyses->findChildren<QWidget*>())
-                                       part->ensurePolished();
-                               });
+    prepareParts();
+}
+
+/// The first page is made before a model comes, which has enough to do; so is the one that takes longest. What their style asks
+/// of every part when it is shown is asked before, too. Each in an event of its own.
+void MainWindow::prepareParts()
+{
+    const auto polish = [](QWidget* whole) {
+        QTimer::singleShot(0, whole, [whole] {
+            for (QWidget* part : whole->findChildren<QWidget*>())
+                part->ensurePolished();
+        });
+    };
+    QTimer::singleShot(0, this, [this, polish] {
+        polish(m_tabs->currentPage());
+        polish(m_header);
+        for (QDockWidget* dock : findChildren<QDockWidget*>())
+            polish(dock);
+        QTimer::singleShot(0, this, [this, polish] {
+            polish(m_tabs->page(m_tabs->indexOfName(QStringLiteral("analyses"))));
         });
     });
 }
@@ -240,6 +272,7 @@ void MainWindow::updateState()
     m_embedding->setEnabled(open && m_workspace->hasModel());
     m_processing->setEnabled(open && m_workspace->hasModel());
     if (!open) {
+        m_headEdit->clear();
         setWindowTitle(QStringLiteral("Headwise"));
         return;
     }
@@ -302,6 +335,20 @@ void MainWindow::showError(const QString& title, const QString& message)
 void MainWindow::showMessage(const QString& message)
 {
     statusBar()->showMessage(message, 6000);
+}
+
+bool MainWindow::event(QEvent* event)
+{
+    // What Qt says of a desktop that turns dark. Our own palettes say ApplicationPaletteChange alone, so that this does not
+    // answer itself; asking for the system's palette sets one, so that it is asked later and once for all windows.
+    if (event->type() == QEvent::ThemeChange && !std::exchange(m_themeIsAsked, true))
+        QTimer::singleShot(0, this, [this] {
+            m_themeIsAsked = false;
+            const bool follows = m_settings.theme == ThemeMode::System;
+            if (follows && systemIsDark() != themeColors(QApplication::palette()).dark)
+                applyTheme(*qApp, ThemeMode::System);
+        });
+    return QMainWindow::event(event);
 }
 
 void MainWindow::changeEvent(QEvent* event)

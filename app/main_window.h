@@ -65,6 +65,7 @@ public:
     void showPage(const QString& name); ///< "overview", "tokens", …; unknown names are ignored.
 
 protected:
+    bool event(QEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
@@ -80,12 +81,14 @@ private:
     void createGoMenu();
     void createViewMenu();
     void createModelMenu();
+    void addReferenceActions(QMenu* menu);
     void createAnalysesMenu();
     void createHelpMenu();
     void addThemes(QMenu* menu);
     void createToolBar();
     void createStatusBar();
     void connectSignals();
+    void prepareParts();
     QAction* action(const QString& text, const char* iconName, const QKeySequence& key,
                     void (MainWindow::*slot)());
     QAction* whenOpen(QAction* item); ///< Enabled only while a model or session is open.
@@ -98,6 +101,7 @@ private:
     void showAddress(const Address& address);
     bool chooseToken(const std::string& shown);
     QString rawToken(const std::string& shown) const;
+    std::string tokenReference(int token) const; ///< What chooseToken() takes it for.
     /// A page, with some of its view state changed.
     void showOn(const QString& name, const QJsonObject& choice);
     void reload();
@@ -191,6 +195,7 @@ private:
     std::function<void()> m_afterSave;
     std::vector<QAction*> m_whenOpen; // actions that need a model or session
     bool m_jumped = false;
+    bool m_themeIsAsked = false; // of the system, which has changed it
     QAction* m_back = nullptr;
     QAction* m_forward = nullptr;
     QByteArray m_firstLayout; // of docks and bars, before the user moved any

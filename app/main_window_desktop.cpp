@@ -3,7 +3,7 @@
 #include "app/page_tabs.h"
 #include "app/preferences_dialog.h"
 #include "app/recovery.h"
-#include "ui/pages/page.h"
+#include "ui/pages/heatmap_page.h"
 #include "ui/text.h"
 #include "ui/token_font.h"
 #include "ui/views/notice_bar.h"
@@ -157,6 +157,7 @@ void MainWindow::showAddress(const Address& address)
     QJsonObject choice{{QStringLiteral("circuit"), circuit ? circuit->ofMatrix : 2}};
     if (token) { // Both: the block of the two tokens.
         choice[QStringLiteral("circuit")] = 2 + ofTokens;
+        choice[QStringLiteral("which")] = 0;
         choice[QStringLiteral("text")] = rawToken(*address.row) + rawToken(*address.column);
     }
     showOn(QStringLiteral("matrix"), choice);
@@ -192,6 +193,14 @@ QString MainWindow::rawToken(const std::string& shown) const
     return found ? text(tokenizer->bytes(*found)) : QString();
 }
 
+std::string MainWindow::tokenReference(int token) const
+{
+    const auto tokenizer = m_workspace->tokenizer();
+    const std::string shown = m_workspace->tokenText(token).toStdString();
+    const Result<int> found = tokenizer ? tokenizer->find(shown) : Result<int>(token);
+    return found && *found == token ? shown : '#' + std::to_string(token); // Several may read the same.
+}
+
 void MainWindow::showOn(const QString& name, const QJsonObject& choice)
 {
     auto* page = m_tabs->page(m_tabs->indexOfName(name));
@@ -213,12 +222,19 @@ void MainWindow::copyReference()
                     .page = name.toStdString(),
                     .row = std::nullopt,
                     .column = std::nullopt};
-    if (name == QLatin1String("matrix"))
-        address.page = circuitNames.at(static_cast<std::size_t>(std::clamp(circuit, 0, 3))).name;
-    if (name == QLatin1String("tokens")) {
+    // What an address cannot say, as the direct path or the largest of all tokens, is left to the page.
+    if (name == QLatin1String("matrix") && circuit >= 0 && circuit < static_cast<int>(circuitNames.size())) {
+        address.page = circuitNames.at(static_cast<std::size_t>(circuit)).name;
+        const auto cell = static_cast<HeatmapPage*>(m_tabs->currentPage())->currentTokens();
+        if (cell && m_workspace->tokenizer()) {
+            address.row = tokenReference(cell->first);
+            address.column = tokenReference(cell->second);
+        }
+    }
+    const int side = state[QStringLiteral("side")].toInt();
+    if (name == QLatin1String("tokens") && side <= 1) {
         address.page = circuit == 0 ? "full-OV" : "full-QK";
-        const std::string token = m_workspace->tokenText(m_workspace->token()).toStdString();
-        (state[QStringLiteral("side")].toInt() == 0 ? address.row : address.column) = token;
+        (side == 0 ? address.row : address.column) = tokenReference(m_workspace->token());
     }
     const QString reference = text(addressText(address));
     QGuiApplication::clipboard()->setText(reference);

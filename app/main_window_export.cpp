@@ -145,7 +145,7 @@ void MainWindow::exportFigureOf(FigureSource* source)
         showMessage(tr("Exported %1").arg(file));
     });
     connect(dialog, &QDialog::finished, this, [this, dialog] {
-        keep([dialog](Settings& settings) { settings.figure = ui::text(dialog->settings()); });
+        keep([dialog](Settings& settings) { settings.figure = ui::text(dialog->remembered()); });
     });
     connect(dialog, &ExportDialog::headsRequested, this, [this, source] {
         if (figures().contains(source))
@@ -168,6 +168,7 @@ void MainWindow::exportAgain()
     FigureSettings settings = parseFigureSettings(m_settings.figure);
     if (const Result<FigureFormat> format = figureFormatOf(m_exportedTo))
         settings.format = *format;
+    settings = fittedToView(*source, settings);
     figureWriter()->write(*source, m_exportedTo, settings, FigureWriter::Naming::NextFree);
 }
 
@@ -236,9 +237,12 @@ void MainWindow::startBatch(FigureSource* source, const std::vector<HeadId>& hea
         connect(m_batch, &FigureBatch::finished, this,
                 [this](int written, const QString& into, const QStringList& failures) {
                     logger().info("exported {} figures into {}", written, into.toStdString());
-                    showMessage(tr("Exported %1 figures into %2").arg(written).arg(into));
+                    showMessage(written == 1 ? tr("Exported 1 figure into %1").arg(into)
+                                             : tr("Exported %1 figures into %2").arg(written).arg(into));
                     if (!failures.isEmpty())
-                        showError(tr("%1 figures are missing").arg(failures.size()), failures.join(u'\n'));
+                        showError(failures.size() == 1 ? tr("1 figure is missing")
+                                                       : tr("%1 figures are missing").arg(failures.size()),
+                                  failures.join(u'\n'));
                 });
     }
     const auto* page = m_tabs->currentPage();

@@ -261,9 +261,26 @@ void MainWindow::createModelMenu()
     analysis(tr("What &folding changed"), "folding");
     analysis(tr("&Skipless merge"), "skipless");
     model->addSeparator();
+    addReferenceActions(model);
+    model->addSeparator();
     fillHeadChangeMenu(*model->addMenu(tr("&This head changed")), *m_workspace,
                        [this](const std::function<void()>& next) { whenResultsAreSafe(next); });
     model->addAction(whenOpen(action(tr("Add to&kenizer…"), nullptr, {}, &MainWindow::addTokenizer)));
+}
+
+void MainWindow::addReferenceActions(QMenu* menu)
+{
+    QAction* use = menu->addAction(tr("Use as &reference head"), this,
+                                   [this] { m_workspace->setReference(m_workspace->head()); });
+    use->setToolTip(tr("The selected head becomes the one that others are compared with"));
+    QAction* clear = menu->addAction(tr("&Clear reference"), this, [this] { m_workspace->setReference({}); });
+    whenOpen(use);
+    const auto update = [this, clear] {
+        clear->setEnabled(m_workspace->isOpen() && m_workspace->reference());
+    };
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::referenceChanged})
+        connect(m_workspace, signal, clear, update);
+    update();
 }
 
 void MainWindow::runAnalysis(std::string_view id)

@@ -96,7 +96,10 @@ void MainWindow::connectView(QWidget* view)
 void MainWindow::createPages()
 {
     connect(m_tabs, &PageTabs::pageMade, this, [this](Page* page) {
-        page->setWhatsThis(explanationOfPage(m_tabs->pageName(m_tabs->indexOf(page->parentWidget()))));
+        int index = -1;
+        for (QWidget* place = page->parentWidget(); place && index < 0; place = place->parentWidget())
+            index = m_tabs->indexOf(place);
+        page->setWhatsThis(explanationOfPage(m_tabs->pageName(index)));
         connectPage(page);
     });
     m_heads->setWhatsThis(explanationOfPage(QStringLiteral("heads")));
@@ -176,8 +179,10 @@ void MainWindow::createToolBar()
     bar->addWidget(space);
     label(tr("E"));
     m_embedding = new QComboBox(bar);
-    for (const Embedding kind : {Embedding::Raw, Embedding::Effective, Embedding::Mlp0, Embedding::Unembed})
-        m_embedding->addItem(text(embeddingName(kind)), static_cast<int>(kind));
+    for (const auto& [kind, name] :
+         {std::pair(Embedding::Raw, tr("raw")), std::pair(Embedding::Effective, tr("effective")),
+          std::pair(Embedding::Mlp0, tr("mlp0")), std::pair(Embedding::Unembed, tr("unembed"))})
+        m_embedding->addItem(name, static_cast<int>(kind));
     m_embedding->setAccessibleName(tr("Embedding"));
     m_embedding->setToolTip(tr("Which token vectors stand on the token sides of the full circuits"));
     connect(m_embedding, &QComboBox::activated, this, [this] {

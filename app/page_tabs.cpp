@@ -4,14 +4,39 @@
 
 #include <QEvent>
 #include <QMenu>
+#include <QResizeEvent>
+#include <QScrollArea>
 #include <QTabBar>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <utility>
 
 namespace headwise::app {
+
+namespace {
+
+/// A page in a scroll area, as large as that and no smaller than the page can be. A page itself would be given the height it
+/// prefers for its width.
+class Place : public QWidget {
+public:
+    explicit Place(QWidget* page)
+        : m_page(page)
+    {
+        page->setParent(this);
+    }
+
+    QSize minimumSizeHint() const override { return m_page->minimumSizeHint(); }
+    QSize sizeHint() const override { return m_page->sizeHint(); }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override { m_page->resize(event->size()); }
+
+private:
+    QWidget* m_page;
+};
+
+} // namespace
 
 PageTabs::PageTabs(QWidget* parent)
     : QTabWidget(parent)
@@ -31,9 +56,11 @@ PageTabs::PageTabs(QWidget* parent)
 void PageTabs::add(const QString& name, const QString& title, std::function<ui::Page*()> make)
 {
     m_tabs.push_back({name, std::move(make), nullptr, {}});
-    auto* place = new QWidget(this);
-    auto* layout = new QVBoxLayout(place);
-    layout->setContentsMargins(0, 0, 0, 0);
+    // A window smaller than the page needs shows a part of it rather than not becoming so small.
+    auto* place = new QScrollArea(this);
+    place->setFrameShape(QFrame::NoFrame);
+    place->setWidgetResizable(true);
+    place->setFocusPolicy(Qt::NoFocus);
     place->installEventFilter(this);
     addTab(place, title);
     m_list->menu()->addAction(title, this, [this, place] { setCurrentWidget(place); });
@@ -79,8 +106,8 @@ ui::Page* PageTabs::page(int index)
     if (tab.page)
         return tab.page;
     tab.page = tab.make();
-    QWidget* place = widget(index);
-    place->layout()->addWidget(tab.page);
+    auto* place = static_cast<QScrollArea*>(widget(index));
+    place->setWidget(new Place(tab.page));
     place->setFocusProxy(tab.page);
     if (!tab.state.isEmpty())
         tab.page->setViewState(std::exchange(tab.state, {}));
@@ -112,8 +139,9 @@ bool PageTabs::eventFilter(QObject* watched, QEvent* event)
     if (event->type() == QEvent::Show)
         if (const int index = indexOf(static_cast<QWidget*>(watched)); index >= 0) {
             ui::Page* shown = page(index);
-            widget(index)->layout()->activate(); // it has its size before it draws
+            shown->parentWidget()->resize(widget(index)->size()); // it has its size before it draws
             shown->show();
+            shown->parentWidget()->show();
         }
     return QTabWidget::eventFilter(watched, event);
 }

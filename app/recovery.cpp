@@ -14,6 +14,8 @@
 #include <QUuid>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include <spdlog/logger.h>
 
@@ -101,7 +103,11 @@ void Recovery::saveNow()
     m_job.start(
         tr("Writing the recovery copy"),
         [target = file(".h5"), session = m_workspace->snapshot(view)](const Task& task) {
-            return writeSession(target, session(), task);
+            auto written = writeSession(target, session(), task);
+            std::error_code code;
+            if (task.cancelled()) // by remove(), when this was about to be renamed into place
+                std::filesystem::remove(target, code);
+            return written;
         },
         [this](const Result<Done>& result) {
             if (result)

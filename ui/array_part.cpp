@@ -1,5 +1,6 @@
 #include "ui/array_part.h"
 
+#include "core/analysis/layer_null.h"
 #include "ui/head_metrics.h"
 #include "ui/text.h"
 
@@ -74,9 +75,21 @@ bool isMissing(const ArrayPart& part)
     return true;
 }
 
+bool isOfLayers(const ResultArray& array, const ModelCard& card)
+{
+    return array.shape.size() > 1 && array.shape[0] == static_cast<std::size_t>(card.nLayers)
+        && !array.axes.empty() && array.axes[0] == "layer";
+}
+
 std::size_t dimensionInArray(const ArrayPart& part, std::size_t dimension)
 {
     return part.array->shape.size() - part.shape.size() + dimension;
+}
+
+std::optional<ArrayPart> atLayer(const ResultArray& array, const Workspace& workspace)
+{
+    const ArrayPart part = entryOf(wholeArray(array), static_cast<std::size_t>(workspace.head().layer));
+    return isMissing(part) ? std::nullopt : std::optional(part);
 }
 
 bool isPlace(const std::string& axis) // in a prompt
@@ -174,6 +187,8 @@ HeadAxes headAxes(const ResultArray& array, const ModelCard& card)
     };
     if (isHead(0))
         return isHead(2) ? HeadAxes::TwoHeads : HeadAxes::OneHead;
+    if (array.shape.size() > 2 && isOfLayers(array, card))
+        return HeadAxes::Layer;
     return !array.axes.empty() && array.axes[0] == "analysed head" ? HeadAxes::ListedHeads : HeadAxes::None;
 }
 
@@ -200,8 +215,26 @@ std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const Workspace& w
         const auto place = placeInList(array, *workspace.results(), head);
         return place ? std::optional(entryOf(all, *place)) : std::nullopt;
     }
+    case HeadAxes::Layer: return atLayer(array, workspace);
     }
     return std::nullopt;
+}
+
+std::vector<std::optional<ArrayPart>> cutSideBySide(const std::vector<const ResultArray*>& arrays,
+                                                    const Workspace& workspace)
+{
+    const auto isOfLayer = [&](const ResultArray* array) {
+        return headAxes(*array, workspace.card()) == HeadAxes::Layer;
+    };
+    const bool isAtLayer = std::ranges::any_of(arrays, isOfLayer);
+    std::vector<std::optional<ArrayPart>> parts;
+    parts.reserve(arrays.size());
+    for (const ResultArray* array : arrays) {
+        const bool isNumbers =
+            headAxes(*array, workspace.card()) == HeadAxes::None && isOfLayers(*array, workspace.card());
+        parts.push_back(isAtLayer && isNumbers ? atLayer(*array, workspace) : cutAtHeads(*array, workspace));
+    }
+    return parts;
 }
 
 Eigen::MatrixXf matrixOf(const ArrayPart& part)
@@ -271,16 +304,21 @@ QString nullText(const std::vector<const ResultArray*>& arrays)
     for (const ResultArray* array : arrays) {
         if (!array->nullMean)
             continue;
-        const QString value = array->nullDeviation
-            ? QStringLiteral("%1 ± %2").arg(number(*array->nullMean), number(*array->nullDeviation))
-            : number(*array->nullMean);
+        const auto words = [](const LayerNull& null) {
+            return null.deviation ? QStringLiteral("%1 ± %2").arg(number(*null.mean), number(*null.deviation))
+                                  : number(*null.mean);
+        };
+        QString value = words({array->nullMean, array->nullDeviation});
+        if (array->attributes.contains(layer0NullMean))
+            value += Workspace::tr(" (layer 0: %1)").arg(words(layerNull(*array, 0)));
         parts << (arrays.size() == 1 ? Workspace::tr("null %1").arg(value)
                                      : Workspace::tr("null of %1 %2").arg(metricTitle(*array), value));
     }
     if (parts.size() > 1 && parts.size() == static_cast<qsizetype>(arrays.size())
         && std::all_of(arrays.begin(), arrays.end(), [&](const ResultArray* array) {
                return array->nullMean == arrays[0]->nullMean
-                   && array->nullDeviation == arrays[0]->nullDeviation;
+                   && array->nullDeviation == arrays[0]->nullDeviation
+                   && layerNull(*array, 0).deviation == layerNull(*arrays[0], 0).deviation;
            }))
         return nullText({arrays[0]});
     return parts.join(QStringLiteral(" · "));
@@ -316,6 +354,7 @@ Picture suggested(const ResultArray& array, const ModelCard& card)
         - (heads == HeadAxes::TwoHeads          ? 4
                : heads == HeadAxes::OneHead     ? 2
                : heads == HeadAxes::ListedHeads ? 1
+               : heads == HeadAxes::Layer       ? 1
                                                 : 0);
     Picture picture;
     picture.signedColors = array.range && array.range->first < 0;
@@ -354,8 +393,8 @@ bool isOfMissingHead(const Picture& picture, const Workspace& workspace)
         if (!array)
             return true;
         const HeadAxes heads = headAxes(*array, workspace.card());
-        const bool isOfHead =
-            heads == HeadAxes::ListedHeads || (heads == HeadAxes::OneHead && array->shape.size() > 2);
+        const bool isOfHead = heads == HeadAxes::ListedHeads || heads == HeadAxes::Layer
+            || (heads == HeadAxes::OneHead && array->shape.size() > 2);
         return isOfHead && !cutAtHeads(*array, workspace);
     };
     return std::ranges::all_of(picture.arrays, isMissing);

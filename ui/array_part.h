@@ -29,13 +29,16 @@ struct ArrayPart {
 ArrayPart wholeArray(const ResultArray& array);
 ArrayPart entryOf(const ArrayPart& part, std::size_t index); ///< Fixes the part's first dimension.
 
-/// Which heads an array speaks of by its first dimensions.
-enum class HeadAxes { None, OneHead, TwoHeads, ListedHeads };
+/// Which heads an array speaks of by its first dimensions; Layer: lists of each layer, not of its heads.
+enum class HeadAxes { None, OneHead, TwoHeads, ListedHeads, Layer };
 HeadAxes headAxes(const ResultArray& array, const ModelCard& card);
 
-/// The array cut at the selected head, or at the pair of the reference and the selected head. None where it says
-/// nothing about them: every number of a list is NaN, every token −1.
+/// The array cut at the selected head or its layer, or at the pair of the reference and the selected head. None where it
+/// says nothing about them: every number of a list is NaN, every token −1.
 std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const Workspace& workspace);
+/// Parts that stand side by side, in this order: beside lists of a layer, its numbers of every layer are cut there too.
+std::vector<std::optional<ArrayPart>> cutSideBySide(const std::vector<const ResultArray*>& arrays,
+                                                    const Workspace& workspace);
 
 /// [rows, columns] of a part of two dimensions; one dimension is one row.
 Eigen::MatrixXf matrixOf(const ArrayPart& part);

@@ -1,5 +1,6 @@
 #include "ui/figure_export.h"
 
+#include "core/io/file_write.h"
 #include "ui/figure_export_formats.h"
 
 #include <QClipboard>
@@ -8,7 +9,6 @@
 #include <QImage>
 #include <QMimeData>
 #include <QPainter>
-#include <QSaveFile>
 
 #include <cmath>
 
@@ -20,15 +20,7 @@ constexpr double mostPixels = 400e6; // 1.6 GB; a poster at 600 dpi is more than
 
 Result<Done> write(const QString& fileName, const QByteArray& bytes)
 {
-    QSaveFile file(fileName);
-    // commit() alone does not notice that the last, buffered bytes found no room.
-    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.flush()
-        || !file.commit())
-        return Error{ErrorCode::Io,
-                     QStringLiteral("The figure '%1' could not be written: %2.")
-                         .arg(fileName, file.errorString())
-                         .toStdString()};
-    return Done{};
+    return replaceFile(fileName.toStdString(), std::span(bytes.constData(), std::size_t(bytes.size())));
 }
 
 Error tooLarge()

@@ -54,9 +54,17 @@ int& bodySize()
     return size;
 }
 
-QString styleSheet(const ThemeColors& c)
+/// Between two colours, near enough to the second to be seen on the first: 3:1.
+QColor blend(const QColor& ground, const QColor& ink)
 {
-    const QString sheet = QStringLiteral(R"(
+    constexpr float share = 0.72F;
+    const auto mixed = [](float a, float b) { return a + share * (b - a); };
+    return QColor::fromRgbF(mixed(ground.redF(), ink.redF()), mixed(ground.greenF(), ink.greenF()),
+                            mixed(ground.blueF(), ink.blueF()));
+}
+
+// Names behind @ are filled in by styleSheet.
+constexpr auto sheet = R"(
 QToolTip { color: @text; background: @base; border: 1px solid @border; padding: 4px 6px; }
 QMainWindow::separator { background: @border; width: 1px; height: 1px; }
 QDockWidget::title { background: @window; padding: 6px 8px; border-bottom: 1px solid @border; }
@@ -80,6 +88,40 @@ QAbstractSpinBox::up-button { subcontrol-position: top right; }
 QAbstractSpinBox::down-button { subcontrol-position: bottom right; }
 QAbstractSpinBox::up-arrow { image: url(:/spin-up-@shade.svg); width: 9px; height: 6px; }
 QAbstractSpinBox::down-arrow { image: url(:/spin-down-@shade.svg); width: 9px; height: 6px; }
+QPushButton { color: @text; background: @button; border: 1px solid @border; border-radius: 4px; padding: 4px 10px; }
+QPushButton:hover { border-color: @muted; }
+QPushButton:pressed, QPushButton:open { background: @alternate; border-color: @muted; }
+QPushButton:checked { border: 2px solid @accent; padding: 3px 9px; }
+QPushButton:default { border-color: @muted; }
+QPushButton:focus { border: 2px solid @accent; padding: 3px 9px; }
+QPushButton:disabled { color: @muted; background: transparent; border-color: @border; }
+QToolButton[autoRaise="false"] { color: @text; background: @button; border: 1px solid @border; border-radius: 4px; padding: 3px 6px; }
+QToolButton[autoRaise="false"][popupMode="2"] { padding-right: 18px; }
+QToolButton[autoRaise="false"][popupMode="2"]::menu-indicator { image: url(:/spin-down-@shade.svg); width: 9px; height: 6px; subcontrol-origin: padding; subcontrol-position: center right; right: 5px; }
+QToolButton[autoRaise="false"]:hover, QToolButton[autoRaise="false"]:open { border-color: @muted; }
+QToolButton[autoRaise="false"]:pressed { background: @alternate; border-color: @muted; }
+QToolButton[autoRaise="false"]:focus, QToolButton[autoRaise="false"]:checked { border-color: @accent; }
+QToolButton[autoRaise="false"]:disabled { color: @muted; background: transparent; }
+QTabBar QToolButton[autoRaise="false"] { background: @window; border-radius: 0; padding: 2px; }
+QDialogButtonBox QPushButton { min-width: 60px; }
+QComboBox { color: @text; background: @button; border: 1px solid @border; border-radius: 4px; padding: 3px 4px 3px 6px; }
+QComboBox:editable { background: @base; }
+QComboBox:hover { border-color: @muted; }
+QComboBox:focus, QComboBox:on { border: 1px solid @accent; }
+QComboBox:disabled { color: @muted; background: transparent; border-color: @border; }
+QComboBox::drop-down { subcontrol-origin: border; subcontrol-position: center right; width: 20px; border: none; background: transparent; }
+QComboBox::down-arrow { image: url(:/spin-down-@shade.svg); width: 9px; height: 6px; }
+QMenu { color: @text; background: @base; border: 1px solid @border; padding: 4px; }
+QScrollBar { background: transparent; border: none; }
+QScrollBar:vertical { width: 12px; }
+QScrollBar:horizontal { height: 12px; }
+QScrollBar::handle { background: @handle; border-radius: 3px; margin: 3px; }
+QScrollBar::handle:vertical { min-height: 28px; }
+QScrollBar::handle:horizontal { min-width: 28px; }
+QScrollBar::handle:hover, QScrollBar::handle:pressed { background: @muted; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; border: none; background: transparent; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QAbstractScrollArea::corner { background: transparent; }
 QComboBox QLineEdit, QAbstractSpinBox QLineEdit { border: none; border-radius: 0; padding: 0; }
 QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid @muted; border-radius: 3px; background: @base; }
 QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
@@ -90,11 +132,15 @@ QToolButton[segment="true"] { background: @base; border: 1px solid @border; bord
 QToolButton[segment="true"]:hover, QToolButton[segment="true"]:focus { border-color: @muted; }
 QToolButton[segment="true"]:checked { border: 2px solid @accent; padding: 4px 5px; font-weight: 600; }
 QFrame[notice="true"] { background: @alternate; border: none; border-bottom: 1px solid @border; border-left: 3px solid @accent; }
+QLabel#banner { background: @alternate; border: 1px solid @border; border-left: 3px solid @accent; padding: 7px 10px; }
 QLabel[role="heading"] { font-size: @headingSizept; font-weight: 600; }
 QLabel[role="secondary"] { color: @muted; font-size: @secondarySizept; }
 QLabel[role="error"] { color: @bad; }
-)");
-    QString filled = sheet;
+)";
+
+QString styleSheet(const ThemeColors& c)
+{
+    QString filled = QString::fromUtf8(sheet);
     filled.replace(QStringLiteral("@headingSize"), QString::number(headingFont().pointSize()));
     filled.replace(QStringLiteral("@secondarySize"), QString::number(secondaryFont().pointSize()));
     filled.replace(QStringLiteral("@text"), c.text.name());
@@ -104,6 +150,8 @@ QLabel[role="error"] { color: @bad; }
     filled.replace(QStringLiteral("@alternate"), c.alternate.name());
     filled.replace(QStringLiteral("@muted"), c.muted.name());
     filled.replace(QStringLiteral("@accent"), c.accent.name());
+    filled.replace(QStringLiteral("@button"), (c.dark ? c.alternate : c.base).name());
+    filled.replace(QStringLiteral("@handle"), blend(c.window, c.muted).name());
     filled.replace(QStringLiteral("@check"), QStringLiteral(":/check-@shade.svg"));
     filled.replace(QStringLiteral("@shade"), c.dark ? QStringLiteral("dark") : QStringLiteral("light"));
     return filled.replace(QStringLiteral("@bad"), c.bad.name());

@@ -288,8 +288,10 @@ void Workspace::updateBanner()
             tr("This session was written by a newer Headwise. It is open read-only; what this version does "
                "not know is not shown."));
     else if (m_session && !m_circuits)
-        emit bannerChanged(tr("The model's files are not here. What the session holds is shown; use Locate "
-                              "model… for the rest."));
+        emit bannerChanged(
+            tr("The model's files are not here. What the session holds is shown; the rest needs "
+               "them. <a href=\"locate-model\">Locate model…</a> "
+               "<a href=\"locate-model-file\">Locate model file…</a>"));
     else if (const auto changes = processing().headChanges; !changes.empty()) {
         QStringList words;
         for (const HeadChange& change : changes)

@@ -3,6 +3,8 @@
 #include "app/commands/support.h"
 #include "core/io/model_tokenizer.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <charconv>
 
 namespace headwise::app {
@@ -132,8 +134,10 @@ std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command)
               "Fold the norms into the weights that read from them; on unless negated");
     addSwitch(command, "center-writing-weights", arguments->centerWritingWeights,
               "Subtract the mean over d_model from what writes to the residual; on unless negated");
-    addSwitch(command, "center-unembed", arguments->centerUnembed,
-              "Subtract the mean over the vocabulary from W_U and b_U; on unless negated");
+    addSwitch(
+        command, "center-unembed", arguments->centerUnembed,
+        "Subtract the mean over the vocabulary from W_U and b_U, over all d_vocab columns, those of ids "
+        "without a token included; on unless negated");
     addSwitch(command, "fold-value-biases", arguments->foldValueBiases,
               "Move b_V through W_O into b_O; on unless negated");
     addSwitch(command, "refactor-factored-attention", arguments->refactorAttention,
@@ -149,7 +153,7 @@ void addHeadChangeArguments(CLI::App& command, const std::shared_ptr<ProcessingA
                 "--" + name,
                 [arguments, name, form](const std::vector<std::string>& values) {
                     for (const std::string& value : values) {
-                        const auto change = parseHeadChange(name + " " + value);
+                        const auto change = parseHeadChange(fmt::format("{} {}", name, value));
                         if (!change)
                             throw CLI::ValidationError("--" + name, "'" + value + "' is not " + form);
                         arguments->headChanges.push_back(*change);

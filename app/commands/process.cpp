@@ -1,6 +1,7 @@
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "core/model/checkpoint_writer.h"
+#include "core/model/finite_weights.h"
 #include "core/model/skipless.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -106,6 +107,12 @@ Result<int> processModel(const Options& options, const Task& task)
     if (!output)
         return output.error();
     const std::shared_ptr<const ProcessedWeights>& weights = output->weights;
+    // Writing reads every weight anyway.
+    const auto damaged = nonFiniteWarning(weights->original(), Task{task.stop, {}, task.threads});
+    if (!damaged)
+        return damaged.error();
+    if (*damaged)
+        printWarnings({**damaged});
     const bool original = options.names == "original";
     const auto write = original ? writeOriginalFolder : writeTransformerLensFolder;
     const auto written = write(*weights, weights->original().file().folder(), options.folder,

@@ -3,6 +3,7 @@
 #include "app/commands/token_list.h"
 #include "core/base/log.h"
 #include "core/io/hdf5.h"
+#include "core/model/finite_weights.h"
 #include "core/model/forward.h"
 
 #include <cstdint>
@@ -114,6 +115,14 @@ Result<int> runAs(const Options& options, const ProcessedWeights& weights, const
     const auto run = forward<Scalar>(weights, *tokens, task);
     if (!run)
         return run.error();
+    if (!run->logits.allFinite()) {
+        const auto damaged = nonFiniteWarning(weights.original(), Task{task.stop, {}, task.threads});
+        if (!damaged)
+            return damaged.error();
+        printWarnings(
+            {damaged->value_or("The logits hold NaN or infinity, and every weight is finite: an activation "
+                               "grew past what the numbers can hold; --precision f64 holds more.")});
+    }
 
     ResultFile file(std::move(writer), task);
     const auto promptLength = static_cast<std::int64_t>(prompt.size());

@@ -2,6 +2,7 @@
 
 #include "core/base/log.h"
 #include "core/io/file_write.h"
+#include "core/io/hdf5.h"
 
 #include <nlohmann/json.hpp>
 
@@ -82,14 +83,14 @@ Result<Done> checkSessionPath(const std::filesystem::path& path)
 {
     std::error_code code;
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-    if (!std::filesystem::is_directory(folder, code))
+    if (!path.empty() && !std::filesystem::is_directory(folder, code))
         return Error{ErrorCode::Io,
                      "There is no folder '" + folder.string()
                          + "' to write the session into; make it first."};
     if (std::filesystem::is_directory(path, code))
         return Error{ErrorCode::Io,
                      "'" + path.string() + "' is a folder; name the session file to write, as in demo.h5."};
-    return canReplaceFile(path);
+    return canWriteHdf5(path);
 }
 
 void printJson(const nlohmann::ordered_json& value)

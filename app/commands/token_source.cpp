@@ -43,6 +43,11 @@ std::string flagName(CircuitKind kind)
     return kind == CircuitKind::FullOv ? "full-ov" : "full-qk";
 }
 
+std::string factorsOf(CircuitKind kind)
+{
+    return kind == CircuitKind::FullOv ? "factors/ov/" : "factors/qk/";
+}
+
 class SessionAnswers {
 public:
     SessionAnswers(std::shared_ptr<const Session> session, std::string path, std::vector<bool> unused)
@@ -62,7 +67,7 @@ public:
                          fmt::format("There is no token {}: the ids of this model are 0 to {}.", *query.token,
                                      m_session->model.dVocab - 1)};
         }
-        if (hasFactors())
+        if (hasFactors(query.kind))
             return fromFactors(query);
         if (query.token) {
             if (const auto ends = fromTables(query))
@@ -117,12 +122,26 @@ private:
                            dottedHead(query.head));
     }
 
-    /// The saved embedding is W_E: it answers only for what was asked of W_E.
-    bool hasFactors() const
+    bool has(std::string_view path, const std::vector<int>& shape) const
     {
-        return m_session->embedding == "raw" && m_session->results.find("embedding")
-            && m_session->results.find("unembedding") && m_session->results.find("factors/qk/a")
-            && m_session->results.find("factors/ov/a");
+        const ResultArray* array = m_session->results.find(path);
+        return array && std::ranges::equal(array->shape, shape, {}, {}, [](int size) {
+                   return static_cast<std::size_t>(size);
+               });
+    }
+
+    /// The saved embedding is W_E: it answers only for what was asked of W_E. A file may hold some of the factors alone.
+    bool hasFactors(CircuitKind kind) const
+    {
+        const ModelCard& m = m_session->model;
+        const std::string folder = factorsOf(kind);
+        const ResultArray* unembedding = m_session->results.find("unembedding");
+        return m_session->embedding == "raw" && has("embedding", {m.dVocab, m.dModel})
+            && has(folder + "a", {m.nLayers, m.nHeads, m.dModel, m.dHead})
+            && has(folder + "b", {m.nLayers, m.nHeads, m.dHead, m.dModel})
+            && (kind == CircuitKind::FullQk
+                || (unembedding && unembedding->shape.size() == 2
+                    && unembedding->shape[0] == static_cast<std::size_t>(m.dModel)));
     }
 
     Matrix<double> factor(const std::string& path, HeadId head, std::size_t rows, std::size_t cols) const
@@ -133,26 +152,38 @@ private:
         return rowsOf(*m_session->results.find(path), index * rows, rows, cols);
     }
 
+    Matrix<double> unembedding() const
+    {
+        const ResultArray& array = *m_session->results.find("unembedding");
+        return rowsOf(array, 0, array.shape[0], array.shape[1]);
+    }
+
     Result<TokenEnds> fromFactors(const TokenQuery& query) const
     {
         const std::size_t d = m_session->model.dModel;
         const std::size_t r = m_session->model.dHead;
-        const std::string folder = query.kind == CircuitKind::FullOv ? "factors/ov/" : "factors/qk/";
+        const std::string folder = factorsOf(query.kind);
         const ResultArray& embedding = *m_session->results.find("embedding");
-        const ResultArray& unembedding = *m_session->results.find("unembedding");
         const Matrix<double> E = rowsOf(embedding, 0, embedding.shape[0], d);
         Matrix<double> left = E * factor(folder + "a", query.head, d, r);
         const Matrix<double> b = factor(folder + "b", query.head, r, d);
-        Matrix<double> right = query.kind == CircuitKind::FullOv
-            ? Matrix<double>(b * rowsOf(unembedding, 0, d, unembedding.shape[1]))
-            : Matrix<double>(b * E.transpose());
+        Matrix<double> right = query.kind == CircuitKind::FullOv ? Matrix<double>(b * unembedding())
+                                                                 : Matrix<double>(b * E.transpose());
         const auto circuit = FactoredMatrix<double>::create(std::move(left), std::move(right));
         if (!circuit)
             return circuit.error();
         if (!query.token)
             return ends(lineNorms(*circuit, query.side), query.k, m_unused);
-        return ends(query.side == TableSide::Row ? circuit->row(*query.token) : circuit->column(*query.token),
-                    query.k, m_unused);
+        const bool isRow = query.side == TableSide::Row;
+        const Eigen::Index lines = isRow ? circuit->rows() : circuit->cols();
+        if (*query.token >= lines)
+            return Error{
+                ErrorCode::InvalidArgument,
+                fmt::format("There is no token {} among the {} {} of {} in the session '{}'; its ids "
+                            "are 0 to {}.",
+                            *query.token, lines, isRow ? "rows" : "columns", flagName(query.kind), m_path,
+                            lines - 1)};
+        return ends(isRow ? circuit->row(*query.token) : circuit->column(*query.token), query.k, m_unused);
     }
 
     /// None if the head is not in the tables or they are shorter than k.
@@ -249,8 +280,12 @@ TokenSource sessionTokens(const std::shared_ptr<const Session>& session, std::st
     if (!session->tokens.empty())
         tokenizer = Tokenizer::fromVocabulary(session->tokens, session->tokenBytes);
     const SessionAnswers answers(session, std::move(path), unusedTokens(tokenizer, session->model.dVocab));
+    const bool isDouble = std::ranges::any_of(session->results.arrays, [](const ResultArray& array) {
+        return std::holds_alternative<std::vector<double>>(array.values)
+            && (array.path.starts_with("tables/") || array.path.starts_with("factors/"));
+    });
     return {session->model.nLayers, session->model.nHeads, std::move(tokenizer),
-            [answers](const TokenQuery& query) { return answers.ask(query); }};
+            [answers](const TokenQuery& query) { return answers.ask(query); }, isDouble};
 }
 
 } // namespace headwise::app

@@ -27,6 +27,7 @@ struct TokenSource {
     /// Errors: InvalidArgument for a token outside the model; NotFound if a session does not hold the answer, naming the
     /// command that makes one that does.
     std::function<Result<TokenEnds>(const TokenQuery& query)> ask;
+    bool isDouble = false; ///< Its values are kept in double.
 };
 
 /// \param unused true: an id that is left out

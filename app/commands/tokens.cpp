@@ -32,7 +32,7 @@ struct Options {
     std::string circuit, head;
     std::optional<std::string> token;
     std::string direction = "row";
-    std::string embedding = "raw";
+    std::optional<std::string> embedding; // raw unless given
     int k = 10;
     int offset = 0;
     std::shared_ptr<TokenFilter> filter;
@@ -45,21 +45,21 @@ std::string shownToken(const std::optional<Tokenizer>& tokenizer, int id)
     return tokenizer ? tokenizer->shown(id) : "#" + std::to_string(id);
 }
 
-void print(const TokenEnds& ends, const std::optional<Tokenizer>& tokenizer, bool csv)
+void print(const TokenEnds& ends, const TokenSource& source, bool csv)
 {
+    constexpr std::string_view line = "{:<7} {:>4} {:>7}  {:<20} {:>13}\n";
     std::cout << (csv ? "end,rank,id,token,value\r\n"
-                      : fmt::format("{:<7} {:>4} {:>7}  {:>13}  {}\n", "end", "rank", "id", "value",
-                                    "token"));
+                      : fmt::format(line, "end", "rank", "id", "token", "value"));
     const auto list = [&](const char* end, const std::vector<TokenEntry>& entries) {
         for (std::size_t i = 0; i < entries.size(); ++i) {
-            const std::string token = shownToken(tokenizer, entries[i].id);
-            const std::string value = shortest(static_cast<float>(entries[i].value));
+            const std::string token = shownToken(source.tokenizer, entries[i].id);
+            const std::string value =
+                source.isDouble ? shortest(entries[i].value) : shortest(static_cast<float>(entries[i].value));
             if (csv)
                 std::cout << end << ',' << i + 1 << ',' << entries[i].id << ',' << csvField(token) << ','
                           << value << "\r\n";
             else
-                std::cout << fmt::format("{:<7} {:>4} {:>7}  {:>13}  {}\n", end, i + 1, entries[i].id, value,
-                                         token);
+                std::cout << fmt::format(line, end, i + 1, entries[i].id, token, value);
         }
     };
     list("top", ends.top);
@@ -88,27 +88,73 @@ Result<int> answer(const TokenSource& source, const Options& options)
     const auto ends = source.ask(query);
     if (!ends)
         return ends.error();
-    print(*ends, source.tokenizer, options.csv);
+    print(*ends, source, options.csv);
     return 0;
+}
+
+/// The switches that ask for other processing than `applied`; empty: none.
+std::string otherSwitches(const ProcessingWish& wish, const Processing& applied)
+{
+    std::string switches;
+    const auto add = [&](StepWish asked, bool isApplied, const char* name) {
+        if (asked == StepWish::Required && !isApplied)
+            switches += fmt::format(" --{}", name);
+        if (asked == StepWish::Off && isApplied)
+            switches += fmt::format(" --no-{}", name);
+    };
+    add(wish.foldLayerNorm, applied.foldLayerNorm, "fold-layer-norm");
+    add(wish.centerWritingWeights, applied.centerWritingWeights, "center-writing-weights");
+    add(wish.centerUnembed, applied.centerUnembed, "center-unembed");
+    add(wish.foldValueBiases, applied.foldValueBiases, "fold-value-biases");
+    if (wish.refactorAttention == StepWish::Required && !applied.refactorAttention)
+        switches += " --refactor-factored-attention";
+    if (!wish.headChanges.empty() && wish.headChanges != applied.headChanges)
+        for (const HeadChange& change : wish.headChanges)
+            switches += " --" + headChangeName(change);
+    return switches;
+}
+
+/// Why a session, which is as it was made, cannot answer what is asked of it; none: it can.
+std::optional<Error> askedOfAnother(const Session& session, const Options& options)
+{
+    std::string switches = otherSwitches(options.processing->wish(), session.processing);
+    if (options.embedding && *options.embedding != session.embedding)
+        switches += " --embedding " + *options.embedding;
+    if (switches.empty())
+        return std::nullopt;
+    return Error{ErrorCode::NotFound,
+                 fmt::format("The session '{}' was made otherwise than with{}; headwise analyze {} -o "
+                             "SESSION.h5 --analyses tables --heads {}{} makes one as asked.",
+                             options.model->path, switches, session.model.source, options.head, switches)};
+}
+
+Result<int> answerOfSession(const Options& options, const Task& task)
+{
+    const ModelArguments& model = *options.model;
+    if (options.filter->isOn())
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("{} cannot leave tokens out of the tables of a session, which are as they "
+                                 "were computed; name the model, or make a session with headwise analyze "
+                                 "MODEL -o SESSION.h5 {}.",
+                                 filterName(*options.filter), filterName(*options.filter))};
+    if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "--config, --set and --tokenizer say how to read a model, and '" + model.path
+                         + "' is a session; name the model, or leave them out."};
+    const auto session = readSession(model.path, task);
+    if (!session)
+        return session.error();
+    if (auto error = askedOfAnother(*session, options))
+        return *std::move(error);
+    return answer(sessionTokens(std::make_shared<const Session>(*session), model.path), options);
 }
 
 Result<int> tokens(const Options& options, const Task& task)
 {
     const std::filesystem::path path = options.model->path;
     std::error_code code;
-    if (isHdf5(path) || (path.extension() == ".h5" && std::filesystem::is_regular_file(path, code))) {
-        if (options.filter->isOn())
-            return Error{
-                ErrorCode::InvalidArgument,
-                fmt::format("{} cannot leave tokens out of the tables of a session, which are as they "
-                            "were computed; name the model, or make a session with headwise analyze "
-                            "MODEL -o SESSION.h5 {}.",
-                            filterName(*options.filter), filterName(*options.filter))};
-        const auto session = readSession(options.model->path, task);
-        if (!session)
-            return session.error();
-        return answer(sessionTokens(std::make_shared<const Session>(*session), options.model->path), options);
-    }
+    if (isHdf5(path) || (path.extension() == ".h5" && std::filesystem::is_regular_file(path, code)))
+        return answerOfSession(options, task);
     const auto weights = openProcessed(*options.model, *options.processing, task);
     if (!weights)
         return weights.error();
@@ -118,8 +164,9 @@ Result<int> tokens(const Options& options, const Task& task)
     auto unused = leftOutTokens(*options.filter, options.tokenCounts, *tokenizer, **weights, task);
     if (!unused)
         return unused.error();
-    return answer(modelTokens(Circuits(*weights), *tokenizer, *parseEmbedding(options.embedding),
-                              std::move(unused).value(), task),
+    return answer(modelTokens(Circuits(*weights), *tokenizer,
+                              *parseEmbedding(options.embedding.value_or("raw")), std::move(unused).value(),
+                              task),
                   options);
 }
 

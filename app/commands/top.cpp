@@ -44,9 +44,10 @@ struct Options {
 void print(const std::vector<MatrixEntry>& entries, const std::optional<Tokenizer>& tokenizer, bool csv)
 {
     const auto shown = [&](int id) { return tokenizer ? tokenizer->shown(id) : "#" + std::to_string(id); };
+    constexpr std::string_view line = "{:>6} {:>7} {:<20} {:>9} {:<20} {:>13}\n";
     std::cout << (csv ? "rank,row_id,row_token,column_id,column_token,value\r\n"
-                      : fmt::format("{:>6} {:>7} {:>9} {:>13}  {:<20} {}\n", "rank", "row_id", "column_id",
-                                    "value", "row_token", "column_token"));
+                      : fmt::format(line, "rank", "row_id", "row_token", "column_id", "column_token",
+                                    "value"));
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const MatrixEntry& entry = entries[i];
         const std::string value = shortest(static_cast<float>(entry.value));
@@ -54,8 +55,8 @@ void print(const std::vector<MatrixEntry>& entries, const std::optional<Tokenize
             std::cout << i + 1 << ',' << entry.row << ',' << csvField(shown(entry.row)) << ',' << entry.col
                       << ',' << csvField(shown(entry.col)) << ',' << value << "\r\n";
         else
-            std::cout << fmt::format("{:>6} {:>7} {:>9} {:>13}  {:<20} {}\n", i + 1, entry.row, entry.col,
-                                     value, shown(entry.row), shown(entry.col));
+            std::cout << fmt::format(line, i + 1, entry.row, shown(entry.row), entry.col, shown(entry.col),
+                                     value);
     }
 }
 

@@ -311,7 +311,7 @@ void addVerifyCommand(CLI::App& root, CommandContext& context)
         ->check(CLI::Validator(
             [](const std::string& text) {
                 double value = 0;
-                return CLI::detail::lexical_cast(text, value) && value >= 0
+                return CLI::detail::lexical_cast(text, value) && value >= 0 && std::isfinite(value)
                     ? std::string()
                     : "'" + text + "' is no number from 0 on";
             },

@@ -123,6 +123,39 @@ Result<Matrix<float>> directPathBlock(const Circuits& circuits, const TokenSide&
     return block;
 }
 
+Result<RowVector<double>> directPathLine(const Circuits& circuits, const TokenSide& tokens, bool withBias,
+                                         TableSide side, int token)
+{
+    const bool isRow = side == TableSide::Row;
+    const Eigen::Index count = isRow ? tokens.E.rows() : tokens.W_U.cols();
+    if (token < 0 || token >= count)
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format("There is no token {}: the ids of this model are 0 to {}.", token, count - 1)};
+    const bool isExact = tokens.E64.size() > 0;
+    const auto& weights = circuits.weights();
+    RowVector<double> line;
+    if (isRow) {
+        const Eigen::VectorXd x = isExact ? Eigen::VectorXd(tokens.E64.row(token).transpose())
+                                          : Eigen::VectorXd(tokens.E.row(token).transpose().cast<double>());
+        line.resize(tokens.W_U.cols());
+        for (Eigen::Index next = 0; next < line.size(); ++next)
+            line(next) = isExact ? tokens.W_U64.col(next).dot(x) : tokens.W_U.col(next).cast<double>().dot(x);
+        if (withBias)
+            line += weights.b_U<double>(0, line.size());
+        return line;
+    }
+    const Eigen::VectorXd x = isExact ? Eigen::VectorXd(tokens.W_U64.col(token))
+                                      : Eigen::VectorXd(tokens.W_U.col(token).cast<double>());
+    line = RowVector<double>::Zero(tokens.E.rows());
+    for (Eigen::Index k = 0; k < x.size(); ++k) // along its columns, which lie together
+        line += isExact ? RowVector<double>(tokens.E64.col(k).transpose() * x(k))
+                        : RowVector<double>(tokens.E.col(k).transpose().cast<double>() * x(k));
+    if (withBias)
+        line.array() += weights.b_U<double>(token, 1)(0);
+    return line;
+}
+
 Result<FactoredMatrix<float>> circuitFactors(const Circuits& circuits, const TokenSide& tokens,
                                              const CircuitOfHead& of, const Task& task)
 {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/circuit_terms.h"
+#include "core/analysis/token_table.h"
 #include "core/base/task.h"
 #include "core/circuits/circuits.h"
 
@@ -29,6 +30,13 @@ Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* to
 /// Cost: 2 rows cols d flops.
 Result<Matrix<float>> directPathBlock(const Circuits& circuits, const TokenSide& tokens, bool withBias,
                                       const std::vector<int>& rowIds, const std::vector<int>& colIds);
+
+/// One row (what comes after a token) or column (after what a token comes) of it, in double.
+/// \param withBias  b_U is added, in a column that of its own token
+/// Errors: InvalidArgument for a token outside the model.
+/// Cost: 2 V d flops.
+Result<RowVector<double>> directPathLine(const Circuits& circuits, const TokenSide& tokens, bool withBias,
+                                         TableSide side, int token);
 
 /// The factors of a full circuit over all tokens, with its terms: what a picture of the whole is drawn from.
 /// Errors: InvalidArgument for a head outside the model; Cancelled.

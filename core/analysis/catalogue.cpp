@@ -230,6 +230,11 @@ Result<ResultSet> runAnalysesInParts(const Circuits& circuits, std::span<const A
             }
             Result<ResultSet> part =
                 fitting[i]->run(contexts->of(*fitting[i]), named(task, fitting[i]->id, i, fitting.size()));
+            if (!part && part.error().code == ErrorCode::Corrupt && chosen.size() > 1) {
+                results.warnings.push_back(
+                    fmt::format("{} was left out. {}", fitting[i]->title, part.error().message));
+                continue;
+            }
             if (!part)
                 return part.error();
             ResultSet found = std::move(part).value();

@@ -86,30 +86,53 @@ RowVector<double> meanToken(const Matrix<float>& E)
 PositionKernel positionKernel(const Matrix<double>& scores)
 {
     const Eigen::Index n = scores.rows();
-    PositionKernel kernel{std::vector<double>(static_cast<std::size_t>(n)),
-                          std::vector<double>(static_cast<std::size_t>(n))};
+    const std::vector<double> zeros(static_cast<std::size_t>(n));
+    PositionKernel kernel{zeros, zeros, zeros, zeros};
+    Eigen::VectorXd rowMeans(n);
     for (Eigen::Index i = 0; i < n; ++i) {
-        const double rowMean = scores.col(i).head(i + 1).mean();
+        rowMeans(i) = scores.col(i).head(i + 1).mean();
         for (Eigen::Index offset = 0; offset <= i; ++offset) {
             const auto index = static_cast<std::size_t>(offset);
             const double count = static_cast<double>(n - offset);
             kernel.mean[index] += scores(i - offset, i) / count;
-            kernel.centred[index] += (scores(i - offset, i) - rowMean) / count;
+            kernel.centred[index] += (scores(i - offset, i) - rowMeans(i)) / count;
         }
     }
+    for (Eigen::Index i = 0; i < n; ++i) // in a second pass, so that a large mean does not cancel it
+        for (Eigen::Index offset = 0; offset <= i; ++offset) {
+            const auto index = static_cast<std::size_t>(offset);
+            const double score = scores(i - offset, i);
+            kernel.deviation[index] += std::pow(score - kernel.mean[index], 2);
+            kernel.centredDeviation[index] += std::pow(score - rowMeans(i) - kernel.centred[index], 2);
+        }
+    for (Eigen::Index offset = 0; offset < n; ++offset)
+        for (auto* sums : {&kernel.deviation, &kernel.centredDeviation}) {
+            double& sum = (*sums)[static_cast<std::size_t>(offset)];
+            sum = std::sqrt(sum / static_cast<double>(n - offset));
+        }
     return kernel;
 }
 
-Matrix<float> positionPattern(const Matrix<double>& scores, int window)
+Matrix<float> positionPicture(const Matrix<double>& scores, const KeysSeen& seen)
+{
+    Matrix<float> picture = scores.transpose().cast<float>();
+    for (Eigen::Index key = 0; key < picture.cols(); ++key)
+        for (Eigen::Index query = 0; query < picture.rows(); ++query)
+            if (!seen.of(query, key))
+                picture(query, key) = std::numeric_limits<float>::quiet_NaN();
+    return picture;
+}
+
+Matrix<float> positionPattern(const Matrix<double>& scores, const KeysSeen& seen)
 {
     const Eigen::Index n = scores.rows();
     Matrix<float> pattern = Matrix<float>::Zero(n, n);
     for (Eigen::Index i = 0; i < n; ++i) {
-        const Eigen::Index first = firstSeen(i, window);
-        const Eigen::ArrayXd row = scores.col(i).segment(first, i + 1 - first).array();
+        const Eigen::Index first = seen.isCausal ? firstSeen(i, seen.window) : 0;
+        const Eigen::Index count = seen.isCausal ? i + 1 - first : n;
+        const Eigen::ArrayXd row = scores.col(i).segment(first, count).array();
         const Eigen::ArrayXd weights = (row - row.maxCoeff()).exp();
-        pattern.row(i).segment(first, i + 1 - first) =
-            (weights / weights.sum()).matrix().transpose().cast<float>();
+        pattern.row(i).segment(first, count) = (weights / weights.sum()).matrix().transpose().cast<float>();
     }
     return pattern;
 }

@@ -9,8 +9,8 @@ namespace headwise {
 /// LN(p_i), i = 0 … n − 1, [n, d]: what a layer's heads read of positions alone. The same for every layer once norms are folded.
 Matrix<double> positionVectors(const ProcessedWeights& weights, int layer, Eigen::Index n);
 
-/// Scores of positions alone, [n, n]: column = query i, row = key j ≤ i, so that a query's scores lie together; entries below
-/// the diagonal mean nothing.
+/// Scores of positions alone, [n, n]: column = query i, row = key j, so that a query's scores lie together; entries below
+/// the diagonal are of keys that come after the query.
 ///
 /// s_ij = (LN p_i W_Q + b_Q)(LN p_j W_K + b_K)ᵀ · scale, p = W_pos, LN = the layer's norm (with folded weights the bare
 /// division by σ(p)), soft cap applied. Learned positions only. True of layer 0 only: later layers read moved positions.
@@ -35,19 +35,34 @@ RowVector<double> offsetScores(const ProcessedWeights& weights, int layer, const
 RowVector<double> meanToken(const Matrix<float>& E);
 
 /// k(Δ), Δ = 0 … n − 1: the mean of the scores along each diagonal, plain, and after every query's mean over j ≤ i was
-/// taken off.
+/// taken off; and the deviation of either along the diagonal (of the population).
 struct PositionKernel {
     std::vector<double> mean, centred;
+    std::vector<double> deviation, centredDeviation;
 };
 
 /// \param scores as `positionScores` gives them
 /// Source: ANALYSES C2.
 PositionKernel positionKernel(const Matrix<double>& scores);
 
-/// softmax over j ≤ i, and i − j < window if there is one, of the scores, [n, n], row = query i, column = key j, for a picture; 0 elsewhere.
+/// Which keys a query sees: those of a causal mask, j ≤ i, and i − j < window if there is one; or all.
+struct KeysSeen {
+    bool isCausal = true;
+    int window = 0; ///< Of the mask; 0: none.
+
+    bool of(Eigen::Index query, Eigen::Index key) const
+    {
+        return !isCausal || (key <= query && (window == 0 || query - key < window));
+    }
+};
+
+/// The scores for a picture, [n, n], row = query i, column = key j; NaN where a query does not see the key.
 /// \param scores as `positionScores` gives them
 /// Source: ANALYSES C1.
-Matrix<float> positionPattern(const Matrix<double>& scores, int window = 0);
+Matrix<float> positionPicture(const Matrix<double>& scores, const KeysSeen& seen);
+
+/// Their softmax over the keys that a query sees; 0 elsewhere.
+Matrix<float> positionPattern(const Matrix<double>& scores, const KeysSeen& seen = {});
 
 /// \param scores as `positionScores` gives them
 /// \returns mean over i = 1 … n−1 of softmax_{j ≤ i}(s_ij) at j = i−1; NaN for n < 2.

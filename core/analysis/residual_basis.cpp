@@ -251,4 +251,9 @@ void markMetric(ResultSet& results, Embedding embedding)
     }
 }
 
+bool isInEmbeddingMetric(const ResultArray& array)
+{
+    return array.attributes.contains("metric");
+}
+
 } // namespace headwise

@@ -46,5 +46,6 @@ Result<ResultSet> runMeasured(const Analysis& analysis, const AnalysisContext& c
 /// Says in every array that it was computed in this embedding's basis: the attributes `metric` and `embedding`, and the
 /// definition.
 void markMetric(ResultSet& results, Embedding embedding);
+bool isInEmbeddingMetric(const ResultArray& array); ///< Whether markMetric marked it.
 
 } // namespace headwise

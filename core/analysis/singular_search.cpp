@@ -251,14 +251,21 @@ private:
                 return asked.skipped[static_cast<std::size_t>(first + i)] ? -1 : static_cast<int>(first + i);
             });
         }
+        const std::vector<int> blocks =
+            degenerateBlocks({svd.S.data(), static_cast<std::size_t>(svd.S.size())}, svd.rank);
         for (const Places::Place& place : places.places()) {
-            const double sigma = svd.S(place.direction);
-            if (place.above < m_search.top)
-                hits.push_back(
-                    {head, side.circuit, side.side, place.direction, place.above, 1, place.score, sigma});
-            if (place.below < m_search.top)
-                hits.push_back(
-                    {head, side.circuit, side.side, place.direction, place.below, -1, place.score, sigma});
+            const int block = blocks[static_cast<std::size_t>(place.direction)];
+            DirectionHit hit{.head = head, .circuit = side.circuit, .side = side.side};
+            hit.direction = place.direction;
+            hit.score = place.score;
+            hit.sigma = svd.S(place.direction);
+            hit.blockSize = static_cast<int>(std::count(blocks.begin(), blocks.end(), block));
+            for (const int sign : {1, -1}) {
+                hit.sign = sign;
+                hit.rank = sign > 0 ? place.above : place.below;
+                if (hit.rank < m_search.top)
+                    hits.push_back(hit);
+            }
         }
         return Done{};
     }

@@ -23,6 +23,8 @@ struct DirectionHit {
     int sign = 1; ///< +1: among the largest scores, −1: among the smallest; signs as `jointSign` fixes them.
     double score = 0; ///< Of the token along the direction.
     double sigma = 0;
+    int blockSize =
+        1; ///< Directions in its block, `degenerateBlocks`: above 1 only their span means something.
 
     bool operator==(const DirectionHit&) const = default;
 };

@@ -66,6 +66,19 @@ Result<PrincipalAngles> anglesBetween(const Subspace& a, const Subspace& b, cons
     return found;
 }
 
+Moments mixtureOf(std::span<const Moments> parts)
+{
+    const auto count = static_cast<double>(parts.size());
+    double sum = 0;
+    for (const Moments& part : parts)
+        sum += part.mean;
+    const double mean = sum / count; // 0/0: NaN
+    double squares = 0;
+    for (const Moments& part : parts)
+        squares += part.deviation * part.deviation + (part.mean - mean) * (part.mean - mean);
+    return {mean, std::sqrt(squares / count)};
+}
+
 Moments overlapMoments(double aa, double bb, Eigen::Index d)
 {
     const double n = static_cast<double>(d);

@@ -5,6 +5,7 @@
 #include "core/base/task.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace headwise {
@@ -41,6 +42,9 @@ Result<PrincipalAngles> anglesBetween(const Subspace& a, const Subspace& b, cons
 struct Moments {
     double mean = 0, deviation = 0;
 };
+
+/// Of a number that is as often like one of these as like another; NaN without any.
+Moments mixtureOf(std::span<const Moments> parts);
 
 /// Of Σ_ij a_i b_j Q_ij², Q a block of a random orthogonal [d, d] matrix, Σa = Σb = 1: how two unrelated circuits with the
 /// squared singular values a and b overlap. The mean is 1/d whatever they are.

@@ -1,6 +1,7 @@
 #include "core/analysis/token_filter.h"
 
 #include "core/analysis/catalogue.h"
+#include "core/analysis/residual_basis.h"
 #include "core/analysis/token_counts.h"
 #include "core/io/token_pattern.h"
 #include "core/io/utf8.h"
@@ -77,7 +78,7 @@ std::string filterName(const TokenFilter& filter)
 bool followsFilter(const ResultArray& array)
 {
     constexpr std::string_view folder = "analyses/";
-    if (array.path.starts_with("tables/") || array.attributes.contains("metric"))
+    if (array.path.starts_with("tables/") || isInEmbeddingMetric(array))
         return true;
     if (!array.path.starts_with(folder))
         return false;

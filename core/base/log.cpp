@@ -45,9 +45,13 @@ private:
 
 spdlog::logger& logger()
 {
-    static spdlog::logger instance(
-        "headwise", std::shared_ptr<spdlog::sinks::sink>(&sinks(), [](auto*) { /* owned by sinks() */ }));
-    return instance;
+    static spdlog::logger& silent = []() -> spdlog::logger& {
+        static spdlog::logger instance(
+            "headwise", std::shared_ptr<spdlog::sinks::sink>(&sinks(), [](auto*) { /* owned by sinks() */ }));
+        instance.set_error_handler([](const std::string&) { /* a full disk is no concern of stderr */ });
+        return instance;
+    }();
+    return silent;
 }
 
 Result<Done> logToFile(const std::filesystem::path& file)

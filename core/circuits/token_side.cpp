@@ -1,6 +1,7 @@
 #include "core/base/parallel.h"
 #include "core/circuits/circuits.h"
-#include "core/model/layer_parts.h"
+#include "core/circuits/gram_product.h"
+#include "core/circuits/layer_zero.h"
 
 #include <algorithm>
 #include <memory>
@@ -14,69 +15,11 @@ namespace headwise {
 namespace {
 
 constexpr Eigen::Index tokensPerBlock = 1024;
-constexpr Eigen::Index gramTile = 128;
 
 int blockCount(Eigen::Index size, Eigen::Index perBlock)
 {
     return static_cast<int>((size + perBlock - 1) / perBlock);
 }
-
-/// Layer 0 with attention locked to the token itself: value and output of all heads as one affine map.
-template <typename Scalar>
-struct LockedAttention {
-    Matrix<Scalar> map;       // [d, d] Σ_h W_V W_O
-    RowVector<Scalar> offset; // [d] Σ_h b_V W_O + b_O
-};
-
-template <typename Scalar>
-LockedAttention<Scalar> lockedAttention(const ProcessedWeights& weights)
-{
-    const ModelConfig& config = weights.config();
-    Matrix<double> map = Matrix<double>::Zero(config.dModel, config.dModel);
-    RowVector<double> offset = weights.b_O<double>(0);
-    for (int head = 0; head < config.nHeads; ++head) {
-        const HeadWeights<double> h = weights.head<double>({0, head});
-        map.noalias() += h.W_V * h.W_O;
-        offset.noalias() += h.b_V * h.W_O;
-    }
-    return {map.cast<Scalar>(), offset.cast<Scalar>()};
-}
-
-/// Everything of layer 0 that an embedding needs, read once.
-template <typename Scalar>
-struct LayerZero {
-    const ProcessedWeights& weights;
-    Embedding embedding;
-    LockedAttention<Scalar> attention; // effective alone
-    Norm<Scalar> ln1;
-    std::unique_ptr<const LayerTail<Scalar>> tail; // null for raw
-
-    LayerZero(const ProcessedWeights& source, Embedding kind)
-        : weights(source)
-        , embedding(kind)
-    {
-        if (kind == Embedding::Effective) {
-            attention = lockedAttention<Scalar>(source);
-            ln1 = source.ln1<Scalar>(0);
-        }
-        if (kind == Embedding::Effective || kind == Embedding::Mlp0)
-            tail = std::make_unique<const LayerTail<Scalar>>(source, 0);
-    }
-
-    /// E of these rows of W_E.
-    Matrix<Scalar> apply(const Matrix<Scalar>& x) const
-    {
-        const ModelConfig& config = weights.config();
-        if (embedding == Embedding::Mlp0) {
-            const Matrix<Scalar> written = mlpOutput(tail->mlp, config, normalized(tail->ln2, x));
-            return config.hasSumNorms ? written : normalized(tail->ln2Post, written);
-        }
-        const Matrix<Scalar> normed = normalized(ln1, x);
-        Matrix<Scalar> written = normed * attention.map;
-        written.rowwise() += attention.offset;
-        return tail->apply(config, x, normed, written);
-    }
-};
 
 /// The token matrices of one precision.
 template <typename Scalar>
@@ -121,61 +64,6 @@ Result<TokenMatrices<Scalar>> readTokenMatrices(const ProcessedWeights& weights,
         });
     if (!tokens)
         return tokens.error();
-    return out;
-}
-
-/// Which of the two factors of a Gram product stands on its side. With one matrix on both sides the product is symmetric.
-enum class Turned { None, Left, Right };
-
-/// left · right, leftᵀ · right or left · rightᵀ in double, [d, d], tile by tile of the result, so that the sum over the
-/// vocabulary has one order whatever the number of threads; of a symmetric product the upper tiles alone are computed. Blocks
-/// are cast as they lie in memory: a cast that turns them takes as long as the product.
-template <typename Scalar>
-Result<Matrix<double>> gramProduct(const Matrix<Scalar>& left, const Matrix<Scalar>& right, Turned turned,
-                                   const Task& task, std::string_view step)
-{
-    constexpr Eigen::Index tokens = 4096;
-    const bool isLeftTurned = turned == Turned::Left, isRightTurned = turned == Turned::Right;
-    const bool isSymmetric = &left == &right;
-    const Eigen::Index size = isLeftTurned ? left.cols() : left.rows();
-    const Eigen::Index vocabulary = isLeftTurned ? left.rows() : left.cols();
-    std::vector<std::pair<Eigen::Index, Eigen::Index>> tiles;
-    for (Eigen::Index row = 0; row < size; row += gramTile) {
-        for (Eigen::Index col = isSymmetric ? row : 0; col < size; col += gramTile)
-            tiles.emplace_back(row, col);
-    }
-    const auto part = [](const Matrix<Scalar>& m, bool hasTokensFirst, Eigen::Index token, Eigen::Index count,
-                         Eigen::Index direction, Eigen::Index width) {
-        return Matrix<double>(hasTokensFirst
-                                  ? m.block(token, direction, count, width).template cast<double>()
-                                  : m.block(direction, token, width, count).template cast<double>());
-    };
-    Matrix<double> out(size, size);
-    const auto done = parallelFor(static_cast<int>(tiles.size()), task, step, [&](int index) -> Result<Done> {
-        const auto [row, col] = tiles[static_cast<std::size_t>(index)];
-        const Eigen::Index rows = std::min(gramTile, size - row);
-        const Eigen::Index cols = std::min(gramTile, size - col);
-        Matrix<double> tile = Matrix<double>::Zero(rows, cols);
-        for (Eigen::Index first = 0; first < vocabulary; first += tokens) {
-            if (task.cancelled())
-                return stopped();
-            const Eigen::Index count = std::min(tokens, vocabulary - first);
-            const Matrix<double> a = part(left, isLeftTurned, first, count, row, rows);
-            const Matrix<double> b = part(right, !isRightTurned, first, count, col, cols);
-            if (isLeftTurned)
-                tile.noalias() += a.transpose() * b;
-            else if (isRightTurned)
-                tile.noalias() += a * b.transpose();
-            else
-                tile.noalias() += a * b;
-        }
-        out.block(row, col, rows, cols) = tile;
-        if (isSymmetric)
-            out.block(col, row, cols, rows) = tile.transpose();
-        return Done{};
-    });
-    if (!done)
-        return done.error();
     return out;
 }
 

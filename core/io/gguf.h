@@ -34,6 +34,7 @@ Result<GgufHeader> readGgufHeader(std::span<const std::byte> file, std::string_v
 struct GgufModel {
     std::string config;                ///< The text of a config.json.
     std::vector<StoredTensor> tensors; ///< Rows of Q and K in the original order again, by their axes.
+    std::vector<std::string> warnings;
 };
 
 /// Undoes what llama.cpp's converter did, for the architecture "llama".

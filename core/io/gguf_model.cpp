@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -27,6 +28,24 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> configKe
     {"rope.freq_base", "rope_theta"},
     {"vocab_size", "vocab_size"},
 }};
+
+/// Llama's keys, behind "llama.", that say nothing of the function or are read by name.
+constexpr std::array<std::string_view, 9> otherKeys{"expert_count",
+                                                    "expert_used_count",
+                                                    "rope.scaling.type",
+                                                    "rope.scaling.finetuned",
+                                                    "rope.scaling.original_context_length",
+                                                    "tensor_data_layout",
+                                                    "pooling_type",
+                                                    "attention.layer_norm_epsilon",
+                                                    "attention.sliding_window_pattern"};
+
+/// A key behind "llama." that changes the function, unless it says what is done anyway.
+struct FunctionKey {
+    std::string_view key;
+    double neutral = 0;
+    bool zeroIsNone = true; ///< llama.cpp reads 0 as if the key were absent.
+};
 
 /// Names of a block's tensors, without ".weight" or ".bias".
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> blockNames{{
@@ -92,6 +111,14 @@ std::optional<json> numberOf(const GgufValue& value)
     return json(static_cast<std::int64_t>(numbers->front()));
 }
 
+std::string shown(const GgufValue& value)
+{
+    if (const auto* text = std::get_if<std::string>(&value))
+        return json(*text).dump(-1, ' ', false, json::error_handler_t::replace);
+    const std::optional<json> number = numberOf(value);
+    return number ? number->dump() : "a list";
+}
+
 /// Reads one file's metadata and tensors; what it cannot say in a config.json, it refuses.
 class Converter {
 public:
@@ -121,6 +148,9 @@ private:
     }
     Result<Done> readKeys();
     Result<Done> refuseOthers() const;
+    std::vector<FunctionKey> functionKeys() const;
+    Result<Done> refuseFunctionKeys() const;
+    std::string unreadKeys() const; ///< The first six, with their verb; empty without any.
     void addVocabulary();
     Result<Done> undoPermutation(StoredTensor& tensor) const;
 
@@ -164,6 +194,80 @@ Result<Done> Converter::refuseOthers() const
         "File '" + m_file + "' "
             + (hasExperts ? "is a mixture of experts" : "scales its rotary positions ('" + scaling + "')")
             + ", which this version does not read from GGUF; open the model it was converted from."};
+}
+
+/// Source: llama.cpp `src/llama-model.cpp`, what its graph of the architecture "llama" takes from these keys.
+std::vector<FunctionKey> Converter::functionKeys() const
+{
+    const auto width = static_cast<double>(count("hidden_size"));
+    const auto heads = static_cast<double>(count("num_attention_heads"));
+    const auto given = static_cast<double>(count("head_dim"));
+    const double headSize = given > 0 ? given : heads > 0 ? std::floor(width / heads) : 0;
+    const bool isScaled = word("llama.rope.scaling.type") != "none";
+    std::vector<FunctionKey> keys{{"rope.dimension_count", headSize, false},
+                                  {"attention.value_length", headSize, false},
+                                  {"embedding_length_out", width},
+                                  {"rope.scale_linear", 1},
+                                  {"rope.scaling.attn_factor", 1},
+                                  {"attention.scale", headSize > 0 ? 1 / std::sqrt(headSize) : 0},
+                                  {"attention.output_scale", 1},
+                                  {"attention.temperature_scale", 0},
+                                  {"attention.sliding_window", 0},
+                                  {"attention.clamp_kqv", 0},
+                                  {"attention.max_alibi_bias", 0},
+                                  {"attention.causal", 1, false},
+                                  {"attn_logit_softcapping", 0},
+                                  {"final_logit_softcapping", 0},
+                                  {"logit_scale", 1},
+                                  {"embedding_scale", 1},
+                                  {"residual_scale", 1},
+                                  {"use_parallel_residual", 0}};
+    if (isScaled) // The type linear is llama.cpp's own where none is given.
+        keys.push_back({"rope.scaling.factor", 1});
+    return keys;
+}
+
+Result<Done> Converter::refuseFunctionKeys() const
+{
+    for (const FunctionKey& row : functionKeys()) {
+        const GgufValue* value = find("llama." + std::string(row.key));
+        if (!value)
+            continue;
+        const std::optional<json> number = numberOf(*value);
+        const double found = number ? number->get<double>() : std::nan("");
+        const bool isNeutral = std::abs(found - row.neutral) <= 1e-5 * std::abs(row.neutral)
+            || (row.zeroIsNone && found == 0)
+            || (row.key == "attention.sliding_window" && count("max_position_embeddings") > 0
+                && found >= static_cast<double>(count("max_position_embeddings")));
+        if (!isNeutral)
+            return Error{ErrorCode::Unsupported,
+                         "In '" + m_file + "', 'llama." + std::string(row.key) + "' = " + shown(*value)
+                             + " changes the model's function and this version does not read it from GGUF; "
+                               "open the model it was converted from."};
+    }
+    return Done{};
+}
+
+std::string Converter::unreadKeys() const
+{
+    constexpr int most = 6;
+    int unread = 0;
+    std::string text;
+    const std::vector<FunctionKey> checked = functionKeys();
+    for (const auto& [name, value] : m_header.metadata) {
+        if (!name.starts_with("llama."))
+            continue;
+        const std::string_view key = std::string_view(name).substr(6);
+        const bool isKnown = key == "rope.scaling.factor" || renamed(configKeys, key)
+            || std::find(otherKeys.begin(), otherKeys.end(), key) != otherKeys.end()
+            || std::any_of(checked.begin(), checked.end(),
+                           [&](const FunctionKey& row) { return row.key == key; });
+        if (!isKnown && unread++ < most)
+            text += (text.empty() ? "'" : ", '") + name + "'";
+    }
+    if (unread > most)
+        text += " and " + std::to_string(unread - most) + " more";
+    return unread == 0 ? "" : text + (unread == 1 ? " is" : " are");
 }
 
 void Converter::addVocabulary()
@@ -214,6 +318,8 @@ Result<GgufModel> Converter::convert()
         return keys.error();
     if (const Result<Done> others = refuseOthers(); !others)
         return others.error();
+    if (const Result<Done> keys = refuseFunctionKeys(); !keys)
+        return keys.error();
     addVocabulary();
     m_config["model_type"] = "llama";
     m_config["hidden_act"] = "silu";
@@ -226,6 +332,9 @@ Result<GgufModel> Converter::convert()
         tensor.name = originalName(tensor.name);
         model.tensors.push_back(std::move(tensor));
     }
+    if (const std::string unread = unreadKeys(); !unread.empty())
+        model.warnings.push_back("In '" + m_file + "', of its metadata, " + unread
+                                 + " not known and ignored.");
     m_config["tie_word_embeddings"] = isTied;
     model.config = m_config.dump();
     return model;

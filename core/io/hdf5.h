@@ -36,6 +36,10 @@ struct Hdf5Array {
 using Hdf5Attribute = std::variant<std::string, double, bool, std::vector<std::string>, std::int64_t>;
 using Hdf5Attributes = std::map<std::string, Hdf5Attribute>;
 
+/// Whether a file may be written there, or in place of an older HDF5 file or an empty one.
+/// Errors: InvalidArgument if it would replace anything else, such as the weights of a model; those of canReplaceFile.
+Result<Done> canWriteHdf5(const std::filesystem::path& path);
+
 /// Writes a new file: put together in memory, then on `close` in place of the old one, which until then is untouched.
 /// Without `close` there is no file.
 /// Cost: memory of the packed file beside the arrays.

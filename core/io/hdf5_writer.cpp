@@ -165,9 +165,23 @@ Hdf5Writer::Hdf5Writer(std::shared_ptr<File> file)
 {
 }
 
+Result<Done> canWriteHdf5(const std::filesystem::path& path)
+{
+    if (path.empty())
+        return Error{ErrorCode::InvalidArgument, "The file to write has no name; name one, as in demo.h5."};
+    std::error_code code;
+    const bool isSomething =
+        std::filesystem::is_regular_file(path, code) && std::filesystem::file_size(path, code) > 0;
+    if (isSomething && !isHdf5(path))
+        return Error{ErrorCode::InvalidArgument,
+                     "'" + path.string()
+                         + "' holds something else than HDF5, perhaps a model; name another file to write."};
+    return canReplaceFile(path);
+}
+
 Result<Hdf5Writer> Hdf5Writer::create(const std::filesystem::path& path)
 {
-    if (const Result<Done> writable = canReplaceFile(path); !writable)
+    if (const Result<Done> writable = canWriteHdf5(path); !writable)
         return writable.error();
     auto file = std::make_shared<File>();
     file->path = path;

@@ -76,6 +76,8 @@ public:
 
     bool key(std::string& name)
     {
+        if (m_hasMarks && !name.empty() && name[0] == nonFiniteMark)
+            return refuse("the name '" + name.substr(1) + "' stands without quotes");
         const auto [entry, isNew] = m_open.back()->emplace(name, nullptr);
         if (!isNew)
             return refuse("the name '" + name + "' occurs twice in one object");
@@ -136,29 +138,59 @@ private:
     std::size_t m_position = 0;
 };
 
-/// The text with each bare NaN, Infinity and -Infinity outside a string as a marked string, because no JSON parser
+/// A text with each bare NaN, Infinity and -Infinity outside a string as a marked string, because no JSON parser
 /// takes them.
-std::string withoutNonFinite(std::string_view text)
+struct WithoutNonFinite {
+    struct Word {
+        std::size_t begin; ///< In the text.
+        std::size_t size;
+    };
+    static constexpr std::string_view quote = "\"";
+    static constexpr std::string_view mark = "\\u0000";
+    static constexpr std::size_t added = 2 * quote.size() + mark.size();
+
+    std::string text;
+    std::vector<Word> words;
+
+    /// Where in the original text the byte `position` of `text` stands; of a mark, where its word begins.
+    std::size_t originalPosition(std::size_t position) const
+    {
+        for (const Word& word : words) {
+            if (position < word.begin)
+                break;
+            if (position < word.begin + word.size + added)
+                return word.begin;
+            position -= added;
+        }
+        return position;
+    }
+};
+
+WithoutNonFinite withoutNonFinite(std::string_view text)
 {
     static constexpr std::string_view words[] = {"NaN", "Infinity", "-Infinity"};
-    std::string rewritten;
-    rewritten.reserve(text.size());
+    WithoutNonFinite rewritten;
+    rewritten.text.reserve(text.size());
     bool inString = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (inString && text[i] == '\\' && i + 1 < text.size()) {
-            rewritten += text[i++];
+            rewritten.text += text[i++];
         } else if (text[i] == '"') {
             inString = !inString;
         } else if (!inString) {
             const auto word = std::find_if(std::begin(words), std::end(words),
                                            [&](std::string_view w) { return text.substr(i, w.size()) == w; });
             if (word != std::end(words)) {
-                rewritten.append("\"\\u0000").append(*word).append("\"");
+                rewritten.text.append(WithoutNonFinite::quote)
+                    .append(WithoutNonFinite::mark)
+                    .append(*word)
+                    .append(WithoutNonFinite::quote);
+                rewritten.words.push_back({i, word->size()});
                 i += word->size() - 1;
                 continue;
             }
         }
-        rewritten += text[i];
+        rewritten.text += text[i];
     }
     return rewritten;
 }
@@ -177,11 +209,13 @@ Result<json> parseJson(std::string_view text, std::string_view fileName, const J
         return corrupt(*invalid + 1, "the text is not valid UTF-8");
     // A text that spells the mark itself is left alone, so that no string of it is mistaken for a number.
     const bool rewrites = rules.allowNonFinite && text.find("\\u0000") == std::string_view::npos;
-    const std::string rewritten = rewrites ? withoutNonFinite(text) : std::string();
-    const std::string_view parsed = rewrites ? std::string_view(rewritten) : text;
+    const WithoutNonFinite rewritten = rewrites ? withoutNonFinite(text) : WithoutNonFinite{};
+    const std::string_view parsed = rewrites ? std::string_view(rewritten.text) : text;
     Builder builder(rules.maxDepth, rewrites);
-    if (!json::sax_parse(parsed.data(), parsed.data() + parsed.size(), &builder))
-        return corrupt(builder.position(), builder.reason());
+    if (!json::sax_parse(parsed.data(), parsed.data() + parsed.size(), &builder)) {
+        const std::size_t position = builder.position();
+        return corrupt(position ? rewritten.originalPosition(position - 1) + 1 : 0, builder.reason());
+    }
     return builder.takeRoot();
 }
 

@@ -131,7 +131,21 @@ std::string nmt(std::string_view text)
     });
 }
 
-Result<std::string> replaced(const std::string& text, const TokenPattern& pattern, const std::string& by)
+/// No normalization in use lengthens a text as much: one character becomes at most eighteen.
+std::size_t lengthLimit(std::size_t bytes)
+{
+    return (std::size_t(1) << 20) + 32 * bytes;
+}
+
+Error tooLong(std::size_t limit)
+{
+    return {ErrorCode::Corrupt,
+            "Its normalizer lengthens the text to more than " + std::to_string(limit)
+                + " bytes, which no normalization in use does."};
+}
+
+Result<std::string> replaced(const std::string& text, const TokenPattern& pattern, const std::string& by,
+                             std::size_t limit)
 {
     const auto matches = pattern.matches(text);
     if (!matches)
@@ -141,6 +155,8 @@ Result<std::string> replaced(const std::string& text, const TokenPattern& patter
     for (const TokenPattern::Match& match : *matches) {
         result.append(text, last, match.begin - last).append(by);
         last = match.end;
+        if (result.size() > limit)
+            return tooLong(limit);
     }
     return result.append(text, last);
 }
@@ -167,6 +183,7 @@ Result<TokenNormalizer> TokenNormalizer::create(const std::vector<NormalizerStep
 
 Result<std::string> TokenNormalizer::normalized(std::string text) const
 {
+    const std::size_t limit = lengthLimit(text.size());
     for (const auto& [step, pattern, map] : m_steps) {
         Result<std::string> result = std::string();
         switch (step.kind) {
@@ -175,9 +192,9 @@ Result<std::string> TokenNormalizer::normalized(std::string text) const
         case Kind::Nfkc:
         case Kind::Nfkd: result = inNormalForm(text, step.kind); break;
         case Kind::Lowercase: result = lowercase(text); break;
-        case Kind::Replace: result = replaced(text, pattern, step.content); break;
+        case Kind::Replace: result = replaced(text, pattern, step.content, limit); break;
         case Kind::Prepend: result = text.empty() ? std::move(text) : step.content + text; break;
-        case Kind::Strip: result = replaced(text, pattern, ""); break;
+        case Kind::Strip: result = replaced(text, pattern, "", limit); break;
         case Kind::StripAccents: result = withoutMarks(text); break;
         case Kind::ByteLevel: result = byteLevelText(text); break;
         case Kind::Nmt: result = nmt(text); break;
@@ -191,6 +208,8 @@ Result<std::string> TokenNormalizer::normalized(std::string text) const
         if (!result)
             return result.error();
         text = std::move(result).value();
+        if (text.size() > limit)
+            return tooLong(limit);
     }
     return text;
 }

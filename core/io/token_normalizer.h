@@ -17,7 +17,7 @@ public:
     static Result<TokenNormalizer> create(const std::vector<NormalizerStep>& steps);
 
     /// \param text well-formed UTF-8
-    /// Errors: Corrupt if a pattern exceeds its limits; OutOfMemory.
+    /// Errors: Corrupt if a pattern exceeds its limits or the steps lengthen the text without measure; OutOfMemory.
     Result<std::string> normalized(std::string text) const;
 
 private:

@@ -13,12 +13,18 @@ namespace {
 
 using nlohmann::json;
 
-std::string shown(const json& value)
+/// Compact JSON, but with the numbers that JSON does not have.
+std::string written(const json& value)
 {
-    std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-    if (text.size() > 80)
-        text = text.substr(0, 77) + "…";
-    return text;
+    if (value.is_number_float() && !std::isfinite(value.get<double>()))
+        return std::isnan(value.get<double>()) ? "NaN" : value.get<double>() > 0 ? "Infinity" : "-Infinity";
+    if (!value.is_structured())
+        return value.dump(-1, ' ', false, json::error_handler_t::replace);
+    std::string text;
+    for (const auto& [key, inner] : value.items())
+        text +=
+            (text.empty() ? "" : ",") + (value.is_object() ? written(json(key)) + ":" : "") + written(inner);
+    return value.is_object() ? "{" + text + "}" : "[" + text + "]";
 }
 
 std::optional<double> numberOf(const json& value)
@@ -55,6 +61,14 @@ std::optional<bool> flagOf(const json& value)
 }
 
 } // namespace
+
+std::string shownValue(const json& value)
+{
+    std::string text = written(value);
+    if (text.size() > 80)
+        text = text.substr(0, 77) + "…";
+    return text;
+}
 
 ConfigReader::ConfigReader(const json& config, std::string_view file)
     : m_config(config)
@@ -95,7 +109,8 @@ const json* ConfigReader::find(Names names, std::string_view& used)
 
 void ConfigReader::wrongKind(std::string_view name, const json& value, std::string_view expected)
 {
-    contradiction("'" + std::string(name) + "' is " + shown(value) + ", expected " + std::string(expected));
+    contradiction("'" + std::string(name) + "' is " + shownValue(value) + ", expected "
+                  + std::string(expected));
 }
 
 int ConfigReader::size(Names names, std::optional<int> standard)
@@ -123,6 +138,18 @@ std::optional<int> ConfigReader::optionalSize(Names names)
     if (!number || *number < -1)
         wrongKind(used, *value, "a whole number from 1 on, or null");
     return number && *number >= 1 ? number : std::nullopt;
+}
+
+int ConfigReader::count(std::string_view name, int standard)
+{
+    std::string_view used;
+    const json* value = find({name}, used);
+    if (!value)
+        return standard;
+    const std::optional<int> number = wholeNumberOf(*value);
+    if (!number || *number < 0)
+        wrongKind(used, *value, "a whole number from 0 on");
+    return std::max(0, number.value_or(0));
 }
 
 std::optional<int> ConfigReader::optionalId(Names names)
@@ -196,7 +223,7 @@ void ConfigReader::refuse(std::string_view name, std::string_view explanation)
 {
     m_known.emplace(name);
     const auto found = m_config.find(name);
-    const std::string value = found == m_config.end() ? "missing" : shown(*found);
+    const std::string value = found == m_config.end() ? "missing" : shownValue(*found);
     m_refusals.push_back("'" + std::string(name) + "' = " + value
                          + (explanation.empty() ? "" : " (" + std::string(explanation) + ")"));
 }
@@ -284,9 +311,12 @@ Result<Done> checkSizes(const ModelConfig& c, std::string_view file)
         return Error{ErrorCode::Corrupt, "In '" + std::string(file) + "', " + what + "."};
     };
     const auto number = [](int value) { return std::to_string(value); };
-    if (c.nLayers > 10000)
-        return corrupt("the model has " + number(c.nLayers)
-                       + " layers, more than the 10000 that are believed");
+    if (c.nLayers > mostLayers)
+        return corrupt("the model has " + number(c.nLayers) + " layers, more than the " + number(mostLayers)
+                       + " that are believed");
+    if (c.nHeads > mostHeads / std::max(1, c.nLayers))
+        return corrupt("the model has " + number(c.nLayers) + " layers of " + number(c.nHeads)
+                       + " heads, more than the " + number(mostHeads) + " heads that are believed");
     if (c.nHeads % c.nKvHeads != 0)
         return corrupt(number(c.nHeads) + " query heads cannot share " + number(c.nKvHeads)
                        + " key/value heads evenly");
@@ -303,13 +333,24 @@ Result<Done> checkSizes(const ModelConfig& c, std::string_view file)
     if (c.expertsPerToken > c.nExperts)
         return corrupt("each token goes to " + number(c.expertsPerToken) + " of " + number(c.nExperts)
                        + " experts");
+    const auto isFactor = [](double value) { return std::isfinite(value) && value > 0; };
+    if (!isFactor(c.attentionScale))
+        return corrupt("the scale of the attention scores is " + std::to_string(c.attentionScale)
+                       + ", expected a positive number");
+    if (!isFactor(c.embeddingScale))
+        return corrupt("the scale of the embeddings is " + std::to_string(c.embeddingScale)
+                       + ", expected a positive number");
+    for (const double cap : {c.attentionSoftCap, c.outputSoftCap})
+        if (!std::isfinite(cap) || cap < 0)
+            return corrupt("a cap of scores or logits is " + std::to_string(cap)
+                           + ", expected a positive number, or 0 for none");
     if (c.normEps < 0)
         return corrupt("the epsilon of the norms is negative");
     const double perLayer = 2.0 * c.dModel * c.dHead * (c.nHeads + static_cast<double>(c.nKvHeads))
         + 3.0 * c.dModel * c.dMlp * std::max(1, c.nExperts);
     const double total = perLayer * c.nLayers + static_cast<double>(c.dModel) * c.dVocab
         + static_cast<double>(c.dModel) * c.dVocabOut;
-    if (total > 0x1p50)
+    if (total > mostWeights)
         return corrupt("the sizes ask for more weights (" + std::to_string(total / 1e12)
                        + "·10¹²) than any model has");
     return Done{};

@@ -30,7 +30,8 @@ public:
     /// A number from 1 on; without a default a missing key is a fault.
     int size(Names names, std::optional<int> standard = std::nullopt);
     std::optional<int> optionalSize(Names names); ///< A number from 1 on, or nothing: absent, null, 0 and −1.
-    std::optional<int> optionalId(Names names);   ///< A token id; of a list the first; −1 is nothing.
+    int count(std::string_view name, int standard); ///< A number from 0 on.
+    std::optional<int> optionalId(Names names);     ///< A token id; of a list the first; −1 is nothing.
     double number(Names names, std::optional<double> standard);
     bool flag(Names names, bool standard);
     std::optional<bool> optionalFlag(std::string_view name); ///< Nothing: absent or null.
@@ -64,8 +65,17 @@ private:
     std::vector<std::string> m_notes;
 };
 
+/// As a config.json writes it, with NaN and Infinity, and cut off where it is long.
+std::string shownValue(const nlohmann::json& value);
+
 /// "'a', 'b', 'c'", the first six and how many more there are.
 std::string listed(const std::vector<std::string>& names, std::string_view separator = ", ");
+
+/// More than any model has, and few enough that a list of all heads can be shown. Sessions are held to them too.
+inline constexpr int mostLayers = 10'000;
+inline constexpr int mostHeads = 1'000'000; ///< Of all layers together.
+inline constexpr int mostTokens = 100'000'000;
+inline constexpr double mostWeights = 0x1p50;
 
 /// Sizes that fit each other and any file that could exist; checked before anything is computed from them.
 /// Errors: Corrupt, naming the sizes.

@@ -25,6 +25,16 @@ ModelConfig readCommon(const json& config, ConfigReader& reader, const LlamaDefa
     return c;
 }
 
+/// Scores are divided by its root.
+double readAttentionScale(ConfigReader& reader)
+{
+    const double scalar = reader.number({"query_pre_attn_scalar"}, 256);
+    if (scalar <= 0)
+        reader.contradiction("'query_pre_attn_scalar' is " + shownValue(scalar)
+                             + ", expected a positive number");
+    return 1 / std::sqrt(scalar);
+}
+
 /// A cap that is written as null is none; only an absent key means the family's own.
 double readCap(ConfigReader& reader, std::string_view name, double standard)
 {
@@ -64,7 +74,7 @@ Result<ModelDescription> readGemma2(const json& config, std::string_view file)
                                 .activation = "gelu_pytorch_tanh",
                                 .tied = true});
     c.hasPostNorms = true;
-    c.attentionScale = 1 / std::sqrt(reader.number({"query_pre_attn_scalar"}, 256));
+    c.attentionScale = readAttentionScale(reader);
     c.attentionSoftCap = readCap(reader, "attn_logit_softcapping", 50);
     c.outputSoftCap = readCap(reader, "final_logit_softcapping", 30);
     const int window = reader.optionalSize({"sliding_window"}).value_or(4096);
@@ -110,7 +120,7 @@ Result<ModelDescription> readGemma3(const json& outer, std::string_view file)
                                 .tied = true});
     c.hasPostNorms = true;
     c.qkNorm = NormKind::Rms;
-    c.attentionScale = 1 / std::sqrt(reader.number({"query_pre_attn_scalar"}, 256));
+    c.attentionScale = readAttentionScale(reader);
     c.attentionSoftCap = readCap(reader, "attn_logit_softcapping", 0);
     c.outputSoftCap = readCap(reader, "final_logit_softcapping", 0);
     const int window = reader.optionalSize({"sliding_window"}).value_or(4096);

@@ -11,31 +11,55 @@ namespace {
 
 using nlohmann::json;
 
-/// `attention_layers` is the list itself; `attention_types` [[[kinds…], times], …] is one that repeats.
+std::vector<std::string> kindsIn(const json& list)
+{
+    std::vector<std::string> kinds;
+    for (const json& kind : list)
+        if (kind.is_string())
+            kinds.push_back(kind.get<std::string>());
+    return kinds;
+}
+
+/// [[[kinds…], times], …]: no more of it than one layer too many, whatever the times are.
+std::vector<std::string> repeatedKinds(const json& types, std::size_t layers, ConfigReader& reader)
+{
+    std::vector<std::string> kinds;
+    for (const json& item : types) {
+        const bool isPair =
+            item.is_array() && item.size() == 2 && item[0].is_array() && item[1].is_number_integer();
+        const std::vector<std::string> repeated = isPair ? kindsIn(item[0]) : std::vector<std::string>();
+        if (repeated.empty() || item[1].get<double>() < 0) {
+            reader.contradiction("an entry of 'attention_types' is no list of kinds with a count of repeats");
+            return kinds;
+        }
+        const auto times = static_cast<std::size_t>(std::min(item[1].get<double>(), double(layers) + 1));
+        for (std::size_t i = 0; i < times && kinds.size() <= layers; ++i)
+            kinds.insert(kinds.end(), repeated.begin(), repeated.end());
+    }
+    return kinds;
+}
+
+/// `attention_layers` is the list itself; `attention_types` is one that repeats.
 std::vector<std::string> layerKinds(const ModelConfig& c, const json& config, ConfigReader& reader)
 {
     static constexpr std::string_view names[] = {"attention_layers", "attention_types"};
     reader.ignore(names);
     std::vector<std::string> kinds;
-    const auto append = [&](const json& list) {
-        for (const json& kind : list)
-            if (kind.is_string())
-                kinds.push_back(kind.get<std::string>());
-    };
     const std::size_t layers = believedLayers(c);
-    if (reader.isGiven("attention_layers") && config["attention_layers"].is_array()) {
-        append(config["attention_layers"]);
-    } else if (reader.isGiven("attention_types") && config["attention_types"].is_array()) {
-        for (const json& item : config["attention_types"])
-            if (item.is_array() && item.size() == 2 && item[0].is_array() && item[1].is_number_integer())
-                for (int i = 0; i < item[1].get<int>() && kinds.size() < layers; ++i)
-                    append(item[0]);
+    for (const std::string_view name : names)
+        if (reader.isGiven(name) && !config.find(name)->is_array())
+            reader.contradiction("'" + std::string(name) + "' is not a list");
+    if (reader.isGiven("attention_layers")) {
+        kinds = kindsIn(config["attention_layers"]);
+    } else if (reader.isGiven("attention_types")) {
+        kinds = repeatedKinds(config["attention_types"], layers, reader);
     } else {
         for (std::size_t layer = 0; layer < layers; ++layer)
             kinds.emplace_back(layer % 2 == 0 ? "global" : "local");
     }
     if (kinds.size() != layers)
-        reader.contradiction("'attention_types' speaks of " + std::to_string(kinds.size())
+        reader.contradiction("'attention_types' speaks of "
+                             + std::string(kinds.size() > layers ? "more" : std::to_string(kinds.size()))
                              + " layers, and there are " + std::to_string(c.nLayers));
     return kinds;
 }

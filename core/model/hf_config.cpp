@@ -26,11 +26,18 @@ public:
 
     const std::string& name() const { return m_name; }
 
-    /// "linear", "yarn", …; both keys are in use.
-    std::string type() const
+    /// "linear", "yarn", …; both keys are in use, and null is as good as absent. Nothing if it is no word.
+    std::optional<std::string> type() const
     {
-        const json type = m_object.value("rope_type", m_object.value("type", json("default")));
-        return type.is_string() ? type.get<std::string>() : "default";
+        for (const char* key : {"rope_type", "type"}) {
+            if (!has(key))
+                continue;
+            if (m_object[key].is_string())
+                return m_object[key].get<std::string>();
+            m_reader.refuse(m_name, "'" + std::string(key) + "' is no name of a scaling");
+            return std::nullopt;
+        }
+        return "default";
     }
 
     bool has(const char* key) const { return m_object.contains(key) && !m_object[key].is_null(); }
@@ -43,8 +50,8 @@ public:
             return standard.value_or(1);
         }
         const json& value = m_object[key];
-        if (!value.is_number() || !(value.get<double>() > 0)) {
-            fault("has '" + std::string(key) + "' = " + value.dump() + ", expected a positive number");
+        if (!isFactor(value)) {
+            fault("has '" + std::string(key) + "' = " + shownValue(value) + ", expected a positive number");
             return standard.value_or(1);
         }
         return value.get<double>();
@@ -55,17 +62,22 @@ public:
         std::vector<double> out;
         if (has(key) && m_object[key].is_array())
             for (const json& value : m_object[key])
-                if (value.is_number() && value.get<double>() > 0)
+                if (isFactor(value))
                     out.push_back(value.get<double>());
         if (static_cast<int>(out.size()) != count) {
             fault("needs '" + std::string(key) + "' as a list of " + std::to_string(count)
                   + " positive numbers");
-            out.assign(static_cast<std::size_t>(count), 1);
+            out.clear(); // The count is of a config that is refused.
         }
         return out;
     }
 
 private:
+    static bool isFactor(const json& value)
+    {
+        return value.is_number() && value.get<double>() > 0 && std::isfinite(value.get<double>());
+    }
+
     void fault(const std::string& what) { m_reader.contradiction("'" + m_name + "' " + what); }
 
     const json& m_object;
@@ -81,8 +93,12 @@ RotaryScaling readLongRope(ModelConfig& config, int dim, RopeObject& object,
     const double original =
         object.number("original_max_position_embeddings",
                       topLevelContext ? std::optional<double>(*topLevelContext) : std::optional<double>());
+    if (!(original >= 2))
+        reader.contradiction("'" + object.name() + "' has an original context of " + shownValue(original)
+                             + " positions, expected at least 2");
     const double ratio = object.number("factor", config.nCtx / original);
-    const double standard = ratio > 1 ? std::sqrt(1 + std::log(ratio) / std::log(original)) : 1;
+    const double standard =
+        ratio > 1 && original >= 2 ? std::sqrt(1 + std::log(ratio) / std::log(original)) : 1;
     scaling.attentionFactor = object.number("attention_factor", standard);
     scaling.divisors = object.numbers("short_factor", dim / 2);
     if (config.nCtx > original) {
@@ -91,7 +107,7 @@ RotaryScaling readLongRope(ModelConfig& config, int dim, RopeObject& object,
             + std::to_string(config.nCtx)
             + " positions changes its rotary frequencies for all tokens; contexts up to that length are "
               "read.");
-        config.nCtx = static_cast<int>(original);
+        config.nCtx = std::max(1, static_cast<int>(original)); // What is less was refused above.
     }
     return scaling;
 }
@@ -99,8 +115,11 @@ RotaryScaling readLongRope(ModelConfig& config, int dim, RopeObject& object,
 RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object,
                           std::optional<int> topLevelContext, ConfigReader& reader)
 {
-    const std::string type = object.type();
+    const std::optional<std::string> named = object.type();
     RotaryScaling scaling;
+    if (!named)
+        return scaling;
+    const std::string& type = *named;
     const std::optional<double> context =
         topLevelContext ? std::optional<double>(*topLevelContext) : std::optional<double>();
     if (type == "linear") {

@@ -51,6 +51,46 @@ InferredConfig inferNanoGpt(const WeightMap& file, const std::string& prefix)
     return {values.dump(), {"n_head"}};
 }
 
+InferredConfig inferGpt2(const WeightMap& file, const std::string& prefix)
+{
+    const auto fused = shapeOf(file, prefix + "h.0.attn.c_attn.weight");
+    const auto embedding = shapeOf(file, prefix + "wte.weight");
+    const auto positions = shapeOf(file, prefix + "wpe.weight");
+    const auto inside = shapeOf(file, prefix + "h.0.mlp.c_fc.weight");
+    const bool isIt = fused.size() == 2 && fused[1] == 3 * fused[0];
+    if (!isIt || embedding.size() != 2 || positions.size() != 2 || inside.size() != 2)
+        return {};
+    const json values = {{"model_type", "gpt2"},
+                         {"n_layer", countLayers(file, prefix + "h.", ".attn.c_attn.weight")},
+                         {"n_embd", fused[0]},
+                         {"n_inner", inside[1]},
+                         {"vocab_size", embedding[0]},
+                         {"n_positions", positions[0]},
+                         {"tie_word_embeddings", !isStored(file, "lm_head.weight")}};
+    return {values.dump(), {"n_head", "activation_function"}};
+}
+
+/// Llama's names are also Mistral's, Qwen's, Gemma's and others': which of them it is, no tensor tells for certain.
+InferredConfig inferLlamaNamed(const WeightMap& file)
+{
+    const auto embedding = shapeOf(file, "model.embed_tokens.weight");
+    const auto inside = shapeOf(file, "model.layers.0.mlp.gate_proj.weight");
+    const auto queries = shapeOf(file, "model.layers.0.self_attn.q_proj.weight");
+    if (queries.size() != 2 || embedding.size() != 2 || inside.size() != 2)
+        return {};
+    const json values = {
+        {"num_hidden_layers", countLayers(file, "model.layers.", ".self_attn.q_proj.weight")},
+        {"hidden_size", embedding[1]},
+        {"intermediate_size", inside[0]},
+        {"vocab_size", embedding[0]},
+        {"tie_word_embeddings", !isStored(file, "lm_head.weight")}};
+    std::vector<std::string> unknown{"model_type",   "num_attention_heads", "num_key_value_heads",
+                                     "rms_norm_eps", "rope_theta",          "max_position_embeddings"};
+    if (queries[0] != queries[1])
+        unknown.emplace_back("head_dim"); // d_model / n_heads otherwise
+    return {values.dump(), std::move(unknown)};
+}
+
 InferredConfig inferMinGpt(const WeightMap& file)
 {
     const auto embedding = shapeOf(file, "tok_emb.weight");
@@ -125,8 +165,11 @@ InferredConfig inferTransformerLens(const WeightMap& file)
 InferredConfig inferConfig(const WeightMap& file)
 {
     for (const char* prefix : {"transformer.", ""})
-        if (InferredConfig inferred = inferNanoGpt(file, prefix); !inferred.text.empty())
-            return inferred;
+        for (const auto infer : {inferNanoGpt, inferGpt2})
+            if (InferredConfig inferred = infer(file, prefix); !inferred.text.empty())
+                return inferred;
+    if (InferredConfig inferred = inferLlamaNamed(file); !inferred.text.empty())
+        return inferred;
     if (InferredConfig inferred = inferMinGpt(file); !inferred.text.empty())
         return inferred;
     return inferTransformerLens(file);

@@ -13,7 +13,8 @@ struct InferredConfig {
     std::vector<std::string> unknown; ///< Keys that change the function and that no tensor tells.
 };
 
-/// Knows nanoGPT, the first minGPT and TransformerLens.
+/// Knows nanoGPT, the first minGPT, TransformerLens, and the names of Hugging Face's GPT-2 and Llama, of which the latter
+/// are those of several families.
 InferredConfig inferConfig(const WeightMap& file);
 
 } // namespace headwise

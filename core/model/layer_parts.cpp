@@ -187,17 +187,31 @@ Matrix<Scalar> LayerTail<Scalar>::apply(const ModelConfig& config, const Matrix<
             return attention + mlpOutput(mlp, config, x);
         return mlpOutput(mlp, config, attention);
     }
-    const auto added = [&](const Matrix<Scalar>& to, const Norm<Scalar>& post,
-                           const Matrix<Scalar>& written) {
-        if (config.hasSumNorms)
-            return normalized<Scalar>(post, to + written);
-        return Matrix<Scalar>(to + normalized(post, written));
-    };
-    const Matrix<Scalar> middle = added(config.residualFromNorm ? normed : x, ln1Post, attention);
+    const Matrix<Scalar> middle = added(config, config.residualFromNorm ? normed : x, ln1Post, attention);
     if (config.attentionOnly)
         return middle;
     const Matrix<Scalar> read = normalized(ln2, config.parallelBlocks ? x : middle);
-    return added(config.residualFromNorm ? read : middle, ln2Post, mlpOutput(mlp, config, read));
+    return added(config, config.residualFromNorm ? read : middle, ln2Post, mlpOutput(mlp, config, read));
+}
+
+template <typename Scalar>
+Matrix<Scalar> LayerTail<Scalar>::beforeMlp(const ModelConfig& config, const Matrix<Scalar>& x,
+                                            const Matrix<Scalar>& normed,
+                                            const Matrix<Scalar>& attention) const
+{
+    if (config.parallelBlocks)
+        return x;
+    return config.skipless ? attention
+                           : added(config, config.residualFromNorm ? normed : x, ln1Post, attention);
+}
+
+template <typename Scalar>
+Matrix<Scalar> LayerTail<Scalar>::added(const ModelConfig& config, const Matrix<Scalar>& to,
+                                        const Norm<Scalar>& post, const Matrix<Scalar>& written)
+{
+    if (config.hasSumNorms)
+        return normalized<Scalar>(post, to + written);
+    return Matrix<Scalar>(to + normalized(post, written));
 }
 
 #define HEADWISE_INSTANTIATE(Scalar)                                                                         \

@@ -40,6 +40,13 @@ struct LayerTail {
     /// \returns [n, d], the residual stream after it
     Matrix<Scalar> apply(const ModelConfig& config, const Matrix<Scalar>& x, const Matrix<Scalar>& normed,
                          const Matrix<Scalar>& attention) const;
+    /// What the norm of the MLP reads: before the layer in parallel blocks, else after its attention. Parameters as of apply.
+    Matrix<Scalar> beforeMlp(const ModelConfig& config, const Matrix<Scalar>& x, const Matrix<Scalar>& normed,
+                             const Matrix<Scalar>& attention) const;
+
+private:
+    static Matrix<Scalar> added(const ModelConfig& config, const Matrix<Scalar>& to, const Norm<Scalar>& post,
+                                const Matrix<Scalar>& written);
 };
 
 } // namespace headwise

@@ -40,11 +40,15 @@ Result<Done> copyTokenizer(const fs::path& from, const fs::path& to)
     return Done{};
 }
 
-/// The new files go over the old ones; an index of shards would send readers to tensors that are no longer meant.
+/// The new files go over the old ones; an index of shards would send readers to tensors that are no longer meant, and
+/// another model's tokenizer would give ids words that they do not have.
 Result<Done> moveInto(const fs::path& from, const fs::path& folder)
 {
     std::error_code code;
     fs::remove(folder / "model.safetensors.index.json", code);
+    for (const char* name : tokenizerFiles)
+        if (!fs::exists(from / name, code))
+            fs::remove(folder / name, code);
     for (const auto& entry : fs::directory_iterator(from, code)) {
         fs::rename(entry.path(), folder / entry.path().filename(), code);
         if (code)

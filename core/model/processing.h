@@ -15,7 +15,7 @@ namespace headwise {
 struct Processing {
     bool foldLayerNorm = true;
     bool centerWritingWeights = true;
-    bool centerUnembed = true;
+    bool centerUnembed = true; ///< Over all d_vocab columns, also those of ids without a token.
     bool foldValueBiases = true;
     bool refactorAttention = false; ///< Implies foldValueBiases.
     bool foldBiases = true; ///< Of foldLayerNorm: norm biases too. Without, they stay in the norm, rescaled.

@@ -9,11 +9,13 @@ namespace {
 
 using nlohmann::json;
 
-/// Layers from max_window_layers on slide, but only where use_sliding_window is set.
+/// Layers from max_window_layers on slide, all of them where it is 0, but only where use_sliding_window is set. A window
+/// that is written as null is none; only an absent key means the family's own.
 void readWindows(ModelConfig& c, const json& config, ConfigReader& reader)
 {
-    const int window = reader.optionalSize({"sliding_window"}).value_or(4096);
-    const int first = reader.optionalSize({"max_window_layers"}).value_or(28);
+    const int absent = reader.isAbsent("sliding_window") ? 4096 : 0;
+    const int window = reader.optionalSize({"sliding_window"}).value_or(absent);
+    const int first = reader.count("max_window_layers", 28);
     std::vector<bool> slides = readSlidingLayers(c, config, reader);
     if (!reader.flag({"use_sliding_window"}, false))
         return;

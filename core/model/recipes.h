@@ -55,6 +55,8 @@ public:
     void requireVector(TensorKind kind, int layer, const std::string& name, Eigen::Index size);
     void acceptVector(TensorKind kind, int layer, const std::string& name, Eigen::Index size);
 
+    /// Something asked for is missing or misshapen: finish() will say so, and sizes of the config are not to be believed.
+    bool hasFaults() const { return !m_missing.empty() || !m_misshapen.empty(); }
     void missing(std::string name) { m_missing.push_back("'" + std::move(name) + "'"); }
     void contradiction(std::string sentence) { m_misshapen.push_back(std::move(sentence)); }
     void warn(std::string sentence) { m_warnings.push_back(std::move(sentence)); }

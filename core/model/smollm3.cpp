@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace headwise {
 namespace {
 
@@ -17,8 +19,16 @@ std::vector<bool> readRotatedLayers(const ModelConfig& c, const json& config, Co
     static constexpr std::string_view names[] = {"no_rope_layers"};
     reader.ignore(names);
     std::vector<bool> rotates;
-    if (reader.isGiven("no_rope_layers") && config["no_rope_layers"].is_array()) {
-        for (const json& entry : config["no_rope_layers"])
+    if (reader.isGiven("no_rope_layers")) {
+        const json& layers = config["no_rope_layers"];
+        const auto isFlag = [](const json& entry) {
+            return entry.is_boolean() || (entry.is_number_integer() && (entry == 0 || entry == 1));
+        };
+        if (!layers.is_array() || !std::all_of(layers.begin(), layers.end(), isFlag)) {
+            reader.refuse("no_rope_layers", "expected a list of 0 and 1");
+            return std::vector<bool>(believedLayers(c));
+        }
+        for (const json& entry : layers)
             rotates.push_back(entry == 1 || entry == true);
         if (static_cast<int>(rotates.size()) != c.nLayers)
             reader.contradiction("'no_rope_layers' speaks of " + std::to_string(rotates.size())
@@ -44,10 +54,15 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
                                     .nCtx = 32768,
                                     .rotaryBase = 2e6,
                                     .tied = true});
-    for (const bool rotates : readRotatedLayers(c, config, reader))
+    const std::vector<bool> rotated = readRotatedLayers(c, config, reader);
+    for (const bool rotates : rotated)
         c.layerRotary.push_back(rotates ? c.rotary : Rotary{});
     const int window = reader.optionalSize({"sliding_window"}).value_or(0);
-    const std::vector<bool> slides = readSlidingLayers(c, config, reader);
+    std::vector<bool> slides = readSlidingLayers(c, config, reader);
+    if (slides.empty()) { // Then the layers without positions are those that slide.
+        slides = rotated;
+        slides.flip();
+    }
     if (reader.flag({"use_sliding_window"}, false))
         c.windows = windowsOf(slides, window);
     c.attentionBiases = reader.flag({"attention_bias"}, false);

@@ -279,7 +279,7 @@ void addHeadBiases(RecipeBook& book, const std::string& name, int layer, int hea
 void addQkNorm(RecipeBook& book, const std::string& name, int layer, int heads, TensorKind kind)
 {
     const Eigen::Index h = book.config().dHead;
-    if (book.require(name, {h}))
+    if (book.require(name, {h}) && !book.hasFaults()) // Its shape does not bound the number of heads.
         for (int head = 0; head < heads; ++head)
             book.add(kind, layer, head, name, layout::part(0, h));
 }

@@ -1,6 +1,10 @@
+#include "core/base/log.h"
 #include "core/io/hdf5.h"
+#include "core/model/config_reader.h"
 #include "core/session/session_file.h"
 #include "core/session/session_layout.h"
+
+#include <spdlog/logger.h>
 
 #include <algorithm>
 #include <limits>
@@ -89,6 +93,34 @@ Result<Done> readRoot(Reading& reading)
     return Done{};
 }
 
+/// A few digits must not make lists of all heads or tokens longer than any memory.
+Result<Done> checkSizes(const Reading& reading)
+{
+    const ModelCard& m = reading.session.model;
+    const auto number = [](int value) { return std::to_string(value); };
+    if (m.nLayers > mostLayers)
+        return reading.corrupt("model",
+                               "has " + number(m.nLayers) + " layers, more than the " + number(mostLayers)
+                                   + " that are believed");
+    const int heads = std::max(m.nHeads, m.nKvHeads);
+    if (heads > mostHeads / m.nLayers)
+        return reading.corrupt("model",
+                               "has " + number(m.nLayers) + " layers of " + number(heads)
+                                   + " heads, more than the " + number(mostHeads)
+                                   + " heads that are believed");
+    if (m.dVocab > mostTokens)
+        return reading.corrupt("model",
+                               "has " + number(m.dVocab) + " tokens, more than the " + number(mostTokens)
+                                   + " that are believed");
+    const double weights = 4.0 * m.nLayers * heads * m.dModel * m.dHead + 2.0 * m.nLayers * m.dModel * m.dMlp
+        + 2.0 * m.dModel * m.dVocab;
+    if (weights > mostWeights)
+        return reading.corrupt("model",
+                               "has sizes that ask for more weights (" + std::to_string(weights / 1e12)
+                                   + "·10¹²) than any model has");
+    return Done{};
+}
+
 Result<Done> readModel(Reading& reading)
 {
     const Result<Hdf5Attributes> attributes = reading.file.attributes("model");
@@ -104,6 +136,8 @@ Result<Done> readModel(Reading& reading)
                                    "is missing or not a whole number from " + std::to_string(field.least));
         model.*field.member = static_cast<int>(*number);
     }
+    if (const Result<Done> believed = checkSizes(reading); !believed)
+        return believed;
     reading.session.configFile = textOf(*attributes, layout::configFile);
     reading.session.overrides = textsOf(*attributes, layout::overrides);
     return Done{};
@@ -250,7 +284,10 @@ Result<Done> checkShape(const Reading& reading, const ResultArray& array)
         const int fixed = array.axes[i] == "layer" ? model.nLayers
             : array.axes[i] == "head"              ? model.nHeads
                                                    : -1;
+        // The heads of a table are those that were asked for, and its rows belong to no layer.
         const bool ofTable = array.path.starts_with("tables/");
+        if (ofTable && (array.axes[i] == "layer" || (array.axes[i] == "head" && i > 0)))
+            return wrong();
         if (fixed >= 0 && !ofTable && array.shape[i] != static_cast<std::size_t>(fixed))
             return wrong();
     }
@@ -265,10 +302,16 @@ Result<Done> checkShape(const Reading& reading, const ResultArray& array)
     return Done{};
 }
 
-/// Nothing if a later version gives this path another shape than ours: a reader ignores what it does not know.
+/// Nothing if a later version gives this path another shape than ours, or if it is no array of ours and stored in a way
+/// that is not read: a reader ignores what it does not know.
 Result<std::optional<ResultArray>> readArray(const Reading& reading, const std::string& path)
 {
     Result<Hdf5Array> stored = reading.file.readArray(path);
+    if (!stored && stored.error().code == ErrorCode::Unsupported
+        && !namedShape(path, reading.session.model)) {
+        logger().warn("{}", stored.error().message);
+        return std::optional<ResultArray>(); // of somebody else
+    }
     if (!stored)
         return stored.error();
     const Result<Hdf5Attributes> attributes = reading.file.attributes(path);
@@ -397,6 +440,19 @@ Result<Done> tablesFit(const Reading& reading)
     return Done{};
 }
 
+/// The number of output tokens is written nowhere else: where columns have tables, there is one for each of W_U.
+Result<Done> checkUnembedding(Reading& reading)
+{
+    const ResultSet& results = reading.session.results;
+    const ResultArray* unembedding = results.find("unembedding");
+    const ResultArray* columns = results.find("tables/full_ov/column_ids");
+    if (!unembedding || !columns || unembedding->shape[1] == columns->shape[1] || reading.isNewer())
+        return Done{};
+    return reading.corrupt("unembedding",
+                           "has " + std::to_string(unembedding->shape[1]) + " columns, expected "
+                               + std::to_string(columns->shape[1]) + " as tables/full_ov/column_ids has");
+}
+
 /// A later version may keep its tables differently; ours are right or the file is damaged.
 Result<Done> checkTables(Reading& reading)
 {
@@ -417,8 +473,8 @@ Result<Session> readSession(const std::filesystem::path& path, const Task& task)
         return file.error();
     Session session;
     Reading reading{*file, task, session};
-    for (const auto step :
-         {readRoot, readModel, readProcessing, readVocabulary, readTexts, readResults, checkTables}) {
+    for (const auto step : {readRoot, readModel, readProcessing, readVocabulary, readTexts, readResults,
+                            checkTables, checkUnembedding}) {
         if (task.cancelled())
             return stopped();
         if (const Result<Done> done = step(reading); !done)

@@ -144,23 +144,25 @@ std::string scaleOf(const Session& session, const ResultArray& array, std::size_
     return {};
 }
 
-Result<Done> writeScale(Hdf5Writer& file, const char* path, int length)
+Result<Done> writeScale(Hdf5Writer& file, const char* path, const char* axis, int length)
 {
     std::vector<std::int32_t> indices(static_cast<std::size_t>(length));
     std::iota(indices.begin(), indices.end(), 0);
     if (const Result<Done> written = file.writeNumbers<std::int32_t>(path, {indices.size()}, indices, Task{});
         !written)
         return written;
+    if (const Result<Done> named = file.setAttribute(path, "axes", std::vector<std::string>{axis}); !named)
+        return named;
     return file.setAttribute(path, "definition", std::string("the indices of the axis"));
 }
 
 /// Labels of every array, and scales of those whose paths the format names; others may be thousands.
 Result<Done> writeAxes(Hdf5Writer& file, const Session& session)
 {
-    for (const auto& [path, length] : {std::pair(layout::layerScale, session.model.nLayers),
-                                       std::pair(layout::headScale, session.model.nHeads)})
-        if (const Result<Done> written = writeScale(file, path, length); !written)
-            return written;
+    if (const auto written = writeScale(file, layout::layerScale, "layer", session.model.nLayers); !written)
+        return written;
+    if (const auto written = writeScale(file, layout::headScale, "head", session.model.nHeads); !written)
+        return written;
     std::map<std::string, std::size_t> attached;
     for (const ResultArray& array : session.results.arrays) {
         if (array.axes.size() != array.shape.size() || array.shape.empty())

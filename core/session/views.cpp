@@ -1,5 +1,7 @@
 #include "core/session/views.h"
 
+#include "core/analysis/catalogue.h"
+
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -117,9 +119,17 @@ std::vector<T> headPart(const ResultArray& array, const std::vector<T>& values, 
             values.begin() + static_cast<std::ptrdiff_t>(begin + size)};
 }
 
-bool isPerHead(const ResultArray& array)
+/// Whatever its axes are called, the first two sizes must be those of the model: headPart counts on them.
+bool isOfHeads(const ModelCard& model, const ResultArray& array)
 {
-    return array.axes.size() > 2 && array.axes[0] == "layer" && array.axes[1] == "head";
+    return array.shape.size() > 2 && array.shape[0] == static_cast<std::size_t>(model.nLayers)
+        && array.shape[1] == static_cast<std::size_t>(model.nHeads);
+}
+
+bool isPerHead(const ModelCard& model, const ResultArray& array)
+{
+    return isOfHeads(model, array) && array.axes.size() == array.shape.size() && array.axes[0] == "layer"
+        && array.axes[1] == "head";
 }
 
 /// Any array: two dimensions are a heatmap, one is a line, more are numbers.
@@ -131,7 +141,7 @@ ViewData arrayView(const Session& session, const ResultArray& array, std::option
     std::vector<std::string> axes = array.axes;
     view.shape = array.shape;
     view.values = array.values;
-    if (head && isPerHead(array)) {
+    if (head && isPerHead(session.model, array)) {
         std::visit([&](const auto& values) { view.values = headPart(array, values, *head); }, array.values);
         axes.erase(axes.begin(), axes.begin() + 2);
         view.shape.erase(view.shape.begin(), view.shape.begin() + 2);
@@ -181,7 +191,10 @@ Result<ViewData> circuitsView(const Session& session, HeadId head, std::string_v
     for (const std::string_view circuit : circuitNames) {
         const ResultArray* array =
             session.results.find(std::string(prefix) + std::string(circuit) + std::string(suffix));
-        if (!array || (!columns.empty() && array->values.index() != columns[0]->values.index()))
+        if (!array || !isOfHeads(session.model, *array)
+            || (!columns.empty()
+                && (array->values.index() != columns[0]->values.index()
+                    || array->shape != columns[0]->shape)))
             continue;
         columns.push_back(array);
         noteEmbedding(view, *array);
@@ -226,9 +239,16 @@ constexpr std::array<TableEnd, 3> tableEnds = {{{"row", "top", "ids", "values"},
                                                 {"row", "bottom", "lowest_ids", "lowest_values"},
                                                 {"column", "top", "column_ids", "column_values"}}};
 
-void appendTokens(ViewData& view, const Session& session, const TableEnd& end, const ResultArray& ids,
-                  const ResultArray& values, std::size_t place)
+/// The ids and values of one of them.
+struct EndArrays {
+    const TableEnd& end;
+    const ResultArray& ids;
+    const ResultArray& values;
+};
+
+void appendTokens(ViewData& view, const Session& session, const EndArrays& arrays, std::size_t place)
 {
+    const auto& [end, ids, values] = arrays;
     const std::size_t k = ids.shape[2];
     const std::size_t begin = place * ids.shape[1] * k;
     const auto& idList = std::get<std::vector<std::int32_t>>(ids.values);
@@ -244,7 +264,8 @@ void appendTokens(ViewData& view, const Session& session, const TableEnd& end, c
                                             std::to_string(rank + 1),
                                             std::to_string(idList[at]),
                                             tokenText(session, idList[at])};
-            std::visit([&](const auto& numbers) { appendCells(row, numbers[at]); }, values.values);
+            std::visit([&row, at](const auto& numbers) { appendCells(row, numbers[at]); },
+                       arrays.values.values);
             view.table.rows.push_back(std::move(row));
         }
 }
@@ -274,9 +295,10 @@ Result<ViewData> tokensView(const Session& session, HeadId head, const std::stri
     for (const TableEnd& end : tableEnds) {
         const ResultArray* ids = session.results.find(group + "/" + end.ids);
         const ResultArray* values = session.results.find(group + "/" + end.values);
-        if (!ids || !values || ids->shape != values->shape || ids->values.index() != 2)
+        if (!ids || !values || ids->shape != values->shape || ids->values.index() != 2
+            || ids->shape.size() != 3 || place >= ids->shape[0])
             continue;
-        appendTokens(view, session, end, *ids, *values, place);
+        appendTokens(view, session, {end, *ids, *values}, place);
         if (!view.shape.empty())
             continue;
         describe(view, *values);
@@ -374,6 +396,7 @@ Result<ViewData> namedView(const Session& session, const std::string& name, std:
                        name.starts_with("norm_")              ? "spectra"
                            : name.starts_with("composition_") ? "composition"
                            : name == "position"               ? "position_kernel"
+                           : findAnalysis(name)               ? std::string_view(name)
                                                               : "all");
     return arrayView(session, *array, head);
 }
@@ -415,7 +438,7 @@ std::vector<ViewDescription> viewsOf(const Session& session)
     }
     for (const ResultArray& array : session.results.arrays)
         list.push_back({array.path, array.title.empty() ? array.definition : array.title, "/" + array.path,
-                        isPerHead(array)});
+                        isPerHead(session.model, array)});
     return list;
 }
 
@@ -432,7 +455,7 @@ Result<ViewData> viewData(const Session& session, std::string_view name, std::op
         return Error{code,
                      "There is no view '" + std::string(name) + "'; headwise export --list names them."};
     }
-    const bool ofHead = described != views().end() ? described->ofHead : isPerHead(*array);
+    const bool ofHead = described != views().end() ? described->ofHead : isPerHead(session.model, *array);
     // A per-head array may also be taken whole.
     const bool isWhole = isPath && ofHead && !head;
     if (const Result<Done> checked = checkHead(session, name, ofHead && !isWhole, head); !checked)

@@ -2,6 +2,8 @@
 #include "core/session/session_file.h"
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
+#include "tests/support/patched_model.h"
+#include "tests/support/toy_model.h"
 
 #include <QFile>
 #include <QJsonArray>
@@ -10,6 +12,8 @@
 #include <QTemporaryDir>
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
 
 using namespace headwise;
 
@@ -312,6 +316,29 @@ private slots:
                  m_folder.filePath("stories.h5"), "--analyses", "position_kernel,copying", "--heads", "0.0"});
         QCOMPARE(done.exitCode, 0);
         QVERIFY(done.err.contains("learned positions"));
+    }
+
+    void numbersThatAreNotFiniteLeaveOutWhatNeedsThem()
+    {
+        const QString whole = m_folder.filePath("whole"), spoilt = m_folder.filePath("spoilt");
+        test::ToyOptions options;
+        options.dModel = 15;
+        test::writeToyModel(whole.toStdString(), options);
+        for (const auto& [tensor, value] :
+             {std::pair("blocks.1.attn.W_K", std::numeric_limits<float>::infinity()),
+              std::pair("embed.W_E", std::numeric_limits<float>::quiet_NaN())}) {
+            QDir(spoilt).removeRecursively();
+            QVERIFY(QDir().mkpath(spoilt));
+            QVERIFY(test::copyPatched(whole, spoilt, tensor, [value = value](QByteArray& bytes) {
+                std::memcpy(bytes.data(), &value, sizeof value);
+            }));
+            const auto done =
+                run({"analyze", spoilt, "-o", m_folder.filePath("spoilt.h5"), "--analyses", "all"});
+            QVERIFY2(done.exitCode == 0, done.err);
+            const auto session = readSession(m_folder.filePath("spoilt.h5").toStdString(), Task{});
+            QVERIFY(test::isOk(session));
+            QVERIFY(session->results.find("spectra/ov/frobenius_norm"));
+        }
     }
 
     void listsEveryAnalysisWithItsCost()

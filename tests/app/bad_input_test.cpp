@@ -274,6 +274,18 @@ std::vector<Case> sessions()
          {"export", "demo.h5", "--view", "composition-q", "-o", "out.csv"},
          3,
          "headwise analyze"},
+        {"other embedding", nothing, tokensOfSession + QStringList{"--embedding", "effective"}, 3,
+         "--analyses tables --heads 1.5 --embedding effective"},
+        {"other folds", nothing, tokensOfSession + QStringList{"--no-fold-layer-norm"}, 3,
+         "made otherwise than with --no-fold-layer-norm"},
+        {"refactored", nothing, tokensOfSession + QStringList{"--refactor-factored-attention"}, 3,
+         "--refactor-factored-attention"},
+        {"other head", nothing, tokensOfSession + QStringList{"--without-component", "1.5:0"}, 3,
+         "--without-component"},
+        {"config of a session", nothing, tokensOfSession + QStringList{"--set", "n_heads=4"}, 2,
+         "is a session"},
+        {"as it was made", nothing, tokensOfSession + QStringList{"--embedding", "raw", "--fold-layer-norm"},
+         0, "top"},
         {"head not there",
          nothing,
          {"export", "demo.h5", "--view", "tokens-ov", "--head", "9.9", "-o", "out.csv"},
@@ -292,6 +304,18 @@ std::vector<Case> targets()
         ::mkfifo(qPrintable(model.filePath("../pipe.png")), 0600);
     };
     return {
+        {"over the weights", nothing, to("model/model.safetensors"), 2, "something else than HDF5"},
+        {"no name", nothing, to(""), 2, "has no name"},
+        {"run: over the config",
+         nothing,
+         {"run", "model", "--tokens", "1", "-o", "model/config.json"},
+         2,
+         "something else than HDF5"},
+        {"compare: over the weights",
+         nothing,
+         {"compare", "model", "model", "-o", "model/model.safetensors"},
+         2,
+         "something else than HDF5"},
         {"missing folder", nothing, to("absent/out.h5"), 4, "There is no folder 'absent'"},
         {"folder", nothing, to("model"), 4, "'model' is a folder"},
         {"below a file", nothing, to("demo.h5/out.h5"), 4, "demo.h5"},
@@ -380,6 +404,7 @@ private slots:
         tried.damage(QDir(file("model")));
         const QStringList before = names();
         const QByteArray session = contentOf(file("demo.h5"));
+        const QByteArray weights = contentOf(file("model/model.safetensors"));
         const test::CommandRun ended = run(tried.arguments);
         QVERIFY2(ended.exitCode == tried.exitCode, ended.err);
         const QByteArray& said = tried.exitCode == 0 ? ended.out : ended.err;
@@ -391,6 +416,7 @@ private slots:
                  ended.err);
         QCOMPARE(ended.out, QByteArray());
         QCOMPARE(names(), before); // nothing half-written is left
+        QCOMPARE(contentOf(file("model/model.safetensors")), weights);
         QCOMPARE(contentOf(file("demo.h5")), session);
     }
 

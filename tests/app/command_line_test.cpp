@@ -21,6 +21,13 @@ private slots:
         QVERIFY(version.out.startsWith("headwise 0."));
     }
 
+    /// Who compares means over a vocabulary with rows of padding must know which one this is.
+    void helpSaysOverWhichColumnsTheUnembeddingIsCentred()
+    {
+        const QByteArray help = run({"process", "--help"}).out.simplified();
+        QVERIFY2(help.contains("over all d_vocab columns, those of ids without a token included"), help);
+    }
+
     void wrongUsageEndsWithTwoAndOneLine()
     {
         const test::CommandRun wrong = run({"no-such-command"});

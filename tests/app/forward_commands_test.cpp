@@ -144,6 +144,11 @@ private slots:
         QCOMPARE(again.exitCode, 2);
         QVERIFY(again.err.contains("--force"));
         QCOMPARE(run({"process", QString(HEADWISE_DEMO_MODEL), "-o", folder, "--force"}).exitCode, 0);
+        // A model without a tokenizer does not inherit that of the model it replaces.
+        const QString silent = path("silent");
+        test::writeToyModel(silent.toStdString());
+        QCOMPARE(run({"process", silent, "-o", folder, "--force"}).exitCode, 0);
+        QVERIFY(!QFile::exists(folder + "/tokenizer.json"));
     }
 
     void runWritesWhatTheReferenceComputes_data()
@@ -244,6 +249,26 @@ private slots:
             run({"run", QString(HEADWISE_DEMO_MODEL), "--prompt", "the king", "-o", path("prompt.h5")});
         QCOMPARE(done.exitCode, 0);
         QVERIFY(done.out.startsWith("tokens: "));
+    }
+
+    void numbersThatAreNoneAreSaid()
+    {
+        const QString damaged = path("damaged");
+        QVERIFY(QDir().mkpath(damaged));
+        for (const char* name : {"config.json", "model.safetensors"})
+            QVERIFY(QFile::copy(QString(HEADWISE_DEMO_MODEL "/") + name, damaged + "/" + name));
+        QFile weights(damaged + "/model.safetensors");
+        QVERIFY(weights.setPermissions(QFile::ReadOwner | QFile::WriteOwner));
+        QVERIFY(weights.open(QIODevice::ReadWrite) && weights.seek(weights.size() - 4));
+        QCOMPARE(weights.write(QByteArray("\0\0\xC0\x7F", 4)), 4); // the last number is NaN
+        weights.close();
+        const QByteArray warning = "warning: Tensor 'unembed.b_U'";
+        const auto processed = run({"process", damaged, "-o", path("processed damage")});
+        QCOMPARE(processed.exitCode, 0);
+        QVERIFY2(processed.err.contains(warning), processed.err);
+        const QStringList prompt{"--tokens", "1,2", "-o", path("damage.h5")};
+        QVERIFY(run(QStringList{"run", damaged} + prompt).err.contains(warning));
+        QVERIFY(!run(QStringList{"run", HEADWISE_DEMO_MODEL} + prompt).err.contains("warning"));
     }
 
 private:

@@ -256,8 +256,11 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
         QVERIFY(!driver.workspace().hasModel());
         chooseInDialog(driver.window, moved);
-        driver.trigger(QStringLiteral("Locate model file…"));
+        auto* banner = driver.window.findChild<QLabel*>(QStringLiteral("banner"));
+        QVERIFY(banner->isVisible() && banner->text().contains(QStringLiteral("Locate model file…</a>")));
+        emit banner->linkActivated(QStringLiteral("locate-model-file"));
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().hasModel(), patience);
+        QVERIFY(!banner->text().contains(QStringLiteral("Locate model")));
         QCOMPARE(driver.workspace().weights()->config().activation, Activation::Relu);
         QVERIFY(!driver.window.findChild<ConfigDialog*>());
     }

@@ -73,15 +73,15 @@ private slots:
             if (label->text().contains(QStringLiteral("copying")))
                 scores = label;
         QVERIFY(scores);
-        QTRY_COMPARE_WITH_TIMEOUT(scores->text().count(QStringLiteral("<a href")), 3, patience); // nearest
+        QTRY_VERIFY_WITH_TIMEOUT(scores->text().contains(QStringLiteral("<a href")), patience); // nearest
         qsizetype last = -1;
-        for (const char* name : {">copying<", ">‖OV‖<", ">eff. rank OV<", ">nearest<", ">‖QK‖<"}) {
+        for (const char* name : {">copying<", ">‖OV‖<", ">eff.&nbsp;rank&nbsp;OV<", ">nearest<", ">‖QK‖<"}) {
             const qsizetype at = scores->text().indexOf(QString::fromUtf8(name));
             QVERIFY2(at > last, name);
             last = at;
         }
         for (const QString& name :
-             {QStringLiteral(">matching</span>"), QStringLiteral(">previous token</span>")})
+             {QStringLiteral(">matching</span>"), QStringLiteral(">previous&nbsp;token</span>")})
             QVERIFY(scores->text().contains(name) != scores->toolTip().contains(name)); // said in one place
         QTRY_VERIFY(scores->height() >= scores->heightForWidth(scores->width()));
         QVERIFY(scores->heightForWidth(scores->width()) < 3 * scores->fontMetrics().height());

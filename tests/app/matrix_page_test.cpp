@@ -22,6 +22,7 @@
 #include <QTabWidget>
 #include <QTest>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace headwise;
@@ -232,6 +233,80 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(norms()(0) >= norms()(1) && norms()(1) >= norms()(2), patience);
         QVERIFY(
             driver.page->figures().front()->figureTitle().startsWith(QStringLiteral("direct path: E W_U")));
+        for (const auto& [name, value] : driver.page->figures().front()->provenance())
+            QVERIFY(name != QLatin1String("head")); // which it has none of
+        // The cell that the keys move to is read out, and Enter takes its token as a click does.
+        driver.view->setCurrentCell(1, 0);
+        QSignalSpy readOut(driver.page, &Page::readOutChanged);
+        QTest::keyClick(driver.view, Qt::Key_Right);
+        QVERIFY(!readOut.isEmpty());
+        const QString read = readOut.last().first().toString();
+        QVERIFY2(read.contains(signedNumber(double{(*driver.view->matrix())(1, 1)}))
+                     && read.endsWith(QStringLiteral("row 1 col 1")),
+                 qPrintable(read));
+        QTest::keyClick(driver.view, Qt::Key_Return);
+        QCOMPARE(driver.window.workspace()->tokenText(driver.window.workspace()->token()),
+                 driver.view->rowAxis().label(1));
+    }
+
+    // The head's attention from each of four words to them by their embeddings alone, and the scale and b_Q with it.
+    void aSoftmaxOfFullQkIsThatOfTheScores()
+    {
+        Driver driver;
+        const Workspace& workspace = *driver.window.workspace();
+        auto* text = driver.page->findChild<QLineEdit*>();
+        driver.choose(QStringLiteral("full QK"));
+        text->setText(QStringLiteral(" king the of queen"));
+        emit text->editingFinished();
+        const auto ids = *workspace.tokenizer()->encode(" king the of queen", Tokenizer::SpecialTokens::None);
+        const HeadWeights<double> head = workspace.circuits()->weights().head<double>(workspace.head());
+        const Matrix<double> E = workspace.tokens()->E.cast<double>()(ids, Eigen::all);
+        const auto softmax = [&](double scale, const RowVector<double>& b_Q) {
+            const Matrix<double> q = (E * head.W_Q).rowwise() + b_Q;
+            Matrix<double> rows =
+                (q * (E * head.W_K).transpose() * scale).array().exp(); // b_K: the same for all keys
+            for (Eigen::Index i = 0; i < rows.rows(); ++i)
+                rows.row(i) /= rows.row(i).sum();
+            return rows;
+        };
+        const double scale = 1 / std::sqrt(static_cast<double>(head.W_Q.cols()));
+        const RowVector<double> none = RowVector<double>::Zero(head.b_Q.size());
+        const auto shows = [&](const Matrix<double>& expected) {
+            const auto& shown = driver.view->matrix();
+            return shown && shown->rows() == expected.rows()
+                && (shown->cast<double>() - expected).cwiseAbs().maxCoeff() < 1e-4;
+        };
+        const auto box = [&](const QString& name) {
+            for (auto* found : driver.page->findChildren<QCheckBox*>())
+                if (found->text() == name)
+                    return found;
+            return static_cast<QCheckBox*>(nullptr);
+        };
+        auto *scaled = box(QStringLiteral("scale")), *biased = box(QStringLiteral("biases"));
+        QVERIFY(scaled && biased && !scaled->isChecked() && !biased->isChecked());
+        driver.choose(QStringLiteral("softmax of rows"));
+        QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(scale, head.b_Q)), patience);
+        QVERIFY(!shows(softmax(1, none)) && !shows(softmax(scale, none)));
+        QVERIFY(scaled->isChecked() && biased->isChecked());
+        const auto says = [&](const QString& words) {
+            const auto labels = driver.page->findChildren<QLabel*>();
+            return std::any_of(labels.begin(), labels.end(),
+                               [&](const QLabel* label) { return label->text().contains(words); });
+        };
+        QVERIFY(says(QStringLiteral("softmax of rows (of scores as attention has them")));
+        scaled->click(); // the reader's own choice stays
+        QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(1, head.b_Q)), patience);
+        QVERIFY(says(QStringLiteral("the scores are not scaled")));
+        const QJsonObject left = driver.page->viewState();
+        driver.choose(QStringLiteral("z-scores of rows"));
+        QVERIFY(!scaled->isChecked() && !biased->isChecked());
+        driver.choose(QStringLiteral("full OV"));
+        driver.choose(QStringLiteral("softmax of rows"));
+        QVERIFY(!scaled->isChecked() && !biased->isChecked());
+        driver.choose(QStringLiteral("full QK"));
+        QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(scale, head.b_Q)), patience);
+        driver.page->setViewState(left); // as it was left: without the scale
+        QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(1, head.b_Q)), patience);
     }
 
     void allTokensCanStandInAnotherOrder()

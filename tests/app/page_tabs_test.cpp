@@ -102,6 +102,37 @@ private slots:
                      qPrintable(QStringLiteral("%1: %2").arg(tabs->tabText(i)).arg(window.width())));
         }
     }
+
+    /// Half of a wide screen, or a small one at twice the scale.
+    void aSmallScreenHasRoomForTheWindow()
+    {
+        const QSize small(900, 520);
+        MainWindow window;
+        window.resize(small);
+        window.show();
+        window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->tokens(), patience);
+        auto* tabs = window.findChild<PageTabs*>();
+        QStringList tooLarge;
+        for (int i = 0; i < tabs->count(); ++i) {
+            tabs->setCurrentIndex(i);
+            QCoreApplication::processEvents();
+            if (window.size() != small)
+                tooLarge << QStringLiteral("%1: %2 × %3")
+                                .arg(tabs->tabText(i))
+                                .arg(window.width())
+                                .arg(window.height());
+        }
+        for (const QWidget* part : window.findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+            tooLarge << QStringLiteral("%1 %2: at least %3 × %4")
+                            .arg(QString::fromLatin1(part->metaObject()->className()), part->objectName())
+                            .arg(part->minimumSizeHint().width())
+                            .arg(part->minimumSizeHint().height());
+        QVERIFY2(window.size() == small, qPrintable(tooLarge.join(u'\n')));
+        // Where a page needs more, the rest of it can be scrolled to.
+        const QWidget* page = tabs->currentPage();
+        QVERIFY(page->width() >= page->minimumSizeHint().width());
+    }
 };
 
 QTEST_MAIN(PageTabsTest)

@@ -3,8 +3,11 @@
 #include "core/analysis/color_vision.h"
 #include "tests/support/window_driver.h"
 #include "ui/figure_export.h"
+#include "ui/theme.h"
 #include "ui/views/heatmap_view.h"
 
+#include <QAction>
+#include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
 #include <QDir>
@@ -71,6 +74,33 @@ class PreferencesTest : public QObject {
 
 private slots:
     void initTestCase() { test::beginWithOwnSettings(m_folder); }
+
+    void theColoursFollowASystemThatChanges()
+    {
+        MainWindow window;
+        window.show();
+        const auto choose = [&window](ui::ThemeMode mode) {
+            for (QAction* choice : window.findChildren<QAction*>(QStringLiteral("theme")))
+                if (choice->data().toInt() == static_cast<int>(mode))
+                    choice->trigger();
+        };
+        const auto isDark = [] { return ui::themeColors(QApplication::palette()).dark; };
+        const auto change = [&window] {
+            QEvent changed(QEvent::ThemeChange); // what Qt sends to every window then
+            QApplication::sendEvent(&window, &changed);
+            QTest::qWait(50);
+        };
+        QVERIFY(!ui::systemIsDark());
+        choose(ui::ThemeMode::System);
+        ui::applyTheme(*qApp, ui::ThemeMode::Dark); // what the system was until now
+        change();
+        QVERIFY(!isDark());
+        choose(ui::ThemeMode::Dark); // What is chosen stays.
+        change();
+        QVERIFY(isDark());
+        choose(ui::ThemeMode::System);
+        QVERIFY(!isDark());
+    }
 
     void choicesHoldAtOnceAndAfterwards()
     {

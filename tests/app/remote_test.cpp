@@ -4,6 +4,8 @@
 #include "app/windows.h"
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
+#include "ui/pages/heatmap_page.h"
+#include "ui/views/heatmap_view.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -235,6 +237,49 @@ private slots:
         const QJsonObject matrix = viewOf(window)[QStringLiteral("matrix")].toObject();
         QCOMPARE(matrix[QStringLiteral("circuit")].toInt(), 2);
         QCOMPARE(matrix[QStringLiteral("text")].toString(), QStringLiteral(" king of"));
+        // The cell that is the current one, where there is one.
+        const auto copy = [window] {
+            window->activateWindow();
+            QTest::keyClick(window, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
+            return QGuiApplication::clipboard()->text().section(u'#', -1);
+        };
+        auto* page = window->findChild<ui::HeatmapPage*>();
+        auto* view = page->findChild<ui::HeatmapView*>();
+        QTRY_VERIFY_WITH_TIMEOUT(view->matrix() && view->matrix()->rows() == 2, patience);
+        view->setCurrentCell(-1, -1);
+        QCOMPARE(copy(), QStringLiteral("L1H5/full-OV"));
+        view->setCurrentCell(0, 1);
+        QCOMPARE(copy(), QStringLiteral("L1H5/full-OV?row=%E2%90%A3king&column=%E2%90%A3of"));
+    }
+
+    void whatAnAddressCannotSayIsLeftToThePage()
+    {
+        Windows all(Windows::Memory::Fresh);
+        MainWindow* window = all.first();
+        window->goTo(*parseAddress((demo + QStringLiteral("#L1H5/matrix")).toStdString()));
+        QTRY_COMPARE_WITH_TIMEOUT(pageOf(window), QStringLiteral("Matrix"), patience);
+        const auto copy = [window] {
+            window->activateWindow();
+            QTest::keyClick(window, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
+            return QGuiApplication::clipboard()->text().section(u'#', -1);
+        };
+        const auto look = [window](const char* name, const char* choice, int chosen) {
+            window->showPage(QLatin1String(name));
+            for (auto* page : window->findChildren<ui::Page*>())
+                if (page->isVisible() && page->viewState().contains(QLatin1String(choice))) {
+                    QJsonObject state = page->viewState();
+                    state[QLatin1String(choice)] = chosen;
+                    page->setViewState(state);
+                }
+        };
+        look("matrix", "circuit", 4); // the direct path
+        QCOMPARE(copy(), QStringLiteral("L1H5/matrix"));
+        look("matrix", "circuit", 1);
+        QCOMPARE(copy(), QStringLiteral("L1H5/QK"));
+        look("tokens", "side", 2); // the largest of all tokens
+        QCOMPARE(copy(), QStringLiteral("L1H5/tokens"));
+        look("tokens", "side", 0);
+        QVERIFY(copy().startsWith(QStringLiteral("L1H5/full-OV?row=")));
     }
 
     void whatIsNotARequestChangesNothing()

@@ -287,6 +287,16 @@ def check_module(path, demo):
         check("no session" in str(error), "the module does not say what is wrong")
 
 
+def check_what_others_add(headwise, session):
+    """Arrays of somebody else, packed in a way that Headwise does not read, leave the session's own as they are."""
+    with h5py.File(session, "r+") as file:
+        file.create_dataset("analyses/probe/weights", data=np.ones(64, "f4"), chunks=(64,), compression="lzf")
+    table = session.parent / "copying.csv"
+    run = subprocess.run([headwise, "export", str(session), "--view", "copying", "-o", str(table)],
+                         capture_output=True, text=True)
+    check(run.returncode == 0 and table.exists(), f"a foreign array stops export: {run.stderr}")
+
+
 def main():
     headwise, demo = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as folder:
@@ -305,6 +315,7 @@ def main():
             check_composition(file, m)
             check_tables(file, m)
         check_module(session, demo)
+        check_what_others_add(headwise, session)
     for failure in failures[:40]:
         print(failure)
     print(f"{len(failures)} differences")

@@ -207,7 +207,54 @@ private slots:
         QCOMPARE(asked.err.count('\n'), 1);
     }
 
+    void aSessionWithSomeOfItsFactorsSaysWhatItLacks()
+    {
+        const Session whole = selfContained();
+        for (const std::string lost : {"factors/ov/a", "factors/ov/b", "unembedding", "embedding"}) {
+            Session session = whole;
+            std::erase_if(session.results.arrays, [&](const ResultArray& a) { return a.path == lost; });
+            const auto asked = askFullOv(session, "#5");
+            QVERIFY2(asked.exitCode == 3, lost.c_str());
+            QVERIFY(asked.err.contains("does not hold") && asked.err.count('\n') == 1);
+        }
+        QCOMPARE(askFullOv(whole, "#5").exitCode, 0);
+    }
+
+    void aTokenOutsideANarrowUnembeddingIsRefused()
+    {
+        Session session = selfContained();
+        for (ResultArray& array : session.results.arrays)
+            if (array.path == "unembedding") {
+                const std::size_t rows = array.shape[0];
+                array.shape = {rows, 4};
+                array.values = std::vector<float>(rows * 4, 0.5F);
+            }
+        QCOMPARE(askFullOv(session, "#3", {"--direction", "column"}).exitCode, 0);
+        const auto refused = askFullOv(session, "#4", {"--direction", "column"});
+        QCOMPARE(refused.exitCode, 2);
+        QVERIFY2(refused.err.contains("no token 4 among the 4 columns of full-ov"), refused.err);
+    }
+
 private:
+    /// The demo's session with its factors.
+    Session selfContained() const
+    {
+        const QString path = m_folder.filePath("whole.h5");
+        const auto made = run({"analyze", m_demo, "-o", path, "--analyses", "copying", "--self-contained"});
+        const auto read = readSession(path.toStdString(), Task{});
+        return made.exitCode == 0 && read ? *read : Session{};
+    }
+
+    test::CommandRun askFullOv(const Session& session, const QString& token,
+                               const QStringList& more = {}) const
+    {
+        const QString path = m_folder.filePath("edited.h5");
+        if (!writeSession(path.toStdString(), session, Task{}))
+            return {};
+        return run(QStringList{"tokens", path, "--circuit", "full-ov", "--head", "1.5", "--token", token}
+                   + more);
+    }
+
     test::CommandRun run(const QStringList& arguments) const
     {
         return test::runHeadwise(arguments, m_folder.path());

@@ -7,15 +7,19 @@
 #include "ui/views/pattern_grid.h"
 #include "ui/views/spectrum_chart.h"
 
+#include <QAction>
 #include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
+#include <QDialog>
 #include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMimeData>
 #include <QPlainTextEdit>
+#include <QPointer>
 #include <QTableView>
+#include <QTextBrowser>
 #include <QToolBar>
 #include <QWindow>
 
@@ -68,6 +72,48 @@ class WindowKeysTest : public QObject {
 private slots:
     void initTestCase() { test::beginWithOwnSettings(m_folder); }
     void cleanupTestCase() { QVERIFY(waitForJobs(std::chrono::minutes(1))); }
+
+    void theKeysAreReadBesideTheWindow()
+    {
+        Driver driver;
+        driver.trigger(QStringLiteral("Keys and views"));
+        const QPointer<QDialog> dialog = driver.window.findChild<QDialog*>(QStringLiteral("help"));
+        QVERIFY(dialog && dialog->isVisible() && !dialog->isModal());
+        QVERIFY(dialog->findChild<QTextBrowser*>()->toPlainText().contains(QStringLiteral("L, I, Z")));
+        driver.trigger(QStringLiteral("Keys and views"));
+        QCOMPARE(driver.window.findChildren<QDialog*>(QStringLiteral("help")).size(), 1);
+        dialog->reject();
+        QTRY_VERIFY(!dialog);
+    }
+
+    void theHeadIsForgottenWithTheModel()
+    {
+        Driver driver;
+        driver.workspace().setHead({0, 7});
+        QLineEdit* head = nullptr;
+        for (auto* field : driver.window.findChildren<QLineEdit*>())
+            if (field->accessibleName() == QLatin1String("Head"))
+                head = field;
+        QVERIFY(head);
+        QCOMPARE(head->text(), QStringLiteral("0.7"));
+        driver.workspace().close();
+        QVERIFY(head->text().isEmpty());
+    }
+
+    void theReferenceIsMarkedAndClearedInTheMenu()
+    {
+        Driver driver;
+        driver.workspace().setHead({1, 3});
+        driver.trigger(QStringLiteral("Use as reference head"));
+        QCOMPARE(driver.workspace().reference(), std::optional(HeadId{1, 3}));
+        driver.workspace().setHead({0, 2});
+        QCOMPARE(driver.workspace().reference(), std::optional(HeadId{1, 3}));
+        driver.trigger(QStringLiteral("Clear reference"));
+        QCOMPARE(driver.workspace().reference(), std::nullopt);
+        for (const QAction* item : driver.window.findChildren<QAction*>())
+            if (item->text().remove(u'&') == QLatin1String("Clear reference"))
+                QVERIFY(!item->isEnabled()); // There is none.
+    }
 
     void digitsOpenPagesButZeroInAPictureShowsAllOfIt()
     {

@@ -66,6 +66,7 @@ void ArrayTableModel::setParts(std::shared_ptr<const ResultSet> results, const s
         first = end;
     }
     pairHeads();
+    chooseForms();
     measureBars();
     measureHeat();
     endResetModel();
@@ -76,6 +77,7 @@ void ArrayTableModel::addRowNames(const ArrayPart& part, const Workspace& worksp
     Column names;
     names.title = text(part.shape.empty() ? std::string() : part.axis(0));
     names.kind = Kind::Name;
+    names.firstRow = !part.shape.empty() && part.axis(0) == "rank" ? 1 : 0;
     if (m_headsInLayer > 0) {
         names.title = tr("head");
         names.name = [heads = m_headsInLayer](int row) { return text(HeadId{row / heads, row % heads}); };
@@ -138,6 +140,27 @@ void ArrayTableModel::pairHeads()
                                       [](const Column& column) { return column.kind == Kind::Head; });
     if (hasHeads && m_columns.front().kind == Kind::Name && !m_columns.front().name)
         m_columns.erase(m_columns.begin());
+}
+
+void ArrayTableModel::chooseForms()
+{
+    constexpr double mostDigits = 1000; // from here on number() would leave digits of a count out
+    for (Column& column : m_columns) {
+        if (column.kind != Kind::Number)
+            continue;
+        const std::string& unit = column.part.array->unit;
+        double largest = 0;
+        bool isWhole = true;
+        for (int row = 0; row < m_rows; ++row)
+            if (const double number = value(column, row); std::isfinite(number)) {
+                largest = std::max(largest, std::abs(number));
+                isWhole = isWhole && number == std::round(number);
+            }
+        column.form = unit == "yes or no"                        ? Form::YesNo
+            : unit == "fraction"                                 ? Form::Percent
+            : isWhole && largest >= mostDigits && largest < 1e15 ? Form::Count
+                                                                 : Form::Digits;
+    }
 }
 
 void ArrayTableModel::measureBars()
@@ -235,7 +258,7 @@ QVariant ArrayTableModel::tokenId(const Column& column, int row) const
 QVariant ArrayTableModel::display(const Column& column, int row) const
 {
     if (!column.part.array)
-        return column.name ? QVariant(column.name(row)) : QVariant(row);
+        return column.name ? QVariant(column.name(row)) : QVariant(row + column.firstRow);
     if (column.kind == Kind::Head) {
         const auto head = headIn(column, row);
         return head ? text(*head) : QStringLiteral("–");
@@ -247,6 +270,12 @@ QVariant ArrayTableModel::display(const Column& column, int row) const
         return m_tokenText(static_cast<int>(number));
     if (column.kind == Kind::Whole)
         return static_cast<int>(number);
+    switch (column.form) {
+    case Form::YesNo: return number != 0 ? tr("yes") : tr("no");
+    case Form::Percent: return percent(number);
+    case Form::Count: return count(static_cast<qint64>(number));
+    case Form::Digits: break;
+    }
     return ui::number(number);
 }
 
@@ -284,6 +313,30 @@ QVariant ArrayTableModel::heat(const Column& column, int row) const
     return std::isfinite(number) ? QVariant(number / column.hottest) : QVariant();
 }
 
+int ArrayTableModel::sharersAt(int row) const
+{
+    for (const Column& column : m_columns)
+        if (column.kind == Kind::Whole && column.part.array->path.ends_with("_block_size"))
+            return std::max(1, static_cast<int>(value(column, row)));
+    return 1;
+}
+
+bool ArrayTableModel::isOfBlock(const Column& column, int row) const
+{
+    return column.part.array && column.part.shape.size() > 1 && sharersAt(row) > 1;
+}
+
+QVariant ArrayTableModel::toolTip(const Column& column, int row) const
+{
+    const QString own =
+        column.kind == Kind::Number ? exactNumber(value(column, row)) : display(column, row).toString();
+    if (!isOfBlock(column, row))
+        return own;
+    return tr("%1\nOne of %2 directions with nearly the same singular value: only their span is meaningful.")
+        .arg(own)
+        .arg(sharersAt(row));
+}
+
 QVariant ArrayTableModel::data(const QModelIndex& index, int role) const
 {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid))
@@ -295,10 +348,9 @@ QVariant ArrayTableModel::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole: return display(column, index.row());
     case SortRole: return sortKey(column, index.row());
     case BarRole: return bar(column, index.row());
-    case HeatRole: return heat(column, index.row());
-    case Qt::ToolTipRole:
-        return column.kind == Kind::Number ? exactNumber(value(column, index.row()))
-                                           : display(column, index.row()).toString();
+    case HeatRole: return isOfBlock(column, index.row()) ? QVariant() : heat(column, index.row());
+    case IsMutedRole: return isOfBlock(column, index.row());
+    case Qt::ToolTipRole: return toolTip(column, index.row());
     case Qt::TextAlignmentRole:
         return QVariant::fromValue(isText ? Qt::AlignLeft | Qt::AlignVCenter
                                           : Qt::AlignRight | Qt::AlignVCenter);

@@ -21,6 +21,7 @@ public:
         IsTokenRole = TokenTableModel::IsTokenRole, ///< Whether this cell is drawn as a chip.
         IdRole = TokenTableModel::IdRole,           ///< Of such a cell.
         BarRole = TokenTableModel::BarRole,
+        IsMutedRole = TokenTableModel::IsMutedRole, ///< Of a direction that means something only with others.
         HeatRole =
             TokenTableModel::HeatRole, ///< Of tables of tokens: numbers without bounds, one scale per array.
     };
@@ -43,10 +44,18 @@ public:
 
 private:
     enum class Kind { Name, Number, Whole, Token, Head };
+    enum class Form {
+        Digits,
+        Count,
+        Percent,
+        YesNo
+    }; ///< How the numbers of a column are written, all alike.
     struct Column {
         QString title;
         QString definition;
         Kind kind = Kind::Number;
+        Form form = Form::Digits;
+        int firstRow = 0; // of names without a name: ranks begin with 1
         ArrayPart part;
         std::size_t place = 0;            // in a row
         std::size_t stride = 1;           // numbers in a row
@@ -58,6 +67,7 @@ private:
     void addColumns(const std::vector<ArrayPart>& alike, const Workspace& workspace, bool alone);
     void addRowNames(const ArrayPart& part, const Workspace& workspace);
     void pairHeads(); ///< "earlier_layer" and "earlier_head" become one column.
+    void chooseForms();
     void measureBars();
     void measureHeat();
     bool isOfTokens() const; ///< Whether rows or cells are tokens.
@@ -67,6 +77,11 @@ private:
     QVariant heat(const Column& column, int row) const;
     double value(const Column& column, int row) const;
     QVariant display(const Column& column, int row) const;
+    QVariant toolTip(const Column& column, int row) const;
+    /// How many directions share the block of the row's; 1 where rows are no directions.
+    int sharersAt(int row) const;
+    bool isOfBlock(const Column& column,
+                   int row) const; ///< Whether the number is of one direction of several.
     QVariant tokenId(const Column& column, int row) const; ///< Invalid where the cell is no token.
 
     std::shared_ptr<const ResultSet> m_results;

@@ -103,7 +103,8 @@ QVariant TokenTableModel::headerData(int section, Qt::Orientation orientation, i
         if (section == ShareColumn)
             return tr("The entry's square over that of the whole row's length");
         if (section == BiasedColumn)
-            return tr("(x W_Q + b_Q) (y W_K + b_K)ᵀ in place of x W_Q (y W_K)ᵀ");
+            return tr(
+                "(x W_Q + b_Q) (y W_K + b_K)ᵀ in place of x W_Q (y W_K)ᵀ; of the direct path x W_U + b_U");
     }
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole)
         return {};

@@ -3,6 +3,7 @@
 #include "ui/array_part.h"
 #include "ui/head_metrics.h"
 #include "ui/models/array_table_model.h"
+#include "ui/pages/figure_subject.h"
 #include "ui/pages/picture_card.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -126,12 +127,14 @@ QList<FigureSource*> AllHeadsPage::figures()
         return {};
     const QString model = text(workspace()->card().name);
     describe(m_table, tr("Every score of every head, %1").arg(model));
+    setSubject(m_table, std::nullopt);
     QList<FigureSource*> all{m_table};
     if (!m_plane)
         return all;
     for (const auto& [view, what] : m_plane->figures()) {
         auto* source = dynamic_cast<FigureSource*>(view);
         describe(source, QStringLiteral("%1, %2").arg(what, model));
+        setSubject(source, std::nullopt);
         all << source;
     }
     return all;

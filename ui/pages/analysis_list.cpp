@@ -7,6 +7,7 @@
 #include <QHash>
 #include <QHeaderView>
 #include <QLineEdit>
+#include <QShortcut>
 #include <QStyledItemDelegate>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -87,6 +88,16 @@ QString groupTitle(QChar letter)
     }
 }
 
+QString explainedNumber(const Analysis& analysis)
+{
+    const QString number = text(analysis.number);
+    if (number.isEmpty())
+        return {};
+    return AnalysisList::tr(
+               "%1: the number of this analysis in the catalogue; %2 is the group \u201c%3\u201d")
+        .arg(number, number.first(1), groupTitle(number.at(0)));
+}
+
 std::vector<std::pair<QString, std::vector<const Analysis*>>> analysisGroups()
 {
     std::map<QChar, std::vector<const Analysis*>> byLetter;
@@ -111,6 +122,7 @@ InputNeeds askedInputs(const Analysis& analysis)
     asked.prompt |= analysis.id == "six_terms";     // else a sample of tokens stands in for it
     asked.token |= analysis.id == "detokenization"; // the suffix; else it has curves and no table
     asked.token |= analysis.id == "rotary";         // else the mean token alone stands in for it
+    asked.token |= analysis.id == "direct_path";    // whose row is all there is of large models
     return asked;
 }
 
@@ -177,6 +189,20 @@ AnalysisList::AnalysisList(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_tree, 1);
     fill();
     connect(m_search, &QLineEdit::textChanged, this, &AnalysisList::filter);
+    const auto chooseFirst = [this](QTreeWidgetItem* stays) {
+        const std::vector<QTreeWidgetItem*> all = leaves(m_tree);
+        const auto first =
+            std::ranges::find_if(all, [](const QTreeWidgetItem* item) { return !item->isHidden(); });
+        if (first != all.end() && (!stays || stays->isHidden()))
+            m_tree->setCurrentItem(*first);
+    };
+    connect(m_search, &QLineEdit::returnPressed, this, [chooseFirst] { chooseFirst(nullptr); });
+    auto* down = new QShortcut(QKeySequence(Qt::Key_Down), m_search);
+    down->setContext(Qt::WidgetShortcut);
+    connect(down, &QShortcut::activated, this, [this, chooseFirst] {
+        m_tree->setFocus(Qt::TabFocusReason);
+        chooseFirst(m_tree->currentItem());
+    });
     connect(m_tree, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
         if (const Analysis* analysis = analysisOf(item))
             emit chosen(analysis);
@@ -229,8 +255,11 @@ void AnalysisList::select(const Analysis& analysis)
 {
     const QSignalBlocker quiet(m_tree);
     for (QTreeWidgetItem* item : leaves(m_tree))
-        if (analysisOf(item) == &analysis)
+        if (analysisOf(item) == &analysis) {
+            if (item->isHidden())
+                m_search->clear(); // asked for elsewhere: what is shown is in the list
             m_tree->setCurrentItem(item);
+        }
 }
 
 void AnalysisList::filter(const QString& words)

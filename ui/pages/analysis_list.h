@@ -34,6 +34,8 @@ private:
 
 /// "Circuits and tokens", of the letter an analysis' number begins with.
 QString groupTitle(QChar letter);
+/// What "D7" beside a title means.
+QString explainedNumber(const Analysis& analysis);
 /// The groups in their order, each with its analyses.
 std::vector<std::pair<QString, std::vector<const Analysis*>>> analysisGroups();
 

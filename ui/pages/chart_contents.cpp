@@ -137,7 +137,7 @@ private:
         const std::size_t last = part.shape.size() - 1;
         const std::vector<double> x = places(part, last);
         const auto rowNames = part.shape.size() == 2 ? namesAlong(part, 0, m_workspace) : nullptr;
-        for (std::size_t row = 0; row < std::min(rows, mostLines); ++row) {
+        for (const std::size_t row : shownRows(part, rows)) {
             const int index = static_cast<int>(row);
             QString name = several ? metricTitle(*part.array) : QString();
             if (rows > 1)
@@ -151,7 +151,29 @@ private:
             m_contents.series.push_back(std::move(line));
         }
         if (rows > mostLines)
-            m_contents.caption = PictureBody::tr("The first %1 of %2 rows.").arg(mostLines).arg(rows);
+            m_contents.caption = PictureBody::tr("%1 of %2 rows, evenly spaced, the selected one among them.")
+                                     .arg(mostLines)
+                                     .arg(rows);
+    }
+
+    /// All rows, or as many as a person tells apart, from the first to the last and with that of the selection.
+    std::vector<std::size_t> shownRows(const ArrayPart& part, std::size_t rows) const
+    {
+        std::vector<std::size_t> shown(std::min(rows, mostLines));
+        for (std::size_t i = 0; i < shown.size(); ++i)
+            shown[i] = rows <= mostLines ? i : i * (rows - 1) / (mostLines - 1);
+        const HeadId head = m_workspace.head();
+        const std::string& axis = part.axis(0); // "member": of the selected layer
+        const int selected = axis == "head" || axis == "member" ? head.head
+            : axis == "layer"                                   ? head.layer
+                                                                : -1;
+        if (rows > mostLines && selected >= 0 && static_cast<std::size_t>(selected) < rows) {
+            const auto row = static_cast<std::size_t>(selected);
+            const auto after = std::ranges::lower_bound(shown, row); // the last row is shown: there is one
+            if (*after != row)
+                (after == shown.end() - 1 ? *(after - 1) : *after) = row;
+        }
+        return shown;
     }
 
     /// Where the entries of one dimension stand on the x axis, and what they are called.

@@ -261,9 +261,11 @@ ComparePage::Asked ComparePage::asked() const
     const HeadId head = workspace()->head();
     const auto reference = workspace()->reference();
     if (!reference)
-        return {{},
-                tr("Right-click a head in the grid, or click it with Shift, to compare %1 with it.")
-                    .arg(text(head))};
+        return {
+            {},
+            tr("Right-click a head in the grid, or click it with Shift, to compare %1 with it; by keyboard "
+               "Shift+Enter marks the head the keys are on, as Model → Use as reference head does.")
+                .arg(text(head))};
     const QString model = text(workspace()->card().name);
     const auto tokens = workspace()->tokens();
     return {CompareSides{{text(head), model, head, circuits, tokens},

@@ -4,6 +4,7 @@
 #include "ui/pages/table_cells.h"
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/row_opening.h"
 #include "ui/views/table_figure.h"
 
 #include <QHBoxLayout>
@@ -34,7 +35,7 @@ CompareTables::CompareTables(Workspace* workspace, QWidget* parent)
         box->addWidget(m_captions[i]);
         box->addWidget(m_tables[i], 1);
         columns->addLayout(box, i == 1 ? 3 : 2); // It has both ranks and their change.
-        connect(m_tables[i], &QTableView::doubleClicked, this, [this, i](const QModelIndex& index) {
+        whenOpened(m_tables[i], [this, i](const QModelIndex& index) {
             m_workspace->setToken(tokenOf(*m_models[i], m_tables[i]->sourceRow(index), 0));
         });
     }

@@ -3,6 +3,7 @@
 #include "ui/array_part.h"
 #include "ui/color_choice.h"
 #include "ui/pages/compute_button.h"
+#include "ui/pages/figure_subject.h"
 #include "ui/pages/pair_panel.h"
 #include "ui/pages/pairs_panel.h"
 #include "ui/pages/picture_card.h"
@@ -38,6 +39,11 @@ double pairAt(const ResultArray& array, HeadId earlier, HeadId later)
         return static_cast<std::size_t>(head.layer) * array.shape[1] + static_cast<std::size_t>(head.head);
     };
     return wholeArray(array).at(flat(earlier) * array.shape[2] * array.shape[3] + flat(later));
+}
+
+QString layerLabel(int layer)
+{
+    return QStringLiteral("L%1").arg(layer);
 }
 
 } // namespace
@@ -90,9 +96,16 @@ QWidget* CompositionPage::createMap()
     halves->addWidget(m_panel);
     halves->addWidget(m_pair);
     halves->setStretchFactor(0, 1);
-    halves->setSizes({420, 190});
+    // All of the room is the map's until there is a pair to show.
+    const auto share = [this, halves](bool isCharted) {
+        const int wanted = isCharted ? m_pair->minimumHeight() : m_pair->maximumHeight();
+        halves->setSizes({std::max(halves->height() - wanted, 1), wanted});
+    };
+    connect(m_pair, &PairPanel::chartedChanged, halves, share);
+    halves->setSizes({1000, 20});
     layout->addWidget(halves, 1);
     m_panel->view()->setNanIsAbsent(true);
+    m_panel->view()->setCellShape(HeatmapView::CellShape::Square); // a layer is as wide as it is high
     m_panel->view()->setAccessibleName(tr("Composition of all pairs"));
     return map;
 }
@@ -252,12 +265,18 @@ void CompositionPage::showMap(const ResultArray& all)
     const ColorScale scale = fitted(firstScale(m_subtract->isChecked()), *matrix);
     leaveOutWeak(*matrix);
     HeatmapView* view = m_panel->view();
-    view->setRowAxis({tr("earlier head, writes"), [this](int index) { return text(writer(index)); }});
-    view->setColumnAxis({tr("later head, reads"), [this](int index) { return text(reader(index)); }});
+    const int inLayer = static_cast<int>(ofLayer);
+    view->setRowAxis({.title = tr("earlier head, writes"),
+                      .label = [this](int index) { return text(writer(index)); },
+                      .groupSize = inLayer,
+                      .groupLabel = layerLabel});
+    view->setColumnAxis({.title = tr("later head, reads"),
+                         .label = [this](int index) { return text(reader(index)); },
+                         .groupSize = inLayer,
+                         .groupLabel = [](int group) { return layerLabel(group + 1); }});
     ColorScale fixed = scale; // by all pairs, whichever are left out
     fixed.fit = ColorFit::Fixed;
     view->proposeScale(fixed);
-    view->setProperty("linesEvery", static_cast<int>(ofLayer));
     view->setMatrix(matrix);
     markHead();
 }
@@ -283,7 +302,7 @@ void CompositionPage::showWiring()
     const Picture wanted{.kind = Picture::Kind::Diagram,
                          .title = kindTitle().toStdString() + ", strongest pairs",
                          .arrays = {"composition/" + kind()},
-                         .note = "Heads by layer, the first below; a click selects a head."};
+                         .note = "Heads by layer, the first above; a click selects a head."};
     if (!m_card || m_card->picture() != wanted) {
         delete m_card;
         m_card = new PictureCard(workspace(), wanted, m_wiring);
@@ -351,10 +370,12 @@ QList<FigureSource*> CompositionPage::figures()
         for (const auto& [view, what] : m_card->figures()) {
             all << dynamic_cast<FigureSource*>(view);
             describe(all.last(), QStringLiteral("%1, %2").arg(what, text(workspace()->card().name)));
+            setSubject(all.last(), std::nullopt);
         }
     if (m_tabs->currentWidget() == m_pairs)
         all << m_pairs->figures();
     describe(m_panel->view(), tr("%1, %2").arg(m_kind->currentText(), text(workspace()->card().name)));
+    setSubject(m_panel->view(), std::nullopt);
     all << m_panel->view();
     return all + m_pair->figures();
 }

@@ -96,13 +96,35 @@ void CompositionPanel::recompute()
     std::stable_sort(links.begin(), links.end(),
                      [](const Link& a, const Link& b) { return a.excess > b.excess; });
     links.resize(std::min(links.size(), rowsShown));
-    m_model->setHorizontalHeaderLabels({tr("Link"), tr("Score"), tr("− null")});
+    m_model->setHorizontalHeaderLabels({tr("Link"), tr("Score"), tr("−\u00a0null")});
     for (const Link& link : links) {
         m_heads.push_back(link.other);
         m_model->appendRow({wordCell(link.words), numberCell(link.score), signedNumberCell(link.excess)});
     }
-    m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
-    m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+    m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
+    fitColumns();
+}
+
+void CompositionPanel::fitColumns()
+{
+    constexpr int scoreColumn = 1;
+    const QAbstractItemView* cells = m_table; // where the hint is public
+    const QHeaderView* header = m_table->horizontalHeader();
+    int wanted = 0;
+    for (int column = 0; column < m_model->columnCount(); ++column)
+        wanted +=
+            std::max(cells->sizeHintForColumn(column), column > 0 ? header->sectionSizeHint(column) : 0);
+    // Which head it is, and by how much more than chance, say the most.
+    m_table->setColumnHidden(scoreColumn, wanted > m_table->viewport()->width());
+}
+
+void CompositionPanel::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    layout()->activate(); // the table has its new width
+    if (m_model->columnCount() > 0)
+        fitColumns();
 }
 
 QList<FigureSource*> CompositionPanel::figures()

@@ -18,7 +18,11 @@ public:
 
     QList<FigureSource*> figures() override;
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
+    void fitColumns(); ///< Without the score where there is no room for all.
     void recompute() override;
 
     QLabel* m_message;

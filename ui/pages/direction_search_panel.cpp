@@ -2,6 +2,7 @@
 
 #include "ui/estimate.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/figure_subject.h"
 #include "ui/pages/table_cells.h"
 #include "ui/pages/vector_tables.h"
 #include "ui/text.h"
@@ -13,6 +14,8 @@
 #include <QLabel>
 #include <QStandardItemModel>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace headwise::ui {
 
@@ -110,24 +113,43 @@ void DirectionSearchPanel::search(int token)
 void DirectionSearchPanel::show(const std::vector<DirectionHit>& hits, int token)
 {
     m_hits = hits;
-    m_state->setText(tr("%1 is among the %2 strongest tokens of %3 directions")
-                         .arg(workspace()->tokenText(token))
-                         .arg(searchTop)
-                         .arg(hits.size()));
+    QString words = tr("%1 is among the %2 strongest tokens of %3 directions")
+                        .arg(workspace()->tokenText(token))
+                        .arg(searchTop)
+                        .arg(hits.size());
+    if (const auto shared = std::ranges::count_if(hits, [](const auto& hit) { return hit.blockSize > 1; }))
+        words += tr("; %1 of them (≈) mean something only with others of nearly the same σ").arg(shared);
+    m_state->setText(words);
     m_table->setVisible(!hits.empty());
     m_model->clear();
     m_model->setHorizontalHeaderLabels({tr("Head"), tr("Side"), tr("k"), tr("Place"), tr("Score"), tr("σ")});
-    for (const DirectionHit& hit : hits) {
-        const DirectionSide& side = directionSideOf(hit.circuit, hit.side == VectorSide::First ? 0 : 1);
-        QStandardItem* place = countCell(hit.sign * (hit.rank + 1));
-        place->setText(QStringLiteral("%1%2")
-                           .arg(hit.sign > 0 ? QStringLiteral("+") : QStringLiteral("−"))
-                           .arg(hit.rank + 1));
-        m_model->appendRow({wordCell(text(hit.head)), wordCell(text(side.title)),
-                            countCell(hit.direction + 1), place, signedNumberCell(hit.score),
-                            numberCell(hit.sigma)});
-    }
+    for (const DirectionHit& hit : hits)
+        m_model->appendRow(rowOf(hit));
     fitColumns(m_table);
+}
+
+QList<QStandardItem*> DirectionSearchPanel::rowOf(const DirectionHit& hit)
+{
+    const DirectionSide& side = directionSideOf(hit.circuit, hit.side == VectorSide::First ? 0 : 1);
+    QStandardItem* direction = countCell(hit.direction + 1);
+    QStandardItem* place = countCell(hit.sign * (hit.rank + 1));
+    place->setText(QStringLiteral("%1%2")
+                       .arg(hit.sign > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                       .arg(hit.rank + 1));
+    const QList<QStandardItem*> row{wordCell(text(hit.head)),    wordCell(text(side.title)), direction, place,
+                                    signedNumberCell(hit.score), numberCell(hit.sigma)};
+    if (hit.blockSize < 2)
+        return row;
+    direction->setText(QStringLiteral("≈ %1").arg(hit.direction + 1));
+    const QString together =
+        tr("One of %1 directions with nearly the same singular value: only their span is meaningful.")
+            .arg(hit.blockSize);
+    for (QStandardItem* cell : row) {
+        cell->setData(true, TokenTableModel::IsMutedRole);
+        const QString own = cell->toolTip();
+        cell->setToolTip((own.isEmpty() ? own : own + u'\n') + together);
+    }
+    return row;
 }
 
 QList<FigureSource*> DirectionSearchPanel::figures()
@@ -135,6 +157,7 @@ QList<FigureSource*> DirectionSearchPanel::figures()
     if (m_model->rowCount() == 0)
         return {};
     describe(m_table, QStringLiteral("%1, %2").arg(m_state->text(), text(workspace()->card().name)));
+    setSubject(m_table, std::nullopt);
     return {m_table};
 }
 

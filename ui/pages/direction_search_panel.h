@@ -4,6 +4,7 @@
 #include "ui/pages/page.h"
 
 class QLabel;
+class QStandardItem;
 class QStandardItemModel;
 
 namespace headwise::ui {
@@ -25,6 +26,8 @@ private:
     void clear();
     void search(int token);
     void show(const std::vector<DirectionHit>& hits, int token);
+    static QList<QStandardItem*>
+    rowOf(const DirectionHit& hit); ///< Greyed out where it means nothing by itself.
 
     TokenEdit* m_search;
     QLabel* m_state;

@@ -1,5 +1,6 @@
 #include "ui/pages/eigenvalue_panel.h"
 
+#include "core/analysis/layer_null.h"
 #include "core/analysis/spectrum.h"
 #include "ui/array_part.h"
 #include "ui/head_metrics.h"
@@ -109,8 +110,13 @@ QString EigenvaluePanel::scoreText(const std::vector<std::complex<double>>& valu
         : m_kind == CircuitKind::FullQk              ? "scores/matching"
                                                      : nullptr;
     const ResultArray* known = path ? workspace()->results()->find(path) : nullptr;
-    if (known && known->nullMean)
-        score += tr("   null %1").arg(signedNumber(*known->nullMean));
+    if (!known)
+        return score;
+    const LayerNull null = layerNull(*known, workspace()->head().layer);
+    if (null.mean && null.deviation)
+        score += tr("   null %1 ± %2").arg(signedNumber(*null.mean), number(*null.deviation));
+    else if (null.mean)
+        score += tr("   null %1").arg(signedNumber(*null.mean));
     return score;
 }
 
@@ -133,9 +139,9 @@ QString EigenvaluePanel::normalityText(const std::vector<std::complex<double>>& 
         return {};
     QString words = tr("Σ|λ|² / ‖W‖² = %1").arg(number(share));
     const ResultArray* measured = results.find("analyses/normality/" + name);
-    if (measured && measured->nullMean)
-        words += tr(" (random weights %1 ± %2)")
-                     .arg(number(*measured->nullMean), number(measured->nullDeviation.value_or(0)));
+    const LayerNull null = measured ? layerNull(*measured, head.layer) : LayerNull();
+    if (null.mean)
+        words += tr(" (random weights %1 ± %2)").arg(number(*null.mean), number(null.deviation.value_or(0)));
     words += tr(", Henrici's departure from normality %1").arg(number(std::sqrt(std::max(0.0, 1 - share))));
     if (share < farFromNormal)
         words += measured

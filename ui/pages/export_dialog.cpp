@@ -67,15 +67,6 @@ QHBoxLayout* sideBySide(std::initializer_list<QWidget*> widgets)
     return row;
 }
 
-int presetOf(const FigureSettings& settings)
-{
-    const auto found = std::ranges::find_if(figurePresets(), [&settings](const FigurePreset& preset) {
-        return std::abs(preset.width - settings.width) < sameLength
-            && std::abs(preset.height - settings.height) < sameLength;
-    });
-    return found == figurePresets().end() ? -1 : static_cast<int>(found - figurePresets().begin());
-}
-
 } // namespace
 
 const QList<FigurePreset>& figurePresets()
@@ -85,6 +76,15 @@ const QList<FigurePreset>& figurePresets()
                                              {ExportDialog::tr("Slide 16:9"), 254, 142.9, 16},
                                              {ExportDialog::tr("Poster"), 420, 300, 24}};
     return presets;
+}
+
+int presetOf(const FigureSettings& settings)
+{
+    const auto found = std::ranges::find_if(figurePresets(), [&settings](const FigurePreset& preset) {
+        return std::abs(preset.width - settings.width) < sameLength
+            && std::abs(preset.height - settings.height) < sameLength;
+    });
+    return found == figurePresets().end() ? -1 : static_cast<int>(found - figurePresets().begin());
 }
 
 ExportDialog::ExportDialog(const FigureSource* source, const FigureSettings& settings,
@@ -102,8 +102,24 @@ ExportDialog::ExportDialog(const FigureSource* source, const FigureSettings& set
     m_previewTimer.setSingleShot(true);
     m_previewTimer.setInterval(30);
     connect(&m_previewTimer, &QTimer::timeout, this, &ExportDialog::updatePreview);
+    fitHeight();
     showSettings();
     resize(920, 640);
+}
+
+void ExportDialog::fitHeight()
+{
+    m_presetHeight = m_settings.height;
+    m_settings = fittedToView(*m_source, m_settings);
+    m_fittedHeight = m_settings.height;
+}
+
+FigureSettings ExportDialog::remembered() const
+{
+    FigureSettings kept = m_settings;
+    if (std::abs(m_settings.height - m_fittedHeight) < sameLength)
+        kept.height = m_presetHeight;
+    return presetOf(kept) >= 0 ? kept : m_settings;
 }
 
 void ExportDialog::createControls()
@@ -358,7 +374,7 @@ void ExportDialog::readControls()
     m_settings.style.axes = m_axes->isChecked();
     m_settings.dataBeside = m_dataBeside->isChecked();
     m_settings.provenanceInData = m_provenanceInData->isChecked();
-    const int preset = presetOf(m_settings);
+    const int preset = presetOf(remembered());
     m_preset->setCurrentIndex(preset < 0 ? m_preset->count() - 1 : preset);
     updateEnabled();
     m_message->hide();
@@ -385,6 +401,7 @@ void ExportDialog::applyPreset(int index)
     m_settings.width = preset.width;
     m_settings.height = preset.height;
     m_settings.style.fontSize = preset.fontSize;
+    fitHeight();
     showSettings();
 }
 

@@ -28,6 +28,9 @@ struct FigurePreset {
     double fontSize; // points
 };
 const QList<FigurePreset>& figurePresets();
+int presetOf(const FigureSettings& settings); ///< By its size; −1: of nobody's.
+/// `settings` no higher than what `source` draws needs, where they have the size of a preset.
+FigureSettings fittedToView(const FigureSource& source, FigureSettings settings);
 
 /// Chooses how a view becomes a figure, with a preview at its true size, then writes or copies it.
 class ExportDialog : public QDialog {
@@ -35,12 +38,14 @@ class ExportDialog : public QDialog {
 
 public:
     /// \param source        Must live as long as the dialog.
-    /// \param settings      The last ones; settings() after the dialog is what to remember.
+    /// \param settings      The last ones; remembered() after the dialog is what to remember.
     /// \param suggestedPath Folder and name without ending.
     ExportDialog(const FigureSource* source, const FigureSettings& settings, const QString& suggestedPath,
                  QWidget* parent = nullptr);
 
     const FigureSettings& settings() const { return m_settings; }
+    FigureSettings
+    remembered() const; ///< The same with the preset's height where that was only fitted to the view.
     void applyPreset(int index); ///< Of figurePresets().
     /// Writes without asking for a name, by a job; closes once the file is there. An error stands in the dialog, which
     /// stays open. To close it before is to cancel.
@@ -61,6 +66,7 @@ private:
     QWidget* createCaption();
     QDialogButtonBox* createButtons();
     void connectControls();
+    void fitHeight();          ///< Of a preset, to the view.
     void showSettings();       ///< m_settings → controls
     void readControls();       ///< controls → m_settings
     void updateEnabled();      ///< Of what the format knows.
@@ -74,6 +80,8 @@ private:
 
     const FigureSource* m_source;
     FigureSettings m_settings;
+    double m_presetHeight = 0; // mm, that…
+    double m_fittedHeight = 0; // …this stands for, as long as nobody types another
     QString m_path;
     QTimer m_previewTimer;
     QComboBox* m_format;

@@ -1,6 +1,8 @@
 #include "ui/pages/head_header.h"
 
 #include "core/analysis/comparison/head_pair.h"
+#include "core/analysis/layer_null.h"
+#include "core/analysis/residual_basis.h"
 #include "core/model/circuit_badges.h"
 #include "ui/head_metrics.h"
 #include "ui/text.h"
@@ -31,13 +33,14 @@ struct Shown {
     bool isSigned;
 };
 
-// In the order in which they stay where there is little room; the nearest heads follow the third.
-constexpr std::array<Shown, 6> shownScores{{{"scores/copying", "copying", true},
-                                            {"spectra/ov/frobenius_norm", "‖OV‖", false},
-                                            {"spectra/ov/effective_rank", "eff. rank OV", false},
-                                            {"spectra/qk/frobenius_norm", "‖QK‖", false},
-                                            {"scores/matching", "matching", true},
-                                            {"scores/previous_token", "previous token", false}}};
+// In the order in which they get room; the nearest head follows the third, others like it come last.
+constexpr std::array<Shown, 6> shownScores{
+    {{"scores/copying", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "copying"), true},
+     {"spectra/ov/frobenius_norm", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "‖OV‖"), false},
+     {"spectra/ov/effective_rank", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "eff. rank OV"), false},
+     {"spectra/qk/frobenius_norm", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "‖QK‖"), false},
+     {"scores/matching", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "matching"), true},
+     {"scores/previous_token", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "previous token"), false}}};
 constexpr qsizetype beforeNearest = 3;
 constexpr int mostNearest = 3;
 constexpr int mostLines = 2;
@@ -54,12 +57,22 @@ int lineCount(const QString& html, const QLabel& label)
     return isTooWide ? mostLines + 1 : document.firstBlock().layout()->lineCount();
 }
 
-QString entry(const ResultArray& metric, const Shown& shown, double value, const QColor& muted)
+QString unbroken(QString name)
 {
-    QString line = QStringLiteral("<span style='color:%1'>%2</span>&nbsp;<b>%3</b>")
-                       .arg(muted.name(), QString::fromUtf8(shown.name),
-                            shown.isSigned ? signedNumber(value) : number(value));
-    const double z = zScore(metric, value);
+    return name.replace(u' ', QStringLiteral("&nbsp;"));
+}
+
+/// With its z among the random heads of the head's layer, where they are known.
+QString entry(const ResultArray& metric, const Shown& shown, HeadId head, const QColor& muted)
+{
+    const double value = metricAt(metric, head);
+    const double z = layerNull(metric, head.layer).zScore(value);
+    const QString name = unbroken(HeadHeader::tr(shown.name));
+    QString line =
+        QStringLiteral("<span style='color:%1'>%2</span>&nbsp;<b>%3</b>")
+            .arg(muted.name(),
+                 isInEmbeddingMetric(metric) ? HeadHeader::tr("%1&nbsp;by&nbsp;embedding").arg(name) : name,
+                 shown.isSigned ? signedNumber(value) : number(value));
     if (std::isfinite(z))
         line += QStringLiteral("&nbsp;<span style='color:%1'>(z&nbsp;%2)</span>")
                     .arg(muted.name(), signedNumber(z));
@@ -121,21 +134,50 @@ bool HeadHeader::eventFilter(QObject* watched, QEvent* event)
     return Page::eventFilter(watched, event);
 }
 
+QString HeadHeader::lineOf(const std::vector<bool>& shown) const
+{
+    QString line;
+    for (qsizetype i = 0; i < m_entries.size(); ++i) {
+        if (!shown[static_cast<std::size_t>(i)])
+            continue;
+        if (!line.isEmpty()) // lines end only between entries
+            line += isFurtherNearest(i) ? QStringLiteral("&nbsp; ") : QStringLiteral("&nbsp;&nbsp;&nbsp; ");
+        line += m_entries[i];
+    }
+    const bool isWhole = std::find(shown.begin(), shown.end(), false) == shown.end();
+    return isWhole ? line : line + QStringLiteral(" …");
+}
+
+bool HeadHeader::isFurtherNearest(qsizetype entry) const
+{
+    return m_firstNearest >= 0 && entry > m_firstNearest && entry < m_firstNearest + m_nearest.size();
+}
+
 void HeadHeader::fitScores()
 {
-    const QString gap = QStringLiteral("&nbsp;&nbsp;&nbsp; "); // lines end only between entries
-    qsizetype shown = m_entries.size();
-    for (; shown >= 0; --shown) {
-        const bool isWhole = shown == m_entries.size();
-        const QString line = m_entries.first(shown).join(gap) + (isWhole ? QString() : QStringLiteral(" …"));
-        if (shown > 0 && lineCount(line, *m_scores) > mostLines)
-            continue;
-        m_scores->setText(line);
-        break;
+    const auto count = static_cast<std::size_t>(m_entries.size());
+    std::vector<bool> shown(count, true);
+    if (count > 0 && lineCount(lineOf(shown), *m_scores) > mostLines) {
+        shown.assign(count, false);
+        shown.front() = true;
+        const auto showIfThereIsRoom = [&](std::size_t entry) {
+            shown[entry] = true;
+            shown[entry] = entry == 0 || lineCount(lineOf(shown), *m_scores) <= mostLines;
+        };
+        for (std::size_t i = 1; i < count; ++i)
+            if (!isFurtherNearest(static_cast<qsizetype>(i)))
+                showIfThereIsRoom(i);
+        for (std::size_t i = 1; i < count; ++i) // of those like it the next only after the nearest
+            if (isFurtherNearest(static_cast<qsizetype>(i)) && shown[i - 1])
+                showIfThereIsRoom(i);
     }
-    QStringList explained{m_definitions};
-    if (const QStringList others = m_entries.sliced(std::max(shown, qsizetype{0})); !others.isEmpty())
-        explained.prepend(others.join(gap));
+    m_scores->setText(lineOf(shown));
+    QStringList explained{m_definitions}, others;
+    for (std::size_t i = 0; i < count; ++i)
+        if (!shown[i])
+            others << m_entries[static_cast<qsizetype>(i)];
+    if (!others.isEmpty())
+        explained.prepend(others.join(QStringLiteral("&nbsp;&nbsp;&nbsp; ")));
     m_scores->setToolTip(QStringLiteral("<qt>%1</qt>").arg(explained.join(QStringLiteral("<br><br>"))));
     const QString all = QTextDocumentFragment::fromHtml(m_entries.join(QStringLiteral(", "))).toPlainText();
     m_scores->setAccessibleDescription(QString(all).replace(QChar::Nbsp, u' '));
@@ -175,12 +217,13 @@ void HeadHeader::findNearest()
         [this](const Result<std::vector<NearHead>>& found) {
             if (!found || found->empty())
                 return;
-            m_nearest = QStringLiteral("<span style='color:%1'>%2</span>")
-                            .arg(themeColors(palette()).muted.name(), tr("nearest"));
+            m_nearest.clear();
             for (const NearHead& near : *found)
-                m_nearest +=
-                    QStringLiteral("&nbsp;<a href='%1'>%2</a>&nbsp;<b>%3</b>")
-                        .arg(text(dottedHead(near.head)), text(near.head), signedNumber(near.cosine));
+                m_nearest << QStringLiteral("<a href='%1'>%2</a>&nbsp;<b>%3</b>")
+                                 .arg(text(dottedHead(near.head)), text(near.head),
+                                      signedNumber(near.cosine));
+            m_nearest.front().prepend(QStringLiteral("<span style='color:%1'>%2</span>&nbsp;")
+                                          .arg(themeColors(palette()).muted.name(), tr("nearest")));
             refresh();
         });
 }
@@ -197,17 +240,20 @@ void HeadHeader::refresh()
         const ResultArray* metric = workspace()->results()->find(shown.path);
         const double value = metric ? metricAt(*metric, head) : std::nan("");
         if (std::isfinite(value))
-            entries << entry(*metric, shown, value, muted);
+            entries << entry(*metric, shown, head, muted);
         if (metric)
             definitions << QStringLiteral("<b>%1</b>: %2")
-                               .arg(QString::fromUtf8(shown.name), text(metric->definition).toHtmlEscaped());
+                               .arg(HeadHeader::tr(shown.name), text(metric->definition).toHtmlEscaped());
     }
     definitions << tr("<b>nearest</b>: the heads whose W_V W_O have the largest cosines with this one's; of "
                       "chance 0 ± %1")
                        .arg(number(1.0 / workspace()->card().dModel));
     m_definitions = definitions.join(QStringLiteral("<br>"));
-    if (!m_nearest.isEmpty() && m_nearestOf == head)
-        entries.insert(std::min(entries.size(), beforeNearest), m_nearest);
+    m_firstNearest = -1;
+    if (!m_nearest.isEmpty() && m_nearestOf == head) {
+        m_firstNearest = std::min(entries.size(), beforeNearest);
+        entries = entries.first(m_firstNearest) + m_nearest + entries.sliced(m_firstNearest);
+    }
     m_entries = entries;
     fitScores();
     if (m_nearestOf != head) {

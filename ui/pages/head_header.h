@@ -21,12 +21,15 @@ private:
     bool eventFilter(QObject* watched, QEvent* event) override;
     void
     fitScores(); ///< In two lines, as many of the entries as there is room for; the others are said on hover.
+    QString lineOf(const std::vector<bool>& shown) const; ///< \param shown which of the entries
+    bool isFurtherNearest(qsizetype entry) const;
     void findNearest();
     void showBadges(); ///< What stands beside this head's circuits; the sentences as a tooltip.
 
-    QStringList m_entries; ///< Of scores, as rich text.
-    QString m_definitions; ///< What they are, as rich text.
-    QString m_nearest;     ///< The same of the heads most alike.
+    QStringList m_entries;         ///< Of scores, as rich text.
+    QString m_definitions;         ///< What they are, as rich text.
+    QStringList m_nearest;         ///< The same of the heads most alike, one each.
+    qsizetype m_firstNearest = -1; ///< Where these stand among the entries; −1: they do not.
     std::optional<HeadId> m_nearestOf;
     QTimer m_nearestPause; // what else is shown of the head takes the cores first
     Job m_nearestJob;

@@ -1,14 +1,17 @@
 #include "ui/pages/heads_page.h"
 
+#include "core/analysis/layer_null.h"
 #include "core/analysis/relation_file.h"
 #include "ui/color_choice.h"
 #include "ui/head_metrics.h"
 #include "ui/models/head_table_model.h"
 #include "ui/pages/card_page.h"
+#include "ui/pages/figure_subject.h"
 #include "ui/relation_store.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
+#include "ui/views/row_opening.h"
 #include "ui/views/table_figure.h"
 #include "ui/views/wrapped_header.h"
 #include "ui/whats_this.h"
@@ -96,11 +99,16 @@ void HeadsPage::connectSignals()
             m_card->setText(modelLine(*workspace()));
             m_card->setToolTip(text(workspace()->card().source));
         });
-    connect(workspace(), &Workspace::opened, this, &HeadsPage::refreshMetrics);
+    connect(workspace(), &Workspace::opened, this, [this] {
+        m_firstHead = this->workspace()->head();
+        refreshMetrics();
+    });
     connect(workspace(), &Workspace::closed, this, &HeadsPage::refreshMetrics);
     connect(workspace(), &Workspace::resultsChanged, this, &HeadsPage::refreshMetrics);
     connect(&workspace()->firstNorms(), &FirstNorms::changed, this, &HeadsPage::refreshMetrics);
     connect(workspace(), &Workspace::headChanged, this, [this](HeadId head) {
+        if (head != m_firstHead) // which is announced when a model opens
+            m_firstHead.reset();
         markHead();
         emit readOutChanged(readOutOf(head)); // as if it were under the mouse
     });
@@ -110,8 +118,7 @@ void HeadsPage::connectSignals()
     });
     connect(view, &HeatmapView::cellActivated, this,
             [this] { emit pageRequested(QStringLiteral("overview")); });
-    connect(m_table, &QTableView::doubleClicked, this,
-            [this] { emit pageRequested(QStringLiteral("tokens")); });
+    whenOpened(m_table, [this](const QModelIndex&) { emit pageRequested(QStringLiteral("tokens")); });
     connect(m_metric, &QComboBox::activated, this, &HeadsPage::chooseMetric);
     connect(m_metric->lineEdit(), &QLineEdit::returnPressed, this, &HeadsPage::findMetric);
     auto* toMetric = new QShortcut(QKeySequence(tr("Ctrl+M")), this);
@@ -141,8 +148,9 @@ QString HeadsPage::readOutOf(HeadId head) const
         return text(head);
     const double value = metricAt(*shown, head);
     QString words = QStringLiteral("%1   %2 %3").arg(text(head), metricTitle(*shown), number(value));
-    if (const double z = zScore(*shown, value); std::isfinite(z))
-        words += tr("   null %1   z %2").arg(number(*shown->nullMean), signedNumber(z));
+    const LayerNull null = layerNull(*shown, head.layer);
+    if (const double z = null.zScore(value); std::isfinite(z))
+        words += tr("   null %1   z %2").arg(number(*null.mean), signedNumber(z));
     return words;
 }
 
@@ -276,9 +284,10 @@ void HeadsPage::showMetric()
         part->setWhatsThis(explanationOf(*shown));
     auto scores = std::make_shared<std::vector<HeadScore>>();
     for (int layer = 0; layer < workspace()->card().nLayers; ++layer) {
+        const LayerNull null = layerNull(*shown, layer);
         for (int head = 0; head < workspace()->card().nHeads; ++head) {
             const double value = metricAt(*shown, {layer, head});
-            scores->push_back({{layer, head}, value, zScore(*shown, value)});
+            scores->push_back({{layer, head}, value, null.zScore(value)});
         }
     }
     m_model->setScores(std::move(scores), metricTitle(*shown));
@@ -318,7 +327,10 @@ void HeadsPage::markHead()
     const QModelIndex index = m_sorted->mapFromSource(m_model->index(row, 0));
     m_table->selectionModel()->setCurrentIndex(
         index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
-    m_table->scrollTo(index);
+    if (head == m_firstHead)
+        m_table->scrollToTop(); // the best heads are what one looks for first
+    else
+        m_table->scrollTo(index);
     m_table->viewport()->update();
 }
 
@@ -341,7 +353,9 @@ QList<FigureSource*> HeadsPage::figures()
         return {};
     const QString model = text(workspace()->card().name);
     describe(m_panel->view(), tr("%1, %2").arg(metricTitle(*shown), model));
+    setSubject(m_panel->view(), std::nullopt);
     describe(m_table, tr("Heads by %1, %2").arg(metricTitle(*shown), model));
+    setSubject(m_table, std::nullopt);
     return {m_panel->view(), m_table};
 }
 

@@ -2,6 +2,8 @@
 
 #include "ui/pages/page.h"
 
+#include <optional>
+
 class QComboBox;
 class QLabel;
 class QSortFilterProxyModel;
@@ -61,6 +63,7 @@ private:
     TableFigure* m_table;
     QSortFilterProxyModel* m_sorted = nullptr; // of the table
     std::vector<Relation> m_relations;         // that the metric has followed
+    std::optional<HeadId> m_firstHead;         // of a model just opened, until another is chosen
     QString m_newer;                           // the model that the metric has followed
     QString m_wanted =
         QStringLiteral("scores/copying"); ///< The metric the user chose, also while it is not computed.

@@ -1,6 +1,7 @@
 #include "ui/pages/heatmap_page.h"
 
 #include "core/io/token_search.h"
+#include "ui/pages/figure_subject.h"
 #include "ui/pages/offset_box.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -12,6 +13,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QSignalBlocker>
 #include <QStandardItemModel>
 #include <QVBoxLayout>
 
@@ -79,7 +81,9 @@ void HeatmapPage::fillChoices()
     m_form->addItem(tr("rows minus their mean"), static_cast<int>(RowForm::Centred));
     m_form->addItem(tr("z-scores of rows"), static_cast<int>(RowForm::ZScores));
     m_form->addItem(tr("softmax of rows"), static_cast<int>(RowForm::Softmax));
-    m_form->setToolTip(tr("Scores of different queries have no common zero; over the columns shown"));
+    m_form->setToolTip(
+        tr("Scores of different queries have no common zero; over the columns shown. A softmax "
+           "of full QK is one of scores: it turns scale and biases on."));
     using Order = CircuitPicture::Order;
     m_order->addItem(tr("by index"), static_cast<int>(Order::ByIndex));
     m_order->addItem(tr("by norm"), static_cast<int>(Order::ByNorm));
@@ -141,9 +145,15 @@ void HeatmapPage::connectChoices()
     connect(m_norms, &QCheckBox::toggled, view, &HeatmapView::setNormBars);
     connect(view, &HeatmapView::normBarsChanged, m_norms, &QCheckBox::setChecked);
     for (QComboBox* choice : {m_circuit, m_which, m_form, m_order})
-        connect(choice, &QComboBox::currentIndexChanged, this, &HeatmapPage::refresh);
+        connect(choice, &QComboBox::currentIndexChanged, this, [this] {
+            setTermsOfSoftmax();
+            refresh();
+        });
     for (QCheckBox* term : {m_biases, m_scale})
-        connect(term, &QCheckBox::toggled, this, &HeatmapPage::refresh);
+        connect(term, &QCheckBox::toggled, this, [this, term] {
+            m_turnedOn.erase(term); // from here on it is the reader's
+            refresh();
+        });
     connect(m_text, &QLineEdit::editingFinished, this, [this] {
         chooseTokens();
         refresh();
@@ -225,6 +235,43 @@ QString HeatmapPage::entryName(const std::vector<int>& shown, int index) const
     if (isTokenCircuit())
         return workspace()->tokenText(entry);
     return entry == workspace()->card().dModel ? tr("bias") : QString::number(entry);
+}
+
+bool HeatmapPage::isSoftmaxOfScores() const
+{
+    return kind() == CircuitKind::FullQk && !isTiled()
+        && m_form->currentData().toInt() == static_cast<int>(RowForm::Softmax);
+}
+
+void HeatmapPage::setTermsOfSoftmax()
+{
+    if (isSoftmaxOfScores() == m_isSoftmax)
+        return;
+    m_isSoftmax = !m_isSoftmax;
+    for (QCheckBox* term : {m_biases, m_scale}) {
+        const QSignalBlocker quiet(term);
+        if (m_isSoftmax && !term->isChecked())
+            m_turnedOn.insert(term);
+        if (m_turnedOn.contains(term))
+            term->setChecked(m_isSoftmax);
+    }
+    if (!m_isSoftmax)
+        m_turnedOn.clear();
+}
+
+QString HeatmapPage::formText() const
+{
+    if (!isTokenCircuit() || isTiled() || m_form->currentIndex() == 0)
+        return {};
+    const QString form = QStringLiteral(" · ") + m_form->currentText();
+    if (!isSoftmaxOfScores())
+        return form;
+    const CircuitTerms chosen = terms();
+    if (chosen.scale && chosen.biases)
+        return form + tr(" (of scores as attention has them: scale and biases come with it)");
+    return form
+        + (chosen.scale ? tr(" (not as attention has it: b_Q is left out)")
+                        : tr(" (not as attention has it: the scores are not scaled)"));
 }
 
 CircuitTerms HeatmapPage::terms() const
@@ -371,13 +418,11 @@ QString HeatmapPage::stateText(const EntryStatistics& entries) const
     if (entries.range)
         numbers += tr(", from %1 to %2")
                        .arg(signedNumber(entries.range->first), signedNumber(entries.range->second));
-    const bool isArranged = isTokenCircuit() && !isTiled() && m_form->currentIndex() > 0;
     return tr("%1 · %2 × %3 · %4%5 · %6 · %7")
         .arg(isDirect() ? tr("direct path") : text(workspace()->head()))
         .arg(m_rows.size())
         .arg(m_columns.size())
-        .arg(termsText(), isArranged ? QStringLiteral(" · ") + m_form->currentText() : QString(), numbers,
-             workspace()->processingText());
+        .arg(termsText(), formText(), numbers, workspace()->processingText());
 }
 
 void HeatmapPage::describeAxes()
@@ -415,6 +460,7 @@ void HeatmapPage::setViewState(const QJsonObject& state)
     m_order->setCurrentIndex(state[QStringLiteral("order")].toInt());
     m_biases->setChecked(state[QStringLiteral("biases")].toBool());
     m_scale->setChecked(state[QStringLiteral("scale")].toBool());
+    m_turnedOn.clear(); // as it was left, whoever turned it on
     m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
     chooseTokens();
     refresh();
@@ -427,7 +473,19 @@ QList<FigureSource*> HeatmapPage::figures()
     const QString circuit = isDirect() ? m_circuit->currentText()
                                        : tr("%1 %2").arg(text(workspace()->head()), m_circuit->currentText());
     describe(m_panel->view(), tr("%1, %2, %3").arg(circuit, termsText(), text(workspace()->card().name)));
+    setSubject(m_panel->view(), isDirect() ? std::nullopt : std::optional(workspace()->head()));
     return {m_panel->view()};
+}
+
+std::optional<std::pair<int, int>> HeatmapPage::currentTokens() const
+{
+    const HeatmapState& at = m_panel->view()->state();
+    const bool isCell = at.row >= 0 && at.row < static_cast<int>(m_rows.size()) && at.column >= 0
+        && at.column < static_cast<int>(m_columns.size());
+    if (!isTokenCircuit() || isDirect() || !isCell)
+        return {};
+    return std::pair(m_rows[static_cast<std::size_t>(at.row)],
+                     m_columns[static_cast<std::size_t>(at.column)]);
 }
 
 } // namespace headwise::ui

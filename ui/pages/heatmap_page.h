@@ -3,6 +3,8 @@
 #include "ui/pages/heatmap_circuit.h"
 #include "ui/pages/page.h"
 
+#include <set>
+
 class QCheckBox;
 class QComboBox;
 class QLabel;
@@ -26,6 +28,9 @@ public:
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;
 
+    /// Of the current cell of a circuit between tokens: that of its row and that of its column.
+    std::optional<std::pair<int, int>> currentTokens() const;
+
 private:
     void fillChoices();
     void createLayout();
@@ -46,7 +51,11 @@ private:
     bool isOfScores() const; ///< QK or full QK.
     bool isTokenCircuit() const;
     bool isOfAllTokens() const;
-    bool isTiled() const;               ///< Too large to be formed.
+    bool isTiled() const; ///< Too large to be formed.
+    bool isSoftmaxOfScores() const;
+    /// A softmax is of scores as attention takes them: scale and biases come and go with it, unless the reader says otherwise.
+    void setTermsOfSoftmax();
+    QString formText() const;           ///< " · z-scores of rows"; empty of rows as they are.
     std::vector<int> rowTokens() const; ///< Of a circuit of tokens.
     std::vector<int> columnTokens() const;
     QString entryName(const std::vector<int>& shown, int index) const;
@@ -63,6 +72,8 @@ private:
     QLineEdit* m_text;
     QLabel* m_state;
     HeatmapPanel* m_panel;
+    bool m_isSoftmax = false;           // of scores
+    std::set<QCheckBox*> m_turnedOn;    // by it
     std::vector<int> m_tokens;          // of the text, each once
     std::vector<int> m_rows, m_columns; // the indices shown, in their order
     Job m_job;

@@ -8,6 +8,7 @@
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/job_bar.h"
+#include "ui/views/row_opening.h"
 #include "ui/views/table_figure.h"
 
 #include <QHBoxLayout>
@@ -55,7 +56,7 @@ LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)
                               &Workspace::tokenFilterChanged})
         connect(workspace, signal, this, &LargestEntriesPanel::refresh);
     connect(workspace, &Workspace::headChanged, this, &LargestEntriesPanel::refresh);
-    connect(m_table, &QAbstractItemView::doubleClicked, this, [this](const QModelIndex& index) {
+    whenOpened(m_table, [this](const QModelIndex& index) {
         const int token = tokenOf(*m_model, m_table->sourceRow(index), index.column() == 2 ? 2 : 1);
         if (token >= 0)
             emit tokenActivated(token);

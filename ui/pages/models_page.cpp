@@ -6,6 +6,7 @@
 #include "ui/estimate.h"
 #include "ui/head_metrics.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/figure_subject.h"
 #include "ui/pages/invitation.h"
 #include "ui/pages/picture_card.h"
 #include "ui/pages/table_cells.h"
@@ -24,6 +25,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <utility>
 
 namespace headwise::ui {
@@ -31,6 +33,26 @@ namespace headwise::ui {
 namespace {
 
 const std::string folder = "comparison/";
+
+/// The names of the older and of the newer model; where they are equal, with the folders that tell them apart.
+std::pair<QString, QString> namesOf(const Workspace& workspace)
+{
+    const QString older = text(workspace.card().name), newer = workspace.comparedWith();
+    const auto& groups = workspace.results()->groupAttributes;
+    const auto group = groups.find("comparison");
+    if (older != newer || group == groups.end())
+        return {older, newer};
+    const auto source = group->second.find("model_b_source");
+    const auto* path = source == group->second.end() ? nullptr : std::get_if<std::string>(&source->second);
+    const std::filesystem::path a(workspace.card().source), b(path ? *path : std::string());
+    const bool differ = a.filename() != b.filename();
+    const auto said = [&](const std::filesystem::path& of) {
+        return text((differ ? of.filename() : of).string());
+    };
+    return path ? std::pair(ModelsPage::tr("%1 in %2").arg(older, said(a)),
+                            ModelsPage::tr("%1 in %2").arg(newer, said(b)))
+                : std::pair(older, newer);
+}
 
 std::vector<Picture> matchPictures()
 {
@@ -67,8 +89,9 @@ std::vector<Picture> changePictures()
             .title = title,
             .arrays = paths({name}),
             .signedColors = false,
-            .note = "|cosine| of each new direction with every old one; a row without a cell of 0.5 is an "
-                    "intruder."};
+            .note =
+                "|cosine| of each new direction with every old one, or of the spans of degenerate ones; a "
+                "row without a cell of 0.5 is an intruder."};
     };
     return {
         {.kind = Kind::HeadGrid,
@@ -182,7 +205,6 @@ void ModelsPage::createLayout()
     m_scroll->setWidget(m_pictures);
     m_scroll->setWidgetResizable(true);
     m_scroll->setFrameShape(QFrame::NoFrame);
-    m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
@@ -232,11 +254,11 @@ void ModelsPage::recompute()
                 question += tr(" It takes %1.").arg(estimate);
         return m_state->setText(question);
     }
-    const QString newer = workspace()->comparedWith();
+    const auto [older, newer] = namesOf(*workspace());
     m_state->setText((isMatched()
                           ? tr("Heads of <b>%1</b> and of <b>%2</b>, matched by the tokens they write")
                           : tr("From <b>%1</b> to <b>%2</b>; both with the same processing"))
-                         .arg(text(workspace()->card().name).toHtmlEscaped(), newer.toHtmlEscaped()));
+                         .arg(older.toHtmlEscaped(), newer.toHtmlEscaped()));
     if (isMatched())
         showMatches();
     else
@@ -274,7 +296,8 @@ void ModelsPage::showMatches()
     std::stable_sort(m_headOfRow.begin(), m_headOfRow.end(),
                      [&](HeadId a, HeadId b) { return metricAt(*best, a) > metricAt(*best, b); });
     for (const HeadId head : m_headOfRow) {
-        const auto place = static_cast<std::size_t>(head.layer * card.nHeads + head.head);
+        const auto place = static_cast<std::size_t>(head.layer) * static_cast<std::size_t>(card.nHeads)
+            + static_cast<std::size_t>(head.head);
         const HeadId other{static_cast<int>(wholeArray(*heads).at(2 * place)),
                            static_cast<int>(wholeArray(*heads).at(2 * place + 1))};
         const std::size_t pair =
@@ -293,6 +316,7 @@ void ModelsPage::showHeads()
     struct Column {
         const char* path;
         QString title;
+        bool isShare = false;
     };
     const std::array<Column, 7> columns{{{"ov/relative_change", tr("Change of OV")},
                                          {"qk/relative_change", tr("Change of QK")},
@@ -300,7 +324,7 @@ void ModelsPage::showHeads()
                                          {"qk/cosine", tr("Cosine of QK")},
                                          {"ov/left_intruders", tr("Intruders read")},
                                          {"ov/right_intruders", tr("Intruders written")},
-                                         {"full_ov/table_change", tr("Top tokens that left")}}};
+                                         {"full_ov/table_change", tr("Top tokens that left"), true}}};
     m_headModel->clear();
     m_headOfRow.clear();
     QStringList titles{tr("Head")};
@@ -322,7 +346,8 @@ void ModelsPage::showHeads()
         QList<QStandardItem*> row{wordCell(text(head))};
         for (const Column& column : columns) {
             const ResultArray* array = results.find(folder + column.path);
-            row << numberCell(array ? metricAt(*array, head) : std::nan(""));
+            const double value = array ? metricAt(*array, head) : std::nan("");
+            row << (column.isShare ? percentCell(value) : numberCell(value));
         }
         m_headModel->appendRow(row);
     }
@@ -401,16 +426,18 @@ QList<FigureSource*> ModelsPage::figures()
     if (m_headModel->rowCount() == 0)
         return all;
     const QString of = tr("%1 and %2").arg(text(workspace()->card().name), workspace()->comparedWith());
-    const auto add = [&](FigureSource* figure, const QString& what) {
+    const auto add = [&](FigureSource* figure, const QString& what, std::optional<HeadId> head = {}) {
         describe(figure, QStringLiteral("%1, %2").arg(what, of));
+        setSubject(figure, head);
         all << figure;
     };
     add(m_heads, isMatched() ? tr("Best match of every head") : tr("Change of every head"));
     if (m_tokenModel->rowCount() > 0)
-        add(m_tokens, tr("%1 tokens that left and entered").arg(text(workspace()->head())));
+        add(m_tokens, tr("%1 tokens that left and entered").arg(text(workspace()->head())),
+            workspace()->head());
     for (PictureCard* card : m_cards)
         for (const auto& [view, what] : card->figures())
-            add(dynamic_cast<FigureSource*>(view), what);
+            add(dynamic_cast<FigureSource*>(view), what, card->headOf(view));
     return all;
 }
 

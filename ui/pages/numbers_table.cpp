@@ -4,8 +4,8 @@
 #include "ui/head_metrics.h"
 #include "ui/text.h"
 #include "ui/views/table_figure.h"
+#include "ui/views/wrapped_header.h"
 
-#include <QHeaderView>
 #include <QLabel>
 #include <QStandardItemModel>
 #include <QVBoxLayout>
@@ -65,9 +65,43 @@ void NumbersTable::show(const std::vector<const ResultArray*>& arrays, const Wor
         }
         m_model->appendRow(row);
     }
+    for (int column = 0; column < m_model->columnCount(); ++column) {
+        bool isEmpty = true; // a null or a unit that none of them has
+        for (int row = 0; row < m_model->rowCount(); ++row)
+            isEmpty = isEmpty && m_model->item(row, column)->text().isEmpty();
+        m_table->setColumnHidden(column, isEmpty);
+    }
     setVisible(!arrays.empty());
-    m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
+    fitColumns();
     m_table->setFixedHeight(std::clamp(m_model->rowCount() * 24 + 40, 70, 320));
+}
+
+void NumbersTable::fitColumns()
+{
+    constexpr int widest = 240, leastOfLast = 240; // px; the whole text is said on hover
+    WrappedHeader* header = m_table->header();
+    const QAbstractItemView* cells = m_table; // where the hint is public
+    header->setSectionResizeMode(QHeaderView::Interactive);
+    header->setMinimumSectionSize(40);
+    const int last = m_model->columnCount() - 1;
+    int used = 0;
+    for (int column = 0; column < last; ++column) {
+        if (header->isSectionHidden(column))
+            continue;
+        const int width =
+            std::max(std::min(cells->sizeHintForColumn(column), widest), header->widthOnLines(column, 1));
+        header->resizeSection(column, width);
+        used += width;
+    }
+    if (last >= 0)
+        header->resizeSection(last, std::max(m_table->viewport()->width() - used, leastOfLast));
+}
+
+void NumbersTable::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    layout()->activate(); // the table has its new width
+    fitColumns();
 }
 
 } // namespace headwise::ui

@@ -23,7 +23,12 @@ public:
     TableFigure* table() const { return m_table; }
     bool isEmpty() const;
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
+    void fitColumns(); ///< As wide as their contents, the definitions as wide as there is room.
+
     TableFigure* m_table;
     QStandardItemModel* m_model;
 };

@@ -7,6 +7,7 @@
 #include "ui/pages/token_filter_button.h"
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/row_opening.h"
 #include "ui/views/table_figure.h"
 
 #include <QLabel>
@@ -57,7 +58,7 @@ OffsetTable::OffsetTable(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::headChanged, this, &OffsetTable::refresh);
     connect(workspace, &Workspace::tokenFilterChanged, this, &OffsetTable::refresh);
     connect(workspace, &Workspace::tokenChanged, this, &OffsetTable::refresh);
-    connect(m_table, &QAbstractItemView::doubleClicked, this, [this](const QModelIndex& index) {
+    whenOpened(m_table, [this](const QModelIndex& index) {
         const int column = index.column() > 2 ? 3 : 1; // either end
         this->workspace()->setToken(tokenOf(*m_model, m_table->sourceRow(index), column));
     });

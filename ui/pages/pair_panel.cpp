@@ -9,6 +9,8 @@
 #include <QLabel>
 #include <QVBoxLayout>
 
+#include <utility>
+
 namespace headwise::ui {
 
 namespace {
@@ -65,13 +67,20 @@ void PairPanel::say(const QString& message)
     }
     setMinimumHeight(0);
     setMaximumHeight(2 * QFontMetrics(m_title->font()).height() + 8); // the map has the room
+    setCharted(false);
+}
+
+void PairPanel::setCharted(bool charted)
+{
+    if (std::exchange(m_isCharted, charted) != charted)
+        emit chartedChanged(charted);
 }
 
 bool PairPanel::isMeasuredByEmbedding() const
 {
     const ResultArray* map = workspace()->results()->find("composition/k");
     const auto tokens = workspace()->tokens();
-    return map && map->attributes.contains("metric") && tokens && tokens->EtE.size() > 0;
+    return map && isInEmbeddingMetric(*map) && tokens && tokens->EtE.size() > 0;
 }
 
 void PairPanel::showPair(ReadBy by, const QString& letter)
@@ -124,6 +133,7 @@ void PairPanel::showParts(const PairParts& pair)
     m_parts->show();
     setMaximumHeight(QWIDGETSIZE_MAX);
     setMinimumHeight(chartsHeight);
+    setCharted(true);
     m_title->setText(
         tr("<b>%1</b>: score %2, of which the first rank-1 part is %3; smallest angle %4° "
            "(random subspaces %5°)")

@@ -21,7 +21,11 @@ public:
     void showPair(ReadBy by, const QString& letter);
     QList<FigureSource*> figures() override;
 
+signals:
+    void chartedChanged(bool charted); ///< There is a pair to show, or there is none any more.
+
 private:
+    void setCharted(bool charted);
     void showParts(const PairParts& pair);
     void say(const QString& message);
     bool isMeasuredByEmbedding() const; ///< The map, and so what is said of its pairs.
@@ -29,6 +33,7 @@ private:
     QLabel* m_title;
     LineChart* m_angles;
     LineChart* m_parts;
+    bool m_isCharted = false;
     QString m_pair; ///< "L0H2 → L1H5, K-composition"
     Job m_job;
 };

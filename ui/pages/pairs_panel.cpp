@@ -1,6 +1,7 @@
 #include "ui/pages/pairs_panel.h"
 
 #include "ui/models/pair_table_model.h"
+#include "ui/pages/figure_subject.h"
 #include "ui/pages/table_cells.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -65,7 +66,8 @@ void PairsPanel::showKind(const std::string& kind, const QString& title)
     const QString rows = m_model->pairCount() > static_cast<std::size_t>(m_model->rowCount())
         ? tr("The %1 largest of %2 pairs.")
               .arg(count(m_model->rowCount()), count(static_cast<qint64>(m_model->pairCount())))
-        : tr("%1 pairs.").arg(count(m_model->rowCount()));
+        : m_model->rowCount() == 1 ? tr("1 pair.")
+                                   : tr("%1 pairs.").arg(count(m_model->rowCount()));
     m_caption->setText(!isThere ? tr("Composition is not computed yet.")
                            : arrays.size() > 1
                            ? rows
@@ -77,6 +79,7 @@ QList<FigureSource*> PairsPanel::figures()
     if (m_model->rowCount() == 0)
         return {};
     describe(m_table, tr("All pairs, %1, %2").arg(m_title, text(workspace()->card().name)));
+    setSubject(m_table, std::nullopt);
     return {m_table};
 }
 

@@ -2,13 +2,16 @@
 
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/small_multiples.h"
 #include "ui/whats_this.h"
 
 #include <QApplication>
+#include <QComboBox>
 #include <QEvent>
 #include <QLabel>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <utility>
 
 namespace headwise::ui {
@@ -55,8 +58,17 @@ PictureCard::PictureCard(Workspace* workspace, const Picture& picture, QWidget* 
     setMinimumHeight(unseenHeight);
     connect(m_body, &PictureBody::readOutChanged, this, &PictureCard::readOutChanged);
     connect(m_body, &PictureBody::captionChanged, this, &PictureCard::showWords);
-    for (QWidget* child : m_body->findChildren<QWidget*>())
+    guardWheel();
+}
+
+void PictureCard::guardWheel()
+{
+    for (QWidget* child : m_body->findChildren<QWidget*>()) {
+        if (child->focusPolicy() == Qt::WheelFocus) // which a wheel would give before it is asked for here
+            child->setFocusPolicy(Qt::StrongFocus);
+        child->removeEventFilter(this);
         child->installEventFilter(this);
+    }
 }
 
 bool PictureCard::isWide() const
@@ -104,14 +116,11 @@ void PictureCard::showWords()
     words.removeAll(QString());
     m_caption->setText(words.join(QStringLiteral("  ·  ")));
     m_caption->setVisible(!words.isEmpty());
+    guardWheel(); // also what was made since
     for (const auto& [view, what] : m_body->figures()) {
         if (m_announced.contains(view))
             continue;
         m_announced.insert(view);
-        for (QWidget* child : m_body->findChildren<QWidget*>()) {
-            child->removeEventFilter(this);
-            child->installEventFilter(this);
-        }
         emit viewMade(view);
     }
 }
@@ -120,22 +129,36 @@ std::vector<std::pair<QWidget*, QString>> PictureCard::figures()
 {
     ensureCurrent();
     std::vector<std::pair<QWidget*, QString>> all;
-    const QString head = m_body->showsAllHeads() ? QString() : text(m_workspace->head()) + u' ';
-    for (const auto& [view, what] : m_body->figures())
-        all.emplace_back(
-            view, head + text(m_picture.title) + (what.isEmpty() ? QString() : QStringLiteral(": ") + what));
+    for (const auto& [view, what] : m_body->figures()) {
+        const auto head = headOf(view);
+        all.emplace_back(view,
+                         (head ? text(*head) + u' ' : QString()) + text(m_picture.title)
+                             + (what.isEmpty() ? QString() : QStringLiteral(": ") + what));
+    }
     return all;
+}
+
+std::optional<HeadId> PictureCard::headOf(const QWidget* figure) const
+{
+    if (m_body->showsAllHeads() || qobject_cast<const SmallMultiples*>(figure))
+        return {};
+    const bool isOfHeads = std::ranges::any_of(m_picture.arrays, [this](const std::string& path) {
+        const ResultArray* array = m_workspace->results()->find(path);
+        return array && headAxes(*array, m_workspace->card()) != HeadAxes::None;
+    });
+    return isOfHeads ? std::optional(m_workspace->head()) : std::nullopt;
 }
 
 bool PictureCard::eventFilter(QObject* watched, QEvent* event)
 {
-    // The page scrolls under the wheel, not the picture that happens to come along: that one is clicked first.
+    // The page scrolls under the wheel, not the picture that happens to come along: that one is clicked first. A choice
+    // keeps the focus after it is made, so that it never listens to the wheel.
     if (event->type() == QEvent::Wheel) {
         const QWidget* focused = QApplication::focusWidget();
         auto* widget = static_cast<QWidget*>(watched);
         const bool isMeant =
             focused && (widget == focused || widget->isAncestorOf(focused) || focused->isAncestorOf(widget));
-        if (!isMeant || !isAncestorOf(focused)) {
+        if (!isMeant || !isAncestorOf(focused) || qobject_cast<QComboBox*>(watched)) {
             event->ignore();
             return true;
         }

@@ -28,6 +28,7 @@ public:
 
     /// Its views that have something to take away, with what each shows.
     std::vector<std::pair<QWidget*, QString>> figures();
+    std::optional<HeadId> headOf(const QWidget* figure) const; ///< None: it is of all heads, or of no head.
 
 signals:
     void readOutChanged(const QString& text);
@@ -38,6 +39,7 @@ protected:
 
 private:
     void showWords(); ///< And says which views are new.
+    void guardWheel();
 
     Workspace* m_workspace;
     Picture m_picture;

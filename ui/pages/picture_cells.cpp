@@ -1,14 +1,15 @@
-#include "ui/color_choice.h"
+#include "core/analysis/layer_null.h"
 #include "ui/head_metrics.h"
+#include "ui/pages/panel_grid.h"
 #include "ui/pages/picture_body.h"
 #include "ui/pages/picture_multiples.h"
+#include "ui/pages/picture_scale.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/small_multiples.h"
 
 #include <QComboBox>
-#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
@@ -24,33 +25,17 @@ namespace {
 
 using Cells = std::shared_ptr<const Eigen::MatrixXf>;
 
-/// \param values a matrix or the statistics of several
-template <typename Values>
-ColorScale scaleOf(const Picture& picture, const ResultArray& array, const Values& values)
-{
-    const bool centred = picture.signedColors;
-    ColorScale scale = fitted(firstScale(centred, centred ? ColorFit::Full : ColorFit::DataRange), values);
-    if (array.range && centred && array.range->first == -array.range->second) {
-        scale.low = static_cast<float>(array.range->first);
-        scale.high = static_cast<float>(array.range->second);
-        scale.fit = ColorFit::Fixed;
-    }
-    return scale;
-}
-
 /// A grid of heads for each array, up to three abreast.
 class HeadGrids : public PictureBody {
 public:
     HeadGrids(Workspace* workspace, QWidget* parent)
         : PictureBody(workspace, parent)
-        , m_layout(new QGridLayout(this))
+        , m_grid(this)
     {
-        m_layout->setContentsMargins(0, 0, 0, 0);
-        m_layout->setHorizontalSpacing(16);
-        m_layout->setVerticalSpacing(8);
     }
 
     bool showsAllHeads() const override { return true; }
+    QSize minimumSizeHint() const override { return m_grid.minimumSize(); }
 
     void showPicture(const PictureData& shown) override
     {
@@ -89,6 +74,13 @@ public:
         return all;
     }
 
+protected:
+    void resizeEvent(QResizeEvent* event) override
+    {
+        PictureBody::resizeEvent(event);
+        m_grid.fit(width());
+    }
+
 private:
     struct Panel {
         QLabel* title;
@@ -97,18 +89,15 @@ private:
 
     void addPanel()
     {
-        constexpr int abreast = 3;
-        const int place = static_cast<int>(m_panels.size());
+        const int index = static_cast<int>(m_panels.size());
         Panel made{new QLabel(this), new HeatmapPanel(this, Qt::Horizontal)};
         made.title->setWordWrap(true);
-        m_layout->setColumnStretch(place % abreast, 1);
         HeatmapView* view = made.panel->view();
         view->setCellShape(HeatmapView::CellShape::Square);
         view->setRowAxis({tr("layer"), {}});
         view->setColumnAxis({tr("head"), {}});
-        m_layout->addWidget(made.title, 2 * (place / abreast), place % abreast);
-        m_layout->addWidget(made.panel, 2 * (place / abreast) + 1, place % abreast);
         m_panels.push_back(made);
+        m_grid.add(made.title, made.panel);
         connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
             if (row >= 0)
                 workspace()->setHead({row, column});
@@ -117,8 +106,8 @@ private:
             workspace()->setReference(HeadId{row, column});
         });
         connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
-        connect(view, &HeatmapView::cellHovered, this, [this, place](int row, int column, float) {
-            const auto at = static_cast<std::size_t>(place);
+        connect(view, &HeatmapView::cellHovered, this, [this, index](int row, int column, float) {
+            const auto at = static_cast<std::size_t>(index);
             if (at < m_data.arrays.size())
                 emit readOutChanged(readOut(*m_data.arrays[at], {row, column}));
         });
@@ -128,10 +117,11 @@ private:
     {
         const double value = metricAt(array, head);
         QString words = QStringLiteral("%1   %2 %3").arg(text(head), metricTitle(array), number(value));
-        if (const double z = zScore(array, value); std::isfinite(z))
-            words += tr("   null %1   z %2").arg(number(*array.nullMean), signedNumber(z));
-        else if (array.nullMean)
-            words += tr("   null %1").arg(number(*array.nullMean));
+        const LayerNull null = layerNull(array, head.layer);
+        if (const double z = null.zScore(value); std::isfinite(z))
+            words += tr("   null %1   z %2").arg(number(*null.mean), signedNumber(z));
+        else if (null.mean)
+            words += tr("   null %1").arg(number(*null.mean));
         return words;
     }
 
@@ -143,12 +133,25 @@ private:
         panel.title->setToolTip(text(array.definition));
         HeatmapView* view = panel.panel->view();
         view->setAccessibleName(metricTitle(array));
-        view->proposeScale(scaleOf(m_data.picture, array, *cells));
+        ColorScale scale = scaleOf(m_data.picture, array, comparable(array));
+        if (m_data.arrays.size() > 1)
+            scale.fit = ColorFit::Fixed; // by all of them, not by this one
+        view->proposeScale(scale);
         view->setMatrix(cells);
         panel.panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 24 + aroundCells, 160, 420));
     }
 
-    QGridLayout* m_layout;
+    /// Of all grids of the picture that measure the same: side by side, equal colours are to be equal numbers.
+    ValueStatistics comparable(const ResultArray& array) const
+    {
+        ValueStatistics all;
+        for (const ResultArray* other : m_data.arrays)
+            if (other->unit == array.unit && other->range == array.range)
+                all.add(statisticsOf(metricGrid(*other)));
+        return all;
+    }
+
+    PanelGrid m_grid;
     std::vector<Panel> m_panels;
     PictureData m_data;
 };
@@ -360,9 +363,18 @@ private:
             std::erase_if(m_order, [&](int head) { return head < 0 || head >= cells.rows(); });
             cells = Eigen::MatrixXf(cells(m_order, m_order));
         }
-        m_rows = {text(array.axes[1]), [this](int row) { return text(headAt(row)); }};
-        m_columns = {text(array.axes[3]),
-                     [this](int column) { return text(headAt(column + m_firstColumn)); }};
+        const int together = m_order.empty() ? static_cast<int>(inLayer) : 0;
+        const auto layer = [this](int group, int first) {
+            return QStringLiteral("L%1").arg(headAt(group * workspace()->card().nHeads + first).layer);
+        };
+        m_rows = {.title = text(array.axes[1]),
+                  .label = [this](int row) { return text(headAt(row)); },
+                  .groupSize = together,
+                  .groupLabel = [layer](int group) { return layer(group, 0); }};
+        m_columns = {.title = text(array.axes[3]),
+                     .label = [this](int column) { return text(headAt(column + m_firstColumn)); },
+                     .groupSize = together,
+                     .groupLabel = [this, layer](int group) { return layer(group, m_firstColumn); }};
         showCells(array, std::make_shared<Eigen::MatrixXf>(std::move(cells)));
         markHead();
     }

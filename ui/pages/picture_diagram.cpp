@@ -53,13 +53,16 @@ public:
             tr("Classes: at least 0.3 of the attention on repeated random tokens to the previous "
                "token, after the same token (induction) or to it; copying at least 0.5 of either sign"));
         makeSecondary(m_howMany);
+        auto* least = new QHBoxLayout;
+        least->setSpacing(8);
+        least->addWidget(m_slider, 1);
+        least->addWidget(m_howMany, 1);
         auto* controls = new QHBoxLayout;
         controls->setSpacing(8);
-        controls->addWidget(m_slider);
-        controls->addWidget(m_howMany, 1);
-        controls->addWidget(m_colors, 3);
+        controls->addWidget(m_colors, 1);
         controls->addWidget(m_classColors);
         controls->addWidget(m_ownClasses);
+        controls->addStretch();
         // As wide as its words where there is room, but no reason for a narrow page to be cut off.
         m_colors->setMaximumWidth(m_colors->sizeHint().width());
         m_colors->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
@@ -70,6 +73,7 @@ public:
         auto* layout = new QVBoxLayout(this);
         layout->setContentsMargins(0, 0, 0, 0);
         layout->setSpacing(8);
+        layout->addLayout(least);
         layout->addLayout(controls);
         layout->addWidget(m_diagram);
         connect(m_slider, &QSlider::valueChanged, this, [this] { showEdges(); });
@@ -252,7 +256,7 @@ private:
         const auto shown = end - m_all.begin();
         m_howMany->setText(
             shown == 0 ? QString()
-                       : tr("%1 pairs of at least %2")
+                       : (shown == 1 ? tr("%1 pair of at least %2") : tr("%1 pairs of at least %2"))
                              .arg(shown)
                              .arg(number(std::abs(m_all[static_cast<std::size_t>(shown) - 1].value))));
     }

@@ -6,6 +6,7 @@
 #include "ui/views/table_figure.h"
 
 #include <QHeaderView>
+#include <QSortFilterProxyModel>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -42,6 +43,7 @@ public:
             if (const auto token = m_model->tokenAt(row))
                 this->workspace()->setToken(*token);
         });
+        connect(workspace, &Workspace::tokenChanged, this, &TableBody::showToken);
     }
 
     QString caption() const override { return m_caption; }
@@ -71,6 +73,7 @@ public:
         constexpr int scrollBar = 24; // px, with the frame
         const int height = rows * 24 + m_table->horizontalHeader()->sizeHint().height() + scrollBar;
         m_table->setFixedHeight(std::clamp(height, 90, 320));
+        showToken();
         if (rows > 12 && m_caption.isEmpty())
             m_caption = tr("%1 rows.").arg(count(rows));
         else if (rows > 12 && !m_ofPairs)
@@ -85,6 +88,22 @@ public:
     }
 
 private:
+    /// Of a table with a row per token: that of the selected one is selected and brought into view.
+    void showToken()
+    {
+        const int token = workspace()->token();
+        if (m_ofPairs || m_model->rowCount() != workspace()->card().dVocab
+            || m_model->tokenAt(token) != token)
+            return;
+        const auto* sorted = static_cast<const QSortFilterProxyModel*>(m_table->model());
+        const QModelIndex row = sorted->mapFromSource(m_model->index(token, 0));
+        if (!row.isValid() || m_table->selectionModel()->isRowSelected(row.row()))
+            return;
+        m_table->selectionModel()->select(row,
+                                          QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+        m_table->scrollTo(row.siblingAtColumn(std::max(0, m_table->columnAt(0)))); // no step to the side
+    }
+
     void showPairs(const PictureData& shown)
     {
         m_ofAllHeads = true;
@@ -98,6 +117,7 @@ private:
     void showParts(const PictureData& shown)
     {
         std::vector<ArrayPart> parts;
+        parts.reserve(shown.arrays.size());
         const auto isAtHead = [this](const ResultArray* array) {
             return headAxes(*array, workspace()->card()) != HeadAxes::None;
         };
@@ -106,17 +126,27 @@ private:
         };
         const bool everyHead = std::ranges::all_of(shown.arrays, isOfHeads);
         m_ofAllHeads = everyHead || std::ranges::none_of(shown.arrays, isAtHead);
-        for (const ResultArray* array : shown.arrays) {
-            const auto part =
-                everyHead ? std::optional(wholeArray(*array)) : cutAtHeads(*array, *workspace());
-            if (part)
-                parts.push_back(*part);
+        const auto cut = cutSideBySide(shown.arrays, *workspace());
+        for (std::size_t i = 0; i < shown.arrays.size(); ++i) {
+            if (everyHead)
+                parts.push_back(wholeArray(*shown.arrays[i]));
+            else if (cut[i])
+                parts.push_back(*cut[i]);
             else
-                m_caption = headAxes(*array, workspace()->card()) == HeadAxes::TwoHeads
-                    ? tr("Mark another head as the reference: Shift+click it in the grid.")
-                    : tr("This head was left out of the computation.");
+                m_caption = whyNone(*shown.arrays[i]);
+            if (headAxes(*shown.arrays[i], workspace()->card()) == HeadAxes::Layer && cut[i])
+                m_caption = tr("Layer %1, as the selected head's.").arg(workspace()->head().layer);
         }
         m_model->setParts(shown.results, parts, *workspace());
+    }
+
+    QString whyNone(const ResultArray& array) const
+    {
+        switch (headAxes(array, workspace()->card())) {
+        case HeadAxes::TwoHeads: return tr("Mark another head as the reference: Shift+click it in the grid.");
+        case HeadAxes::Layer: return tr("This layer was left out of the computation.");
+        default: return tr("This head was left out of the computation.");
+        }
     }
 
     ArrayTableModel* m_model;

@@ -2,6 +2,7 @@
 
 #include "core/analysis/position/rotary_kernel.h"
 #include "core/analysis/position_scores.h"
+#include "ui/color_choice.h"
 #include "ui/pages/kernel_panel.h"
 #include "ui/pages/offset_table.h"
 #include "ui/text.h"
@@ -9,11 +10,15 @@
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/spectrum_chart.h"
 
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QSplitter>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
 #include <numbers>
 
 namespace headwise::ui {
@@ -39,18 +44,67 @@ QWidget* titled(const QString& title, QWidget* picture)
     return box;
 }
 
+/// The map with its choices and heading, to be shown and hidden together.
+QWidget* mapBox(const HeatmapPanel* panel)
+{
+    return panel->parentWidget()->parentWidget();
+}
+
+/// Past 2048 a map of doubles is hundreds of megabytes.
+Eigen::Index positionsOnMap(const ModelConfig& config)
+{
+    return std::min(config.nCtx, 2048);
+}
+
 } // namespace
+
+struct PositionPage::Question {
+    std::shared_ptr<const Circuits> circuits;
+    std::shared_ptr<const TokenSide> tokens; // of rotary positions
+    HeadId head;
+    bool isAttention = false;
+    KeysSeen seen = {};
+};
 
 struct PositionPage::Answer {
     std::vector<double> byOffset;
-    std::shared_ptr<const Eigen::MatrixXf> pattern; // null for rotary positions
+    std::vector<double> deviations;                 // of the same over queries; of learned positions
+    std::shared_ptr<const Eigen::MatrixXf> picture; // null for rotary positions
+    bool isAttention = false;                       // what it shows
     std::vector<double> frequencies;                // radians per place; of rotary positions
     RotaryEnergies energies;
 };
 
+PositionPage::Answer PositionPage::answerTo(const Question& question)
+{
+    const Circuits& circuits = *question.circuits;
+    const ModelConfig& config = circuits.config();
+    const HeadId head = question.head;
+    Answer answer;
+    if (!hasLearnedPositions(config)) {
+        answer.byOffset = scoresByOffset(circuits, question.tokens.get(), head,
+                                         std::min<Eigen::Index>(config.nCtx, longestKernel));
+        answer.frequencies = rotaryFrequencies(config.rotaryOf(head.layer));
+        answer.energies = rotaryEnergies(circuits.weights(), head);
+        return answer;
+    }
+    const Matrix<double> scores = positionScores(
+        circuits.weights(), head, positionVectors(circuits.weights(), head.layer, positionsOnMap(config)));
+    PositionKernel kernel = positionKernel(scores);
+    answer.byOffset = std::move(kernel.centred);
+    answer.deviations = std::move(kernel.centredDeviation);
+    answer.isAttention = question.isAttention;
+    answer.picture = std::make_shared<const Eigen::MatrixXf>(question.isAttention
+                                                                 ? positionPattern(scores, question.seen)
+                                                                 : positionPicture(scores, question.seen));
+    return answer;
+}
+
 PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_explanation(new QLabel(this))
+    , m_shown(new QComboBox(this))
+    , m_mask(new QCheckBox(tr("Causal mask"), this))
     , m_chart(new LineChart(this))
     , m_energies(new LineChart(this))
     , m_panel(new HeatmapPanel(this))
@@ -61,7 +115,7 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     auto* splitter = new QSplitter(this);
     splitter->setChildrenCollapsible(false);
     splitter->setHandleWidth(16);
-    splitter->addWidget(titled(tr("Attention of positions"), m_panel));
+    splitter->addWidget(createMap());
     auto* charts = new QSplitter(Qt::Vertical, this);
     charts->setChildrenCollapsible(false);
     charts->addWidget(titled(tr("Mean score by offset"), m_chart));
@@ -76,41 +130,68 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     layout->setSpacing(8);
     layout->addWidget(splitter, 1);
     layout->addWidget(m_explanation);
+    createKernel();
+    createEnergies();
+    for (const auto signal : {&Workspace::circuitsChanged, &Workspace::tokensChanged, &Workspace::closed})
+        connect(workspace, signal, this, &PositionPage::refresh);
+    connect(workspace, &Workspace::headChanged, this, &PositionPage::refresh);
+}
+
+QWidget* PositionPage::createMap()
+{
+    m_shown->addItem(tr("raw scores"));
+    m_shown->addItem(tr("attention (softmax)"));
+    m_shown->setAccessibleName(tr("What the map of positions shows"));
+    m_panel->view()->setAccessibleName(tr("Scores of positions")); // until another map is chosen
+    m_mask->setChecked(true);
+    connect(m_shown, &QComboBox::currentIndexChanged, this, &PositionPage::refresh);
+    connect(m_mask, &QCheckBox::toggled, this, &PositionPage::refresh);
+    auto* box = new QWidget(this);
+    auto* choices = new QHBoxLayout;
+    choices->setSpacing(8);
+    choices->addWidget(m_shown);
+    choices->addWidget(m_mask);
+    choices->addStretch();
+    auto* layout = new QVBoxLayout(box);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(8);
+    layout->addLayout(choices);
+    layout->addWidget(m_panel, 1);
     HeatmapView* view = m_panel->view();
     view->setCellShape(HeatmapView::CellShape::Square);
+    view->setNanIsAbsent(true); // what the mask hides
     view->setRowAxis({tr("query position"), {}});
     view->setColumnAxis({tr("key position"), {}});
-    ColorScale scale;
-    scale.map = ColorMap::Attention;
-    scale.low = 0;
-    scale.high = 1;
-    scale.fit = ColorFit::Fixed;
-    view->proposeScale(scale);
-    ChartLook look;
-    look.xTitle = tr("offset Δ = query − key position");
-    look.yTitle = tr("mean score (logits)");
-    m_chart->setLook(look);
-    m_chart->setAccessibleName(tr("Mean score by offset"));
-    createEnergies();
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
-        emit readOutChanged(
-            column <= row ? tr("query %1 → key %2   attention %3").arg(row).arg(column).arg(number(value))
-                          : tr("query %1 → key %2   not visible to it").arg(row).arg(column));
+        const QString shown = !m_seen.of(row, column) ? tr("not visible to it")
+            : showsAttention()                        ? tr("attention %1").arg(number(value))
+                                                      : tr("score %1").arg(signedNumber(value));
+        emit readOutChanged(tr("query %1 → key %2   %3").arg(row).arg(column).arg(shown));
     });
+    return titled(tr("Query and key positions"), box);
+}
+
+void PositionPage::createKernel()
+{
+    m_chart->setLook({.xTitle = tr("offset Δ = query − key position"), .yTitle = tr("mean score (logits)")});
+    m_chart->setAccessibleName(tr("Mean score by offset"));
     connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
-    connect(m_chart, &LineChart::pointHovered, this, [this](const QString&, int, QPointF point) {
-        emit readOutChanged(tr("Δ = %1   %2").arg(point.x()).arg(signedNumber(point.y())));
+    connect(m_chart, &LineChart::pointHovered, this, [this](const QString&, int index, QPointF point) {
+        QString words = tr("Δ = %1   %2").arg(point.x()).arg(signedNumber(point.y()));
+        if (const auto& errors = m_chart->series().front().errors; !errors.empty())
+            words += tr("   deviation over queries %1").arg(number(errors[static_cast<std::size_t>(index)]));
+        emit readOutChanged(words);
     });
-    connect(workspace, &Workspace::headChanged, this, &PositionPage::refresh);
-    connect(workspace, &Workspace::circuitsChanged, this, &PositionPage::refresh);
-    connect(workspace, &Workspace::tokensChanged, this, &PositionPage::refresh);
-    connect(workspace, &Workspace::closed, this, &PositionPage::refresh);
+}
+
+bool PositionPage::showsAttention() const
+{
+    return m_shown->currentIndex() == 1;
 }
 
 void PositionPage::createEnergies()
 {
-    m_panel->view()->setAccessibleName(tr("Attention of positions"));
     m_energies->setLook({.xTitle = tr("frequency m"), .yTitle = tr("‖Q_m K_mᵀ‖")});
     m_energies->setAccessibleName(tr("Energy of every frequency"));
     m_energies->parentWidget()->hide();
@@ -128,9 +209,10 @@ void PositionPage::clear(const QString& message)
 {
     m_job.cancel();
     m_chart->setSeries({});
+    m_chart->setBaselines({});
     m_chart->setMessage(message);
     m_panel->view()->setMatrix(nullptr);
-    m_panel->parentWidget()->hide();
+    mapBox(m_panel)->hide();
     m_offsets->hide();
     m_energies->parentWidget()->hide();
     m_explanation->clear();
@@ -144,64 +226,92 @@ void PositionPage::recompute()
     if (!circuits)
         return clear(tr("Scores by position need the model's files; use File → Locate model…"));
     const ModelConfig& config = circuits->config();
-    const bool isLearned = hasLearnedPositions(config);
     if (const QString why = whyNoKernel(config); !why.isEmpty())
         return clear(why);
-    const auto tokens = workspace()->tokens();
-    if (!isLearned && !tokens)
+    if (!hasLearnedPositions(config) && !workspace()->tokens())
         return clear(tr("Reading the embeddings…"));
-    const Eigen::Index n = std::min(config.nCtx, longestKernel);
+    m_mask->setEnabled(!config.bidirectional);
+    m_mask->setToolTip(config.bidirectional
+                           ? tr("This model's attention has no mask: every position sees all.")
+                           : tr("Only the keys that attention lets each query see"));
+    m_seen = {m_mask->isChecked() && !config.bidirectional, config.windowOf(workspace()->head().layer)};
+    const Question question{circuits, workspace()->tokens(), workspace()->head(), showsAttention(), m_seen};
     m_panel->view()->setPending(true);
     m_job.start(
         tr("Positions of %1").arg(text(workspace()->head())),
-        [circuits, tokens, isLearned, head = workspace()->head(), n](const Task&) -> Result<Answer> {
-            Answer answer;
-            if (isLearned) {
-                const Matrix<double> scores = positionScores(
-                    circuits->weights(), head, positionVectors(circuits->weights(), head.layer, n));
-                answer.byOffset = positionKernel(scores).centred;
-                answer.byOffset.resize((answer.byOffset.size() + 1)
-                                       / 2); // Large offsets have few pairs to average.
-                answer.pattern = std::make_shared<Eigen::MatrixXf>(
-                    positionPattern(scores, circuits->config().windowOf(head.layer)));
-            } else {
-                answer.byOffset = scoresByOffset(*circuits, tokens.get(), head, n);
-                answer.frequencies = rotaryFrequencies(circuits->config().rotaryOf(head.layer));
-                answer.energies = rotaryEnergies(circuits->weights(), head);
-            }
-            return answer;
-        },
+        [question](const Task&) -> Result<Answer> { return answerTo(question); },
         [this](const Result<Answer>& answer) {
             if (answer)
-                show(*answer);
+                showAnswer(*answer);
             else
                 clear(text(answer.error()));
         });
 }
 
-void PositionPage::show(const Answer& answer)
+void PositionPage::showAnswer(const Answer& answer)
 {
     m_panel->view()->setPending(false);
-    m_panel->parentWidget()->setVisible(answer.pattern != nullptr);
-    m_offsets->setVisible(!answer.pattern);
-    m_panel->view()->setMatrix(answer.pattern);
+    mapBox(m_panel)->setVisible(answer.picture != nullptr);
+    m_offsets->setVisible(!answer.picture);
+    showMap(answer);
+    showKernel(answer);
+    showEnergies(answer);
+    m_explanation->setText(words(answer));
+}
+
+void PositionPage::showMap(const Answer& answer)
+{
+    HeatmapView* view = m_panel->view();
+    view->setAccessibleName(answer.isAttention ? tr("Attention of positions") : tr("Scores of positions"));
+    ColorScale scale = firstScale(true, ColorFit::Robust); // the first position often lies far out
+    if (answer.isAttention) {
+        scale.map = ColorMap::Attention;
+        scale.low = 0;
+        scale.high = 1;
+        scale.fit = ColorFit::Fixed;
+    }
+    view->proposeScale(scale);
+    view->setMatrix(answer.picture);
+}
+
+void PositionPage::showKernel(const Answer& answer)
+{
     ChartSeries series{text(workspace()->head()), {}, SeriesStyle::Line};
+    series.points.reserve(static_cast<qsizetype>(answer.byOffset.size()));
     for (std::size_t i = 0; i < answer.byOffset.size(); ++i)
         series.points << QPointF(static_cast<double>(i), answer.byOffset[i]);
+    series.errors.assign(answer.deviations.begin(), answer.deviations.end());
+    series.hasBand = !series.errors.empty();
+    if (m_chart->series() == std::vector{series}) // another picture of the same head keeps the zoom
+        return;
+    m_chart->setBaselines(answer.picture ? std::vector{ChartBaseline{tr("null: the same at every offset"), 0}}
+                                         : std::vector<ChartBaseline>{});
     m_chart->setSeries({series});
-    showEnergies(answer);
-    QString words = answer.pattern
-        ? tr("Attention of LN(W_pos) alone over %1 positions, and the mean over "
-             "queries of the score at each offset "
-             "up to half of them, every query's mean taken off.")
-              .arg(answer.pattern->rows())
-        : tr("Score of the mean token with itself, rotated by the offset Δ. Below it how much "
-             "of W_Q R_Δ W_Kᵀ each rotary frequency holds, the fastest first; dashed: of "
-             "columns at right angles.");
+}
+
+QString PositionPage::words(const Answer& answer) const
+{
+    QString all;
+    if (answer.picture) {
+        const Eigen::Index n = answer.picture->rows();
+        const int context = workspace()->card().nCtx;
+        const QString places = n < context ? tr("the first %1 of %2 positions").arg(n).arg(context)
+                                           : tr("all %1 positions").arg(n);
+        all = answer.isAttention ? tr("Attention of LN(W_pos) alone over %1. ").arg(places)
+                                 : tr("Scores (LN(p_i) W_Q + b_Q) (LN(p_j) W_K + b_K)ᵀ · scale of p = W_pos "
+                                      "alone over %1; looking "
+                                      "a fixed number of places back is a stripe along the diagonal. ")
+                                       .arg(places);
+        all += tr("Beside them the mean over queries of the score at each offset, every query's mean taken "
+                  "off, and one deviation over the queries to either side; the largest offsets have few.");
+    } else {
+        all = tr("Score of the mean token with itself, rotated by the offset Δ. Below it how much "
+                 "of W_Q R_Δ W_Kᵀ each rotary frequency holds, the fastest first; dashed: of "
+                 "columns at right angles.");
+    }
     if (workspace()->head().layer > 0)
-        words +=
-            tr(" Layers above 0 read positions that earlier layers have changed: an approximation here.");
-    m_explanation->setText(words);
+        all += tr(" Layers above 0 read positions that earlier layers have changed: an approximation here.");
+    return all;
 }
 
 void PositionPage::showEnergies(const Answer& answer)
@@ -223,11 +333,15 @@ void PositionPage::showEnergies(const Answer& answer)
 QJsonObject PositionPage::viewState() const
 {
     return {{QStringLiteral("heatmap"), m_panel->viewState()},
+            {QStringLiteral("shown"), m_shown->currentIndex()},
+            {QStringLiteral("mask"), m_mask->isChecked()},
             {QStringLiteral("offset"), m_offsets->offset()}};
 }
 
 void PositionPage::setViewState(const QJsonObject& state)
 {
+    m_shown->setCurrentIndex(state[QStringLiteral("shown")].toInt() == 1 ? 1 : 0);
+    m_mask->setChecked(state[QStringLiteral("mask")].toBool(true));
     m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
     m_offsets->setOffset(state[QStringLiteral("offset")].toInt());
 }
@@ -240,7 +354,9 @@ QList<FigureSource*> PositionPage::figures()
     QList<FigureSource*> all{m_chart};
     describe(m_chart, tr("Score by offset, %1").arg(of));
     if (m_panel->view()->matrix()) {
-        describe(m_panel->view(), tr("Positional attention, %1").arg(of));
+        describe(m_panel->view(),
+                 showsAttention() ? tr("Positional attention, %1").arg(of)
+                                  : tr("Positional scores, %1").arg(of));
         all.prepend(m_panel->view());
     }
     if (!m_turns.empty()) {

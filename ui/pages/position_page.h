@@ -1,8 +1,10 @@
 #pragma once
 
-#include "core/base/matrix.h"
+#include "core/analysis/position_scores.h"
 #include "ui/pages/page.h"
 
+class QCheckBox;
+class QComboBox;
 class QLabel;
 
 namespace headwise::ui {
@@ -12,7 +14,8 @@ class LineChart;
 class OffsetTable;
 
 /// What the selected head attends to by position alone: the score for every offset, for learned positions the whole table
-/// of query and key positions, for rotary ones the energy of every frequency and the keys at an offset.
+/// of query and key positions, their scores or what attention makes of them, for rotary ones the energy of every frequency
+/// and the keys at an offset.
 class PositionPage : public Page {
     Q_OBJECT
 
@@ -25,13 +28,24 @@ public:
 
 private:
     struct Answer;
+    struct Question;
+    static Answer answerTo(const Question& question);
     void recompute() override;
-    void show(const Answer& answer);
+    void showAnswer(const Answer& answer);
+    QWidget* createMap();
+    void createKernel();
     void createEnergies();
+    void showMap(const Answer& answer);
+    void showKernel(const Answer& answer);
+    QString words(const Answer& answer) const;
+    bool showsAttention() const;
     void showEnergies(const Answer& answer);
     void clear(const QString& message);
 
     QLabel* m_explanation;
+    QComboBox* m_shown; // scores or attention
+    QCheckBox* m_mask;
+    KeysSeen m_seen; // on the map
     LineChart* m_chart;
     LineChart* m_energies; // of rotary frequencies
     HeatmapPanel* m_panel;

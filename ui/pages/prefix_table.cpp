@@ -4,6 +4,7 @@
 #include "ui/models/token_table_model.h"
 #include "ui/pages/table_cells.h"
 #include "ui/text.h"
+#include "ui/views/row_opening.h"
 #include "ui/views/table_figure.h"
 
 #include <QLabel>
@@ -51,7 +52,7 @@ PrefixTable::PrefixTable(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::headChanged, this, &PrefixTable::refresh);
     connect(workspace, &Workspace::tokenFilterChanged, this, &PrefixTable::refresh);
     connect(workspace, &Workspace::tokenChanged, this, &PrefixTable::refresh);
-    connect(m_table, &QAbstractItemView::doubleClicked, this, [this](const QModelIndex& index) {
+    whenOpened(m_table, [this](const QModelIndex& index) {
         const int column = index.column() > 3 ? 4 : index.column() == 3 ? 3 : 1;
         if (const int token = tokenOf(*m_model, m_table->sourceRow(index), column); token >= 0)
             this->workspace()->setToken(token);

@@ -5,6 +5,7 @@
 #include "core/io/token_search.h"
 #include "ui/head_metrics.h"
 #include "ui/imported_attention.h"
+#include "ui/pages/figure_subject.h"
 #include "ui/pages/head_grid.h"
 #include "ui/pages/token_filter_button.h"
 #include "ui/text.h"
@@ -204,7 +205,9 @@ void PromptPage::connectSignals()
     connect(m_heads, &PatternGrid::headHovered, this,
             [this](HeadId head) { emit readOutChanged(text(head)); });
     connect(m_effects, &HeadGrid::headHovered, this, [this](HeadId head) {
-        emit readOutChanged(tr("%1   %2 logits").arg(text(head), signedNumber(m_effects->value(head))));
+        const double z = m_zScores.size() > 0 ? m_zScores(head.layer, head.head) : std::nan("");
+        emit readOutChanged(tr("%1   %2 logits, z %3 among all tokens")
+                                .arg(text(head), signedNumber(m_effects->value(head)), signedNumber(z)));
     });
     connect(m_heads, &PatternGrid::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_effects, &HeadGrid::hoverLeft, this, [this] { emit readOutChanged({}); });
@@ -397,6 +400,7 @@ void PromptPage::attribute()
             const ResultArray* heads = results ? results->find("analyses/logit_attribution/head") : nullptr;
             if (!heads)
                 return m_logit->setText(text(results.error()));
+            m_zScores = metricGrid(*results->find("analyses/logit_attribution/head_z"));
             auto grid = std::make_shared<Eigen::MatrixXf>(metricGrid(*heads));
             ColorScale scale;
             scale.map = ColorMap::Signed;
@@ -475,16 +479,17 @@ QList<FigureSource*> PromptPage::figures()
              (skipped() > 0 ? tr("%1 attention without the first token, %2") : tr("%1 attention, %2"))
                  .arg(head, of));
     describe(m_heads, tr("Attention of every head, %1").arg(of));
+    setSubject(m_heads, std::nullopt);
     describe(m_text, tr("%1 attention of token %2, %3").arg(head, placeText(m_text->query()), of));
     QList<FigureSource*> figures{m_panel->view(), m_heads, m_text};
-    Provenance provenance = workspace()->provenance();
     if (!m_answer->importedFrom.isEmpty())
-        provenance.emplace_back(QStringLiteral("attention"),
-                                tr("imported from %1").arg(m_answer->importedFrom));
-    for (FigureSource* figure : figures)
-        figure->setProvenance(provenance);
+        for (FigureSource* figure : figures)
+            figure->setProvenance(figure->provenance()
+                                  + Provenance{{QStringLiteral("attention"),
+                                                tr("imported from %1").arg(m_answer->importedFrom)}});
     if (m_effects->view()->matrix()) {
         describe(m_effects->view(), tr("%1, %2").arg(m_logit->text(), text(workspace()->card().name)));
+        setSubject(m_effects->view(), std::nullopt);
         figures << m_effects->view();
     }
     return figures;

@@ -72,6 +72,7 @@ private:
     PatternGrid* m_heads;
     QLabel* m_logit;
     HeadGrid* m_effects;
+    Eigen::MatrixXf m_zScores; // [n_layers, n_heads], of the effects among those on all tokens
     PromptText* m_text;
     HeatmapPanel* m_panel;
     Job m_job;

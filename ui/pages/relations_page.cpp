@@ -5,6 +5,7 @@
 #include "ui/color_choice.h"
 #include "ui/head_metrics.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/figure_subject.h"
 #include "ui/pages/head_grid.h"
 #include "ui/pages/table_cells.h"
 #include "ui/pages/token_filter_button.h"
@@ -99,6 +100,7 @@ QWidget* RelationsPage::createLists()
            "same"));
     connect(open, &QPushButton::clicked, this, &RelationsPage::openFile);
     m_list->setAccessibleName(tr("Relations"));
+    m_list->setToolTip(tr("A click or Enter asks which heads turn the first words into the second"));
     m_save->setEnabled(false);
     m_save->setToolTip(tr("Keeps the list for other models and other days"));
     auto* layout = new QVBoxLayout(box);
@@ -156,7 +158,10 @@ void RelationsPage::connectSignals()
 {
     connectGrid(m_hits, QT_TR_NOOP("raises the target most in %1 of the pairs"));
     connectGrid(m_suppression, QT_TR_NOOP("lowers the target most in %1 of the pairs"));
-    connect(m_list, &QListWidget::currentRowChanged, this, &RelationsPage::choose);
+    // The current row also moves with the focus and the arrows: that is looking around, not asking.
+    connect(m_list, &QListWidget::currentRowChanged, this, &RelationsPage::updateSave);
+    connect(m_list, &QListWidget::itemClicked, this, &RelationsPage::choose);
+    connect(m_list, &QListWidget::itemActivated, this, &RelationsPage::choose); // by Enter
     connect(m_save, &QPushButton::clicked, this, &RelationsPage::saveChosen);
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
                               &Workspace::tokensChanged, &Workspace::resultsChanged})
@@ -204,15 +209,23 @@ void RelationsPage::addRelation(const Relation& relation, bool isSaved)
     m_list->item(m_list->count() - 1)->setToolTip(tr("%1 pairs").arg(relation.pairs.size()));
 }
 
-void RelationsPage::choose(int row)
+void RelationsPage::updateSave()
 {
+    const int row = m_list->currentRow();
     m_save->setEnabled(row > 0 && !m_entries[static_cast<std::size_t>(row - 1)].isSaved);
+}
+
+void RelationsPage::choose(QListWidgetItem* item)
+{
+    const int row = m_list->row(item);
     if (row < 0 || !workspace()->isOpen())
         return;
     std::vector<Relation> asked;
     if (row > 0)
         asked.push_back(m_entries[static_cast<std::size_t>(row - 1)].relation);
-    ask(std::move(asked));
+    const bool isShown = m_shown && asked == m_shownRelations && asked == workspace()->inputs().relations;
+    if (!isShown) // a double click is two clicks and an activation
+        ask(std::move(asked));
 }
 
 void RelationsPage::openFile()
@@ -263,7 +276,7 @@ void RelationsPage::followInputs()
     }
     if (m_list->currentRow() >= 0 || !asked.empty())
         m_list->setCurrentRow(row);
-    m_save->setEnabled(row > 0 && !m_entries[static_cast<std::size_t>(row - 1)].isSaved);
+    updateSave();
 }
 
 void RelationsPage::say(const QString& message)
@@ -403,8 +416,9 @@ QList<FigureSource*> RelationsPage::figures()
     if (!m_shown || !m_hits->view()->matrix() || !m_suppression->view()->matrix())
         return {};
     QList<FigureSource*> all;
-    const auto add = [&](FigureSource* figure, const QString& what) {
+    const auto add = [&](FigureSource* figure, const QString& what, std::optional<HeadId> head = {}) {
         describe(figure, QStringLiteral("%1, %2").arg(what, text(workspace()->card().name)));
+        setSubject(figure, head);
         all << figure;
     };
     const QString of = shownRelations().size() == 1 ? text(shownRelations().front().name)
@@ -412,7 +426,7 @@ QList<FigureSource*> RelationsPage::figures()
     add(m_hits->view(), tr("Share of pairs raised, %1").arg(of));
     add(m_suppression->view(), tr("Share of pairs lowered, %1").arg(of));
     if (m_pairModel->rowCount() > 0)
-        add(m_pairs, tr("%1 pairs, %2").arg(text(m_pairsHead), of));
+        add(m_pairs, tr("%1 pairs, %2").arg(text(m_pairsHead), of), m_pairsHead);
     return all;
 }
 

@@ -5,6 +5,7 @@
 
 class QLabel;
 class QListWidget;
+class QListWidgetItem;
 class QPushButton;
 class QStackedWidget;
 class QStandardItemModel;
@@ -35,7 +36,8 @@ private:
     void connectGrid(HeadGrid* grid, const char* verb);
     void fillList();
     void addRelation(const Relation& relation, bool isSaved);
-    void choose(int row); ///< Runs the analysis with it.
+    void choose(QListWidgetItem* item); ///< Runs the analysis with it.
+    void updateSave();
     void openFile();
     void ask(std::vector<Relation> relations);
     void saveChosen();

@@ -1,10 +1,12 @@
 #include "ui/pages/result_page.h"
 
+#include "core/analysis/residual_basis.h"
 #include "core/analysis/run_estimate.h"
 #include "ui/array_part.h"
 #include "ui/pages/analysis_form.h"
 #include "ui/pages/analysis_list.h"
 #include "ui/pages/figure_row.h"
+#include "ui/pages/figure_subject.h"
 #include "ui/pages/numbers_table.h"
 #include "ui/pages/picture_card.h"
 #include "ui/pages/token_filter_button.h"
@@ -123,7 +125,6 @@ void ResultPage::createPictures()
     m_scroll->setWidget(m_pictures);
     m_scroll->setWidgetResizable(true);
     m_scroll->setFrameShape(QFrame::NoFrame);
-    m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
 }
 
 void ResultPage::connectSignals()
@@ -223,8 +224,10 @@ bool ResultPage::isStale() const
     const AnalysisInputs now = workspace()->inputs();
     const InputNeeds needs = askedInputs(*m_analysis);
     const TextNeeds texts = askedTexts(*m_analysis);
+    const bool hasAllTokens = workspace()->results()->find("analyses/direct_path/ids")
+        && m_analysis->id == "direct_path"; // another is another row of what is there
     return (needs.prompt && with->prompt != now.prompt)
-        || (needs.token && (with->token != now.token || with->keyToken != now.keyToken))
+        || (needs.token && !hasAllTokens && (with->token != now.token || with->keyToken != now.keyToken))
         || (needs.pair && with->pair != now.pair) || (needs.direction && with->direction != now.direction)
         || with->previousTokenHeads != now.previousTokenHeads || with->relations != now.relations
         || (texts.names && with->names != now.names)
@@ -288,7 +291,7 @@ QString ResultPage::metricText() const
         for (const std::string& path : picture.arrays) {
             const ResultArray* array = results.find(path);
             const bool isOwn = path.find(m_analysis->id) != std::string::npos; // not another analysis's
-            if (isOwn && array && array->attributes.contains("metric"))
+            if (isOwn && array && isInEmbeddingMetric(*array))
                 return tr("Lengths are measured by the covariance of the embedding.");
         }
     }
@@ -300,6 +303,7 @@ QString ResultPage::metricText() const
 void ResultPage::showHead()
 {
     m_title->setText(QStringLiteral("%1  %2").arg(text(m_analysis->number), text(m_analysis->title)));
+    m_title->setToolTip(explainedNumber(*m_analysis));
     m_formula->setText(text(m_analysis->formula));
     m_citation->setText(text(m_analysis->citation));
     m_cost->setText(costText());
@@ -469,6 +473,7 @@ QList<FigureSource*> ResultPage::figures()
         for (const auto& [view, what] : card->figures()) {
             auto* source = dynamic_cast<FigureSource*>(view);
             describe(source, tr("%1, %2").arg(what, text(workspace()->card().name)));
+            setSubject(source, card->headOf(view));
             all << source;
         }
     }

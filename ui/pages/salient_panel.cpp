@@ -5,6 +5,7 @@
 #include "ui/pages/table_cells.h"
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/row_opening.h"
 #include "ui/views/table_figure.h"
 
 #include <QHeaderView>
@@ -88,7 +89,7 @@ SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
                               &Workspace::tokensChanged, &Workspace::resultsChanged})
         connect(workspace, signal, this, &SalientPanel::refresh);
     connect(workspace, &Workspace::headChanged, this, &SalientPanel::refresh);
-    connect(m_table, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
+    whenOpened(m_table, [this](const QModelIndex& index) {
         if (const int token = tokenOf(*m_model, m_table->sourceRow(index), 0); token >= 0)
             this->workspace()->setToken(token);
     });
@@ -187,8 +188,27 @@ bool SalientPanel::showTokens(const ResultSet& results, HeadId head)
     QHeaderView* header = m_table->horizontalHeader();
     header->setMinimumSectionSize(24);
     header->setSectionResizeMode(QHeaderView::ResizeToContents);
+    header->setSectionResizeMode(0, QHeaderView::Interactive);
     header->setSectionResizeMode(2, QHeaderView::Stretch); // of which there is always more
+    fitTokens();
     return true;
+}
+
+void SalientPanel::fitTokens()
+{
+    constexpr double most = 0.38; // of the width, or one long token leaves none for the outputs
+    if (m_model->columnCount() == 0)
+        return;
+    const QAbstractItemView* cells = m_table; // where the hint is public
+    const int room = static_cast<int>(most * m_table->viewport()->width());
+    m_table->setColumnWidth(0, std::min(cells->sizeHintForColumn(0), std::max(room, 40)));
+}
+
+void SalientPanel::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    layout()->activate(); // the table has its new width
+    fitTokens();
 }
 
 QList<FigureSource*> SalientPanel::figures()

@@ -22,9 +22,13 @@ public:
 
     QList<FigureSource*> figures() override;
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void recompute() override;
-    void ask(); ///< The question whose head is still selected after a pause.
+    void fitTokens(); ///< The first column.
+    void ask();       ///< The question whose head is still selected after a pause.
     bool showTokens(const ResultSet& results,
                     HeadId head); ///< \returns false where they say nothing of that head
     void showAnswer(const ResultSet& found, HeadId head);

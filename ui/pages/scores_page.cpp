@@ -308,8 +308,8 @@ void ScoresPage::takeTerms(std::shared_ptr<const PositionTerms> terms,
     m_terms = std::move(terms);
     m_isFirstLook = !norms->tokens;
     m_prior->setSeries({curve(tr("T^p"), m_terms->p),
-                        curve(tr("lower 95 % of tokens"), m_terms->pLow, SeriesStyle::Dashed),
-                        curve(tr("upper 95 % of tokens"), m_terms->pHigh, SeriesStyle::Dashed)});
+                        curve(tr("lower 95 %"), m_terms->pLow, SeriesStyle::Dashed),
+                        curve(tr("upper 95 %"), m_terms->pHigh, SeriesStyle::Dashed)});
     showTerms();
     if (m_isFirstLook && !m_normsJob.isRunning())
         readNorms(Extent::All);
@@ -333,8 +333,8 @@ void ScoresPage::showTerms()
     const QueryTokenTerms with = m_terms->at(query(), m_token->value());
     const QString token = workspace()->tokenText(m_token->value());
     m_pairs->setSeries({curve(tr("T^pp, mean σ_i"), found.pp),
-                        curve(tr("lower 95 % of tokens"), found.ppLow, SeriesStyle::Dashed),
-                        curve(tr("upper 95 % of tokens"), found.ppHigh, SeriesStyle::Dashed),
+                        curve(tr("lower 95 %"), found.ppLow, SeriesStyle::Dashed),
+                        curve(tr("upper 95 %"), found.ppHigh, SeriesStyle::Dashed),
                         curve(tr("smallest σ_i"), found.ppAtMinSigma, SeriesStyle::Dashed),
                         curve(tr("largest σ_i"), found.ppAtMaxSigma, SeriesStyle::Dashed),
                         curve(tr("T^ep of %1").arg(token), with.ep)});

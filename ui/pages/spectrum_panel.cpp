@@ -1,5 +1,6 @@
 #include "ui/pages/spectrum_panel.h"
 
+#include "core/analysis/residual_basis.h"
 #include "core/analysis/singular_directions.h"
 #include "core/analysis/spectrum.h"
 #include "ui/head_metrics.h"
@@ -147,11 +148,7 @@ void SpectrumPanel::show(const std::map<CircuitKind, std::vector<double>>& sigma
         series.push_back(std::move(one));
         std::ranges::copy(degenerateBrackets(values, workspace()->card().dModel, unit),
                           std::back_inserter(brackets));
-        const RankMeasures ranks = rankMeasures(values);
-        measures << tr("%1: ‖·‖ %2, effective rank %3, stable rank %4, 90 % in %5")
-                        .arg(circuitTitle(kind), number(ranks.frobeniusNorm), number(ranks.effectiveRank),
-                             number(ranks.stableRank))
-                        .arg(ranks.k90);
+        measures << measuresOf(kind, values);
     }
     if (!brackets.empty())
         measures << tr("Bracketed: singular values within 1 % of their neighbours, which mean something only "
@@ -164,6 +161,28 @@ void SpectrumPanel::show(const std::map<CircuitKind, std::vector<double>>& sigma
     m_chart->setSeries(series);
     m_chart->setBrackets(brackets);
     m_measures->setText(measures.join(QStringLiteral("\n")));
+}
+
+QString SpectrumPanel::measuresOf(CircuitKind kind, const std::vector<double>& sigma) const
+{
+    const ResultSet& results = *workspace()->results();
+    const std::string folder = "spectra/" + std::string(circuitName(kind)) + "/";
+    const auto withNull = [&](double value, const std::string& path) {
+        const ResultArray* array = results.find(path);
+        return array && array->nullMean ? tr("%1 (random %2)").arg(number(value), number(*array->nullMean))
+                                        : number(value);
+    };
+    const RankMeasures ranks = rankMeasures(sigma);
+    const QString line =
+        tr("%1: ‖·‖ %2, effective rank %3, stable rank %4, 90 % in %5")
+            .arg(circuitTitle(kind), withNull(ranks.frobeniusNorm, folder + "frobenius_norm"),
+                 withNull(ranks.effectiveRank, folder + "effective_rank"),
+                 withNull(ranks.stableRank, folder + "stable_rank"), QString::number(ranks.k90));
+    const ResultArray* norm =
+        results.find(folder + "frobenius_norm"); // NaN where this head was not asked for
+    return norm && isInEmbeddingMetric(*norm) && std::isfinite(metricAt(*norm, workspace()->head()))
+        ? tr("%1; lengths are measured by the covariance of the embedding").arg(line)
+        : line;
 }
 
 QList<FigureSource*> SpectrumPanel::figures()

@@ -32,6 +32,8 @@ private:
     void recompute() override;
     void compute(const std::vector<CircuitKind>& missing);
     void show(const std::map<CircuitKind, std::vector<double>>& sigma);
+    /// Its norm and ranks beside those of random weights, and the metric it was measured in.
+    QString measuresOf(CircuitKind kind, const std::vector<double>& sigma) const;
 
     std::vector<CircuitKind> m_kinds{CircuitKind::Qk, CircuitKind::Ov};
     bool m_normalized = false;

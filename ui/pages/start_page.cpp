@@ -91,8 +91,12 @@ void StartPage::createDropZone()
     auto* file = bigButton(tr("Open a file or session…"), "table", m_dropZone);
     auto* demo = bigButton(tr("Open demo"), "play", m_dropZone);
     m_demoButton = demo;
-    auto* hint = new QLabel(tr("Drop a model folder, a .safetensors file or a session here"), m_dropZone);
+    auto* hint =
+        new QLabel(tr("Drop a model folder, a file (.safetensors, .gguf, .pt, .pth, .bin, .npz) or a "
+                      "session here"),
+                   m_dropZone);
     hint->setAlignment(Qt::AlignCenter);
+    hint->setWordWrap(true);
     makeSecondary(hint);
     auto* buttons = new QHBoxLayout;
     buttons->setSpacing(8);

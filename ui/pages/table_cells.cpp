@@ -10,6 +10,7 @@
 #include <QStandardItemModel>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -46,6 +47,11 @@ QStandardItem* wordCell(const QString& words)
 QStandardItem* numberCell(double value)
 {
     return figures(number(value), value);
+}
+
+QStandardItem* percentCell(double fraction)
+{
+    return figures(std::isnan(fraction) ? number(fraction) : percent(fraction), fraction);
 }
 
 QStandardItem* signedNumberCell(double value)

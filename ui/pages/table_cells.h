@@ -14,6 +14,7 @@ class Workspace;
 
 QStandardItem* wordCell(const QString& words);
 QStandardItem* numberCell(double value);       ///< Three digits, with all of them on hover and in exports.
+QStandardItem* percentCell(double fraction);   ///< "21.3 %"; sorted and copied as the fraction.
 QStandardItem* signedNumberCell(double value); ///< The same with its sign.
 QStandardItem* countCell(int value);
 /// A chip; IdRole holds the token. \param isSource drawn bold

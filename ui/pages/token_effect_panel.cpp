@@ -4,6 +4,7 @@
 #include "core/analysis/tokens/token_effect.h"
 #include "ui/color_choice.h"
 #include "ui/head_metrics.h"
+#include "ui/pages/figure_subject.h"
 #include "ui/pages/head_grid.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -135,6 +136,7 @@ QList<FigureSource*> TokenEffectPanel::figures()
     if (!m_panel->view()->matrix())
         return {};
     describe(m_panel->view(), QStringLiteral("%1, %2").arg(title(), text(workspace()->card().name)));
+    setSubject(m_panel->view(), std::nullopt);
     return {m_panel->view()};
 }
 

@@ -181,7 +181,10 @@ void TokenFilterButton::showFilter()
     const bool isOn = m_workspace->tokenFilter().isOn();
     setEnabled(m_workspace->hasModel()); // a session's tables are as they were written
     setVisible(m_role == Role::Choice || isOn);
-    setText(isOn ? tr("%1 tokens left out").arg(ui::count(m_workspace->filteredOut())) : tr("all tokens"));
+    const auto leftOut = m_workspace->filteredOut();
+    setText(!isOn              ? tr("all tokens")
+                : leftOut == 1 ? tr("1 token left out")
+                               : tr("%1 tokens left out").arg(ui::count(leftOut)));
 }
 
 } // namespace headwise::ui

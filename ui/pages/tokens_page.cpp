@@ -14,6 +14,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QSplitter>
+#include <QStandardItemModel>
 #include <QVBoxLayout>
 
 #include <chrono>
@@ -22,7 +23,8 @@ namespace headwise::ui {
 
 namespace {
 constexpr int largestOfAll = -1; // among the sides
-}
+constexpr int directPath = -1;   // among the circuits
+} // namespace
 
 TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
@@ -42,6 +44,10 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
 {
     m_circuit->addItem(tr("full OV: what it writes"), static_cast<int>(CircuitKind::FullOv));
     m_circuit->addItem(tr("full QK: where it looks"), static_cast<int>(CircuitKind::FullQk));
+    m_circuit->addItem(tr("direct path: what comes next"), directPath);
+    m_circuit->setItemData(m_circuit->count() - 1,
+                           tr("E W_U, the bigrams of a model without layers, with and without b_U"),
+                           Qt::ToolTipRole);
     m_side->addItem(tr("row of the token"), static_cast<int>(TableSide::Row));
     m_side->addItem(tr("column of the token"), static_cast<int>(TableSide::Column));
     m_side->addItem(tr("largest of all tokens"), largestOfAll);
@@ -135,7 +141,13 @@ void TokensPage::connectSignals()
 
 void TokensPage::applyChoice()
 {
-    const auto kind = static_cast<CircuitKind>(m_circuit->currentData().toInt());
+    const bool isDirect = m_circuit->currentData().toInt() == directPath;
+    const auto kind =
+        isDirect ? CircuitKind::FullOv : static_cast<CircuitKind>(m_circuit->currentData().toInt());
+    auto* sides = qobject_cast<QStandardItemModel*>(m_side->model());
+    sides->item(m_side->findData(largestOfAll))->setEnabled(!isDirect);
+    if (isDirect && m_side->currentData().toInt() == largestOfAll)
+        return m_side->setCurrentIndex(0); // and here again
     const bool isOfAll = m_side->currentData().toInt() == largestOfAll;
     m_scale->setEnabled(kind == CircuitKind::FullQk && !isOfAll);
     m_offset->setEnabled(kind == CircuitKind::FullQk);
@@ -148,7 +160,10 @@ void TokensPage::applyChoice()
     if (isOfAll)
         return;
     m_panel->setTerms({m_biases->isChecked(), m_scale->isChecked(), workspace()->rotaryOffset()});
-    m_panel->setKind(kind);
+    if (isDirect)
+        m_panel->setDirectPath();
+    else
+        m_panel->setKind(kind);
     m_panel->setSide(static_cast<TableSide>(m_side->currentData().toInt()));
 }
 

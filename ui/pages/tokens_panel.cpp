@@ -1,11 +1,13 @@
 #include "ui/pages/tokens_panel.h"
 
+#include "core/analysis/block.h"
 #include "core/analysis/stored_table.h"
 #include "ui/glitch_tokens.h"
 #include "ui/pages/offset_box.h"
 #include "ui/pages/table_cells.h"
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/row_opening.h"
 #include "ui/views/table_copy.h"
 #include "ui/views/token_delegate.h"
 
@@ -32,12 +34,13 @@ struct TokensPanel::Question {
     int token = 0;
     int length = 0;
     bool withBiased = false;
+    bool isDirect = false;
 
     bool operator==(const Question& other) const
     {
         return circuit.kind == other.circuit.kind && circuit.head == other.circuit.head
             && circuit.terms == other.circuit.terms && side == other.side && token == other.token
-            && length == other.length && withBiased == other.withBiased;
+            && length == other.length && withBiased == other.withBiased && isDirect == other.isDirect;
     }
 };
 
@@ -47,18 +50,28 @@ struct TokensPanel::Answer {
     std::vector<double> biasedTop = {}, biasedBottom = {}; // of the entries of `ends`; empty: none
 };
 
+Result<RowVector<double>> TokensPanel::lineOf(const Question& question, const CircuitTerms& terms,
+                                              const Circuits& circuits, const TokenSide& tokens)
+{
+    if (question.isDirect)
+        return directPathLine(circuits, tokens, terms.biases, question.side, question.token);
+    CircuitOfHead circuit = question.circuit;
+    circuit.terms = terms;
+    return tokenLine(circuits, tokens, circuit, question.side, question.token);
+}
+
 Result<TokensPanel::Answer> TokensPanel::answerTo(const Question& question, const Circuits& circuits,
                                                   const TokenSide& tokens, const std::vector<bool>& unused)
 {
-    const auto line = tokenLine(circuits, tokens, question.circuit, question.side, question.token);
+    const auto line = lineOf(question, question.circuit.terms, circuits, tokens);
     if (!line)
         return line.error();
     Answer answer{ends(*line, question.length, unused), lineStatistics(*line, unused)};
     if (!question.withBiased)
         return answer;
-    CircuitOfHead biased = question.circuit;
-    biased.terms.biases = true;
-    const auto second = tokenLine(circuits, tokens, biased, question.side, question.token);
+    CircuitTerms biased = question.circuit.terms;
+    biased.biases = true;
+    const auto second = lineOf(question, biased, circuits, tokens);
     if (!second)
         return second.error();
     for (const TokenEntry& entry : answer.ends.top)
@@ -131,7 +144,7 @@ QTableView* TokensPanel::makeTable(TokenTableModel* model)
     header->setSectionResizeMode(QHeaderView::ResizeToContents);
     header->setSectionResizeMode(TokenTableModel::TokenColumn, QHeaderView::Stretch);
     header->moveSection(TokenTableModel::BiasedColumn, TokenTableModel::ValueColumn + 1); // beside the score
-    connect(table, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
+    whenOpened(table, [this](const QModelIndex& index) {
         emit tokenActivated(index.data(TokenTableModel::IdRole).toInt());
     });
     table->setMouseTracking(true);
@@ -148,8 +161,22 @@ QTableView* TokensPanel::makeTable(TokenTableModel* model)
 void TokensPanel::setKind(CircuitKind kind)
 {
     m_kind = kind;
+    m_isDirect = false;
     showColumns();
     refresh();
+}
+
+void TokensPanel::setDirectPath()
+{
+    m_kind = CircuitKind::FullOv;
+    m_isDirect = true;
+    showColumns();
+    refresh();
+}
+
+bool TokensPanel::hasScores() const
+{
+    return m_isDirect || m_kind == CircuitKind::FullQk;
 }
 
 void TokensPanel::setSide(TableSide side)
@@ -193,22 +220,21 @@ void TokensPanel::resizeEvent(QResizeEvent* event)
 
 void TokensPanel::showColumns()
 {
-    const bool isQk = m_kind == CircuitKind::FullQk;
     for (QTableView* table : {m_topTable, m_bottomTable}) {
         // Of the whole row only where some of it is left out: else it is the order on the screen.
         table->setColumnHidden(TokenTableModel::RankColumn, m_isCompact || m_filter.isEmpty());
         table->setColumnHidden(TokenTableModel::IdColumn,
                                m_isCompact || !m_showsIds); // on hover all the same
         table->setColumnHidden(TokenTableModel::BiasedColumn, !showsBiased());
-        table->setColumnHidden(TokenTableModel::ZColumn, m_isCompact || !isQk);
-        table->setColumnHidden(TokenTableModel::ShareColumn, m_isCompact || isQk);
+        table->setColumnHidden(TokenTableModel::ZColumn, m_isCompact || !hasScores());
+        table->setColumnHidden(TokenTableModel::ShareColumn, m_isCompact || hasScores());
         table->horizontalHeader()->setVisible(!m_isCompact);
     }
 }
 
 bool TokensPanel::showsBiased() const
 {
-    return !m_isCompact && m_kind == CircuitKind::FullQk && !m_terms.biases;
+    return !m_isCompact && hasScores() && !m_terms.biases;
 }
 
 void TokensPanel::setIdsShown(bool on)
@@ -242,6 +268,9 @@ void TokensPanel::setLength(int rows)
 QString TokensPanel::heading() const
 {
     const QString token = workspace()->tokenText(workspace()->token());
+    if (m_isDirect)
+        return m_side == TableSide::Row ? tr("direct path: %1 → tokens said next").arg(token)
+                                        : tr("direct path: said next %1 ← tokens read").arg(token);
     if (m_kind == CircuitKind::FullQk)
         return (m_side == TableSide::Row ? tr("reads: query %1 → key tokens").arg(token)
                                          : tr("is read: key %1 ← query tokens").arg(token))
@@ -266,8 +295,10 @@ void TokensPanel::recompute()
         return clear({});
     }
     m_heading->setText(heading());
-    const HeadId head = workspace()->head();
+    const HeadId head = m_isDirect ? HeadId{} : workspace()->head(); // one answer, whichever is selected
     const int token = workspace()->token();
+    if (m_isDirect && !workspace()->circuits())
+        return clear(tr("The direct path needs the model's files; use File → Locate model…"));
     if (!workspace()->circuits()) {
         const auto stored = storedEnds(*workspace()->results(), m_kind, head, m_side, token);
         return stored
@@ -277,11 +308,9 @@ void TokensPanel::recompute()
     }
     if (!workspace()->tokens())
         return clear(tr("Reading the embeddings…"));
-    const Question question{{m_kind, head, m_terms},
-                            m_side,
-                            token,
-                            m_filter.isEmpty() ? m_length : workspace()->card().dVocab,
-                            showsBiased()};
+    const Question question{
+        {m_kind, head, m_terms}, m_side,    token, m_filter.isEmpty() ? m_length : workspace()->card().dVocab,
+        showsBiased(),           m_isDirect};
     if (const Answer* answer = kept(question)) {
         m_job.cancel();
         return show(*answer);
@@ -347,7 +376,7 @@ QList<FigureSource*> TokensPanel::figures()
 {
     if (!m_top->rows())
         return {};
-    describe(this, tr("%1 %2").arg(text(workspace()->head()), heading()));
+    describe(this, m_isDirect ? heading() : tr("%1 %2").arg(text(workspace()->head()), heading()));
     return {this};
 }
 

@@ -20,6 +20,7 @@ public:
     ~TokensPanel() override;
 
     void setKind(CircuitKind kind);
+    void setDirectPath(); ///< In place of a head's circuit: E W_U, what follows a token without any layer.
     void setSide(TableSide side);
     void setLength(int rows); ///< How many of each end are asked for.
     void setCompact(bool on); ///< Tokens and values only, and where it is narrow the largest alone.
@@ -54,8 +55,12 @@ private:
     void show(const Answer& answer);
     void clear(const QString& message);
     QString heading() const; ///< "writes: ␣the → output tokens"
+    static Result<RowVector<double>> lineOf(const Question& question, const CircuitTerms& terms,
+                                            const Circuits& circuits, const TokenSide& tokens);
+    bool hasScores() const; ///< Whose rows are read by their z-scores.
 
     CircuitKind m_kind;
+    bool m_isDirect = false; // then of the kind of the same rows and columns
     TableSide m_side = TableSide::Row;
     int m_length = 30;
     bool m_isCompact = false;

@@ -188,6 +188,7 @@ void VectorsPage::clear(const QString& message)
     m_spectrum->setBrackets({});
     m_spectrum->setMessage(message);
     m_state->clear();
+    m_state->setToolTip({});
     m_tables->clear();
     m_look->setEnabled(false);
 }
@@ -221,6 +222,7 @@ void VectorsPage::showDirections()
 {
     showSpectrum();
     m_state->setText(directionTitle(current()));
+    m_state->setToolTip(cosineNote());
     const int chunk = current() / chunkSize;
     m_look->setEnabled(!shownDirection(false).isEmpty());
     if (m_lists.contains(chunk))
@@ -241,6 +243,9 @@ QString VectorsPage::directionTitle(int index) const
     if (index >= m_directions->svd.rank)
         return words + tr("   in the null space");
     const auto k = static_cast<std::size_t>(index);
+    if (m_directions->kind == CircuitKind::Qk)
+        words += tr("   cos(u, v) %1")
+                     .arg(number(m_directions->svd.U.col(index).dot(m_directions->svd.V.col(index))));
     words += tr("   gap %1").arg(percent(stability.gap[k]));
     const CircuitDirections::Block block = m_directions->blockOf(index);
     if (!block.isAlone())
@@ -250,6 +255,17 @@ QString VectorsPage::directionTitle(int index) const
     return words
         + tr("   rounding turns it by up to %1°, its span by %2°")
               .arg(degrees(stability.error[k]), degrees(stability.blockError[k]));
+}
+
+QString VectorsPage::cosineNote() const
+{
+    if (!m_directions || m_directions->kind != CircuitKind::Qk)
+        return {};
+    const double chance = 1 / std::sqrt(static_cast<double>(workspace()->card().dModel));
+    return tr("cos(u, v): how alike the queries and the keys of this direction are. Near 1 it attends to "
+              "what is "
+              "alike, near −1 to the opposite; two directions by chance give 0 ± %1 (1/√d).")
+        .arg(number(chance));
 }
 
 void VectorsPage::showSpectrum()

@@ -56,7 +56,8 @@ private:
     void showLists();
     bool moveByKey(int key);
     QString directionTitle(int index) const;
-    int current() const; ///< The selected direction, as far as this head has one.
+    QString cosineNote() const; // of QK alone
+    int current() const;        ///< The selected direction, as far as this head has one.
     CircuitKind kind() const;
 
     QComboBox* m_circuit;

@@ -90,27 +90,66 @@ QSizeF sizeInside(const std::vector<ChartSeries>& series, const QFontMetricsF& m
     return size.grownBy(QMarginsF(padding, padding, padding, padding));
 }
 
-/// Where the names stand in rows of `width`, the top left of each from that of the first.
-std::vector<QPointF> placesAbove(const std::vector<ChartSeries>& series, const QFontMetricsF& metrics,
-                                 double width)
+/// The names in rows above the plot.
+struct LegendRows {
+    std::vector<QPointF> places; ///< The top left of each that has room, from that of the first.
+    int hidden = 0;              ///< Names that have none.
+    QPointF rest;                ///< Where it is said how many these are.
+};
+
+QString restOf(int hidden)
 {
-    std::vector<QPointF> places;
-    QPointF at;
-    for (const ChartSeries& one : series) {
-        const double length =
-            one.name.isEmpty() ? 0 : sampleLength + metrics.horizontalAdvance(one.name) + 2 * gap;
-        if (at.x() > 0 && at.x() + length > width)
-            at = {0, at.y() + metrics.height()};
-        places.push_back(at);
-        at.rx() += length;
-    }
-    return places;
+    return QStringLiteral("+ %1").arg(hidden);
 }
 
-/// \param at  where the name begins, on its baseline
-void paintName(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, int index,
-               const QPointF& at)
+LegendRows rowsAbove(const std::vector<ChartSeries>& series, const QFontMetricsF& metrics, double width,
+                     int mostRows)
 {
+    const auto lengthOf = [&](const ChartSeries& one) {
+        return one.name.isEmpty() ? 0 : sampleLength + metrics.horizontalAdvance(one.name) + 2 * gap;
+    };
+    LegendRows rows;
+    QPointF at;
+    for (const ChartSeries& one : series) {
+        const double length = lengthOf(one);
+        if (at.x() > 0 && at.x() + length > width)
+            at = {0, at.y() + metrics.height()};
+        if (at.y() > (mostRows - 0.5) * metrics.height())
+            break;
+        rows.places.push_back(at);
+        at.rx() += length;
+    }
+    const auto countHidden = [&] {
+        rows.hidden =
+            static_cast<int>(std::count_if(series.begin() + std::ssize(rows.places), series.end(),
+                                           [](const ChartSeries& one) { return !one.name.isEmpty(); }));
+    };
+    for (countHidden(); rows.hidden > 0 && !rows.places.empty(); rows.places.pop_back(), countHidden()) {
+        const ChartSeries& last = series[rows.places.size() - 1];
+        rows.rest = rows.places.back() + QPointF(lengthOf(last) - sampleLength, 0);
+        const bool hasRoom = rows.rest.x() + metrics.horizontalAdvance(restOf(rows.hidden)) <= width - gap;
+        if (hasRoom || rows.places.back().x() == 0) // a name alone in its row is shortened
+            break;
+    }
+    return rows;
+}
+
+/// How many rows of names a plot of that height spares.
+int mostRowsAbove(double plotHeight, const QFontMetricsF& metrics)
+{
+    constexpr double most = 0.5;
+    return static_cast<int>((most * plotHeight - gap) / metrics.height());
+}
+
+struct NamePlace {
+    QPointF at; ///< Where the name begins, on its baseline.
+    double end; ///< Where it has to have ended.
+};
+
+void paintName(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, int index,
+               const NamePlace& place)
+{
+    const QPointF& at = place.at;
     const QFontMetricsF metrics(frame.font, painter.device());
     const QColor color = seriesColor(index, frame.colors);
     const double middle = at.y() - metrics.ascent() / 2 + metrics.descent() / 4;
@@ -122,8 +161,7 @@ void paintName(QPainter& painter, const ChartFrame& frame, const ChartSeries& se
     else
         painter.drawLine(QPointF(at.x() - sampleLength, middle), QPointF(at.x() - 5, middle));
     painter.setPen(color);
-    painter.drawText(
-        at, metrics.elidedText(series.name, Qt::ElideRight, std::max(0.0, frame.plot.right() - at.x())));
+    painter.drawText(at, metrics.elidedText(series.name, Qt::ElideRight, std::max(0.0, place.end - at.x())));
 }
 
 void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
@@ -145,9 +183,30 @@ void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::ve
         if (series[i].name.isEmpty())
             continue;
         const double x = room.right() - metrics.horizontalAdvance(series[i].name);
-        paintName(painter, frame, series[i], static_cast<int>(i), {x, y});
+        paintName(painter, frame, series[i], static_cast<int>(i), {{x, y}, frame.plot.right()});
         y += metrics.height();
     }
+}
+
+void paintLegendAbove(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
+{
+    const QFontMetricsF metrics(frame.font, painter.device());
+    const int height = static_cast<int>(std::round((frame.legend - gap) / metrics.height()));
+    const LegendRows rows = rowsAbove(series, metrics, frame.plot.width(), height);
+    const QPointF first = frame.plot.topLeft() + QPointF(sampleLength, metrics.ascent() - frame.legend);
+    const double restWidth = rows.hidden > 0 ? metrics.horizontalAdvance(restOf(rows.hidden)) + gap : 0;
+    for (std::size_t i = 0; i < rows.places.size(); ++i) {
+        const bool isLast = i + 1 == rows.places.size();
+        if (!series[i].name.isEmpty())
+            paintName(painter, frame, series[i], static_cast<int>(i),
+                      {first + rows.places[i], frame.plot.right() - (isLast ? restWidth : 0)});
+    }
+    if (rows.hidden == 0)
+        return;
+    const double right = frame.plot.right() - metrics.horizontalAdvance(restOf(rows.hidden));
+    painter.setPen(frame.colors.muted);
+    painter.drawText(QPointF(std::min(first.x() + rows.rest.x(), right), first.y() + rows.rest.y()),
+                     restOf(rows.hidden));
 }
 
 } // namespace
@@ -156,7 +215,6 @@ double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& seri
                    const QPaintDevice* device)
 {
     constexpr double most = 0.4; // of the plot's width and height, inside it
-    constexpr double mostAbove = 0.5;
     const QFontMetricsF metrics(frame.font, device);
     const QSizeF inside = sizeInside(series, metrics);
     if (inside.isEmpty() || frame.plot.isEmpty())
@@ -165,9 +223,11 @@ double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& seri
         inside.width() <= most * frame.plot.width() && inside.height() <= most * frame.plot.height();
     if (isSmall && legendRoom(frame, inside, series).hidden == 0)
         return 0;
-    const double height =
-        placesAbove(series, metrics, frame.plot.width()).back().y() + metrics.height() + gap;
-    return height <= mostAbove * frame.plot.height() ? height : 0;
+    const int mostRows = mostRowsAbove(frame.plot.height(), metrics);
+    if (mostRows < 1)
+        return 0;
+    const LegendRows rows = rowsAbove(series, metrics, frame.plot.width(), mostRows);
+    return rows.places.back().y() + metrics.height() + gap;
 }
 
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
@@ -176,11 +236,7 @@ void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vec
     painter.setFont(frame.font);
     const QFontMetricsF metrics(frame.font, painter.device());
     if (frame.legend > 0) {
-        const std::vector<QPointF> places = placesAbove(series, metrics, frame.plot.width());
-        const QPointF first = frame.plot.topLeft() + QPointF(sampleLength, metrics.ascent() - frame.legend);
-        for (std::size_t i = 0; i < series.size(); ++i)
-            if (!series[i].name.isEmpty())
-                paintName(painter, frame, series[i], static_cast<int>(i), first + places[i]);
+        paintLegendAbove(painter, frame, series);
     } else if (!sizeInside(series, metrics).isEmpty()) {
         paintLegendInside(painter, frame, series);
     }

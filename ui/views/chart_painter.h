@@ -38,7 +38,7 @@ QColor shadeColor(float shade, const ThemeColors& colors); ///< Blue at 0, vermi
 void paintChartAxes(QPainter& painter, const ChartFrame& frame);
 void paintChartBaselines(QPainter& painter, const ChartFrame& frame,
                          const std::vector<ChartBaseline>& baselines);
-/// Bars from y − error to y + error, those of points too close to zero for a log axis down to its end.
+/// Bars from y − error to y + error, or an area around the line; bars of points too close to zero for a log axis down to its end.
 void paintChartErrors(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
 void paintChartBrackets(QPainter& painter, const ChartFrame& frame,
                         const std::vector<ChartBracket>& brackets);

@@ -116,6 +116,32 @@ void paintPoints(QPainter& painter, const ChartFrame& frame, const ChartSeries& 
     }
 }
 
+/// From y − error to y + error along the line. What is outside is cut off here, as SVG output clips nothing.
+void paintBand(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, QColor color)
+{
+    QPolygonF area, below;
+    const auto count = static_cast<qsizetype>(series.errors.size());
+    area.reserve(2 * count);
+    below.reserve(count);
+    for (qsizetype i = 0; i < std::min(count, series.points.size()); ++i) {
+        const QPointF error(0, double{series.errors[static_cast<std::size_t>(i)]});
+        const QPointF high = frame.map(shownPoint(series.points[i] + error, frame.look));
+        const QPointF low = frame.map(shownPoint(series.points[i] - error, frame.look));
+        if (std::isnan(high.y()) || std::isnan(low.y()))
+            continue;
+        area << high;
+        below << low;
+    }
+    std::reverse(below.begin(), below.end());
+    area << below;
+    if (!frame.plot.contains(area.boundingRect()))
+        area = area.intersected(frame.plot);
+    color.setAlphaF(0.18F);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(color);
+    painter.drawPolygon(area);
+}
+
 } // namespace
 
 double barWidth(const ChartSeries& series, const ChartLook& look)
@@ -135,6 +161,10 @@ void paintChartErrors(QPainter& painter, const ChartFrame& frame, const std::vec
     constexpr double cap = 2; // device units to either side
     painter.save();
     for (std::size_t s = 0; s < series.size(); ++s) {
+        if (series[s].hasBand) {
+            paintBand(painter, frame, series[s], seriesColor(static_cast<int>(s), frame.colors));
+            continue;
+        }
         painter.setPen(QPen(seriesColor(static_cast<int>(s), frame.colors), frame.hairline));
         for (std::size_t i = 0; i < series[s].errors.size(); ++i) {
             const QPointF given = series[s].points[static_cast<qsizetype>(i)];

@@ -190,7 +190,8 @@ ColorBar::ColorBar(Qt::Orientation orientation, QWidget* parent)
     setSizePolicy(orientation == Qt::Vertical ? QSizePolicy::Fixed : QSizePolicy::Expanding,
                   orientation == Qt::Vertical ? QSizePolicy::Expanding : QSizePolicy::Fixed);
     setAccessibleName(tr("Colour scale"));
-    setToolTip(tr("Drag an end to change the limit; double-click fits the data; right-click for maps"));
+    setToolTip(tr("Drag an end to change the limit; double-click fits the data; right-click for maps and "
+                  "exact limits"));
 }
 
 void ColorBar::setScale(const ColorScale& scale)
@@ -246,6 +247,15 @@ void ColorBar::setFit(ColorFit fit)
 {
     ColorScale scale = m_scale;
     scale.fit = fit;
+    change(scale);
+}
+
+void ColorBar::setLimits(float low, float high)
+{
+    ColorScale scale = m_scale;
+    scale.fit = ColorFit::Fixed;
+    scale.low = low;
+    scale.high = high;
     change(scale);
 }
 
@@ -460,6 +470,8 @@ void ColorBar::keyPressEvent(QKeyEvent* event)
     case Qt::Key_I: return invert();
     case Qt::Key_L: return toggleLock();
     case Qt::Key_Z: return centerOnZero();
+    case Qt::Key_Return:
+    case Qt::Key_Enter: return askLimits();
     default: QWidget::keyPressEvent(event);
     }
 }

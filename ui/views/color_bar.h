@@ -18,7 +18,7 @@ class HeatmapView;
 /// The scale of a heatmap, always beside it: colours, ticks, the mark at zero.
 ///
 /// Dragging an end changes that limit (both, symmetrically, on a signed map) over a histogram of the values, double-click fits
-/// the data again, the context menu has maps and fits.
+/// the data again, the context menu has maps and fits, Enter asks for exact limits.
 class ColorBar : public QWidget {
     Q_OBJECT
 
@@ -37,6 +37,7 @@ public:
     void invert();
     void toggleLock(); ///< Fixed limits ↔ limits that follow the data.
     void setFit(ColorFit fit);
+    void setLimits(float low, float high); ///< Fixed ones. low < high.
     void setPercentile(double percentile); ///< Percent that the limits are to contain.
     void setTransform(ColorTransform transform);
     void centerOnZero();
@@ -66,6 +67,7 @@ private:
     void addFits(QMenu* menu);
     void addPercentiles(QMenu* menu);
     void askPercentile();
+    void askLimits();
     void addTransforms(QMenu* menu);
     void addPixels(
         QMenu*

@@ -3,6 +3,7 @@
 #include "ui/text.h"
 #include "ui/views/color_bar.h"
 #include "ui/views/heatmap_view.h"
+#include "ui/views/limits_dialog.h"
 #include "ui/views/shared_scale.h"
 
 #include <QActionGroup>
@@ -50,7 +51,16 @@ void ColorBar::addFits(QMenu* menu)
     add(symmetric ? tr("Symmetric, trimmed at 3 σ") : tr("From zero, trimmed at 3 σ"), ColorFit::Robust);
     add(tr("Data range"), ColorFit::DataRange);
     addPercentiles(menu->addMenu(tr("Percentiles")));
+    menu->addAction(tr("Set limits…"), this, &ColorBar::askLimits);
     add(tr("Lock the limits"), ColorFit::Fixed);
+}
+
+void ColorBar::askLimits()
+{
+    auto* dialog = new LimitsDialog(m_scale.low, m_scale.high, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &LimitsDialog::limitsChosen, this, &ColorBar::setLimits);
+    dialog->open();
 }
 
 void ColorBar::addPercentiles(QMenu* menu)

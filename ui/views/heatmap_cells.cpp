@@ -49,6 +49,21 @@ std::vector<double> normsUnder(const Eigen::VectorXf& norms, double from, double
     return parts;
 }
 
+/// How visible a line between groups is that are `apart` pixels or points from each other, 0 … 1.
+double groupStrength(double apart)
+{
+    constexpr double hidden = 8, full = 48;
+    return std::clamp((apart - hidden) / (full - hidden), 0.0, 1.0);
+}
+
+QPen faded(QPen pen, double strength)
+{
+    QColor color = pen.color();
+    color.setAlphaF(static_cast<float>(strength * color.alphaF()));
+    pen.setColor(color);
+    return pen;
+}
+
 } // namespace
 
 QColor inkOn(Rgb ground)
@@ -141,24 +156,26 @@ void paintHeatmapValues(QPainter& painter, const QRectF& cells, const HeatmapSce
     painter.restore();
 }
 
-void paintHeatmapGroups(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, int size,
-                        const QPen& pen)
+void paintHeatmapGroups(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, const QPen& pen)
 {
-    if (size <= 0)
-        return;
-    painter.setPen(pen);
     const QRectF& shown = scene.visible;
     const double width = cells.width() / shown.width(), height = cells.height() / shown.height();
-    for (Eigen::Index column = size; column < scene.columnCount(); column += size)
-        if (const double at = static_cast<double>(column); at > shown.left() && at < shown.right()) {
-            const double x = cells.left() + (at - shown.left()) * width;
-            painter.drawLine(QLineF(x, cells.top(), x, cells.bottom()));
-        }
-    for (Eigen::Index row = size; row < scene.rowCount(); row += size)
-        if (const double at = static_cast<double>(row); at > shown.top() && at < shown.bottom()) {
-            const double y = cells.top() + (at - shown.top()) * height;
-            painter.drawLine(QLineF(cells.left(), y, cells.right(), y));
-        }
+    if (const int size = scene.columns.groupSize; size > 0 && groupStrength(size * width) > 0) {
+        painter.setPen(faded(pen, groupStrength(size * width)));
+        for (Eigen::Index column = size; column < scene.columnCount(); column += size)
+            if (const double at = static_cast<double>(column); at > shown.left() && at < shown.right()) {
+                const double x = cells.left() + (at - shown.left()) * width;
+                painter.drawLine(QLineF(x, cells.top(), x, cells.bottom()));
+            }
+    }
+    if (const int size = scene.rows.groupSize; size > 0 && groupStrength(size * height) > 0) {
+        painter.setPen(faded(pen, groupStrength(size * height)));
+        for (Eigen::Index row = size; row < scene.rowCount(); row += size)
+            if (const double at = static_cast<double>(row); at > shown.top() && at < shown.bottom()) {
+                const double y = cells.top() + (at - shown.top()) * height;
+                painter.drawLine(QLineF(cells.left(), y, cells.right(), y));
+            }
+    }
 }
 
 void paintHeatmapMarks(QPainter& painter, const QRectF& cells, const HeatmapScene& scene)

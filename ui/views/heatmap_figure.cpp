@@ -142,8 +142,7 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         return scene.tiles ? tiledImage(scene, *m_loader, drawn, visible)
                            : heatmapImage(scene, *m_pyramid, drawn, picturesColors(scene));
     });
-    paintHeatmapGroups(painter, cells, scene, property("linesEvery").toInt(),
-                       QPen(colors.muted, 0.5 * style.lineWidth));
+    paintHeatmapGroups(painter, cells, scene, QPen(colors.muted, 0.5 * style.lineWidth));
     paintHeatmapMarks(painter, cells, scene);
     const double cellWidth = cells.width() / scene.visible.width();
     const double cellHeight = cells.height() / scene.visible.height();

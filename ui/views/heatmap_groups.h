@@ -6,10 +6,8 @@ class QPen;
 
 namespace headwise::ui {
 
-/// Thin lines after every `size` rows and columns, where groups of them meet: layers of heads. Nothing for a size of 0.
-///
-/// A view draws them whose property "linesEvery" says how many.
-void paintHeatmapGroups(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, int size,
-                        const QPen& pen);
+/// Thin lines where groups of rows and columns meet: layers of heads. They fade as they come close to each other, and are gone
+/// before they would hide the cells.
+void paintHeatmapGroups(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, const QPen& pen);
 
 } // namespace headwise::ui

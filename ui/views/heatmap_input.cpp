@@ -151,9 +151,16 @@ bool HeatmapView::handleMoveKey(QKeyEvent* event)
     case Qt::Key_End: return moveCurrent(0, all), true;
     case Qt::Key_Return:
     case Qt::Key_Enter:
-        if (m_state.row >= 0)
-            emit cellActivated(m_state.row, m_state.column);
-        return m_state.row >= 0;
+        if (m_state.row < 0)
+            return false;
+        if (event->modifiers().testFlag(Qt::ShiftModifier)) {
+            emit cellReferenced(m_state.row, m_state.column);
+        } else { // a click and a double click in one
+            const int row = m_state.row, column = m_state.column;
+            emit cellClicked(row, column);
+            emit cellActivated(row, column);
+        }
+        return true;
     default: return false;
     }
 }
@@ -166,6 +173,8 @@ void HeatmapView::moveCurrent(int rows, int columns)
     setCurrentCell(std::clamp(m_state.row + rows, 0, static_cast<int>(m_scene.rowCount()) - 1),
                    std::clamp(m_state.column + columns, 0, static_cast<int>(m_scene.columnCount()) - 1));
     showCurrent();
+    if (!isEmpty() && m_state.row >= 0) // It is read as what is under the mouse is.
+        emit cellHovered(m_state.row, m_state.column, m_scene.at(m_state.row, m_state.column));
 }
 
 void HeatmapView::showCurrent()

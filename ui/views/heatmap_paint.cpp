@@ -8,11 +8,13 @@
 
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -49,7 +51,7 @@ void HeatmapView::paintEvent(QPaintEvent* /*event*/)
         m_image.setDevicePixelRatio(devicePixelRatioF());
     }
     painter.drawImage(cells.topLeft(), m_image);
-    paintHeatmapGroups(painter, cells, scene, property("linesEvery").toInt(), QPen(colors.muted, 1));
+    paintHeatmapGroups(painter, cells, scene, QPen(colors.muted, 1));
     paintHeatmapMarks(painter, cells, scene);
     const QSizeF cell = cellRect(0, 0).size();
     if (cell.width() >= valueWidth && cell.height() >= valueHeight)
@@ -76,25 +78,31 @@ void HeatmapView::paintOverlays(QPainter& painter, const QRectF& cells) const
     if (m_state.row >= 0)
         paintCellRing(painter, cellRect(m_state.row, m_state.column), colors, Qt::SolidLine);
     painter.restore();
-    paintNote(painter, cells);
+    paintNote(painter);
 }
 
-void HeatmapView::paintNote(QPainter& painter, const QRectF& cells) const
+QRectF HeatmapView::noteArea() const
 {
+    constexpr double beside = 6, inside = 6; // px around the chip, and in it
+    const QRectF cells = cellsArea();
+    const QString corner = note();
+    if (corner.isEmpty() || cells.width() < 60)
+        return {};
+    const QFontMetricsF metrics(fonts().text, this);
+    const double width = std::min(metrics.horizontalAdvance(corner) + 2 * inside, cells.width() - 2 * beside);
+    const double height = metrics.height() + 2;
+    return {cells.left() + beside, cells.bottom() - height - beside, width, height};
+}
+
+// One line at most, and gone where somebody looks under it: the cells are what is to be seen.
+void HeatmapView::paintNote(QPainter& painter) const
+{
+    const QRectF chip = noteArea();
+    if (chip.isEmpty() || m_looksUnderNote)
+        return;
     const ThemeColors& colors = themeColors(palette());
     const QFontMetricsF metrics(fonts().text, this);
-    const double most = cells.width() - 24;
-    QString corner = note();
-    QSizeF size = metrics.boundingRect(QRectF(0, 0, most, cells.height()), Qt::TextWordWrap, corner).size();
-    if (size.width() > most || size.height() > cells.height() / 2) { // better cut off than all over the cells
-        corner = metrics.elidedText(corner, Qt::ElideRight, most);
-        size = {metrics.horizontalAdvance(corner), metrics.height()};
-    }
-    if (corner.isEmpty())
-        return;
     painter.setFont(fonts().text);
-    const QRectF chip(cells.left() + 6, cells.bottom() - size.height() - 10, size.width() + 12,
-                      size.height() + 4);
     QColor ground = colors.base;
     ground.setAlphaF(0.88F);
     painter.setRenderHint(QPainter::Antialiasing);
@@ -102,7 +110,19 @@ void HeatmapView::paintNote(QPainter& painter, const QRectF& cells) const
     painter.setBrush(ground);
     painter.drawRoundedRect(chip, 4, 4);
     painter.setPen(colors.muted);
-    painter.drawText(chip, Qt::AlignCenter | Qt::TextWordWrap, corner);
+    painter.drawText(chip, Qt::AlignCenter, metrics.elidedText(note(), Qt::ElideRight, chip.width() - 8));
+}
+
+void HeatmapView::lookUnderNote(const QEvent& event)
+{
+    constexpr double highest = 40; // px; counting what lies beyond the limits is not for every move
+    bool looks = false;
+    if (event.type() == QEvent::MouseMove) {
+        const QPointF at = static_cast<const QMouseEvent&>(event).position();
+        looks = at.y() > cellsArea().bottom() - highest && noteArea().contains(at);
+    }
+    if (std::exchange(m_looksUnderNote, looks) != looks)
+        update();
 }
 
 QString HeatmapView::note() const
@@ -206,9 +226,11 @@ bool HeatmapView::event(QEvent* event)
     // Without it 0 would open a page of the window.
     if (event->type() == QEvent::ShortcutOverride && takesKey(*static_cast<QKeyEvent*>(event)))
         event->accept();
+    if (event->type() == QEvent::MouseMove || event->type() == QEvent::Leave)
+        lookUnderNote(*event);
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
-        const QString norm = normAt(help->pos());
+        const QString norm = noteArea().contains(help->pos()) ? note() : normAt(help->pos());
         if (!norm.isEmpty()) {
             QToolTip::showText(help->globalPos(), norm, this);
             return true;

@@ -79,12 +79,16 @@ struct Labels {
     const HeatmapAxis& axis;
     QFont font;
     QFontMetricsF metrics;
-    int step = 1;
+    int step = 1; // In rows or columns.
+    int span = 1; // That one label stands for.
     bool names = false;
     int first = 0;
     int end = 0;
 
-    QString at(int index) const { return names ? axis.label(index) : QString::number(index); }
+    QString at(int index) const
+    {
+        return names ? axis.label(index) : span > 1 ? axis.groupLabel(index / span) : QString::number(index);
+    }
 };
 
 Labels labelsFor(const HeatmapScene& scene, Qt::Orientation orientation, double cellSize,
@@ -100,10 +104,12 @@ Labels labelsFor(const HeatmapScene& scene, Qt::Orientation orientation, double 
     const QFontMetricsF text(fonts.text, device);
     const double indexRoom =
         vertical ? 1.1 * text.height() : text.horizontalAdvance(QString::number(size)) + 2 * gap;
+    const int span = !names && axis.groupLabel ? std::max(1, axis.groupSize) : 1;
     Labels labels{.axis = axis,
                   .font = names ? fonts.labels : fonts.text,
                   .metrics = names ? metrics : text,
-                  .step = names ? namesStep : niceStep(cellSize, indexRoom),
+                  .step = names ? namesStep : span * niceStep(span * cellSize, indexRoom),
+                  .span = span,
                   .names = names};
     const double from = vertical ? scene.visible.top() : scene.visible.left();
     const double to = vertical ? scene.visible.bottom() : scene.visible.right();
@@ -118,7 +124,8 @@ void paintRowLabels(QPainter& painter, const QRectF& cells, double room, const H
     painter.setFont(labels.font);
     const QFontMetricsF& metrics = labels.metrics;
     for (int row = labels.first; row < labels.end; row += labels.step) {
-        const double y = cellRect(cells, scene, row, 0).center().y();
+        const QRectF cell = cellRect(cells, scene, row, 0);
+        const double y = cell.top() + labels.span * cell.height() / 2;
         if (y < cells.top() || y > cells.bottom())
             continue;
         const QString shown = metrics.elidedText(labels.at(row), Qt::ElideMiddle, room - gap);
@@ -135,7 +142,8 @@ void paintColumnLabels(QPainter& painter, const QRectF& cells, const HeatmapRoom
     const QFontMetricsF& metrics = labels.metrics;
     const bool flat = room.flatColumnLabels || !labels.names;
     for (int column = labels.first; column < labels.end; column += labels.step) {
-        const double x = cellRect(cells, scene, 0, column).center().x();
+        const QRectF cell = cellRect(cells, scene, 0, column);
+        const double x = cell.left() + labels.span * cell.width() / 2;
         if (x < cells.left() || x > cells.right())
             continue;
         if (flat) {

@@ -24,6 +24,9 @@ namespace headwise::ui {
 struct HeatmapAxis {
     QString title;                     ///< "source token"; empty: none.
     std::function<QString(int)> label; ///< The name of one row or column; empty: its index.
+    int groupSize =
+        0; ///< So many are a group, as the heads of a layer: a thin line parts them. 0: no groups.
+    std::function<QString(int)> groupLabel = {}; ///< Of a group, where the rows' own names have no room.
 };
 QString axisLabel(const HeatmapAxis& axis, int index);
 HeatmapAxis labelledAxis(const QString& title, const QStringList& labels);

@@ -122,10 +122,10 @@ public:
     QSize minimumSizeHint() const override;
 
 signals:
-    void cellHovered(int row, int column, float value);
+    void cellHovered(int row, int column, float value); ///< By the mouse, or moved to by a key.
     void hoverLeft();
     void cellClicked(int row, int column);
-    void cellReferenced(int row, int column); ///< Shift+click or right click: the cell to compare with.
+    void cellReferenced(int row, int column); ///< Shift+click, Shift+Enter, right click: to compare with.
     void cellActivated(int row, int column);  ///< Enter, or double-click at full view.
     void currentCellChanged(int row, int column);
     void stateChanged(const headwise::ui::HeatmapState& state); ///< Zoom, pan or current cell.
@@ -157,7 +157,9 @@ private:
     QString noteOf(const QSize& pixels) const; ///< Of a picture of so many device pixels.
     QString aggregateNote(const QSize& pixels) const;
     QString beyondNote() const;
-    void paintNote(QPainter& painter, const QRectF& cells) const;
+    QRectF noteArea() const; ///< Of the chip in the corner; empty: there is none.
+    void paintNote(QPainter& painter) const;
+    void lookUnderNote(const QEvent& event);     ///< A move of the mouse, or its leaving.
     bool takesKey(const QKeyEvent& event) const; ///< Before the window's shortcuts.
     bool handleScaleKey(const QKeyEvent& event);
     HeatmapFonts fonts() const;
@@ -196,6 +198,7 @@ private:
     QString m_message;
     QTimer m_dimTimer;
     bool m_dimmed = false;
+    bool m_looksUnderNote = false;    // the mouse is where the note would be
     std::optional<QPointF> m_pressed; // Where the left button went down.
     QPointF m_lastDrag;
     bool m_dragging = false;

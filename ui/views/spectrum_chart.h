@@ -27,6 +27,7 @@ struct ChartSeries {
     std::vector<float> shades =
         {}; ///< Of Points, 0 … 1 for each: its place between two colours. Empty: one colour.
     std::vector<float> errors = {}; ///< How far each point may lie above or below, as a bar. Empty: none.
+    bool hasBand = false;           ///< The errors are an area around a line instead.
 
     bool operator==(const ChartSeries&) const = default;
 };

@@ -41,6 +41,12 @@ QRectF LineChart::fullRange() const
             if (series.style == SeriesStyle::Bars)
                 include(shownPoint({point.x(), 0}, m_look)); // They stand on zero.
         }
+    for (const ChartSeries& series : m_series)
+        for (std::size_t i = 0; series.hasBand && i < series.errors.size(); ++i)
+            for (const double side : {-1.0, 1.0})
+                include(shownPoint(series.points[static_cast<qsizetype>(i)]
+                                       + QPointF(0, side * double{series.errors[i]}),
+                                   m_look));
     if (!any)
         return {0, 0, 1, 1};
     for (const ChartBaseline& baseline : m_baselines)

@@ -1,9 +1,9 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/picture_of.h"
+#include "core/analysis/subspace.h"
 #include "core/analysis/top_lists.h"
 
-#include "core/base/decompositions.h"
 #include "core/base/parallel.h"
 
 #include <algorithm>
@@ -32,9 +32,9 @@ std::string whyNotGroups(const ModelConfig& config, const AnalysisOptions&)
 
 /// One query head of a group: what its circuits are compared by. G_K = W_KᵀW_K and G_V = W_VᵀW_V are the group's.
 struct Member {
-    Matrix<double> W_Q;   // [d, r]
-    Matrix<double> W_O;   // [r, d]
-    Matrix<double> basis; // [d, k] of the columns of W_Q, orthonormal
+    Matrix<double> W_Q; // [d, r]
+    Matrix<double> W_O; // [r, d]
+    Subspace queries;   // of the columns of W_Q
 };
 
 /// ⟨A Kᵀ, B Kᵀ⟩_F = tr(AᵀB KᵀK).
@@ -49,10 +49,70 @@ double cosine(double product, double squareA, double squareB)
     return norms > 0 ? std::clamp(product / norms, -1.0, 1.0) : std::numeric_limits<double>::quiet_NaN();
 }
 
+/// ‖U_aᵀ U_b‖²_F, NaN where one of the two is zero.
+double overlap(const Subspace& a, const Subspace& b)
+{
+    if (a.rank == 0 || b.rank == 0)
+        return std::numeric_limits<double>::quiet_NaN();
+    return (a.basis.transpose() * b.basis).squaredNorm();
+}
+
+/// What random subspaces of these ranks overlap by: the trace of a Jacobi ensemble.
+Moments overlapOfChance(const Subspace& a, const Subspace& b)
+{
+    const double d = static_cast<double>(a.basis.rows());
+    const double ranks = static_cast<double>(a.rank * b.rank);
+    const double rest = (d - static_cast<double>(a.rank)) * (d - static_cast<double>(b.rank));
+    return {ranks / d, d > 1 ? std::sqrt(2 * ranks * rest / (d * d * (d - 1) * (d + 2))) : 0};
+}
+
+/// What the cosine of A Kᵀ and B Kᵀ is for Gaussian A and B, [d, r]. ⟨A Kᵀ, B Kᵀ⟩_F = tr(AᵀB G) with G = KᵀK, where the entries of
+/// AᵀB have mean 0, variance d and no covariances: variance d ‖G‖²_F. Both norms are near √(d tr G). Exact, whatever d, for
+/// K of equal orthogonal columns, 1/√(d r), and for K of rank one, 1/√d.
+Moments cosineOfChance(const Matrix<double>& gram, Eigen::Index d)
+{
+    return {0, gram.norm() / (std::sqrt(static_cast<double>(d)) * gram.trace())};
+}
+
+/// Numbers of pairs of heads that exist, and what they would be by chance.
+class Pairs {
+public:
+    void add(double value, const Moments& chance)
+    {
+        if (std::isnan(value))
+            return;
+        m_sum += value;
+        m_chance.push_back(chance);
+    }
+    double mean() const { return m_sum / static_cast<double>(m_chance.size()); } // 0/0: NaN
+    const std::vector<Moments>& chance() const { return m_chance; }
+    /// Of `mean`, added to the others: pairs that share a head are uncorrelated by chance, for one head means the same to all others.
+    void addChanceOfMean(std::vector<Moments>& to) const
+    {
+        if (m_chance.empty())
+            return;
+        Moments whole;
+        for (const Moments& one : m_chance) {
+            whole.mean += one.mean;
+            whole.deviation = std::hypot(whole.deviation, one.deviation);
+        }
+        const auto count = static_cast<double>(m_chance.size());
+        to.push_back({whole.mean / count, whole.deviation / count});
+    }
+
+private:
+    double m_sum = 0;
+    std::vector<Moments> m_chance;
+};
+
 struct Numbers {
     PerHead overlap, qkCosine, ovCosine;             // [L, H, member]
     PerHead meanOverlap, meanQkCosine, meanOvCosine; // [L, H], over the other members
     std::vector<double> between;                     // [L] mean overlap of heads of different groups
+    using ByLayer = std::vector<std::vector<Moments>>;
+    std::array<ByLayer, 3> chance;     // of each number of a head and another of its group
+    std::array<ByLayer, 3> meanChance; // of each mean over the others
+    ByLayer betweenChance;             // of `between`
 
     explicit Numbers(const ModelConfig& config)
         : overlap(config, membersOf(config))
@@ -62,7 +122,10 @@ struct Numbers {
         , meanQkCosine(config)
         , meanOvCosine(config)
         , between(static_cast<std::size_t>(config.nLayers), std::numeric_limits<double>::quiet_NaN())
+        , betweenChance(between.size())
     {
+        chance.fill(betweenChance);
+        meanChance = chance;
     }
 };
 
@@ -105,22 +168,26 @@ private:
     {
         if (!isLayerAsked(layer))
             return Done{};
-        std::vector<Matrix<double>> bases; // empty for heads whose numbers are not finite
+        std::vector<Subspace> queries; // of rank 0 for heads whose numbers are not finite
+        queries.reserve(static_cast<std::size_t>(m_config.nHeads));
         for (int group = 0; group < m_config.nKvHeads; ++group) {
             if (m_task.cancelled())
                 return stopped();
-            const auto members = readGroup(layer, group, bases);
+            const auto members = readGroup(layer, group, queries);
             if (!members && members.error().code != ErrorCode::Corrupt)
                 return members;
         }
-        m_numbers.between[static_cast<std::size_t>(layer)] = betweenGroups(bases);
+        const Pairs between = betweenGroups(queries);
+        m_numbers.between[static_cast<std::size_t>(layer)] = between.mean();
+        between.addChanceOfMean(m_numbers.betweenChance[static_cast<std::size_t>(layer)]);
         return Done{};
     }
 
-    Result<Done> readGroup(int layer, int group, std::vector<Matrix<double>>& bases)
+    Result<Done> readGroup(int layer, int group, std::vector<Subspace>& queries)
     {
         const int count = membersOf(m_config);
         std::vector<Member> members;
+        members.reserve(static_cast<std::size_t>(count));
         Matrix<double> gramK;
         Matrix<double> gramV;
         std::optional<Error> broken;
@@ -129,12 +196,12 @@ private:
                 m_context.circuits.weights().head<double>({layer, group * count + i});
             gramK = w.W_K.transpose() * w.W_K; // the same for every member
             gramV = w.W_V.transpose() * w.W_V;
-            const auto qr = thinQr(w.W_Q);
-            bases.push_back(qr ? qr->Q : Matrix<double>());
-            if (!qr)
-                broken = qr.error();
+            const auto space = columnSpace(w.W_Q);
+            queries.push_back(space ? *space : Subspace{});
+            if (!space)
+                broken = space.error();
             else
-                members.push_back({w.W_Q, w.W_O, qr->Q});
+                members.push_back({w.W_Q, w.W_O, *space});
         }
         if (broken)
             return *broken;
@@ -156,38 +223,43 @@ private:
         const auto ov = [&](const Member& x, const Member& y) {
             return inner(x.W_O * y.W_O.transpose(), gramV);
         };
-        std::array<double, 3> sums{};
+        std::array<Pairs, 3> others;
         for (std::size_t i = 0; i < members.size(); ++i) {
             const Member& b = members[i];
-            const std::array<double, 3> values{(a.basis.transpose() * b.basis).squaredNorm(),
+            const std::array<double, 3> values{overlap(a.queries, b.queries),
                                                cosine(qk(a, b), qk(a, a), qk(b, b)),
                                                cosine(ov(a, b), ov(a, a), ov(b, b))};
             m_numbers.overlap.row(head)[i] = values[0];
             m_numbers.qkCosine.row(head)[i] = values[1];
             m_numbers.ovCosine.row(head)[i] = values[2];
-            for (std::size_t n = 0; n < sums.size() && i != own; ++n)
-                sums[n] += values[n] / static_cast<double>(members.size() - 1);
+            const std::array chance{overlapOfChance(a.queries, b.queries),
+                                    cosineOfChance(gramK, a.W_Q.rows()), cosineOfChance(gramV, a.W_Q.rows())};
+            for (std::size_t n = 0; n < others.size() && i != own; ++n)
+                others[n].add(values[n], chance[n]);
         }
-        m_numbers.meanOverlap.set(head, sums[0]);
-        m_numbers.meanQkCosine.set(head, sums[1]);
-        m_numbers.meanOvCosine.set(head, sums[2]);
+        m_numbers.meanOverlap.set(head, others[0].mean());
+        m_numbers.meanQkCosine.set(head, others[1].mean());
+        m_numbers.meanOvCosine.set(head, others[2].mean());
+        for (std::size_t n = 0; n < others.size(); ++n) {
+            const auto layer = static_cast<std::size_t>(head.layer);
+            std::vector<Moments>& ofLayer = m_numbers.chance[n][layer];
+            ofLayer.insert(ofLayer.end(), others[n].chance().begin(), others[n].chance().end());
+            others[n].addChanceOfMean(m_numbers.meanChance[n][layer]);
+        }
     }
 
-    /// NaN with one group.
-    double betweenGroups(const std::vector<Matrix<double>>& bases) const
+    /// None with one group.
+    Pairs betweenGroups(const std::vector<Subspace>& queries) const
     {
         const auto count = static_cast<std::size_t>(membersOf(m_config));
-        double sum = 0;
-        double pairs = 0;
-        for (std::size_t a = 0; a < bases.size(); ++a) {
-            for (std::size_t b = a + 1; b < bases.size(); ++b) {
-                if (a / count == b / count || bases[a].size() == 0 || bases[b].size() == 0)
-                    continue;
-                sum += (bases[a].transpose() * bases[b]).squaredNorm();
-                ++pairs;
+        Pairs pairs;
+        for (std::size_t a = 0; a < queries.size(); ++a) {
+            for (std::size_t b = a + 1; b < queries.size(); ++b) {
+                if (a / count != b / count)
+                    pairs.add(overlap(queries[a], queries[b]), overlapOfChance(queries[a], queries[b]));
             }
         }
-        return sum / pairs;
+        return pairs;
     }
 
     const AnalysisContext& m_context;
@@ -201,29 +273,37 @@ struct Score {
     const char* name;
     const char* title;
     const char* formula;
+    const char* null;
 };
 constexpr std::array<Score, 3> scores{{
     {"query_overlap", "Query subspaces, overlap",
-     "‖U_iᵀ U_j‖²_F, U = orthonormal basis of the columns of W_Q"},
-    {"qk_cosine", "QK, cosine", "⟨W_Q^i W_Kᵀ, W_Q^j W_Kᵀ⟩_F / (‖·‖_F ‖·‖_F)"},
-    {"ov_cosine", "OV, cosine", "⟨W_V W_O^i, W_V W_O^j⟩_F / (‖·‖_F ‖·‖_F)"},
+     "‖U_iᵀ U_j‖²_F, U = orthonormal basis of the columns of W_Q (singular vectors with σ > d_model ε σ₁, "
+     "ε = 2^-23; NaN without any)",
+     "; null: random subspaces of the same ranks"},
+    {"qk_cosine", "QK, cosine", "⟨W_Q^i W_Kᵀ, W_Q^j W_Kᵀ⟩_F / (‖·‖_F ‖·‖_F)",
+     "; null: Gaussian W_Q, each group's ‖G‖_F/(√d_model tr G) as the deviation, G = W_KᵀW_K"},
+    {"ov_cosine", "OV, cosine", "⟨W_V W_O^i, W_V W_O^j⟩_F / (‖·‖_F ‖·‖_F)",
+     "; null: Gaussian W_O, each group's ‖G‖_F/(√d_model tr G) as the deviation, G = W_VᵀW_V"},
 }};
 
 /// Of query heads that share nothing but W_K and W_V: Gaussian W_Q and W_O.
-void setNull(ResultArray& array, const ModelConfig& config, std::size_t score)
+void setNull(ResultArray& array, const Numbers::ByLayer& chance)
 {
-    const double d = config.dModel;
+    std::vector<Moments> all;
+    for (const std::vector<Moments>& ofLayer : chance)
+        all.insert(all.end(), ofLayer.begin(), ofLayer.end());
+    if (all.empty())
+        return;
+    const Moments null = mixtureOf(all);
+    array.nullMean = null.mean;
+    if (null.deviation > 0)
+        array.nullDeviation = null.deviation;
+}
+
+std::pair<double, double> rangeOf(const ModelConfig& config, std::size_t score)
+{
     const double r = std::min(config.dHead, config.dModel);
-    if (score == 0) {
-        array.range = {0.0, r};
-        array.nullMean = r * r / d;
-        if (d > r) // the trace of a Jacobi ensemble
-            array.nullDeviation = std::sqrt(2 * r * r * (d - r) * (d - r) / (d * d * (d - 1) * (d + 2)));
-    } else {
-        array.range = {-1.0, 1.0};
-        array.nullMean = 0.0;
-        array.nullDeviation = 1 / std::sqrt(d * config.dHead);
-    }
+    return score == 0 ? std::pair(0.0, r) : std::pair(-1.0, 1.0);
 }
 
 ResultSet resultsOf(const Numbers& numbers, const AnalysisContext& context)
@@ -235,17 +315,20 @@ ResultSet resultsOf(const Numbers& numbers, const AnalysisContext& context)
                                               &numbers.meanOvCosine};
     ResultSet results;
     for (std::size_t i = 0; i < scores.size(); ++i) {
-        ResultArray mean = means[i]->array(precision, folder + std::string("mean_") + scores[i].name,
-                                           std::string(scores[i].title) + " with the rest of the group",
-                                           std::string(scores[i].formula)
-                                               + ", mean over the other query heads j of i's group");
-        setNull(mean, config, i);
+        ResultArray mean = means[i]->array(
+            precision, folder + std::string("mean_") + scores[i].name,
+            std::string(scores[i].title) + " with the rest of the group",
+            std::string(scores[i].formula)
+                + ", mean over the other query heads j of i's group that are not zero" + scores[i].null);
+        mean.range = rangeOf(config, i);
+        setNull(mean, numbers.meanChance[i]);
         results.arrays.push_back(std::move(mean));
-        ResultArray pair =
-            pairs[i]->array(precision, folder + std::string(scores[i].name),
-                            std::string(scores[i].title) + " with each of the group",
-                            std::string(scores[i].formula) + ", j = each query head of i's group", "member");
-        setNull(pair, config, i);
+        ResultArray pair = pairs[i]->array(
+            precision, folder + std::string(scores[i].name),
+            std::string(scores[i].title) + " with each of the group",
+            std::string(scores[i].formula) + ", j = each query head of i's group" + scores[i].null, "member");
+        pair.range = rangeOf(config, i);
+        setNull(pair, numbers.chance[i]);
         results.arrays.push_back(std::move(pair));
     }
     ResultArray between = realArray(precision, folder + std::string("query_overlap_null"),
@@ -253,7 +336,8 @@ ResultSet resultsOf(const Numbers& numbers, const AnalysisContext& context)
     between.title = "Query subspaces of different groups, overlap";
     between.definition =
         std::string(scores[0].formula) + ", mean over heads i, j of different groups of a layer";
-    setNull(between, config, 0);
+    between.range = rangeOf(config, 0);
+    setNull(between, numbers.betweenChance);
     results.arrays.push_back(std::move(between));
 
     std::vector<std::int32_t> group;
@@ -284,7 +368,8 @@ AnalysisCost groupsCost(const ModelConfig& config, const AnalysisOptions& option
     const double r = config.dHead;
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     const double between = static_cast<double>(config.nLayers) * config.nHeads * config.nHeads / 2;
-    return {heads * (12 * d * r * r + membersOf(config) * 10 * d * r * r) + between * 2 * d * r * r,
+    return {heads * (14 * d * r * r + 20 * r * r * r + membersOf(config) * 10 * d * r * r)
+                + between * 2 * d * r * r,
             heads * membersOf(config) * 3 * 8 + 3.0 * 8 * config.nHeads * d * r};
 }
 

@@ -3,8 +3,10 @@
 #include "core/analysis/per_head.h"
 #include "core/analysis/token_scan.h"
 #include "core/analysis/top_lists.h"
+#include "core/circuits/mlp_tokens.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace headwise {
@@ -48,19 +50,22 @@ Result<Entries> largestOf(const TokenColumns& tokens, const Matrix<double>& dire
     return lists;
 }
 
-/// Looks up the neurons of one MLP after the other.
+/// Looks up the neurons of MLPs that read the same vectors, one after the other.
 class Lookup {
 public:
-    Lookup(const AnalysisContext& context, const Task& task)
+    Lookup(const AnalysisContext& context, std::shared_ptr<const TokenSide> read, const Task& task)
         : m_context(context)
         , m_task(withoutProgress(task))
-        , m_embedding(context.tokens->E.transpose())
-        , m_embedding64(context.tokens->E64.transpose())
+        , m_reads(std::move(read))
+        , m_embedding(m_reads->E.transpose())
+        , m_embedding64(m_reads->E64.transpose())
         , m_read{m_embedding, m_embedding64, marks(context.options.unusedTokens, m_embedding.cols())}
         , m_written{context.tokens->W_U, context.tokens->W_U64,
                     marks(context.options.unusedTokens, context.tokens->W_U.cols())}
     {
     }
+
+    bool reads(const std::shared_ptr<const TokenSide>& tokens) const { return tokens == m_reads; }
 
     Result<std::vector<NeuronTokens>> tokensOf(int layer, const std::vector<int>& indices) const
     {
@@ -92,6 +97,7 @@ public:
 private:
     const AnalysisContext& m_context;
     Task m_task;
+    std::shared_ptr<const TokenSide> m_reads;
     Matrix<float> m_embedding;    // [d, V]
     Matrix<double> m_embedding64; // [d, V] or empty
     TokenColumns m_read, m_written;
@@ -112,10 +118,15 @@ neuronTokens(const AnalysisContext& context, const std::vector<NeuronLists>& neu
     }
     for (const auto& entry : found)
         byLayer[entry.first.layer].push_back(entry.first.index);
-    const Lookup lookup(context, task);
+    std::optional<Lookup> lookup;
     int read = 0;
     for (const auto& [layer, indices] : byLayer) {
-        auto tokens = lookup.tokensOf(layer, indices);
+        const auto vectors = tokensOfMlp(context.circuits, context.tokens, layer, withoutProgress(task));
+        if (!vectors)
+            return vectors.error();
+        if (!lookup || !lookup->reads(*vectors))
+            lookup.emplace(context, *vectors, task);
+        auto tokens = lookup->tokensOf(layer, indices);
         if (!tokens)
             return tokens.error();
         auto ofLayer = std::move(tokens).value();
@@ -146,17 +157,19 @@ void addNeuronTokens(ResultSet& results, const AnalysisContext& context, const s
         }
     }
     const auto add = [&](const TopLists& of, const std::string& name, const std::string& title,
-                         const std::string& formula) {
-        const std::string definition = formula + " of the neurons beside this head, the best of them first";
+                         const std::string& formula, std::string_view more = {}) {
+        const std::string definition =
+            formula + " of the neurons beside this head, the best of them first" + std::string(more);
         results.arrays.push_back(of.ids(path + name + "_ids", title, definition));
         results.arrays.push_back(
             of.values(context.options.precision, path + name + "_values", title + ", score", definition));
     };
+    const std::string_view mlp0 = mlp0Reads(context.tokens->embedding, config);
     add(writes, "_writes", "Token it writes", "the largest entries of w_out W_U");
     add(reads, "_reads", config.gatedMlp ? "Token it multiplies by its gate" : "Token that excites it",
-        "the largest entries of E w_in");
+        "the largest entries of E w_in", mlp0);
     if (config.gatedMlp)
-        add(gates, "_gates", "Token that opens its gate", "the largest entries of E w_gate");
+        add(gates, "_gates", "Token that opens its gate", "the largest entries of E w_gate", mlp0);
 }
 
 AnalysisCost neuronTokensCost(const ModelConfig& config, const AnalysisOptions& options, double neurons)
@@ -169,7 +182,7 @@ AnalysisCost neuronTokensCost(const ModelConfig& config, const AnalysisOptions& 
     const double copy = options.precision == Precision::F64 ? 4 + 8 : 4;
     return {neurons * d * tokens * 2,
             neurons * (1 + sides) * length * static_cast<double>(sizeof(TokenEntry))
-                + copy * config.dVocab * d};
+                + copy * config.dVocab * d + mlp0TokensBytes(config, options.embedding, options.precision)};
 }
 
 } // namespace headwise

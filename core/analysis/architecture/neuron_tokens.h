@@ -21,7 +21,7 @@ struct NeuronId {
 struct NeuronTokens {
     std::vector<TokenEntry>
         writes; ///< Largest entries of w_out W_U: what it adds to the logits when it is active.
-    std::vector<TokenEntry> reads; ///< Largest entries of E w_in: what excites it. E of layers from 1 on.
+    std::vector<TokenEntry> reads; ///< Largest entries of E w_in: what excites it. E as `tokensOfMlp`.
     std::vector<TokenEntry> gates; ///< Largest entries of E w_gate: what opens its gate. Empty unless gated.
 };
 

@@ -2,9 +2,9 @@
 #include "core/analysis/architecture/neuron_tokens.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/picture_of.h"
+#include "core/analysis/subspace.h"
 #include "core/analysis/top_lists.h"
 
-#include "core/base/decompositions.h"
 #include "core/base/parallel.h"
 
 #include <algorithm>
@@ -42,16 +42,14 @@ struct WayName {
     const char* formula;
 };
 constexpr std::array<WayName, 5> ways{{
-    {"q", "Neurons that queries read",
-     "‖w_out^n U‖² / ‖w_out^n‖², U = orthonormal basis of the columns of W_Q"},
-    {"k", "Neurons that keys read", "‖w_out^n U‖² / ‖w_out^n‖², U = orthonormal basis of the columns of W_K"},
-    {"v", "Neurons that values read",
-     "‖w_out^n U‖² / ‖w_out^n‖², U = orthonormal basis of the columns of W_V"},
-    {"o", "Neurons that read the output",
-     "‖U w_in^n‖² / ‖w_in^n‖², U = orthonormal basis of the rows of W_O"},
+    {"q", "Neurons that queries read", "‖w_out^n U‖² / ‖w_out^n‖², U = orthonormal basis of W_Q's columns"},
+    {"k", "Neurons that keys read", "‖w_out^n U‖² / ‖w_out^n‖², U = orthonormal basis of W_K's columns"},
+    {"v", "Neurons that values read", "‖w_out^n U‖² / ‖w_out^n‖², U = orthonormal basis of W_V's columns"},
+    {"o", "Neurons that read the output", "‖U w_in^n‖² / ‖w_in^n‖², U = orthonormal basis of W_O's rows"},
     {"o_gate", "Neurons whose gate reads the output",
-     "‖U w_gate^n‖² / ‖w_gate^n‖², U = orthonormal basis of the rows of W_O"},
+     "‖U w_gate^n‖² / ‖w_gate^n‖², U = orthonormal basis of W_O's rows"},
 }};
+constexpr const char* ofTheBasis = " (singular vectors with σ > d_model ε σ₁, ε = 2^-23; NaN without any)";
 
 /// The last way is that of gated MLPs alone, whose neurons read two directions.
 std::size_t wayCount(const ModelConfig& config)
@@ -158,7 +156,8 @@ public:
 private:
     struct Head {
         bool isAsked = false;
-        std::array<Matrix<Scalar>, 4> bases; // of W_Q, W_K, W_V, W_O, while its layer is read
+        std::array<Matrix<Scalar>, 4> bases; // of W_Q, W_K, W_V, W_O, while its layer is read; empty: none
+        std::array<Eigen::Index, 4> ranks{}; // of the same
         std::array<Best, ways.size()> best;
     };
 
@@ -174,10 +173,13 @@ private:
             const HeadWeights<double> w = m_context.circuits.weights().head<double>(id);
             const std::array<Matrix<double>, 4> sides{w.W_Q, w.W_K, w.W_V, w.W_O.transpose()};
             for (std::size_t way = 0; way < sides.size(); ++way) {
-                const auto qr = thinQr(sides[way]);
-                if (!qr && qr.error().code != ErrorCode::Corrupt)
-                    return qr.error();
-                head.bases[way] = qr ? Matrix<Scalar>(qr->Q.template cast<Scalar>()) : Matrix<Scalar>();
+                const auto space = columnSpace(sides[way]);
+                if (!space && space.error().code != ErrorCode::Corrupt)
+                    return space.error();
+                head.ranks[way] = space ? space->rank : 0;
+                head.bases[way] = head.ranks[way] > 0
+                    ? Matrix<Scalar>(space->basis.leftCols(space->rank).template cast<Scalar>())
+                    : Matrix<Scalar>();
             }
             return Done{};
         });
@@ -261,21 +263,32 @@ private:
         ResultArray array =
             m_maps[way].array(m_context.options.precision, folder + std::string(ways[way].name) + "_map",
                               std::string(ways[way].title) + ", one MLP",
-                              std::string(ways[way].formula)
+                              std::string(ways[way].formula) + ofTheBasis
                                   + (isOfReaders(way) ? ", of the first MLP after the head"
                                                       : ", of the last MLP before the head"),
                               "neuron");
-        setNull(array);
+        setNull(array, way);
         results.arrays.push_back(std::move(array));
     }
 
-    void setNull(ResultArray& array) const
+    /// Of a random direction with subspaces of the ranks that those of the heads have.
+    void setNull(ResultArray& array, std::size_t way) const
     {
         const double d = m_config.dModel;
-        const double r = std::min(m_config.dHead, m_config.dModel);
+        const std::size_t side = isOfReaders(way) ? std::size_t{Way::O} : way;
+        std::vector<Moments> each;
+        each.reserve(m_heads.size());
+        for (const Head& head : m_heads) {
+            const double r = static_cast<double>(head.ranks[side]);
+            if (r > 0) // Beta(r/2, (d − r)/2)
+                each.push_back({r / d, std::sqrt(2 * r * (d - r) / (d * d * (d + 2)))});
+        }
         array.range = {0.0, 1.0};
-        array.nullMean = r / d;
-        array.nullDeviation = std::sqrt(2 * r * (d - r) / (d * d * (d + 2))); // Beta(r/2, (d − r)/2)
+        if (each.empty())
+            return;
+        const Moments null = mixtureOf(each);
+        array.nullMean = null.mean;
+        array.nullDeviation = null.deviation;
     }
 
     void addLists(ResultSet& results, std::size_t way)
@@ -297,7 +310,7 @@ private:
         const std::vector<std::string> axes{"layer", "head", "rank"};
         const std::string path = folder + std::string(ways[way].name);
         const std::string title = ways[way].title;
-        const std::string formula = std::string("the largest ") + ways[way].formula
+        const std::string formula = std::string("the largest ") + ways[way].formula + ofTheBasis
             + (isOfReaders(way) ? ", over the MLPs after the head" : ", over the MLPs before the head");
         const auto add = [&](ResultArray array, const char* suffix) {
             array.title = title + suffix;
@@ -308,7 +321,7 @@ private:
         add(integerArray(path + "_neuron", shape, std::move(indices), axes), ", neuron");
         ResultArray array =
             realArray(m_context.options.precision, path + "_values", shape, std::move(values), axes);
-        setNull(array);
+        setNull(array, way);
         add(std::move(array), "");
     }
 
@@ -350,7 +363,7 @@ AnalysisCost neuronsCost(const ModelConfig& config, const AnalysisOptions& optio
     const AnalysisCost tokens =
         neuronTokensCost(config, options, std::min(heads * lists, layers * config.dMlp));
     const double length = std::min(options.tableSize, std::max(config.dVocab, config.dVocabOut));
-    return {heads * (perHead + 16 * d * r * r) + tokens.flops,
+    return {heads * (perHead + 24 * d * r * r + 80 * r * r * r) + tokens.flops,
             tokens.bytes + layers * config.nHeads * lists * (16 + (each - 2) * length * (12 + 8))
                 + (isMapped(config) ? layers * config.nHeads * config.dMlp * each * 12 : 0)
                 + (each - 1) * 8 * d * config.dMlp + 4.0 * 4 * config.nHeads * d * r};
@@ -359,8 +372,8 @@ AnalysisCost neuronsCost(const ModelConfig& config, const AnalysisOptions& optio
 std::vector<Picture> neuronsPictures()
 {
     using Kind = Picture::Kind;
-    const char* note =
-        "The null is the share of a random direction; the largest of many thousands lies above it by chance.";
+    const char* note = "The null is the share of a random direction in subspaces as large; the largest of "
+                       "many thousands lies above it by chance.";
     const auto map = [](const char* title, const char* array) {
         Picture made = pictureOf(folder, Kind::HeadPairs, title, {array},
                                  "Of the MLP next to the head; absent from models with more than ten million "

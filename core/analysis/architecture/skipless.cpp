@@ -14,7 +14,8 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array<MergePair, 3> pairs{MergePair::QP, MergePair::KP, MergePair::VP};
-const std::vector<std::string> pairNames{"qp", "kp", "vp"};
+const std::vector<std::string> pairNames{"qp", "kp", "vp"}; // as the command line has them
+const std::vector<std::string> pairLabels{"Q, P", "K, P", "V, P"};
 const std::vector<std::string> letters{"Q", "K", "V"};
 const std::vector<std::string> precisionNames{"float64", "float32", "bfloat16"};
 constexpr int sampledTokens = 16;
@@ -80,6 +81,8 @@ Result<Errors> measuredErrors(const ProcessedWeights& unmerged, const std::array
         if (!merges[row].possible || !(merges[row].equivalent || losesOneMatrix(unmerged.config())))
             continue;
         auto merged = mergePair(unmerged, pairs[row], withoutProgress(task));
+        if (!merged && merged.error().code == ErrorCode::InvalidArgument)
+            continue; // a matrix without an inverse, which its condition number tells
         if (!merged)
             return merged.error();
         models.push_back(*std::move(merged));
@@ -112,6 +115,7 @@ Result<Errors> measuredErrors(const ProcessedWeights& unmerged, const std::array
 
 struct Column {
     const char *name, *title, *definition;
+    const char* unit = "";
 };
 
 /// One number per pair; f64, because counts of weights do not fit into a float.
@@ -128,7 +132,9 @@ void addColumn(ResultSet& results, const std::array<Merge, 3>& merges, const Col
                                   {pairs.size()}, std::move(values), {"pair"});
     array.title = column.title;
     array.definition = column.definition;
+    array.unit = column.unit;
     array.attributes["pairs"] = pairNames;
+    array.attributes["pair_labels"] = pairLabels;
     array.attributes["reasons"] = std::move(reasons);
     results.arrays.push_back(std::move(array));
 }
@@ -139,21 +145,25 @@ void addSavings(ResultSet& results, const std::array<Merge, 3>& merges)
         results, merges,
         {"possible", "Possible",
          "1 if the removed Q, K or V, its heads side by side, is square with a condition number below 10^7 "
-         "in every layer; else 0"},
+         "in every layer; else 0",
+         "yes or no"},
         [](const Merge& m) { return m.possible ? 1.0 : 0.0; });
     addColumn(
         results, merges,
         {"equivalent", "Same function",
          "1 if the skipless counterpart without the pair computes the same; 0 of parallel blocks, which can "
-         "lose one of Q, K, V or P exactly, and of models without MLPs"},
+         "lose one of Q, K, V or P exactly, and of models without MLPs",
+         "yes or no"},
         [](const Merge& m) { return m.equivalent ? 1.0 : 0.0; });
-    addColumn(results, merges,
-              {"weights_total", "Weights", "W_E + W_U (once if tied) + Q, K, V, P and MLP matrices"},
-              [](const Merge& m) { return static_cast<double>(m.weightsTotal); });
-    addColumn(results, merges,
-              {"weights_removed", "Weights removed", "2 d_model² per layer where heads are not grouped"},
-              [](const Merge& m) { return static_cast<double>(m.weightsRemoved); });
-    addColumn(results, merges, {"saving", "Saving", "removed / total"},
+    addColumn(
+        results, merges,
+        {"weights_total", "Weights", "W_E + W_U (once if tied) + Q, K, V, P and MLP matrices", "weights"},
+        [](const Merge& m) { return static_cast<double>(m.weightsTotal); });
+    addColumn(
+        results, merges,
+        {"weights_removed", "Weights removed", "2 d_model² per layer where heads are not grouped", "weights"},
+        [](const Merge& m) { return static_cast<double>(m.weightsRemoved); });
+    addColumn(results, merges, {"saving", "Saving", "removed / total", "fraction"},
               [](const Merge& m) { return m.saving; });
     addColumn(
         results, merges,
@@ -171,10 +181,12 @@ ResultArray errorArray(const std::vector<double>& values, bool ofOneMatrix, Prec
     array.definition =
         "max |logits − logits of the unmerged skipless model| / max |these|, both stored and computed in "
         "float64, float32, bfloat16 (sums in float32), over seeded random tokens";
-    if (ofOneMatrix)
+    if (ofOneMatrix) {
         array.attributes["labels"] = letters;
-    else
+    } else {
         array.attributes["pairs"] = pairNames;
+        array.attributes["pair_labels"] = pairLabels;
+    }
     return array;
 }
 
@@ -190,19 +202,21 @@ void addSingles(ResultSet& results, const std::array<Merge, 3>& merges, const Mo
         speedup.push_back(total / (total - gone));
     }
     const auto add = [&](const char* name, std::vector<double> values, const char* title,
-                         const char* definition) {
+                         const char* definition, const char* unit) {
         ResultArray array = realArray(Precision::F64, std::string("analyses/skipless/") + name,
                                       {pairs.size()}, std::move(values), {"matrix"});
         array.title = title;
         array.definition = definition;
+        array.unit = unit;
         array.attributes["labels"] = letters;
         results.arrays.push_back(std::move(array));
     };
     add("single_removed", std::move(removed), "Weights removed, one matrix",
-        "d_model² per layer of Q, K or V, which is square and well conditioned; 0 where it is not");
-    add("single_saving", std::move(saving), "Saving, one matrix", "removed / total");
+        "d_model² per layer of Q, K or V, which is square and well conditioned; 0 where it is not",
+        "weights");
+    add("single_saving", std::move(saving), "Saving, one matrix", "removed / total", "fraction");
     add("single_speedup", std::move(speedup), "Speed-up, one matrix",
-        "total / (total − removed): one token at a time, bound by memory bandwidth");
+        "total / (total − removed): one token at a time, bound by memory bandwidth", "");
 }
 
 void addErrors(ResultSet& results, const Errors& errors, bool ofOneMatrix, Precision precision)
@@ -246,6 +260,7 @@ Result<Done> addConditions(ResultSet& results, const ModelWeights& weights,
     array.nullMean = std::log10(static_cast<double>(c.dModel)) + 0.6675;
     array.nullDeviation = 0.488;
     array.attributes["pairs"] = pairNames;
+    array.attributes["pair_labels"] = pairLabels;
     results.arrays.push_back(std::move(array));
     return Done{};
 }

@@ -38,12 +38,16 @@ Result<Done> addSide(double& kernel, PrincipalAngles& angles, const Matrix<doubl
     return Done{};
 }
 
+/// The shorter one, of a smaller d_head, goes on with zeros.
 double distanceOfShapes(const std::vector<double>& first, const std::vector<double>& second)
 {
-    using Values = Eigen::Map<const Eigen::VectorXd>;
-    const Values a(first.data(), std::ssize(first));
-    const Values b(second.data(), std::ssize(second));
-    return (a / a.norm() - b / b.norm()).norm(); // 0/0: NaN
+    const Eigen::Index length = std::max(std::ssize(first), std::ssize(second));
+    const auto shape = [&](const std::vector<double>& sigma) -> Eigen::VectorXd {
+        Eigen::VectorXd padded = Eigen::VectorXd::Zero(length);
+        std::copy(sigma.begin(), sigma.end(), padded.begin());
+        return padded / padded.norm(); // 0/0: NaN
+    };
+    return (shape(first) - shape(second)).norm();
 }
 
 Error noHead(HeadId head)

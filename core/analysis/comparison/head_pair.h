@@ -17,8 +17,8 @@ struct HeadPair {
     double rightKernel = 0;            ///< The same of W_K (W_Oᵀ): what keys are made of (what is written).
     double kernelOfChance = 0;         ///< min(d, r_A) min(d, r_B)/d
     PrincipalAngles left, right;       ///< Of the subspaces that the kernels are of: Σ cos² is the kernel.
-    std::vector<double> first, second; ///< Singular values of each, descending.
-    double spectrumDistance = 0;       ///< ‖σ_A/‖σ_A‖ − σ_B/‖σ_B‖‖₂, 0 … √2
+    std::vector<double> first, second; ///< Singular values of each, descending; min(d, r_A) and min(d, r_B).
+    double spectrumDistance = 0; ///< ‖σ_A/‖σ_A‖ − σ_B/‖σ_B‖‖₂, 0 … √2, the shorter one padded with zeros
 };
 
 /// A head and the model that has it.
@@ -27,7 +27,7 @@ struct HeadOfModel {
     HeadId head;
 };
 
-/// The heads may be of two models: their residual streams mean the same where one was trained from the other.
+/// The heads may be of two models and their d_head differ: residual streams mean the same where one model was trained from the other.
 /// \param kind Qk or Ov
 /// Errors: InvalidArgument for a head outside its model, or models of different d_model; Corrupt if a weight is not finite;
 /// Cancelled.

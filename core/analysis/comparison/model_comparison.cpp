@@ -1,9 +1,11 @@
 #include "core/analysis/comparison/model_comparison.h"
 
 #include "core/analysis/comparison/circuit_pair.h"
+#include "core/analysis/comparison/direction_match.h"
 #include "core/analysis/comparison/table_change.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/random_matrix.h"
+#include "core/analysis/singular_directions.h"
 #include "core/io/tokenizer.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -18,6 +20,19 @@ namespace headwise {
 namespace {
 
 constexpr int nullSamples = 500;
+
+std::span<const double> valuesOf(const Eigen::VectorXd& s)
+{
+    return {s.data(), static_cast<std::size_t>(s.size())};
+}
+
+/// The degenerate block of each direction above the null space. \returns [rank]
+std::vector<int> blocksOf(const Directions& directions)
+{
+    std::vector<int> blocks = degenerateBlocks(valuesOf(directions.core.S), directions.rank);
+    blocks.resize(static_cast<std::size_t>(directions.rank));
+    return blocks;
+}
 
 /// What one circuit of every head turned into.
 struct CircuitChange {
@@ -38,7 +53,7 @@ struct CircuitChange {
     }
 
     Result<Done> add(HeadId head, const CircuitPair& circuit);
-    /// \param all [new directions, old directions], |cosines|
+    /// \param all [new directions, old directions], their matches
     void addSide(HeadId head, std::size_t side, const Matrix<double>& all, bool isSame);
 };
 
@@ -75,20 +90,20 @@ Result<Done> CircuitChange::add(HeadId head, const CircuitPair& circuit)
     if (normA > 0 && normB > 0)
         cosine.set(head,
                    circuit.isSame() ? 1.0 : std::clamp(innerProduct(circuit) / (normA * normB), -1.0, 1.0));
-    const auto values = [](const Eigen::VectorXd& s) {
-        return std::span<const double>(s.data(), static_cast<std::size_t>(s.size()));
-    };
-    oldSigma.set(head, values(a->core.S));
-    newSigma.set(head, values(b->core.S));
+    oldSigma.set(head, valuesOf(a->core.S));
+    newSigma.set(head, valuesOf(b->core.S));
     const Eigen::VectorXd moved = b->core.S - a->core.S;
-    sigmaChange.set(head, values(moved));
+    sigmaChange.set(head, valuesOf(moved));
     const auto looked = std::min(static_cast<Eigen::Index>(maxCosine[0].row(head).size()), b->rank);
-    const auto cosinesOf = [&](const FactorPair& pair, const Matrix<double>& before,
+    const std::vector<int> oldBlocks = blocksOf(*a), newBlocks = blocksOf(*b);
+    const auto matchesOf = [&](const FactorPair& pair, const Matrix<double>& before,
                                const Matrix<double>& after) -> Matrix<double> {
-        return (after.leftCols(looked).transpose() * pair.overlap * before.leftCols(a->rank)).cwiseAbs();
+        const Matrix<double> cosinesOfAll =
+            after.leftCols(b->rank).transpose() * pair.overlap * before.leftCols(a->rank);
+        return directionMatches(cosinesOfAll, newBlocks, oldBlocks).topRows(looked);
     };
-    addSide(head, 0, cosinesOf(left, a->core.U, b->core.U), circuit.isSame());
-    addSide(head, 1, cosinesOf(right, a->core.V, b->core.V), circuit.isSame());
+    addSide(head, 0, matchesOf(left, a->core.U, b->core.U), circuit.isSame());
+    addSide(head, 1, matchesOf(right, a->core.V, b->core.V), circuit.isSame());
     return Done{};
 }
 
@@ -120,9 +135,11 @@ void addSideArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind
         const std::string vectors = side == 0 ? "U" : "V";
         ResultArray cosines = circuit.maxCosine[side].array(
             options.precision, root + name + "_max_cosine", "Best match of each new " + where + " direction",
-            fmt::format("max over j of |{0}_Bᵀ {0}_A|_ij, {1} = U Σ Vᵀ, i by falling σ_B; NaN beyond the "
-                        "rank; null: a "
-                        "random direction, {2} samples with seed {3}",
+            fmt::format("max over J of ‖{0}_Jᵀ {0}_I‖_F/√|I|, {1} = U Σ Vᵀ, I = the degenerate block (E7) of "
+                        "B's direction i, J = A's blocks and, where they have fewer directions than I, "
+                        "shortest runs of neighbours with |J| ≥ |I|: max over j of |{0}_Bᵀ {0}_A|_ij where "
+                        "all stand alone; i by falling σ_B; NaN beyond the rank; null: a random direction "
+                        "beside old ones that stand alone, {2} samples with seed {3}",
                         vectors, circuitFormula(kind), nullSamples, options.seed),
             "direction");
         cosines.range = {0.0, 1.0};
@@ -132,8 +149,8 @@ void addSideArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind
         ResultArray intruders = circuit.intruders[side].array(
             options.precision, root + name + "_intruders", "Intruders among the " + where + " directions",
             fmt::format(
-                "how many of the first {} new directions have a largest |cosine| below {} with the old ones "
-                "(Shuttleworth et al., arXiv 2410.21228)",
+                "how many of the first {} new directions have a best match below {} among the old ones "
+                "(Shuttleworth et al., arXiv 2410.21228), degenerate directions compared by their spans",
                 looked, intruderCosine));
         intruders.nullMean = looked * null.intruders;
         intruders.nullDeviation = std::sqrt(looked * null.intruders * (1 - null.intruders));
@@ -142,8 +159,9 @@ void addSideArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind
         ResultArray matrix = circuit.cosines[side].array(
             options.precision, root + name + "_cosines",
             std::string(kind == CircuitKind::Qk ? "QK" : "OV") + ", " + where + " directions, new and old",
-            fmt::format("|{0}_Bᵀ {0}_A|_ij, {1} = U Σ Vᵀ, by falling σ; NaN beyond the rank", vectors,
-                        circuitFormula(kind)),
+            fmt::format("max over J with j in J of ‖{0}_Jᵀ {0}_I‖_F/√|I|, {1} = U Σ Vᵀ, I and J as of {2}, "
+                        "by falling σ; |{0}_Bᵀ {0}_A|_ij where i and j stand alone; NaN beyond the rank",
+                        vectors, circuitFormula(kind), name + "_max_cosine"),
             "new direction");
         const std::size_t old = static_cast<std::size_t>(config.dHead);
         matrix.shape[2] /= old;

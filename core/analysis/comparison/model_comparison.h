@@ -22,7 +22,8 @@ struct ComparisonOptions {
     std::uint64_t seed = 0;               ///< Of the sampled tokens and the nulls.
 };
 
-/// A direction of the newer model is an intruder if no direction of the older one has a larger |cosine| with it.
+/// A direction of the newer model is an intruder if none of the older one matches it better (`directionMatches`): no |cosine| of
+/// directions that stand alone, no projection onto the span of degenerate ones.
 /// Source: Shuttleworth et al., "LoRA vs full fine-tuning: an illusion of equivalence", arXiv 2410.21228, algorithm 1.
 inline constexpr double intruderCosine = 0.5;
 

@@ -17,6 +17,9 @@ constexpr const char* folder = "analyses/induction/";
 constexpr const char* matchingFormula =
     "Re Σλ / Σ|λ|, λ = eigenvalues of E W_QK (W_OV)ᵀ Eᵀ, W_QK of the later, W_OV of the earlier head, "
     "E of the later head on both sides";
+constexpr const char* guess =
+    "of heads of layers ≥ 1 previous_token is a guess from raw positions (rotary: the mean raw token), "
+    "which layer 0 alone reads";
 
 using Pair = std::pair<HeadId, HeadId>;
 
@@ -66,7 +69,8 @@ void addPairArrays(ResultSet& results, const Found& all)
         precision, path + "combined", "Induction circuit",
         "product of four percentiles among this model's heads and pairs: previous_token of "
         "the earlier head, K-composition, matching, copying of the later head; ½ for what "
-        "is not known, 1 for the first of heads marked as previous-token heads");
+        "is not known, 1 for the first of heads marked as previous-token heads; "
+            + std::string(guess));
     const auto& marked = all.context.options.inputs.previousTokenHeads;
     if (!marked.empty())
         combined.attributes["previous_token_heads"] = namesOf(marked);
@@ -83,8 +87,8 @@ void addPairArrays(ResultSet& results, const Found& all)
         precision, path + "null_product", "Product of percentiles of chance",
         fmt::format("product of where the four numbers stand among those of {} random pairs whose residual "
                     "directions are put into another order wherever two parts meet; (below + ½) / (n + 1) "
-                    "each, ½ for what is not known",
-                    inductionNullDraws));
+                    "each, ½ for what is not known; {}",
+                    inductionNullDraws, guess));
     setProductNull(product);
     if (all.ranking.maximum.size() > 0)
         product.attributes["null_99"] = all.ranking.maximum.values()[inductionMaximumDraws * 99 / 100];
@@ -121,21 +125,25 @@ void addHeadArrays(ResultSet& results, const Found& all)
             matching.set(after, all.parts.matching.at(before, after));
         }
     }
-    const auto add = [&](const PerHead& numbers, const char* name, const char* title, const char* formula) {
-        results.arrays.push_back(
-            numbers.array(all.context.options.precision, std::string(folder) + name, title, formula));
+    const auto add = [&](const PerHead& numbers, const char* name, const char* title, std::string formula) {
+        results.arrays.push_back(numbers.array(all.context.options.precision, std::string(folder) + name,
+                                               title, std::move(formula)));
         results.arrays.back().range = {0.0, 1.0};
         return &results.arrays.back();
     };
     add(later, "as_induction_head", "As induction head", "max over earlier heads of combined");
     add(earlier, "as_previous_token_head", "As previous-token head", "max over later heads of combined");
-    setNull(*add(previousToken, "previous_token", "Previous token", "scores/previous_token"),
+    const std::string null =
+        fmt::format("; null: {} heads of the model, their residual directions put into another order",
+                    inductionNullDraws);
+    setNull(*add(previousToken, "previous_token", "Previous token",
+                 "scores/previous_token: " + std::string(guess) + null),
             all.null.previousToken);
     ResultArray* array =
         add(matching, "best_matching", "Matching with the best earlier head", matchingFormula);
     setNull(*array, all.null.matching);
     array->range = {-1.0, 1.0};
-    array = add(copying, "copying", "Copying", "Re Σλ / Σ|λ|, λ = eigenvalues of E W_V W_O W_U");
+    array = add(copying, "copying", "Copying", "Re Σλ / Σ|λ|, λ = eigenvalues of E W_V W_O W_U" + null);
     setNull(*array, all.null.copying);
     array->range = {-1.0, 1.0};
 }
@@ -169,9 +177,11 @@ void addCandidates(ResultSet& results, const Found& all)
     addWhole("earlier_head", "Earlier head", [](const Pair& pair) { return pair.first.head; });
     addWhole("later_layer", "Later layer", [](const Pair& pair) { return pair.second.layer; });
     addWhole("later_head", "Later head", [](const Pair& pair) { return pair.second.head; });
-    add("previous_token", "Previous token", [&](const Pair& pair) {
+    ResultArray* previousToken = add("previous_token", "Previous token", [&](const Pair& pair) {
         return all.parts.previousToken[all.index(pair.first)];
-    })->range = {0.0, 1.0};
+    });
+    previousToken->range = {0.0, 1.0};
+    previousToken->definition += std::string("; ") + guess;
     add("k_composition", "K-composition", [&](const Pair& pair) {
         return all.parts.composition.at(pair.first, pair.second);
     })->range = {0.0, 1.0};
@@ -248,12 +258,16 @@ std::vector<Picture> inductionPictures()
                     candidate("later_head"), candidate("previous_token"), candidate("k_composition"),
                     candidate("matching"), candidate("copying"), candidate("combined"),
                     candidate("null_percentile")},
-         .note = "The best pairs first; above 0.99 of chance a pair stands out even as the best of all."},
+         .note =
+             "The best pairs first; above 0.99 of chance a pair stands out even as the best of all. Where "
+             "the "
+             "earlier head is not of layer 0, its previous-token score is a guess from raw positions, and "
+             "counts all the same."},
         {.kind = Kind::Bars,
          .title = "The four numbers of the candidates",
          .arrays = {candidate("previous_token"), candidate("k_composition"), candidate("matching"),
                     candidate("copying")},
-         .note = {}},
+         .note = "Previous token: beyond layer 0 a guess from raw positions."},
         {.kind = Kind::HeadPlane,
          .title = "Matching and copying",
          .arrays = {path + "best_matching", path + "copying", path + "as_induction_head"},
@@ -272,7 +286,8 @@ std::vector<Picture> inductionPictures()
          .title = "Heads by their best pair",
          .arrays = {path + "as_induction_head", path + "as_previous_token_head"},
          .signedColors = false,
-         .note = {}}};
+         .note = "Previous-token scores of earlier heads beyond layer 0 are guesses from raw positions, and "
+                 "count all the same."}};
 }
 
 } // namespace

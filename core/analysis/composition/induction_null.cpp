@@ -1,5 +1,6 @@
 #include "core/analysis/composition/induction_meeting.h"
 #include "core/analysis/composition/induction_parts.h"
+#include "core/analysis/eigenvalue_null.h"
 #include "core/analysis/position/position_vectors.h"
 #include "core/analysis/spectrum.h"
 #include "core/base/decompositions.h"
@@ -92,7 +93,7 @@ Result<double> randomCopying(const HeadWeights<double>& head, const Matrix<Scala
     const Eigen::Index d = head.W_V.rows();
     const Matrix<Scalar> V = atUnitNorm(head.W_V(random.next(d), Eigen::all)).template cast<Scalar>();
     const Matrix<Scalar> O = atUnitNorm(head.W_O(Eigen::all, random.next(d))).template cast<Scalar>();
-    const auto lambda = d < V.cols() ? eigenvalues<Scalar>(V * O * UE) : eigenvalues<Scalar>(O * UE * V);
+    const auto lambda = eigenvalues<Scalar>(smallerProduct<Scalar>(V, O * UE));
     if (!lambda)
         return lambda.error();
     return positivity({lambda->data(), static_cast<std::size_t>(lambda->size())});

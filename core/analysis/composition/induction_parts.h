@@ -9,9 +9,10 @@ namespace headwise {
 
 /// What makes a pair of heads an induction circuit, read off the weights (ANALYSES D7).
 struct InductionParts {
-    std::vector<double> previousToken; ///< [L H], scores/previous_token; NaN where it is not defined
-    std::vector<double> copying;       ///< [L H], scores/copying; NaN likewise
-    PerPair composition;               ///< K-composition
+    /// [L H], scores/previous_token, beyond layer 0 a guess from raw positions; NaN where it is not defined.
+    std::vector<double> previousToken;
+    std::vector<double> copying; ///< [L H], scores/copying; NaN likewise
+    PerPair composition;         ///< K-composition
     PerPair
         matching; ///< Re Σλ/Σ|λ| over the eigenvalues of E W_QK (W_OV)ᵀ Eᵀ, W_QK of the later, W_OV of the earlier head
     std::vector<std::string> warnings = {};

@@ -1,4 +1,5 @@
 #include "core/analysis/analyses.h"
+#include "core/analysis/eigenvalue_null.h"
 #include "core/analysis/per_pair.h"
 #include "core/analysis/spectrum.h"
 #include "core/analysis/subspace.h"
@@ -105,7 +106,7 @@ Result<std::vector<double>> singularValuesOfChance(const AnalysisContext& contex
     return mean;
 }
 
-Result<Done> addSpectrum(Arrays& arrays, const AnalysisContext& context, const VirtualHead& head)
+Result<Done> addSpectrum(Arrays& arrays, const AnalysisContext& context, const VirtualHead& head, const Task&)
 {
     const auto sigma = head.circuit.singularValues();
     if (!sigma)
@@ -131,7 +132,8 @@ Result<Done> addSpectrum(Arrays& arrays, const AnalysisContext& context, const V
 }
 
 /// Of E W_OV¹ W_OV² W_U.
-Result<Done> addFullEigenvalues(Arrays& arrays, const AnalysisContext& context, const VirtualHead& head)
+Result<Done> addFullEigenvalues(Arrays& arrays, const AnalysisContext& context, const VirtualHead& head,
+                                const Task& task)
 {
     const TokenSide& tokens = *context.tokens;
     if (!tokens.isSquare()) {
@@ -144,23 +146,28 @@ Result<Done> addFullEigenvalues(Arrays& arrays, const AnalysisContext& context, 
     const Matrix<double>& left = head.circuit.left();
     const Matrix<double>& right = head.circuit.right();
     const Eigen::Index r = left.cols();
-    // Cut open where it is thinnest: many zeros at once are what eigenvalues are bad at.
     const auto lambda = tokens.E.rows() < std::min(r, left.rows())
         ? eigenvalues<double>((tokens.embeddingOf(head.layer).cast<double>() * left)
                               * (right * tokens.W_U.cast<double>()))
-        : left.rows() < r ? eigenvalues<double>(left * right * tokens.unembedEmbedOf(head.layer))
-                          : eigenvalues<double>(right * (tokens.unembedEmbedOf(head.layer) * left));
+        : eigenvalues(smallerProduct<double>(left, right * tokens.unembedEmbedOf(head.layer)));
     if (!lambda)
         return lambda.error();
+    const auto null = virtualHeadNull(context, head.layer, task);
+    if (!null)
+        return null.error();
     std::vector<std::complex<double>> values = inReadingOrder(*lambda);
     const double copying = positivity(values);
     arrays.add("full_eigenvalues", "Eigenvalues of the full circuit",
                "eigenvalues of E W_OV¹ W_OV² W_U by falling modulus", std::move(values));
     ResultArray& score = arrays.add("copying", "Copying",
-                                    "Re Σλ / Σ|λ|, λ = eigenvalues of E W_OV¹ W_OV² W_U", {copying}, "value");
+                                    "Re Σλ / Σ|λ|, λ = eigenvalues of E W_OV¹ W_OV² W_U; null: pairs of "
+                                        + gaussianHeads(context) + " between the same E and W_U",
+                                    {copying}, "value");
     score.range = {-1.0, 1.0};
-    score.nullMean = 0.0;
-    score.nullDeviation = 1.5 / static_cast<double>(r); // as for one head
+    if (*null) {
+        score.nullMean = (*null)->mean;
+        score.nullDeviation = (*null)->deviation;
+    }
     return Done{};
 }
 
@@ -177,7 +184,7 @@ std::vector<int> sources(const AnalysisContext& context, const FactoredMatrix<fl
     return ids;
 }
 
-Result<Done> addTokens(Arrays& arrays, const AnalysisContext& context, const VirtualHead& head)
+Result<Done> addTokens(Arrays& arrays, const AnalysisContext& context, const VirtualHead& head, const Task&)
 {
     const TokenSide& tokens = *context.tokens;
     const auto full =
@@ -230,7 +237,7 @@ Result<ResultSet> runVirtualHead(const AnalysisContext& context, const Task& tas
     for (const auto part : {addSpectrum, addFullEigenvalues, addTokens}) {
         if (task.cancelled())
             return stopped();
-        if (const auto done = part(arrays, context, *head); !done)
+        if (const auto done = part(arrays, context, *head, task); !done)
             return done.error();
     }
     return arrays.take();
@@ -241,7 +248,8 @@ AnalysisCost virtualHeadCost(const ModelConfig& config, const AnalysisOptions&)
     const double d = config.dModel;
     const double r = config.dHead;
     const double v = config.dVocab;
-    return {4 * v * d * r + 2 * d * d * r + spectrumDraws * (4 * d * r * r + 20 * r * r * r),
+    return {4 * v * d * r + 2 * d * d * r + spectrumDraws * (4 * d * r * r + 20 * r * r * r)
+                + eigenvalueNullFlops(config),
             8 * v * r + salientTokens * v * 8};
 }
 

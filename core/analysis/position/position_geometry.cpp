@@ -17,7 +17,7 @@ namespace headwise {
 namespace {
 
 const std::string folder = "analyses/position_geometry/";
-constexpr Eigen::Index shownComponents = 6, shownCosines = 128, tailRows = 5, tailKeys = 1024;
+constexpr Eigen::Index shownComponents = 6, tailRows = 5, tailKeys = 1024;
 
 ResultArray matrixArray(const Matrix<double>& values, Precision precision, const ArrayName& name,
                         std::vector<std::string> axes)
@@ -31,6 +31,12 @@ ResultArray matrixArray(const Matrix<double>& values, Precision precision, const
     array.title = name.title;
     array.definition = name.definition;
     return array;
+}
+
+/// Neighbours must stand side by side: what is near the diagonal is what a map of cosines is about.
+Eigen::Index shownCosines(Eigen::Index n)
+{
+    return std::min<Eigen::Index>(n, 1024);
 }
 
 /// Every column's entries in an order of their own: keeps what each dimension holds, loses the order of positions.
@@ -140,16 +146,19 @@ void addRows(const Matrix<double>& rows, Precision precision, ResultSet& results
         variances, precision, {"row_variance", "Variance of each row", "Var(p_i), p = W_pos"}, {"position"}));
     results.arrays.back().nullMean = variances.mean();
     results.arrays.back().nullDeviation = std::sqrt((variances.array() - variances.mean()).square().mean());
-    const std::vector<int> shown = evenlySpaced(rows.rows(), shownCosines);
-    const Matrix<double> some = rows(shown, Eigen::all).rowwise().normalized();
-    results.arrays.push_back(matrixArray(
-        some * some.transpose(), precision,
-        {"cosines", "Cosine of positions", "p_i p_jᵀ/(‖p_i‖ ‖p_j‖), p = W_pos"}, {"query", "key"}));
+    const Eigen::Index shown = shownCosines(rows.rows());
+    const Matrix<double> some = rows.topRows(shown).rowwise().normalized();
+    results.arrays.push_back(
+        matrixArray(some * some.transpose(), precision,
+                    {"cosines", "Cosine of positions",
+                     fmt::format("p_i p_jᵀ/(‖p_i‖ ‖p_j‖), p = W_pos{}",
+                                 shown < rows.rows() ? fmt::format(", the first {} positions", shown) : "")},
+                    {"query", "key"}));
     results.arrays.back().range = {-1.0, 1.0};
     results.arrays.back().nullMean = 0.0;
     results.arrays.back().nullDeviation = 1 / std::sqrt(static_cast<double>(rows.cols()));
-    results.arrays.push_back(
-        idArray(folder + "cosine_positions", "Positions of the cosines", shown, "query", ""));
+    results.arrays.push_back(idArray(folder + "cosine_positions", "Positions of the cosines",
+                                     evenlySpaced(shown, shown), "query", ""));
 }
 
 /// The scores of the last positions, which training may hardly have seen.
@@ -207,9 +216,11 @@ std::string whyNotPositionGeometry(const ModelConfig& config, const AnalysisOpti
 
 AnalysisCost positionGeometryCost(const ModelConfig& config, const AnalysisOptions& options)
 {
-    const double n = config.nCtx, d = config.dModel, least = std::min(n, d);
-    return {14 * n * d * least + 12 * n * n + countOfLayer0(config, options) * 2 * n * d * config.dHead,
-            40 * n * d
+    const double n = config.nCtx, d = config.dModel, least = std::min(n, d),
+                 side = static_cast<double>(shownCosines(config.nCtx));
+    return {14 * n * d * least + 12 * n * n + 2 * side * side * d
+                + countOfLayer0(config, options) * 2 * n * d * config.dHead,
+            40 * n * d + 24 * side * side
                 + static_cast<double>(config.nLayers) * config.nHeads * 12 * tailRows * std::min(n, 1024.0)};
 }
 

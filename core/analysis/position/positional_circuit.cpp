@@ -5,9 +5,12 @@
 #include "core/analysis/position/positions_shown.h"
 #include "core/analysis/position_scores.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace headwise {
 
@@ -16,16 +19,18 @@ namespace {
 constexpr const char* scoreFormula =
     "s_ij = (p_i/σ(p_i) W_Q + b_Q)(p_j/σ(p_j) W_K + b_K)ᵀ · scale, p = W_pos";
 
-/// What is shown of n positions: a square of few, three queries over all.
+/// What is shown of n positions: a square of the first ones, side by side so that what depends on the offset is a stripe;
+/// three queries over all.
 struct Shown {
     Eigen::Index n;
     std::vector<int> square, queries;
 
     explicit Shown(const ModelConfig& config)
         : n(shownPositions(config))
-        , square(evenlySpaced(n, squareSide(config)))
+        , square(static_cast<std::size_t>(squareSide(config)))
         , queries(shownQueries(n))
     {
+        std::iota(square.begin(), square.end(), 0);
     }
 
     Eigen::Index side() const { return static_cast<Eigen::Index>(square.size()); }
@@ -98,6 +103,7 @@ ResultSet resultsOf(const Arrays& arrays, const Shown& shown, Precision precisio
 {
     const std::string folder = "analyses/positional_circuit/";
     const std::string formula = scoreFormula;
+    const std::string first = fmt::format("the first {} positions", shown.side());
     ResultSet results;
     const auto square = [&](const PerHead& values, const char* name, const char* title,
                             const std::string& definition) {
@@ -110,9 +116,9 @@ ResultSet resultsOf(const Arrays& arrays, const Shown& shown, Precision precisio
                                            {shown.lines(), shown.n}, {"query", "position"}));
         nameQueries(results.arrays.back(), shown.queries);
     };
-    square(arrays.scores, "scores", "Scores of positions", formula + ", evenly spaced positions");
+    square(arrays.scores, "scores", "Scores of positions", formula + ", " + first);
     square(arrays.pattern, "pattern", "Attention of positions",
-           "softmax over all j ≤ i of s_ij, evenly spaced positions; " + formula);
+           "softmax over all j ≤ i of s_ij, " + first + "; " + formula);
     results.arrays.back().range = {0.0, 1.0};
     results.arrays.push_back(evenPattern(shown, precision));
     lines(arrays.lines, "query_scores", "Scores of three queries", formula);

@@ -151,12 +151,10 @@ struct KernelArrays {
         const PositionKernel kernel = positionKernel(scores);
         mean.set(head, std::span<const double>(kernel.mean));
         centred.set(head, std::span<const double>(kernel.centred));
-        for (Eigen::Index offset = 0; offset < scores.rows(); ++offset) { // column = query
+        for (Eigen::Index offset = 0; offset < scores.rows(); ++offset) {
             const auto at = static_cast<std::size_t>(offset);
-            const Eigen::ArrayXd line = scores.diagonal(offset);
-            const double deviation = std::sqrt((line - line.mean()).square().mean());
-            low.row(head)[at] = kernel.mean[at] - deviation;
-            high.row(head)[at] = kernel.mean[at] + deviation;
+            low.row(head)[at] = kernel.mean[at] - kernel.deviation[at];
+            high.row(head)[at] = kernel.mean[at] + kernel.deviation[at];
         }
         const Masses masses = massesOf(maskedSoftmax(scores.transpose(), window));
         current.set(head, masses.current);

@@ -69,7 +69,7 @@ Result<Matrix<double>> scoresOfAll(const TokenRows& tokens, int layer, const Mat
 
 struct Tables {
     HeadEnds ends;
-    PerHead mean, deviation; // [L, H, offsets] over all keys
+    PerHead mean, deviation; // [L, H, offsets] over all keys in use
 
     Tables(const ModelConfig& config, std::size_t count, int k)
         : ends(config, count, k)
@@ -86,10 +86,9 @@ void setHead(Tables& tables, const AnalysisContext& context, HeadId head, const 
         const RowVector<double> row = scores.col(offset).transpose();
         tables.ends.set(head, static_cast<std::size_t>(offset),
                         ends(row, options.tableSize, options.unusedTokens));
-        const double mean = row.mean();
-        tables.mean.row(head)[static_cast<std::size_t>(offset)] = mean;
-        tables.deviation.row(head)[static_cast<std::size_t>(offset)] =
-            std::sqrt((row.array() - mean).square().mean());
+        const LineStatistics statistics = lineStatistics(row, options.unusedTokens);
+        tables.mean.row(head)[static_cast<std::size_t>(offset)] = statistics.mean;
+        tables.deviation.row(head)[static_cast<std::size_t>(offset)] = statistics.deviation;
     }
 }
 
@@ -101,10 +100,11 @@ void addArrays(const AnalysisContext& context, const std::vector<int>& shown, co
     const std::string formula = "e_q W_Q R_Δ W_Kᵀ e_jᵀ, q = the token asked for, by offset Δ";
     tables.ends.addTo(results, precision, {folder + "key_", "keys", formula}, "offset");
     results.arrays.push_back(tables.mean.array(precision, folder + "key_score_null_mean",
-                                               "Mean over all keys", "mean over j of " + formula, "offset"));
-    results.arrays.push_back(tables.deviation.array(precision, folder + "key_score_null_deviation",
-                                                    "Deviation over all keys",
-                                                    "deviation over j of " + formula, "offset"));
+                                               "Mean over all keys",
+                                               "mean over the tokens j in use of " + formula, "offset"));
+    results.arrays.push_back(
+        tables.deviation.array(precision, folder + "key_score_null_deviation", "Deviation over all keys",
+                               "deviation over the tokens j in use of " + formula, "offset"));
     results.arrays.push_back(idArray(folder + "key_offsets", "Offsets of the tables", shown, "offset", ""));
 }
 

@@ -149,21 +149,24 @@ ResultSet arraysOf(const AnalysisContext& context, AttentionArrays found)
     const Precision precision = context.options.precision;
     const std::size_t n = context.options.inputs.prompt.size();
     const EvenAttention even(config, static_cast<int>(n));
+    const std::string values = context.circuits.weights().plan().applied.foldValueBiases
+        ? ", v = x W_V: b_V is folded into b_O"
+        : ", with b_V in v";
     ResultSet results;
-    const auto add = [&](ResultArray array, const char* title, const char* definition,
+    const auto add = [&](ResultArray array, const char* title, std::string definition,
                          const char* unit = "") {
-        describe(array, title, definition, unit);
+        describe(array, title, std::move(definition), unit);
         results.arrays.push_back(std::move(array));
     };
     add(std::move(found.pattern).array(precision, folder + "pattern", {"query", "key"}), "Attention",
         "α_ij = softmax over j of the scores of query i");
     results.arrays.back().range = {0.0, 1.0};
     add(std::move(found.valueWeighted).array(precision, folder + "value_weighted", {"query", "key"}),
-        "Value-weighted attention", "α_ij ‖v_j W_O‖₂ with b_V in v, not normalised");
+        "Value-weighted attention", "α_ij ‖v_j W_O‖₂, not normalised" + values);
     add(std::move(found.outputNorm).array(precision, folder + "output_norm", {"query"}), "Norm of the output",
-        "‖(Σ_j α_ij v_j) W_O‖₂ with b_V in v, without b_O, before any norm behind it");
+        "‖(Σ_j α_ij v_j) W_O‖₂, without b_O, before any norm behind it" + values);
     add(std::move(found.valueNorm).array(precision, folder + "value_norm", {"key"}), "Norm of the value",
-        "‖v_j W_O‖₂ with b_V in v");
+        "‖v_j W_O‖₂" + values);
     add(realArray(precision, folder + "null_pattern", {static_cast<std::size_t>(config.nLayers), n},
                   even.share, {"layer", "query"}),
         "Even attention", "1 / number of keys that query i may see");
@@ -239,7 +242,9 @@ Analysis attentionAnalysis()
              false,
              false,
              false,
-             "Rows are queries, columns keys; a column that every row attends to may be a place to rest."},
+             "Rows are queries, columns keys; a column that every row attends to may be a place to rest. "
+             "Even "
+             "attention gives query i one part in as many keys as it sees: null_pattern."},
             {Picture::Kind::Matrix,
              "Value-weighted attention",
              {folder + "value_weighted"},

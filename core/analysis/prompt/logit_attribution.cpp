@@ -204,13 +204,25 @@ private:
 
     void addHeads(const Target& target, const Eigen::VectorXd& values, ResultSet& results) const
     {
-        PerHead heads(m_config);
-        for (const HeadId head : selectedHeads(m_config, m_context.options))
-            heads.set(head, values(list().head(head)));
+        const bool isDifference = target.tokens.size() > 1;
+        PerHead heads(m_config), zScores(m_config);
+        for (const HeadId head : selectedHeads(m_config, m_context.options)) {
+            const int part = list().head(head);
+            heads.set(head, values(part));
+            const double mean = isDifference ? 0 : m_nulls.mean(part);
+            const double deviation = m_nulls.deviation(part) * (isDifference ? std::sqrt(2.0) : 1);
+            zScores.set(head, deviation > 0 ? (values(part) - mean) / deviation : std::nan(""));
+        }
         put(heads.array(precision(), folder + "head" + target.suffix, {}, {}),
             {"Direct effect on " + target.name,
              "(Σ_j α_nj v_j) W_O · (W_U[:,t] through the final norm), σ frozen, at the last position n"},
             results);
+        put(zScores.array(precision(), folder + "head_z" + target.suffix, {}, {}),
+            {"Direct effect on " + target.name + ", z among all tokens",
+             isDifference ? "difference / (√2 deviation of the head's effect over all tokens)"
+                          : "(effect − mean) / deviation, of the head's effect over all tokens"},
+            results);
+        results.arrays.back().unit = {};
     }
 
     void addLayers(const Target& target, const Eigen::VectorXd& values, ResultSet& results) const
@@ -317,55 +329,56 @@ AnalysisCost logitAttributionCost(const ModelConfig& config, const AnalysisOptio
 
 std::vector<Picture> pictures()
 {
-    return {{Picture::Kind::HeadGrid,
-             "Direct effect of every head on the logit",
-             {folder + "head", folder + "head_difference"},
-             false,
-             false,
-             true,
-             "At the last position, the final norm's σ frozen; what a head adds to any token is its null."},
-            {Picture::Kind::Bars,
-             "Parts of the logit",
-             {folder + "component", folder + "component_difference"},
-             false,
-             false,
-             true,
-             "They add up to the logit."},
-            {Picture::Kind::Bars,
-             "Heads and MLPs, layer by layer",
-             {folder + "layer", folder + "layer_difference"},
-             false,
-             false,
-             true,
-             {}},
-            {Picture::Kind::Bars,
-             "From which key the head's effect comes",
-             {folder + "head_by_key", folder + "head_by_key_difference"},
-             false,
-             false,
-             true,
-             {}},
-            {Picture::Kind::Table,
-             "Logit lens",
-             {folder + "lens_tokens", folder + "lens_logits"},
-             false,
-             false,
-             true,
-             "What the final norm and the unembedding read from the stream before each layer."},
-            {Picture::Kind::Lines,
-             "Rank of the token, layer by layer",
-             {folder + "lens_rank"},
-             false,
-             true,
-             true,
-             {}},
-            {Picture::Kind::Lines,
-             "Probability of the token, layer by layer",
-             {folder + "lens_probability"},
-             false,
-             false,
-             true,
-             {}}};
+    return {
+        {Picture::Kind::HeadGrid,
+         "Direct effect of every head on the logit",
+         {folder + "head", folder + "head_z", folder + "head_difference", folder + "head_z_difference"},
+         false,
+         false,
+         true,
+         "At the last position, the final norm's σ frozen; z compares with what the head adds to any token."},
+        {Picture::Kind::Bars,
+         "Parts of the logit",
+         {folder + "component", folder + "component_difference"},
+         false,
+         false,
+         true,
+         "They add up to the logit."},
+        {Picture::Kind::Bars,
+         "Heads and MLPs, layer by layer",
+         {folder + "layer", folder + "layer_difference"},
+         false,
+         false,
+         true,
+         {}},
+        {Picture::Kind::Bars,
+         "From which key the head's effect comes",
+         {folder + "head_by_key", folder + "head_by_key_difference"},
+         false,
+         false,
+         true,
+         {}},
+        {Picture::Kind::Table,
+         "Logit lens",
+         {folder + "lens_tokens", folder + "lens_logits"},
+         false,
+         false,
+         true,
+         "What the final norm and the unembedding read from the stream before each layer."},
+        {Picture::Kind::Lines,
+         "Rank of the token, layer by layer",
+         {folder + "lens_rank"},
+         false,
+         true,
+         true,
+         {}},
+        {Picture::Kind::Lines,
+         "Probability of the token, layer by layer",
+         {folder + "lens_probability"},
+         false,
+         false,
+         true,
+         {}}};
 }
 
 } // namespace

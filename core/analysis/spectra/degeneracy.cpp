@@ -4,6 +4,7 @@
 #include "core/analysis/picture_of.h"
 #include "core/analysis/random_matrix.h"
 #include "core/analysis/singular_directions.h"
+#include "core/analysis/spectra/block_arrays.h"
 #include "core/analysis/top_lists.h"
 
 #include <algorithm>
@@ -46,15 +47,16 @@ double singleShare(const std::vector<int>& blocks, std::size_t rank)
 /// The numbers of one circuit, every head.
 struct CircuitNumbers {
     PerHead gap, error, blockError, single;
-    std::vector<std::int32_t> block, blockSize; // [L, H, r]
+    BlockArrays blocks;
 
     explicit CircuitNumbers(const ModelConfig& config)
         : gap(config, config.dHead)
         , error(config, config.dHead)
         , blockError(config, config.dHead)
         , single(config)
-        , block(static_cast<std::size_t>(config.nLayers) * config.nHeads * config.dHead, -1)
-        , blockSize(block)
+        , blocks({"layer", "head", "direction"},
+                 {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads),
+                  static_cast<std::size_t>(config.dHead)})
     {
     }
 };
@@ -122,12 +124,7 @@ private:
         std::copy(stable.error.begin(), stable.error.end(), out.error.row(head).begin());
         std::copy(stable.blockError.begin(), stable.blockError.end(), out.blockError.row(head).begin());
         out.single.set(head, singleShare(blocks, rank));
-        const std::size_t at = index(head) * static_cast<std::size_t>(m_config.dHead);
-        for (std::size_t k = 0; k < blocks.size(); ++k) {
-            out.block[at + k] = blocks[k];
-            out.blockSize[at + k] =
-                static_cast<std::int32_t>(std::count(blocks.begin(), blocks.end(), blocks[k]));
-        }
+        out.blocks.set(index(head), blocks);
         for (std::size_t i = 0; i < directionSides.size(); ++i) {
             if (directionSides[i].circuit != kind)
                 continue;
@@ -209,26 +206,7 @@ private:
             rounding + "σ_k from the other σ and 0");
         add(from.blockError, "_block_error", "How far rounding may turn a block's span (sine)",
             rounding + "the block's σ from the other σ and 0");
-        addIntegers(
-            results, from.block, path + "_block", "Block of each direction" + of,
-            "number of the block: neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2 share one; so do all with σ ≤ "
-            "d_model ε σ₁, ε = 2^-23, the null space"
-                + where);
-        addIntegers(results, from.blockSize, path + "_block_size", "Directions in the block" + of,
-                    "directions in the block; above 1 their span alone means something" + where);
-    }
-
-    void addIntegers(ResultSet& results, const std::vector<std::int32_t>& values, std::string path,
-                     std::string title, std::string definition) const
-    {
-        ResultArray array = integerArray(std::move(path),
-                                         {static_cast<std::size_t>(m_config.nLayers),
-                                          static_cast<std::size_t>(m_config.nHeads),
-                                          static_cast<std::size_t>(m_config.dHead)},
-                                         values, {"layer", "head", "direction"});
-        array.title = std::move(title);
-        array.definition = std::move(definition);
-        results.arrays.push_back(std::move(array));
+        from.blocks.addTo(results, path, of, std::string(circuitFormula(kind)));
     }
 
     void addLists(ResultSet& results, const DirectionSide& side, const TopLists& lists) const

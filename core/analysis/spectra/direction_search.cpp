@@ -61,6 +61,10 @@ public:
              "random unit directions",
              [this](const auto& hit) { return ofChance(hit); });
         real(results, "sigma", "Singular value", "σ_k", [](const auto& hit) { return hit.sigma; });
+        whole(results, "block_size", "Directions in the block",
+              "directions in the block: neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2; above 1 their span alone "
+              "means something",
+              [](const auto& hit) { return hit.blockSize; });
     }
 
 private:
@@ -210,16 +214,16 @@ Analysis directionSearchAnalysis()
         .cost = directionSearchCost,
         .run = runDirectionSearch,
         .needs = needs,
-        .pictures =
-            {pictureOf(folder, Kind::Table, "Directions that hold the token",
-                       {"hit_layer", "hit_head", "direction", "rank", "end", "score", "score_null", "sigma"},
-                       "By rank. Directions of nearly equal σ mean nothing one by one: see the degeneracy of "
-                       "the spectra."),
-             Picture{.kind = Kind::HeadGrid,
-                     .title = "How many of a head's directions hold it",
-                     .arrays = {std::string(folder) + "hits"},
-                     .signedColors = false,
-                     .note = "Of both ends of all directions of OV and QK, read and written."}},
+        .pictures = {pictureOf(folder, Kind::Table, "Directions that hold the token",
+                               {"hit_layer", "hit_head", "direction", "rank", "end", "score", "score_null",
+                                "sigma", "block_size"},
+                               "By rank. Directions that share a block mean something only together: see the "
+                               "degeneracy of the spectra."),
+                     Picture{.kind = Kind::HeadGrid,
+                             .title = "How many of a head's directions hold it",
+                             .arrays = {std::string(folder) + "hits"},
+                             .signedColors = false,
+                             .note = "Of both ends of all directions of OV and QK, read and written."}},
         .followsFilter = true};
 }
 

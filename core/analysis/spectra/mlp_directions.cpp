@@ -1,14 +1,16 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/picture_of.h"
+#include "core/analysis/spectra/block_arrays.h"
 #include "core/analysis/spectra/random_list.h"
 #include "core/analysis/top_lists.h"
 #include "core/base/decompositions.h"
 #include "core/base/parallel.h"
+#include "core/circuits/mlp_tokens.h"
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <span>
 
 namespace headwise {
 
@@ -36,8 +38,10 @@ const DirectionSide& sideOf(const Part& part)
 }
 
 struct Directions {
-    Matrix<double> vectors; // [d, k], orthonormal columns
-    Eigen::VectorXd sigma;  // [k], falling
+    Matrix<double> vectors;  // [d, k], orthonormal columns
+    Eigen::VectorXd sigma;   // all of them, falling
+    Eigen::Index rank = 0;   // of sigma
+    std::vector<int> blocks; // of sigma
 };
 
 /// The longest directions of W Wᵀ. \param W [d, f]
@@ -46,9 +50,16 @@ Result<Directions> longestDirections(const Matrix<double>& W)
     const auto eigen = symmetricEigen(W * W.transpose());
     if (!eigen)
         return eigen.error();
-    const Eigen::Index count = std::min<Eigen::Index>(mostDirections, std::min(W.rows(), W.cols()));
-    return Directions{eigen->vectors.rightCols(count).rowwise().reverse(),
-                      eigen->values.tail(count).reverse().cwiseMax(0).cwiseSqrt()};
+    const Eigen::Index all = std::min(W.rows(), W.cols());
+    const Eigen::Index count = std::min<Eigen::Index>(mostDirections, all);
+    Directions found{eigen->vectors.rightCols(count).rowwise().reverse(),
+                     eigen->values.tail(all).reverse().cwiseMax(0).cwiseSqrt(),
+                     0,
+                     {}};
+    const std::span<const double> sigma(found.sigma.data(), static_cast<std::size_t>(all));
+    found.rank = numericalRank(sigma, static_cast<int>(W.rows()));
+    found.blocks = degenerateBlocks(sigma, found.rank);
+    return found;
 }
 
 class MlpDirections {
@@ -63,13 +74,15 @@ public:
         for (const HeadId head : selectedHeads(m_config, context.options))
             m_isAsked[static_cast<std::size_t>(head.layer)] = true;
         const auto layers = static_cast<std::size_t>(m_config.nLayers);
+        m_lists.reserve(parts.size());
         for (const Part& part : parts) {
             const Eigen::Index tokens = tokenCount(*context.tokens, sideOf(part), 1);
             const auto length =
                 static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, tokens));
             m_lists.push_back({TopLists({"layer", "direction", "rank"}, {layers, m_count, length}),
                                TopLists({"layer", "direction", "rank"}, {layers, m_count, length}),
-                               std::vector<double>(layers * m_count, std::nan(""))});
+                               std::vector<double>(layers * m_count, std::nan("")),
+                               BlockArrays({"layer", "direction"}, {layers, m_count})});
         }
     }
 
@@ -77,6 +90,8 @@ public:
     {
         ResultSet results;
         std::vector<std::string> broken(static_cast<std::size_t>(m_config.nLayers));
+        if (const auto done = readTokens(); !done)
+            return done.error();
         const auto done =
             parallelFor(m_config.nLayers, m_task, "directions of the MLPs", [&](int layer) -> Result<Done> {
                 if (!m_isAsked[static_cast<std::size_t>(layer)])
@@ -107,7 +122,24 @@ private:
     struct Lists {
         TopLists top, bottom;
         std::vector<double> sigma; // [n_layers, direction]
+        BlockArrays blocks;
     };
+
+    Result<Done> readTokens()
+    {
+        if (!m_isAsked.front())
+            return Done{};
+        auto tokens = tokensOfMlp(m_context.circuits, m_context.tokens, 0, m_task);
+        if (!tokens)
+            return tokens.error();
+        m_readByMlp0 = std::move(tokens).value();
+        return Done{};
+    }
+
+    const TokenSide& tokensOf(const Part& part, int layer) const
+    {
+        return part.writes || layer > 0 ? *m_context.tokens : *m_readByMlp0;
+    }
 
     Result<Done> readLayer(int layer)
     {
@@ -128,15 +160,15 @@ private:
     Result<Done> nameTokens(const Part& part, Lists& lists, int layer, const Directions& directions)
     {
         const std::size_t first = static_cast<std::size_t>(layer) * m_count;
-        std::copy(directions.sigma.begin(), directions.sigma.end(),
-                  lists.sigma.begin() + static_cast<std::ptrdiff_t>(first));
-        const Eigen::Index named = numericalRank(
-            {directions.sigma.data(), static_cast<std::size_t>(directions.sigma.size())}, m_config.dModel);
+        for (std::size_t k = 0; k < m_count; ++k)
+            lists.sigma[first + k] = directions.sigma(static_cast<Eigen::Index>(k));
+        lists.blocks.set(static_cast<std::size_t>(layer), directions.blocks);
+        const Eigen::Index named = std::min(directions.rank, static_cast<Eigen::Index>(m_count));
         if (named == 0)
             return Done{};
-        // MLPs read what layer 0's attention has already changed: E of later layers.
-        const auto scores =
-            directionScores(*m_context.tokens, sideOf(part), 1, directions.vectors.leftCols(named), m_task);
+        // MLPs come after their layer's attention: never what layer 0's heads read, hence 1.
+        const auto scores = directionScores(tokensOf(part, layer), sideOf(part), 1,
+                                            directions.vectors.leftCols(named), m_task);
         if (!scores)
             return scores.error();
         for (Eigen::Index k = 0; k < named; ++k) {
@@ -151,12 +183,16 @@ private:
 
     Result<Done> addPart(ResultSet& results, const Part& part, const Lists& lists) const
     {
-        const auto null = randomList(m_context, sideOf(part), lists.top.length(), m_task);
+        const AnalysisContext last{m_context.circuits,
+                                   part.writes || m_config.nLayers > 1 ? m_context.tokens : m_readByMlp0,
+                                   m_context.options};
+        const auto null = randomList(last, {sideOf(part), 1}, lists.top.length(), m_task);
         if (!null)
             return null.error();
         const Precision precision = m_context.options.precision;
         const std::string path = folder + std::string(part.name);
-        const std::string formula = part.formula + std::string(signRule);
+        const std::string formula = part.formula + std::string(signRule)
+            + (part.writes ? std::string() : std::string(mlp0Reads(m_context.tokens->embedding, m_config)));
         const std::string title = "Tokens " + std::string(part.title);
         const auto add = [&](ResultArray array) {
             if (!part.writes && array.axes.back() == "rank")
@@ -180,13 +216,21 @@ private:
         random.title = title + ", of a random direction, score";
         random.definition = "mean over 32 random unit directions of their largest token scores, by rank";
         add(std::move(random));
-        ResultArray sigma =
-            realArray(precision, path + "_sigma", {static_cast<std::size_t>(m_config.nLayers), m_count},
-                      lists.sigma, {"layer", "direction"});
-        sigma.title = "Singular values, " + std::string(part.title);
-        sigma.definition = "the first σ_k of W_" + std::string(part.name);
-        add(std::move(sigma));
+        addSpectrum(results, part, lists);
         return Done{};
+    }
+
+    void addSpectrum(ResultSet& results, const Part& part, const Lists& lists) const
+    {
+        const std::string path = folder + std::string(part.name);
+        const std::string matrix = "W_" + std::string(part.name);
+        ResultArray sigma = realArray(m_context.options.precision, path + "_sigma",
+                                      {static_cast<std::size_t>(m_config.nLayers), m_count}, lists.sigma,
+                                      {"layer", "direction"});
+        sigma.title = "Singular values, " + std::string(part.title);
+        sigma.definition = "the first σ_k of " + matrix;
+        results.arrays.push_back(std::move(sigma));
+        lists.blocks.addTo(results, path, ", " + std::string(part.title), matrix);
     }
 
     const AnalysisContext& m_context;
@@ -194,7 +238,8 @@ private:
     const Task& m_task;
     std::size_t m_count; // directions of each matrix
     std::vector<bool> m_isAsked;
-    std::vector<Lists> m_lists; // as parts
+    std::shared_ptr<const TokenSide> m_readByMlp0; // null if it is not asked
+    std::vector<Lists> m_lists;                    // as parts
 };
 
 Result<ResultSet> runMlpDirections(const AnalysisContext& context, const Task& task)
@@ -213,14 +258,15 @@ std::string whyNoMlps(const ModelConfig& config, const AnalysisOptions&)
     return {};
 }
 
-AnalysisCost mlpDirectionsCost(const ModelConfig& config, const AnalysisOptions&)
+AnalysisCost mlpDirectionsCost(const ModelConfig& config, const AnalysisOptions& options)
 {
     const double d = config.dModel, f = config.dMlp, V = config.dVocab;
     const double matrices = config.gatedMlp ? 3 : 2;
     const double layers = config.nLayers;
     return {layers * matrices * (2 * d * d * f + 9 * d * d * d + 2 * mostDirections * V * d)
                 + matrices * 2 * listedNullDirections * V * d,
-            8 * (3 * d * f + 3 * d * d + V * listedNullDirections)};
+            8 * (3 * d * f + 3 * d * d + V * listedNullDirections)
+                + mlp0TokensBytes(config, options.embedding, options.precision)};
 }
 
 } // namespace
@@ -228,8 +274,16 @@ AnalysisCost mlpDirectionsCost(const ModelConfig& config, const AnalysisOptions&
 Analysis mlpDirectionsAnalysis()
 {
     using Kind = Picture::Kind;
-    const char* note = "A direction a row, its tokens by rank, layer by layer. The basis is that of the "
-                       "singular values, not of the neurons.";
+    const char* note = "A direction a row, its tokens by rank; directions that share a block mean something "
+                       "only together. The basis is that of the singular values, not of the neurons.";
+    const auto table = [note](const char* title, const std::string& part, const std::string& end = {}) {
+        const std::string path = folder + part;
+        return Picture{
+            .kind = Kind::Table,
+            .title = title,
+            .arrays = {path + "_sigma", path + "_block_size", path + end + "_ids", path + end + "_values"},
+            .note = note};
+    };
     return {.id = "mlp_directions",
             .number = "E6",
             .title = "Singular directions of the MLPs as tokens",
@@ -239,16 +293,11 @@ Analysis mlpDirectionsAnalysis()
             .whyNot = whyNoMlps,
             .cost = mlpDirectionsCost,
             .run = runMlpDirections,
-            .pictures = {pictureOf(folder, Kind::Table, "What MLPs read", {"in_ids", "in_values"}, note),
-                         pictureOf(folder, Kind::Table, "What MLPs write", {"out_ids", "out_values"}, note),
-                         pictureOf(folder, Kind::Table, "What their gates read", {"gate_ids", "gate_values"},
-                                   note),
-                         pictureOf(folder, Kind::Table, "What MLPs read, the other end",
-                                   {"in_lowest_ids", "in_lowest_values"}, note),
-                         pictureOf(folder, Kind::Table, "What MLPs write, the other end",
-                                   {"out_lowest_ids", "out_lowest_values"}, note),
-                         pictureOf(folder, Kind::Table, "What their gates read, the other end",
-                                   {"gate_lowest_ids", "gate_lowest_values"}, note),
+            .pictures = {table("What MLPs read", "in"), table("What MLPs write", "out"),
+                         table("What their gates read", "gate"),
+                         table("What MLPs read, the other end", "in", "_lowest"),
+                         table("What MLPs write, the other end", "out", "_lowest"),
+                         table("What their gates read, the other end", "gate", "_lowest"),
                          pictureOf(folder, Kind::Lines, "Singular values, a line per layer", {"in_sigma"}),
                          pictureOf(folder, Kind::Lines,
                                    "Singular values of what MLPs write, a line per layer", {"out_sigma"}),

@@ -105,8 +105,8 @@ double numericalRank(const ModelConfig& config, const std::vector<double>& sigma
         std::count_if(sigma.begin(), sigma.end(), [&](double s) { return s > smallest; }));
 }
 
-Result<SpectrumNulls> spectrumNulls(const AnalysisContext& context, CircuitKind kind, const TokenSide* tokens,
-                                    const Task& task)
+Result<std::vector<std::vector<double>>> randomSpectra(const AnalysisContext& context, CircuitKind kind,
+                                                       const TokenSide* tokens, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
     const Matrix<double>* left = isFull(kind) ? &tokens->EtE : nullptr;
@@ -125,9 +125,22 @@ Result<SpectrumNulls> spectrumNulls(const AnalysisContext& context, CircuitKind 
         return Done{};
     });
     if (!done && done.error().code == ErrorCode::Corrupt)
-        return SpectrumNulls{};
+        return std::vector<std::vector<double>>();
     if (!done)
         return done.error();
+    return spectra;
+}
+
+Result<SpectrumNulls> spectrumNulls(const AnalysisContext& context, CircuitKind kind, const TokenSide* tokens,
+                                    const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    const auto found = randomSpectra(context, kind, tokens, task);
+    if (!found)
+        return found.error();
+    const std::vector<std::vector<double>>& spectra = *found;
+    if (spectra.empty())
+        return SpectrumNulls{};
     const auto over = [&](auto&& measure) {
         std::vector<double> samples;
         samples.reserve(spectra.size());

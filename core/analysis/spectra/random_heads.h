@@ -60,9 +60,15 @@ struct SpectrumNulls {
 
 inline constexpr int randomHeads = 8; ///< At least so many: their measures hardly vary.
 
-/// Of heads whose factors have independent Gaussian entries, a full circuit between the model's own E (of
-/// the layers after the first) and W_U.
+/// Singular values of one circuit of heads whose factors have independent Gaussian entries, a full circuit between the model's own E
+/// (of the layers after the first) and W_U. Those of QK and of OV are alike.
 /// \param tokens may be null for qk and ov
+/// \returns of each random head d_head of them, falling; none where E or W_U is not finite
+/// Errors: Cancelled, OutOfMemory.
+Result<std::vector<std::vector<double>>> randomSpectra(const AnalysisContext& context, CircuitKind kind,
+                                                       const TokenSide* tokens, const Task& task);
+
+/// Of `randomSpectra`.
 /// \returns zeros where E or W_U is not finite
 /// Errors: Cancelled, OutOfMemory.
 Result<SpectrumNulls> spectrumNulls(const AnalysisContext& context, CircuitKind kind, const TokenSide* tokens,

@@ -1,6 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/picture_of.h"
+#include "core/analysis/spectra/block_arrays.h"
 #include "core/analysis/spectra/random_list.h"
 #include "core/analysis/top_lists.h"
 
@@ -48,7 +49,9 @@ public:
         , m_task(task)
         , m_sigma{PerHead(m_config, width()), PerHead(m_config, width())}
         , m_cosine(m_config, width())
+        , m_blocks{blockArrays(), blockArrays()}
     {
+        m_lists.reserve(directionSides.size());
         for (const DirectionSide& side : directionSides)
             m_lists.emplace_back(m_config, length(side));
     }
@@ -77,6 +80,12 @@ public:
 
 private:
     int width() const { return static_cast<int>(directionCount(m_config)); }
+    BlockArrays blockArrays() const
+    {
+        return {{"layer", "head", "direction"},
+                {static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads),
+                 directionCount(m_config)}};
+    }
     Precision precision() const { return m_context.options.precision; }
     std::size_t length(const DirectionSide& side) const
     {
@@ -91,8 +100,11 @@ private:
             return svd.error();
         const Eigen::Index shown = std::min<Eigen::Index>(width(), svd->S.size());
         const Eigen::Index named = std::min(shown, svd->rank); // the null space has no directions of its own
-        m_sigma[kind == CircuitKind::Qk ? 0 : 1].set(
-            head, std::span<const double>(svd->S.data(), static_cast<std::size_t>(shown)));
+        const std::size_t at = kind == CircuitKind::Qk ? 0 : 1;
+        const std::span<const double> sigma(svd->S.data(), static_cast<std::size_t>(svd->S.size()));
+        m_sigma[at].set(head, sigma.first(static_cast<std::size_t>(shown)));
+        m_blocks[at].set(static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head,
+                         degenerateBlocks(sigma, svd->rank));
         if (kind == CircuitKind::Qk) {
             const std::span<double> cosine = m_cosine.row(head);
             for (Eigen::Index k = 0; k < named; ++k)
@@ -143,6 +155,8 @@ private:
         cosine.nullMean = 0.0;
         cosine.nullDeviation = 1 / std::sqrt(static_cast<double>(m_config.dModel));
         results.arrays.push_back(std::move(cosine));
+        m_blocks[0].addTo(results, std::string(folder) + "qk", " of QK", "W_Q W_Kᵀ");
+        m_blocks[1].addTo(results, std::string(folder) + "ov", " of OV", "W_V W_O");
     }
 
     Result<Done> addSide(ResultSet& results, const DirectionSide& side, const SideLists& lists) const
@@ -185,6 +199,7 @@ private:
     const Task& m_task;
     PerHead m_sigma[2]; // qk, ov
     PerHead m_cosine;
+    BlockArrays m_blocks[2];        // qk, ov
     std::vector<SideLists> m_lists; // as directionSides
 };
 
@@ -209,22 +224,25 @@ AnalysisCost singularTokensCost(const ModelConfig& config, const AnalysisOptions
 std::vector<Picture> singularTokensPictures()
 {
     using Kind = Picture::Kind;
-    const char* note =
-        "A direction a row, its tokens by rank. Directions of nearly equal σ mean nothing one by one: see "
-        "the degeneracy of the spectra.";
+    const char* note = "A direction a row, its tokens by rank; directions that share a block mean something "
+                       "only together: see the degeneracy of the spectra.";
+    const auto table = [note](const char* title, const std::string& circuit, const std::string& list) {
+        const std::string path = folder + circuit;
+        return Picture{.kind = Kind::Table,
+                       .title = title,
+                       .arrays = {path + "_sigma", path + "_block_size", folder + list + "_ids",
+                                  folder + list + "_values"},
+                       .note = note};
+    };
     return {
-        pictureOf(folder, Kind::Table, "What OV reads", {"ov_in_ids", "ov_in_values"}, note),
-        pictureOf(folder, Kind::Table, "What OV writes", {"ov_out_ids", "ov_out_values"}, note),
-        pictureOf(folder, Kind::Table, "Queries of QK", {"qk_query_ids", "qk_query_values"}, note),
-        pictureOf(folder, Kind::Table, "Keys of QK", {"qk_key_ids", "qk_key_values"}, note),
-        pictureOf(folder, Kind::Table, "What OV reads, the other end",
-                  {"ov_in_lowest_ids", "ov_in_lowest_values"}, note),
-        pictureOf(folder, Kind::Table, "What OV writes, the other end",
-                  {"ov_out_lowest_ids", "ov_out_lowest_values"}, note),
-        pictureOf(folder, Kind::Table, "Queries of QK, the other end",
-                  {"qk_query_lowest_ids", "qk_query_lowest_values"}, note),
-        pictureOf(folder, Kind::Table, "Keys of QK, the other end",
-                  {"qk_key_lowest_ids", "qk_key_lowest_values"}, note),
+        table("What OV reads", "ov", "ov_in"),
+        table("What OV writes", "ov", "ov_out"),
+        table("Queries of QK", "qk", "qk_query"),
+        table("Keys of QK", "qk", "qk_key"),
+        table("What OV reads, the other end", "ov", "ov_in_lowest"),
+        table("What OV writes, the other end", "ov", "ov_out_lowest"),
+        table("Queries of QK, the other end", "qk", "qk_query_lowest"),
+        table("Keys of QK, the other end", "qk", "qk_key_lowest"),
         pictureOf(folder, Kind::Bars, "Singular values", {"qk_sigma", "ov_sigma"}),
         pictureOf(folder, Kind::Bars, "Do queries and keys look alike?", {"qk_cosine"}),
         pictureOf(folder, Kind::Lines, "What OV reads, by rank, and what a random direction reads",

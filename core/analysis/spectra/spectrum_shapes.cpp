@@ -1,7 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/picture_of.h"
-#include "core/analysis/random_matrix.h"
+#include "core/analysis/spectra/random_heads.h"
 #include "core/analysis/spectrum.h"
 
 #include <algorithm>
@@ -14,11 +14,10 @@ namespace headwise {
 namespace {
 
 constexpr const char* folder = "analyses/spectrum_shapes/";
-constexpr int gaussianHeads = 8;
 constexpr double mostOverlaid = 1e7; // numbers of the lines of all heads of a layer, head by head
 
 struct Shape {
-    std::vector<double> normalised, cumulative;
+    std::vector<double> normalised, cumulative; // both empty: none
 };
 
 /// \param sigma falling, not all 0
@@ -35,29 +34,24 @@ Shape shapeOf(const std::vector<double>& sigma, std::size_t width)
     return shape;
 }
 
-/// The mean shape of heads of Gaussian factors.
-Result<Shape> shapeOfChance(const ModelConfig& config, std::uint64_t seed)
+/// The mean shape of heads of Gaussian factors between the model's own E and W_U; none where those are zero or not finite.
+Result<Shape> shapeOfChance(const AnalysisContext& context, CircuitKind kind, const Task& task)
 {
-    const auto width = static_cast<std::size_t>(config.dHead);
+    const auto spectra = randomSpectra(context, kind, context.tokens.get(), task);
+    if (!spectra)
+        return spectra.error();
+    const auto width = static_cast<std::size_t>(context.circuits.config().dHead);
     Shape mean{std::vector<double>(width, 0.0), std::vector<double>(width, 0.0)};
-    for (int head = 0; head < gaussianHeads; ++head) {
-        const Matrix<double> factors =
-            gaussianMatrix(config.dModel, 2 * Eigen::Index(config.dHead),
-                           seed * gaussianHeads + static_cast<std::uint64_t>(head));
-        const auto circuit = FactoredMatrix<double>::create(factors.leftCols(config.dHead),
-                                                            factors.rightCols(config.dHead).transpose());
-        if (!circuit)
-            return circuit.error();
-        const auto sigma = circuit->singularValues();
-        if (!sigma)
-            return sigma.error();
-        const Shape shape = shapeOf(*sigma, width);
+    for (const std::vector<double>& sigma : *spectra) {
+        if (!(sigma.front() > 0))
+            return Shape{};
+        const Shape shape = shapeOf(sigma, width);
         for (std::size_t k = 0; k < width; ++k) {
-            mean.normalised[k] += shape.normalised[k] / gaussianHeads;
-            mean.cumulative[k] += shape.cumulative[k] / gaussianHeads;
+            mean.normalised[k] += shape.normalised[k] / static_cast<double>(spectra->size());
+            mean.cumulative[k] += shape.cumulative[k] / static_cast<double>(spectra->size());
         }
     }
-    return mean;
+    return spectra->empty() ? Shape{} : mean;
 }
 
 bool isOverlaid(const ModelConfig& c)
@@ -98,17 +92,17 @@ public:
         });
         if (!done)
             return done.error();
-        const auto chance = shapeOfChance(m_config, m_context.options.inputs.seed);
-        if (!chance)
-            return chance.error();
         ResultSet results;
         results.warnings = *done;
         for (const CircuitKind kind : circuitKinds)
             addCircuit(results, kind);
-        addNull(results, "normalised_null", "Of Gaussian factors, largest = 1", chance->normalised,
-                "mean over 8 heads of Gaussian factors of σ_k/σ_1");
-        addNull(results, "cumulative_null", "Energy of Gaussian factors", chance->cumulative,
-                "mean over 8 heads of Gaussian factors of (σ_1² + … + σ_k²)/Σσ²");
+        for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::FullQk, CircuitKind::FullOv}) {
+            const auto chance = shapeOfChance(m_context, kind, task);
+            if (!chance)
+                return chance.error();
+            if (!chance->normalised.empty())
+                addNulls(results, kind, *chance);
+        }
         return results;
     }
 
@@ -181,15 +175,26 @@ private:
         add(results, std::move(array), kind);
     }
 
-    void addNull(ResultSet& results, const char* name, const char* title, const std::vector<double>& values,
-                 const char* definition) const
+    /// \param kind Qk stands for OV as well, which is like it by chance.
+    void addNulls(ResultSet& results, CircuitKind kind, const Shape& chance) const
     {
-        ResultArray array =
-            realArray(precision(), std::string(folder) + name, {values.size()}, values, {"singular value"});
-        array.title = title;
-        array.definition = definition;
-        array.range = {0.0, 1.0};
-        results.arrays.push_back(std::move(array));
+        const std::string name = isFull(kind) ? std::string(circuitName(kind)) + "_" : std::string();
+        const std::string of = kind == CircuitKind::FullQk ? ", full QK"
+            : kind == CircuitKind::FullOv                  ? ", full OV"
+                                                           : ", QK and OV";
+        const std::string where = ", mean over random heads, σ = singular values of "
+            + std::string(kind == CircuitKind::Qk ? "W_Q W_Kᵀ or W_V W_O" : circuitFormula(kind))
+            + " with Gaussian factors in place of the head's";
+        const auto addLine = [&](const char* shape, const char* title, const char* formula,
+                                 const std::vector<double>& values) {
+            ResultArray array =
+                realArray(precision(), folder + name + shape, {values.size()}, values, {"singular value"});
+            array.title = title + of;
+            array.definition = formula + where;
+            add(results, std::move(array), kind);
+        };
+        addLine("normalised_null", "Of Gaussian factors, largest = 1", "σ_k/σ_1", chance.normalised);
+        addLine("cumulative_null", "Energy of Gaussian factors", "(σ_1² + … + σ_k²)/Σσ²", chance.cumulative);
     }
 
     void add(ResultSet& results, ResultArray array, CircuitKind kind) const
@@ -215,7 +220,7 @@ Result<ResultSet> runSpectrumShapes(const AnalysisContext& context, const Task& 
 AnalysisCost spectrumShapesCost(const ModelConfig& config, const AnalysisOptions& options)
 {
     const double d = config.dModel, r = config.dHead;
-    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    const double heads = static_cast<double>(selectedHeads(config, options).size()) + randomHeads;
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
     return {heads * (8 * d * d * r + 24 * d * r * r + 80 * r * r * r),
             all * 4 * r * 12 * (2 + (isOverlaid(config) ? config.nHeads : 0))};
@@ -225,14 +230,20 @@ std::vector<Picture> spectrumShapesPictures()
 {
     using Kind = Picture::Kind;
     const char* note = "Beside them what heads of Gaussian factors have.";
-    return {pictureOf(folder, Kind::Lines, "Largest = 1, selected head",
-                      {"qk_normalised", "ov_normalised", "full_qk_normalised", "full_ov_normalised",
-                       "normalised_null"},
-                      note),
-            pictureOf(folder, Kind::Lines, "Energy up to each singular value, selected head",
-                      {"qk_cumulative", "ov_cumulative", "full_qk_cumulative", "full_ov_cumulative",
-                       "cumulative_null"},
-                      note),
+    const char* full = "Beside each what heads of Gaussian factors have between this model's E and W_U.";
+    return {pictureOf(folder, Kind::Lines, "Largest = 1, QK and OV of the selected head",
+                      {"qk_normalised", "ov_normalised", "normalised_null"}, note),
+            pictureOf(folder, Kind::Lines, "Largest = 1, full QK and full OV of the selected head",
+                      {"full_qk_normalised", "full_qk_normalised_null", "full_ov_normalised",
+                       "full_ov_normalised_null"},
+                      full),
+            pictureOf(folder, Kind::Lines, "Energy up to each singular value, QK and OV of the selected head",
+                      {"qk_cumulative", "ov_cumulative", "cumulative_null"}, note),
+            pictureOf(folder, Kind::Lines,
+                      "Energy up to each singular value, full QK and full OV of the selected head",
+                      {"full_qk_cumulative", "full_qk_cumulative_null", "full_ov_cumulative",
+                       "full_ov_cumulative_null"},
+                      full),
             pictureOf(folder, Kind::Lines, "OV of every head of the layer", {"ov_of_layer"}),
             pictureOf(folder, Kind::Lines, "QK of every head of the layer", {"qk_of_layer"}),
             pictureOf(folder, Kind::Lines, "Full OV of every head of the layer", {"full_ov_of_layer"}),
@@ -240,7 +251,9 @@ std::vector<Picture> spectrumShapesPictures()
             pictureOf(folder, Kind::Lines, "OV, the mean of each layer", {"ov_by_layer"}),
             pictureOf(folder, Kind::Lines, "QK, the mean of each layer", {"qk_by_layer"}),
             pictureOf(folder, Kind::Matrix, "OV, layers down", {"ov_by_layer"}),
-            pictureOf(folder, Kind::Matrix, "QK, layers down", {"qk_by_layer"})};
+            pictureOf(folder, Kind::Matrix, "QK, layers down", {"qk_by_layer"}),
+            pictureOf(folder, Kind::Matrix, "Full OV, layers down", {"full_ov_by_layer"}),
+            pictureOf(folder, Kind::Matrix, "Full QK, layers down", {"full_qk_by_layer"})};
 }
 
 } // namespace

@@ -5,8 +5,8 @@
 #include "core/analysis/spectra/gram_inverse.h"
 #include "core/analysis/spectra/random_list.h"
 #include "core/analysis/top_lists.h"
-
 #include "core/base/parallel.h"
+#include "core/circuits/mlp_tokens.h"
 
 #include <algorithm>
 #include <array>
@@ -31,8 +31,9 @@ struct Part {
     const char* name;
     const char* formula;
     bool writes;
-    bool
-        isInverse; ///< Tokens that add up to the column, by the pseudoinverse, and not its products with them.
+    /// Tokens that add up to the column, by the pseudoinverse, and not its products with them.
+    bool isInverse;
+    bool isOfMlp = false;
 };
 constexpr std::array<Part, 8> headParts{{{"W_V", "E W_V, column by column", false, false},
                                          {"W_O", "W_O W_U, row by row", true, false},
@@ -42,12 +43,13 @@ constexpr std::array<Part, 8> headParts{{{"W_V", "E W_V, column by column", fals
                                          {"W_O_pinv", "W_O (W_Uᵀ)⁺, row by row", true, true},
                                          {"W_Q_pinv", "(Eᵀ)⁺ W_Q, column by column", false, true},
                                          {"W_K_pinv", "(Eᵀ)⁺ W_K, column by column", false, true}}};
-constexpr std::array<Part, 6> mlpParts{{{"W_in", "E W_in, column by column", false, false},
-                                        {"W_out", "W_out W_U, row by row", true, false},
-                                        {"W_gate", "E W_gate, column by column", false, false},
-                                        {"W_in_pinv", "(Eᵀ)⁺ W_in, column by column", false, true},
-                                        {"W_out_pinv", "W_out (W_Uᵀ)⁺, row by row", true, true},
-                                        {"W_gate_pinv", "(Eᵀ)⁺ W_gate, column by column", false, true}}};
+constexpr std::array<Part, 6> mlpParts{
+    {{"W_in", "E W_in, column by column", false, false, true},
+     {"W_out", "W_out W_U, row by row", true, false, true},
+     {"W_gate", "E W_gate, column by column", false, false, true},
+     {"W_in_pinv", "(Eᵀ)⁺ W_in, column by column", false, true, true},
+     {"W_out_pinv", "W_out (W_Uᵀ)⁺, row by row", true, true, true},
+     {"W_gate_pinv", "(Eᵀ)⁺ W_gate, column by column", false, true, true}}};
 constexpr std::size_t mlpMatrices = mlpParts.size() / 2;
 constexpr std::size_t gatePart = 2; // of them
 
@@ -92,6 +94,14 @@ struct Lists {
     }
 };
 
+/// The token vectors that stand on one side of some of the matrices, and what random directions list of them.
+struct Vectors {
+    std::shared_ptr<const TokenSide> tokens; // null: of no matrix that is asked for
+    int layer = 0;                           // of those tokens
+    Matrix<double> inverse;                  // of their Gram matrix
+    std::array<RandomList, 2> random;        // as they are, and by the pseudoinverse
+};
+
 class WeightsInVocabulary {
 public:
     WeightsInVocabulary(const AnalysisContext& context, const Task& task)
@@ -100,22 +110,24 @@ public:
         , m_task(task)
         , m_overlap(m_config)
         , m_shuffled(m_config)
+        , m_isAsked(static_cast<std::size_t>(m_config.nLayers), false)
     {
+        for (const HeadId head : selectedHeads(m_config, context.options))
+            m_isAsked[static_cast<std::size_t>(head.layer)] = true;
         const auto layers = static_cast<std::size_t>(m_config.nLayers);
         for (const Part& part : headParts)
             m_heads.emplace_back(std::vector<std::string>{"layer", "head", "column", "rank"},
                                  std::vector<std::size_t>{layers, static_cast<std::size_t>(m_config.nHeads),
-                                                          columns(m_config.dHead), length(part)});
+                                                          columns(m_config.dHead), length(part.writes)});
         for (const Part& part : mlpParts)
-            m_mlps.emplace_back(std::vector<std::string>{"layer", "neuron", "rank"},
-                                std::vector<std::size_t>{layers, columns(m_config.dMlp), length(part)});
+            m_mlps.emplace_back(
+                std::vector<std::string>{"layer", "neuron", "rank"},
+                std::vector<std::size_t>{layers, columns(m_config.dMlp), length(part.writes)});
     }
 
     Result<ResultSet> run()
     {
-        if (const auto done = invert(); !done)
-            return done.error();
-        if (const auto done = listRandomDirections(); !done)
+        if (const auto done = readVectors(); !done)
             return done.error();
         const auto done = forEachHead(m_context, m_task, "weights in the vocabulary",
                                       [&](HeadId head) { return readHead(head); });
@@ -136,58 +148,69 @@ public:
     }
 
 private:
-    Result<Done> invert()
+    enum Which { Later, LayerZero, MlpZero, Unembedding };
+
+    /// Which of m_vectors a part of this layer is multiplied by.
+    Which whichOf(const Part& part, int layer) const
     {
-        const TokenSide& tokens = *m_context.tokens;
-        for (const auto& [gram, inverse] :
-             {std::pair(&tokens.EtE, &m_inverseE), std::pair(&tokens.layer0EtE, &m_inverseLayer0E),
-              std::pair(&tokens.UUt, &m_inverseU)}) {
-            const auto found = gramInverse(*gram); // of layer 0's own embedding, where it has one
+        if (part.writes)
+            return Unembedding;
+        if (part.isOfMlp)
+            return layer == 0 && m_vectors[MlpZero].tokens ? MlpZero : Later;
+        return m_context.tokens->isLayer0Special(layer) ? LayerZero : Later;
+    }
+    const Vectors& vectorsOf(const Part& part, int layer) const { return m_vectors[whichOf(part, layer)]; }
+
+    Result<Done> readVectors()
+    {
+        const std::shared_ptr<const TokenSide>& tokens = m_context.tokens;
+        m_vectors[Later] = {tokens, 1, {}, {}};
+        m_vectors[Unembedding] = {tokens, 1, {}, {}};
+        if (tokens->isLayer0Special(0))
+            m_vectors[LayerZero] = {tokens, 0, {}, {}};
+        if (hasMlps() && m_isAsked.front() && readsBeforeMlp0(tokens->embedding, 0)) {
+            auto found = tokensOfMlp(m_context.circuits, tokens, 0, m_task, TokenParts::WithGrams);
             if (!found)
                 return found.error();
-            *inverse = *found;
+            m_vectors[MlpZero] = {std::move(found).value(), 1, {}, {}};
+        }
+        for (const Which which : {Later, LayerZero, MlpZero, Unembedding}) {
+            if (!m_vectors[which].tokens)
+                continue;
+            if (const auto done = prepare(which); !done)
+                return done;
         }
         return Done{};
     }
 
-    /// Which of m_random a part of this layer is compared with.
-    std::size_t randomOf(const Part& part, int layer) const
+    /// Inverts their Gram matrix and lists random directions.
+    Result<Done> prepare(Which which)
     {
-        const bool isLayer0 = !part.writes && m_context.tokens->isLayer0Special(layer);
-        return (part.isInverse ? 3u : 0u) + (part.writes ? 2u : isLayer0 ? 1u : 0u);
-    }
-
-    Result<Done> listRandomDirections()
-    {
-        for (const Part& part : {headParts[0], headParts[1], headParts[4], headParts[5]}) {
-            for (const int layer : {m_config.nLayers - 1, 0}) {
-                RandomList& list = m_random[randomOf(part, layer)];
-                if (!list.means.empty())
-                    continue;
-                auto found = randomList(m_context,
-                                        {part.writes ? writingSide : readingSide, layer,
-                                         part.isInverse ? &inverseOf(part, layer) : nullptr},
-                                        length(part), m_task);
-                if (!found)
-                    return found.error();
-                list = std::move(found).value();
-            }
+        Vectors& vectors = m_vectors[which];
+        const bool writes = which == Unembedding;
+        const auto inverse =
+            gramInverse(writes ? vectors.tokens->UUt : vectors.tokens->embeddingGramOf(vectors.layer));
+        if (!inverse)
+            return inverse.error();
+        vectors.inverse = *inverse;
+        const AnalysisContext own{m_context.circuits, vectors.tokens, m_context.options};
+        for (const bool isInverse : {false, true}) {
+            auto found = randomList(
+                own,
+                {writes ? writingSide : readingSide, vectors.layer, isInverse ? &vectors.inverse : nullptr},
+                length(writes), m_task);
+            if (!found)
+                return found.error();
+            vectors.random[isInverse ? 1 : 0] = std::move(found).value();
         }
         return Done{};
-    }
-
-    const Matrix<double>& inverseOf(const Part& part, int layer) const
-    {
-        return part.writes                             ? m_inverseU
-            : m_context.tokens->isLayer0Special(layer) ? m_inverseLayer0E
-                                                       : m_inverseE;
     }
 
     static std::size_t columns(int all) { return static_cast<std::size_t>(std::min(listedColumns, all)); }
     bool hasMlps() const { return !m_config.attentionOnly && m_config.nExperts == 0; }
-    std::size_t length(const Part& part) const
+    std::size_t length(bool writes) const
     {
-        const Eigen::Index count = tokenCount(*m_context.tokens, part.writes ? writingSide : readingSide, 0);
+        const Eigen::Index count = tokenCount(*m_context.tokens, writes ? writingSide : readingSide, 0);
         return static_cast<std::size_t>(std::min<Eigen::Index>(m_context.options.tableSize, count));
     }
 
@@ -197,10 +220,11 @@ private:
     {
         const std::vector<int> order = longest(vectors, comparedColumns);
         Matrix<double> chosen = vectors(Eigen::all, order);
+        const Vectors& by = vectorsOf(part, layer);
         if (part.isInverse)
-            chosen = (inverseOf(part, layer) * chosen).eval();
-        auto scores = directionScores(*m_context.tokens, part.writes ? writingSide : readingSide, layer,
-                                      chosen, m_task);
+            chosen = (by.inverse * chosen).eval();
+        auto scores =
+            directionScores(*by.tokens, part.writes ? writingSide : readingSide, by.layer, chosen, m_task);
         if (!scores)
             return scores;
         const auto shown = std::min(order.size(), static_cast<std::size_t>(listedColumns));
@@ -212,7 +236,7 @@ private:
             lists.bottom.set(first + i, found.bottom);
             lists.column[first + i] = order[i];
             const double norm = vectors.col(order[i]).norm();
-            const std::vector<double>& random = m_random[randomOf(part, layer)].means;
+            const std::vector<double>& random = by.random[part.isInverse ? 1 : 0].means;
             for (std::size_t rank = 0; rank < random.size(); ++rank)
                 lists.null[(first + i) * random.size() + rank] = norm * random[rank];
         }
@@ -289,13 +313,10 @@ private:
 
     Result<Done> readMlps()
     {
-        std::vector<bool> asked(static_cast<std::size_t>(m_config.nLayers), false);
-        for (const HeadId head : selectedHeads(m_config, m_context.options))
-            asked[static_cast<std::size_t>(head.layer)] = true;
         return parallelFor(
             hasMlps() ? m_config.nLayers : 0, m_task, "neurons in the vocabulary",
             [&](int layer) -> Result<Done> {
-                if (!asked[static_cast<std::size_t>(layer)])
+                if (!m_isAsked[static_cast<std::size_t>(layer)])
                     return Done{};
                 const MlpWeights<double> mlp = m_context.circuits.weights().mlp<double>(layer);
                 if (!mlp.W_in.allFinite() || !mlp.W_out.allFinite() || !mlp.W_gate.allFinite())
@@ -306,8 +327,7 @@ private:
                 for (std::size_t i = 0; i < mlpParts.size(); ++i) {
                     if (vectors[i % mlpMatrices].size() == 0)
                         continue;
-                    // MLPs read what layer 0's attention has already changed: E of later layers.
-                    const auto scores = list(mlpParts[i], m_mlps[i], 1, first, vectors[i % mlpMatrices]);
+                    const auto scores = list(mlpParts[i], m_mlps[i], layer, first, vectors[i % mlpMatrices]);
                     if (!scores)
                         return scores.error();
                 }
@@ -343,10 +363,12 @@ private:
     {
         const std::string path = folder + std::string(part.name);
         const std::string name = part.name;
-        const std::string of = std::string(part.formula) + ", the " + std::to_string(listedColumns)
+        std::string of = std::string(part.formula) + ", the " + std::to_string(listedColumns)
             + " longest, by falling length";
+        if (part.isOfMlp && !part.writes)
+            of += mlp0Reads(m_context.tokens->embedding, m_config);
         const auto add = [&](ResultArray array) {
-            if (axes.size() == 3) // neurons have a basis of their own
+            if (!part.isOfMlp) // neurons have a basis of their own
                 array.attributes["warning"] = std::string(gauge);
             if (!part.writes && array.unit == "token")
                 array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
@@ -379,9 +401,9 @@ private:
     const ModelConfig& m_config;
     const Task& m_task;
     PerHead m_overlap, m_shuffled;
+    std::vector<bool> m_isAsked;        // [n_layers]
     std::vector<Lists> m_heads, m_mlps; // as headParts, mlpParts
-    std::array<RandomList, 6> m_random; // of E, layer 0's E and W_U; the same three by their pseudoinverses
-    Matrix<double> m_inverseE, m_inverseLayer0E, m_inverseU; // of their Gram matrices
+    std::array<Vectors, 4> m_vectors;   // as Which
 };
 
 Result<ResultSet> runWeightsInVocabulary(const AnalysisContext& context, const Task& task)
@@ -399,13 +421,15 @@ AnalysisCost weightsInVocabularyCost(const ModelConfig& config, const AnalysisOp
     const double lists = (8 * heads + mlps) * listedColumns * options.tableSize;
     const double random = 4 * 2 * d * listedNullDirections * config.dVocab;
     return {heads * 10 * perList + mlps * perList + random + 2 * 12 * d * d * d,
-            lists * (2 * 12 + 8) + 2 * 8 * columns * config.dVocab + 6 * 8 * d * d};
+            lists * (2 * 12 + 8) + 2 * 8 * columns * config.dVocab + 6 * 8 * d * d
+                + mlp0TokensBytes(config, options.embedding, options.precision)};
 }
 
 std::vector<Picture> weightsInVocabularyPictures()
 {
     const char* note =
         "A column a row. The basis inside a head is arbitrary (gauge): singular directions are not.";
+    const char* neurons = "A neuron a row, its tokens by rank; the longest of the layer first.";
     const char* inverse = "By the pseudoinverse: the smallest weights of tokens that add up to it.";
     const auto table = [](const char* title, const std::string& part, const char* words) {
         const std::string start = folder + part;
@@ -414,21 +438,24 @@ std::vector<Picture> weightsInVocabularyPictures()
                        .arrays = {start + "_column", start + "_ids", start + "_values"},
                        .note = words};
     };
-    const auto byRank = [](const std::string& part) {
-        const std::string start = folder + part;
+    const auto byRank = [](const Part& part) {
+        const std::string matrix(
+            std::string_view(part.name).substr(0, std::string_view(part.name).find("_pinv")));
+        const std::string start = folder + std::string(part.name);
+        const std::string what = part.isInverse ? "What " + matrix + " is made of" : "Tokens of " + matrix;
         return Picture{.kind = Picture::Kind::Lines,
-                       .title = "Tokens of " + part + " by rank, and of random directions as long",
+                       .title = what + " by rank, and of random directions as long",
                        .arrays = {start + "_values", start + "_null"},
                        .note = {}};
     };
-    return {
+    std::vector<Picture> pictures{
         table("What columns of W_V read", "W_V", note),
         table("What rows of W_O write", "W_O", note),
         table("What columns of W_Q read", "W_Q", note),
         table("What columns of W_K read", "W_K", note),
-        table("What neurons read", "W_in", ""),
-        table("What the gates of neurons read", "W_gate", ""),
-        table("What neurons write", "W_out", ""),
+        table("What neurons read", "W_in", neurons),
+        table("What the gates of neurons read", "W_gate", neurons),
+        table("What neurons write", "W_out", neurons),
         table("What columns of W_V are made of", "W_V_pinv", inverse),
         table("What rows of W_O are made of", "W_O_pinv", inverse),
         table("What columns of W_Q are made of", "W_Q_pinv", inverse),
@@ -436,13 +463,15 @@ std::vector<Picture> weightsInVocabularyPictures()
         table("What neurons' inputs are made of", "W_in_pinv", inverse),
         table("What the gates of neurons are made of", "W_gate_pinv", inverse),
         table("What neurons' outputs are made of", "W_out_pinv", inverse),
-        byRank("W_V"),
-        byRank("W_O"),
-        byRank("W_Q"),
-        byRank("W_K"),
-        pictureOf(folder, Picture::Kind::HeadGrid, "Tokens shared by W_V and W_O",
-                  {"overlap", "overlap_null"}, note),
     };
+    pictures.reserve(pictures.size() + headParts.size() + mlpParts.size() + 1);
+    for (const Part& part : headParts)
+        pictures.push_back(byRank(part));
+    for (const Part& part : mlpParts)
+        pictures.push_back(byRank(part));
+    pictures.push_back(pictureOf(folder, Picture::Kind::HeadGrid, "Tokens shared by W_V and W_O",
+                                 {"overlap", "overlap_null"}, note));
+    return pictures;
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #include "core/analysis/tokens/cards.h"
 
-#include "core/analysis/gaussian_order.h"
+#include "core/analysis/row_moments.h"
 #include "core/base/parallel.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -143,13 +143,14 @@ void HeadLists::put(HeadId head, const std::vector<TokenEntry>& entries)
 
 void HeadLists::putTop(HeadId head, const RowVector<double>& line, const AnalysisOptions& options)
 {
-    const std::vector<TokenEntry> top = ends(line, m_k, unusedOf(options, line.size())).top;
+    const std::vector<bool> unused = unusedOf(options, line.size());
+    const std::vector<TokenEntry> top = ends(line, m_k, unused).top;
     put(head, top);
-    const double mean = line.mean();
-    const double deviation = std::sqrt((line.array() - mean).square().mean());
+    const LineStatistics statistics = lineStatistics(line, unused);
+    const auto used = static_cast<Eigen::Index>(usedIds(unused, line.size()).size());
+    const std::vector<double> places = gaussianPlaces(static_cast<int>(top.size()), used);
     for (std::size_t i = 0; i < top.size(); ++i)
-        m_null.row(head)[i] =
-            mean + deviation * expectedPlace(static_cast<double>(i), static_cast<double>(line.size()));
+        m_null.row(head)[i] = statistics.mean + statistics.deviation * places[i];
 }
 
 void HeadLists::addTo(ResultSet& results, Precision precision, const std::string& path,
@@ -173,7 +174,7 @@ void HeadLists::addNullTo(ResultSet& results, Precision precision, const std::st
 {
     results.arrays.push_back(
         m_null.array(precision, path + "_null", "Of Gaussian numbers",
-                     "μ + σ Φ⁻¹(1 − (rank − ½)/V), μ and σ of " + line
+                     "μ + σ Φ⁻¹(1 − (rank − ½)/n), μ and σ of the n tokens in use of " + line
                          + ": where the largest would lie if its numbers were independent and Gaussian",
                      "rank"));
 }

@@ -49,7 +49,7 @@ public:
     HeadLists(const ModelConfig& config, int k);
 
     void put(HeadId head, const std::vector<TokenEntry>& entries);
-    /// The k largest of a line; beside them, where they would lie in a line of as many Gaussian numbers.
+    /// The k largest of a line; beside them, where they would lie in a line of as many Gaussian numbers as tokens are in use.
     void putTop(HeadId head, const RowVector<double>& line, const AnalysisOptions& options);
     int size() const { return m_k; }
 

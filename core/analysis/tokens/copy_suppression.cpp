@@ -1,8 +1,13 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
+#include "core/analysis/random_matrix.h"
+#include "core/analysis/spectra/random_heads.h"
 #include "core/analysis/tokens/diagonal_sample.h"
 #include "core/analysis/tokens/entry_ranks.h"
 #include "core/analysis/tokens/token_factors.h"
+#include "core/base/parallel.h"
+
+#include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +22,11 @@ constexpr int lowered = 10;
 constexpr std::size_t setSize = 64; // tokens a softmax runs over
 constexpr std::size_t setCount = 16;
 constexpr std::size_t listed = 20; // tokens of each head's table
+constexpr int nullHeads = 64;
 constexpr const char* folder = "analyses/copy_suppression/";
+constexpr const char* embeddingNote = "E is the embedding in use, raw unless chosen otherwise; McDougall et "
+                                      "al. 2023 take the effective one (--embedding "
+                                      "effective)";
 
 /// Seeded sets of tokens, the same for every head.
 std::vector<std::vector<int>> tokenSets(const AnalysisContext& context)
@@ -40,6 +49,7 @@ public:
         , m_ovScore(m_config)
         , m_keyRank(m_config)
         , m_mass(m_config)
+        , m_squares(m_config)
         , m_share(m_config, static_cast<int>(m_listed))
         , m_ids(static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads * m_listed, -1)
         , m_lowRanks(m_ids)
@@ -60,7 +70,10 @@ public:
         if (!done)
             return done.error();
         results.warnings = *done;
-        addScores(results);
+        const auto null = massNull(task);
+        if (!null)
+            return null.error();
+        addScores(results, *null);
         addTable(results);
         m_sample.describe(results);
         return results;
@@ -71,6 +84,7 @@ private:
     {
         const TokenSide& tokens = *m_context.tokens;
         const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
+        m_squares.set(head, weights);
         const Matrix<double> rows =
             (embeddingRows(tokens, head.layer, m_sample.ids) * weights.W_V).transpose();
         const Matrix<double> cols = throughUnembedding(weights.W_O, tokens);
@@ -87,7 +101,7 @@ private:
                           std::accumulate(scores->begin(), scores->end(), 0.0,
                                           [](double sum, const EntryRank& rank) { return sum + rank.above; })
                               / static_cast<double>(scores->size()));
-            m_mass.set(head, meanMass(weights, head.layer));
+            m_mass.set(head, meanMass(weights.W_Q, weights.W_K, head.layer));
         }
         if (rows.isZero(0) || cols.isZero(0))
             return Done{};
@@ -103,14 +117,14 @@ private:
     }
 
     /// Mean attention of every predicted token to itself among the tokens of a set, over all sets.
-    double meanMass(const HeadWeights<double>& weights, int layer) const
+    double meanMass(const Matrix<double>& W_Q, const Matrix<double>& W_K, int layer) const
     {
         const TokenSide& tokens = *m_context.tokens;
         double sum = 0;
         double count = 0;
         for (const std::vector<int>& set : m_sets) {
-            const Matrix<double> queries = unembeddingRows(tokens, set) * weights.W_Q;
-            const Matrix<double> keys = embeddingRows(tokens, layer, set) * weights.W_K;
+            const Matrix<double> queries = unembeddingRows(tokens, set) * W_Q;
+            const Matrix<double> keys = embeddingRows(tokens, layer, set) * W_K;
             const Matrix<double> scores = queries * keys.transpose() * m_config.attentionScaleOf(layer);
             for (Eigen::Index i = 0; i < scores.rows(); ++i) {
                 sum += 1 / (scores.row(i).array() - scores(i, i)).exp().sum();
@@ -118,6 +132,25 @@ private:
             }
         }
         return sum / count;
+    }
+
+    /// `meanMass` of heads of Gaussian weights as large as the model's, in its last layer; mean 0 where there is none.
+    Result<HeadNull> massNull(const Task& task) const
+    {
+        const double scale = std::sqrt(m_squares.scaleOf(CircuitKind::Qk));
+        std::vector<double> masses(nullHeads);
+        const auto done = parallelFor(nullHeads, withoutProgress(task), "random heads", [&](int i) {
+            const std::uint64_t seed = 2
+                * (m_context.options.inputs.seed * std::uint64_t{nullHeads} + static_cast<std::uint64_t>(i));
+            masses[static_cast<std::size_t>(i)] = meanMass(
+                scale * gaussianMatrix(m_config.dModel, m_config.dHead, seed),
+                scale * gaussianMatrix(m_config.dModel, m_config.dHead, seed + 1), m_config.nLayers - 1);
+            return Result<Done>(Done{});
+        });
+        if (!done)
+            return done.error();
+        const HeadNull null = nullOf(masses);
+        return scale > 0 && std::isfinite(null.mean) ? null : HeadNull{};
     }
 
     /// The tokens whose own entry is the lowest for the length of their row.
@@ -143,7 +176,8 @@ private:
         }
     }
 
-    void addScores(ResultSet& results) const;
+    /// \param null of qk_mass
+    void addScores(ResultSet& results, const HeadNull& null) const;
     void addTable(ResultSet& results) const;
 
     const AnalysisContext& m_context;
@@ -151,18 +185,20 @@ private:
     DiagonalSample m_sample;
     std::vector<std::vector<int>> m_sets;
     std::size_t m_listed;
-    PerHead m_ovScore, m_keyRank, m_mass, m_share;
+    PerHead m_ovScore, m_keyRank, m_mass;
+    EntrySquares m_squares;
+    PerHead m_share;
     std::vector<std::int32_t> m_ids, m_lowRanks, m_keyRanks; // [n_layers, n_heads, listed], −1
 };
 
-void CopySuppression::addScores(ResultSet& results) const
+void CopySuppression::addScores(ResultSet& results, const HeadNull& null) const
 {
     const Precision precision = m_context.options.precision;
     const auto n = static_cast<double>(m_sample.ids.size());
     ResultArray ov =
         m_ovScore.array(precision, std::string(folder) + "ov_score", "Tokens that lower themselves",
                         "share of tokens t with #{j : M[t,j] < M[t,t]} < 10, M = E W_V W_O W_U, over "
-                            + m_sample.definition());
+                            + m_sample.definition() + "; " + embeddingNote);
     const double p = std::min(1.0, lowered / m_sample.among);
     ov.range = {0.0, 1.0};
     ov.nullMean = p;
@@ -171,14 +207,18 @@ void CopySuppression::addScores(ResultSet& results) const
         m_mass.array(precision, std::string(folder) + "qk_mass", "Attention of a predicted token to itself",
                      "mean over t of softmax_j(W_U[:,t]ᵀ W_Q W_Kᵀ E[j]ᵀ · scale) at j = t, j and t from 16 "
                      "seeded sets of at "
-                     "most 64 tokens; key vectors from E W_K, without biases, rotation and soft cap");
+                     "most 64 tokens; key vectors from E W_K, without biases, rotation and soft cap; "
+                         + std::string(embeddingNote)
+                         + fmt::format("; null: {} Gaussian heads of seed {}, their entries as large as the "
+                                       "model's, in its last layer",
+                                       nullHeads, m_context.options.inputs.seed));
     mass.range = {0.0, 1.0};
-    mass.nullMean = 1 / static_cast<double>(m_sets[0].size());
+    setNull(mass, null);
     ResultArray rank = m_keyRank.array(precision, std::string(folder) + "qk_mean_rank",
                                        "Mean rank of a predicted token as its own key",
                                        "mean over t of #{j : M[t,j] > M[t,t]}, M = W_Uᵀ W_Q W_Kᵀ Eᵀ, keys "
-                                       "from E W_K, over the same tokens as "
-                                       "ov_score");
+                                       "from E W_K, over the same tokens as ov_score; "
+                                           + std::string(embeddingNote));
     rank.range = {0.0, m_sample.among - 1};
     rank.nullMean = (m_sample.among - 1) / 2;
     rank.nullDeviation = m_sample.among / std::sqrt(12 * n);
@@ -227,7 +267,8 @@ AnalysisCost copySuppressionCost(const ModelConfig& config, const AnalysisOption
     const double n = std::min(V, static_cast<double>(DiagonalSample::largest));
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     const double sets = static_cast<double>(setCount * setSize);
-    return {heads * (4 * V * d * r + 4 * n * r * (V + d) + 2 * V * r * r + 4 * sets * d * r),
+    return {heads * (4 * V * d * r + 4 * n * r * (V + d) + 2 * V * r * r)
+                + (heads + nullHeads) * 4 * sets * d * r,
             20 * r * V + 16 * n * d + heads * static_cast<double>(listed) * 20};
 }
 
@@ -241,7 +282,7 @@ Analysis copySuppressionAnalysis()
         .number = "B4",
         .title = "Copy suppression",
         .formula = "share of tokens among their own 10 lowest of E W_V W_O W_U; rank and softmax mass of the "
-                   "diagonal of W_Uᵀ W_Q W_Kᵀ Eᵀ",
+                   "diagonal of W_Uᵀ W_Q W_Kᵀ Eᵀ; E the embedding in use (the paper's is the effective one)",
         .citation = "McDougall et al. 2023, arXiv 2310.04625",
         .needsTokens = true,
         .whyNot = whyNoDiagonal,
@@ -255,7 +296,9 @@ Analysis copySuppressionAnalysis()
                  .arrays = {"analyses/copy_suppression/ov_score", "analyses/copy_suppression/qk_mass"},
                  .signedColors = false,
                  .note =
-                     "A copy suppressor has both: it attends to the token that is predicted, and lowers it."},
+                     "A copy suppressor has both: it attends to the token that is predicted, and lowers it. "
+                     "The paper "
+                     "reads tokens by the effective embedding; this one is in use as chosen, raw at start."},
                 {.kind = Kind::HeadGrid,
                  .title = "Mean rank of a predicted token as its own key",
                  .arrays = {"analyses/copy_suppression/qk_mean_rank"},

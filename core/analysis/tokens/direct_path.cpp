@@ -1,8 +1,11 @@
 #include "core/analysis/analyses.h"
+#include "core/analysis/block.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/row_moments.h"
 #include "core/analysis/token_scan.h"
 #include "core/analysis/token_table.h"
+
+#include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 
@@ -12,43 +15,94 @@ namespace {
 
 constexpr double flopLimit = 2e13; // of the direct path: minutes on a small machine
 
-/// The tokens at both ends of b_U: what the model says more and less often whatever it read.
-void addBiasEnds(ResultSet& results, const AnalysisContext& context, const RowVector<double>& bias)
+/// One end of a line of logits: paths, titles and what it is.
+struct EndNames {
+    std::string path; // before "ids" and "values"
+    std::string axis; // of its own: ids name the entries of what has their axis
+    std::string ids, values, definition;
+};
+
+void addEnd(ResultSet& results, const std::vector<TokenEntry>& entries, const LineStatistics& line,
+            const EndNames& names, Precision precision)
 {
+    ResultArray ids;
+    std::vector<std::int32_t> tokens;
+    std::vector<double> numbers;
+    tokens.reserve(entries.size());
+    numbers.reserve(entries.size());
+    for (const TokenEntry& entry : entries) {
+        tokens.push_back(entry.id);
+        numbers.push_back(entry.value);
+    }
+    ids.path = names.path + "ids";
+    ids.shape = {tokens.size()};
+    ids.values = std::move(tokens);
+    ids.axes = {names.axis};
+    ids.title = names.ids;
+    ids.unit = "token";
+    ids.definition = "ids of the " + names.definition + ", ties to the lower id";
+    ResultArray values =
+        realArray(precision, names.path + "values", ids.shape, std::move(numbers), {names.axis});
+    values.nullMean = line.mean;
+    values.nullDeviation = line.deviation;
+    values.title = names.values;
+    values.unit = "logits";
+    values.definition = names.definition;
+    results.arrays.push_back(std::move(ids));
+    results.arrays.push_back(std::move(values));
+}
+
+/// b_U and the tokens at both its ends: what the model says more and less often whatever it read.
+void addBias(ResultSet& results, const AnalysisContext& context)
+{
+    const Precision precision = context.options.precision;
+    const RowVector<double> bias =
+        context.circuits.weights().b_U<double>(0, context.circuits.config().dVocabOut);
+    ResultArray b_U =
+        realArray(precision, "analyses/direct_path/b_U", {static_cast<std::size_t>(bias.size())},
+                  std::vector<double>(bias.begin(), bias.end()), {"output token"});
+    b_U.title = "Unembedding bias";
+    b_U.definition = "b_U, added to every row of E W_U";
+    b_U.unit = "logits";
+    results.arrays.push_back(std::move(b_U));
     const std::vector<bool> unused = marks(context.options.unusedTokens, bias.size());
     const TokenEnds both = ends(bias, context.options.tableSize, unused);
     const LineStatistics statistics = lineStatistics(bias, unused);
-    for (const bool isTop : {true, false}) {
-        const std::vector<TokenEntry>& entries = isTop ? both.top : both.bottom;
-        ResultArray ids;
-        std::vector<std::int32_t> tokens;
-        std::vector<double> numbers;
-        tokens.reserve(entries.size());
-        numbers.reserve(entries.size());
-        for (const TokenEntry& entry : entries) {
-            tokens.push_back(entry.id);
-            numbers.push_back(entry.value);
-        }
-        const std::string start = std::string("analyses/direct_path/b_U_") + (isTop ? "" : "lowest_");
-        const std::string what =
-            isTop ? "largest entries of b_U, falling" : "smallest entries of b_U, rising";
-        ids.path = start + "ids";
-        ids.shape = {tokens.size()};
-        ids.values = std::move(tokens);
-        ids.axes = {"rank"};
-        ids.title = isTop ? "Tokens said most, whatever was read" : "Tokens said least";
-        ids.unit = "token";
-        ids.definition = "ids of the " + what + ", ties to the lower id";
-        ResultArray values =
-            realArray(context.options.precision, start + "values", ids.shape, std::move(numbers), {"rank"});
-        values.nullMean = statistics.mean;
-        values.nullDeviation = statistics.deviation;
-        values.title = isTop ? "Their bias" : "Bias of these";
-        values.unit = "logits";
-        values.definition = what;
-        results.arrays.push_back(std::move(ids));
-        results.arrays.push_back(std::move(values));
-    }
+    addEnd(results, both.top, statistics,
+           {"analyses/direct_path/b_U_", "rank in b_U", "Tokens said most, whatever was read", "Their bias",
+            "largest entries of b_U, falling"},
+           precision);
+    addEnd(results, both.bottom, statistics,
+           {"analyses/direct_path/b_U_lowest_", "lowest rank in b_U", "Tokens said least", "Bias of these",
+            "smallest entries of b_U, rising"},
+           precision);
+}
+
+/// Both ends of the row of the token asked for.
+Result<Done> addRow(ResultSet& results, const AnalysisContext& context, int token)
+{
+    const auto row = directPathLine(context.circuits, *context.tokens, true, TableSide::Row, token);
+    if (!row)
+        return row.error();
+    const std::vector<bool> unused = marks(context.options.unusedTokens, row->size());
+    const TokenEnds both = ends(*row, context.options.tableSize, unused);
+    const LineStatistics statistics = lineStatistics(*row, unused);
+    const std::size_t first = results.arrays.size();
+    const std::string after = fmt::format("entries of row {} of E W_U + b_U, ", token);
+    const Precision precision = context.options.precision;
+    addEnd(results, both.top, statistics,
+           {"analyses/direct_path/token_", "rank in row",
+            fmt::format("Tokens said most after token {}", token), "Logits of these",
+            "largest " + after + "falling"},
+           precision);
+    addEnd(results, both.bottom, statistics,
+           {"analyses/direct_path/token_lowest_", "lowest rank in row",
+            fmt::format("Tokens said least after token {}", token), "Logits of those",
+            "smallest " + after + "rising"},
+           precision);
+    for (std::size_t i = first; i < results.arrays.size(); ++i)
+        results.arrays[i].attributes["token"] = static_cast<double>(token);
+    return Done{};
 }
 
 /// What the rows of E W_U are like, beside their lists.
@@ -83,7 +137,31 @@ Result<Done> addDirectMoments(ResultSet& results, const AnalysisContext& context
     return Done{};
 }
 
-Result<ResultSet> runDirectPath(const AnalysisContext& context, const Task& task)
+/// One end of every row.
+void addTable(ResultSet& results, std::vector<int> ids, std::vector<double> values, bool isTop,
+              const AnalysisContext& context)
+{
+    const std::size_t rows = static_cast<std::size_t>(context.tokens->E.rows());
+    const std::string start = std::string("analyses/direct_path/") + (isTop ? "" : "lowest_");
+    const std::string what = std::string(isTop ? "largest" : "smallest") + " entries of each row of E W_U";
+    ResultArray table;
+    table.path = start + "ids";
+    table.shape = {rows, ids.size() / rows};
+    table.axes = {"token", "rank"};
+    table.values = std::vector<std::int32_t>(ids.begin(), ids.end());
+    table.title = isTop ? "Next tokens of the direct path: ids" : "Least likely next tokens: ids";
+    table.definition = "ids of the " + what + ", ties to the lower id; -1 where there is none";
+    ResultArray logits = realArray(context.options.precision, start + "values", table.shape,
+                                   std::move(values), {"token", "rank"});
+    logits.title = isTop ? "Next tokens of the direct path" : "Least likely next tokens";
+    logits.definition = what;
+    logits.unit = "logits";
+    results.arrays.push_back(std::move(table));
+    results.arrays.push_back(std::move(logits));
+}
+
+/// Both ends of every row of E W_U, and what the rows are like.
+Result<Done> addTables(ResultSet& results, const AnalysisContext& context, const Task& task)
 {
     const TokenSide& tokens = *context.tokens;
     const Matrix<float> rows32 = tokens.E.transpose();
@@ -96,55 +174,52 @@ Result<ResultSet> runDirectPath(const AnalysisContext& context, const Task& task
             return rows64.col(row).dot(tokens.W_U64.col(col));
         return rows32.col(row).cast<double>().dot(tokens.W_U.col(col).cast<double>());
     };
-    auto ends = scanRows({rows32, tokens.W_U, entry, unusedRows, unusedCols, k, ScanEnds::Largest}, task);
-    if (!ends)
-        return ends.error();
-    RowEnds table = std::move(ends).value();
-    const std::vector<std::size_t> shape{static_cast<std::size_t>(tokens.E.rows()),
-                                         static_cast<std::size_t>(k)};
-    ResultArray ids;
-    ids.path = "analyses/direct_path/ids";
-    ids.shape = shape;
-    ids.axes = {"token", "rank"};
-    ids.values = std::vector<std::int32_t>(table.ids.begin(), table.ids.end());
-    ids.title = "Next tokens of the direct path: ids";
-    ids.definition =
-        "ids of the largest entries of each row of E W_U, ties to the lower id; -1 where there is none";
-    ResultArray values = realArray(context.options.precision, "analyses/direct_path/values", shape,
-                                   std::move(table.values), {"token", "rank"});
-    values.title = "Next tokens of the direct path";
-    values.definition = "largest entries of each row of E W_U";
-    values.unit = "logits";
-    const ModelConfig& config = context.circuits.config();
-    const RowVector<double> bias = context.circuits.weights().b_U<double>(0, config.dVocabOut);
-    ResultArray b_U = realArray(context.options.precision, "analyses/direct_path/b_U",
-                                {static_cast<std::size_t>(bias.size())},
-                                std::vector<double>(bias.begin(), bias.end()), {"output token"});
-    b_U.title = "Unembedding bias";
-    b_U.definition = "b_U, added to every row of E W_U";
-    b_U.unit = "logits";
+    auto found = scanRows({rows32, tokens.W_U, entry, unusedRows, unusedCols, k, ScanEnds::Both}, task);
+    if (!found)
+        return found.error();
+    RowEnds both = std::move(found).value();
+    addTable(results, std::move(both.ids), std::move(both.values), true, context);
+    addTable(results, std::move(both.lowestIds), std::move(both.lowestValues), false, context);
+    return addDirectMoments(results, context, k, withoutProgress(task));
+}
+
+double tableFlops(const ModelConfig& config)
+{
+    const double V = config.dVocab, d = config.dModel;
+    return 2 * V * config.dVocabOut * d + d * d * (config.dVocabOut + 2 * V);
+}
+
+bool hasTables(const ModelConfig& config)
+{
+    return tableFlops(config) <= flopLimit;
+}
+
+Result<ResultSet> runDirectPath(const AnalysisContext& context, const Task& task)
+{
     ResultSet results;
-    results.arrays = {std::move(ids), std::move(values), std::move(b_U)};
-    addBiasEnds(results, context, bias);
-    if (const auto added = addDirectMoments(results, context, k, withoutProgress(task)); !added)
-        return added.error();
+    if (hasTables(context.circuits.config())) {
+        if (const auto added = addTables(results, context, task); !added)
+            return added.error();
+    } else {
+        results.warnings.emplace_back(
+            "The direct path of every token would take more than 2e13 operations on this model: of its rows "
+            "only that of a token asked for is given, and b_U.");
+    }
+    addBias(results, context);
+    if (const auto token = context.options.inputs.token) {
+        if (const auto added = addRow(results, context, *token); !added)
+            return added.error();
+    }
     return results;
 }
 
 AnalysisCost directPathCost(const ModelConfig& config, const AnalysisOptions& options)
 {
-    const double V = config.dVocab;
-    const double d = config.dModel;
-    return {2 * V * config.dVocabOut * d + d * d * (config.dVocabOut + 2 * V),
-            V * (options.tableSize * 12.0 + 4.0 * d)};
-}
-
-std::string directPathTooLarge(const ModelConfig& config, const AnalysisOptions& options)
-{
-    if (directPathCost(config, options).flops <= flopLimit)
-        return {};
-    return "The direct path of every token would take more than 2e13 operations on this model; ask for "
-           "single tokens.";
+    const double V = config.dVocab, d = config.dModel;
+    const double row = 2 * d * config.dVocabOut, bytes = 24.0 * config.dVocabOut;
+    if (!hasTables(config))
+        return {row, bytes};
+    return {tableFlops(config) + row, bytes + V * (options.tableSize * 24.0 + 4.0 * d)};
 }
 
 std::vector<Picture> directPathPictures()
@@ -152,9 +227,15 @@ std::vector<Picture> directPathPictures()
     using Kind = Picture::Kind;
     return {
         {.kind = Kind::Table,
+         .title = "What follows one token without any layer",
+         .arrays = {"analyses/direct_path/token_ids", "analyses/direct_path/token_values",
+                    "analyses/direct_path/token_lowest_ids", "analyses/direct_path/token_lowest_values"},
+         .note = "Both ends of its row of E W_U + b_U; any other token's at once on the Tokens page."},
+        {.kind = Kind::Table,
          .title = "Next tokens without any layer",
          .arrays = {"analyses/direct_path/row_mean", "analyses/direct_path/row_deviation",
-                    "analyses/direct_path/ids", "analyses/direct_path/values"},
+                    "analyses/direct_path/ids", "analyses/direct_path/values",
+                    "analyses/direct_path/lowest_ids", "analyses/direct_path/lowest_values"},
          .note =
              "A row per token. With tied weights as they are in the file this is a Gram matrix: the folded "
              "final norm makes it a bigram table."},
@@ -177,10 +258,10 @@ Analysis directPathAnalysis()
     return {.id = "direct_path",
             .number = "A5",
             .title = "Direct path",
-            .formula = "the k largest entries of each row of E W_U, and b_U",
+            .formula = "the k largest and smallest entries of each row of E W_U, and of b_U",
             .citation = "Elhage et al. 2021, \"Zero-Layer Transformers\"",
             .needsTokens = true,
-            .whyNot = directPathTooLarge,
+            .whyNot = appliesAlways,
             .cost = directPathCost,
             .run = runDirectPath,
             .pictures = directPathPictures(),

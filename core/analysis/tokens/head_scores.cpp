@@ -1,4 +1,5 @@
 #include "core/analysis/analyses.h"
+#include "core/analysis/eigenvalue_null.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/spectrum.h"
 
@@ -7,13 +8,6 @@
 namespace headwise {
 
 namespace {
-
-/// Of Re Σλ / Σ|λ| over heads of Gaussian weights: λ fills a disk evenly, so Σ|λ| ≈ r·(2/3)·radius and the trace deviates by
-/// radius·1. Measured 0.023 for r = 64, 0.010 for r = 128.
-double positivityDeviation(const ModelConfig& config)
-{
-    return 1.5 / config.dHead;
-}
 
 void putEigenvalues(std::vector<std::complex<double>>& out, const ModelConfig& config, HeadId head,
                     const std::vector<std::complex<double>>& values)
@@ -101,8 +95,11 @@ Result<ResultSet> runPositivity(const AnalysisContext& context, const Score& sco
     ResultArray array = scores.array(context.options.precision, std::string("scores/") + name, title,
                                      "Re Σλ / Σ|λ|, λ = eigenvalues of " + std::string(circuitFormula(kind)));
     array.range = {-1.0, 1.0};
-    array.nullMean = 0.0;
-    array.nullDeviation = positivityDeviation(context.circuits.config());
+    if (kind != CircuitKind::FullOv || context.tokens->isSquare()) {
+        const auto null = addEigenvalueNull(array, context, kind, EigenvalueNumber::Positivity, task);
+        if (!null)
+            return null.error();
+    }
     results.arrays.push_back(std::move(array));
     return results;
 }
@@ -134,9 +131,15 @@ AnalysisCost oneCircuitCost(const ModelConfig& config, const AnalysisOptions& op
     return {heads * (2 * d * d * r + 2 * d * r * r + 10 * r * r * r), heads * 8};
 }
 
-AnalysisCost copyingCost(const ModelConfig& config, const AnalysisOptions& options)
+AnalysisCost matchingCost(const ModelConfig& config, const AnalysisOptions& options)
 {
     const AnalysisCost one = oneCircuitCost(config, options);
+    return {one.flops + eigenvalueNullFlops(config), one.bytes};
+}
+
+AnalysisCost copyingCost(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const AnalysisCost one = matchingCost(config, options);
     return {2 * one.flops, 2 * one.bytes};
 }
 
@@ -149,7 +152,7 @@ AnalysisCost eigenvaluesCost(const ModelConfig& config, const AnalysisOptions& o
 using Kind = Picture::Kind;
 constexpr const char* positivityNote =
     "Positive eigenvalues are evidence, not proof: a matrix far from normal does more than "
-    "they tell. By chance 0 ± 1.5/d_head.";
+    "they tell. By chance 0, as far off as Gaussian weights between this model's own tokens get: the null.";
 
 std::vector<Picture> eigenvaluePictures()
 {
@@ -242,7 +245,7 @@ Analysis matchingAnalysis()
             .needsTokens = true,
             .isDefault = true,
             .whyNot = appliesAlways,
-            .cost = oneCircuitCost,
+            .cost = matchingCost,
             .run = runMatching,
             .pictures = matchingPictures()};
 }

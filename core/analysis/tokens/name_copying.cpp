@@ -64,14 +64,35 @@ Matrix<double> afterFirstMlp(const ProcessedWeights& weights, const std::vector<
     return config.hasSumNorms ? written : normalized(tail.ln2Post, written);
 }
 
+/// β W_U of the final norm but for a constant, [1, V out]; empty where it has no β. Where the norm was folded, β W_U is what
+/// that added to b_U, so that names rank the same folded and unfolded. A file that was folded before has no β to tell from b_U.
+Matrix<double> logitsOfNormBias(const AnalysisContext& context)
+{
+    const ProcessedWeights& weights = context.circuits.weights();
+    const Norm<double> norm = weights.lnFinal<double>();
+    if (norm.kind == NormKind::None)
+        return {};
+    if (norm.b.size() > 0)
+        return throughUnembedding(norm.b, *context.tokens);
+    const ModelWeights& original = weights.original();
+    if (!original.has(TensorKind::ln_final_b))
+        return {};
+    RowVector<double> added = weights.b_U<double>(0, context.tokens->W_U.cols());
+    if (original.has(TensorKind::b_U))
+        added -= original.read<double>(TensorKind::b_U);
+    added.array() -= added.mean(); // as far as b_U is centred
+    return added;
+}
+
 /// LN_f(± z W_O) W_U but for a positive factor per row, as a product of inner size r, or r + 1 where the norm has a bias.
 struct Readout {
     Matrix<double> raised, lowered; // [inner, names]
     Matrix<double> cols;            // [inner, V out]
 };
 
-/// \param z [names, r]
-Readout readout(const AnalysisContext& context, const Matrix<double>& z, const Matrix<double>& W_O)
+/// \param z [names, r] \param ofBias `logitsOfNormBias`
+Readout readout(const AnalysisContext& context, const Matrix<double>& z, const Matrix<double>& W_O,
+                const Matrix<double>& ofBias)
 {
     const Norm<double> norm = context.circuits.weights().lnFinal<double>();
     Matrix<double> centred = W_O;
@@ -81,11 +102,11 @@ Readout readout(const AnalysisContext& context, const Matrix<double>& z, const M
     if (norm.w.size() > 0)
         centred *= norm.w.asDiagonal();
     const Matrix<double> cols = throughUnembedding(centred, *context.tokens);
-    if (norm.b.size() == 0 || norm.kind == NormKind::None)
+    if (ofBias.size() == 0)
         return {z.transpose(), -z.transpose(), cols};
     Readout full;
     full.cols.resize(cols.rows() + 1, cols.cols());
-    full.cols << cols, throughUnembedding(norm.b, *context.tokens);
+    full.cols << cols, ofBias;
     const RowVector<double> sigma =
         (out.rowwise().squaredNorm().array() / static_cast<double>(out.cols()) + norm.eps).sqrt().transpose();
     full.raised.resize(full.cols.rows(), z.rows());
@@ -122,11 +143,12 @@ void addArrays(ResultSet& results, const NameScores& scores, const NameTokens& n
                const AnalysisContext& context, double outputs)
 {
     const Precision precision = context.options.precision;
+    const std::string counted = ", β of LN_f counted whether it is folded or not";
     const auto addScore = [&](const PerHead& numbers, const char* name, const char* title, const char* sign) {
         ResultArray array =
             numbers.array(precision, std::string(folder) + name, title,
                           std::string("share of names among the 5 largest entries of LN_f(") + sign
-                              + "MLP0(LN2(W_E[name])) W_V W_O) W_U, ties against them");
+                              + "MLP0(LN2(W_E[name])) W_V W_O) W_U, ties against them" + counted);
         const double p = std::min(1.0, top / outputs);
         array.range = {0.0, 1.0};
         array.nullMean = p;
@@ -136,11 +158,11 @@ void addArrays(ResultSet& results, const NameScores& scores, const NameTokens& n
     addScore(scores.score, "score", "Name copying", "");
     addScore(scores.negative, "negative_score", "Negative name copying", "−");
     const auto addRanks = [&](const PerHead& numbers, const char* name, const char* title, const char* sign) {
-        ResultArray array =
-            numbers.array(precision, std::string(folder) + name, title,
-                          std::string("how many outputs of LN_f(") + sign
-                              + "MLP0(LN2(W_E[name])) W_V W_O) W_U are at least as large as the name's",
-                          "name");
+        ResultArray array = numbers.array(
+            precision, std::string(folder) + name, title,
+            std::string("how many outputs of LN_f(") + sign
+                + "MLP0(LN2(W_E[name])) W_V W_O) W_U are at least as large as the name's" + counted,
+            "name");
         array.nullMean = (outputs - 1) / 2;
         array.nullDeviation = outputs / std::sqrt(12.0);
         array.attributes["labels"] = names.names;
@@ -170,11 +192,12 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
         return results;
     }
     const Matrix<double> x = afterFirstMlp(context.circuits.weights(), names.ids);
+    const Matrix<double> ofBias = logitsOfNormBias(context);
     const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, context.tokens->W_U.cols());
     NameScores scores(context.circuits.config(), static_cast<int>(names.ids.size()));
     const auto done = forEachHead(context, task, "name copying", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
-        const Readout read = readout(context, x * weights.W_V, weights.W_O);
+        const Readout read = readout(context, x * weights.W_V, weights.W_O, ofBias);
         const RankColumns columns(read.cols, unused);
         const auto raised = entryRanks({read.raised, columns, names.ids}, withoutProgress(task));
         if (!raised)

@@ -1,18 +1,13 @@
 #include "core/analysis/analyses.h"
+#include "core/analysis/eigenvalue_null.h"
 #include "core/analysis/per_head.h"
 #include "core/base/decompositions.h"
 
-#include <array>
-#include <cmath>
 #include <limits>
-#include <numbers>
-#include <random>
 
 namespace headwise {
 
 namespace {
-
-constexpr int nullHeads = 8;
 
 /// What [r, r] products say of a circuit L · R.
 struct Core {
@@ -57,61 +52,6 @@ bool hasEigenvalues(CircuitKind kind, const TokenSide& tokens)
     return kind != CircuitKind::FullOv || tokens.isSquare();
 }
 
-/// Gaussian numbers by Box and Muller's transform.
-class Gaussian {
-public:
-    explicit Gaussian(std::uint64_t seed)
-        : m_random(seed)
-    {
-    }
-    Matrix<double> matrix(Eigen::Index rows, Eigen::Index cols)
-    {
-        Matrix<double> out(rows, cols);
-        for (double& value : out.reshaped())
-            value = std::sqrt(-2 * std::log(uniform())) * std::cos(2 * std::numbers::pi * uniform());
-        return out;
-    }
-
-private:
-    double uniform() { return (static_cast<double>(m_random() >> 11) + 0.5) * 0x1p-53; }
-
-    std::mt19937_64 m_random;
-};
-
-struct Null {
-    double mean = std::numeric_limits<double>::quiet_NaN();
-    double deviation = std::numeric_limits<double>::quiet_NaN();
-};
-
-/// Of heads of Gaussian weights between this model's own token matrices, in its last layer.
-Result<Null> gaussianNull(const AnalysisContext& context, CircuitKind kind, const Task& task)
-{
-    const ModelConfig& config = context.circuits.config();
-    Gaussian random(context.options.inputs.seed);
-    double sum = 0;
-    double squares = 0;
-    for (int i = 0; i < nullHeads; ++i) {
-        if (task.cancelled())
-            return stopped();
-        HeadWeights<double> head;
-        head.W_Q = random.matrix(config.dModel, config.dHead);
-        head.W_K = random.matrix(config.dModel, config.dHead);
-        head.W_V = random.matrix(config.dModel, config.dHead);
-        head.W_O = random.matrix(config.dHead, config.dModel);
-        head.b_Q = head.b_K = head.b_V = RowVector<double>::Zero(config.dHead);
-        const auto value = normality(head, kind, config.nLayers - 1, *context.tokens);
-        if (!value
-            && value.error().code == ErrorCode::Corrupt) // of the token side: no head has a number either
-            return Null{};
-        if (!value)
-            return value.error();
-        sum += *value;
-        squares += *value * *value;
-    }
-    const double mean = sum / nullHeads;
-    return Null{mean, std::sqrt(std::max(0.0, (squares - nullHeads * mean * mean) / (nullHeads - 1)))};
-}
-
 Result<ResultSet> runNormality(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
@@ -135,19 +75,14 @@ Result<ResultSet> runNormality(const AnalysisContext& context, const Task& task)
     for (const CircuitKind kind : circuitKinds) {
         if (!hasEigenvalues(kind, *context.tokens))
             continue;
-        const auto null = gaussianNull(context, kind, task);
-        if (!null)
-            return null.error();
         const std::string name(circuitName(kind));
         ResultArray array = ratios[static_cast<std::size_t>(kind)].array(
             context.options.precision, "analyses/normality/" + name, "Normality of " + name,
             "Σ|λ|² / ‖W‖_F², λ the eigenvalues of W = " + std::string(circuitFormula(kind)));
         array.range = {0.0, 1.0};
-        if (std::isfinite(null->mean)) {
-            array.nullMean = null->mean;
-            array.nullDeviation = null->deviation;
-            array.attributes["null_heads"] = static_cast<double>(nullHeads);
-        }
+        const auto null = addEigenvalueNull(array, context, kind, EigenvalueNumber::Normality, task);
+        if (!null)
+            return null.error();
         results.arrays.push_back(std::move(array));
     }
     return results;
@@ -157,8 +92,10 @@ AnalysisCost normalityCost(const ModelConfig& config, const AnalysisOptions& opt
 {
     const double d = config.dModel;
     const double r = config.dHead;
-    const double heads = static_cast<double>(selectedHeads(config, options).size()) + nullHeads;
-    return {heads * (2 * 3 * (2 * d * d * r) + 4 * (4 * d * r * r + 15 * r * r * r)), heads * 4 * 8};
+    const double heads = static_cast<double>(selectedHeads(config, options).size());
+    return {heads * (2 * 3 * (2 * d * d * r) + 4 * (4 * d * r * r + 15 * r * r * r))
+                + 4 * eigenvalueNullFlops(config),
+            heads * 4 * 8};
 }
 
 } // namespace

@@ -246,9 +246,10 @@ void RelationScores::addHeadArrays(ResultSet& results) const
         results.arrays.push_back(std::move(array));
     };
     add(m_found.best, "best", "Best relation score",
-        "the largest of by_head over the valid relations (all where none is), of E W_V W_O W_U", "");
+        "the largest of the relation scores over the valid relations (all where none is), of E W_V W_O W_U",
+        "");
     add(m_found.bestSuppression, "best_suppression", "Best relation suppression",
-        "the largest of suppression over the valid relations (all where none is), of E W_V W_O W_U", "");
+        "the largest of the suppressions over the valid relations (all where none is), of E W_V W_O W_U", "");
     if (!m_candidates.empty()) {
         const RelationNull null = bestByChance(m_questions, m_candidates, m_context.options.inputs.seed);
         for (ResultArray& array : results.arrays) {

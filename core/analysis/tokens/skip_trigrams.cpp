@@ -1,5 +1,6 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/gaussian_order.h"
+#include "core/analysis/row_moments.h"
 #include "core/analysis/token_counts.h"
 #include "core/analysis/token_scan.h"
 #include "core/analysis/tokens/cards.h"
@@ -23,7 +24,7 @@ std::string at(const std::string& name)
     return "analyses/skip_trigrams/" + name;
 }
 
-/// The largest entry of every row of a scan, and how far out it is in its row.
+/// The largest entry of every row of a scan, and how far out it is among the entries in use of its row.
 struct Peaks {
     std::vector<int> ids;
     std::vector<double> values, z;
@@ -36,20 +37,19 @@ Result<Peaks> peaks(const Matrix<double>& rows, const Matrix<double>& cols, cons
     const Matrix<float> rows32 = rows.cast<float>();
     const Matrix<float> cols32 = cols.cast<float>();
     const auto entry = [&](Eigen::Index row, Eigen::Index col) { return rows.col(row).dot(cols.col(col)); };
-    const auto found = scanRows({rows32, cols32, entry, unusedOf(options, rows.cols()),
-                                 unusedOf(options, cols.cols()), 1, ScanEnds::Largest},
-                                task);
+    const std::vector<bool> unusedRows = unusedOf(options, rows.cols());
+    const std::vector<bool> unusedCols = unusedOf(options, cols.cols());
+    const auto found = scanRows({rows32, cols32, entry, unusedRows, unusedCols, 1, ScanEnds::Largest}, task);
     if (!found)
         return found.error();
-    const Eigen::VectorXd mean = cols.rowwise().mean();
-    Matrix<double> covariance = cols * cols.transpose() / static_cast<double>(cols.cols());
-    covariance -= mean * mean.transpose();
-    const Matrix<double> spread = covariance * rows;
+    const auto moments = rowMoments(Matrix<double>(rows.transpose()), cols, {unusedRows, unusedCols}, task);
+    if (!moments)
+        return moments.error();
     Peaks out{found->ids, found->values, {}};
-    for (Eigen::Index i = 0; i < rows.cols(); ++i) {
-        const double variance = rows.col(i).dot(spread.col(i));
-        out.z.push_back((out.values[static_cast<std::size_t>(i)] - rows.col(i).dot(mean))
-                        / std::sqrt(std::max(variance, 0.0)));
+    out.z.reserve(out.values.size());
+    for (std::size_t i = 0; i < out.values.size(); ++i) {
+        const auto row = static_cast<Eigen::Index>(i);
+        out.z.push_back((out.values[i] - moments->mean(row)) / moments->deviation(row));
     }
     return out;
 }
@@ -68,23 +68,33 @@ std::vector<TokenEntry> ranked(const Peaks& destinations, const Peaks& outputs)
     return sources;
 }
 
-/// What the ranking finds where every entry of both circuits is an independent Gaussian number: the strength by rank.
-std::vector<double> rankedNull(const ModelConfig& config, std::size_t count, std::uint64_t seed)
+/// How many of `count` ids are in use.
+std::size_t usedCount(const AnalysisOptions& options, int count)
 {
-    std::mt19937_64 random(seed);
+    return usedIds(unusedOf(options, count), count).size();
+}
+
+/// What the ranking finds where every entry of both circuits is an independent Gaussian number: the strength by rank, NaN beyond
+/// the tokens in use.
+std::vector<double> rankedNull(const ModelConfig& config, std::size_t count, const AnalysisOptions& options)
+{
+    std::mt19937_64 random(options.inputs.seed);
     const auto largestOf = [&random](double n) { // Φ⁻¹(U^(1/n))
         const double uniform = (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53;
         return upperQuantile(-std::expm1(std::log(uniform) / n));
     };
-    std::vector<double> mean(count, 0);
-    std::vector<double> strengths(static_cast<std::size_t>(config.dVocab));
+    std::vector<double> strengths(usedCount(options, config.dVocab));
+    const auto keys = static_cast<double>(strengths.size());
+    const auto outputs = static_cast<double>(usedCount(options, config.dVocabOut));
+    std::vector<double> mean(std::min(count, strengths.size()), 0);
     for (int run = 0; run < nullRuns; ++run) {
         for (double& strength : strengths)
-            strength = largestOf(config.dVocab) * largestOf(config.dVocabOut);
+            strength = largestOf(keys) * largestOf(outputs);
         std::sort(strengths.rbegin(), strengths.rend());
-        for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t i = 0; i < mean.size(); ++i)
             mean[i] += strengths[i] / nullRuns;
     }
+    mean.resize(count, std::numeric_limits<double>::quiet_NaN());
     return mean;
 }
 
@@ -128,9 +138,10 @@ public:
         const ModelConfig& config = m_context.circuits.config();
         const auto count = static_cast<std::size_t>(m_sources.size());
         ResultArray null = realArray(m_context.options.precision, at("ranked_null"), {count},
-                                     rankedNull(config, count, m_context.options.inputs.seed), {"rank"});
+                                     rankedNull(config, count, m_context.options), {"rank"});
         null.title = "Strength of Gaussian circuits";
-        null.definition = "the same ranking where all entries are independent and Gaussian, mean of "
+        null.definition = "the same ranking where all entries of the tokens in use are independent and "
+                          "Gaussian, mean of "
             + std::to_string(nullRuns) + " simulations";
         results.arrays.push_back(std::move(null));
     }
@@ -203,21 +214,29 @@ struct AskedList {
     {
         const std::vector<TokenEntry> top = ends(line, entries.size(), unused).top;
         entries.put(head, top);
-        const double mean = line.mean();
-        const double deviation = std::sqrt((line.array() - mean).square().mean());
+        const LineStatistics statistics = lineStatistics(line, unused);
         for (std::size_t i = 0; i < top.size(); ++i)
-            z.row(head)[i] = (top[i].value - mean) / deviation;
+            z.row(head)[i] = statistics.zScore(top[i].value);
     }
 
-    void addTo(ResultSet& results, const AnalysisContext& context, const std::string& name,
-               const std::string& title, const std::string& line) const
+    /// \param dVocab of the line
+    void addTo(ResultSet& results, const AnalysisOptions& options, const std::string& name, int dVocab) const
     {
-        const Precision precision = context.options.precision;
-        entries.addTo(results, precision, at(name), title, "the largest entries of " + line);
-        ResultArray score = z.array(precision, at(name + "_z"), title + ": z",
-                                    "(value − mean) / standard deviation over " + line, "rank");
-        score.nullMean = upperQuantile(0.5 / context.circuits.config().dVocab); // of the first
-        results.arrays.push_back(std::move(score));
+        const bool isOutput = name == "output";
+        const std::string title = isOutput ? "Out" : "Destination";
+        const std::string line = isOutput ? "row s of F_OV = E W_V W_O W_U, s the asked token"
+                                          : "column s of F_QK = E W_Q W_Kᵀ Eᵀ, s the asked token";
+        entries.addTo(results, options.precision, at(name), title, "the largest entries of " + line);
+        results.arrays.push_back(
+            z.array(options.precision, at(name + "_z"), title + ": z",
+                    "(value − mean) / standard deviation over the tokens in use of " + line, "rank"));
+        const auto used = static_cast<Eigen::Index>(usedCount(options, dVocab));
+        ResultArray null =
+            realArray(options.precision, at(name + "_z_null"), {static_cast<std::size_t>(entries.size())},
+                      gaussianPlaces(entries.size(), used), {"rank"});
+        null.title = "z of Gaussian numbers";
+        null.definition = gaussianPlacesFormula;
+        results.arrays.push_back(std::move(null));
     }
 };
 
@@ -253,9 +272,8 @@ Result<Done> addAsked(ResultSet& results, const AnalysisContext& context, const 
         return byOutput.error();
     results.warnings = *byQuery;
     results.warnings.insert(results.warnings.end(), byOutput->begin(), byOutput->end());
-    destinations.addTo(results, context, "destination", "Destination",
-                       "column s of F_QK = E W_Q W_Kᵀ Eᵀ, s the asked token");
-    outputs.addTo(results, context, "output", "Out", "row s of F_OV = E W_V W_O W_U, s the asked token");
+    destinations.addTo(results, context.options, "destination", config.dVocab);
+    outputs.addTo(results, context.options, "output", config.dVocabOut);
     ResultArray source;
     source.path = at("source_ids");
     source.shape = {static_cast<std::size_t>(k)};
@@ -331,7 +349,8 @@ Analysis skipTrigramsAnalysis()
             {{Picture::Kind::Table,
               "Skip-trigrams of the token",
               {at("source_ids"), at("destination_ids"), at("output_ids"), at("destination_values"),
-               at("destination_z"), at("output_values"), at("output_z")},
+               at("destination_z"), at("destination_z_null"), at("output_values"), at("output_z"),
+               at("output_z_null")},
               false,
               false,
               true,

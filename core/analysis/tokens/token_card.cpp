@@ -1,8 +1,8 @@
 #include "core/analysis/analyses.h"
+#include "core/analysis/row_moments.h"
 #include "core/analysis/tokens/best_relations.h"
+#include "core/analysis/tokens/card_priors.h"
 #include "core/analysis/tokens/cards.h"
-#include "core/base/parallel.h"
-#include "core/model/layer_parts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,132 +11,10 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 512;
-
 std::string at(const std::string& name)
 {
     return "analyses/token_card/" + name;
 }
-
-bool isSame(const RowVector<double>& a, const RowVector<double>& b)
-{
-    return a.size() == b.size() && (a.size() == 0 || a == b);
-}
-
-bool isSame(const Norm<double>& a, const Norm<double>& b)
-{
-    return a.kind == b.kind && a.eps == b.eps && isSame(a.w, b.w) && isSame(a.b, b.b);
-}
-
-/// b_Q W_Kᵀ LN(e)ᵀ of all tokens. Layers that read the same LN(E), as all do once norms are folded, share one pass.
-class Priors {
-public:
-    explicit Priors(const AnalysisContext& context)
-        : m_context(context)
-        , m_prior(context.circuits.config())
-        , m_mean(context.circuits.config())
-        , m_deviation(context.circuits.config())
-    {
-        for (const HeadId head : selectedHeads(context.circuits.config(), context.options))
-            join(head);
-    }
-
-    Result<Done> run(const Task& task)
-    {
-        for (const Group& group : m_groups) {
-            if (const auto done = runGroup(group, task); !done)
-                return done.error();
-        }
-        return Done{};
-    }
-
-    void addTo(ResultSet& results) const
-    {
-        const std::string formula = "T = b_Q W_Kᵀ LN(e)ᵀ, e a row of E, without scale, at offset 0";
-        add(results, m_prior, "prior", "Attended to whatever the query", formula + ", of the asked token");
-        add(results, m_mean, "prior_null_mean", "The same, mean of all tokens",
-            "mean over all tokens of " + formula);
-        add(results, m_deviation, "prior_null_deviation", "The same, deviation over all tokens",
-            "standard deviation over all tokens of " + formula);
-    }
-
-private:
-    struct Group {
-        Norm<double> norm;
-        int layer = 0; // one of them
-        std::vector<HeadId> heads;
-        std::vector<Eigen::VectorXd> readers; // [d] each: W_K b_Qᵀ
-    };
-
-    /// A head without query biases has no such preference, and its number stays NaN.
-    void join(HeadId head)
-    {
-        const auto weights = m_context.circuits.weights().head<double>(head);
-        const Eigen::VectorXd reader = weights.W_K * weights.b_Q.transpose();
-        if (weights.b_Q.isZero(0) || !reader.allFinite())
-            return;
-        const Norm<double> norm = m_context.circuits.weights().ln1<double>(head.layer);
-        const auto isOurs = [&](const Group& group) {
-            return isSame(group.norm, norm)
-                && m_context.tokens->isLayer0Special(group.layer)
-                == m_context.tokens->isLayer0Special(head.layer);
-        };
-        auto group = std::find_if(m_groups.begin(), m_groups.end(), isOurs);
-        if (group == m_groups.end())
-            group = m_groups.insert(group, {norm, head.layer, {}, {}});
-        group->heads.push_back(head);
-        group->readers.push_back(reader);
-    }
-
-    Result<Done> runGroup(const Group& group, const Task& task)
-    {
-        const TokenSide& tokens = *m_context.tokens;
-        const Matrix<float>& E = tokens.embeddingOf(group.layer);
-        const auto heads = static_cast<Eigen::Index>(group.heads.size());
-        Matrix<double> readers(E.cols(), heads);
-        for (Eigen::Index i = 0; i < heads; ++i)
-            readers.col(i) = group.readers[static_cast<std::size_t>(i)];
-        const RowVector<double> asked =
-            normalized(group.norm,
-                       Matrix<double>(embeddingRow(tokens, group.layer, *m_context.options.inputs.token)))
-            * readers;
-        const auto blocks = static_cast<int>((E.rows() + tokensPerBlock - 1) / tokensPerBlock);
-        Matrix<double> sums(blocks, heads);
-        Matrix<double> squares(blocks, heads); // of the distances from the asked token's number: small
-        const auto done = parallelFor(blocks, task, "preferred tokens", [&](int block) -> Result<Done> {
-            const Eigen::Index first = block * tokensPerBlock;
-            const Matrix<double> rows =
-                embeddingRows(tokens, group.layer, first, std::min(tokensPerBlock, E.rows() - first));
-            const Matrix<double> all = (normalized(group.norm, rows) * readers).rowwise() - asked;
-            sums.row(block) = all.colwise().sum();
-            squares.row(block) = all.colwise().squaredNorm();
-            return Done{};
-        });
-        if (!done)
-            return done.error();
-        for (Eigen::Index i = 0; i < heads; ++i) {
-            const HeadId head = group.heads[static_cast<std::size_t>(i)];
-            const double n = static_cast<double>(E.rows());
-            const double mean = sums.col(i).sum() / n;
-            m_prior.set(head, asked(i));
-            m_mean.set(head, asked(i) + mean);
-            m_deviation.set(head, std::sqrt(std::max(0.0, squares.col(i).sum() / n - mean * mean)));
-        }
-        return Done{};
-    }
-
-    void add(ResultSet& results, const PerHead& values, const char* name, const char* title,
-             const std::string& definition) const
-    {
-        ResultArray array = values.array(m_context.options.precision, at(name), title, definition);
-        array.attributes["embedding"] = std::string(embeddingName(m_context.options.embedding));
-        results.arrays.push_back(std::move(array));
-    }
-
-    const AnalysisContext& m_context;
-    PerHead m_prior, m_mean, m_deviation;
-    std::vector<Group> m_groups;
-};
 
 class TokenCard {
 public:
@@ -167,10 +45,8 @@ public:
         const ModelConfig& config = m_context.circuits.config();
         if (config.qkNorm != NormKind::None)
             return results; // the score is no product of query bias and key
-        Priors priors(m_context);
-        if (const auto done = priors.run(m_task); !done)
+        if (const auto done = addCardPriors(results, m_context, m_task); !done)
             return done.error();
-        priors.addTo(results);
         return results;
     }
 
@@ -250,9 +126,9 @@ private:
     void addRank(ResultSet& results, const PerHead& ranks, const char* name, const char* title,
                  const std::string& matrix) const
     {
-        const auto& unused = m_context.options.unusedTokens;
-        const auto n = static_cast<double>(m_context.circuits.config().dVocab
-                                           - std::count(unused.begin(), unused.end(), true));
+        const ModelConfig& config = m_context.circuits.config();
+        const int count = &ranks == &m_ovRank ? config.dVocabOut : config.dVocab;
+        const auto n = static_cast<double>(usedIds(unusedOf(m_context.options, count), count).size());
         ResultArray array = ranks.array(m_context.options.precision, at(name), title,
                                         "how many entries of the asked token's row of F = " + matrix
                                             + " exceed its own, F[t, t]");
@@ -281,7 +157,7 @@ AnalysisCost tokenCardCost(const ModelConfig& config, const AnalysisOptions& opt
     const double V = config.dVocab;
     const double d = config.dModel;
     const double lines = heads * 2 * d * (V + config.dVocabOut);
-    return {lines + heads * (2 * V * d + 4 * d * d * config.dHead),
+    return {lines + cardPriorsFlops(config, heads) + heads * 4 * d * d * config.dHead,
             static_cast<double>(config.nHeads) * V * 8 * 2 + heads * options.tableSize * 24};
 }
 
@@ -303,7 +179,8 @@ Analysis tokenCardAnalysis()
         .title = "Token card",
         .formula =
             "one token t through every head: ‖row t of E W_V W_O W_U‖, own ranks in it and in E W_Q W_Kᵀ Eᵀ, "
-            "b_Q W_Kᵀ LN(e)ᵀ, the largest outputs and keys",
+            "its prior (T^e of C4, or b_Q W_Kᵀ LN(e)ᵀ where that does not apply), the largest outputs and "
+            "keys",
         .citation =
             "Elhage et al. 2021, \"Summarizing OV/QK matrices\"; T^e: Kamoda et al. 2025, arXiv 2501.15754",
         .needsTokens = true,
@@ -332,7 +209,9 @@ Analysis tokenCardAnalysis()
               false,
               false,
               true,
-              "True of E alone: no positions, and later layers read more than embeddings."},
+              "True of layer 0 on average over positions (as in the token prior) or, where none are added to "
+              "the tokens, "
+              "at offset 0; later layers read more than embeddings."},
              {Picture::Kind::HeadGrid,
               "Its best relation: rank of the target",
               {at("relation_rank")},

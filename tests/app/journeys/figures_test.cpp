@@ -211,11 +211,12 @@ private slots:
         QVERIFY(journey.tookGestures(2, 10s));
         // Well conditioned, so that the sizes decide.
         const std::array<Merge, 3> expected = mergesOf(loaded(folderOf(which))->config());
-        const QStringList names{QStringLiteral("qp"), QStringLiteral("kp"), QStringLiteral("vp")};
+        const QStringList names{QStringLiteral("Q, P"), QStringLiteral("K, P"), QStringLiteral("V, P")};
         for (int pair = 0; pair < 3; ++pair) {
             const Merge& merge = expected[static_cast<std::size_t>(pair)];
             QCOMPARE(cell(table, pair, 0), names[pair]);
-            QVERIFY(reads(numberIn(table, pair, columnOf(table, QStringLiteral("Saving"))), merge.saving));
+            QVERIFY(reads(numberIn(table, pair, columnOf(table, QStringLiteral("Saving"))),
+                          100 * merge.saving)); // percent
             QVERIFY(reads(numberIn(table, pair, columnOf(table, QStringLiteral("Speed-up"))), merge.speedup));
         }
         QVERIFY(journey.shows(QStringLiteral("Exact only for models without skip connections")));

@@ -48,12 +48,15 @@ bool isHead(const ResultArray& array, std::size_t at, const ModelConfig& config)
         && array.axes[at + 1].find("head") != std::string::npos;
 }
 
-/// Dimensions that are left of an array when it is cut at the selected head, or heads.
+/// Dimensions that are left of an array when it is cut at the selected head, heads, or layer.
 std::size_t leftOver(const ResultArray& array, const ModelConfig& config)
 {
     if (isHead(array, 0, config))
         return array.shape.size() - (isHead(array, 2, config) ? 4 : 2);
-    return array.shape.size() - (!array.axes.empty() && array.axes[0] == "analysed head" ? 1 : 0);
+    const bool isOfLayers =
+        array.shape.size() > 2 && array.shape[0] == static_cast<std::size_t>(config.nLayers);
+    const std::string first = array.axes.empty() ? std::string() : array.axes[0];
+    return array.shape.size() - (first == "analysed head" || (isOfLayers && first == "layer") ? 1 : 0);
 }
 
 bool fits(const Picture& picture, const ResultArray& array, const ModelConfig& config)

@@ -37,6 +37,32 @@ private slots:
         QCOMPARE(kernel.centred[0], (0.0 + 1 + 2) / 3);
         QCOMPARE(kernel.centred[1], (-1.0 - 2) / 2);
         QCOMPARE(kernel.centred[2], 0.0);
+        QVERIFY(std::abs(kernel.deviation[0] - std::sqrt(6.0)) < 1e-12); // of 1, 4 and 7
+        QCOMPARE(kernel.deviation[1], 0.5);
+        QCOMPARE(kernel.deviation[2], 0.0);
+        QVERIFY(std::abs(kernel.centredDeviation[0] - std::sqrt(2.0 / 3)) < 1e-12); // of 0, 1 and 2
+        QCOMPARE(kernel.centredDeviation[1], 0.5);                                  // of −1 and −2
+    }
+
+    void aPictureHasTheScoresOfTheKeysThatAreSeen()
+    {
+        Matrix<double> scores = scoresOfThree(); // column = query
+        for (const bool isMasked : {true, false}) {
+            scores(1, 0) = 8, scores(2, 0) = 9, scores(2, 1) = 6;
+            const Matrix<float> picture = positionPicture(scores, {isMasked, 0});
+            for (int query = 0; query < 3; ++query)
+                for (int key = 0; key < 3; ++key)
+                    QVERIFY(key > query && isMasked
+                                ? std::isnan(picture(query, key))
+                                : picture(query, key) == static_cast<float>(scores(key, query)));
+        }
+        const Matrix<float> narrow = positionPicture(scores, {true, 2});
+        QVERIFY(std::isnan(narrow(2, 0)) && narrow(2, 1) == 3.0F);
+        const Matrix<float> all = positionPattern(scores, {false, 2}); // no mask has no window
+        const double total = std::exp(1.0) + std::exp(8.0) + std::exp(9.0);
+        QVERIFY(std::abs(all(0, 1) - std::exp(8.0) / total) < 1e-6);
+        QVERIFY(std::abs(all.row(2).sum() - 1) < 1e-6F && all(2, 0) > 0);
+        QCOMPARE(positionPattern(scores, {true, 2})(2, 0), 0.0F);
     }
 
     void thePatternIsTheSoftmaxOverEarlierKeys()

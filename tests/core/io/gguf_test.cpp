@@ -32,6 +32,13 @@ std::string numberKey(const std::string& key, std::uint32_t value)
     return text(key) + littleEndian(4, 4) + littleEndian(value, 4);
 }
 
+std::string realKey(const std::string& key, double value)
+{
+    const auto stored = static_cast<float>(value);
+    return text(key) + littleEndian(6, 4)
+        + std::string(reinterpret_cast<const char*>(&stored), sizeof stored);
+}
+
 std::string tensor(const std::string& name, const std::vector<std::uint64_t>& sizes, std::uint32_t type,
                    std::uint64_t offset)
 {
@@ -240,6 +247,73 @@ private slots:
         QVERIFY(test::failsWith(converted(keys), ErrorCode::Unsupported, "mixture of experts"));
         keys.back() = textKey("llama.rope.scaling.type", "yarn");
         QVERIFY(test::failsWith(converted(keys), ErrorCode::Unsupported, "'yarn'"));
+    }
+
+    void refusesKeysThatChangeTheFunctionUnlessTheySayWhatIsDoneAnyway_data()
+    {
+        QTest::addColumn<QString>("key");
+        QTest::addColumn<double>("changing");
+        QTest::addColumn<double>("neutral");
+        const auto row = [](const char* key, double changing, double neutral) {
+            QTest::newRow(key) << QString(key) << changing << neutral;
+        };
+        row("rope.dimension_count", 2, 4); // a head has 8 / 2 dimensions
+        row("attention.value_length", 8, 4);
+        row("attention.scale", 1, 0.5);
+        row("attention.sliding_window", 63, 64); // of a context of 64
+        row("rope.scale_linear", 4, 1);
+        row("rope.scaling.factor", 4, 1);
+        row("attn_logit_softcapping", 50, 0);
+        row("final_logit_softcapping", 30, 0);
+        row("logit_scale", 0.0625, 1);
+        row("embedding_scale", 12, 1);
+        row("residual_scale", 0.5, 0);
+        row("attention.causal", 0, 1);
+    }
+    void refusesKeysThatChangeTheFunctionUnlessTheySayWhatIsDoneAnyway()
+    {
+        QFETCH(QString, key);
+        QFETCH(double, changing);
+        QFETCH(double, neutral);
+        const std::string name = "llama." + key.toStdString();
+        QVERIFY(
+            test::failsWith(small({realKey(name, changing)}), ErrorCode::Unsupported, "'" + name + "' = "));
+        const auto same = small({realKey(name, neutral)});
+        QVERIFY(test::isOk(same));
+        QVERIFY(same->warnings.empty());
+    }
+
+    void aScalingThatIsNoneHasNoFactor()
+    {
+        QVERIFY(test::isOk(
+            small({textKey("llama.rope.scaling.type", "none"), realKey("llama.rope.scaling.factor", 4)})));
+    }
+
+    void namesTheKeysNobodyReads()
+    {
+        const auto model = small({numberKey("llama.novelty", 1), textKey("llama.tensor_data_layout", "x"),
+                                  numberKey("general.novelty", 1), textKey("llama.another", "y")});
+        QVERIFY(test::isOk(model));
+        QCOMPARE(
+            model->warnings,
+            std::vector<std::string>{"In 'm.gguf', of its metadata, 'llama.another', 'llama.novelty' are "
+                                     "not known and ignored."});
+    }
+
+private:
+    /// Two heads of four dimensions, and `more`.
+    static Result<GgufModel> small(const std::vector<std::string>& more)
+    {
+        std::vector<std::string> keys{textKey("general.architecture", "llama"),
+                                      numberKey("llama.block_count", 1),
+                                      numberKey("llama.embedding_length", 8),
+                                      numberKey("llama.feed_forward_length", 16),
+                                      numberKey("llama.context_length", 64),
+                                      numberKey("llama.attention.head_count", 2),
+                                      realKey("llama.attention.layer_norm_rms_epsilon", 1e-5)};
+        keys.insert(keys.end(), more.begin(), more.end());
+        const auto header = readGgufHeader(bytes(gguf(keys, {}, 0)), "m.gguf");
+        return header ? huggingFaceModel(*header, "m.gguf") : Result<GgufModel>(header.error());
     }
 };
 

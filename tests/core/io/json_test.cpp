@@ -83,6 +83,21 @@ private slots:
         QCOMPARE((*value)["c"].get<std::string>(), "NaN \" Infinity"s);
     }
 
+    void faultsBehindNanStandWhereTheFileHasThem()
+    {
+        const auto parsed = [](std::string_view text) {
+            return parseJson(text, "x.json", {.allowNonFinite = true});
+        };
+        const auto fault = [&](std::string_view text, const char* place) {
+            return test::failsWith(parsed(text), ErrorCode::Corrupt, place);
+        };
+        QVERIFY(fault(R"({"a":1,"b":2,})", "line 1, column 14"));
+        QVERIFY(fault(R"({"a":NaN,"b":-Infinity,})", "line 1, column 24"));
+        QVERIFY(fault("{\"a\":NaN,\n\"b\":-Infinity,\n\"c\":}", "line 3, column 5"));
+        QVERIFY(fault(R"({"a":1 NaN})", "line 1, column 8"));
+        QVERIFY(fault("{NaN:1}", "the name 'NaN' stands without quotes"));
+    }
+
     void aStringNeverBecomesANumber()
     {
         const auto value = parseJson(R"({"a":"\u0000NaN"})", "x.json", {.allowNonFinite = true});

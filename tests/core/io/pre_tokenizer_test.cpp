@@ -77,6 +77,7 @@ private slots:
     void aBadPatternIsAnErrorWithItsReason();
     void aPatternThatNeverEndsIsStopped();
     void normalizersDoWhatTheirNamesSay();
+    void aTextThatGrowsWithoutMeasureIsRefused();
 };
 
 // Perl 5.36 and PCRE2 10.42 agree on these (facts/FILE_FORMATS.md, section 10).
@@ -238,6 +239,19 @@ void PreTokenizerTest::normalizersDoWhatTheirNamesSay()
     prepend.content = "▁";
     QCOMPARE(normalized(prepend, "a"), std::string("▁a"));
     QCOMPARE(normalized(prepend, ""), std::string());
+}
+
+void PreTokenizerTest::aTextThatGrowsWithoutMeasureIsRefused()
+{
+    NormalizerStep thousand;
+    thousand.kind = NormalizerStep::Kind::Replace;
+    thousand.pattern = {false, "a"};
+    thousand.content = std::string(1000, 'a');
+    QCOMPARE(normalized(thousand, "aa").size(), std::size_t(2000));
+    const auto normalizer = TokenNormalizer::create({thousand, thousand, thousand});
+    QVERIFY(test::isOk(normalizer));
+    QVERIFY(test::failsWith(normalizer->normalized("a"), ErrorCode::Corrupt, "1048608 bytes"));
+    QCOMPARE(normalizer->normalized("bc").value(), std::string("bc"));
 }
 
 QTEST_APPLESS_MAIN(PreTokenizerTest)

@@ -247,6 +247,15 @@ private slots:
                                 "'" + key.toStdString() + "'"));
     }
 
+    void saysNanAndInfinityAsTheFileDoes()
+    {
+        for (const char* value : {"NaN", "Infinity", "-Infinity"}) {
+            write(R"({"model_type": "gpt2", "layer_norm_epsilon": )" + std::string(value) + "}");
+            QVERIFY(test::failsWith(read(), ErrorCode::Corrupt,
+                                    "'layer_norm_epsilon' is " + std::string(value) + ", expected a number"));
+        }
+    }
+
     void refusesSizesNoFileHas()
     {
         write(minimalTransformerLens);
@@ -256,6 +265,73 @@ private slots:
                                 ErrorCode::Corrupt, "more weights"));
         QVERIFY(test::failsWith(read({{"positional_embedding_type", "rotary"}, {"rotary_dim", "6"}}),
                                 ErrorCode::Corrupt, "rotary dimension is 6"));
+    }
+
+    void refusesAnOriginalContextOfNoPositions()
+    {
+        const auto ropeOf = [&](const std::string& original) {
+            write(R"({"model_type": "llama", "hidden_size": 16, "num_attention_heads": 4, "rope_scaling":
+                      {"rope_type": "longrope", "short_factor": [1, 1], "original_max_position_embeddings": )"
+                  + original + "}}");
+            return read();
+        };
+        for (const char* original : {"0.5", "1", "1.5"})
+            QVERIFY(test::failsWith(ropeOf(original), ErrorCode::Corrupt, "expected at least 2"));
+        const auto two = ropeOf("2");
+        QVERIFY(test::isOk(two));
+        QCOMPARE(two->config.nCtx, 2);
+    }
+
+    void readsTheKindOfAScalingWhicheverKeyNamesIt()
+    {
+        const auto ropeOf = [&](const std::string& rope) {
+            write(R"({"model_type": "llama", "rope_scaling": {"factor": 4, )" + rope + "}}");
+            return read();
+        };
+        const auto kind = [&](const std::string& rope) { return ropeOf(rope)->config.rotary.scaling.kind; };
+        QCOMPARE(kind(R"("rope_type": null, "type": "linear")"), RotaryScaling::Kind::Linear);
+        QCOMPARE(kind(R"("type": "linear")"), RotaryScaling::Kind::Linear);
+        QCOMPARE(kind(R"("rope_type": "default", "type": "linear")"), kind(R"("type": null)"));
+        for (const char* rope : {R"("rope_type": 7)", R"("rope_type": null, "type": ["linear"])"})
+            QVERIFY(test::failsWith(ropeOf(rope), ErrorCode::Unsupported, "'rope_scaling' = {"));
+        for (const char* factor : {"Infinity", "NaN", "-Infinity", "0", "-2", "\"4\""}) {
+            write(R"({"model_type": "llama", "rope_scaling": {"rope_type": "linear", "factor": )"
+                  + std::string(factor) + "}}");
+            QVERIFY(test::failsWith(read(), ErrorCode::Corrupt,
+                                    "'factor' = " + std::string(factor) + ", expected a positive number"));
+        }
+    }
+
+    void countsTheLayersOfAListThatRepeats_data()
+    {
+        QTest::addColumn<QString>("types");
+        QTest::addColumn<QString>("fault");
+        const QString endless = "[[],2147483647]";
+        QTest::newRow("right") << R"([[["global","local"],2]])"
+                               << "";
+        QTest::newRow("empty list") << "[" + (endless + ",").repeated(200) + endless + "]"
+                                    << "no list of kinds";
+        QTest::newRow("no words") << "[[[1,2],2147483647]]"
+                                  << "no list of kinds";
+        QTest::newRow("negative") << R"([[["global"],-1]])"
+                                  << "no list of kinds";
+        QTest::newRow("no list") << "\"global\""
+                                 << "'attention_types' is not a list";
+        QTest::newRow("too many") << R"([[["global","local"],9000000000]])"
+                                  << "more layers, and there are 4";
+        QTest::newRow("too few") << R"([[["global","local"],1]])"
+                                 << "2 layers, and there are 4";
+    }
+    void countsTheLayersOfAListThatRepeats()
+    {
+        QFETCH(QString, types);
+        QFETCH(QString, fault);
+        write(R"({"model_type": "gpt_neo", "num_layers": 4, "attention_types": )" + types.toStdString()
+              + "}");
+        if (fault.isEmpty())
+            QVERIFY(read()->config.windows == (std::vector<int>{0, 256, 0, 256}));
+        else
+            QVERIFY(test::failsWith(read(), ErrorCode::Corrupt, fault.toStdString()));
     }
 
     void refusesOtherFamiliesByName()

@@ -2,6 +2,9 @@
 #include "tests/support/loaded.h"
 #include "tests/support/toy_model.h"
 
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QTemporaryDir>
 
 using namespace headwise;
@@ -37,6 +40,48 @@ private slots:
         const auto run = test::ran<double>(test::raw(*weights), tokens);
         QCOMPARE_LT((run.logits - expected).cwiseAbs().maxCoeff(), 1e-10);
         QVERIFY((*weights)->warnings().front().find("activation") != std::string::npos);
+    }
+
+    void whatTheTensorsOfHuggingFaceDoNotTellIsListed_data()
+    {
+        QTest::addColumn<QString>("family");
+        QTest::addColumn<QString>("listed");
+        QTest::addColumn<QString>("said");
+        QTest::newRow("gpt2") << "gpt2"
+                              << "--set n_head=…,activation_function=…"
+                              << "n_head=3,activation_function=gelu_new";
+        QTest::newRow("llama") << "llama"
+                               << "--set model_type=…,num_attention_heads=…,num_key_value_heads=…,"
+                                  "rms_norm_eps=…,rope_theta=…,max_position_embeddings=…,head_dim=…"
+                               << "";
+    }
+    void whatTheTensorsOfHuggingFaceDoNotTellIsListed()
+    {
+        QFETCH(QString, family);
+        QFETCH(QString, listed);
+        QFETCH(QString, said);
+        const bool isLlama = family == QStringLiteral("llama");
+        test::ToyOptions options = isLlama ? test::llamaOptions() : test::gpt2Options();
+        options.float64 = true;
+        const auto folder = test::writeToyModel(root() / "with", options).folder;
+        const auto expected = test::matrixOf(test::referenceForward(folder, tokens).logits);
+        const auto bare = withoutConfig(folder);
+        QVERIFY(test::failsWith(open(bare), ErrorCode::NotFound, listed.toStdString()));
+        std::map<std::string, std::string> overrides;
+        for (const QString& pair : said.split(u',', Qt::SkipEmptyParts))
+            overrides[pair.section(u'=', 0, 0).toStdString()] = pair.section(u'=', 1).toStdString();
+        if (isLlama) {
+            QFile file(QString::fromStdString((folder / "config.json").string()));
+            QVERIFY(file.open(QIODevice::ReadOnly));
+            const QJsonObject config = QJsonDocument::fromJson(file.readAll()).object();
+            for (const char* key : {"model_type", "num_attention_heads", "num_key_value_heads", "head_dim",
+                                    "max_position_embeddings", "rms_norm_eps", "rope_theta"})
+                overrides[key] = config[QLatin1String(key)].toVariant().toString().toStdString();
+        }
+        const auto weights = open(bare, overrides);
+        QVERIFY(test::isOk(weights));
+        const auto run = test::ran<double>(test::raw(*weights), tokens);
+        QCOMPARE_LT((run.logits - expected).cwiseAbs().maxCoeff(), 1e-10);
     }
 
     void aStateDictOfTransformerLensNeedsItsActivationAlone_data()

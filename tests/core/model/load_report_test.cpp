@@ -1,6 +1,7 @@
 #include "core/model/load_report.h"
 
 #include "core/model/circuit_badges.h"
+#include "core/model/finite_weights.h"
 #include "tests/support/family_model.h"
 #include "tests/support/loaded.h"
 #include "tests/support/matchers.h"
@@ -48,7 +49,43 @@ private:
 
     fs::path newFolder() { return fs::path(m_temporary.path().toStdString()) / std::to_string(m_next++); }
 
+    Result<std::optional<std::string>> warningOf(const test::FamilyModel& model)
+    {
+        return nonFiniteWarning(*test::loaded(test::writeFamily(newFolder(), model)), Task{});
+    }
+
 private slots:
+    void namesTheFirstTensorThatHoldsNoNumbers()
+    {
+        test::FamilyModel model = test::familyModel("llama, llama3 scaling");
+        QVERIFY(!warningOf(model)->has_value());
+        constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+        auto& queries = model.tensors.at("model.layers.1.self_attn.q_proj.weight").values;
+        queries[7] = queries[9] = nan;
+        const auto one = warningOf(model);
+        QVERIFY(test::isOk(one) && one->has_value());
+        QVERIFY((**one).find("'model.layers.1.self_attn.q_proj.weight'") != std::string::npos);
+        QVERIFY((**one).find("holds 2 numbers that are NaN or infinite, the first at element 7;")
+                != std::string::npos);
+        model.tensors.at("model.layers.1.self_attn.v_proj.weight").values[0] =
+            -std::numeric_limits<double>::infinity();
+        QVERIFY((**warningOf(model)).find("and one more tensor") != std::string::npos);
+        std::stop_source source;
+        source.request_stop();
+        const auto weights = test::loaded(test::writeFamily(newFolder(), model));
+        QVERIFY(test::failsWith(nonFiniteWarning(*weights, Task{source.get_token(), {}, 0}),
+                                ErrorCode::Cancelled, ""));
+    }
+
+    void aMaskMayBeInfinite()
+    {
+        test::FamilyModel model = test::familyModel("gpt_neo");
+        for (auto& [name, tensor] : model.tensors)
+            if (tensor.shape.size() == 4)
+                tensor.values[0] = -std::numeric_limits<double>::infinity();
+        QVERIFY(!warningOf(model)->has_value());
+    }
+
     void namesWhatEachTensorIsUsedFor()
     {
         const test::ToyModel toy = test::writeToyModel(newFolder(), test::gpt2Options());

@@ -298,6 +298,49 @@ private slots:
                           ErrorCode::Corrupt, "n_heads"));
     }
 
+    void refusesSizesNoModelHas()
+    {
+        const auto read = [&](auto&& damage) { return readSession(damaged(damage), Task{}); };
+        QVERIFY(failsWith(read([](Session& s) { s.model.nLayers = s.model.nHeads = 70'000; }),
+                          ErrorCode::Corrupt, "70000 layers, more than the 10000"));
+        QVERIFY(failsWith(read([](Session& s) { s.model.nHeads = 600'000; }), ErrorCode::Corrupt,
+                          "2 layers of 600000 heads"));
+        QVERIFY(failsWith(read([](Session& s) { s.model.nKvHeads = 2'000'000'000; }), ErrorCode::Corrupt,
+                          "2000000000 heads"));
+        QVERIFY(failsWith(read([](Session& s) { s.model.dVocab = 2'000'000'000; }), ErrorCode::Corrupt,
+                          "2000000000 tokens"));
+        QVERIFY(failsWith(read([](Session& s) { s.model.dModel = s.model.dMlp = 2'000'000'000; }),
+                          ErrorCode::Corrupt, "more weights"));
+    }
+
+    void refusesTablesThatSayTheyHaveLayers()
+    {
+        const auto withAxes = [&](const std::vector<std::string>& axes) {
+            return damaged([&](Session& s) {
+                for (ResultArray& a : s.results.arrays)
+                    if (a.path == "tables/full_ov/values")
+                        a.axes = axes;
+            });
+        };
+        for (const auto& axes :
+             std::vector<std::vector<std::string>>{{"layer", "head", "rank"}, {"token", "head", "rank"}})
+            QVERIFY(failsWith(readSession(withAxes(axes), Task{}), ErrorCode::Corrupt,
+                              "'tables/full_ov/values'"));
+    }
+
+    void refusesAnUnembeddingOfOtherTokensThanItsTables()
+    {
+        const auto withColumns = [&](std::size_t tokens) {
+            return damaged([&](Session& s) {
+                s.results.arrays.push_back(array<std::int32_t>("tables/full_ov/column_ids", {2, tokens, 0},
+                                                               {"head", "token", "rank"}));
+            });
+        };
+        QVERIFY(isOk(readSession(withColumns(11), Task{})));
+        QVERIFY(failsWith(readSession(withColumns(4), Task{}), ErrorCode::Corrupt,
+                          "'unembedding' of the session"));
+    }
+
     void notesOnHeadsTheModelDoesNotHaveAreLeftOut()
     {
         const auto path = damaged([](Session& s) { s.notes["7.0"] = "lost", s.bookmarks.push_back("x"); });

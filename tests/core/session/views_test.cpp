@@ -123,6 +123,18 @@ private slots:
                  std::string("toy, processed weights"));
     }
 
+    /// A session in memory was not checked as one from a file is.
+    void anArrayOfOtherSizesThanTheModelHasNoHeads()
+    {
+        Session forged = m_session;
+        for (ResultArray& array : forged.results.arrays)
+            if (array.path == "tables/full_ov/ids")
+                array.axes = {"layer", "head", "rank"}; // [1, 11, 2], and the head asked for is L1H2
+        QVERIFY(failsWith(viewData(forged, "tables/full_ov/ids", HeadId{1, 2}), ErrorCode::InvalidArgument,
+                          "every head"));
+        QVERIFY(isOk(viewData(forged, "tables/full_ov/ids", std::nullopt)));
+    }
+
     void refusesWhatIsNotThere()
     {
         QVERIFY(

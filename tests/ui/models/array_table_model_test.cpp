@@ -1,10 +1,12 @@
 #include "ui/models/array_table_model.h"
 
 #include "tests/support/printed.h"
+#include "ui/text.h"
 
 #include <QAbstractItemModelTester>
 #include <QTest>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace headwise;
@@ -130,6 +132,34 @@ private slots:
         QVERIFY(!bar(2, 3).isValid());
     }
 
+    void numbersOfAColumnAreWrittenAlike()
+    {
+        auto results = std::make_shared<ResultSet>();
+        for (const char* name : {"possible", "weights", "saving", "score"})
+            results->arrays.push_back(arrayOf(std::string("analyses/x/") + name, {2}, {"rank"}));
+        std::get<std::vector<float>>(results->arrays[0].values) = {1.F, 0.F};
+        results->arrays[0].unit = "yes or no";
+        std::get<std::vector<float>>(results->arrays[1].values) = {1572864.F, 512.F};
+        std::get<std::vector<float>>(results->arrays[2].values) = {0.125F, NAN};
+        results->arrays[2].unit = "fraction";
+        std::get<std::vector<float>>(results->arrays[3].values) = {1500.5F, 12.F};
+        ArrayTableModel model;
+        std::vector<ArrayPart> parts;
+        for (const ResultArray& column : results->arrays)
+            parts.push_back(wholeArray(column));
+        model.setParts(results, parts, *m_workspace);
+        // Ranks begin with one.
+        QCOMPARE(test::printed(model).at(0),
+                 (QStringList{QStringLiteral("1"), QStringLiteral("yes"), count(1572864),
+                              QStringLiteral("12.5 %"), number(1500.5)}
+                      .join(u'|')));
+        QCOMPARE(test::printed(model).at(1),
+                 (QStringList{QStringLiteral("2"), QStringLiteral("no"), QStringLiteral("512"),
+                              QStringLiteral("–"), number(12)}
+                      .join(u'|')));
+        QCOMPARE(model.index(0, 3).data(ArrayTableModel::SortRole).toDouble(), 0.125);
+    }
+
     void arraysSuggestTheirPictures()
     {
         Analysis bare = catalogue().front();
@@ -158,6 +188,55 @@ private slots:
         QCOMPARE(namesAlong(wholeArray(square), 1, *m_workspace)(1), QStringLiteral("MLP"));
         square.attributes["leaf_labels"] = std::vector<std::string>{"0.1", "1.5"};
         QCOMPARE(namesAlong(wholeArray(square), 0, *m_workspace)(1), QStringLiteral("1.5"));
+    }
+
+    // Lists of a layer are cut at the selected head's, and so is what stands beside them; alone it is of all layers.
+    void listsOfLayersAreCutAtTheSelectedOne()
+    {
+        const ResultArray lists = arrayOf("analyses/x/in_values", {2, 3, 4}, {"layer", "direction", "rank"});
+        const ResultArray sigma = arrayOf("analyses/x/in_sigma", {2, 3}, {"layer", "direction"});
+        m_workspace->setHead({1, 0});
+        const auto both = cutSideBySide({&sigma, &lists}, *m_workspace);
+        QCOMPARE(both[0]->shape, (std::vector<std::size_t>{3}));
+        QCOMPARE(both[0]->at(0), 0.0);
+        QCOMPARE(both[1]->shape, (std::vector<std::size_t>{3, 4}));
+        QCOMPARE(both[1]->at(0), 9.0);
+        QCOMPARE(cutSideBySide({&sigma}, *m_workspace)[0]->shape, sigma.shape);
+        ResultArray left = lists;
+        auto& values = std::get<std::vector<float>>(left.values);
+        std::fill(values.begin() + 12, values.end(), NAN);
+        QVERIFY(!cutSideBySide({&left}, *m_workspace)[0]);
+        m_workspace->setHead({0, 0});
+        QCOMPARE(cutSideBySide({&left}, *m_workspace)[0]->at(0), -3.0);
+    }
+
+    void directionsOfABlockAreGreyedOut()
+    {
+        auto results = std::make_shared<ResultSet>();
+        ResultArray sizes = arrayOf("analyses/x/in_block_size", {3}, {"direction"});
+        sizes.values = std::vector<std::int32_t>{1, 2, 2};
+        ResultArray ids = arrayOf("analyses/x/in_ids", {3, 2}, {"direction", "rank"});
+        ids.values = std::vector<std::int32_t>{1, 2, 3, 4, 5, 6};
+        const ResultArray values = arrayOf("analyses/x/in_values", {3, 2}, {"direction", "rank"});
+        results->arrays = {sizes, ids, values};
+        ArrayTableModel model;
+        model.setParts(
+            results,
+            {wholeArray(results->arrays[0]), wholeArray(results->arrays[1]), wholeArray(results->arrays[2])},
+            *m_workspace);
+        for (const int column : {2, 3}) { // a token and its score
+            for (const int row : {0, 1, 2}) {
+                const QModelIndex cell = model.index(row, column);
+                QCOMPARE(cell.data(ArrayTableModel::IsMutedRole).toBool(), row > 0);
+                QCOMPARE(cell.data(Qt::ToolTipRole)
+                             .toString()
+                             .contains(QStringLiteral("One of 2 directions with nearly the same")),
+                         row > 0);
+            }
+        }
+        QVERIFY(model.index(0, 3).data(ArrayTableModel::HeatRole).isValid());
+        QVERIFY(!model.index(1, 3).data(ArrayTableModel::HeatRole).isValid());
+        QVERIFY(!model.index(1, 1).data(ArrayTableModel::IsMutedRole).toBool()); // how many is true of each
     }
 
     void partsAreRunsOfTheArray()

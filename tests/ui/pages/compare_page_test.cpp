@@ -233,6 +233,10 @@ private slots:
         QTest::mouseClick(only->viewport(), Qt::LeftButton, {}, cell);
         QTest::mouseDClick(only->viewport(), Qt::LeftButton, {}, cell);
         QTRY_COMPARE(opened.workspace.token(), expected.onlyFirst.front().id);
+        QVERIFY(expected.onlyFirst.size() > 1); // Enter does what a double click does.
+        only->setCurrentIndex(only->model()->index(1, 0));
+        QTest::keyClick(only, Qt::Key_Return);
+        QTRY_COMPARE(opened.workspace.token(), expected.onlyFirst[1].id);
     }
 
     void numbersAndSpectraAreThoseOfCore()

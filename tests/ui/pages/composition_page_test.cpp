@@ -87,6 +87,24 @@ private slots:
         QCOMPARE(opened.page.viewState(), state);
     }
 
+    void theMapIsSquareAndHasTheRoomUntilThereIsAPair()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        const QRectF cells = map(opened)->cellsArea();
+        QVERIFY2(std::abs(cells.width() - cells.height()) <= 1, "8 × 8 pairs");
+        QCOMPARE(map(opened)->rowAxis().groupSize, 8);
+        QCOMPARE(map(opened)->rowAxis().groupLabel(0), QStringLiteral("L0"));
+        QCOMPARE(map(opened)->columnAxis().groupLabel(0), QStringLiteral("L1"));
+        const int high = map(opened)->height();
+        QVERIFY2(high > opened.page.height() - 220, qPrintable(QString::number(high)));
+        opened.workspace.setReference(HeadId{0, 1});
+        opened.workspace.setHead({1, 5});
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->height() < high - 100, patience / 3);
+        opened.workspace.setHead({0, 5});
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->height() > high - 40, patience / 3);
+    }
+
     void restoredColoursOutliveWhatIsComputedAfterwards()
     {
         Opened opened(HEADWISE_DEMO_MODEL);

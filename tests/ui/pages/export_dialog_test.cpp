@@ -53,6 +53,33 @@ private slots:
         QCOMPARE(dialog.settings().style.fontSize, 16.0);
     }
 
+    /// Two layers of eight heads need no square page; a height that somebody typed stays.
+    void aPresetIsAsHighAsTheViewNeeds()
+    {
+        HeatmapView grid;
+        grid.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(2, 8)));
+        grid.setCellShape(HeatmapView::CellShape::Square);
+        ExportDialog dialog(&grid, {}, QStringLiteral("fig"));
+        const double fitted = dialog.settings().height;
+        QVERIFY2(fitted > 15 && fitted < 45, qPrintable(QString::number(fitted)));
+        QCOMPARE(dialog.settings().width, 85.0);
+        QCOMPARE(dialog.remembered().height, 70.0); // the next view has another shape
+        QVERIFY(named<QComboBox>(dialog, "Size")->currentText().startsWith(QStringLiteral("Single")));
+        const QImage image = figureImage(grid, dialog.settings(), 100);
+        int drawn = 0;
+        for (int y = 0; y < image.height(); ++y)
+            for (int x = 0; x < image.width(); ++x)
+                if (image.pixel(x, y) != qRgb(255, 255, 255))
+                    drawn = y;
+        QVERIFY2(drawn > 0.85 * image.height(), qPrintable(QString::number(drawn)));
+        named<QDoubleSpinBox>(dialog, "Height")->setValue(60);
+        QCOMPARE(dialog.remembered().height, 60.0);
+        dialog.applyPreset(0);
+        QCOMPARE(dialog.settings().height, fitted);
+        const ExportDialog typed(&grid, {.width = 85, .height = 60}, QStringLiteral("fig"));
+        QCOMPARE(typed.settings().height, 60.0);
+    }
+
     void theControlsChangeTheSettings()
     {
         ExportDialog dialog(&m_view, {}, QStringLiteral("fig"));

@@ -46,6 +46,35 @@ private slots:
         QTRY_VERIFY(line->text().contains(rank));
         QVERIFY(!line->toolTip().contains(rank));
     }
+
+    /// An entry too long for what is left of the lines does not take those after it with it.
+    void onlyWhatDoesNotFitIsLeftOut()
+    {
+        OpenedPage<HeadHeader> opened(HEADWISE_DEMO_MODEL, {1800, 60});
+        const auto line = [&]() -> QLabel* {
+            for (QLabel* label : opened.page.findChildren<QLabel*>())
+                if (label->text().contains(QStringLiteral("‖OV‖")))
+                    return label;
+            return nullptr;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(line() && line()->text().count(QStringLiteral("<a href")) == 3
+                                     && line()->text().contains(QStringLiteral("previous")),
+                                 patience);
+        QVERIFY(line()->text().contains(QStringLiteral("eff.&nbsp;rank&nbsp;OV")));
+        bool someAreLeftOut = false;
+        for (int width = 1700; width > 700; width -= 20) {
+            opened.page.resize(width, 60);
+            QTRY_VERIFY(line());
+            const QString shown = line()->text();
+            const qsizetype near = shown.count(QStringLiteral("<a href"));
+            const bool hasLast = shown.contains(QStringLiteral("matching"))
+                && shown.contains(QStringLiteral("previous&nbsp;token"));
+            someAreLeftOut =
+                someAreLeftOut || (near > 0 && near < 3 && shown.contains(QStringLiteral("‖QK‖")));
+            QCOMPARE(shown.endsWith(u'…'), near < 3 || !hasLast);
+        }
+        QVERIFY(someAreLeftOut);
+    }
 };
 
 QTEST_MAIN(HeadHeaderTest)

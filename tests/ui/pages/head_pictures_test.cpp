@@ -1,25 +1,18 @@
 #include "tests/support/matchers.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/toy_model.h"
 #include "ui/array_part.h"
 #include "ui/color_choice.h"
-#include "ui/head_classes.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/result_page.h"
 #include "ui/theme.h"
-#include "ui/views/diagram_view.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/small_multiples.h"
 #include "ui/views/spectrum_chart.h"
 #include "ui/views/table_figure.h"
 #include "ui/workspace_state.h"
 
-#include <QColorDialog>
 #include <QComboBox>
-#include <QFile>
-#include <QMenu>
-#include <QPointer>
-#include <QPushButton>
-#include <QSlider>
 #include <QTemporaryDir>
 
 #include <algorithm>
@@ -51,15 +44,6 @@ private:
         return wholeArray(*opened.workspace.results()->find(path));
     }
 
-    /// The diagrams of K- and of V-composition, their heads coloured by what G2 found.
-    static std::pair<DiagramView*, DiagramView*> strongestPairs(Opened& opened)
-    {
-        run(opened, "pattern_scores");
-        run(opened, "composition");
-        return {opened.find<DiagramView>(QStringLiteral("Strongest pairs, K-composition")),
-                opened.find<DiagramView>(QStringLiteral("Strongest pairs, V-composition"))};
-    }
-
     /// In the box over a chart.
     static void choose(QWidget* chart, int how)
     {
@@ -87,6 +71,27 @@ private slots:
         QTest::mouseClick(map, Qt::LeftButton, {}, map->cellRect(13, 0).center().toPoint());
         QCOMPARE(opened.workspace.head(), (HeadId{1, 5}));
         QCOMPARE(map->state().row, 13);
+    }
+
+    void theSelectedHeadIsAmongTheLinesOfAWideLayer()
+    {
+        const QTemporaryDir folder;
+        ToyOptions wide;
+        wide.nHeads = 40;
+        Opened opened(writeToyModel(folder.path().toStdString(), wide).folder);
+        run(opened, "spectrum_shapes");
+        auto* chart = opened.find<LineChart>(QStringLiteral("OV of every head of the layer"));
+        for (const int head : {0, 21, 38, 39}) {
+            opened.workspace.setHead({1, head});
+            const auto isDrawn = [&] {
+                return std::ranges::any_of(chart->series(), [&](const ChartSeries& line) {
+                    return line.name.endsWith(QStringLiteral(" %1").arg(head)) && line.points.size() == 5;
+                });
+            };
+            opened.page.figures();
+            QVERIFY(isDrawn());
+            QCOMPARE(chart->series().size(), std::size_t{16});
+        }
     }
 
     /// By CKA, whose order is another than that of the cosines.
@@ -276,141 +281,6 @@ private slots:
         QCOMPARE(std::ranges::count_if(pairs, [&](const QPointF& pair) { return pair.x() >= x; }), 2);
     }
 
-    void edgesHaveTheColourOfTheirWritersClass()
-    {
-        Opened opened(HEADWISE_DEMO_MODEL);
-        run(opened, "pattern_scores");
-        run(opened, "composition");
-        auto* diagram = opened.find<DiagramView>(QStringLiteral("Strongest pairs, K-composition"));
-        const DiagramClasses& classes = diagram->classes();
-        const ArrayPart previous = numbers(opened, "analyses/pattern_scores/previous");
-        const ArrayPart induction = numbers(opened, "analyses/pattern_scores/induction");
-        QVERIFY(previous.at(1) >= 0.3 && induction.at(13) >= 0.3); // the demo's circuit
-        QCOMPARE(classes.names.value(classes.ofHeads[1] - 1), QStringLiteral("previous token"));
-        QCOMPARE(classes.names.value(classes.ofHeads[13] - 1), QStringLiteral("induction"));
-        QVERIFY(classes.edges == DiagramClasses::Edges::Writer);
-        const ThemeColors& colors = lightColors();
-        const QColor writer = diagram->edgeColor({{0, 1}, {1, 5}, 1}, colors);
-        QCOMPARE(writer, colors.categorical[static_cast<std::size_t>(HeadClass::PreviousToken)]);
-        auto* how = diagram->parentWidget()->findChild<QComboBox*>();
-        how->setCurrentIndex(2);
-        emit how->activated(2);
-        QCOMPARE(diagram->edgeColor({{0, 1}, {1, 5}, 1}, colors),
-                 colors.categorical[static_cast<std::size_t>(HeadClass::Induction)]);
-    }
-
-    /// A click on a class in the legend asks for its colour, which every diagram has then, on paper too.
-    void classesHaveTheColoursThatWereChosen()
-    {
-        Opened opened(HEADWISE_DEMO_MODEL);
-        const auto [diagram, other] = strongestPairs(opened);
-        const int induction = static_cast<int>(HeadClass::Induction);
-        const ThemeColors& colors = lightColors();
-        const auto isOnPaper = [&, other = other](const QColor& color) {
-            const QImage paper =
-                figureImage(*other, {.format = FigureFormat::Png}, 200).convertToFormat(QImage::Format_RGB32);
-            for (int y = 0; y < paper.height(); ++y)
-                for (int x = 0; x < paper.width(); ++x)
-                    if (QColor(paper.pixel(x, y)) == color)
-                        return true;
-            return false;
-        };
-        const QColor chosen(1, 200, 77);
-        QVERIFY(!isOnPaper(chosen));
-        QVERIFY(diagram->legendRect(induction).width() > 20);
-        QTest::mouseClick(diagram, Qt::LeftButton, {}, diagram->legendRect(induction).center().toPoint());
-        QPointer<QColorDialog> dialog = diagram->parentWidget()->findChild<QColorDialog*>();
-        QVERIFY(dialog && dialog->windowTitle().contains(QStringLiteral("induction")));
-        QCOMPARE(dialog->currentColor(), diagram->classColor(induction, themeColors(diagram->palette())));
-        dialog->setCurrentColor(chosen);
-        dialog->accept();
-        QCOMPARE(diagram->classColor(induction, colors), chosen);
-        QCOMPARE(other->classColor(induction, colors), chosen);
-        QCOMPARE(diagram->classColor(static_cast<int>(HeadClass::PreviousToken), colors),
-                 colors.categorical[static_cast<std::size_t>(HeadClass::PreviousToken)]);
-        QVERIFY(isOnPaper(chosen));
-        QCOMPARE(colorChoice().classes.value(QStringLiteral("induction")), chosen);
-        auto* button = diagram->parentWidget()->findChild<QPushButton*>();
-        QVERIFY(button && button->isVisibleTo(diagram->parentWidget()) && button->menu());
-        emit button->menu()->aboutToShow();
-        QVERIFY(button->menu()->actions().size() > 3); // classes, a line, and the way back
-        button->menu()->actions().back()->trigger();
-        QVERIFY(colorChoice().classes.isEmpty());
-        QCOMPARE(diagram->classColor(induction, colors),
-                 colors.categorical[static_cast<std::size_t>(HeadClass::Induction)]);
-    }
-
-    void classesOfOnesOwnComeBeforeThoseOfTheScores()
-    {
-        Opened opened(HEADWISE_DEMO_MODEL);
-        const auto [diagram, other] = strongestPairs(opened);
-        const auto classOf = [](const DiagramView* view, std::size_t head) {
-            return view->classes().names.value(view->classes().ofHeads[head] - 1);
-        };
-        QCOMPARE(classOf(diagram, 1), QStringLiteral("previous token"));
-        const QTemporaryDir folder;
-        const auto written = [&](const QByteArray& words) {
-            QFile file(folder.filePath(QStringLiteral("classes.csv")));
-            if (!file.open(QIODevice::WriteOnly) || file.write(words) != words.size())
-                qFatal("no file");
-            return file.fileName().toStdString();
-        };
-        const ModelCard& card = opened.workspace.card();
-        const auto own =
-            readHeadClasses(written("head,class\n0.1,name mover\nL0H2,induction\n1.7,name mover\n"), card);
-        QVERIFY(isOk(own));
-        opened.workspace.setOwnHeadClasses(*own);
-        for (const DiagramView* view : {diagram, other}) {
-            QCOMPARE(classOf(view, 1), QStringLiteral("name mover"));  // over the rule's
-            QCOMPARE(classOf(view, 15), QStringLiteral("name mover")); // 2 layers of 8 heads
-            QCOMPARE(classOf(view, 2), QStringLiteral("induction"));   // that of the rules
-            QCOMPARE(classOf(view, 13), QStringLiteral("induction"));  // by its score
-            QCOMPARE(view->classes().ofHeads[2], static_cast<int>(HeadClass::Induction));
-        }
-        const int mover = diagram->classes().ofHeads[1];
-        setClassColor(QStringLiteral("name mover"), QColor(1, 200, 77));
-        QCOMPARE(other->classColor(mover, lightColors()), QColor(1, 200, 77));
-        setClassColor(QStringLiteral("name mover"), {});
-
-        const QJsonObject state = questionState(opened.workspace);
-        opened.workspace.setOwnHeadClasses({});
-        QCOMPARE(classOf(diagram, 1), QStringLiteral("previous token"));
-        restoreQuestion(opened.workspace, state);
-        QCOMPARE(classOf(diagram, 1), QStringLiteral("name mover"));
-        for (const auto& [words, fault] : std::vector<std::pair<QByteArray, const char*>>{
-                 {"0.1\n", "line 1 has 1 column"},
-                 {"0.1,a\n9.0,b\n", "line 2 names '9.0', which is no head"},
-                 {"0.1,a\n0.1,b\n", "line 2 names 0.1 again"},
-                 {"0.1, \n", "line 1 has a class of 1 bytes"}})
-            QVERIFY(failsWith(readHeadClasses(written(words), card), ErrorCode::Corrupt, fault));
-        QVERIFY(failsWith(readHeadClasses("/nowhere/classes.csv", card), ErrorCode::NotFound, "classes.csv"));
-    }
-
-    void theSliderIsAThresholdAndKindsAreDrawnTogether()
-    {
-        Opened opened(HEADWISE_DEMO_MODEL);
-        run(opened, "composition");
-        auto* diagram = opened.find<DiagramView>(QStringLiteral("Strongest pairs of all kinds"));
-        QCOMPARE(diagram->classes().kinds.size(), 3);
-        auto* slider = diagram->parentWidget()->findChild<QSlider*>();
-        QVERIFY(diagram->edges().size() >= 30 && diagram->edges().size() < 60);
-        slider->setValue(0);
-        QCOMPARE(diagram->edges().size(), std::size_t{192}); // 64 of each kind
-        const char* paths[] = {"composition/q", "composition/k", "composition/v"};
-        for (const DiagramEdge& edge : diagram->edges())
-            QCOMPARE(edge.value,
-                     numbers(opened, paths[edge.kind])
-                         .at(static_cast<std::size_t>((edge.from.layer * 8 + edge.from.head) * 16
-                                                      + edge.to.layer * 8 + edge.to.head)));
-        const double high = diagram->edges().front().value, low = diagram->edges().back().value;
-        slider->setValue(500);
-        QVERIFY(!diagram->edges().empty() && diagram->edges().size() < 192);
-        QVERIFY(diagram->edges().back().value >= low + 0.499 * (high - low));
-        slider->setValue(1000);
-        QCOMPARE(diagram->edges().size(), std::size_t{1});
-        QCOMPARE(dataRows(diagram)[1].size(), 4); // with its kind
-    }
-
     void axesAndColoursAreChosenFromAllScores()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
@@ -452,6 +322,28 @@ private slots:
         QVERIFY(plane->look().xTitle.contains(metricTitle(*copying.array)));
         x->setCurrentIndex(0); // its own again
         QCOMPARE(plane->series()[0].points[5].x(), numbers(opened, "spectra/qk/effective_rank").at(5));
+    }
+
+    /// Grids of one picture that measure the same have one scale, from zero.
+    void gridsToBeComparedHaveOneScale()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "norms");
+        float largest = 0;
+        std::vector<HeatmapView*> grids;
+        for (const char* name : {"qk_spectral", "ov_spectral"}) {
+            const ResultArray& array =
+                *opened.workspace.results()->find(std::string("analyses/norms/") + name);
+            grids.push_back(opened.find<HeatmapView>(metricTitle(array)));
+            QTRY_VERIFY(grids.back()->matrix());
+            largest = std::max(largest, grids.back()->matrix()->maxCoeff());
+        }
+        for (const HeatmapView* grid : grids) {
+            QCOMPARE(grid->colorScale().low, 0.F);
+            QCOMPARE(grid->colorScale().high, largest);
+            QVERIFY(!isSigned(grid->colorScale().map));
+        }
+        QVERIFY(grids[0]->matrix()->maxCoeff() != grids[1]->matrix()->maxCoeff());
     }
 
     void theCompositionOfAllPairsIsAPicture()

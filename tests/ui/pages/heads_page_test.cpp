@@ -2,10 +2,14 @@
 
 #include "tests/support/opened_page.h"
 #include "ui/head_metrics.h"
+#include "ui/text.h"
 #include "ui/views/heatmap_view.h"
+#include "ui/views/table_figure.h"
 
 #include <QComboBox>
 #include <QJsonObject>
+#include <QSignalSpy>
+#include <QTableView>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -66,6 +70,29 @@ private slots:
         QCOMPARE(opened.grid->colorScale().low, -1.0F);
     }
 
+    /// The best heads are what one looks for; one that is chosen afterwards is shown.
+    void theListOpensAtItsTop()
+    {
+        Opened opened;
+        auto* list = opened.find<QTableView>(QStringLiteral("Heads by their score"));
+        opened.page.resize(300, 420); // a few rows
+        const auto isSeen = [list](int row) {
+            return list->viewport()->rect().contains(list->visualRect(list->model()->index(row, 0)).center());
+        };
+        opened.workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.results()->find("scores/matching")
+                                     && !opened.workspace.analysisJob()->isRunning()
+                                     && opened.workspace.waiting().empty(),
+                                 patience);
+        const int selected = list->currentIndex().row();
+        QTRY_VERIFY(isSeen(0));
+        QVERIFY2(!isSeen(15), "the list is too high for this test");
+        QVERIFY(selected > 0);
+        const QModelIndex last = list->model()->index(15, 0);
+        opened.workspace.setHead(*parseHeadId(last.data().toString().toStdString()));
+        QTRY_VERIFY(isSeen(15));
+    }
+
     void aSessionBringsTheColoursBack()
     {
         Opened opened;
@@ -84,6 +111,32 @@ private slots:
         another.colourBy("scores/matching");
         QCOMPARE(another.grid->colorScale().map, ColorMap::HighContrast);
         QCOMPARE(another.grid->colorScale().high, 1.0F);
+    }
+
+    void enterInTheRankingOpensTheHead()
+    {
+        Opened opened;
+        auto* ranking = opened.page.findChild<TableFigure*>();
+        QSignalSpy asked(&opened.page, &HeadsPage::pageRequested);
+        ranking->setCurrentIndex(ranking->model()->index(2, 0));
+        QTest::keyClick(ranking, Qt::Key_Down);
+        QVERIFY(asked.isEmpty()); // It only selects.
+        QCOMPARE(cellText(ranking, 3, 0), text(opened.workspace.head()));
+        for (const Qt::Key key : {Qt::Key_Return, Qt::Key_Enter})
+            QTest::keyClick(ranking, key);
+        QCOMPARE(asked.count(), 2);
+        QCOMPARE(asked.last().first().toString(), QStringLiteral("tokens"));
+    }
+
+    void shiftAndEnterMarkTheReference()
+    {
+        Opened opened;
+        opened.grid->setCurrentCell(1, 3);
+        QTest::keyClick(opened.grid, Qt::Key_Return, Qt::ShiftModifier);
+        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{1, 3}));
+        QTest::keyClick(opened.grid, Qt::Key_Right);
+        QCOMPARE(opened.workspace.head(), (HeadId{1, 4}));
+        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{1, 3}));
     }
 
     void theRankingIsTakenAwayAsItStands()

@@ -1,3 +1,4 @@
+#include "ui/figure_export_formats.h"
 #include "ui/pages/relations_page.h"
 
 #include "core/io/token_search.h"
@@ -132,7 +133,13 @@ private slots:
                 QCOMPARE(cellText(pairs, row, 2),
                          (*all)[std::size_t(row)].isHit ? QStringLiteral("✓") : QStringLiteral("✗"));
         }
-        QVERIFY(opened.page.figures().size() == 3);
+        const QList<FigureSource*> figures = opened.page.figures();
+        QCOMPARE(figures.size(), 3);
+        // The grids are of all heads, the pairs of the one they are of.
+        QVERIFY2(figureCaption(*figures[0]).startsWith(QStringLiteral("Share of pairs raised, ")),
+                 qPrintable(figureCaption(*figures[0])));
+        QVERIFY(!provenanceLine(*figures[1]).contains(QStringLiteral("head: ")));
+        QVERIFY(provenanceLine(*figures[2]).contains(QStringLiteral("head: L0H3")));
     }
 
     void aListIsKeptForTheNextTime()
@@ -157,11 +164,33 @@ private slots:
         QCOMPARE(savedRelations().front(), opened.workspace.inputs().relations.front());
         RelationsPage again(&opened.workspace);
         QCOMPARE(again.findChild<QListWidget*>()->count(), 22);
-        // A list is asked about by choosing it.
-        list->setCurrentRow(3);
-        QCOMPARE(opened.workspace.inputs().relations.size(), 1U);
-        list->setCurrentRow(0);
-        QVERIFY(opened.workspace.inputs().relations.empty());
+    }
+
+    void aListIsAskedAboutByAClickOrEnterAlone()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        auto* list = opened.find<QListWidget>(QStringLiteral("Relations"));
+        const auto asked = [&] { return opened.workspace.inputs().relations; };
+        opened.page.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&opened.page));
+        list->setFocus(Qt::TabFocusReason); // which makes its first row the current one
+        QTest::keyClick(list, Qt::Key_Down);
+        QTest::keyClick(list, Qt::Key_Down);
+        QTest::qWait(50);
+        QVERIFY(list->currentRow() > 0);
+        QVERIFY(asked().empty() && !opened.workspace.results()->find("analyses/relations/by_head"));
+        QVERIFY(!opened.workspace.hasUnsavedResults());
+        QTest::keyClick(list, Qt::Key_Return);
+        QCOMPARE(asked().size(), 1U);
+        const Relation second = asked().front();
+        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.results()->find("analyses/relations/by_head"), patience);
+        QTest::mouseClick(list->viewport(), Qt::LeftButton, Qt::NoModifier,
+                          list->visualItemRect(list->item(4)).center());
+        QCOMPARE(asked().size(), 1U);
+        QVERIFY(!(asked().front() == second));
+        QTest::mouseClick(list->viewport(), Qt::LeftButton, Qt::NoModifier,
+                          list->visualItemRect(list->item(0)).center());
+        QVERIFY(asked().empty());
     }
 
     void whatIsNoRelationIsSaid()

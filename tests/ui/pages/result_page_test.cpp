@@ -21,6 +21,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -121,8 +122,42 @@ private slots:
         for (const Picture& picture : pictures)
             if (!isMissing(picture))
                 checkPicture(picture);
+        m_page->resize(742, 560); // as in a window of 1280 × 800
+        QTest::qWait(50);
+        const auto* scroll = m_page->findChild<QScrollArea*>();
+        QVERIFY2(scroll->widget()->width() <= scroll->viewport()->width(),
+                 qPrintable(QStringLiteral("%1 of %2 px")
+                                .arg(scroll->viewport()->width())
+                                .arg(scroll->widget()->width())));
+        if (const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS"); !folder.isEmpty())
+            scroll->widget()->grab().save(QStringLiteral("%1/analysis-%2.png").arg(folder, id));
+        m_page->resize(1100, 800);
         m_workspace->setReference(HeadId{0, 1});
         m_workspace->setHead({1, 5});
+    }
+
+    void whatIsFoundIsChosenByEnterOrDown()
+    {
+        openDemo();
+        m_page->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(m_page.get()));
+        auto* search = field<QLineEdit>(QStringLiteral("Find an analysis"));
+        auto* list = field<QTreeWidget>(QStringLiteral("Analyses"));
+        const auto id = [&] { return text(m_page->analysis().id); };
+        search->setFocus();
+        QTest::keyClicks(search, QStringLiteral("token prior"));
+        QVERIFY(id() != QLatin1String("token_prior"));
+        QTest::keyClick(search, Qt::Key_Return);
+        QCOMPARE(id(), QStringLiteral("token_prior"));
+        search->clear();
+        QTest::keyClicks(search, QStringLiteral("six terms"));
+        QTest::keyClick(search, Qt::Key_Down);
+        QCOMPARE(id(), QStringLiteral("six_terms"));
+        QVERIFY(list->hasFocus());
+        QVERIFY(!search->text().isEmpty());
+        m_page->showAnalysis("token_prior"); // from a menu, say: what is shown is in the list
+        QVERIFY(search->text().isEmpty());
+        QVERIFY(list->currentItem() && !list->currentItem()->isHidden());
     }
 
     void aClickOnAGridSelectsThatHeadAndChartsAreCutAgain()
@@ -220,6 +255,37 @@ private slots:
         m_page->showAnalysis("copying");
         m_page->setViewState(state);
         QCOMPARE(m_page->analysis().id, std::string_view("ranks"));
+    }
+
+    // A direction of the selected head's MLP a row, every one of them, on the screen and in what is exported.
+    void directionsOfMlpsAreThoseOfTheSelectedLayer()
+    {
+        open(HEADWISE_TEST_DATA "/models/stories260k");
+        m_page->resize(1100, 4000); // pictures are made where they are seen
+        run("mlp_directions");
+        const ResultArray& ids = *array("analyses/mlp_directions/in_ids");
+        const ResultArray& sigma = *array("analyses/mlp_directions/in_sigma");
+        for (const int layer : {3, 0}) {
+            m_workspace->setHead({layer, 2});
+            TableFigure* table = nullptr;
+            QTRY_VERIFY(table = view<TableFigure>(QStringLiteral("What MLPs read")));
+            const ArrayPart lists = entryOf(wholeArray(ids), static_cast<std::size_t>(layer));
+            const ArrayPart values = entryOf(wholeArray(sigma), static_cast<std::size_t>(layer));
+            const auto shows = [&](int direction) {
+                const auto at = static_cast<std::size_t>(direction);
+                return test::cellText(table, direction, 1) == number(values.at(at))
+                    && test::cellText(table, direction, 3)
+                    == m_workspace->tokenText(static_cast<int>(lists.at(at * lists.shape[1])));
+            };
+            QTRY_VERIFY_WITH_TIMEOUT(shows(0), patience);
+            QCOMPARE(table->model()->rowCount(), 10);
+            QVERIFY(shows(7) && shows(9));
+            QCOMPARE(table->model()->columnCount(),
+                     3 + 20); // direction, σ, block; ten tokens and their scores
+            QVERIFY(says(QStringLiteral("Layer %1").arg(layer)));
+            QCOMPARE(dataRows(table).size(), 11U);
+            QVERIFY(dataRows(table).at(10).contains(exactNumber(values.at(9))));
+        }
     }
 
     void aDiagramDrawsItsStrongestEdgesAndAClickSelects()

@@ -3,6 +3,7 @@
 #include "core/analysis/singular_directions.h"
 #include "core/base/decompositions.h"
 #include "tests/support/opened_page.h"
+#include "ui/head_metrics.h"
 #include "ui/text.h"
 #include "ui/views/spectrum_chart.h"
 
@@ -52,6 +53,29 @@ private slots:
         const QString null = QStringLiteral("(random weights %1 ± %2)")
                                  .arg(number(*normality()->nullMean), number(*normality()->nullDeviation));
         QTRY_VERIFY_WITH_TIMEOUT(!said(opened, null).isEmpty(), patience);
+    }
+
+    void normsAndRanksStandBesideThoseOfRandomWeightsAndNameTheirMetric()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        const auto array = [&](const char* path) { return opened.workspace.results()->find(path); };
+        const auto run = [&](ResidualMetric metric) {
+            AnalysisInputs inputs;
+            inputs.metric = metric;
+            opened.workspace.setInputs(inputs);
+            opened.workspace.runAnalysis("spectra");
+        };
+        run(ResidualMetric::Identity);
+        QTRY_VERIFY_WITH_TIMEOUT(array("spectra/ov/effective_rank"), patience);
+        const ResultArray* ranks = array("spectra/ov/effective_rank");
+        const QString beside = QStringLiteral("effective rank %1 (random %2)")
+                                   .arg(number(metricAt(*ranks, {1, 5})), number(*ranks->nullMean));
+        QTRY_VERIFY_WITH_TIMEOUT(!said(opened, beside).isEmpty(), patience);
+        const QString metric = QStringLiteral("covariance of the embedding");
+        QVERIFY(said(opened, metric).isEmpty());
+        run(ResidualMetric::Embedding);
+        QTRY_VERIFY_WITH_TIMEOUT(!said(opened, metric).isEmpty(), patience);
     }
 
     void degenerateBlocksOfBothCircuitsAreBracketed()

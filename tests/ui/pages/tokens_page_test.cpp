@@ -91,6 +91,64 @@ private slots:
         QCOMPARE(opened.page.figures().size(), 2);
     }
 
+    void theDirectPathIsARowOfTheSelectedTokenWithItsBias()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        Workspace& workspace = opened.workspace;
+        workspace.setToken(workspace.tokenizer()->encode(" king")->back());
+        choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
+        choose(opened, QStringLiteral("Circuit of the tables"),
+               QStringLiteral("direct path: what comes next"));
+        QCOMPARE(opened.find<QComboBox>(QStringLiteral("What the tables list"))->currentText(),
+                 QStringLiteral("row of the token"));
+        const auto* largest = tableNamed(opened, QStringLiteral("largest"));
+        const auto* smallest = tableNamed(opened, QStringLiteral("smallest"));
+        const auto& weights = workspace.circuits()->weights();
+        const int V = workspace.card().dVocab;
+        const RowVector<double> bias = weights.b_U<double>(0, V);
+        const auto lineOf = [&](bool isRow) {
+            const int token = workspace.token();
+            return isRow
+                ? RowVector<double>(weights.W_E<double>(token, 1) * weights.W_U<double>(0, V))
+                : RowVector<double>((weights.W_E<double>(0, V) * weights.W_U<double>(token, 1)).transpose());
+        };
+        const auto shows = [&](const RowVector<double>& line, bool isRow, bool withBias) {
+            const RowVector<double> biased =
+                line + (isRow ? bias : RowVector<double>::Constant(V, bias(workspace.token())));
+            const RowVector<double>& shown = withBias ? biased : line;
+            const TokenEnds both = ends(shown, 2, workspace.unusedTokens());
+            const LineStatistics of = lineStatistics(shown, workspace.unusedTokens());
+            const auto is = [&](const QTableView* table, int row, const TokenEntry& entry) {
+                const auto cell = [&](int column) { return cellText(table, row, column); };
+                return cell(TokenTableModel::IdColumn) == QString::number(entry.id)
+                    && cell(TokenTableModel::ValueColumn) == signedNumber(entry.value)
+                    && cell(TokenTableModel::ZColumn) == signedNumber(of.zScore(entry.value))
+                    && (withBias || cell(TokenTableModel::BiasedColumn) == signedNumber(biased(entry.id)));
+            };
+            return is(largest, 0, both.top[0]) && is(largest, 1, both.top[1])
+                && is(smallest, 0, both.bottom[0]);
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, false), patience);
+        QVERIFY(!largest->isColumnHidden(TokenTableModel::ZColumn)
+                && !largest->isColumnHidden(TokenTableModel::BiasedColumn));
+        workspace.setToken(workspace.tokenizer()->encode(" of")->back()); // it follows
+        QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, false), patience);
+        for (auto* box : opened.page.findChildren<QCheckBox*>())
+            if (box->text() == QLatin1String("biases"))
+                box->click();
+        QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, true), patience);
+        choose(opened, QStringLiteral("What the tables list"), QStringLiteral("column of the token"));
+        QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(false), false, true), patience);
+        QVERIFY(opened.page.figures().front()->figureTitle().startsWith(QStringLiteral("direct path: ")));
+        choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full OV: what it writes"));
+        const auto ov = tokenLine(*workspace.circuits(), *workspace.tokens(),
+                                  {CircuitKind::FullOv, workspace.head(), {.biases = true}},
+                                  TableSide::Column, workspace.token());
+        const int best = ends(*ov, 1, workspace.unusedTokens()).top.front().id;
+        QTRY_COMPARE_WITH_TIMEOUT(cellText(largest, 0, TokenTableModel::IdColumn), QString::number(best),
+                                  patience);
+    }
+
     void filteredTokensAreNotRanked()
     {
         Opened opened(HEADWISE_DEMO_MODEL);

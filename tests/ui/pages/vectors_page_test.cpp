@@ -19,6 +19,9 @@
 #include <QSignalSpy>
 #include <QToolButton>
 
+#include <algorithm>
+#include <cmath>
+
 using namespace headwise;
 using namespace headwise::test;
 using namespace headwise::ui;
@@ -157,6 +160,33 @@ private slots:
         QCOMPARE(opened.workspace.direction(), (SingularChoice{CircuitKind::Ov, 7, 1}));
     }
 
+    void queriesAndKeysOfADirectionAreCompared()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        const HeadId head{1, 5};
+        opened.workspace.setHead(head);
+        const auto svd = singularDirections(*opened.workspace.circuits(), CircuitKind::Qk, head);
+        QVERIFY(isOk(svd));
+        const auto titled = [&](const QString& words) -> QLabel* {
+            for (auto* label : opened.page.findChildren<QLabel*>())
+                if (label->text().contains(words))
+                    return label;
+            return nullptr;
+        };
+        opened.workspace.setDirection({CircuitKind::Qk, 2, 1});
+        const QString cosine = QStringLiteral("cos(u, v) %1").arg(number(svd->U.col(2).dot(svd->V.col(2))));
+        QLabel* label = nullptr;
+        QTRY_VERIFY_WITH_TIMEOUT(label = titled(cosine), patience);
+        const double chance = 1 / std::sqrt(double(opened.workspace.card().dModel));
+        QVERIFY2(label->toolTip().contains(QStringLiteral("0 ± %1").arg(number(chance))),
+                 qPrintable(label->toolTip()));
+        opened.workspace.setDirection({CircuitKind::Ov, 2, 1});
+        QTRY_VERIFY_WITH_TIMEOUT(label->text().contains(QStringLiteral("direction 3"))
+                                     && !label->text().contains(QStringLiteral("cos(")),
+                                 patience);
+        QVERIFY(label->toolTip().isEmpty());
+    }
+
     void degenerateBlocksAreBracketed()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
@@ -248,6 +278,17 @@ private slots:
         const DirectionHit& hit = (*hits)[3];
         QCOMPARE(cellText(found, 3, 0), text(hit.head));
         QCOMPARE(cellText(found, 3, 4), signedNumber(hit.score));
+        for (int row = 0; row < found->model()->rowCount(); ++row) {
+            const int together = (*hits)[static_cast<std::size_t>(row)].blockSize;
+            const QModelIndex direction = found->model()->index(row, 2);
+            QCOMPARE(direction.data().toString().startsWith(u'≈'), together > 1);
+            QCOMPARE(direction.data(TokenTableModel::IsMutedRole).toBool(), together > 1);
+            QCOMPARE(direction.data(Qt::ToolTipRole)
+                         .toString()
+                         .contains(QStringLiteral("One of %1 directions").arg(together)),
+                     together > 1);
+        }
+        QVERIFY(std::ranges::any_of(*hits, [](const DirectionHit& one) { return one.blockSize > 1; }));
         QTest::mouseClick(found->viewport(), Qt::LeftButton, {},
                           found->visualRect(found->model()->index(3, 0)).center());
         QCOMPARE(opened.workspace.head(), hit.head);

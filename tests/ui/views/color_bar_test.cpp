@@ -3,9 +3,11 @@
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/heatmap_view.h"
+#include "ui/views/limits_dialog.h"
 #include "ui/views/ticks.h"
 
 #include <QApplication>
+#include <QLineEdit>
 #include <QMenu>
 #include <QSignalSpy>
 #include <QTest>
@@ -135,6 +137,38 @@ private slots:
         QTest::mouseDClick(&bar, Qt::LeftButton, {}, {6, 100});
         QCOMPARE(view.colorScale().high, 3.0F);
         QCOMPARE(bar.scale().high, 3.0F);
+    }
+
+    void limitsCanBeTyped()
+    {
+        HeatmapView view;
+        view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Constant(2, 2, 3)));
+        ColorBar bar(Qt::Vertical);
+        prepare(bar);
+        bar.follow(&view);
+        QTest::keyClick(&bar, Qt::Key_Return);
+        auto* dialog = bar.findChild<LimitsDialog*>();
+        QVERIFY(dialog && dialog->isVisible());
+        const auto field = [dialog](const char* name) {
+            for (auto* line : dialog->findChildren<QLineEdit*>())
+                if (line->accessibleName() == QLatin1String(name))
+                    return line;
+            return static_cast<QLineEdit*>(nullptr);
+        };
+        QLineEdit *low = field("Lower limit"), *high = field("Upper limit");
+        QVERIFY(low && high);
+        QCOMPARE(low->text(), QStringLiteral("-3"));
+        low->setText(QStringLiteral("2"));
+        high->setText(QStringLiteral("1.5"));
+        QTest::keyClick(dialog, Qt::Key_Return); // the wrong way round
+        QVERIFY(dialog->isVisible() && view.colorScale().high == 3.0F);
+        low->setText(QStringLiteral("\u22121e-3"));
+        QTest::keyClick(dialog, Qt::Key_Return);
+        QVERIFY(!dialog->isVisible());
+        QCOMPARE(view.colorScale().low, -1e-3F);
+        QCOMPARE(view.colorScale().high, 1.5F);
+        QCOMPARE(view.colorScale().fit, ColorFit::Fixed);
+        QVERIFY(view.isLocked());
     }
 
     void keysInvertAndLock()

@@ -291,16 +291,25 @@ private slots:
         prepare(view, zeros(100, 100));
         view.setState({.zoomX = 10, .zoomY = 10, .row = 49, .column = 54});
         QSignalSpy moved(&view, &HeatmapView::currentCellChanged);
+        QSignalSpy read(&view, &HeatmapView::cellHovered);
         QTest::keyClick(&view, Qt::Key_Right);
         QTest::keyClick(&view, Qt::Key_Down);
         QCOMPARE(moved.last(), (QList<QVariant>{50, 55}));
+        QCOMPARE(read.last(), (QList<QVariant>{50, 55, 0.F})); // as if it were under the mouse
         const QRectF cell = view.cellRect(50, 55);
         QVERIFY(QRectF(view.rect()).contains(cell));
         QTest::keyClick(&view, Qt::Key_End);
         QCOMPARE(view.state().column, 99);
+        QSignalSpy clicked(&view, &HeatmapView::cellClicked);
         QSignalSpy activated(&view, &HeatmapView::cellActivated);
+        QSignalSpy referenced(&view, &HeatmapView::cellReferenced);
         QTest::keyClick(&view, Qt::Key_Return);
+        QCOMPARE(clicked.last(), (QList<QVariant>{50, 99}));
         QCOMPARE(activated.last(), (QList<QVariant>{50, 99}));
+        QVERIFY(referenced.isEmpty());
+        QTest::keyClick(&view, Qt::Key_Return, Qt::ShiftModifier);
+        QCOMPARE(referenced.last(), (QList<QVariant>{50, 99}));
+        QCOMPARE(activated.count(), 1);
         QTest::keyClick(&view, Qt::Key_0);
         QCOMPARE(view.state().zoomX, 1.0);
         QTest::keyClick(&view, Qt::Key_Plus);

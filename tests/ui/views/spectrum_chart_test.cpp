@@ -122,6 +122,40 @@ private slots:
         QVERIFY(plotTop() > withRoom + 10);
     }
 
+    /// Many names of a small chart: those that have no room are counted, and none lies over the lines.
+    void aLongLegendLeavesHalfOfASmallChart()
+    {
+        QVector<QPointF> everywhere;
+        for (int i = 0; i <= 40; ++i)
+            everywhere << QPointF(i, i % 2);
+        LineChart chart;
+        prepare(chart);
+        chart.resize(300, 190);
+        const auto plot = [&chart] {
+            return chart.positionOf({0, chart.range().top()}).y()
+                - chart.positionOf({0, chart.range().bottom()}).y();
+        };
+        chart.setSeries({line({}, everywhere)});
+        const double alone = plot();
+        std::vector<ChartSeries> series{line({}, everywhere)};
+        for (const char16_t letter : {u'b', u'c', u'd', u'e', u'f', u'g'})
+            series.push_back(line(QString(25, letter), {}));
+        chart.setSeries(series);
+        const double with = plot();
+        QVERIFY2(with < alone - 20 && with > 0.45 * alone,
+                 qPrintable(QStringLiteral("%1 of %2").arg(with).arg(alone)));
+        const QImage drawn = chart.grab().toImage();
+        const auto isDrawn = [&](int index, int from, int to) {
+            for (int y = from; y < to; ++y)
+                for (int x = 0; x < drawn.width(); ++x)
+                    if (isNear(drawn.pixelColor(x, y), seriesColor(index, lightColors())))
+                        return true;
+            return false;
+        };
+        const int top = static_cast<int>(chart.positionOf({0, chart.range().bottom()}).y());
+        QVERIFY(isDrawn(1, 0, top) && !isDrawn(1, top + 2, drawn.height()));
+    }
+
     void barsStayInThePlot()
     {
         LineChart chart;
@@ -310,6 +344,28 @@ private slots:
         QCOMPARE(rows,
                  (QStringList{QStringLiteral("series|x|y|error"), QStringLiteral("σ|0|4|0"),
                               QStringLiteral("σ|1|2|1"), QStringLiteral("σ|2|0|0")}));
+    }
+
+    void aBandIsAnAreaAroundItsLine()
+    {
+        LineChart chart;
+        prepare(chart);
+        ChartSeries series = line(QStringLiteral("k"), {{0, 4}, {1, 2}, {2, 0}});
+        series.errors = {2, 1, 1};
+        series.hasBand = true;
+        chart.setSeries({series});
+        QVERIFY(chart.range().top() <= -1 && chart.range().bottom() >= 6); // all of it
+        const auto tinted = [&chart](const QPointF& point) {
+            const QColor pixel = chart.grab().toImage().pixelColor(chart.positionOf(point).toPoint());
+            return pixel.blue() - pixel.red() > 10;
+        };
+        QVERIFY(tinted({0.5, 4.2}) && tinted({0.5, 1.8}) && tinted({1.5, 1.8})); // between the points too
+        QVERIFY(!tinted({0.5, 4.8}) && !tinted({0.5, 1.2}) && !tinted({1.5, 2.4}));
+        chart.setRange({0.4, 1, 0.8, 2}); // cut off at the plot
+        QVERIFY(tinted({0.5, 2.9}) && !tinted({1.15, 2.9}));
+        QStringList rows;
+        chart.forEachDataRow([&](const QStringList& row) { rows << row.join(u'|'); });
+        QCOMPARE(rows.at(1), QStringLiteral("k|0|4|2"));
     }
 
     void survivesWhateverItIsGiven()

@@ -1,4 +1,4 @@
-#include "tests/support/changed_toy.h"
+#include "tests/support/group_toys.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -7,48 +7,17 @@
 
 using namespace headwise;
 using test::ChangedToy;
+using test::close;
+using test::exactOptions;
+using test::found;
+using test::grouped;
+using test::projector;
 
 namespace {
-
-AnalysisOptions exactOptions()
-{
-    AnalysisOptions options;
-    options.precision = Precision::F64;
-    return options;
-}
-
-std::vector<double> found(const ResultSet& results, const std::string& path)
-{
-    return test::numbers(results, "analyses/" + path);
-}
-
-bool close(double a, double b, double tolerance = 1e-9)
-{
-    const bool same =
-        std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b)) || (std::isnan(a) && std::isnan(b));
-    if (!same)
-        qWarning("%.12g, expected %.12g", a, b);
-    return same;
-}
 
 double cosine(const Matrix<double>& a, const Matrix<double>& b)
 {
     return a.cwiseProduct(b).sum() / (a.norm() * b.norm());
-}
-
-/// The projector onto the columns of a matrix, from its normal equations.
-Matrix<double> projector(const Matrix<double>& m)
-{
-    return m * (m.transpose() * m).inverse() * m.transpose();
-}
-
-test::ToyOptions grouped()
-{
-    test::ToyOptions options = test::bareAttention();
-    options.dModel = 13;
-    options.nHeads = 6;
-    options.nKvHeads = 2;
-    return options;
 }
 
 struct Listed {

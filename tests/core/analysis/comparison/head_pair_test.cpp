@@ -119,6 +119,45 @@ private slots:
         QVERIFY(none.error().message.starts_with("d_model is 24 and "));
     }
 
+    void headsOfDifferentWidthsCompareInBothDirections_data()
+    {
+        QTest::addColumn<bool>("isNarrowFirst");
+        QTest::newRow("3 and 5") << true;
+        QTest::newRow("5 and 3") << false;
+    }
+    void headsOfDifferentWidthsCompareInBothDirections()
+    {
+        QFETCH(bool, isNarrowFirst);
+        ToyOptions options = widePlantedOptions();
+        PlantedModel wide(options);
+        options.dHead = 3;
+        PlantedModel narrow(options);
+        const HeadId head{1, 1};
+        // σ = 2, 1, 2 and 1, 1, 1, 1, 1 along the same directions.
+        const Matrix<double> U = orthonormal(24, 5, 3), V = orthonormal(24, 5, 4);
+        const Eigen::Vector3d few(2, 1, 2);
+        narrow.set("W_V", head, U.leftCols(3) * few.asDiagonal());
+        narrow.set("W_O", head, V.leftCols(3).transpose());
+        wide.set("W_V", head, U);
+        wide.set("W_O", head, V.transpose());
+        const HeadOfModel small{narrow.circuits(), head}, large{wide.circuits(), head};
+        const auto pair = compareHeads(isNarrowFirst ? small : large, isNarrowFirst ? large : small,
+                                       CircuitKind::Ov, Task{});
+        QVERIFY(pair);
+        QCOMPARE(pair->first.size(), isNarrowFirst ? 3U : 5U);
+        QCOMPARE(pair->second.size(), isNarrowFirst ? 5U : 3U);
+        // (2, 2, 1, 0, 0)/3 and (1, 1, 1, 1, 1)/√5: squared distance 2 − 2 · 5/(3 √5).
+        QVERIFY(std::abs(pair->spectrumDistance - std::sqrt(2 - 10 / (3 * std::sqrt(5.0)))) < 1e-12);
+        QVERIFY(std::abs(pair->cosine - 5 / (3 * std::sqrt(5.0))) < 1e-12);
+        QVERIFY(std::abs(pair->leftKernel - 3) < 1e-12 && std::abs(pair->rightKernel - 3) < 1e-12);
+        QCOMPARE(pair->kernelOfChance, 15.0 / 24);
+        QCOMPARE(pair->left.angles.size(), 3U);
+        QVERIFY(pair->left.angles[2] < 1e-5 && pair->right.angles[2] < 1e-5);
+        // Three random directions beside a random space of five.
+        QCOMPARE(pair->left.ofChance.size(), 3U);
+        QVERIFY(pair->left.ofChance[0] > 35 && pair->left.ofChance[2] > 65);
+    }
+
     void aRatioIsLeftOutWhereThereIsNothingToDivideBy()
     {
         const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -1,7 +1,7 @@
 #include "core/analysis/comparison/model_comparison.h"
 
 #include "core/analysis/random_matrix.h"
-#include "tests/support/analysed.h"
+#include "tests/support/changed_toy.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/LU>
@@ -65,6 +65,34 @@ Matrix<double> basis(const Matrix<double>& m)
         * Matrix<double>::Identity(m.rows(), m.cols());
 }
 
+/// Where the directions begin and end that stand in one degenerate block with direction k.
+std::pair<Eigen::Index, Eigen::Index> blockOf(const Eigen::VectorXd& sigma, Eigen::Index k, Eigen::Index rank)
+{
+    const auto isNear = [&](Eigen::Index i) { return sigma(i) - sigma(i + 1) < 0.01 * sigma(i); };
+    Eigen::Index first = k, end = k + 1;
+    while (first > 0 && isNear(first - 1))
+        --first;
+    while (end < rank && isNear(end - 1))
+        ++end;
+    return {first, end};
+}
+
+/// The best match of new direction k: a |cosine| where all stand alone. \param cosines [new, old]
+double bestMatch(const Matrix<double>& cosines, const Eigen::VectorXd& newSigma,
+                 const Eigen::VectorXd& oldSigma, Eigen::Index k)
+{
+    const auto [first, end] = blockOf(newSigma, k, cosines.rows());
+    double best = 0;
+    for (Eigen::Index a = 0; a < cosines.cols(); a = blockOf(oldSigma, a, cosines.cols()).second) {
+        Eigen::Index b = blockOf(oldSigma, a, cosines.cols()).second;
+        while (b < cosines.cols() && b - a < end - first)
+            b = blockOf(oldSigma, b, cosines.cols()).second;
+        best = std::max(best,
+                        cosines.block(first, a, end - first, b - a).norm() / std::sqrt(double(end - first)));
+    }
+    return best;
+}
+
 } // namespace
 
 class ModelComparisonTest : public QObject {
@@ -98,6 +126,7 @@ private slots:
         options.seed = 2;
         const Circuits b = test::toyCircuits(options);
         const ResultSet results = compared(a, b);
+        int plain = 0;
         for (int index = 0; index < 6; ++index) {
             const HeadId head{index / 3, index % 3};
             const auto i = static_cast<std::size_t>(index);
@@ -117,12 +146,16 @@ private slots:
                     QVERIFY(std::abs(numbers(results, root + "/singular_value_change")[at]
                                      - (svdB.singularValues()[k] - svdA.singularValues()[k]))
                             < 1e-10);
-                    const double u = (svdB.matrixU().col(k).transpose() * svdA.matrixU().leftCols(5))
-                                         .cwiseAbs()
-                                         .maxCoeff();
-                    const double v = (svdB.matrixV().col(k).transpose() * svdA.matrixV().leftCols(5))
-                                         .cwiseAbs()
-                                         .maxCoeff();
+                    const double u =
+                        bestMatch(svdB.matrixU().leftCols(5).transpose() * svdA.matrixU().leftCols(5),
+                                  svdB.singularValues(), svdA.singularValues(), k);
+                    const double v =
+                        bestMatch(svdB.matrixV().leftCols(5).transpose() * svdA.matrixV().leftCols(5),
+                                  svdB.singularValues(), svdA.singularValues(), k);
+                    const auto largest = [&](const auto& second, const auto& first) {
+                        return (second.col(k).transpose() * first.leftCols(5)).cwiseAbs().maxCoeff();
+                    };
+                    plain += std::abs(u - largest(svdB.matrixU(), svdA.matrixU())) < 1e-12;
                     QVERIFY(std::abs(numbers(results, root + "/left_max_cosine")[at] - u) < 1e-8);
                     QVERIFY(std::abs(numbers(results, root + "/right_max_cosine")[at] - v) < 1e-8);
                     const std::vector<double> all = numbers(results, root + "/left_cosines");
@@ -138,6 +171,7 @@ private slots:
             const double kernel = (basis(wa.W_V).transpose() * basis(wb.W_V)).squaredNorm() / 5;
             QVERIFY(std::abs(numbers(results, "projection_kernel/v")[i] - kernel) < 1e-12);
         }
+        QVERIFY(plain > 40 && plain < 60); // of 60, most directions stand alone
     }
 
     void tablesAgreeWithDenseMatrices_data()
@@ -224,6 +258,55 @@ private slots:
         QVERIFY(numbers(results, "ov/left_max_cosine")[25] < 1e-6); // the strongest direction of head 1.2
         QVERIFY(numbers(results, "ov/left_max_cosine")[26] > 0.5);
         QVERIFY(std::abs(numbers(results, "projection_kernel/v")[5] - 0.8) < 0.2);
+    }
+
+    // Any basis of a flat spectrum's span is one of singular vectors, and noise chooses another.
+    void aFlatSpectrumHasNoIntrudersForNoise()
+    {
+        test::ToyOptions options = roomyOptions();
+        options.dModel = 47, options.dHead = 10;
+        test::ChangedToy older(options), newer(options), changed(options);
+        for (int head = 0; head < 3; ++head) {
+            const auto seed = static_cast<unsigned>(head);
+            const Matrix<double> W_V = test::orthonormalColumns(47, 10, seed);
+            const Matrix<double> W_O = test::orthonormalColumns(47, 10, seed + 10).transpose();
+            const Matrix<double> noise = 1e-4 * test::normalNumbers(47, 20, seed + 20);
+            // One direction in place of another, which no head knew.
+            Matrix<double> replaced = W_V;
+            const Matrix<double> both = test::orthonormalColumns(47, 11, seed);
+            replaced.col(4) = both.col(10) + noise.col(3);
+            for (auto* toy : {&older, &newer, &changed}) {
+                toy->set("blocks.0.attn.W_V", head,
+                         toy == &older       ? W_V
+                             : toy == &newer ? Matrix<double>(W_V + noise.leftCols(10))
+                                             : replaced);
+                toy->set("blocks.0.attn.W_O", head,
+                         toy == &older ? W_O : Matrix<double>(W_O + noise.rightCols(10).transpose()));
+            }
+            // Three times as strong, it stands alone, and no other is one.
+            if (head == 2)
+                changed.set("blocks.0.attn.W_O", head,
+                            changed.matrix("blocks.0.attn.W_O", head)
+                                + 2 * Matrix<double>::Identity(10, 10).col(4) * W_O.row(4));
+        }
+        const Circuits before = older.circuits(test::noProcessing());
+        const ResultSet noise = compared(before, newer.circuits(test::noProcessing()));
+        const ResultSet one = compared(before, changed.circuits(test::noProcessing()));
+        for (std::size_t head = 0; head < 3; ++head) {
+            for (const std::string side : {"left", "right"}) {
+                QCOMPARE(numbers(noise, "ov/" + side + "_intruders")[head], 0.0);
+                for (std::size_t i = 0; i < 10; ++i)
+                    QVERIFY(numbers(noise, "ov/" + side + "_max_cosine")[head * 10 + i] > 1 - 1e-5);
+            }
+            QVERIFY(numbers(noise, "projection_kernel/v")[head] > 1 - 1e-5);
+            // In the block of ten a new direction cannot be told from the others: nine tenths of their span are old.
+            const auto best = numbers(one, "ov/left_max_cosine");
+            for (std::size_t i = 0; head < 2 && i < 10; ++i)
+                QVERIFY(std::abs(best[head * 10 + i] - std::sqrt(0.9)) < 1e-4);
+        }
+        QCOMPARE(numbers(one, "ov/left_intruders")[2], 1.0);
+        QCOMPARE(numbers(one, "ov/right_intruders")[2], 0.0);
+        QVERIFY(numbers(one, "ov/left_max_cosine")[20] < 1e-3);
     }
 
     void theBasisOfAHeadDoesNotMatter()

@@ -102,6 +102,24 @@ private slots:
             tail, Matrix<double>(p.bottomRows(5) * h.W_Q * h.W_K.transpose() * p.transpose()), 1e-11));
     }
 
+    void cosinesAreOfNeighbours()
+    {
+        ToyOptions toy;
+        toy.nLayers = 1, toy.nCtx = 1030, toy.float64 = true;
+        const Circuits circuits = test::toyCircuits(toy);
+        const ResultSet results = test::analysed(circuits, {"position_geometry"}, exactly());
+        const Matrix<double> p = circuits.weights().W_pos<double>(0, 1030);
+        const Matrix<double> cosines = asMatrix(results, geometry + "cosines");
+        QCOMPARE(cosines.rows(), Eigen::Index(1024));
+        for (int i = 1; i < 1024; i += 31)
+            QVERIFY(std::abs(cosines(i, i - 1)
+                             - p.row(i).dot(p.row(i - 1)) / p.row(i).norm() / p.row(i - 1).norm())
+                    < 1e-12);
+        QVERIFY(results.find(geometry + "cosines")->definition.find("the first 1024 positions")
+                != std::string::npos);
+        QCOMPARE(test::numbers(results, geometry + "cosine_positions").back(), 1023.0);
+    }
+
     // A helix: a circle of three turns and a straight line.
     void aPlantedHelixIsFound()
     {

@@ -187,6 +187,19 @@ private slots:
             QVERIFY(std::abs(mean[head] - sum) < 1e-9);
             QVERIFY(isNear(deviation[head], std::sqrt(squares - sum * sum), 1e-7));
         }
+        // The effects on token 3 in deviations of those on all, and of those of 3 and the likeliest.
+        AnalysisOptions ask = askedInDouble();
+        ask.inputs.token = 3;
+        const ResultSet ofThree = analysed(circuits, {"logit_attribution"}, ask);
+        const auto likeliest = static_cast<std::size_t>(numbers(ofThree, folder + "target")[1]);
+        QVERIFY(likeliest != 3);
+        const auto z = numbers(ofThree, folder + "head_z"),
+                   apart = numbers(ofThree, folder + "head_z_difference");
+        for (std::size_t head = 0; head < mean.size(); ++head) {
+            QVERIFY(isNear(z[head], (byToken[3][head] - mean[head]) / deviation[head], 1e-7));
+            const double difference = byToken[3][head] - byToken[likeliest][head];
+            QVERIFY(isNear(apart[head], difference / (std::sqrt(2.0) * deviation[head]), 1e-7));
+        }
     }
 
     void theLensReadsEveryStream()

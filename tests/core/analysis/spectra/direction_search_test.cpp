@@ -31,6 +31,21 @@ std::vector<double> numbers(const ResultSet& results, const char* name)
     return test::numbers(results, std::string(folder) + name);
 }
 
+/// How many directions of the hit's circuit have nearly its σ, from neighbour to neighbour.
+int sharers(const Circuits& circuits, const DirectionHit& hit)
+{
+    const auto svd = singularDirections(circuits, hit.circuit, hit.head);
+    const auto isTogether = [&](Eigen::Index k) {
+        return k > 0 && k < svd->rank && svd->S(k - 1) - svd->S(k) < 0.01 * svd->S(k - 1);
+    };
+    int count = 1;
+    for (Eigen::Index k = hit.direction; isTogether(k); --k)
+        ++count;
+    for (Eigen::Index k = hit.direction + 1; isTogether(k); ++k)
+        ++count;
+    return count;
+}
+
 /// What the search must find, from whole rankings of every direction.
 std::vector<DirectionHit> bruteForce(const Circuits& circuits, int token, int top)
 {
@@ -105,6 +120,7 @@ private slots:
                 QVERIFY(place((*found)[i]) == place(expected[i]));
                 QVERIFY(std::abs((*found)[i].score - expected[i].score) < 1e-9);
                 QVERIFY(std::abs((*found)[i].sigma - expected[i].sigma) < 1e-9);
+                QCOMPARE((*found)[i].blockSize, sharers(circuits, (*found)[i]));
             }
         }
     }
@@ -230,6 +246,7 @@ private slots:
             QCOMPARE(numbers(results, "end")[i], double(hit.sign));
             QVERIFY(std::abs(numbers(results, "score")[i] - hit.score) < 1e-9);
             QVERIFY(std::abs(numbers(results, "sigma")[i] - hit.sigma) < 1e-9);
+            QCOMPARE(numbers(results, "block_size")[i], double(sharers(circuits, hit)));
             ++perHead[static_cast<std::size_t>(hit.head.layer * 3 + hit.head.head)];
         }
         const auto hits = numbers(results, "hits");

@@ -115,6 +115,45 @@ private slots:
         QVERIFY(std::isnan(test::numbers(results, "analyses/singular_tokens/qk_cosine")[list + 1]));
     }
 
+    // The first ten of what E7 says about all of them.
+    void membersOfBlocksAreMarked()
+    {
+        const Circuits circuits = test::circuitsOf(test::testData("models/stories260k"));
+        const auto results = test::analysed(circuits, {"singular_tokens", "degeneracy"}, exactOptions());
+        const auto count = static_cast<std::size_t>(circuits.config().dHead);
+        const std::size_t listed = std::min<std::size_t>(10, count);
+        int shared = 0;
+        for (const std::string circuit : {"ov", "qk"}) {
+            for (const std::string& name : {circuit + "_block", circuit + "_block_size"}) {
+                const auto few = test::numbers(results, folder + name);
+                const auto all = test::numbers(results, "analyses/degeneracy/" + name);
+                QCOMPARE(few.size() * count, all.size() * listed);
+                for (std::size_t i = 0; i < few.size(); ++i)
+                    QCOMPARE(few[i], all[i / listed * count + i % listed]);
+                shared += name.ends_with("size")
+                    ? int(std::ranges::count_if(few, [](double n) { return n > 1; }))
+                    : 0;
+            }
+        }
+        QVERIFY(shared > 0);
+    }
+
+    // σ 3, 2.99 | 1 | the null space of seven.
+    void membersOfBlocksOfMlpsAreMarked()
+    {
+        ChangedToy toy(test::ToyOptions{});
+        Matrix<double> W_in = Matrix<double>::Zero(7, 13);
+        W_in(0, 4) = 3, W_in(5, 2) = 2.99, W_in(3, 0) = 1;
+        toy.set("blocks.1.mlp.W_in", 0, W_in);
+        const auto results = test::analysed(toy.circuits(), {"mlp_directions"}, exactOptions());
+        const auto ofLayer1 = [&](const char* name) {
+            const auto all = test::numbers(results, std::string("analyses/mlp_directions/in_") + name);
+            return std::vector<double>(all.begin() + 7, all.end());
+        };
+        QCOMPARE(ofLayer1("block"), (std::vector<double>{0, 0, 1, 2, 2, 2, 2}));
+        QCOMPARE(ofLayer1("block_size"), (std::vector<double>{2, 2, 1, 4, 4, 4, 4}));
+    }
+
     void agreesWithDenseCircuits_data()
     {
         QTest::addColumn<int>("at");

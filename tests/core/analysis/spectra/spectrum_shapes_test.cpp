@@ -136,6 +136,60 @@ private slots:
         QVERIFY(shapes(test::analysed(circuits, {"spectrum_shapes"}, wish), "cumulative_null") != energy);
     }
 
+    void eachFullCircuitHasTheNullOfItsTokens_data()
+    {
+        QTest::addColumn<int>("kind");
+        QTest::newRow("qk, ov") << 0;
+        QTest::newRow("full qk") << 2;
+        QTest::newRow("full ov") << 3;
+    }
+    // An embedding of few strong directions leaves random heads few as well; dense products tell how many.
+    void eachFullCircuitHasTheNullOfItsTokens()
+    {
+        QFETCH(int, kind);
+        test::ToyOptions options = test::bareAttention();
+        options.dModel = 29, options.dVocab = 47;
+        ChangedToy toy(options);
+        Matrix<double> E = test::normalNumbers(47, 29, 1);
+        for (Eigen::Index i = 0; i < 29; ++i)
+            E.col(i) *= std::pow(0.6, double(i));
+        const Matrix<double> W_U = test::normalNumbers(29, 47, 2);
+        toy.set("embed.W_E", 0, E);
+        toy.set("unembed.W_U", 0, W_U);
+        const auto results = test::analysed(toy.circuits(), {"spectrum_shapes"}, exactOptions());
+        constexpr int draws = 200, shown = 8; // at least so many random heads are the mean of
+        Matrix<double> normalised(5, draws), energy(5, draws);
+        for (int i = 0; i < draws; ++i) {
+            const auto seed = static_cast<unsigned>(2 * i);
+            Matrix<double> left = test::normalNumbers(29, 5, 100 + seed),
+                           right = test::normalNumbers(29, 5, 101 + seed);
+            if (kind > 0) {
+                left = (E * left).eval();
+                right = ((kind == 2 ? E : Matrix<double>(W_U.transpose())) * right).eval();
+            }
+            const Eigen::VectorXd sigma = test::leftDirections(left * right.transpose()).S.head(5);
+            normalised.col(i) = sigma / sigma(0);
+            double sum = 0;
+            for (Eigen::Index k = 0; k < 5; ++k)
+                energy(k, i) = (sum += sigma(k) * sigma(k)) / sigma.squaredNorm();
+        }
+        const std::string name = kind == 0 ? "" : kind == 2 ? "full_qk_" : "full_ov_";
+        for (const auto& [path, expected] :
+             {std::pair("normalised_null", &normalised), std::pair("cumulative_null", &energy)}) {
+            const auto found = shapes(results, name + path);
+            QCOMPARE(found.size(), std::size_t{5});
+            for (Eigen::Index k = 0; k < 5; ++k) {
+                const double mean = expected->row(k).mean();
+                const double deviation = std::sqrt((expected->row(k).array() - mean).square().mean());
+                QVERIFY2(std::abs(found[static_cast<std::size_t>(k)] - mean)
+                             < 4 * deviation / std::sqrt(double(shown)) + 1e-12,
+                         path);
+            }
+        }
+        // Far from one another: what would have stood beside full QK before.
+        QVERIFY(shapes(results, "full_qk_normalised_null")[1] < 0.5 * shapes(results, "normalised_null")[1]);
+    }
+
     void mlpDirectionsAgreeWithTheSvd_data()
     {
         QTest::addColumn<int>("at");

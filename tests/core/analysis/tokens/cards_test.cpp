@@ -1,3 +1,5 @@
+#include "core/analysis/gaussian_order.h"
+#include "core/analysis/position/mean_tokens.h"
 #include "core/analysis/token_counts.h"
 #include "core/io/tokenizer.h"
 
@@ -117,6 +119,27 @@ private slots:
         }
     }
 
+    /// The card and the analysis of token priors give the same number under the same name.
+    void thePriorIsThatOfTheTokenPrior()
+    {
+        for (const bool isRaw : {false, true}) {
+            const Circuits circuits = isRaw ? toyCircuits({}, noProcessing()) : toyCircuits({});
+            AnalysisOptions options = exactly(3);
+            options.tableSize = circuits.config().dVocab;
+            options.embedding = Embedding::Effective; // T^e is of raw tokens all the same
+            const ResultSet results = analysed(circuits, {"token_card", "token_prior"}, options);
+            for (const HeadId head : {HeadId{0, 0}, HeadId{1, 2}}) {
+                const HeadOf found{results, circuits.config().nHeads, head};
+                const auto width = static_cast<std::size_t>(options.tableSize);
+                const auto ids = found.row("analyses/token_prior/ids", width);
+                const auto values = found.row("analyses/token_prior/values", width);
+                const auto at = std::find(ids.begin(), ids.end(), 3.0) - ids.begin();
+                QVERIFY(isNear(found.one("analyses/token_card/prior"), values[static_cast<std::size_t>(at)],
+                               1, "prior"));
+            }
+        }
+    }
+
     // Tokens " w0" … " w10"; 3 is the source of two pairs of one relation and one of another, of which no other token is.
     void theBestRelationOfTheToken()
     {
@@ -173,6 +196,42 @@ private slots:
             QVERIFY2(isNear(z, expected, 1, "z"), name);
             QCOMPARE(numbers(results, "analyses/skip_trigrams/source_ids"), std::vector<double>(4, 5));
         }
+    }
+
+    /// z, and what is expected of the largest, are over the tokens that a filter lets pass.
+    void skipTrigramsOfTokensInUse()
+    {
+        const Circuits circuits = toyCircuits({});
+        AnalysisOptions options = exactly(5);
+        options.unusedTokens.assign(11, false);
+        for (const std::size_t id : {1, 2, 8})
+            options.unusedTokens[id] = true;
+        const std::vector<Eigen::Index> used{0, 3, 4, 5, 6, 7, 9, 10};
+        const ResultSet results = analysed(circuits, {"skip_trigrams"}, options);
+        const HeadOf head{results, circuits.config().nHeads, {1, 0}};
+        const Matrix<double> qk = denseCircuit(circuits, CircuitKind::FullQk, head.head);
+        const Matrix<double> ov = denseCircuit(circuits, CircuitKind::FullOv, head.head);
+        const auto z = [](const RowVector<double>& line) {
+            return (line.maxCoeff() - line.mean()) / deviationOf(line);
+        };
+        const RowVector<double> row = ov.row(5)(used);
+        QVERIFY(isNear(head.row("analyses/skip_trigrams/output_z", 4)[0], z(row), 1, "z"));
+        const auto places = numbers(results, "analyses/skip_trigrams/output_z_null");
+        for (std::size_t rank = 0; rank < places.size(); ++rank)
+            QVERIFY(std::abs(places[rank] - expectedPlace(double(rank), 8)) < 1e-12);
+        double largest = 0;
+        for (const Eigen::Index s : used) {
+            const RowVector<double> column = qk.col(s)(used).transpose();
+            largest = std::max(largest, z(column) * z(ov.row(s)(used)));
+        }
+        QVERIFY(
+            isNear(head.row("analyses/skip_trigrams/ranked_source_values", 11)[0], largest, 1, "strength"));
+        const auto null = numbers(results, "analyses/skip_trigrams/ranked_null");
+        // A place for each of the eight tokens in use, falling; none behind them.
+        for (std::size_t rank = 0; rank < null.size(); ++rank)
+            QCOMPARE(std::isfinite(null[rank]), rank < used.size());
+        for (std::size_t rank = 1; rank < used.size(); ++rank)
+            QVERIFY(null[rank] <= null[rank - 1]);
     }
 
     // Every pair of the two lists that the text lacks, strongest first; counts of the strongest of all.
@@ -384,16 +443,48 @@ private:
     {
         const auto w = circuits.weights().head<double>(head.head);
         const Matrix<double> E = circuits.weights().W_E<double>(0, circuits.config().dVocab);
+        const bool isOfC4 = whyNotOneScore(circuits.config()).empty();
+        const FoldedHead h = foldedHead(circuits.weights(), head.head);
         RowVector<double> prior(E.rows());
-        for (Eigen::Index i = 0; i < E.rows(); ++i)
-            prior(i) = (normed(circuits.weights(), head.head.layer, E.row(i)) * w.W_K).dot(w.b_Q);
+        for (Eigen::Index i = 0; i < E.rows(); ++i) {
+            prior(i) = isOfC4 ? (meanOverPositions(circuits.weights(), E.row(i)) * h.W_K).dot(h.b_Q)
+                              : (normed(circuits.weights(), head.head.layer, E.row(i)) * w.W_K).dot(w.b_Q);
+        }
         const std::string at = "analyses/token_card/prior";
-        if (w.b_Q.isZero(0))
+        if ((isOfC4 ? h.b_Q : w.b_Q).isZero(0))
             return std::isnan(head.one(at)) && std::isnan(head.one(at + "_null_mean"));
         const double scale = prior.cwiseAbs().maxCoeff();
+        std::vector<Eigen::Index> used; // token 1 does not count
+        for (Eigen::Index i = 0; i < E.rows(); ++i)
+            if (i != 1)
+                used.push_back(i);
+        const RowVector<double> others = prior(used);
         return isNear(head.one(at), prior(3), scale, "prior")
-            && isNear(head.one(at + "_null_mean"), prior.mean(), scale, "mean of priors")
-            && isNear(head.one(at + "_null_deviation"), deviationOf(prior), scale, "deviation of priors");
+            && isNear(head.one(at + "_null_mean"), others.mean(), scale, "mean of priors")
+            && isNear(head.one(at + "_null_deviation"), deviationOf(others), scale, "deviation of priors");
+    }
+
+    /// e/σ̄, σ̄ the mean of σ(p + e) over positions, from the definition of layer 0's norm.
+    static RowVector<double> meanOverPositions(const ProcessedWeights& weights, RowVector<double> e)
+    {
+        const ModelConfig& config = weights.config();
+        const Norm<double> norm = weights.ln1<double>(0);
+        const Eigen::Index n = config.positional == Positional::Learned ? config.nCtx : 1;
+        const Matrix<double> positions = config.positional == Positional::Learned
+            ? weights.W_pos<double>(0, n)
+            : Matrix<double>(Matrix<double>::Zero(1, e.size()));
+        double sigma = 0;
+        for (Eigen::Index i = 0; i < n; ++i) {
+            RowVector<double> x = e + positions.row(i);
+            if (norm.kind == NormKind::LayerNorm)
+                x.array() -= x.mean();
+            sigma += norm.kind == NormKind::None
+                ? 1.0
+                : std::sqrt(x.squaredNorm() / static_cast<double>(x.size()) + norm.eps);
+        }
+        if (norm.kind == NormKind::LayerNorm)
+            e.array() -= e.mean();
+        return e * (static_cast<double>(n) / sigma);
     }
 };
 

@@ -10,6 +10,34 @@ using namespace headwise;
 class DirectPathTest : public QObject {
     Q_OBJECT
 
+private:
+    /// The three largest and smallest of its row of E W_U + b_U, and where they stand in it.
+    static void isTheRowOf(const Circuits& circuits, const ResultSet& results, int token)
+    {
+        const int V = circuits.config().dVocabOut;
+        const auto& weights = circuits.weights();
+        const RowVector<double> row = weights.W_E<double>(token, 1) * weights.W_U<double>(0, V)
+            + RowVector<double>(weights.b_U<double>(0, V));
+        std::vector<std::pair<double, int>> order;
+        for (int id = 0; id < V; ++id)
+            order.emplace_back(row(id), id);
+        std::sort(order.begin(), order.end());
+        const std::string start = "analyses/direct_path/token_";
+        const double deviation = std::sqrt((row.array() - row.mean()).square().mean());
+        for (const bool isTop : {true, false}) {
+            const std::string end = start + (isTop ? "" : "lowest_");
+            for (std::size_t i = 0; i < 3; ++i) {
+                const auto& [value, id] = order[isTop ? order.size() - 1 - i : i];
+                QVERIFY(std::abs(test::numbers(results, end + "values")[i] - value) < 1e-5 * row.norm());
+                QCOMPARE(test::numbers(results, end + "ids")[i], double(id));
+            }
+            const ResultArray& values = *results.find(end + "values");
+            QVERIFY(std::abs(*values.nullMean - row.mean()) < 1e-5 * deviation);
+            QVERIFY(std::abs(*values.nullDeviation - deviation) < 1e-5 * deviation);
+            QCOMPARE(std::get<double>(values.attributes.at("token")), double(token));
+        }
+    }
+
 private slots:
     void theEndsOfTheUnembeddingBiasAreListed()
     {
@@ -44,6 +72,64 @@ private slots:
             QVERIFY(std::abs(*values.nullMean - sum / n) < 1e-12);
             QVERIFY(std::abs(*values.nullDeviation - std::sqrt(squares / n - sum / n * sum / n)) < 1e-12);
         }
+    }
+
+    void rowsHaveBothEndsAndTheTokenAskedForItsBias()
+    {
+        const Circuits circuits = test::toyCircuits({});
+        const int V = circuits.config().dVocab, out = circuits.config().dVocabOut;
+        AnalysisOptions options;
+        options.tableSize = 3;
+        options.precision = Precision::F64;
+        options.inputs.token = 4;
+        const auto results = test::analysed(circuits, {"direct_path"}, options);
+        const Matrix<double> dense =
+            circuits.weights().W_E<double>(0, V) * circuits.weights().W_U<double>(0, out);
+        const std::string start = "analyses/direct_path/";
+        for (int row = 0; row < V; ++row) {
+            const TokenEnds expected = ends(dense.row(row), 3, {});
+            for (std::size_t i = 0; i < 3; ++i) {
+                const std::size_t at = 3 * static_cast<std::size_t>(row) + i;
+                QCOMPARE(test::numbers(results, start + "ids")[at], double(expected.top[i].id));
+                QCOMPARE(test::numbers(results, start + "lowest_ids")[at], double(expected.bottom[i].id));
+                QVERIFY(
+                    std::abs(test::numbers(results, start + "lowest_values")[at] - expected.bottom[i].value)
+                    < 1e-12 * dense.norm());
+            }
+        }
+        isTheRowOf(circuits, results, 4);
+    }
+
+    // Too many operations for a scan of every row.
+    void ofALargeModelTheRowAskedForAndTheBiasAreGiven()
+    {
+        test::ToyOptions toy; // 2 V² d > 2e13
+        toy.dVocab = 1200000, toy.nLayers = toy.nHeads = toy.dHead = 1, toy.nCtx = 2, toy.attnOnly = true;
+        const Circuits circuits = test::toyCircuits(toy);
+        const Analysis& analysis = *findAnalysis("direct_path");
+        AnalysisOptions options;
+        options.tableSize = 3;
+        QVERIFY(analysis.whyNot(circuits.config(), options).empty());
+        QVERIFY(analysis.cost(circuits.config(), options).flops < 1e8);
+        const auto alone = test::analysed(circuits, {"direct_path"}, options);
+        QVERIFY(!alone.find("analyses/direct_path/ids") && !alone.find("analyses/direct_path/token_ids"));
+        QVERIFY(alone.find("analyses/direct_path/b_U")
+                && alone.find("analyses/direct_path/b_U_lowest_values"));
+        QVERIFY(alone.warnings.size() == 1 && alone.warnings[0].find("2e13") != std::string::npos);
+        options.inputs.token = 999999;
+        const auto asked = test::analysed(circuits, {"direct_path"}, options);
+        QVERIFY(!asked.find("analyses/direct_path/values"));
+        isTheRowOf(circuits, asked, 999999);
+    }
+
+    void aTokenOutsideTheVocabularyIsRefused()
+    {
+        const Circuits circuits = test::toyCircuits({});
+        AnalysisOptions options;
+        options.inputs.token = circuits.config().dVocab;
+        QVERIFY(
+            test::failsWith(runAnalyses(circuits, std::vector{findAnalysis("direct_path")}, options, Task{}),
+                            ErrorCode::InvalidArgument, "There is no token"));
     }
 
     void everyRowSaysWhatItsEntriesAreLike()

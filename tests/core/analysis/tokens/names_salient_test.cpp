@@ -57,8 +57,10 @@ private slots:
         options.inputs.tokenizer = nameVocabulary(toy.dVocab, names);
         const auto results = test::analysed(circuits, {"name_copying"}, options);
         const Matrix<double> x = denseEmbedding(circuits, Embedding::Mlp0, 1);
-        const Matrix<double> W_U = circuits.weights().W_U<double>(0, circuits.config().dVocabOut);
-        const Norm<double> norm = circuits.weights().lnFinal<double>();
+        // Of the file: what folding moves, β into b_U among it, must not count.
+        const Circuits file = test::toyCircuits(toy, test::noProcessing());
+        const Matrix<double> W_U = file.weights().W_U<double>(0, circuits.config().dVocabOut);
+        const Norm<double> norm = file.weights().lnFinal<double>();
         for (const HeadId head : headsOf(circuits)) {
             const auto w = circuits.weights().head<double>(head);
             for (const double sign : {1.0, -1.0}) {
@@ -80,6 +82,42 @@ private slots:
             }
         }
         QCOMPARE(*results.find("analyses/name_copying/score")->nullMean, std::min(1.0, 5.0 / toy.dVocab));
+    }
+
+    // The first norm is 1 and rows are centred either way, so that folding changes nothing but where β of the last is kept.
+    void namesRankTheSameFoldedAndUnfolded()
+    {
+        test::ToyOptions toy = test::gpt2Options();
+        toy.layout = test::ToyLayout::Gpt2;
+        const QTemporaryDir folder;
+        const auto path = std::filesystem::path(folder.path().toStdString()) / "toy";
+        test::ToyModel model = test::writeToyModel(path, toy);
+        std::size_t ones = 0;
+        for (auto& [name, tensor] : model.tensors) {
+            if (name.ends_with("ln_1.weight")) {
+                std::fill(tensor.values.begin(), tensor.values.end(), 1.0);
+                ++ones;
+            }
+            if (name.ends_with("ln_f.bias")) {
+                for (double& value : tensor.values)
+                    value *= 20;
+                ++ones;
+            }
+        }
+        QCOMPARE(ones, 3U);
+        test::writeSafetensors(path / "model.safetensors", model.tensors, toy.float64);
+        auto options = exactOptions();
+        options.inputs.tokenizer = nameVocabulary(toy.dVocab, toy.dVocab - 2);
+        ProcessingWish unfolded, centred;
+        unfolded.foldLayerNorm = StepWish::Off;
+        centred.centerUnembed = StepWish::Off;
+        const auto folded = test::analysed(test::circuitsOf(path), {"name_copying"}, options);
+        for (const ProcessingWish& wish : {unfolded, centred}) {
+            const auto other = test::analysed(test::circuitsOf(path, wish), {"name_copying"}, options);
+            for (const char* name : {"ranks", "negative_ranks"})
+                QCOMPARE(numbers(folded, std::string("analyses/name_copying/") + name),
+                         numbers(other, std::string("analyses/name_copying/") + name));
+        }
     }
 
     // Words of one's own in place of the names: their rows of what all words together give.

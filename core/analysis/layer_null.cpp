@@ -1,0 +1,30 @@
+#include "core/analysis/layer_null.h"
+
+#include <limits>
+
+namespace headwise {
+
+namespace {
+
+std::optional<double> number(const ResultArray& array, const char* name)
+{
+    const auto found = array.attributes.find(name);
+    const double* value = found == array.attributes.end() ? nullptr : std::get_if<double>(&found->second);
+    return value ? std::optional(*value) : std::nullopt;
+}
+
+} // namespace
+
+double LayerNull::zScore(double value) const
+{
+    return mean && deviation && *deviation > 0 ? (value - *mean) / *deviation
+                                               : std::numeric_limits<double>::quiet_NaN();
+}
+
+LayerNull layerNull(const ResultArray& array, int layer)
+{
+    const LayerNull first{number(array, layer0NullMean), number(array, layer0NullDeviation)};
+    return layer == 0 && first.mean ? first : LayerNull{array.nullMean, array.nullDeviation};
+}
+
+} // namespace headwise

@@ -1,0 +1,221 @@
+#include "core/analysis/tokens/card_priors.h"
+
+#include "core/analysis/per_head.h"
+#include "core/analysis/position/mean_tokens.h"
+#include "core/analysis/position/positions_shown.h"
+#include "core/analysis/row_moments.h"
+#include "core/analysis/tokens/cards.h"
+#include "core/analysis/tokens/token_factors.h"
+#include "core/base/parallel.h"
+#include "core/model/layer_parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace headwise {
+
+namespace {
+
+constexpr std::size_t tokensPerBlock = 256;
+/// Pairs of a token and a position whose σ is computed: beyond, the mean over tokens is that of a sample.
+constexpr Eigen::Index mostDivisors = Eigen::Index{1} << 21;
+
+bool isSame(const RowVector<double>& a, const RowVector<double>& b)
+{
+    return a.size() == b.size() && (a.size() == 0 || a == b);
+}
+
+bool isSame(const Norm<double>& a, const Norm<double>& b)
+{
+    return a.kind == b.kind && a.eps == b.eps && isSame(a.w, b.w) && isSame(a.b, b.b);
+}
+
+Eigen::Index mostTokens(const ModelConfig& config)
+{
+    return std::max<Eigen::Index>(2, mostDivisors / addedPositions(config));
+}
+
+class Priors {
+public:
+    explicit Priors(const AnalysisContext& context)
+        : m_context(context)
+        , m_config(context.circuits.config())
+        , m_isMeanOverPositions(whyNotOneScore(m_config).empty())
+        , m_ids(usedIds(context.options.unusedTokens, m_config.dVocab))
+        , m_prior(m_config)
+        , m_mean(m_config)
+        , m_deviation(m_config)
+    {
+        const auto used = static_cast<Eigen::Index>(m_ids.size());
+        if (m_isMeanOverPositions) {
+            m_norm = context.circuits.weights().ln1<double>(0);
+            m_positions = seenPositions(context.circuits.weights(), 0, addedPositions(m_config));
+            if (used > mostTokens(m_config)) {
+                std::vector<int> sample;
+                for (const int place : evenlySpaced(used, mostTokens(m_config)))
+                    sample.push_back(m_ids[static_cast<std::size_t>(place)]);
+                m_ids = std::move(sample);
+                m_isSample = true;
+            }
+        }
+        for (const HeadId head : selectedHeads(m_config, context.options))
+            join(head);
+    }
+
+    Result<Done> run(const Task& task)
+    {
+        for (const Group& group : m_groups) {
+            if (const auto done = runGroup(group, task); !done)
+                return done.error();
+        }
+        return Done{};
+    }
+
+    void addTo(ResultSet& results) const
+    {
+        const std::string formula = m_isMeanOverPositions
+            ? "T^e = b_Q W_Kᵀ eᵀ/σ̄, e = W_E, σ̄ = mean over positions of σ, as in analyses/token_prior"
+            : "b_Q W_Kᵀ LN(e)ᵀ, e a row of E, without scale, at offset 0 and without positions";
+        const std::string title = m_isMeanOverPositions ? "Attended to whatever the query"
+                                                        : "Attended to whatever the query, without positions";
+        const std::string over = m_isSample
+            ? "over " + std::to_string(m_ids.size()) + " of the tokens in use, evenly spaced, of "
+            : std::string("over the tokens in use of ");
+        add(results, m_prior, "prior", title, formula + ", of the asked token");
+        add(results, m_mean, "prior_null_mean", "The same, mean of all tokens", "mean " + over + formula);
+        add(results, m_deviation, "prior_null_deviation", "The same, deviation over all tokens",
+            "standard deviation " + over + formula);
+    }
+
+private:
+    /// Heads that read the same vectors, as all do once norms are folded: they share one pass.
+    struct Group {
+        Norm<double> norm;
+        int layer = 0; // one of them
+        std::vector<HeadId> heads;
+        std::vector<Eigen::VectorXd> readers; // [d] each: W_K b_Qᵀ
+    };
+
+    /// A head without query biases has no such preference, and its number stays NaN.
+    void join(HeadId head)
+    {
+        const ProcessedWeights& weights = m_context.circuits.weights();
+        Eigen::VectorXd reader;
+        if (m_isMeanOverPositions) {
+            const FoldedHead h = foldedHead(weights, head);
+            reader = h.b_Q.isZero(0) ? Eigen::VectorXd() : Eigen::VectorXd(h.W_K * h.b_Q.transpose());
+        } else {
+            const auto h = weights.head<double>(head);
+            reader = h.b_Q.isZero(0) ? Eigen::VectorXd() : Eigen::VectorXd(h.W_K * h.b_Q.transpose());
+        }
+        if (reader.size() == 0 || !reader.allFinite())
+            return;
+        const Norm<double> norm = weights.ln1<double>(head.layer);
+        const auto isOurs = [&](const Group& group) {
+            return m_isMeanOverPositions
+                || (isSame(group.norm, norm)
+                    && m_context.tokens->isLayer0Special(group.layer)
+                        == m_context.tokens->isLayer0Special(head.layer));
+        };
+        auto group = std::find_if(m_groups.begin(), m_groups.end(), isOurs);
+        if (group == m_groups.end())
+            group = m_groups.insert(group, {norm, head.layer, {}, {}});
+        group->heads.push_back(head);
+        group->readers.push_back(reader);
+    }
+
+    /// What the heads of a group read of these tokens, [ids, d].
+    Matrix<double> readOf(const Group& group, const std::vector<int>& ids) const
+    {
+        if (!m_isMeanOverPositions)
+            return normalized(group.norm, embeddingRows(*m_context.tokens, group.layer, ids));
+        Matrix<double> rows(static_cast<Eigen::Index>(ids.size()), m_config.dModel);
+        for (Eigen::Index i = 0; i < rows.rows(); ++i)
+            rows.row(i) = m_context.circuits.weights().W_E<double>(ids[static_cast<std::size_t>(i)], 1);
+        rows = seenRows(m_norm, std::move(rows));
+        const Eigen::VectorXd inverse =
+            divisors(m_norm, m_positions, rows).colwise().mean().cwiseInverse().transpose();
+        return inverse.asDiagonal() * rows;
+    }
+
+    Result<Done> runGroup(const Group& group, const Task& task)
+    {
+        const auto heads = static_cast<Eigen::Index>(group.heads.size());
+        Matrix<double> readers(m_config.dModel, heads);
+        for (Eigen::Index i = 0; i < heads; ++i)
+            readers.col(i) = group.readers[static_cast<std::size_t>(i)];
+        const RowVector<double> asked = readOf(group, {*m_context.options.inputs.token}) * readers;
+        const auto blocks = static_cast<int>((m_ids.size() + tokensPerBlock - 1) / tokensPerBlock);
+        Matrix<double> sums(blocks, heads);
+        Matrix<double> squares(blocks, heads); // of the distances from the asked token's number: small
+        const auto done = parallelFor(blocks, task, "preferred tokens", [&](int block) -> Result<Done> {
+            const std::size_t first = static_cast<std::size_t>(block) * tokensPerBlock;
+            const std::size_t count = std::min(tokensPerBlock, m_ids.size() - first);
+            const std::vector<int> ids(m_ids.data() + first, m_ids.data() + first + count);
+            const Matrix<double> all = (readOf(group, ids) * readers).rowwise() - asked;
+            sums.row(block) = all.colwise().sum();
+            squares.row(block) = all.colwise().squaredNorm();
+            return Done{};
+        });
+        if (!done)
+            return done.error();
+        for (Eigen::Index i = 0; i < heads; ++i) {
+            const HeadId head = group.heads[static_cast<std::size_t>(i)];
+            const auto n = static_cast<double>(m_ids.size());
+            const double mean =
+                m_ids.empty() ? std::numeric_limits<double>::quiet_NaN() : sums.col(i).sum() / n;
+            m_prior.set(head, asked(i));
+            m_mean.set(head, asked(i) + mean);
+            const double variance = squares.col(i).sum() / n - mean * mean;
+            m_deviation.set(head, variance < 0 ? 0 : std::sqrt(variance));
+        }
+        return Done{};
+    }
+
+    void add(ResultSet& results, const PerHead& values, const char* name, const std::string& title,
+             const std::string& definition) const
+    {
+        ResultArray array = values.array(m_context.options.precision,
+                                         std::string("analyses/token_card/") + name, title, definition);
+        if (m_isMeanOverPositions)
+            array.attributes["assumption"] = std::string("raw tokens, as layer 0 reads them");
+        else
+            array.attributes["embedding"] = std::string(embeddingName(m_context.options.embedding));
+        results.arrays.push_back(std::move(array));
+    }
+
+    const AnalysisContext& m_context;
+    const ModelConfig& m_config;
+    bool m_isMeanOverPositions; // as C4 has it
+    bool m_isSample = false;
+    std::vector<int> m_ids; // that the mean is over
+    Norm<double> m_norm;    // of layer 0
+    Matrix<double> m_positions;
+    PerHead m_prior, m_mean, m_deviation;
+    std::vector<Group> m_groups;
+};
+
+} // namespace
+
+Result<Done> addCardPriors(ResultSet& results, const AnalysisContext& context, const Task& task)
+{
+    Priors priors(context);
+    if (const auto done = priors.run(task); !done)
+        return done.error();
+    priors.addTo(results);
+    return Done{};
+}
+
+double cardPriorsFlops(const ModelConfig& config, double heads)
+{
+    const double d = config.dModel;
+    const double V = config.dVocab;
+    if (!whyNotOneScore(config).empty())
+        return 2 * V * d * heads;
+    const double tokens = std::min(V, static_cast<double>(mostTokens(config)));
+    return 2 * tokens * d * (heads + static_cast<double>(addedPositions(config)));
+}
+
+} // namespace headwise

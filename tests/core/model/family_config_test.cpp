@@ -1,0 +1,124 @@
+#include "core/model/architecture.h"
+#include "tests/support/family_model.h"
+#include "tests/support/matchers.h"
+
+#include <QJsonArray>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <cmath>
+
+using namespace headwise;
+
+/// What the keys of a family's config mean where they are absent, null, zero or of another kind than usual.
+class FamilyConfigTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void init() { m_folder = std::make_unique<QTemporaryDir>(); }
+
+    /// Norms per head have the same shape for any number of heads: the matrices tell how many there are.
+    void aNumberOfHeadsIsCheckedBeforeItIsCountedTo()
+    {
+        for (const char* name : {"qwen3", "stablelm, parallel with head norms"}) {
+            test::FamilyModel model = test::familyModel(name);
+            model.config["num_attention_heads"] = model.config["num_key_value_heads"] = 300'000;
+            model.config["head_dim"] = 4;
+            QVERIFY(test::failsWith(open(model), ErrorCode::Corrupt, "q_proj.weight' has shape"));
+            model.config["num_attention_heads"] = model.config["num_key_value_heads"] = 2147483647;
+            QVERIFY(test::failsWith(open(model), ErrorCode::Corrupt, "heads that are believed"));
+        }
+    }
+
+    /// As Hugging Face's Qwen2Config reads them.
+    void qwensWindowsBeginAndEndWhereTheirKeysSay()
+    {
+        for (const char* name : {"qwen2", "qwen3"}) {
+            test::FamilyModel model = test::familyModel(name);
+            model.config.remove("layer_types");
+            model.config.remove("max_window_layers");
+            model.config["use_sliding_window"] = true;
+            model.config["sliding_window"] = 5;
+            const auto layers = static_cast<std::size_t>(read(model)->config.nLayers);
+            QVERIFY(read(model)->config.windows.empty()); // from layer 28 on
+            model.config["max_window_layers"] = 0;
+            QVERIFY(read(model)->config.windows == std::vector<int>(layers, 5));
+            model.config["max_window_layers"] = 1;
+            QCOMPARE(read(model)->config.windowOf(0), 0);
+            QCOMPARE(read(model)->config.windowOf(1), 5);
+            model.config["max_window_layers"] = -1;
+            QVERIFY(test::failsWith(read(model), ErrorCode::Corrupt, "'max_window_layers' is -1"));
+            model.config["max_window_layers"] = 0;
+            model.config["sliding_window"] = QJsonValue::Null;
+            QVERIFY(read(model)->config.windows.empty());
+            model.config.remove("sliding_window");
+            QCOMPARE(read(model)->config.windowOf(0), 4096);
+        }
+    }
+
+    /// As Hugging Face's SmolLM3Config reads them.
+    void smolLayersWithoutPositionsAreThoseThatSlide()
+    {
+        test::FamilyModel model = test::familyModel("smollm3");
+        const int layers = read(model)->config.nLayers;
+        QJsonArray listed;
+        for (int layer = 0; layer < layers; ++layer)
+            listed.append(layer == 1 ? 0 : 1);
+        model.config["no_rope_layers"] = listed;
+        model.config.remove("layer_types");
+        model.config["sliding_window"] = 5;
+        QVERIFY(read(model)->config.windows.empty());
+        model.config["use_sliding_window"] = true;
+        const auto windows = read(model)->config.windows;
+        for (int layer = 0; layer < layers; ++layer)
+            QCOMPARE(windows[static_cast<std::size_t>(layer)], layer == 1 ? 5 : 0);
+        model.config["sliding_window"] = QJsonValue::Null;
+        QVERIFY(read(model)->config.windows.empty());
+    }
+
+    void smolLayersAreListedWithNumbers()
+    {
+        test::FamilyModel model = test::familyModel("smollm3");
+        QJsonArray words, fractions;
+        for (int layer = 0; layer < read(model)->config.nLayers; ++layer) {
+            words.append("1");
+            fractions.append(0.5);
+        }
+        for (const QJsonValue& wrong : {QJsonValue(words), QJsonValue(fractions), QJsonValue("1,1,1,0")}) {
+            model.config["no_rope_layers"] = wrong;
+            QVERIFY(test::failsWith(read(model), ErrorCode::Unsupported, "'no_rope_layers' = "));
+        }
+    }
+
+    void gemmasScaleIsTheRootOfAPositiveNumber()
+    {
+        for (const char* name : {"gemma2", "gemma3"}) {
+            test::FamilyModel model = test::familyModel(name);
+            model.config["query_pre_attn_scalar"] = 16;
+            QCOMPARE(read(model)->config.attentionScale, 0.25);
+            for (const double wrong : {0.0, -4.0}) {
+                model.config["query_pre_attn_scalar"] = wrong;
+                QVERIFY(test::failsWith(read(model), ErrorCode::Corrupt, "'query_pre_attn_scalar' is "));
+            }
+        }
+    }
+
+private:
+    Result<std::shared_ptr<const ModelWeights>> open(const test::FamilyModel& model) const
+    {
+        return loadModel({write(model), {}, {}}, Task{});
+    }
+    Result<ModelDescription> read(const test::FamilyModel& model) const
+    {
+        return readModelConfig({write(model), {}, {}});
+    }
+    std::filesystem::path write(const test::FamilyModel& model) const
+    {
+        return test::writeFamily(std::filesystem::path(m_folder->path().toStdString()) / "model", model);
+    }
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+};
+
+QTEST_GUILESS_MAIN(FamilyConfigTest)
+#include "family_config_test.moc"
