@@ -159,6 +159,7 @@ private:
     void showCommandPalette();
     void runAnalysis(std::string_view id); ///< On its page, with what the page asks.
     void lookAtDirection(const QString& name);
+    void lookAtScore(const QString& prompt, int query, int key);
     void showAnalysis(const QString& id); ///< The same, run only where it has no results yet.
     /// Calls `next` at once, or once the notes and the results that were asked for are saved or given up; not at all if the
     /// user cancels.

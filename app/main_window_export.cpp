@@ -282,6 +282,7 @@ void MainWindow::showFigureMenu(QWidget* view, const QPoint& position)
     if (!figures().contains(source))
         return; // nothing in it yet
     QMenu menu(this);
+    menu.addActions(view->actions()); // what only this view can do
     addTokenCopies(&menu, view, position, m_workspace->tokenizer().get());
     menu.addAction(icon("export"), tr("Export figure…"), this,
                    ifThere(source, [this](FigureSource* there) { exportFigureOf(there); }));

@@ -297,6 +297,12 @@ void MainWindow::lookAtDirection(const QString& name)
     static_cast<ResultPage*>(m_tabs->currentPage())->lookAtDirection(name);
 }
 
+void MainWindow::lookAtScore(const QString& prompt, int query, int key)
+{
+    showPage(QStringLiteral("analyses"));
+    static_cast<ResultPage*>(m_tabs->currentPage())->lookAtScore(prompt, query, key);
+}
+
 void MainWindow::showAnalysis(const QString& id)
 {
     showPage(QStringLiteral("analyses"));

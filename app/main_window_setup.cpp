@@ -70,6 +70,8 @@ void MainWindow::connectPage(Page* page)
             [this](const QString& readOut) { m_readOut->setText(isolated(readOut)); });
     if (auto* vectors = qobject_cast<VectorsPage*>(page))
         connect(vectors, &VectorsPage::directionWanted, this, &MainWindow::lookAtDirection);
+    if (auto* prompt = qobject_cast<PromptPage*>(page))
+        connect(prompt, &PromptPage::scoreWanted, this, &MainWindow::lookAtScore);
     for (QWidget* view : page->findChildren<QWidget*>())
         if (dynamic_cast<FigureSource*>(view))
             connectView(view);

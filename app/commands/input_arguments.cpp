@@ -3,6 +3,7 @@
 #include "app/commands/head_arguments.h"
 #include "app/commands/support.h"
 #include "core/analysis/direction_source.h"
+#include "core/analysis/prompt/score_positions.h"
 #include "core/analysis/relation_file.h"
 #include "core/analysis/residual_basis.h"
 #include "core/analysis/token_counts.h"
@@ -160,6 +161,15 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
         ->type_name("L.H,L.H");
     command
         .add_option(
+            "--query-position", arguments->queryPosition,
+            "Where in the prompt, from 0, the query is whose score score_sources takes apart (the last)")
+        ->type_name("N");
+    command
+        .add_option("--key-position", arguments->keyPosition,
+                    "Where its key is (the one that each head attends to most)")
+        ->type_name("N");
+    command
+        .add_option(
             "--previous-token-heads", arguments->previousTokenHeads,
             "Heads that you know to attend to the previous token: the ranking of induction circuits takes "
             "them as certain, whatever their score from weights")
@@ -203,6 +213,10 @@ Result<AnalysisInputs> analysisInputs(const InputArguments& arguments, const Mod
     if (!prompt)
         return prompt.error();
     inputs.prompt = *prompt;
+    inputs.queryPosition = arguments.queryPosition;
+    inputs.keyPosition = arguments.keyPosition;
+    if (const auto checked = checkScorePositions(inputs); !checked)
+        return checked.error();
     const auto token = tokenId(arguments.token, tokenizer);
     if (!token)
         return token.error();

@@ -11,10 +11,11 @@
 
 namespace headwise::app {
 
-/// What some analyses are about beside the weights: --prompt or --tokens, --token, --key-token, --pair,
-/// --previous-token-heads, --relation, --names, --token-counts, --bigram-counts, --direction, --metric, --seed.
+/// What some analyses are about beside the weights: --prompt or --tokens, --query-position, --key-position,
+/// --token, --key-token, --pair, --previous-token-heads, --relation, --names, --token-counts, --bigram-counts, --direction, --metric, --seed.
 struct InputArguments {
     std::shared_ptr<PromptArguments> prompt;
+    std::optional<int> queryPosition, keyPosition;
     std::optional<std::string> token, keyToken, pair, previousTokenHeads, direction;
     std::vector<std::string> relationFiles;
     std::optional<std::string> names, tokenCounts, bigramCounts; ///< Files.
@@ -34,7 +35,7 @@ Result<std::shared_ptr<const TokenCounts>> tokenCountsOf(const std::optional<std
 
 /// The same, looked up in the model.
 /// \param weights as they are in use: the direction of a token is its row of W_E, or column of W_U, there
-/// Errors: InvalidArgument (a key token without a token; a pair that is not two heads of this model, the first in an earlier layer; two relations of one
+/// Errors: InvalidArgument (a position outside the prompt; a key token without a token; a pair that is not two heads of this model, the first in an earlier layer; two relations of one
 /// name; a direction of another length than d_model); NotFound (a token, a file, a tokenizer for --prompt); those of
 /// readRelations, readWords, readTokenCounts, readBigramCounts and readNpyVector.
 Result<AnalysisInputs> analysisInputs(const InputArguments& arguments, const ModelArguments& model,

@@ -28,6 +28,8 @@ enum class ResidualMetric {
 /// What some analyses are about beside the weights; where it is missing they are left out, saying so.
 struct AnalysisInputs {
     std::vector<int> prompt;                       ///< Token ids.
+    std::optional<int> queryPosition;              ///< In the prompt, from 0; empty: the last.
+    std::optional<int> keyPosition;                ///< Not after the query; empty: each head's strongest.
     std::optional<int> token;                      ///< The token whose card is asked for.
     std::optional<int> keyToken;                   ///< A key for that token's query.
     std::optional<std::pair<HeadId, HeadId>> pair; ///< Two heads, the earlier first.

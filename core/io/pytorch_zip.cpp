@@ -229,16 +229,6 @@ Result<StoredTensor> Archive::tensor(const Pickle& pickle, const PickleValue& va
     return tensor;
 }
 
-/// Takes a prefix off all names if all have it.
-void unwrap(std::vector<StoredTensor>& tensors, std::string_view prefix)
-{
-    if (!std::all_of(tensors.begin(), tensors.end(),
-                     [&](const StoredTensor& t) { return t.name.starts_with(prefix); }))
-        return;
-    for (StoredTensor& tensor : tensors)
-        tensor.name.erase(0, prefix.size());
-}
-
 Result<std::vector<StoredTensor>> Archive::tensors(const Pickle& pickle) const
 {
     const Result<int> dict = stateDict(pickle);
@@ -259,8 +249,6 @@ Result<std::vector<StoredTensor>> Archive::tensors(const Pickle& pickle) const
             return stored.error();
         tensors.push_back(std::move(stored).value());
     }
-    unwrap(tensors, "_orig_mod.");
-    unwrap(tensors, "module.");
     return tensors;
 }
 

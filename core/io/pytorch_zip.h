@@ -13,8 +13,7 @@ namespace headwise {
 /// The tensors of a PyTorch checkpoint (.bin, .pt, .pth since PyTorch 1.6), by name; none of their numbers is read.
 ///
 /// They are those of the dictionary at the top or, where that holds none, of its only entry among state_dict,
-/// model_state_dict, model, module and weights that does. Tensors may share numbers and lie in any strides. The prefixes
-/// "_orig_mod." and "module." that compiled and parallel training put before every name are taken off.
+/// model_state_dict, model, module and weights that does. Tensors may share numbers and lie in any strides.
 /// \param file, entries   the archive and its members
 /// Errors: Unsupported (TorchScript, other objects than tensors, big endian, no or several dictionaries of tensors);
 /// Corrupt naming the tensor.

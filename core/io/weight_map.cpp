@@ -75,6 +75,26 @@ Result<WeightFiles> filesOf(const fs::path& path)
     return WeightFiles{{path}, {}};
 }
 
+/// Takes off what compiled and parallel training put before every name, in the index too.
+void unwrapNames(std::vector<StoredTensor>& tensors, std::map<std::string, std::string>& shardOf)
+{
+    const auto haveAll = [&](std::string_view prefix) {
+        return !tensors.empty()
+            && std::all_of(tensors.begin(), tensors.end(),
+                           [&](const StoredTensor& tensor) { return tensor.name.starts_with(prefix); });
+    };
+    for (const std::string_view prefix : {"_orig_mod.", "module.", "_orig_mod."}) { // in either order
+        if (!haveAll(prefix))
+            continue;
+        for (StoredTensor& tensor : tensors)
+            tensor.name.erase(0, prefix.size());
+        std::map<std::string, std::string> without;
+        for (const auto& [name, shard] : shardOf)
+            without[name.starts_with(prefix) ? name.substr(prefix.size()) : name] = shard;
+        shardOf = std::move(without);
+    }
+}
+
 /// Whether shards and index say the same. Tensors of a shard that the index does not list are the second result.
 Result<std::vector<std::string>> unlisted(const std::vector<StoredTensor>& tensors, const WeightFiles& files,
                                           const fs::path& folder)
@@ -134,7 +154,7 @@ Result<std::string> digest(const fs::path& folder, const std::vector<MappedFile>
 
 Result<WeightMap> WeightMap::open(const fs::path& path)
 {
-    const Result<WeightFiles> files = filesOf(path);
+    Result<WeightFiles> files = filesOf(path);
     if (!files)
         return files.error();
     WeightMap map;
@@ -163,6 +183,7 @@ Result<WeightMap> WeightMap::open(const fs::path& path)
         map.m_files.push_back(std::move(mapped).value());
         map.m_unpacked.push_back(std::move(content).value().unpacked);
     }
+    unwrapNames(map.m_tensors, files->shardOf);
     std::sort(map.m_tensors.begin(), map.m_tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
         return std::tie(a.name, a.shard) < std::tie(b.name, b.shard);
     });

@@ -43,7 +43,8 @@ public:
     /// In a folder: model.safetensors.index.json and the shards it names, else model.safetensors, else the only
     /// *.safetensors that is not a copy, an adapter or an original; without any, the same of pytorch_model.bin and
     /// .bin, .pt and .pth, or a .gguf or .npz. Shards are names in the folder itself, never paths;
-    /// one may be a symlink to a regular file, as the Hugging Face cache stores them.
+    /// one may be a symlink to a regular file, as the Hugging Face cache stores them. "_orig_mod." and "module.", which
+    /// compiled and parallel training put before every name, are taken off.
     /// Errors: NotFound (no such path, no weights, shards missing, several files and no index); Corrupt; Unsupported
     /// (another format, a LoRA adapter); Io.
     static Result<WeightMap> open(const std::filesystem::path& path);

@@ -62,6 +62,8 @@ Json inputsOf(const AnalysisInputs& inputs)
     for (const Relation& relation : inputs.relations)
         relations.push_back({relation.name, relation.pairs});
     return {{"prompt", inputs.prompt},
+            {"query_position", inputs.queryPosition.value_or(-1)},
+            {"key_position", inputs.keyPosition.value_or(-1)},
             {"token", inputs.token.value_or(-1)},
             {"key_token", inputs.keyToken.value_or(-1)},
             {"pair",

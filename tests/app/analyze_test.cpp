@@ -87,6 +87,28 @@ private slots:
         QCOMPARE(made({"--token", "#300", "--key-token", "#99999"}).exitCode, 2);
     }
 
+    void anyScoreOfThePromptCanBeTakenApart()
+    {
+        const QString model = QString::fromStdString(test::testData("models/stories260k").string());
+        const QString session = m_folder.filePath("score.h5");
+        const auto made = [&](const QStringList& more) {
+            return run(QStringList{"analyze", model, "-o", session, "--analyses", "score_sources"} + more);
+        };
+        const auto done =
+            made({"--tokens", "1,300,301,302,303", "--query-position", "3", "--key-position", "1"});
+        QVERIFY2(done.exitCode == 0, done.err);
+        const auto read = readSession(session.toStdString(), Task{});
+        QVERIFY(test::isOk(read));
+        const ResultArray* key = read->results.find("analyses/score_sources/key_token");
+        QVERIFY(key);
+        QCOMPARE(std::get<double>(key->attributes.at("query_position")), 3.0);
+        QCOMPARE(std::get<std::vector<std::int32_t>>(key->values).front(), 300);
+        const auto outside = made({"--tokens", "1,300,301", "--query-position", "3"});
+        QCOMPARE(outside.exitCode, 2);
+        QVERIFY2(outside.err.contains("positions 0 to 2"), outside.err);
+        QCOMPARE(made({"--query-position", "0"}).exitCode, 2);
+    }
+
     void lengthsCanBeMeasuredByTheEmbedding()
     {
         const QString model = QString::fromStdString(test::testData("models/stories260k").string());

@@ -86,6 +86,29 @@ private slots:
         QTRY_VERIFY(!dialog);
     }
 
+    void aCellOfTheAttentionLeadsToWhatMadeItsScore()
+    {
+        Driver driver;
+        driver.workspace().setHead({1, 5});
+        driver.show(QStringLiteral("Prompt"));
+        HeatmapView* pattern = nullptr;
+        for (auto* view : driver.page()->findChildren<HeatmapView*>())
+            if (view->accessibleName() == QLatin1String("Attention of the head"))
+                pattern = view;
+        QVERIFY(pattern);
+        QTRY_VERIFY_WITH_TIMEOUT(pattern->matrix(), patience);
+        pattern->setCurrentCell(9, 2);
+        pattern->setFocus();
+        Driver::press(Qt::Key_Return);
+        QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Analyses"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().results()->find("analyses/score_sources/components"),
+                                 patience);
+        const ResultArray* key = driver.workspace().results()->find("analyses/score_sources/key");
+        QCOMPARE(std::get<double>(key->attributes.at("query_position")), 9.0);
+        QCOMPARE(std::get<std::vector<std::int32_t>>(key->values)[8 + 5], 2);
+        QCOMPARE(driver.workspace().inputs().keyPosition, std::optional(2));
+    }
+
     void theHeadIsForgottenWithTheModel()
     {
         Driver driver;

@@ -1,5 +1,6 @@
 #include "ui/pages/analysis_form.h"
 
+#include "core/analysis/prompt/score_positions.h"
 #include "core/analysis/relation_file.h"
 #include "core/io/token_search.h"
 #include "ui/pages/analysis_list.h"
@@ -38,6 +39,10 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     , m_prompt(new QPlainTextEdit(this))
     , m_token(new QLabel(this))
     , m_keyToken(new QLineEdit(this))
+    , m_positions(new QWidget(this))
+    , m_query(new QSpinBox(m_positions))
+    , m_key(new QSpinBox(m_positions))
+    , m_positionTokens(new QLabel(m_positions))
     , m_pair(new QWidget(this))
     , m_reference(new QLineEdit(m_pair))
     , m_selected(new QLabel(m_pair))
@@ -54,6 +59,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     createFields();
     createRows();
     createKeyToken();
+    createPositions();
     createMarks();
     createMetric();
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
@@ -68,7 +74,8 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     connect(m_direction, &DirectionInput::nameRead, this, &AnalysisForm::directionRead);
     connect(m_heads, &HeadsInput::changed, this, &AnalysisForm::apply);
     connect(m_metric, &QComboBox::activated, this, &AnalysisForm::apply);
-    connect(m_seed, &QSpinBox::valueChanged, this, &AnalysisForm::apply);
+    for (QSpinBox* number : {m_query, m_key, m_seed})
+        connect(number, &QSpinBox::valueChanged, this, &AnalysisForm::apply);
     connect(m_reference, &QLineEdit::editingFinished, this, [this] {
         const auto head = parseHeadId(m_reference->text().toStdString());
         if (head)
@@ -129,6 +136,7 @@ void AnalysisForm::createRows()
 {
     m_rows->addRow(tr("Heads"), m_heads);
     m_rows->addRow(tr("Prompt"), m_prompt);
+    m_rows->addRow(tr("Query, key"), m_positions);
     m_rows->addRow(tr("Token"), m_token);
     m_rows->addRow(tr("Key token"), m_keyToken);
     m_rows->addRow(tr("Reference, head"), m_pair);
@@ -155,6 +163,30 @@ void AnalysisForm::createKeyToken()
     m_keyToken->setAccessibleName(tr("Key token"));
     m_keyToken->setToolTip(
         tr("A token, or #id: the score of the selected token's query with its key, by offset"));
+}
+
+void AnalysisForm::createPositions()
+{
+    auto* row = new QHBoxLayout(m_positions);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(8);
+    for (QSpinBox* position : {m_query, m_key}) {
+        position->setRange(-1, std::numeric_limits<int>::max());
+        position->setValue(-1);
+        position->setFixedWidth(110);
+        row->addWidget(position);
+    }
+    m_query->setSpecialValueText(tr("the last"));
+    m_query->setAccessibleName(tr("Position of the query"));
+    m_query->setToolTip(tr("Where in the prompt, from 0, the token is whose score is taken apart"));
+    m_key->setSpecialValueText(tr("the strongest"));
+    m_key->setAccessibleName(tr("Position of the key"));
+    m_key->setToolTip(
+        tr("Where the token is that it attends to; else the one that each head attends to most"));
+    makeSecondary(m_positionTokens);
+    m_positionTokens->setFont(tokenFont());
+    row->addWidget(m_positionTokens);
+    row->addStretch();
 }
 
 void AnalysisForm::createMarks()
@@ -200,6 +232,7 @@ void AnalysisForm::setNeeds(const Analysis& analysis)
         m_rows->labelForField(field)->setVisible(on);
     };
     show(m_prompt, m_needs.prompt);
+    show(m_positions, asksForPositions(analysis));
     show(m_token, m_needs.token);
     show(m_keyToken, analysis.id == std::string_view("rotary"));
     show(m_pair, m_needs.pair);
@@ -279,6 +312,35 @@ std::optional<int> AnalysisForm::readKeyToken(QString& problem) const
     return std::nullopt;
 }
 
+void AnalysisForm::readPositions(AnalysisInputs& inputs, QString& problem) const
+{
+    if (m_query->value() >= 0)
+        inputs.queryPosition = m_query->value();
+    if (m_key->value() >= 0)
+        inputs.keyPosition = m_key->value();
+    m_positionTokens->clear();
+    if (inputs.prompt.empty())
+        return;
+    if (const auto checked = checkScorePositions(inputs); !checked) {
+        problem += text(checked.error());
+        inputs.queryPosition.reset();
+        inputs.keyPosition.reset();
+        return;
+    }
+    const auto token = [&](int position) {
+        return m_workspace->tokenText(inputs.prompt[static_cast<std::size_t>(position)]);
+    };
+    const QString query = token(scoreQuery(inputs));
+    m_positionTokens->setText(
+        inputs.keyPosition ? QStringLiteral("%1 → %2").arg(query, token(*inputs.keyPosition)) : query);
+}
+
+void AnalysisForm::setPositions(int query, int key)
+{
+    m_query->setValue(query);
+    m_key->setValue(key);
+}
+
 void AnalysisForm::setDirection(const QString& name)
 {
     m_direction->setName(name);
@@ -313,6 +375,8 @@ bool AnalysisForm::apply()
     if (m_needs.direction)
         inputs.direction = m_direction->read(ofDirection);
     problem += ofDirection;
+    if (!m_positions->isHidden())
+        readPositions(inputs, problem);
     if (!m_keyToken->isHidden())
         inputs.keyToken = readKeyToken(problem);
     if (!m_previousToken->isHidden())

@@ -31,6 +31,8 @@ public:
 
     QString prompt() const;
     void setPrompt(const QString& prompt);
+    /// Of the score that is taken apart: −1 for the last query, for each head's strongest key.
+    void setPositions(int query, int key);
     int seed() const;
     void setSeed(int seed);
     void loadRelations(const QString& file); ///< Empty: the built-in ones.
@@ -48,6 +50,7 @@ private:
     void createFields();
     void createRows();
     void createKeyToken();
+    void createPositions();
     void createMarks(); ///< Of heads that are known.
     void createMetric();
     void showHeads();     ///< Those that the analysis is asked about.
@@ -55,6 +58,7 @@ private:
     void showSelection(); ///< Token and heads.
     std::vector<int> readPrompt(QString& problem) const;
     std::optional<int> readKeyToken(QString& problem) const;
+    void readPositions(AnalysisInputs& inputs, QString& problem) const;
     std::vector<HeadId> readHeads(QString& problem) const; ///< Those that are marked by hand.
     void chooseRelations();
     void showRelations();
@@ -64,6 +68,9 @@ private:
     QPlainTextEdit* m_prompt;
     QLabel* m_token;
     QLineEdit* m_keyToken;
+    QWidget* m_positions;
+    QSpinBox *m_query, *m_key;
+    QLabel* m_positionTokens;
     QWidget* m_pair;
     QLineEdit* m_reference;
     QLabel* m_selected;

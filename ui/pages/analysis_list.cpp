@@ -126,12 +126,34 @@ InputNeeds askedInputs(const Analysis& analysis)
     return asked;
 }
 
+bool asksForPositions(const Analysis& analysis)
+{
+    return analysis.id == "score_sources";
+}
+
 TextNeeds askedTexts(const Analysis& analysis)
 {
     const std::string_view id = analysis.id;
     return {.tokenCounts = id == "token_prior" || id == "diagonal_ranks" || id == "copy_suppression",
             .bigramCounts = id == "detokenization" || id == "skip_trigrams",
             .names = id == "name_copying"};
+}
+
+bool areAboutOthers(const Analysis& analysis, const AnalysisInputs& with, const AnalysisInputs& now,
+                    bool hasAllTokens)
+{
+    const InputNeeds needs = askedInputs(analysis);
+    const TextNeeds texts = askedTexts(analysis);
+    return (needs.prompt && with.prompt != now.prompt)
+        || (asksForPositions(analysis)
+            && (with.queryPosition != now.queryPosition || with.keyPosition != now.keyPosition))
+        || (needs.token && !hasAllTokens && (with.token != now.token || with.keyToken != now.keyToken))
+        || (needs.pair && with.pair != now.pair) || (needs.direction && with.direction != now.direction)
+        || with.previousTokenHeads != now.previousTokenHeads || with.relations != now.relations
+        || (texts.names && with.names != now.names)
+        || (texts.tokenCounts && with.tokenCounts != now.tokenCounts)
+        || (texts.bigramCounts && with.bigramCounts != now.bigramCounts) || with.seed != now.seed
+        || (analysis.followsMetric && with.metric != now.metric);
 }
 
 QString whyNotNow(const Analysis& analysis, const Workspace& workspace)

@@ -47,6 +47,12 @@ struct TextNeeds {
     bool tokenCounts = false, bigramCounts = false, names = false;
 };
 TextNeeds askedTexts(const Analysis& analysis);
+/// Whether it is about a query and a key, two positions of the prompt.
+bool asksForPositions(const Analysis& analysis);
+/// Whether what it was computed `with` differs from `now` in something it looks at.
+/// \param hasAllTokens so that another token is another part of what is there
+bool areAboutOthers(const Analysis& analysis, const AnalysisInputs& with, const AnalysisInputs& now,
+                    bool hasAllTokens);
 
 /// Why `analysis` cannot be run now, in the window's words; empty if it can.
 QString whyNotNow(const Analysis& analysis, const Workspace& workspace);

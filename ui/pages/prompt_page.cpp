@@ -7,23 +7,17 @@
 #include "ui/imported_attention.h"
 #include "ui/pages/figure_subject.h"
 #include "ui/pages/head_grid.h"
-#include "ui/pages/token_filter_button.h"
 #include "ui/text.h"
-#include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
-#include "ui/views/job_bar.h"
 #include "ui/views/pattern_grid.h"
 #include "ui/views/prompt_text.h"
 
+#include <QAction>
 #include <QCheckBox>
 #include <QFileDialog>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
-#include <QScrollArea>
-#include <QSplitter>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <filesystem>
@@ -36,6 +30,7 @@ constexpr Eigen::Index smallSide = 64; // rows of a small pattern
 }
 
 struct PromptPage::Answer {
+    QString prompt;
     std::vector<int> tokens;
     std::shared_ptr<const Patterns> patterns, small;   // [layer][head]: [n, n]
     std::shared_ptr<const Patterns> smallWithoutFirst; // the same of positions 1 …; null of one token
@@ -74,89 +69,13 @@ PromptPage::PromptPage(Workspace* workspace, QWidget* parent)
     , m_effects(new HeadGrid(workspace, tr("Effect of every head on the logit"), this))
     , m_text(new PromptText(this))
     , m_panel(new HeatmapPanel(this))
+    , m_askForScore(new QAction(tr("Where this score comes from"), this))
 {
     createLayout();
     connectSignals();
     connectText();
+    connectScores();
     reset();
-}
-
-void PromptPage::createLayout()
-{
-    m_prompt->setPlaceholderText(tr("A prompt; the model's own rule for special tokens is followed"));
-    m_prompt->setAccessibleName(tr("Prompt"));
-    m_prompt->setFont(tokenFont());
-    m_prompt->setTextMargins(4, 0, 4, 0);
-    makeSecondary(m_summary);
-    makeSecondary(m_logit);
-    m_logit->setWordWrap(true);
-    m_heads->setAccessibleName(tr("Attention of every head"));
-    m_heads->setToolTip(tr("Attention of every head; a click shows one large, a right click compares"));
-    m_panel->view()->setAccessibleName(tr("Attention of the head"));
-    m_panel->view()->setCellShape(HeatmapView::CellShape::Square);
-    m_panel->view()->proposeScale({ColorMap::Attention, 0, 1, ColorFit::Fixed});
-    m_hidesFirst->setToolTip(
-        tr("Leaves out position 0, where heads rest that have nothing to do, and fits the colours to "
-           "the others"));
-    m_import->setAccessibleName(tr("Import attention"));
-    m_import->setToolTip(
-        tr("Attention that another program computed for these tokens: a NumPy file, or a dataset "
-           "of an HDF5 file, of shape [layers, heads, tokens, tokens], or of the selected layer"));
-    auto* controls = new QHBoxLayout;
-    controls->setSpacing(8);
-    controls->addWidget(m_prompt, 1);
-    controls->addWidget(m_run);
-    controls->addWidget(m_import);
-    controls->addWidget(m_hidesFirst);
-    auto* effects = new QWidget(this);
-    auto* below = new QVBoxLayout(effects);
-    below->setContentsMargins(0, 0, 0, 0);
-    below->setSpacing(4);
-    below->addWidget(m_logit);
-    below->addWidget(m_effects, 1);
-    auto* all = new QSplitter(Qt::Vertical, this);
-    all->setChildrenCollapsible(false);
-    all->addWidget(m_heads);
-    all->addWidget(effects);
-    auto* parts = new QSplitter(this);
-    parts->setChildrenCollapsible(false);
-    parts->setHandleWidth(16);
-    parts->addWidget(all);
-    parts->addWidget(createPattern());
-    parts->setSizes({280, 520});
-    parts->setStretchFactor(1, 1);
-    auto* bottom = new QHBoxLayout;
-    bottom->addWidget(m_summary, 1);
-    bottom->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
-    bottom->addWidget(new JobBar(&m_job, this));
-    bottom->addWidget(new JobBar(&m_importJob, this));
-    bottom->addWidget(new JobBar(&m_attribution, this));
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(12, 12, 12, 12);
-    layout->setSpacing(8);
-    layout->addLayout(controls);
-    layout->addWidget(parts, 1);
-    layout->addLayout(bottom);
-}
-
-QWidget* PromptPage::createPattern()
-{
-    m_text->setAccessibleName(tr("The prompt, coloured by the attention of one token"));
-    m_text->setToolTip(
-        tr("Every token on the colour of how much the framed one attends to it; a click frames one"));
-    auto* scroll = new QScrollArea(this);
-    scroll->setWidget(m_text);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setMinimumHeight(QFontMetrics(tokenFont()).height() * 2);
-    auto* pattern = new QSplitter(Qt::Vertical, this);
-    pattern->setChildrenCollapsible(false);
-    pattern->addWidget(scroll);
-    pattern->addWidget(m_panel);
-    pattern->setSizes({96, 520});
-    pattern->setStretchFactor(1, 1);
-    return pattern;
 }
 
 QString PromptPage::placeText(int shown) const
@@ -216,6 +135,34 @@ void PromptPage::connectSignals()
         emit readOutChanged(
             tr("query %1 → key %2   %3").arg(placeText(row), placeText(column), number(value)));
     });
+}
+
+void PromptPage::connectScores()
+{
+    HeatmapView* view = m_panel->view();
+    view->setToolTip(tr("A double click, or Enter, takes the score of a query with a key apart"));
+    view->addAction(m_askForScore);
+    connect(m_askForScore, &QAction::triggered, this, &PromptPage::askForScore);
+    connect(view, &HeatmapView::cellActivated, this, [this, view](int row, int column) {
+        view->setCurrentCell(row, column);
+        askForScore();
+    });
+    connect(view, &QWidget::customContextMenuRequested, this, [this, view](const QPoint& at) {
+        const std::optional<QPoint> cell = view->cellAt(at);
+        if (cell)
+            view->setCurrentCell(cell->y(), cell->x());
+        // Another program's attention is not made of this model's scores.
+        m_askForScore->setVisible(cell && cell->x() <= cell->y() && m_answer && !m_answer->imported);
+    });
+}
+
+void PromptPage::askForScore()
+{
+    const HeatmapState& state = m_panel->view()->state();
+    if (!m_answer || m_answer->imported || state.row < 0 || state.column > state.row)
+        return;
+    const int skip = static_cast<int>(skipped());
+    emit scoreWanted(m_answer->prompt, state.row + skip, state.column + skip);
 }
 
 void PromptPage::clear()
@@ -280,6 +227,7 @@ void PromptPage::run()
                 return run.error();
             ForwardResult<float> passed = *std::move(run);
             auto answer = std::make_shared<Answer>();
+            answer->prompt = text(prompt);
             answer->tokens = *tokens;
             answer->setPatterns(std::move(passed.patterns));
             Eigen::Index best = 0;

@@ -37,6 +37,10 @@ public:
     /// head's.
     void importPatterns(const QString& fileName);
 
+signals:
+    /// What made the selected head's score of the query with the key, two positions of the prompt.
+    void scoreWanted(const QString& prompt, int query, int key);
+
 protected:
     void showEvent(QShowEvent* event) override;
 
@@ -53,6 +57,8 @@ private:
     QWidget* createPattern(); ///< Of the selected head, as text and as a matrix.
     void connectSignals();
     void connectText();
+    void connectScores();               ///< The cells of the large pattern to what made their scores.
+    void askForScore();                 ///< Of the current cell.
     QString placeText(int shown) const; ///< "3 ␣Paris", of a row or column.
     void attribute();                   ///< The last position's logit to the heads.
     void showPatterns();                ///< Of every head, and of the selected one.
@@ -75,6 +81,7 @@ private:
     Eigen::MatrixXf m_zScores; // [n_layers, n_heads], of the effects among those on all tokens
     PromptText* m_text;
     HeatmapPanel* m_panel;
+    QAction* m_askForScore;
     Job m_job;
     Job m_importJob;
     Job m_attribution;

@@ -185,6 +185,14 @@ void ResultPage::lookAtDirection(const QString& name)
         run(); // It had been read.
 }
 
+void ResultPage::lookAtScore(const QString& prompt, int query, int key)
+{
+    showAnalysis("score_sources");
+    m_form->setPrompt(prompt);
+    m_form->setPositions(query, key);
+    run(Workspace::Asker::Page);
+}
+
 void ResultPage::run(Workspace::Asker asker)
 {
     if (m_form->apply() && whyNotNow(*m_analysis, *workspace()).isEmpty())
@@ -220,20 +228,9 @@ bool ResultPage::isStale() const
         return false;
     if (asked->heads != workspace()->analysisOptions(*m_analysis).heads)
         return true;
-    const AnalysisInputs* with = &asked->inputs;
-    const AnalysisInputs now = workspace()->inputs();
-    const InputNeeds needs = askedInputs(*m_analysis);
-    const TextNeeds texts = askedTexts(*m_analysis);
     const bool hasAllTokens = workspace()->results()->find("analyses/direct_path/ids")
         && m_analysis->id == "direct_path"; // another is another row of what is there
-    return (needs.prompt && with->prompt != now.prompt)
-        || (needs.token && !hasAllTokens && (with->token != now.token || with->keyToken != now.keyToken))
-        || (needs.pair && with->pair != now.pair) || (needs.direction && with->direction != now.direction)
-        || with->previousTokenHeads != now.previousTokenHeads || with->relations != now.relations
-        || (texts.names && with->names != now.names)
-        || (texts.tokenCounts && with->tokenCounts != now.tokenCounts)
-        || (texts.bigramCounts && with->bigramCounts != now.bigramCounts) || with->seed != now.seed
-        || (m_analysis->followsMetric && with->metric != now.metric);
+    return areAboutOthers(*m_analysis, asked->inputs, workspace()->inputs(), hasAllTokens);
 }
 
 bool ResultPage::isOtherwiseFiltered() const

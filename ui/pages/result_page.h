@@ -26,6 +26,8 @@ public:
 
     void showAnalysis(std::string_view id);
     void lookAtDirection(const QString& name); ///< The direction card of what readDirection() reads.
+    void lookAtScore(const QString& prompt, int query,
+                     int key); ///< Taken apart; two positions of the prompt.
     const Analysis& analysis() const { return *m_analysis; }
     /// Computes it with what the fields say; nothing where it cannot be.
     void run(Workspace::Asker asker = Workspace::Asker::User);

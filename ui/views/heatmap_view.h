@@ -107,6 +107,7 @@ public:
 
     QRectF cellsArea() const;                   ///< Where the cells are, in widget coordinates.
     QRectF cellRect(int row, int column) const; ///< In widget coordinates.
+    std::optional<QPoint> cellAt(const QPointF& position) const; ///< (column, row)
     /// The most that square cells need of each side while the other is as it is; QWIDGETSIZE_MAX of others.
     QSize usableSize() const;
     qint64 notFiniteCount() const { return m_notFinite; }
@@ -167,7 +168,6 @@ private:
     void forgetRoom();    ///< What it was measured for has changed.
     void updateVisible(); ///< m_scene.visible from m_state; asks for a repaint.
     void zoomAt(const QPointF& position, double factorX, double factorY);
-    std::optional<QPoint> cellAt(const QPointF& position) const; ///< (column, row)
     void moveCurrent(int rows, int columns);
     void showCurrent(); ///< Pans as little as makes the current cell visible.
     void centerCurrent();

@@ -2,6 +2,7 @@
 #include "core/analysis/per_head.h"
 #include "core/analysis/prompt/prompt_arrays.h"
 #include "core/analysis/prompt/residual_parts.h"
+#include "core/analysis/prompt/score_positions.h"
 #include "core/analysis/prompt/score_split.h"
 #include "core/model/merges.h"
 
@@ -12,14 +13,42 @@
 
 namespace headwise {
 
+int scoreQuery(const AnalysisInputs& inputs)
+{
+    return inputs.queryPosition.value_or(static_cast<int>(inputs.prompt.size()) - 1);
+}
+
+Result<Done> checkScorePositions(const AnalysisInputs& inputs)
+{
+    if (!inputs.queryPosition && !inputs.keyPosition)
+        return Done{};
+    if (inputs.prompt.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "The positions of a query and a key are places in a prompt; give a prompt with them."};
+    const int count = static_cast<int>(inputs.prompt.size());
+    const int query = scoreQuery(inputs);
+    if (query < 0 || query >= count)
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("There is no query at position {}; the prompt has positions 0 to {}.", query,
+                                 count - 1)};
+    const int key = inputs.keyPosition.value_or(0);
+    if (key < 0 || key > query)
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("The query at position {} sees no key at position {}, only 0 to {}.", query,
+                                 key, query)};
+    return Done{};
+}
+
 namespace {
 
 const std::string folder = "analyses/score_sources/";
 constexpr double partsBudget = 640e6; // bytes of the streams taken apart
 
-/// How many positions are taken apart: the last one, and at most one key a head.
+/// How many positions are taken apart: the query, and at most one key a head.
 double positionsNeeded(const ModelConfig& config, const AnalysisOptions& options)
 {
+    if (options.inputs.keyPosition)
+        return 2;
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     return std::min<double>(promptLength(config, options), heads + 1);
 }
@@ -48,6 +77,37 @@ private:
     ResultSet m_results;
 };
 
+/// "query 7 with key 3", for the definitions.
+std::string whichScore(const AnalysisInputs& inputs)
+{
+    return fmt::format(
+        "{} with {}",
+        inputs.queryPosition ? fmt::format("query {}", *inputs.queryPosition) : "the last query",
+        inputs.keyPosition ? fmt::format("key {}", *inputs.keyPosition) : "the key it attends to most");
+}
+
+/// Which layers do not see the key that was named; empty if all do.
+std::string behindWindow(const AnalysisContext& context)
+{
+    const AnalysisInputs& inputs = context.options.inputs;
+    if (!inputs.keyPosition)
+        return {};
+    const ModelConfig& config = context.circuits.config();
+    const int back = scoreQuery(inputs) - *inputs.keyPosition;
+    std::vector<int> layers;
+    for (const HeadId id : selectedHeads(config, context.options)) {
+        const int window = config.windowOf(id.layer);
+        if (window > 0 && back >= window && (layers.empty() || layers.back() != id.layer))
+            layers.push_back(id.layer);
+    }
+    return layers.empty()
+        ? std::string()
+        : fmt::format("Key {} is behind the window of query {} in layer{} {}, so that their "
+                      "scores stay empty.",
+                      *inputs.keyPosition, scoreQuery(inputs), layers.size() == 1 ? "" : "s",
+                      fmt::join(layers, ", "));
+}
+
 void addComponents(const AnalysisContext& context, ScoreSources& found, Arrays& arrays)
 {
     const std::vector<std::string>& names = found.list.names;
@@ -73,17 +133,15 @@ ResultSet arraysOf(const AnalysisContext& context, ScoreSources found)
 {
     const ModelConfig& config = context.circuits.config();
     const Precision precision = context.options.precision;
+    const std::string which = whichScore(context.options.inputs);
     Arrays arrays;
     addComponents(context, found, arrays);
-    arrays.add(found.score.array(precision, folder + "score", {}, {}), "Score of the strongest key",
-               config.attentionSoftCap > 0
-                   ? "score of the last query with the key it attends to most, before the soft cap"
-                   : "score of the last query with the key it attends to most");
+    arrays.add(found.score.array(precision, folder + "score", {}, {}), "Score of the key",
+               "score of " + which + (config.attentionSoftCap > 0 ? ", before the soft cap" : ""));
     arrays.add(found.nullMean.array(precision, folder + "null_score_mean", {}, {}), "Mean score of all keys",
-               "mean over the keys the last query sees of its score");
+               "mean over the keys the query sees of its score");
     arrays.add(found.nullDeviation.array(precision, folder + "null_score_deviation", {}, {}),
-               "Deviation of the scores",
-               "standard deviation over the keys the last query sees of its score");
+               "Deviation of the scores", "standard deviation over the keys the query sees of its score");
     if (config.positional == Positional::Alibi)
         arrays.add(found.distance.array(precision, folder + "distance_term", {}, {}), "Score by distance",
                    "−slope · (i − j), part of score and of no component");
@@ -101,11 +159,19 @@ ResultSet arraysOf(const AnalysisContext& context, ScoreSources found)
                                          static_cast<std::size_t>(config.nHeads)};
     ResultArray keys = tokenArray(folder + "key", shape, std::move(found.keys), {"layer", "head"});
     keys.unit = "position";
-    arrays.add(std::move(keys), "Strongest key", "argmax over j of α_nj, n the last position; −1: not asked");
+    const bool isNamed = context.options.inputs.keyPosition.has_value();
+    arrays.add(std::move(keys), isNamed ? "Key" : "Strongest key",
+               isNamed ? "the position that was asked about; −1: a head that was not"
+                       : "argmax over j of α_ij, i the query; −1: not asked");
     arrays.add(tokenArray(folder + "key_token", shape, std::move(found.keyTokens), {"layer", "head"}),
-               "Token at the strongest key", "the prompt's token at key");
+               isNamed ? "Token at the key" : "Token at the strongest key", "the prompt's token at key");
     ResultSet results = arrays.take();
+    for (ResultArray& array : results.arrays)
+        array.attributes["query_position"] = static_cast<double>(scoreQuery(context.options.inputs));
     results.warnings = std::move(found.warnings);
+    const std::string behind = behindWindow(context);
+    if (!behind.empty())
+        results.warnings.push_back(behind);
     return results;
 }
 
@@ -124,6 +190,8 @@ Result<ResultSet> runAs(const AnalysisContext& context, const Task& task)
 
 Result<ResultSet> runScoreSources(const AnalysisContext& context, const Task& task)
 {
+    if (const auto checked = checkScorePositions(context.options.inputs); !checked)
+        return checked.error();
     return context.options.precision == Precision::F64 ? runAs<double>(context, task)
                                                        : runAs<float>(context, task);
 }
@@ -169,7 +237,8 @@ std::vector<Picture> pictures()
              false,
              false,
              true,
-             "Of the last query with the key it attends to most; the cells add up to the score."},
+             "Of the last query with the key it attends to most, where no others are chosen; the cells add "
+             "up to the score."},
             {Picture::Kind::Bars,
              "Sources of the query and of the key",
              {folder + "query_component", folder + "key_component"},
@@ -185,7 +254,7 @@ std::vector<Picture> pictures()
              true,
              "Without biases; not for rotary positions and models that normalise queries and keys."},
             {Picture::Kind::HeadGrid,
-             "Score of the strongest key, and of all keys",
+             "Score of the key, and of all keys",
              {folder + "score", folder + "null_score_mean"},
              false,
              false,

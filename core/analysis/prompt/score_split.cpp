@@ -1,6 +1,7 @@
 #include "core/analysis/prompt/score_split.h"
 
 #include "core/analysis/prompt/residual_parts.h"
+#include "core/analysis/prompt/score_positions.h"
 #include "core/model/attention_parts.h"
 #include "core/model/layer_parts.h"
 
@@ -70,7 +71,7 @@ ScoreSources::ScoreSources(const ModelConfig& config)
 
 namespace {
 
-/// The scores of the last query, layer by layer while the streams are taken apart.
+/// The scores of one query, layer by layer while the streams are taken apart.
 template <typename Scalar>
 class ScoreSplit {
 public:
@@ -113,7 +114,7 @@ private:
 
     enum Side { Query, Key };
 
-    int last() const { return static_cast<int>(m_context.options.inputs.prompt.size()) - 1; }
+    int query() const { return scoreQuery(m_context.options.inputs); }
     std::size_t index(HeadId id) const
     {
         return static_cast<std::size_t>(id.layer) * m_config.nHeads + id.head;
@@ -124,18 +125,26 @@ private:
                                         - m_positions.begin());
     }
 
-    /// The key every asked head attends to most from the last query. \returns their positions and the last, rising
+    int strongestKey(HeadId id) const
+    {
+        Eigen::Index key = 0;
+        m_run.patterns[static_cast<std::size_t>(id.layer)][static_cast<std::size_t>(id.head)]
+            .row(query())
+            .maxCoeff(&key);
+        return static_cast<int>(key);
+    }
+
+    /// The key that was named, or the one every asked head attends to most from the query.
+    /// \returns their positions and the query's, rising
     std::vector<int> chooseKeys()
     {
-        std::vector<int> positions{last()};
+        const AnalysisInputs& inputs = m_context.options.inputs;
+        std::vector<int> positions{query()};
         for (const HeadId id : selectedHeads(m_config, m_context.options)) {
-            Eigen::Index key = 0;
-            m_run.patterns[static_cast<std::size_t>(id.layer)][static_cast<std::size_t>(id.head)]
-                .row(last())
-                .maxCoeff(&key);
-            m_found.keys[index(id)] = static_cast<std::int32_t>(key);
-            m_found.keyTokens[index(id)] = m_context.options.inputs.prompt[static_cast<std::size_t>(key)];
-            positions.push_back(static_cast<int>(key));
+            const int key = inputs.keyPosition ? *inputs.keyPosition : strongestKey(id);
+            m_found.keys[index(id)] = key;
+            m_found.keyTokens[index(id)] = inputs.prompt[static_cast<std::size_t>(key)];
+            positions.push_back(key);
         }
         std::sort(positions.begin(), positions.end());
         positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
@@ -197,7 +206,7 @@ private:
         return rows;
     }
 
-    /// The last query's scores with every key it sees, as the forward pass has them before the cap.
+    /// The query's scores with every key it sees, as the forward pass has them before the cap.
     std::vector<double> scores(HeadId id, const HeadWeights<Scalar>& head, const LayerReads& reads) const
     {
         QueriesAndKeys<Scalar> qk = queriesAndKeys(head, reads.qkScale, m_config.qkvLimit, reads.placed);
@@ -206,10 +215,10 @@ private:
             reads.rotation->apply(qk.k);
         }
         const RowVector<double> products =
-            qk.q.row(last()).template cast<double>() * qk.k.transpose().template cast<double>();
+            qk.q.row(query()).template cast<double>() * qk.k.transpose().template cast<double>();
         const int window = m_config.windowOf(id.layer);
         std::vector<double> seen;
-        for (int key = window > 0 ? std::max(0, last() + 1 - window) : 0; key <= last(); ++key)
+        for (int key = window > 0 ? std::max(0, query() + 1 - window) : 0; key <= query(); ++key)
             seen.push_back(reads.scale * products(key) + distanceTerm(id, key));
         return seen;
     }
@@ -219,25 +228,25 @@ private:
         if (m_config.positional != Positional::Alibi)
             return 0;
         const double slope = alibiSlopes(m_config.nHeads)[static_cast<std::size_t>(id.head)];
-        return -slope * m_config.alibiScale * (last() - key);
+        return -slope * m_config.alibiScale * (query() - key);
     }
 
     Result<Done> splitHead(HeadId id, const LayerReads& reads)
     {
         const auto head = m_weights.head<Scalar>(id);
         const int key = m_found.keys[index(id)];
-        Matrix<double> q = m_found.list.joined(projected(Query, head, reads, last())) * reads.scale;
+        Matrix<double> q = m_found.list.joined(projected(Query, head, reads, query())) * reads.scale;
         const Matrix<double> k = m_found.list.joined(projected(Key, head, reads, key));
         if (reads.rotation) {
             for (Eigen::Index row = 0; row < q.rows(); ++row)
-                q.row(row) = reads.rotation->turned(q.row(row), last() - key);
+                q.row(row) = reads.rotation->turned(q.row(row), query() - key);
         }
         const Matrix<double> products = q * k.transpose(); // [components, components]
         const std::vector<double> seen = scores(id, head, reads);
         const double score = products.sum() + distanceTerm(id, key);
-        if (static_cast<std::size_t>(last() - key) >= seen.size())
-            return Done{}; // weights that are no numbers: no key is the strongest
-        const double direct = seen[seen.size() - 1 - static_cast<std::size_t>(last() - key)];
+        if (static_cast<std::size_t>(query() - key) >= seen.size())
+            return Done{}; // behind the window; or weights that are no numbers, so that no key is the strongest
+        const double direct = seen[seen.size() - 1 - static_cast<std::size_t>(query() - key)];
         if (std::abs(score - direct) > 1e-3 * (products.cwiseAbs().sum() + std::abs(direct)))
             return Error{ErrorCode::Internal,
                          fmt::format("The sources of the score of {} do not add up to it, so nothing is said "
@@ -277,7 +286,7 @@ private:
         const auto svd = m_context.circuits.qk(id).svd();
         if (!svd)
             return svd.error();
-        const RowVector<double> x = readParts(last(), reads).colwise().sum();
+        const RowVector<double> x = readParts(query(), reads).colwise().sum();
         const RowVector<double> y = readParts(key, reads).colwise().sum();
         const Eigen::ArrayXd terms = reads.scale * (x * svd->U).transpose().array() * svd->S.array()
             * (y * svd->V).transpose().array();

@@ -36,8 +36,9 @@ struct ScoreSources {
     explicit ScoreSources(const ModelConfig& config);
 };
 
-/// Takes apart the score of the last query with the key it attends to most, for every asked head.
-/// \param run of the same weights and of the prompt
+/// Takes apart the score of the inputs' query position with their key position, for every asked head; without them of the
+/// last query with the key it attends to most. NaN where the key is behind the head's window.
+/// \param run of the same weights and of the prompt, in which both positions are
 /// Errors: Cancelled; Internal if the parts do not add up to the score.
 /// Source: Elhage et al. 2021; along singular directions: Franco & Crovella 2024, arXiv 2410.00340.
 template <typename Scalar>

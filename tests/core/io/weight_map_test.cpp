@@ -107,6 +107,31 @@ private slots:
         QVERIFY(sharded->warnings().empty());
     }
 
+    // torch.compile and DataParallel name every tensor after themselves; an index says the same.
+    void takesTheNamesOfWrappersOff()
+    {
+        for (const std::string prefix : {"_orig_mod.", "module.", "_orig_mod.module.", "module._orig_mod."}) {
+            write("model.safetensors", oneTensor(prefix + "w"));
+            const auto map = WeightMap::open(m_folder);
+            QVERIFY(test::isOk(map));
+            QCOMPARE(map->find("w"), 0);
+        }
+        write("a.safetensors", oneTensor("_orig_mod.w"));
+        write("b.safetensors", oneTensor("_orig_mod.v"));
+        write("model.safetensors.index.json",
+              index(R"("_orig_mod.w":"a.safetensors","_orig_mod.v":"b.safetensors")"));
+        const auto sharded = WeightMap::open(m_folder);
+        QVERIFY(test::isOk(sharded));
+        QVERIFY(sharded->find("w") >= 0 && sharded->find("v") >= 0);
+        QVERIFY(sharded->warnings().empty());
+        // Of one part alone it is a name like any other.
+        write("b.safetensors", oneTensor("v"));
+        write("model.safetensors.index.json", index(R"("_orig_mod.w":"a.safetensors","v":"b.safetensors")"));
+        const auto mixed = WeightMap::open(m_folder);
+        QVERIFY(test::isOk(mixed));
+        QVERIFY(mixed->find("_orig_mod.w") >= 0);
+    }
+
     void comparesTheIndexWithTheShards()
     {
         const std::string two = safetensors("{\"v\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"

@@ -100,6 +100,27 @@ private slots:
         QVERIFY(hide->isChecked());
     }
 
+    void aScoreIsAskedAboutByEnter()
+    {
+        OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
+        auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
+        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        QSignalSpy wanted(&opened.page, &PromptPage::scoreWanted);
+        large->setCurrentCell(5, 2);
+        QTest::keyClick(large, Qt::Key_Return);
+        QCOMPARE(wanted.count(), 1);
+        QCOMPARE(wanted.last(),
+                 (QVariantList{opened.find<QLineEdit>(QStringLiteral("Prompt"))->text(), 5, 2}));
+        large->setCurrentCell(2, 5); // a key that the query does not see
+        QTest::keyClick(large, Qt::Key_Return);
+        QCOMPARE(wanted.count(), 1);
+        opened.page.findChild<QCheckBox*>()->click();
+        QTest::mouseDClick(large, Qt::LeftButton, {}, large->cellRect(3, 1).center().toPoint());
+        QCOMPARE(wanted.count(), 2);
+        QCOMPARE(wanted.last()[1].toInt(), 4);
+        QCOMPARE(wanted.last()[2].toInt(), 2);
+    }
+
     void theTextIsColouredByTheAttentionOfOneToken()
     {
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);

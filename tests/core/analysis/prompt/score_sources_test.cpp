@@ -117,6 +117,72 @@ private slots:
         QVERIFY(checked > 50);
     }
 
+    void aQueryAndAKeyCanBeNamed()
+    {
+        const std::size_t query = 6, key = 2;
+        int checked = 0, behind = 0;
+        forEachPromptToy([&](const PromptToy& toy) {
+            const Circuits circuits = circuitsOf(toy.path, noProcessing());
+            const ModelConfig& config = circuits.config();
+            if (config.qkvLimit > 0)
+                return;
+            AnalysisOptions ask = askedInDouble();
+            ask.inputs.queryPosition = static_cast<int>(query);
+            ask.inputs.keyPosition = static_cast<int>(key);
+            const ResultSet results = analysed(circuits, {"score_sources"}, ask);
+            const auto scores = numbers(results, folder + "score");
+            const auto sources = numbers(results, folder + "components");
+            const auto H = static_cast<std::size_t>(config.nHeads),
+                       r = static_cast<std::size_t>(config.dHead);
+            const std::size_t cells = sources.size() / scores.size();
+            int left = 0;
+            for (std::size_t at = 0; at < scores.size(); ++at) {
+                const int layer = static_cast<int>(at / H);
+                const int window = config.windowOf(layer);
+                if (window > 0 && window <= static_cast<int>(query - key)) {
+                    QVERIFY(std::isnan(scores[at]));
+                    ++left;
+                    continue;
+                }
+                const std::size_t kv = at % H / (H / static_cast<std::size_t>(config.nKvHeads));
+                const double distance = slope(config, at % H) * static_cast<double>(query - key);
+                const double expected = config.attentionScaleOf(layer)
+                        * dot(part(toy.step(layer, "q")[query], at % H * r, r),
+                              part(toy.step(layer, "k")[key], kv * r, r))
+                    - distance;
+                QVERIFY2(isNear(scores[at], expected), toy.name.c_str());
+                QVERIFY2(isNear(sumOf(part(sources, at * cells, cells)) - distance, expected),
+                         toy.name.c_str());
+                ++checked;
+            }
+            behind += left;
+            const auto saysWindow = [](const std::string& warning) {
+                return warning.find("behind the window of query 6") != std::string::npos;
+            };
+            QCOMPARE(std::any_of(results.warnings.begin(), results.warnings.end(), saysWindow), left > 0);
+            const ResultArray& whole = *results.find(folder + "components");
+            QVERIFY(whole.attributes.at("query_position") == AttributeValue(static_cast<double>(query)));
+            QCOMPARE(numbers(results, folder + "key_token")[0], static_cast<double>(toyPrompt[key]));
+        });
+        QVERIFY(checked > 100);
+        QVERIFY(behind > 0);
+    }
+
+    void positionsOutsideThePromptAreRefused()
+    {
+        const std::vector<const Analysis*> rows{findAnalysis("score_sources")};
+        const auto refused = [&](std::optional<int> query, std::optional<int> key, const char* words) {
+            AnalysisOptions ask = askedInDouble();
+            ask.inputs.queryPosition = query;
+            ask.inputs.keyPosition = key;
+            return failsWith(runAnalyses(toyCircuits({}), rows, ask, {}), ErrorCode::InvalidArgument, words);
+        };
+        QVERIFY(refused(9, {}, "positions 0 to 8"));
+        QVERIFY(refused(-1, {}, "positions 0 to 8"));
+        QVERIFY(refused(3, 4, "sees no key at position 4"));
+        QVERIFY(refused({}, -1, "sees no key at position -1"));
+    }
+
     void processedSourcesAddUpToTheScoreOfTheProcessedModel()
     {
         forEachPromptToy([&](const PromptToy& toy) {
