@@ -2,6 +2,7 @@
 
 #include "core/analysis/catalogue.h"
 #include "core/analysis/prompt/pattern_file.h"
+#include "core/analysis/prompt/value_norms.h"
 #include "core/io/token_search.h"
 #include "ui/head_metrics.h"
 #include "ui/imported_attention.h"
@@ -31,6 +32,7 @@ constexpr Eigen::Index smallSide = 64; // rows of a small pattern
 
 struct PromptPage::Answer {
     QString prompt;
+    bool isWeighted = false; // attention times ‖v W_O‖
     std::vector<int> tokens;
     std::shared_ptr<const Patterns> patterns, small;   // [layer][head]: [n, n]
     std::shared_ptr<const Patterns> smallWithoutFirst; // the same of positions 1 …; null of one token
@@ -49,6 +51,20 @@ void PromptPage::Answer::setPatterns(Patterns all)
     patterns = std::make_shared<const Patterns>(std::move(all));
 }
 
+namespace {
+
+/// Every pattern's columns times the length of what the head moves from there.
+void weigh(const ProcessedWeights& weights, ForwardResult<float>& run)
+{
+    const ValueNorms<float> norms(weights, run);
+    for (std::size_t layer = 0; layer < run.patterns.size(); ++layer)
+        for (std::size_t head = 0; head < run.patterns[layer].size(); ++head)
+            run.patterns[layer][head] *=
+                norms.of({static_cast<int>(layer), static_cast<int>(head)}).cast<float>().asDiagonal();
+}
+
+} // namespace
+
 QString repeatedWords(const Tokenizer& tokenizer)
 {
     std::vector<int> words = sampleOfWords(tokenizer, 8);
@@ -63,6 +79,7 @@ PromptPage::PromptPage(Workspace* workspace, QWidget* parent)
     , m_run(new QPushButton(tr("Run"), this))
     , m_import(new QPushButton(tr("Import…"), this))
     , m_hidesFirst(new QCheckBox(tr("hide first token"), this))
+    , m_weighs(new QCheckBox(tr("weigh by values"), this))
     , m_summary(new QLabel(this))
     , m_heads(new PatternGrid(this))
     , m_logit(new QLabel(this))
@@ -95,8 +112,9 @@ void PromptPage::connectText()
     connect(m_text, &PromptText::queryChosen, view,
             [view](int query) { view->setCurrentCell(query, std::max(0, view->state().column)); });
     connect(m_text, &PromptText::hoverLeft, this, [this] { emit readOutChanged({}); });
-    connect(m_text, &PromptText::tokenHovered, this,
-            [this](int token) { emit readOutChanged(tr("attention of query %1").arg(placeText(token))); });
+    connect(m_text, &PromptText::tokenHovered, this, [this](int token) {
+        emit readOutChanged(tr("%1 of query %2").arg(measure(), placeText(token)));
+    });
 }
 
 void PromptPage::connectSignals()
@@ -104,14 +122,11 @@ void PromptPage::connectSignals()
     connect(m_run, &QPushButton::clicked, this, &PromptPage::runItself);
     connect(m_import, &QPushButton::clicked, this, &PromptPage::chooseFile);
     connect(m_prompt, &QLineEdit::returnPressed, this, &PromptPage::runItself);
-    connect(m_hidesFirst, &QCheckBox::toggled, this, [this](bool on) {
-        ColorScale scale = m_panel->view()->colorScale();
-        scale.fit = on ? ColorFit::Full : ColorFit::Fixed;
-        scale.low = 0;
-        scale.high = 1;
-        m_panel->view()->setColorScale(scale);
+    connect(m_hidesFirst, &QCheckBox::toggled, this, [this] {
+        fitColors();
         showPatterns();
     });
+    connect(m_weighs, &QCheckBox::toggled, this, &PromptPage::run);
     connect(workspace(), &Workspace::circuitsChanged, this, &PromptPage::reset);
     connect(workspace(), &Workspace::headChanged, this, &PromptPage::showPattern);
     connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
@@ -218,7 +233,8 @@ void PromptPage::run()
     m_job.start(
         tr("Running the prompt"),
         [circuits = workspace()->circuits(), tokenizer = workspace()->tokenizer(),
-         prompt = m_prompt->text().toStdString()](const Task& task) -> Result<Found> {
+         prompt = m_prompt->text().toStdString(),
+         isWeighted = m_weighs->isChecked()](const Task& task) -> Result<Found> {
             auto tokens = tokenizer->encode(prompt);
             if (!tokens)
                 return tokens.error();
@@ -228,6 +244,9 @@ void PromptPage::run()
             ForwardResult<float> passed = *std::move(run);
             auto answer = std::make_shared<Answer>();
             answer->prompt = text(prompt);
+            answer->isWeighted = isWeighted;
+            if (isWeighted)
+                weigh(circuits->weights(), passed);
             answer->tokens = *tokens;
             answer->setPatterns(std::move(passed.patterns));
             Eigen::Index best = 0;
@@ -241,11 +260,21 @@ void PromptPage::run()
                 clear();
                 return m_panel->view()->setMessage(text(result.error()));
             }
-            m_answer = *result;
-            showPatterns();
+            take(*result);
             attribute();
             showKept();
         });
+}
+
+void PromptPage::take(std::shared_ptr<const Answer> answer)
+{
+    const bool wasWeighted = m_answer && m_answer->isWeighted;
+    m_answer = std::move(answer);
+    const QSignalBlocker quiet(m_weighs);
+    m_weighs->setChecked(m_answer->isWeighted);
+    if (m_answer->isWeighted != wasWeighted)
+        fitColors();
+    showPatterns();
 }
 
 void PromptPage::chooseFile()
@@ -302,6 +331,7 @@ void PromptPage::takePatterns(std::function<Result<PatternFile>(const Task&)> re
             auto answer = std::make_shared<Answer>(*own);
             answer->importedFrom = text(imported.source);
             answer->imported = std::make_shared<const ResultArray>(patternArray(imported, shown));
+            answer->isWeighted = false; // it came as it is
             answer->setPatterns(std::move(imported.patterns));
             return Found(std::move(answer));
         },
@@ -310,10 +340,14 @@ void PromptPage::takePatterns(std::function<Result<PatternFile>(const Task&)> re
                 return m_summary->setText(text(result.error()));
             if (own->tokens != (m_answer ? m_answer->tokens : std::vector<int>()))
                 return; // another prompt has come
-            m_answer = *result;
-            ImportedAttention::of(workspace())->keep(m_answer->imported);
-            showPatterns();
+            ImportedAttention::of(workspace())->keep((*result)->imported);
+            take(*result);
         });
+}
+
+QString PromptPage::measure() const
+{
+    return m_answer && m_answer->isWeighted ? tr("value-weighted attention") : tr("attention");
 }
 
 QString PromptPage::origin() const
@@ -362,13 +396,24 @@ Eigen::Index PromptPage::skipped() const
     return m_hidesFirst->isChecked() && m_answer && m_answer->smallWithoutFirst ? 1 : 0;
 }
 
+void PromptPage::fitColors()
+{
+    ColorScale scale = m_panel->view()->colorScale();
+    scale.fit =
+        m_hidesFirst->isChecked() || (m_answer && m_answer->isWeighted) ? ColorFit::Full : ColorFit::Fixed;
+    scale.low = 0;
+    scale.high = 1;
+    m_panel->view()->setColorScale(scale);
+}
+
 void PromptPage::showPatterns()
 {
     if (!m_answer)
         return;
     const auto& small = skipped() > 0 ? m_answer->smallWithoutFirst : m_answer->small;
-    float highest = skipped() > 0 ? 0.0F : 1.0F;
-    if (skipped() > 0)
+    const bool isFitted = skipped() > 0 || m_answer->isWeighted;
+    float highest = isFitted ? 0.0F : 1.0F;
+    if (isFitted)
         for (const auto& layer : *small)
             for (const Eigen::MatrixXf& pattern : layer)
                 highest = std::max(highest, pattern.maxCoeff());
@@ -396,8 +441,8 @@ void PromptPage::showPattern()
     view->setMatrix(matrix);
     m_text->setPattern(labels, matrix);
     m_text->setScale(view->colorScale());
-    m_summary->setText(tr("%1%2 · %3 tokens · likeliest next token %4")
-                           .arg(text(head), origin())
+    m_summary->setText(tr("%1 %2%3 · %4 tokens · likeliest next token %5")
+                           .arg(text(head), measure(), origin())
                            .arg(m_answer->tokens.size())
                            .arg(workspace()->tokenText(m_answer->likeliestNext)));
 }
@@ -406,6 +451,7 @@ QJsonObject PromptPage::viewState() const
 {
     return {{QStringLiteral("prompt"), m_prompt->text()},
             {QStringLiteral("without_first"), m_hidesFirst->isChecked()},
+            {QStringLiteral("by_values"), m_weighs->isChecked()},
             {QStringLiteral("heatmap"), m_panel->viewState()}};
 }
 
@@ -413,6 +459,8 @@ void PromptPage::setViewState(const QJsonObject& state)
 {
     m_prompt->setText(state[QStringLiteral("prompt")].toString());
     m_hidesFirst->setChecked(state[QStringLiteral("without_first")].toBool());
+    const QSignalBlocker quiet(m_weighs);
+    m_weighs->setChecked(state[QStringLiteral("by_values")].toBool());
     m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
     run();
 }
@@ -423,12 +471,15 @@ QList<FigureSource*> PromptPage::figures()
         return {};
     const QString of = text(workspace()->card().name) + origin();
     const QString head = text(workspace()->head());
-    describe(m_panel->view(),
-             (skipped() > 0 ? tr("%1 attention without the first token, %2") : tr("%1 attention, %2"))
-                 .arg(head, of));
-    describe(m_heads, tr("Attention of every head, %1").arg(of));
+    describe(
+        m_panel->view(),
+        (skipped() > 0 ? tr("%1 %2 without the first token, %3") : tr("%1 %2, %3")).arg(head, measure(), of));
+    describe(m_heads,
+             (m_answer->isWeighted ? tr("Value-weighted attention of every head, %1")
+                                   : tr("Attention of every head, %1"))
+                 .arg(of));
     setSubject(m_heads, std::nullopt);
-    describe(m_text, tr("%1 attention of token %2, %3").arg(head, placeText(m_text->query()), of));
+    describe(m_text, tr("%1 %2 of token %3, %4").arg(head, measure(), placeText(m_text->query()), of));
     QList<FigureSource*> figures{m_panel->view(), m_heads, m_text};
     if (!m_answer->importedFrom.isEmpty())
         for (FigureSource* figure : figures)

@@ -48,6 +48,7 @@ private:
     struct Answer;
     void run();       ///< With attention that was imported for this prompt, if there is some.
     void runItself(); ///< Whatever was imported.
+    void take(std::shared_ptr<const Answer> answer); ///< Shows it.
     /// Shows what `read` brings in place of the model's own attention.
     void takePatterns(std::function<Result<PatternFile>(const Task&)> read);
     void showKept(); ///< Attention that was imported for these tokens.
@@ -61,10 +62,12 @@ private:
     void askForScore();                 ///< Of the current cell.
     QString placeText(int shown) const; ///< "3 ␣Paris", of a row or column.
     void attribute();                   ///< The last position's logit to the heads.
+    void fitColors();                   ///< From 0 to 1 where that is what attention can be.
     void showPatterns();                ///< Of every head, and of the selected one.
     void showPattern();
     Eigen::Index skipped() const; ///< Positions at the beginning that are not shown.
     void chooseFile();            ///< Of patterns to import.
+    QString measure() const;      ///< "attention", or what it is weighted to.
     QString origin() const;       ///< ", imported from …", or empty.
     void clear();
     void reset();
@@ -74,6 +77,7 @@ private:
     QPushButton* m_run;
     QPushButton* m_import;
     QCheckBox* m_hidesFirst;
+    QCheckBox* m_weighs; // attention by the norm of what it moves
     QLabel* m_summary;
     PatternGrid* m_heads;
     QLabel* m_logit;

@@ -37,6 +37,10 @@ void PromptPage::createLayout()
     m_hidesFirst->setToolTip(
         tr("Leaves out position 0, where heads rest that have nothing to do, and fits the colours to "
            "the others"));
+    m_weighs->setAccessibleName(tr("weigh by values"));
+    m_weighs->setToolTip(
+        tr("Attention times ‖v W_O‖, the length of what the head moves from there: much attention to "
+           "a position that it moves nothing from is faint"));
     m_import->setAccessibleName(tr("Import attention"));
     m_import->setToolTip(
         tr("Attention that another program computed for these tokens: a NumPy file, or a dataset "
@@ -47,6 +51,7 @@ void PromptPage::createLayout()
     controls->addWidget(m_run);
     controls->addWidget(m_import);
     controls->addWidget(m_hidesFirst);
+    controls->addWidget(m_weighs);
     auto* effects = new QWidget(this);
     auto* below = new QVBoxLayout(effects);
     below->setContentsMargins(0, 0, 0, 0);

@@ -2,6 +2,7 @@
 #include "core/analysis/pattern_scores.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/prompt/prompt_arrays.h"
+#include "core/analysis/prompt/value_norms.h"
 #include "core/model/attention_parts.h"
 #include "core/model/forward.h"
 #include "core/model/layer_parts.h"
@@ -74,17 +75,6 @@ struct AttentionArrays {
     }
 };
 
-/// ‖v_j W_O‖ of every position, [n]. \param x what the layer's heads read
-template <typename Scalar>
-Eigen::VectorXd valueNorms(const ModelConfig& config, const HeadWeights<Scalar>& head,
-                           const Matrix<Scalar>& x)
-{
-    Matrix<Scalar> v = (x * head.W_V).rowwise() + head.b_V;
-    limit(config.qkvLimit, v);
-    const Matrix<Scalar> written = v * head.W_O;
-    return written.template cast<double>().rowwise().norm();
-}
-
 template <typename Scalar>
 Result<std::vector<std::string>> fill(const AnalysisContext& context, AttentionArrays& arrays,
                                       const Task& task)
@@ -94,15 +84,9 @@ Result<std::vector<std::string>> fill(const AnalysisContext& context, AttentionA
     const auto run = forward<Scalar>(weights, context.options.inputs.prompt, task);
     if (!run)
         return run.error();
-    std::vector<Matrix<Scalar>> read;
-    read.reserve(static_cast<std::size_t>(config.nLayers));
-    for (int layer = 0; layer < config.nLayers; ++layer)
-        read.push_back(
-            normalized(weights.ln1<Scalar>(layer), run->residuals[static_cast<std::size_t>(layer)]));
+    const ValueNorms<Scalar> norms(weights, *run);
     return forEachHead(context, task, "values", [&](HeadId head) -> Result<Done> {
-        arrays.set(
-            head, *run,
-            valueNorms(config, weights.head<Scalar>(head), read[static_cast<std::size_t>(head.layer)]));
+        arrays.set(head, *run, norms.of(head));
         return Done{};
     });
 }

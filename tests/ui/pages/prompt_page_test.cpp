@@ -3,6 +3,7 @@
 #include "core/analysis/catalogue.h"
 #include "core/io/npy.h"
 #include "core/model/forward.h"
+#include "core/model/layer_parts.h"
 #include "tests/support/opened_page.h"
 #include "ui/pages/head_grid.h"
 #include "ui/theme.h"
@@ -98,6 +99,42 @@ private slots:
         QCOMPARE(large->colorScale().high, 1.0F);
         opened.page.setViewState(state);
         QVERIFY(hide->isChecked());
+    }
+
+    // By hand for one head: α_ij ‖(x_j W_V + b_V) W_O‖, of everything that shows it.
+    void attentionIsWeighedByValues()
+    {
+        OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
+        auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
+        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        opened.workspace.setHead({1, 5});
+        const Eigen::MatrixXf plain = *large->matrix();
+        auto* weigh = opened.find<QCheckBox>(QStringLiteral("weigh by values"));
+        weigh->click();
+        QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != plain, patience);
+        const ProcessedWeights& weights = opened.workspace.circuits()->weights();
+        const auto tokens = opened.workspace.tokenizer()->encode(
+            opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
+        const auto run = forward<double>(weights, *tokens, Task{});
+        QVERIFY(run);
+        const auto head = weights.head<double>({1, 5});
+        for (Eigen::Index j = 0; j < plain.cols(); ++j) {
+            const RowVector<double> x = normalized(weights.ln1<double>(1), run->residuals[1]).row(j);
+            const RowVector<double> written = (x * head.W_V + head.b_V) * head.W_O;
+            for (Eigen::Index i = 0; i < plain.rows(); ++i)
+                QVERIFY(std::abs((*large->matrix())(i, j) - run->patterns[1][5](i, j) * written.norm())
+                        < 1e-4 * (1 + written.norm()));
+        }
+        QCOMPARE(large->colorScale().high, large->matrix()->maxCoeff());
+        QVERIFY(opened.page.figures().front()->figureTitle().startsWith(
+            QStringLiteral("L1H5 value-weighted attention")));
+        const QJsonObject state = opened.page.viewState();
+        weigh->click();
+        QTRY_COMPARE_WITH_TIMEOUT(*large->matrix(), plain, patience);
+        QCOMPARE(large->colorScale().high, 1.0F);
+        opened.page.setViewState(state);
+        QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != plain, patience);
+        QVERIFY(weigh->isChecked());
     }
 
     void aScoreIsAskedAboutByEnter()
