@@ -60,21 +60,59 @@ std::string encoded(std::string_view text, std::string_view kept)
     return result;
 }
 
+Result<Address::Direction> readDirection(std::string_view text)
+{
+    Address::Direction direction{.isQk = text.starts_with("qk.")};
+    const char* end = text.data() + text.size();
+    const bool isNamed = direction.isQk || text.starts_with("ov.");
+    if (!isNamed || std::from_chars(text.data() + 3, end, direction.number).ptr != end
+        || direction.number < 1)
+        return wrong("'" + std::string(text) + "' is no singular direction such as ov.3");
+    return direction;
+}
+
+/// One NAME=VALUE.
+Result<Done> readPart(std::string_view name, const std::string& value, Address& address)
+{
+    if (name == "row")
+        address.row = value;
+    else if (name == "column")
+        address.column = value;
+    else if (name == "reference") {
+        address.reference = parseHeadId(value);
+        if (!address.reference)
+            return wrong("'" + value + "' is not a head such as L1H5");
+    } else if (name == "analysis")
+        address.analysis = value;
+    else {
+        const Result<Address::Direction> direction = readDirection(value);
+        if (!direction)
+            return direction.error();
+        address.direction = *direction;
+    }
+    return Done{};
+}
+
 Result<Done> readQuery(std::string_view query, Address& address)
 {
+    constexpr std::array<std::string_view, 5> names{"row", "column", "reference", "analysis", "direction"};
     while (!query.empty()) {
         const std::string_view part = query.substr(0, query.find('&'));
         query.remove_prefix(std::min(query.size(), part.size() + 1));
         const std::size_t equals = part.find('=');
         const std::string_view name = part.substr(0, equals);
-        if (equals == std::string_view::npos || (name != "row" && name != "column"))
-            return wrong("'" + std::string(part) + "' is neither row=TOKEN nor column=TOKEN");
-        Result<std::string> token = decoded(part.substr(equals + 1));
-        if (!token)
-            return token.error();
-        if (token->empty())
-            return wrong("'" + std::string(part) + "' names no token");
-        (name == "row" ? address.row : address.column) = std::move(token).value();
+        if (equals == std::string_view::npos || std::find(names.begin(), names.end(), name) == names.end())
+            return wrong(
+                "'" + std::string(part)
+                + "' is neither row=TOKEN, column=TOKEN, reference=HEAD, analysis=ID nor direction=ov.N");
+        const Result<std::string> value = decoded(part.substr(equals + 1));
+        if (!value)
+            return value.error();
+        if (value->empty())
+            return wrong("'" + std::string(part) + "' names no "
+                         + (name == "row" || name == "column" ? "token" : std::string(name)));
+        if (const Result<Done> read = readPart(name, *value, address); !read)
+            return read.error();
     }
     return Done{};
 }
@@ -129,11 +167,23 @@ std::string addressText(const Address& address)
     if (!address.page.empty())
         written += '/' + address.page;
     char separator = '?';
-    for (const auto& [name, token] : {std::pair{"row=", &address.row}, std::pair{"column=", &address.column}})
-        if (*token) {
-            written += separator + (name + encoded(**token, "-_"));
-            separator = '&';
-        }
+    const auto add = [&](std::string_view name, const std::string& value) {
+        written += separator;
+        written += name;
+        written += encoded(value, "-_");
+        separator = '&';
+    };
+    if (address.row)
+        add("row=", *address.row);
+    if (address.column)
+        add("column=", *address.column);
+    if (address.reference)
+        add("reference=", headLabel(*address.reference));
+    if (address.analysis)
+        add("analysis=", *address.analysis);
+    if (address.direction)
+        add("direction=",
+            (address.direction->isQk ? "qk." : "ov.") + std::to_string(address.direction->number));
     return written;
 }
 

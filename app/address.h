@@ -12,13 +12,23 @@ namespace headwise::app {
 
 /// A place in a model that can be written down: "demo#L1H5/OV?row=%20sap".
 ///
-/// MODEL '#' LxHy ['/' PAGE] ['?' NAME=TOKEN {'&' NAME=TOKEN}], percent-encoded UTF-8. PAGE is OV, QK, full-OV, full-QK or the
-/// name of a page ("spectrum"), NAME is row or column, TOKEN the token as shown, its raw text or #id ("%23500").
+/// MODEL '#' LxHy ['/' PAGE] ['?' NAME=VALUE {'&' NAME=VALUE}], percent-encoded UTF-8. PAGE is OV, QK, full-OV, full-QK or the
+/// name of a page ("spectrum"). Of a row or column VALUE is the token as shown, its raw text or #id ("%23500"); of a reference
+/// a head; of an analysis its id, as in --analyses; of a direction "ov.3" or "qk.3", the third singular one.
 struct Address {
     std::filesystem::path model; ///< A model or a session, as `headwise MODEL` takes it.
     HeadId head;
     std::string page; ///< Empty: the page that is open.
     std::optional<std::string> row, column;
+    std::optional<HeadId> reference;
+    std::optional<std::string> analysis;
+    struct Direction {
+        bool isQk = false;
+        int number = 1; ///< From 1.
+
+        bool operator==(const Direction&) const = default;
+    };
+    std::optional<Direction> direction;
 
     bool operator==(const Address&) const = default;
 };

@@ -57,8 +57,9 @@ public:
     void goTo(const Address& address);
     /// Whether it or a session of it is open or being opened.
     bool shows(const std::filesystem::path& path) const;
-    bool isEmpty() const;                                ///< Nothing is open or being opened.
-    Result<Done> checkPage(std::string_view page) const; ///< Errors: InvalidArgument, naming those there are.
+    bool isEmpty() const; ///< Nothing is open or being opened.
+    Result<Done>
+    checkAddress(const Address& address) const; ///< Errors: InvalidArgument, naming those there are.
     void comeForward();
     /// Writes recovery copies into `folder` and offers those that others have left there.
     void keepRecovery(const std::filesystem::path& folder);

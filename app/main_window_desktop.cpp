@@ -3,6 +3,7 @@
 #include "app/page_tabs.h"
 #include "app/preferences_dialog.h"
 #include "app/recovery.h"
+#include "core/analysis/catalogue.h"
 #include "ui/pages/heatmap_page.h"
 #include "ui/text.h"
 #include "ui/token_font.h"
@@ -109,12 +110,15 @@ bool MainWindow::isEmpty() const
     return !m_workspace->isOpen() && !m_workspace->openJob()->isRunning();
 }
 
-Result<Done> MainWindow::checkPage(std::string_view page) const
+Result<Done> MainWindow::checkAddress(const Address& address) const
 {
-    if (page.empty() || circuitNamed(page) || m_tabs->indexOfName(text(page)) >= 0)
+    if (address.analysis && !findAnalysis(*address.analysis))
+        return Error{ErrorCode::InvalidArgument,
+                     "There is no analysis '" + *address.analysis + "'; headwise list-analyses names them."};
+    if (address.page.empty() || circuitNamed(address.page) || m_tabs->indexOfName(text(address.page)) >= 0)
         return Done{};
     return Error{ErrorCode::InvalidArgument,
-                 "There is no page '" + std::string(page) + "'; there are OV, QK, full-OV, full-QK, "
+                 "There is no page '" + address.page + "'; there are OV, QK, full-OV, full-QK, "
                      + m_tabs->pageNames().join(QStringLiteral(", ")).toStdString() + "."};
 }
 
@@ -144,12 +148,22 @@ void MainWindow::showAddress(const Address& address)
             tr("%1 has no head %2: its last is %3.")
                 .arg(text(card.name), text(address.head), text(HeadId{card.nLayers - 1, card.nHeads - 1})));
     m_workspace->setHead(address.head);
+    if (address.reference)
+        m_workspace->setReference(*address.reference);
+    if (address.direction)
+        m_workspace->setDirection(
+            {address.direction->isQk ? CircuitKind::Qk : CircuitKind::Ov, address.direction->number - 1, 1});
+    if (address.analysis)
+        return showOn(QStringLiteral("analyses"), {{QStringLiteral("analysis"), text(*address.analysis)}});
     const std::optional<std::string>& token = address.row ? address.row : address.column;
     if (token && !chooseToken(*token))
         return;
     const CircuitName* circuit = circuitNamed(address.page);
     if (!circuit && (!address.page.empty() || !token))
-        return showPage(text(address.page));
+        return showPage(!address.page.empty()   ? text(address.page)
+                            : address.direction ? QStringLiteral("vectors")
+                            : address.reference ? QStringLiteral("compare")
+                                                : QString());
     const int ofTokens = circuit ? circuit->ofTokens : 0;
     if (token && !(address.row && address.column))
         return showOn(QStringLiteral("tokens"),
@@ -221,7 +235,18 @@ void MainWindow::copyReference()
                     .head = m_workspace->head(),
                     .page = name.toStdString(),
                     .row = std::nullopt,
-                    .column = std::nullopt};
+                    .column = std::nullopt,
+                    .reference = std::nullopt,
+                    .analysis = std::nullopt,
+                    .direction = std::nullopt};
+    if (name == QLatin1String("compare"))
+        address.reference = m_workspace->reference();
+    if (name == QLatin1String("analyses"))
+        address.analysis = state[QStringLiteral("analysis")].toString().toStdString();
+    if (name == QLatin1String("vectors")) {
+        const SingularChoice& direction = m_workspace->direction();
+        address.direction = Address::Direction{direction.circuit == CircuitKind::Qk, direction.index + 1};
+    }
     // What an address cannot say, as the direct path or the largest of all tokens, is left to the page.
     if (name == QLatin1String("matrix") && circuit >= 0 && circuit < static_cast<int>(circuitNames.size())) {
         address.page = circuitNames.at(static_cast<std::size_t>(circuit)).name;

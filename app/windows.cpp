@@ -52,7 +52,7 @@ Result<RemoteServer::Answer> Windows::handle(const RemoteRequest& request)
     if (!request.display.isEmpty() && request.display != displayName())
         return RemoteServer::Answer::Declined;
     if (request.address) {
-        if (const Result<Done> page = first()->checkPage(request.address->page); !page)
+        if (const Result<Done> page = first()->checkAddress(*request.address); !page)
             return page.error();
         MainWindow* window = windowFor(request.address->model);
         window->comeForward();

@@ -80,6 +80,8 @@ private slots:
             "\xE2\x90\xA3the");
         row("m#L1H2?row=%26%3D%23", "m", "L1H2", "", "&=#", "");
         row("a%20b%23c#L1H2/spectrum", "a b#c", "L1H2", "spectrum", "", "");
+        row("m#L1H2/compare?reference=L0H7", "m", "L1H2", "compare", "", "");
+        row("m#L1H2?analysis=six_terms&direction=qk.12", "m", "L1H2", "", "", "");
         row("%E6%A8%A1#L1H2", "\xE6\xA8\xA1", "L1H2", "", "", "");
     }
     void addressesAreReadAndWritten()
@@ -119,6 +121,11 @@ private slots:
         row("gpt2#L1H1?row", "neither row=TOKEN");
         row("gpt2#L1H1?tow=a", "tow=a");
         row("gpt2#L1H1?row=", "names no token");
+        row("gpt2#L1H1?reference=", "names no reference");
+        row("gpt2#L1H1?reference=L1", "not a head");
+        row("gpt2#L1H1?direction=ov.0", "no singular direction");
+        row("gpt2#L1H1?direction=vo.1", "no singular direction");
+        row("gpt2#L1H1?direction=qk.1x", "no singular direction");
         row("gpt2#L1H1?row=%2", "hexadecimal");
         row("gpt2#L1H1?row=%zz", "hexadecimal");
         row("gpt2#L1H1?row=%FF", "UTF-8");
@@ -250,6 +257,40 @@ private slots:
         QCOMPARE(copy(), QStringLiteral("L1H5/full-OV"));
         view->setCurrentCell(0, 1);
         QCOMPARE(copy(), QStringLiteral("L1H5/full-OV?row=%E2%90%A3king&column=%E2%90%A3of"));
+    }
+
+    void referencesNameDirectionsReferenceHeadsAndAnalyses()
+    {
+        Windows all(Windows::Memory::Fresh);
+        MainWindow* window = all.first();
+        const auto goTo = [&](const char* place) {
+            const Result<Address> address = parseAddress((demo + QLatin1String(place)).toStdString());
+            QVERIFY(address);
+            window->goTo(*address);
+        };
+        const auto copy = [window] {
+            window->activateWindow();
+            QTest::keyClick(window, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
+            return QGuiApplication::clipboard()->text().section(u'#', -1);
+        };
+        goTo("#L1H5?direction=qk.3");
+        QTRY_COMPARE_WITH_TIMEOUT(pageOf(window), QStringLiteral("Vectors"), patience);
+        QCOMPARE(window->workspace()->direction(), (ui::SingularChoice{CircuitKind::Qk, 2, 1}));
+        QCOMPARE(copy(), QStringLiteral("L1H5/vectors?direction=qk.3"));
+        goTo("#L1H5/compare?reference=L1H7");
+        QCOMPARE(pageOf(window), QStringLiteral("Compare"));
+        QCOMPARE(window->workspace()->reference(), std::optional(HeadId{1, 7}));
+        QCOMPARE(copy(), QStringLiteral("L1H5/compare?reference=L1H7"));
+        goTo("#L0H1/analyses?analysis=normality");
+        QCOMPARE(pageOf(window), QStringLiteral("Analyses"));
+        QCOMPARE(copy(), QStringLiteral("L0H1/analyses?analysis=normality"));
+        goTo("#L0H1/vectors");
+        goTo("#L0H1?analysis=normality");
+        QCOMPARE(copy(), QStringLiteral("L0H1/analyses?analysis=normality"));
+        const Result<Address> none = parseAddress("m#L0H1?analysis=nonsense");
+        QVERIFY(none);
+        const Result<Done> checked = window->checkAddress(*none);
+        QVERIFY(!checked && checked.error().message.find("nonsense") != std::string::npos);
     }
 
     void whatAnAddressCannotSayIsLeftToThePage()
