@@ -1,10 +1,7 @@
+#include "tests/support/analysis_results.h"
 #include "tests/support/matchers.h"
-#include "tests/support/opened_page.h"
-#include "ui/array_part.h"
 #include "ui/color_choice.h"
 #include "ui/head_classes.h"
-#include "ui/head_metrics.h"
-#include "ui/pages/result_page.h"
 #include "ui/theme.h"
 #include "ui/views/diagram_view.h"
 #include "ui/workspace_state.h"
@@ -32,22 +29,7 @@ class HeadDiagramsTest : public QObject {
     Q_OBJECT
 
 private:
-    using Opened = OpenedPage<ResultPage>;
-
-    static void run(Opened& opened, std::string_view id)
-    {
-        opened.page.showAnalysis(id);
-        opened.page.run();
-        QTRY_VERIFY_WITH_TIMEOUT(isComputed(opened.page.analysis(), *opened.workspace.results())
-                                     && !opened.workspace.analysisJob()->isRunning(),
-                                 patience);
-        opened.page.figures(); // draws them all
-    }
-
-    static ArrayPart numbers(Opened& opened, const char* path)
-    {
-        return wholeArray(*opened.workspace.results()->find(path));
-    }
+    using Opened = OpenedResults;
 
     /// The diagrams of K- and of V-composition, their heads coloured by what G2 found.
     static std::pair<DiagramView*, DiagramView*> strongestPairs(Opened& opened)

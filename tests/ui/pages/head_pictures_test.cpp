@@ -1,10 +1,7 @@
+#include "tests/support/analysis_results.h"
 #include "tests/support/matchers.h"
-#include "tests/support/opened_page.h"
 #include "tests/support/toy_model.h"
-#include "ui/array_part.h"
 #include "ui/color_choice.h"
-#include "ui/head_metrics.h"
-#include "ui/pages/result_page.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/small_multiples.h"
@@ -27,22 +24,7 @@ class HeadPicturesTest : public QObject {
     Q_OBJECT
 
 private:
-    using Opened = OpenedPage<ResultPage>;
-
-    static void run(Opened& opened, std::string_view id)
-    {
-        opened.page.showAnalysis(id);
-        opened.page.run();
-        QTRY_VERIFY_WITH_TIMEOUT(isComputed(opened.page.analysis(), *opened.workspace.results())
-                                     && !opened.workspace.analysisJob()->isRunning(),
-                                 patience);
-        opened.page.figures(); // draws them all
-    }
-
-    static ArrayPart numbers(Opened& opened, const char* path)
-    {
-        return wholeArray(*opened.workspace.results()->find(path));
-    }
+    using Opened = OpenedResults;
 
     /// In the box over a chart.
     static void choose(QWidget* chart, int how)

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "tests/support/opened_page.h"
+#include "ui/array_part.h"
+#include "ui/head_metrics.h"
+#include "ui/pages/result_page.h"
+
+namespace headwise::test {
+
+using OpenedResults = OpenedPage<ui::ResultPage>;
+
+/// Computes an analysis and draws its pictures.
+inline void run(OpenedResults& opened, std::string_view id)
+{
+    opened.page.showAnalysis(id);
+    opened.page.run();
+    QTRY_VERIFY_WITH_TIMEOUT(ui::isComputed(opened.page.analysis(), *opened.workspace.results())
+                                 && !opened.workspace.analysisJob()->isRunning(),
+                             patience);
+    opened.page.figures(); // draws them all
+}
+
+inline ui::ArrayPart numbers(OpenedResults& opened, const char* path)
+{
+    return ui::wholeArray(*opened.workspace.results()->find(path));
+}
+
+} // namespace headwise::test
