@@ -154,9 +154,10 @@ Result<std::string> digest(const fs::path& folder, const std::vector<MappedFile>
 
 Result<WeightMap> WeightMap::open(const fs::path& path)
 {
-    Result<WeightFiles> files = filesOf(path);
-    if (!files)
-        return files.error();
+    Result<WeightFiles> found = filesOf(path);
+    if (!found)
+        return found.error();
+    WeightFiles files = std::move(found).value();
     WeightMap map;
     map.m_path = path;
     std::error_code error;
@@ -164,7 +165,7 @@ Result<WeightMap> WeightMap::open(const fs::path& path)
         : path.has_parent_path()                 ? path.parent_path()
                                                  : fs::path(".");
     std::vector<std::span<const std::byte>> identities;
-    for (const fs::path& file : files->files) {
+    for (const fs::path& file : files.files) {
         Result<MappedFile> mapped = MappedFile::open(file);
         if (!mapped)
             return mapped.error();
@@ -183,12 +184,12 @@ Result<WeightMap> WeightMap::open(const fs::path& path)
         map.m_files.push_back(std::move(mapped).value());
         map.m_unpacked.push_back(std::move(content).value().unpacked);
     }
-    unwrapNames(map.m_tensors, files->shardOf);
+    unwrapNames(map.m_tensors, files.shardOf);
     std::sort(map.m_tensors.begin(), map.m_tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
         return std::tie(a.name, a.shard) < std::tie(b.name, b.shard);
     });
-    if (!files->shardOf.empty()) {
-        const Result<std::vector<std::string>> extra = unlisted(map.m_tensors, *files, map.m_folder);
+    if (!files.shardOf.empty()) {
+        const Result<std::vector<std::string>> extra = unlisted(map.m_tensors, files, map.m_folder);
         if (!extra)
             return extra.error();
         for (const std::string& name : *extra)
