@@ -80,7 +80,6 @@ Result<std::vector<std::string>> fill(const AnalysisContext& context, AttentionA
                                       const Task& task)
 {
     const ProcessedWeights& weights = context.circuits.weights();
-    const ModelConfig& config = weights.config();
     const auto run = forward<Scalar>(weights, context.options.inputs.prompt, task);
     if (!run)
         return run.error();
