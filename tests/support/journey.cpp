@@ -149,7 +149,7 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event)
         return handled; // a part of the event that sent this one
     if (own > longestEvent().milliseconds)
         longestEvent() = {own, what};
-    if (own > limit && own > limit * slowdown())
+    if (own > limit && own > limit * slownessOfMachine() * slowdown())
         stalls() << QStringLiteral("%1 ms: %2").arg(own, 0, 'f', 0).arg(what);
     if (!frames().empty())
         frames().back().inner += all;

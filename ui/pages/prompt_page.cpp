@@ -272,6 +272,7 @@ void PromptPage::take(std::shared_ptr<const Answer> answer)
     m_answer = std::move(answer);
     const QSignalBlocker quiet(m_weighs);
     m_weighs->setChecked(m_answer->isWeighted);
+    m_weighs->setEnabled(!m_answer->imported); // which has no values of its own
     if (m_answer->isWeighted != wasWeighted)
         fitColors();
     showPatterns();

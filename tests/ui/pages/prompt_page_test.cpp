@@ -217,6 +217,12 @@ private slots:
         const std::vector<float> values = writePatterns(file, 8, own.rows());
         opened.page.importPatterns(file);
         QTRY_VERIFY(*large->matrix() != own);
+        auto* weigh = opened.find<QCheckBox>(QStringLiteral("weigh by values"));
+        QVERIFY(!weigh->isEnabled()); // It came without values.
+        QSignalSpy wanted(&opened.page, &PromptPage::scoreWanted);
+        large->setCurrentCell(5, 2);
+        QTest::keyClick(large, Qt::Key_Return); // nor are there scores of this model behind it
+        QVERIFY(wanted.isEmpty());
         for (std::size_t query = 0; query < n; ++query)
             for (std::size_t key = 0; key < n; ++key)
                 QCOMPARE((*large->matrix())(static_cast<int>(query), static_cast<int>(key)),
@@ -240,6 +246,7 @@ private slots:
             if (button->text() == QStringLiteral("Run"))
                 button->click();
         QTRY_COMPARE_WITH_TIMEOUT(*large->matrix(), own, patience); // the model's own again
+        QVERIFY(weigh->isEnabled());
     }
 
     /// What was imported is in the session, and shown again when the file it came from is gone.
