@@ -88,9 +88,10 @@ private slots:
             for (std::size_t at = 0; at < scores.size(); ++at) {
                 const int layer = static_cast<int>(at / H);
                 const auto& pattern = toy.reference.patterns[at / H][at % H][n - 1];
-                const auto key = static_cast<std::size_t>(std::max_element(pattern.begin(), pattern.end())
-                                                          - pattern.begin());
-                QVERIFY(static_cast<std::size_t>(keys[at]) == key);
+                // Keys of one token tie where there are no positions: either will do.
+                const auto key = static_cast<std::size_t>(keys[at]);
+                QVERIFY2(pattern.at(key) >= *std::max_element(pattern.begin(), pattern.end()) - 1e-12,
+                         toy.name.c_str());
                 const std::size_t kv = at % H / (H / static_cast<std::size_t>(config.nKvHeads));
                 const auto score = [&](std::size_t j) {
                     return config.attentionScaleOf(layer)
