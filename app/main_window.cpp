@@ -116,6 +116,7 @@ MainWindow::MainWindow(QWidget* parent)
     createStatusBar();
     connectSignals();
     createNotices();
+    wearTheme(*this); // once all is in its place
     m_start->setDemoAvailable(!demoModelFolder().isEmpty());
     m_firstLayout = saveState();
     restoreGeometry(m_settings.geometry);

@@ -49,7 +49,8 @@ template <typename PageKind>
 void MainWindow::addPage(const QString& name, const QString& title)
 {
     m_tabs->add(name, title, [this] {
-        auto* page = new PageKind(m_workspace, this);
+        auto* page =
+            new PageKind(m_workspace); // of no window yet: it is polished once, when it has its place
         if constexpr (requires { &PageKind::pageRequested; })
             connect(page, &PageKind::pageRequested, this, &MainWindow::showPage);
         if constexpr (requires { &PageKind::analysisRequested; })

@@ -23,8 +23,10 @@ public:
     explicit Place(QWidget* page)
         : m_page(page)
     {
-        page->setParent(this);
     }
+
+    /// Last, as everything in the page is polished for its new window then.
+    void take() { m_page->setParent(this); }
 
     QSize minimumSizeHint() const override { return m_page->minimumSizeHint(); }
     QSize sizeHint() const override { return m_page->sizeHint(); }
@@ -107,7 +109,10 @@ ui::Page* PageTabs::page(int index)
         return tab.page;
     tab.page = tab.make();
     auto* place = static_cast<QScrollArea*>(widget(index));
-    place->setWidget(new Place(tab.page));
+    auto* inside = new Place(tab.page);
+    place->setWidget(inside);
+    inside->take();
+    tab.page->show();
     place->setFocusProxy(tab.page);
     if (!tab.state.isEmpty())
         tab.page->setViewState(std::exchange(tab.state, {}));

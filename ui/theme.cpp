@@ -138,6 +138,13 @@ QLabel[role="secondary"] { color: @muted; font-size: @secondarySizept; }
 QLabel[role="error"] { color: @bad; }
 )";
 
+/// What windows wear since the last applyTheme().
+QString& wornSheet()
+{
+    static QString text;
+    return text;
+}
+
 QString styleSheet(const ThemeColors& c)
 {
     QString filled = QString::fromUtf8(sheet);
@@ -303,7 +310,16 @@ void applyTheme(QApplication& application, ThemeMode mode)
     font.setPointSize(bodySize());
     QApplication::setFont(font);
     QApplication::setWindowIcon(applicationIcon()); // Also loads the pictures the style sheet names.
-    application.setStyleSheet(styleSheet(colors));
+    wornSheet() = styleSheet(colors);
+    const QWidgetList windows = QApplication::topLevelWidgets();
+    for (QWidget* window : windows)
+        if (!window->styleSheet().isEmpty())
+            window->setStyleSheet(wornSheet());
+}
+
+void wearTheme(QWidget& window)
+{
+    window.setStyleSheet(wornSheet());
 }
 
 QFont tokenFont()

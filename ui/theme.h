@@ -32,9 +32,12 @@ const ThemeColors& highContrastColors(); ///< Black, white and yellow: text of 7
 const ThemeColors& themeColors(const QPalette& palette);
 QPalette paletteOf(const ThemeColors& colors);
 
-/// Fusion, our palette, the one style sheet and the system's UI font at 10 pt, for the whole program.
-/// May be called again when the mode or the system changes.
+/// Fusion, our palette and the system's UI font at 10 pt for the whole program, and the one style sheet for the windows that
+/// wear it. May be called again when the mode or the system changes.
 void applyTheme(QApplication& application, ThemeMode mode);
+/// Gives a window and all in it the theme's style sheet, now and after every applyTheme(). Of windows, as under a sheet of
+/// the program every widget would be polished again, with all it holds, each time it finds its place in a layout.
+void wearTheme(QWidget& window);
 bool systemIsDark(); ///< Asked of the platform; on Qt 6.4 by the lightness of its palette.
 
 QFont tokenFont();     ///< Monospace, with fallbacks for every script a vocabulary contains.

@@ -207,7 +207,9 @@ Journey::Journey(const QString& name)
 {
     m_window->resize(1280, 800);
     m_window->show();
-    QTest::qWait(100); // with what it makes ahead
+    QTest::qWait(100);
+    for (int turn = 0; turn < 5; ++turn) // what it makes ahead, each part in an event after the other
+        QCoreApplication::processEvents();
     fastestReference();
     WatchedApplication::takeStalls(); // of the first layout, before anybody saw it
     longestEvent() = {};

@@ -2,6 +2,7 @@
 
 #include "ui/figure_export.h"
 #include "ui/workspace.h"
+#include "ui/theme.h"
 
 #include <QAbstractItemModel>
 #include <QTableView>
@@ -20,6 +21,7 @@ public:
     explicit OpenedPage(const std::filesystem::path& model, const QSize& size = {1000, 800})
         : page(&workspace)
     {
+        ui::wearTheme(page);
         page.resize(size);
         page.show();
         workspace.openModel({model, {}, {}});

@@ -117,6 +117,20 @@ private slots:
         QCOMPARE(QApplication::palette().color(QPalette::Window), darkColors().window);
     }
 
+    void windowsWearTheThemeThatIsApplied()
+    {
+        applyTheme(*qApp, ThemeMode::Light);
+        QWidget window, plain;
+        wearTheme(window);
+        const QString light = window.styleSheet();
+        QVERIFY(light.contains(lightColors().accent.name()));
+        applyTheme(*qApp, ThemeMode::Dark);
+        QVERIFY(window.styleSheet().contains(darkColors().accent.name()));
+        QVERIFY(plain.styleSheet().isEmpty());
+        applyTheme(*qApp, ThemeMode::Light);
+        QCOMPARE(window.styleSheet(), light);
+    }
+
     void textIsAsLargeAsTheSystemsAndNeverSmallerThanOurs()
     {
         QFont system(QApplication::font());

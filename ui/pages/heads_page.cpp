@@ -55,6 +55,7 @@ void HeadsPage::createLayout()
     m_metric->completer()->setCompletionMode(QCompleter::PopupCompletion);
     m_metric->completer()->setFilterMode(Qt::MatchContains);
     m_metric->completer()->setCaseSensitivity(Qt::CaseInsensitive);
+    wearTheme(*m_metric->completer()->popup());
     setAcceptDrops(true);
     for (QLabel* label : {m_card, m_definition}) {
         makeSecondary(label);

@@ -30,6 +30,7 @@ TokenEdit::TokenEdit(QWidget* parent)
     setFont(tokenFont());
     m_completer->setCompletionMode(QCompleter::UnfilteredPopupCompletion);
     m_completer->popup()->setFont(tokenFont());
+    wearTheme(*m_completer->popup()); // a window of its own
     m_completer->setWidget(this);
     m_pause.setSingleShot(true);
     m_pause.setInterval(std::chrono::milliseconds(30));
