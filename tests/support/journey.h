@@ -20,11 +20,11 @@ using namespace std::chrono_literals;
 inline constexpr int patience = 120000; // ms, under a loaded machine
 
 /// Notes every event that keeps the GUI thread busy for longer than a user would not notice: in that thread's own CPU
-/// time, against how slow the core is, and is at that moment, so that neither an old machine nor a loaded one counts. What
-/// a nested event loop spends belongs to its own events.
+/// time, and against how slow the core is around that moment, so that a loaded machine does not count. What a nested event
+/// loop spends belongs to its own events.
 class WatchedApplication : public QApplication {
 public:
-    static constexpr double limit = 50; ///< ms, on the laptop that targets are for
+    static constexpr double limit = 50; ///< ms
 
     using QApplication::QApplication;
     bool notify(QObject* receiver, QEvent* event) override;
