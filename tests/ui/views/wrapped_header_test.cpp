@@ -56,6 +56,7 @@ private slots:
         QStandardItemModel model(3, 2);
         model.setHorizontalHeaderLabels({QStringLiteral("a"), QStringLiteral("b")});
         QTableView table;
+        wearTheme(table);
         table.setHorizontalHeader(new WrappedHeader(&table));
         table.setModel(&model);
         table.resize(400, 200);
@@ -78,6 +79,7 @@ private slots:
         QStandardItemModel model(3, 2);
         model.setHorizontalHeaderLabels({QStringLiteral("Change of QK"), QStringLiteral("b")});
         QTableView table;
+        wearTheme(table);
         auto* header = new WrappedHeader(&table);
         table.setHorizontalHeader(header);
         table.setModel(&model);
