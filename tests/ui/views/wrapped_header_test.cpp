@@ -101,6 +101,7 @@ private slots:
     {
         QStandardItemModel model(1, 0);
         TableFigure table;
+        wearTheme(table);
         table.setSource(&model, Qt::UserRole);
         table.show();
         model.setHorizontalHeaderLabels({QStringLiteral("Head"), QStringLiteral("Cosine of the OV circuits"),
