@@ -201,6 +201,7 @@ void PromptPage::reset()
     if (possible && m_prompt->text() == m_suggested) {
         m_suggested = repeatedWords(*workspace()->tokenizer());
         m_prompt->setText(m_suggested);
+        m_prompt->setCursorPosition(0); // its beginning is what one reads first
     }
     m_prompt->setEnabled(possible);
     m_run->setEnabled(possible);
