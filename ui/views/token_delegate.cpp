@@ -12,8 +12,9 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int padding = 6; // px, left and right of the text in its chip
-constexpr int inset = 2;   // px, from the cell to the chip
+constexpr int cellPadding = 8; // px, left and right of plain text: the style sheet's, which sizes count
+constexpr int padding = 6;     // px, left and right of the text in its chip
+constexpr int inset = 2;       // px, from the cell to the chip
 
 void paintBar(QPainter* painter, const QStyleOptionViewItem& option, const QPointF& ends)
 {
@@ -44,28 +45,33 @@ int TokenDelegate::roomBehind(const QStyleOptionViewItem& option, const QModelIn
     return std::max(0, m_columns->roomAfterPoint(index.column(), metrics) - metrics.horizontalAdvance(tail));
 }
 
-void TokenDelegate::paintNumber(QPainter* painter, const QStyleOptionViewItem& option,
-                                const QModelIndex& index) const
+void TokenDelegate::paintText(QPainter* painter, const QStyleOptionViewItem& option,
+                              const QModelIndex& index) const
 {
     QStyleOptionViewItem cell = option;
     initStyleOption(&cell, index);
+    const QFontMetrics metrics(cell.font);
+    const auto more = QStyleOptionViewItem::HasDecoration | QStyleOptionViewItem::HasCheckIndicator;
+    if ((cell.features & more) || cell.rect.height() >= 2 * metrics.height())
+        return QStyledItemDelegate::paint(painter, option, index);
     const QString shown = cell.text;
-    const int wanted = roomBehind(cell, index);
+    const bool asNumber = isNumber(index);
+    const int wanted = asNumber ? roomBehind(cell, index) : 0;
     cell.text.clear();
     const QStyle* style = cell.widget ? cell.widget->style() : QApplication::style();
     style->drawControl(QStyle::CE_ItemViewItem, &cell, painter, cell.widget);
 
-    const int margin =
-        style->pixelMetric(QStyle::PM_FocusFrameHMargin, &cell, cell.widget) + 1; // as Qt's own
-    const QRect room = cell.rect.adjusted(margin, 0, -margin, 0);
-    const QFontMetrics metrics(cell.font);
+    const QRect room = cell.rect.adjusted(cellPadding, 0, -cellPadding, 0);
     const int left = std::max(0, room.width() - metrics.horizontalAdvance(shown)); // rather askew than cut
     const bool selected = cell.state.testFlag(QStyle::State_Selected);
     const auto group = cell.state.testFlag(QStyle::State_Active) ? QPalette::Active : QPalette::Inactive;
+    const Qt::Alignment across =
+        asNumber ? Qt::AlignRight : QStyle::visualAlignment(cell.direction, cell.displayAlignment);
     painter->save();
     painter->setFont(cell.font);
     painter->setPen(cell.palette.color(group, selected ? QPalette::HighlightedText : QPalette::Text));
-    painter->drawText(room.adjusted(0, 0, -std::min(wanted, left), 0), Qt::AlignRight | Qt::AlignVCenter,
+    painter->drawText(room.adjusted(0, 0, -std::min(wanted, left), 0),
+                      (across & Qt::AlignHorizontal_Mask) | Qt::AlignVCenter,
                       metrics.elidedText(shown, Qt::ElideRight, room.width()));
     painter->restore();
 }
@@ -74,10 +80,7 @@ void TokenDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                           const QModelIndex& index) const
 {
     if (!index.data(TokenTableModel::IsTokenRole).toBool()) {
-        if (isNumber(index))
-            paintNumber(painter, option, index);
-        else
-            QStyledItemDelegate::paint(painter, option, index);
+        paintText(painter, option, index);
         if (const QVariant ends = index.data(TokenTableModel::BarRole); ends.isValid())
             paintBar(painter, option, ends.toPointF());
         return;

@@ -24,7 +24,8 @@ protected:
     void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override;
 
 private:
-    void paintNumber(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const;
+    /// A number with its point under those above; else a line of text.
+    void paintText(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const;
     /// px right of a number that the column's longest fraction has in place of its own.
     int roomBehind(const QStyleOptionViewItem& option, const QModelIndex& index) const;
 
