@@ -61,7 +61,10 @@ void TokenDelegate::paintText(QPainter* painter, const QStyleOptionViewItem& opt
     const QStyle* style = cell.widget ? cell.widget->style() : QApplication::style();
     style->drawControl(QStyle::CE_ItemViewItem, &cell, painter, cell.widget);
 
-    const QRect room = cell.rect.adjusted(cellPadding, 0, -cellPadding, 0);
+    constexpr int leastPadding = 3; // rather close to the edges than cut
+    const int padded =
+        std::clamp((cell.rect.width() - metrics.horizontalAdvance(shown)) / 2, leastPadding, cellPadding);
+    const QRect room = cell.rect.adjusted(padded, 0, -padded, 0);
     const int left = std::max(0, room.width() - metrics.horizontalAdvance(shown)); // rather askew than cut
     const bool selected = cell.state.testFlag(QStyle::State_Selected);
     const auto group = cell.state.testFlag(QStyle::State_Active) ? QPalette::Active : QPalette::Inactive;
@@ -136,10 +139,14 @@ QSize TokenDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIn
     QSize size = QStyledItemDelegate::sizeHint(option, index);
     if (index.data(TokenTableModel::IsTokenRole).toBool())
         size.rwidth() += 2 * (padding + inset);
-    else if (isNumber(index)) {
+    else {
         QStyleOptionViewItem cell = option;
         initStyleOption(&cell, index);
-        size.rwidth() += roomBehind(cell, index);
+        if (!cell.text.contains(QChar::LineSeparator) && !cell.text.contains(u'\n'))
+            size.setWidth(std::max(size.width(),
+                                   QFontMetrics(cell.font).horizontalAdvance(cell.text) + 2 * cellPadding));
+        if (isNumber(index))
+            size.rwidth() += roomBehind(cell, index);
     }
     size.setHeight(std::max(size.height(), QFontMetrics(tokenFont()).height() + 2 * inset + 2));
     return size;
