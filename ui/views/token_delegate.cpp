@@ -62,10 +62,12 @@ void TokenDelegate::paintText(QPainter* painter, const QStyleOptionViewItem& opt
     style->drawControl(QStyle::CE_ItemViewItem, &cell, painter, cell.widget);
 
     constexpr int leastPadding = 3; // rather close to the edges than cut
-    const int padded =
-        std::clamp((cell.rect.width() - metrics.horizontalAdvance(shown)) / 2, leastPadding, cellPadding);
+    const int advance = metrics.horizontalAdvance(shown);
+    const int padded = std::clamp((cell.rect.width() - advance) / 2, leastPadding, cellPadding);
     const QRect room = cell.rect.adjusted(padded, 0, -padded, 0);
-    const int left = std::max(0, room.width() - metrics.horizontalAdvance(shown)); // rather askew than cut
+    const int left = std::max(0, room.width() - advance); // rather askew than cut
+    const QString fitting =
+        advance <= room.width() ? shown : metrics.elidedText(shown, Qt::ElideRight, room.width());
     const bool selected = cell.state.testFlag(QStyle::State_Selected);
     const auto group = cell.state.testFlag(QStyle::State_Active) ? QPalette::Active : QPalette::Inactive;
     const Qt::Alignment across =
@@ -74,8 +76,7 @@ void TokenDelegate::paintText(QPainter* painter, const QStyleOptionViewItem& opt
     painter->setFont(cell.font);
     painter->setPen(cell.palette.color(group, selected ? QPalette::HighlightedText : QPalette::Text));
     painter->drawText(room.adjusted(0, 0, -std::min(wanted, left), 0),
-                      (across & Qt::AlignHorizontal_Mask) | Qt::AlignVCenter,
-                      metrics.elidedText(shown, Qt::ElideRight, room.width()));
+                      (across & Qt::AlignHorizontal_Mask) | Qt::AlignVCenter, fitting);
     painter->restore();
 }
 
