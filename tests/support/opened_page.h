@@ -1,8 +1,8 @@
 #pragma once
 
 #include "ui/figure_export.h"
-#include "ui/workspace.h"
 #include "ui/theme.h"
+#include "ui/workspace.h"
 
 #include <QAbstractItemModel>
 #include <QTableView>

@@ -76,7 +76,7 @@ void TokenDelegate::paintText(QPainter* painter, const QStyleOptionViewItem& opt
     painter->setFont(cell.font);
     painter->setPen(cell.palette.color(group, selected ? QPalette::HighlightedText : QPalette::Text));
     painter->drawText(room.adjusted(0, 0, -std::min(wanted, left), 0),
-                      (across & Qt::AlignHorizontal_Mask) | Qt::AlignVCenter, fitting);
+                      static_cast<int>((across & Qt::AlignHorizontal_Mask) | Qt::AlignVCenter), fitting);
     painter->restore();
 }
 
