@@ -23,6 +23,7 @@ case "${LC_ALL:-${LC_CTYPE:-${LANG:-}}}" in
     *) export LC_ALL=C.UTF-8 ;;
 esac
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}" CCACHE_NOHASHDIR=1
+export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}" # Without it nothing with a precompiled header is kept.
 
 say() { printf '%s\n' "headwise: $*" >&2; }
 
