@@ -28,10 +28,20 @@ public:
     /// Last, as everything in the page is polished for its new window then.
     void take() { m_page->setParent(this); }
 
-    QSize minimumSizeHint() const override { return m_page->minimumSizeHint(); }
+    QSize minimumSizeHint() const override
+    {
+        return m_page->minimumSizeHint().expandedTo(m_page->minimumSize());
+    }
     QSize sizeHint() const override { return m_page->sizeHint(); }
 
 protected:
+    bool event(QEvent* event) override
+    {
+        if (event->type() == QEvent::LayoutRequest)
+            updateGeometry(); // the page's hint is this one's
+        return QWidget::event(event);
+    }
+
     void resizeEvent(QResizeEvent* event) override { m_page->resize(event->size()); }
 
 private:
@@ -144,9 +154,10 @@ bool PageTabs::eventFilter(QObject* watched, QEvent* event)
     if (event->type() == QEvent::Show)
         if (const int index = indexOf(static_cast<QWidget*>(watched)); index >= 0) {
             ui::Page* shown = page(index);
-            shown->parentWidget()->resize(widget(index)->size()); // it has its size before it draws
+            QWidget* place = shown->parentWidget();
+            place->resize(widget(index)->size().expandedTo(place->minimumSizeHint())); // before it draws
             shown->show();
-            shown->parentWidget()->show();
+            place->show();
         }
     return QTabWidget::eventFilter(watched, event);
 }

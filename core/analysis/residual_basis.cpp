@@ -183,12 +183,14 @@ Result<std::shared_ptr<const TokenSide>> inBasis(const TokenSide& tokens, const 
         return W_U.error();
     auto side = std::make_shared<TokenSide>();
     side->embedding = tokens.embedding;
-    side->E = std::move(E->rounded);
-    side->E64 = std::move(E->exact);
-    side->layer0E = std::move(layer0E->rounded);
-    side->layer0E64 = std::move(layer0E->exact);
-    side->W_U = std::move(W_U->rounded);
-    side->W_U64 = std::move(W_U->exact);
+    Product embedding = std::move(E).value(), layer0 = std::move(layer0E).value();
+    Product unembedding = std::move(W_U).value();
+    side->E = std::move(embedding.rounded);
+    side->E64 = std::move(embedding.exact);
+    side->layer0E = std::move(layer0.rounded);
+    side->layer0E64 = std::move(layer0.exact);
+    side->W_U = std::move(unembedding.rounded);
+    side->W_U64 = std::move(unembedding.exact);
     side->EtE = T.transpose() * tokens.EtE * T;
     side->UUt = inverse * tokens.UUt * inverse.transpose();
     if (tokens.UE.size() > 0)

@@ -1,6 +1,7 @@
 #include "tests/support/journey.h"
 
 #include "tests/bench/make_gpt2_small.h"
+#include "tests/support/painting.h"
 #include "ui/job.h"
 
 #include <QAbstractButton>
@@ -241,6 +242,14 @@ Journey::~Journey()
     const QStringList slow = WatchedApplication::takeStalls();
     qInfo("%s: the longest event took %.0f ms (%s)", qPrintable(m_name), longestEvent().milliseconds,
           qPrintable(longestEvent().what));
+    QTest::qWait(20); // the last layout
+    const QStringList cut = cutLabels(*m_window);
+    if (!cut.isEmpty())
+        QTest::qFail(qPrintable(QStringLiteral("cut off: ") + cut.join(QStringLiteral("; "))), __FILE__,
+                     __LINE__);
+    if (const QRect hole = unpainted(*m_window); !hole.isNull())
+        QTest::qFail(qPrintable(QStringLiteral("nothing is painted at ") + whoIsAt(*m_window, hole.center())),
+                     __FILE__, __LINE__);
     const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS");
     const QString picture = folder + u'/' + m_name + QStringLiteral(".png");
     if (!folder.isEmpty() && !m_window->grab().save(picture))

@@ -2,8 +2,8 @@
 
 #include "ui/head_metrics.h"
 #include "ui/text.h"
+#include "ui/views/narrow_choice.h"
 
-#include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
@@ -26,11 +26,9 @@ MetricChoice::MetricChoice(Picture::Kind kind, Workspace* workspace, QWidget* pa
 QComboBox* MetricChoice::add(QHBoxLayout* layout, const QString& name)
 {
     constexpr int characters = 10;
-    auto* box = new QComboBox(this);
+    auto* box = new NarrowChoice(characters, this);
     box->setAccessibleName(name);
     box->setToolTip(name);
-    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    box->setMinimumContentsLength(characters);
     layout->addWidget(box, 1);
     connect(box, &QComboBox::currentIndexChanged, this, &MetricChoice::changed);
     return box;

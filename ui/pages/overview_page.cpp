@@ -51,6 +51,8 @@ OverviewPage::OverviewPage(Workspace* workspace, QWidget* parent)
         grid->setRowStretch(row, stretch);
     for (int i = 0; i < 6; ++i)
         grid->setColumnStretch(i, 1);
+    constexpr int lowest = 600; // px, with room for the charts above their numbers
+    setMinimumHeight(lowest);
 }
 
 void OverviewPage::addPanel(QGridLayout* grid, const Place& place, Page* panel, const QString& title,

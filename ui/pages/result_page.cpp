@@ -77,6 +77,8 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     splitter->setStretchFactor(1, 1);
     splitter->setSizes({260, 800});
     splitter->setChildrenCollapsible(false);
+    m_list->setMinimumWidth(200);
+    right->setMinimumSize(380, 560); // px: the words above a picture and the picture
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->addWidget(splitter);

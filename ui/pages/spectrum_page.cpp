@@ -71,6 +71,8 @@ SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->addWidget(splitter);
+    constexpr int lowest = 420; // px, with room for the charts above their numbers
+    setMinimumHeight(lowest);
     connect(m_circuits, &QComboBox::currentIndexChanged, this, &SpectrumPage::applyChoice);
     connect(m_log, &QCheckBox::toggled, this, &SpectrumPage::applyChoice);
     connect(m_normalized, &QCheckBox::toggled, this, &SpectrumPage::applyChoice);

@@ -94,6 +94,7 @@ void VectorsPage::createLayout()
            "place of the span's"));
     makeSecondary(m_state);
     m_state->setWordWrap(true);
+    m_state->setMinimumWidth(260); // px; else it is more lines than there is height for
     m_state->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_spectrum->setLook({.xTitle = tr("direction k"), .yTitle = tr("σ")});
     m_spectrum->setAccessibleName(tr("Singular values"));

@@ -1,0 +1,47 @@
+#include "tests/support/painting.h"
+#include "tests/support/window_driver.h"
+#include "ui/job.h"
+
+using namespace headwise;
+using namespace headwise::ui;
+using namespace headwise::test;
+
+class PaintingTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { beginWithOwnSettings(m_settings); }
+
+    void everyPixelOfEveryPageIsPainted_data()
+    {
+        QTest::addColumn<QSize>("size");
+        QTest::newRow("1280 x 800") << QSize(1280, 800);
+        QTest::newRow("900 x 520") << QSize(900, 520);
+    }
+
+    void everyPixelOfEveryPageIsPainted()
+    {
+        QFETCH(QSize, size);
+        WindowDriver driver;
+        driver.window.resize(size);
+        driver.openDemo();
+        driver.waitForAnalyses();
+        for (int i = 0; i < driver.tabs()->count(); ++i) {
+            driver.tabs()->setCurrentIndex(i);
+            QTest::qWait(50);
+            QTRY_VERIFY_WITH_TIMEOUT(JobBoard::instance().running().isEmpty(), WindowDriver::patience);
+            QTest::qWait(50);
+            const QRect hole = unpainted(driver.window);
+            const QString page = driver.tabs()->tabText(i) + QStringLiteral(": ");
+            QVERIFY2(hole.isNull(), qPrintable(page + whoIsAt(driver.window, hole.center())));
+            const QStringList cut = cutLabels(driver.window);
+            QVERIFY2(cut.isEmpty(), qPrintable(page + cut.join(QStringLiteral("; "))));
+        }
+    }
+
+private:
+    QTemporaryDir m_settings;
+};
+
+QTEST_MAIN(PaintingTest)
+#include "painting_test.moc"

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <QImage>
+#include <QLabel>
+#include <QRect>
+#include <QStringList>
+#include <QWidget>
+
+namespace headwise::test {
+
+/// Where nothing of the window paints, and the screen would show what was there before; null if there is no such place.
+inline QRect unpainted(QWidget& window)
+{
+    const auto onto = [&window](Qt::GlobalColor ground) {
+        QImage image(window.size(), QImage::Format_RGB32);
+        image.fill(ground);
+        window.render(&image);
+        return image;
+    };
+    const QImage one = onto(Qt::magenta), other = onto(Qt::green);
+    QRect found;
+    for (int y = 0; y < one.height(); ++y)
+        for (int x = 0; x < one.width(); ++x)
+            if (one.pixel(x, y) != other.pixel(x, y))
+                found |= QRect(x, y, 1, 1);
+    return found;
+}
+
+/// "QScrollBar in QTableView Composition": who should have painted there.
+inline QString whoIsAt(const QWidget& window, QPoint point)
+{
+    QStringList names;
+    for (const QWidget* widget = window.childAt(point); widget && names.size() < 4;
+         widget = widget->parentWidget())
+        names << QLatin1String(widget->metaObject()->className()) + u' ' + widget->accessibleName();
+    return names.join(QStringLiteral(" in "));
+}
+
+/// Labels whose words need more lines than they have room for.
+inline QStringList cutLabels(const QWidget& window)
+{
+    QStringList cut;
+    for (const QLabel* label : window.findChildren<QLabel*>())
+        if (label->isVisible() && label->wordWrap() && !label->text().isEmpty()
+            && label->heightForWidth(label->width()) > label->height() + 1)
+            cut << QStringLiteral("%1 of %2 px: %3")
+                       .arg(label->height())
+                       .arg(label->heightForWidth(label->width()))
+                       .arg(label->text().left(60));
+    return cut;
+}
+
+} // namespace headwise::test
