@@ -238,7 +238,7 @@ Result<ResultSet> runAnalysesInParts(const Circuits& circuits, std::span<const A
             if (!part)
                 return part.error();
             ResultSet found = std::move(part).value();
-            markProvenance(found, options);
+            markProvenance(found, *fitting[i], options);
             if (isInEmbeddingBasis(*fitting[i], options))
                 markMetric(found, options.embedding);
             if (parts.computed)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 namespace headwise {
 
@@ -53,6 +54,27 @@ ResultArray PerPair::array(Precision precision, std::string path, std::string ti
     array.title = std::move(title);
     array.definition = std::move(definition);
     return array;
+}
+
+std::vector<HeadId> headsOfPairs(const ModelConfig& config, const AnalysisOptions& options)
+{
+    return selectedHeads(config, options.oneEndIsEnough ? AnalysisOptions{} : options);
+}
+
+std::vector<std::pair<HeadId, HeadId>> pairsAskedFor(const ModelConfig& config,
+                                                     const AnalysisOptions& options)
+{
+    const std::vector<HeadId> asked = selectedHeads(config, options);
+    const std::set<HeadId> isAsked(asked.begin(), asked.end());
+    const std::vector<HeadId> heads = headsOfPairs(config, options);
+    std::vector<std::pair<HeadId, HeadId>> pairs;
+    for (const HeadId earlier : heads) {
+        for (const HeadId later : heads) {
+            if (earlier.layer < later.layer && (isAsked.contains(earlier) || isAsked.contains(later)))
+                pairs.emplace_back(earlier, later);
+        }
+    }
+    return pairs;
 }
 
 std::string whyNotPair(const ModelConfig& config, const AnalysisOptions& options)

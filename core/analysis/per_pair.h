@@ -3,6 +3,7 @@
 #include "core/analysis/per_head.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace headwise {
@@ -27,6 +28,13 @@ private:
     std::size_t m_nLayers, m_nHeads;
     std::vector<double> m_values;
 };
+
+/// The pairs asked for, the earlier head first: of heads asked for or, where one end is enough, with one of them.
+std::vector<std::pair<HeadId, HeadId>> pairsAskedFor(const ModelConfig& config,
+                                                     const AnalysisOptions& options);
+
+/// Every head that may stand in such a pair, layer by layer.
+std::vector<HeadId> headsOfPairs(const ModelConfig& config, const AnalysisOptions& options);
 
 /// Why options.inputs.pair is no pair of an earlier and a later head of this model; empty if it is, or if there is none.
 std::string whyNotPair(const ModelConfig& config, const AnalysisOptions& options);

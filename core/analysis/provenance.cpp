@@ -27,12 +27,15 @@ bool namesTokenSide(std::string_view formula)
 
 } // namespace
 
-void markProvenance(ResultSet& results, const AnalysisOptions& options)
+void markProvenance(ResultSet& results, const Analysis& analysis, const AnalysisOptions& options)
 {
+    const AnalysisInputs& inputs = options.inputs;
     for (ResultArray& array : results.arrays) {
-        array.attributes["seed"] = static_cast<double>(options.inputs.seed);
+        array.attributes["seed"] = static_cast<double>(inputs.seed);
         if (namesTokenSide(array.definition))
             array.attributes["embedding"] = std::string(embeddingName(options.embedding));
+        if (analysis.needs.token && inputs.token)
+            array.attributes["token"] = static_cast<double>(*inputs.token);
     }
 }
 

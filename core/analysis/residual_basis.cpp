@@ -238,7 +238,7 @@ Result<ResultSet> runMeasured(const Analysis& analysis, const AnalysisContext& c
     if (!results)
         return results;
     ResultSet found = std::move(results).value();
-    markProvenance(found, context.options);
+    markProvenance(found, analysis, context.options);
     if (isInOther)
         markMetric(found, context.options.embedding);
     return found;
@@ -249,7 +249,9 @@ void markMetric(ResultSet& results, Embedding embedding)
     for (ResultArray& array : results.arrays) {
         array.attributes["metric"] = std::string("embedding covariance");
         array.attributes["embedding"] = std::string(embeddingName(embedding));
-        array.definition += "; the weights in the basis of unit embedding covariance";
+        array.definition +=
+            "; the weights in the basis where the rows of E spread as much in every direction as they do on "
+            "average, √(mean λ) Σ^(−1/2), Σ their covariance and λ its eigenvalues";
     }
 }
 

@@ -69,6 +69,12 @@ Result<Done> ProcessedWeights::State::changeHeads()
     std::map<HeadId, HeadWeights<double>> made; // from the heads as they were, whatever the order
     for (const HeadChange& change : applied().headChanges) {
         HeadWeights<double> head = processedHead(change.head);
+        // What b_V writes is no part of W_V W_O and stays, as it does where b_V was folded before. Values that are cut off
+        // are cut off with their bias.
+        if (head.b_V.size() > 0 && config.qkvLimit == 0) {
+            b_O[static_cast<std::size_t>(change.head.layer)] += head.b_V * head.W_O;
+            head.b_V.setZero();
+        }
         if (change.withoutComponent) {
             auto W_O = withoutComponent(head, *change.withoutComponent);
             if (!W_O)
@@ -81,7 +87,6 @@ Result<Done> ProcessedWeights::State::changeHeads()
             const HeadWeights<double> earlier = processedHead(*change.earlier);
             head.W_O = (earlier.W_O * head.W_V * head.W_O).eval();
             head.W_V = earlier.W_V;
-            head.b_V = earlier.b_V;
         }
         made.insert_or_assign(change.head, std::move(head));
     }

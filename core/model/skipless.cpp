@@ -33,14 +33,14 @@ std::vector<int> seededTokens(const ModelConfig& config, int count, unsigned see
 
 namespace {
 
-/// NaN where a number is not finite.
+/// NaN where a number is not finite, and where all that is expected is 0, as of activations below what a float32 can hold.
 double relativeError(const Matrix<double>& logits, const Matrix<double>& expected)
 {
     const Matrix<double> difference = (logits - expected).cwiseAbs();
-    if (!difference.allFinite())
-        return std::numeric_limits<double>::quiet_NaN();
     const double size = expected.cwiseAbs().maxCoeff();
-    return size == 0 ? difference.maxCoeff() : difference.maxCoeff() / size;
+    if (!difference.allFinite() || size == 0)
+        return std::numeric_limits<double>::quiet_NaN();
+    return difference.maxCoeff() / size;
 }
 
 /// Rounded as the numbers of `ProcessedWeights::rounded`.

@@ -50,19 +50,6 @@ double deviations(double score, const Moments& null)
     return null.deviation > 1e-9 * null.mean ? (score * score - null.mean) / null.deviation : none;
 }
 
-std::vector<Pair> pairsOf(const ModelConfig& config, const AnalysisOptions& options)
-{
-    const std::vector<HeadId> heads = selectedHeads(config, options);
-    std::vector<Pair> pairs;
-    for (const HeadId earlier : heads) {
-        for (const HeadId later : heads) {
-            if (earlier.layer < later.layer)
-                pairs.emplace_back(earlier, later);
-        }
-    }
-    return pairs;
-}
-
 /// One pair of circuits with the singular values of the model's and random singular vectors.
 Result<double> spectrumDraw(const Circuits& circuits, const Pair& pair, bool isV, std::uint64_t seed)
 {
@@ -86,7 +73,7 @@ Result<double> spectrumDraw(const Circuits& circuits, const Pair& pair, bool isV
 /// `deviations` of scores of chance, over random pairs of the model.
 Result<Sample> spectrumNull(const AnalysisContext& context, const Task& task)
 {
-    const std::vector<Pair> pairs = pairsOf(context.circuits.config(), context.options);
+    const std::vector<Pair> pairs = pairsAskedFor(context.circuits.config(), context.options);
     std::vector<double> draws(spectrumDraws, none);
     if (pairs.empty())
         return Sample(draws);
@@ -153,7 +140,7 @@ ResultArray layerMedians(const AnalysisContext& context, const PerPair& scores, 
     const ModelConfig& config = context.circuits.config();
     const auto layers = static_cast<std::size_t>(config.nLayers);
     std::vector<std::vector<double>> byLayers(layers * layers);
-    for (const auto& [earlier, later] : pairsOf(config, context.options)) {
+    for (const auto& [earlier, later] : pairsAskedFor(config, context.options)) {
         byLayers[static_cast<std::size_t>(earlier.layer) * layers + static_cast<std::size_t>(later.layer)]
             .push_back(scores.at(earlier, later));
     }
@@ -164,8 +151,8 @@ ResultArray layerMedians(const AnalysisContext& context, const PerPair& scores, 
     ResultArray array = realArray(context.options.precision, folder + modes[mode] + "_layer_median",
                                   {layers, layers}, std::move(medians), {"earlier layer", "later layer"});
     array.title = std::string(titles[mode]) + ", median of two layers";
-    array.definition =
-        std::string("median of composition/") + modes[mode] + " over the pairs of heads of two layers";
+    array.definition = std::string("median of composition/") + modes[mode]
+        + " over the pairs of heads asked for of two layers";
     array.nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
     array.range = {0.0, 1.0};
     return array;
@@ -182,7 +169,7 @@ void addMode(ResultSet& results, const AnalysisContext& context, const Nulls& nu
     const ModelConfig& config = context.circuits.config();
     PerPair excess(config), z(config), percentile(config);
     const std::vector<double>& reading = mode == 2 ? nulls.participations.ov : nulls.participations.qk;
-    for (const auto& [earlier, later] : pairsOf(config, context.options)) {
+    for (const auto& [earlier, later] : pairsAskedFor(config, context.options)) {
         const double score = scores.at(earlier, later);
         const Moments null = overlapMoments(nulls.participations.ov[flat(config, earlier)],
                                             reading[flat(config, later)], config.dModel);
@@ -269,7 +256,9 @@ Result<ResultSet> runCompositionNulls(const AnalysisContext& context, const Task
         return spectrum.error();
     const std::vector<double> heads(static_cast<std::size_t>(config.nLayers) * config.nHeads, none);
     Nulls nulls{std::move(gaussian).value(), std::move(spectrum).value(), {heads, heads}};
-    const auto done = forEachHead(context, task, "spreads of the spectra", [&](HeadId head) -> Result<Done> {
+    AnalysisContext ofPairs = context;
+    ofPairs.options.heads = headsOfPairs(config, context.options);
+    const auto done = forEachHead(ofPairs, task, "spreads of the spectra", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> w = context.circuits.weights().head<double>(head);
         nulls.participations.qk[flat(config, head)] = participation(w.W_Q, w.W_K);
         nulls.participations.ov[flat(config, head)] = participation(w.W_V, w.W_O.transpose());

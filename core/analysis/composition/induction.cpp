@@ -18,7 +18,7 @@ constexpr const char* matchingFormula =
     "Re Σλ / Σ|λ|, λ = eigenvalues of E W_QK (W_OV)ᵀ Eᵀ, W_QK of the later, W_OV of the earlier head, "
     "E of the later head on both sides";
 constexpr const char* guess =
-    "of heads of layers ≥ 1 previous_token is a guess from raw positions (rotary: the mean raw token), "
+    "of heads of layers ≥ 1 previous_token is a guess from raw positions (rotary: the mean row of E), "
     "which layer 0 alone reads";
 
 using Pair = std::pair<HeadId, HeadId>;

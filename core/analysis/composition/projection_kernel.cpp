@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <utility>
 
 namespace headwise {
@@ -44,12 +45,14 @@ public:
         : m_context(context)
         , m_config(context.circuits.config())
         , m_task(task)
-        , m_heads(selectedHeads(m_config, context.options))
+        , m_heads(headsOfPairs(m_config, context.options))
         , m_width(std::min(m_config.dModel, m_config.dHead))
         , m_ranks(static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads, 0)
         , m_kernels(modes.size(), PerPair(m_config))
         , m_deviations(modes.size(), PerPair(m_config))
     {
+        const auto pairs = pairsAskedFor(m_config, context.options);
+        m_pairs.insert(pairs.begin(), pairs.end());
     }
 
     Result<Done> run()
@@ -117,7 +120,7 @@ private:
                 layer = earlier.layer;
                 products.noalias() = m_writing[static_cast<std::size_t>(layer)] * reading;
             }
-            if (rankOf(earlier) == 0)
+            if (rankOf(earlier) == 0 || !m_pairs.contains({earlier, later}))
                 continue;
             const double kernel =
                 products.middleRows(earlier.head * m_width, m_width).template cast<double>().squaredNorm();
@@ -133,6 +136,7 @@ private:
     const ModelConfig& m_config;
     const Task& m_task;
     std::vector<HeadId> m_heads;
+    std::set<std::pair<HeadId, HeadId>> m_pairs; // asked for
     Eigen::Index m_width;
     std::vector<Eigen::Index> m_ranks;     // of W_O, [L H]
     std::vector<Matrix<Scalar>> m_writing; // per layer: [H width, d]

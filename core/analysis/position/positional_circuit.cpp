@@ -4,6 +4,7 @@
 #include "core/analysis/position/position_vectors.h"
 #include "core/analysis/position/positions_shown.h"
 #include "core/analysis/position_scores.h"
+#include "core/model/layer_parts.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -67,6 +68,17 @@ double randomSize(const FoldedHead& head, const Matrix<double>& x, double scale)
         / static_cast<double>(x.cols());
 }
 
+/// p/σ(p), what `foldedHead` reads. \param x LN(p), the same where nothing is left of the norm's factor and bias
+Matrix<double> dividedPositions(const ProcessedWeights& weights, int layer, const Matrix<double>& x)
+{
+    Norm<double> norm = weights.ln1<double>(layer);
+    if (norm.w.size() == 0 && norm.b.size() == 0)
+        return x;
+    norm.w.resize(0);
+    norm.b.resize(0);
+    return normalized(norm, weights.W_pos<double>(0, x.rows()));
+}
+
 void setHead(Arrays& arrays, const ProcessedWeights& weights, HeadId head, const Matrix<double>& x,
              const Shown& shown)
 {
@@ -78,9 +90,10 @@ void setHead(Arrays& arrays, const ProcessedWeights& weights, HeadId head, const
     setRows(arrays.pattern, head, pattern(shown.square, shown.square));
     setRows(arrays.lines, head, scores(shown.queries, Eigen::all));
     setRows(arrays.patternLines, head, pattern(shown.queries, Eigen::all));
-    const HeadWeights<double> h = weights.head<double>(head);
-    setRows(arrays.keyBias, head, (x * (h.W_K * h.b_Q.transpose())) * scale);
-    arrays.deviation.set(head, randomSize({h.W_Q, h.W_K, h.b_Q, h.b_K}, x, scale));
+    const FoldedHead h = foldedHead(weights, head);
+    const Matrix<double> divided = dividedPositions(weights, head.layer, x);
+    setRows(arrays.keyBias, head, (divided * (h.W_K * h.b_Q.transpose())) * scale);
+    arrays.deviation.set(head, randomSize(h, divided, scale));
 }
 
 /// Even attention over the keys that a query sees, at the shown positions of a layer without a window.
@@ -126,7 +139,9 @@ ResultSet resultsOf(const Arrays& arrays, const Shown& shown, Precision precisio
           "softmax over j ≤ i of s_ij; " + formula);
     results.arrays.back().range = {0.0, 1.0};
     results.arrays.push_back(arrays.keyBias.array(precision, folder + "key_bias", "Score whatever the query",
-                                                  "b_Q W_Kᵀ (p_j/σ(p_j))ᵀ · scale", "position"));
+                                                  "b_Q W_Kᵀ (p_j/σ(p_j))ᵀ · scale, the norm folded into "
+                                                  "b_Q and W_K",
+                                                  "position"));
     results.arrays.push_back(arrays.deviation.array(precision, folder + "score_null_deviation",
                                                     "Size of the scores, random directions",
                                                     "‖W_QK‖_F √(mean over j ≤ i of ‖x_i‖² ‖x_j‖²) / d · "

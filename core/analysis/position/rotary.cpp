@@ -173,18 +173,20 @@ public:
         results.arrays.push_back(frequencyArray(m_config, precision));
         m_energies.addTo(results, m_config, precision);
         m_mean.addTo(results, precision, "mean_token", "the mean row of E with itself");
+        const std::size_t ofToken = results.arrays.size();
         if (m_self) {
             m_self->addTo(results, precision, "token", "the token with itself");
             m_toMean->addTo(results, precision, "token_to_mean", "the token's query with the mean row's key");
         }
-        if (m_toKey) {
-            const std::size_t first = results.arrays.size();
+        const std::size_t ofKey = results.arrays.size();
+        if (m_toKey)
             m_toKey->addTo(results, precision, "token_to_key", "the token's query with the key token's key");
-            const AnalysisInputs& inputs = m_context.options.inputs;
-            for (std::size_t i = first; i < results.arrays.size(); ++i) {
-                results.arrays[i].attributes["token"] = static_cast<double>(*inputs.token);
-                results.arrays[i].attributes["key_token"] = static_cast<double>(*inputs.keyToken);
-            }
+        for (std::size_t i = ofToken; i < results.arrays.size(); ++i) {
+            auto& attributes = results.arrays[i].attributes;
+            attributes["embedding"] = std::string(embeddingName(m_context.options.embedding));
+            attributes["token"] = static_cast<double>(*m_context.options.inputs.token);
+            if (i >= ofKey)
+                attributes["key_token"] = static_cast<double>(*m_context.options.inputs.keyToken);
         }
         if (hasBiasKernel())
             m_bias.addTo(results, precision, "bias", "b_Q with b_K");

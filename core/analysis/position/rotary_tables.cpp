@@ -98,6 +98,7 @@ void addArrays(const AnalysisContext& context, const std::vector<int>& shown, co
     const std::string folder = "analyses/rotary/";
     const Precision precision = context.options.precision;
     const std::string formula = "e_q W_Q R_Δ W_Kᵀ e_jᵀ, q = the token asked for, by offset Δ";
+    const std::size_t first = results.arrays.size();
     tables.ends.addTo(results, precision, {folder + "key_", "keys", formula}, "offset");
     results.arrays.push_back(tables.mean.array(precision, folder + "key_score_null_mean",
                                                "Mean over all keys",
@@ -105,6 +106,10 @@ void addArrays(const AnalysisContext& context, const std::vector<int>& shown, co
     results.arrays.push_back(
         tables.deviation.array(precision, folder + "key_score_null_deviation", "Deviation over all keys",
                                "deviation over the tokens j in use of " + formula, "offset"));
+    for (std::size_t i = first; i < results.arrays.size(); ++i) {
+        results.arrays[i].attributes["embedding"] = std::string(embeddingName(context.options.embedding));
+        results.arrays[i].attributes["token"] = static_cast<double>(*context.options.inputs.token);
+    }
     results.arrays.push_back(idArray(folder + "key_offsets", "Offsets of the tables", shown, "offset", ""));
 }
 

@@ -77,7 +77,11 @@ void addLens(const AnalysisContext& context, const Matrix<double>& logits, int t
         labels.push_back(depth + 1 == depths ? std::string("after the last layer")
                                              : fmt::format("before layer {}", depth));
     }
-    const std::string stream = "LN_final(residual stream) W_U + b_U at the last position";
+    const double cap = context.circuits.config().outputSoftCap;
+    const std::string logitsOfStream = "LN_final(residual stream) W_U + b_U";
+    const std::string stream =
+        (cap > 0 ? fmt::format("{0:g} · tanh(({1}) / {0:g})", cap, logitsOfStream) : logitsOfStream)
+        + " at the last position";
     const auto add = [&](ResultArray array, const char* title, std::string definition) {
         array.title = title;
         array.definition = std::move(definition);

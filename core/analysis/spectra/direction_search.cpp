@@ -181,7 +181,10 @@ std::string whyNoSearch(const ModelConfig& config, const AnalysisOptions& option
     const auto& unused = options.unusedTokens;
     if (token >= 0 && static_cast<std::size_t>(token) < unused.size()
         && unused[static_cast<std::size_t>(token)])
-        return "Id " + std::to_string(token) + " has no token; choose one that the tokenizer knows.";
+        return "Id " + std::to_string(token)
+            + " is none of the tokens in use: the tokenizer has no token for it, or the filter of tokens "
+              "leaves "
+              "it out.";
     return whyNoToken(config, token);
 }
 

@@ -161,11 +161,11 @@ private:
         add(norms.spectral, name + "_spectral", std::string("Spectral norm of ") + title, "σ₁ of " + matrix,
             spectral);
         addByLayer(name + "_by_layer", std::string("Norm of ") + title + " by layer",
-                   "mean over a layer's heads of ‖" + matrix + "‖_F", byLayer(norms.frobenius, m_config),
-                   ofLayer(frobenius));
+                   "mean over the heads asked for of a layer of ‖" + matrix + "‖_F",
+                   byLayer(norms.frobenius, m_config), ofLayer(frobenius));
         addByLayer(name + "_spectral_by_layer", std::string("Spectral norm of ") + title + " by layer",
-                   "mean over a layer's heads of σ₁ of " + matrix, byLayer(norms.spectral, m_config),
-                   ofLayer(spectral));
+                   "mean over the heads asked for of a layer of σ₁ of " + matrix,
+                   byLayer(norms.spectral, m_config), ofLayer(spectral));
     }
 
     void addFactors()

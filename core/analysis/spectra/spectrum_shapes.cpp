@@ -148,7 +148,7 @@ private:
                                       {static_cast<std::size_t>(m_config.nLayers), width}, std::move(means),
                                       {"layer", "singular value"});
         array.title = "Mean of a layer's heads, " + std::string(circuitName(kind));
-        array.definition = "mean over the heads of a layer of σ_k/σ_1, σ = singular values of "
+        array.definition = "mean over the heads asked for of a layer of σ_k/σ_1, σ = singular values of "
             + std::string(circuitFormula(kind));
         add(results, std::move(array), kind);
     }

@@ -258,8 +258,8 @@ private:
             if (!scores)
                 return scores.error();
         }
-        if (!m_context.tokens->isSquare())
-            return Done{};
+        if (!m_context.tokens->isSquare() || w.W_V.isZero(0) || w.W_O.isZero(0))
+            return Done{}; // scores of a zero circuit are NaN
         // Column k of W_V with row k of W_O, for the longest columns of W_V.
         const std::vector<int> order = longest(vectors[0], comparedColumns);
         const Matrix<double> in = vectors[0](Eigen::all, order);

@@ -62,6 +62,9 @@ RelationQuestions relationQuestions(const AnalysisContext& context)
     const TokenSide& tokens = *context.tokens;
     const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, tokens.W_U.cols());
     RelationQuestions questions;
+    const auto isLeftOut = [&marks = context.options.unusedTokens](int id) {
+        return static_cast<std::size_t>(id) < marks.size() && marks[static_cast<std::size_t>(id)];
+    };
     questions.outputs =
         static_cast<double>(tokens.W_U.cols() - std::count(unused.begin(), unused.end(), true));
     std::map<std::pair<int, int>, std::size_t> places;
@@ -72,7 +75,8 @@ RelationQuestions relationQuestions(const AnalysisContext& context)
                             std::all_of(relation.pairs.begin(), relation.pairs.end(), same));
         for (const auto& words : relation.pairs) {
             const auto pair = tokenPair(*context.options.inputs.tokenizer, words);
-            if (!pair || pair->first >= tokens.E.rows() || pair->second >= tokens.W_U.cols())
+            if (!pair || pair->first >= tokens.E.rows() || pair->second >= tokens.W_U.cols()
+                || isLeftOut(pair->first) || isLeftOut(pair->second))
                 continue;
             const auto [place, isNew] = places.emplace(*pair, questions.sources.size());
             if (isNew) {

@@ -297,8 +297,9 @@ void RelationScores::addRelationArrays(ResultSet& results) const
         results.arrays.push_back(std::move(array));
     };
     addInts("pairs_given", given, "Pairs of words", "number of pairs of the list");
-    addInts("pairs_used", used, "Pairs of single tokens",
-            "number of pairs whose words are both single tokens, with a leading space or both without");
+    addInts(
+        "pairs_used", used, "Pairs of single tokens",
+        "number of pairs whose words are both single tokens in use, with a leading space or both without");
     addInts("k", k, "k", "how many of the largest entries count as a hit");
     addInts("valid", valid, "Valid", "1 with at least 30 pairs of single tokens, else 0");
     const auto addReals = [&](const char* name, std::vector<double> values, const char* title,

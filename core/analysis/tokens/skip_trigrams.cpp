@@ -130,7 +130,8 @@ public:
     void addTo(ResultSet& results) const
     {
         const std::string rule = ", sources by falling max z(F_QK[:, s]) · max z(F_OV[s, :])";
-        add(results, m_sources, "ranked_source", "Source", "the sources" + rule);
+        add(results, m_sources, "ranked_source", "Source",
+            "the sources of F_QK = E W_Q W_Kᵀ Eᵀ and F_OV = E W_V W_O W_U" + rule);
         add(results, m_destinations, "ranked_destination", "Destination",
             "the largest entry of column s of F_QK = E W_Q W_Kᵀ Eᵀ" + rule);
         add(results, m_outputs, "ranked_output", "Out",

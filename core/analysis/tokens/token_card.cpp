@@ -68,7 +68,7 @@ private:
                             [this](HeadId head, const RowVector<double>& line) {
                                 const auto unused = unusedOf(m_context.options, line.size());
                                 m_norm.set(head, line.norm());
-                                if (m_token < line.size())
+                                if (m_token < line.size() && !line.isZero(0)) // of a zero circuit: NaN
                                     m_ovRank.set(head, rankInLine(line, m_token, unused));
                                 m_outputs.putTop(head, line, m_context.options);
                                 m_relations.put(head, line, unused);
@@ -84,7 +84,8 @@ private:
                             },
                             [this](HeadId head, const RowVector<double>& line) {
                                 const auto unused = unusedOf(m_context.options, line.size());
-                                m_qkRank.set(head, rankInLine(line, m_token, unused));
+                                if (!line.isZero(0))
+                                    m_qkRank.set(head, rankInLine(line, m_token, unused));
                                 m_keys.putTop(head, line, m_context.options);
                             }});
     }

@@ -34,6 +34,14 @@ void put(Toy& toy, const std::string& name, int head, const Matrix<double>& m)
             values[static_cast<std::size_t>((head * m.rows() + i) * m.cols() + j)] = m(i, j);
 }
 
+/// b_O of layer 1 takes `bias` in.
+void addToOutputBias(Toy& toy, const Matrix<double>& bias)
+{
+    std::vector<double>& b_O = toy.toy.tensors.at(nameOf("b_O", 1)).values;
+    for (Eigen::Index i = 0; i < bias.size(); ++i)
+        b_O[static_cast<std::size_t>(i)] += bias(i);
+}
+
 Matrix<double> product(const ProcessedWeights& weights, HeadId id)
 {
     const HeadWeights<double> head = weights.head<double>(id);
@@ -96,6 +104,8 @@ private slots:
         const Eigen::VectorXd v = svd->V.col(1);
         Toy other({.float64 = true});
         put(other, nameOf("W_O", 1), later.head, W_O - W_O * v * v.transpose());
+        // What the bias of the values writes is no part of W_V W_O.
+        addToOutputBias(other, stored(toy.toy, nameOf("b_V", 1), 1, r, later.head) * W_O * v * v.transpose());
         other.save();
         QVERIFY(change(other.toy.folder, changed) < 1e-12);
     }
@@ -117,10 +127,29 @@ private slots:
             * stored(toy.toy, nameOf("W_O", 1), r, d, later.head);
         Toy other({.float64 = true});
         put(other, nameOf("W_V", 1), later.head, stored(toy.toy, nameOf("W_V", 0), d, r, earlier.head));
-        put(other, nameOf("b_V", 1), later.head, stored(toy.toy, nameOf("b_V", 0), 1, r, earlier.head));
+        put(other, nameOf("b_V", 1), later.head, Matrix<double>::Zero(1, r));
+        addToOutputBias(other,
+                        stored(toy.toy, nameOf("b_V", 1), 1, r, later.head)
+                            * stored(toy.toy, nameOf("W_O", 1), r, d, later.head));
         put(other, nameOf("W_O", 1), later.head, chain);
         other.save();
         QVERIFY(change(other.toy.folder, changed) < 1e-12);
+    }
+
+    void foldingTheBiasesOfValuesKeepsTheFunctionOfAChangedModel()
+    {
+        const Toy toy({.float64 = true});
+        for (const HeadChange& made : {HeadChange{.head = later, .withoutComponent = 0},
+                                       HeadChange{.head = later, .earlier = earlier}}) {
+            ProcessingWish unfolded = with({}, {made});
+            unfolded.foldValueBiases = StepWish::Off;
+            const auto logits = [](const ProcessedWeights& weights) {
+                return test::logSoftmax(test::ran<double>(weights, test::tokens).logits);
+            };
+            QVERIFY(difference(logits(processed(toy.model(), with({}, {made}))),
+                               logits(processed(toy.model(), unfolded)))
+                    < 1e-12);
+        }
     }
 
     void changesAreMadeOfTheHeadsAsTheyWere()

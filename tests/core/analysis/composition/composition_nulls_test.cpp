@@ -200,6 +200,24 @@ private slots:
         QVERIFY(std::isnan(at(circuits, results, path, {0, 0}, {1, 1})));
     }
 
+    void oneEndAskedForIsEnoughIfOneSaysSo()
+    {
+        const Circuits circuits = test::toyCircuits(wideOptions());
+        AnalysisOptions options = inDouble();
+        const auto all = test::analysed(circuits, {"composition_nulls", "projection_kernel"}, options);
+        options.heads = {{1, 0}};
+        options.oneEndIsEnough = true;
+        const auto some = test::analysed(circuits, {"composition_nulls", "projection_kernel"}, options);
+        for (const std::string path : {"analyses/composition_nulls/v_z", "analyses/projection_kernel/o_v"}) {
+            for (const HeadId later : {HeadId{1, 0}, HeadId{1, 1}}) {
+                const double found = at(circuits, some, path, {0, 1}, later);
+                QCOMPARE(std::isnan(found), later.head == 1);
+                if (later.head == 0)
+                    QCOMPARE(found, at(circuits, all, path, {0, 1}, later));
+            }
+        }
+    }
+
     void oneLayerDoesNotCompose()
     {
         test::ToyOptions options;

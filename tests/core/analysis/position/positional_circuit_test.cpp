@@ -140,6 +140,21 @@ private slots:
                     < 1e-12);
     }
 
+    void theKeyBiasIsTheSameWhetherTheNormIsFoldedOrNot()
+    {
+        ToyOptions toy;
+        toy.float64 = true;
+        ProcessingWish unfolded;
+        unfolded.foldLayerNorm = StepWish::Off;
+        const std::string path = "analyses/positional_circuit/key_bias";
+        const auto values = [&](const ProcessingWish& wish) {
+            const Circuits circuits = test::toyCircuits(toy, wish);
+            return ofHead(circuits, test::analysed(circuits, {"positional_circuit"}, exactly()), path,
+                          {0, 1});
+        };
+        QVERIFY((values({}) - values(unfolded)).cwiseAbs().maxCoeff() < 1e-12);
+    }
+
     // sin and cos of two frequencies, W_QK the turn by one step (ANALYSES section 6, oracle 2).
     void aPlantedPreviousTokenHead()
     {

@@ -348,6 +348,25 @@ private slots:
             QCOMPARE(best[i], byHead[i * 2 + 1]);
     }
 
+    void pairsWithATokenThatIsLeftOutDoNotCount()
+    {
+        test::ToyOptions toy;
+        toy.dVocab = 41;
+        const auto pairs = somePairs(31, 41, 2);
+        const int leftOut = pairs.front().second;
+        const auto kept = std::count_if(pairs.begin(), pairs.end(), [leftOut](const auto& pair) {
+            return pair.first != leftOut && pair.second != leftOut;
+        });
+        QVERIFY(kept < 31);
+        AnalysisOptions options = optionsWith({relation("long", pairs)}, 41);
+        options.unusedTokens.assign(41, false);
+        options.unusedTokens[static_cast<std::size_t>(leftOut)] = true;
+        const auto results = test::analysed(test::toyCircuits(toy), {"relations"}, options);
+        QCOMPARE(numbers(results, "analyses/relations/pairs_used"),
+                 (std::vector<double>{static_cast<double>(kept)}));
+        QCOMPARE(numbers(results, "analyses/relations/valid"), std::vector<double>{0});
+    }
+
     // Of one relation of 31 pairs the best score by chance is its score by chance: hits/31, each with p = 10/41.
     void theNullOfTheBestIsThatOfABinomial()
     {
