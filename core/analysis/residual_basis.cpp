@@ -250,8 +250,8 @@ void markMetric(ResultSet& results, Embedding embedding)
         array.attributes["metric"] = std::string("embedding covariance");
         array.attributes["embedding"] = std::string(embeddingName(embedding));
         array.definition +=
-            "; the weights in the basis where the rows of E spread as much in every direction as they do on "
-            "average, √(mean λ) Σ^(−1/2), Σ their covariance and λ its eigenvalues";
+            "; the weights in the basis √(mean λ) Σ^(−1/2), where the embedding covariance Σ, of eigenvalues "
+            "λ, is a multiple of 1";
     }
 }
 

@@ -35,7 +35,6 @@ NameTokens nameTokens(const AnalysisContext& context)
 {
     const TokenSide& tokens = *context.tokens;
     const auto limit = std::min<Eigen::Index>(context.circuits.config().dVocab, tokens.W_U.cols());
-    const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, limit);
     NameTokens found;
     const std::vector<std::string>& given = context.options.inputs.names;
     for (const std::string& name : given.empty() ? firstNames() : given) {
@@ -46,7 +45,7 @@ NameTokens nameTokens(const AnalysisContext& context)
             continue;
         }
         const bool isKnown = std::find(found.ids.begin(), found.ids.end(), *id) != found.ids.end();
-        if (isKnown || unused[static_cast<std::size_t>(*id)])
+        if (isKnown || isUnusedToken(context.options.unusedTokens, *id))
             continue;
         found.names.push_back(name);
         found.ids.push_back(*id);

@@ -62,9 +62,7 @@ RelationQuestions relationQuestions(const AnalysisContext& context)
     const TokenSide& tokens = *context.tokens;
     const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, tokens.W_U.cols());
     RelationQuestions questions;
-    const auto isLeftOut = [&marks = context.options.unusedTokens](int id) {
-        return static_cast<std::size_t>(id) < marks.size() && marks[static_cast<std::size_t>(id)];
-    };
+    const auto isLeftOut = [&](int id) { return isUnusedToken(context.options.unusedTokens, id); };
     questions.outputs =
         static_cast<double>(tokens.W_U.cols() - std::count(unused.begin(), unused.end(), true));
     std::map<std::pair<int, int>, std::size_t> places;

@@ -102,6 +102,12 @@ Matrix<double> throughUnembedding(const Matrix<double>& W, const TokenSide& toke
     return out;
 }
 
+bool isUnusedToken(const std::vector<bool>& unused, int id)
+{
+    const auto at = static_cast<std::size_t>(id);
+    return !unused.empty() && (at >= unused.size() || unused[at]);
+}
+
 std::vector<bool> sizedMarks(const std::vector<bool>& unused, Eigen::Index count)
 {
     std::vector<bool> sized = unused;

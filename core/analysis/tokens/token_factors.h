@@ -27,6 +27,8 @@ Matrix<double> throughUnembedding(const Matrix<double>& W, const TokenSide& toke
 
 /// `unused` for as many ids as a side of a circuit has; empty stays empty.
 std::vector<bool> sizedMarks(const std::vector<bool>& unused, Eigen::Index count);
+/// Whether `id` is one of those.
+bool isUnusedToken(const std::vector<bool>& unused, int id);
 
 /// At most `limit` of the ids below `count` that are not unused, rising: all where there are no more, else drawn without
 /// replacement, the same for the same seed on every machine.
