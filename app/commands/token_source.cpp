@@ -1,13 +1,13 @@
 #include "app/commands/token_source.h"
 
 #include "app/commands/head_arguments.h"
+#include "app/commands/session_command.h"
 #include "app/commands/support.h"
 #include "core/analysis/head_at_offset.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 namespace headwise::app {
@@ -73,45 +73,39 @@ public:
             if (const auto ends = fromTables(query))
                 return *ends;
         }
-        return Error{
-            ErrorCode::NotFound,
-            fmt::format("The session '{}' does not hold {}; make one that does with: headwise analyze {} -o "
-                        "SESSION.h5 --analyses tables --heads {} -k {}{}{}",
-                        m_path, missing(query), quoted(m_session->model.source), dottedHead(query.head),
-                        query.k, query.token ? "" : " --self-contained", asBefore())};
+        return notHeld(query);
     }
 
 private:
-    /// For a shell, where a path holds more than letters.
-    static std::string quoted(const std::string& path)
+    /// The command that asks the session's model the same.
+    std::string askingTheModel(const TokenQuery& query) const
     {
-        const bool isPlain = std::all_of(path.begin(), path.end(), [](unsigned char c) {
-            return std::isalnum(c) || c >= 0x80
-                || std::string_view("/._-+@:").find(static_cast<char>(c)) != std::string_view::npos;
-        });
-        return isPlain ? path : "'" + path + "'";
+        std::string command =
+            fmt::format("headwise tokens {} --circuit {} --head {}", shellWord(m_session->model.source),
+                        flagName(query.kind), dottedHead(query.head));
+        if (query.token)
+            command += fmt::format(" --token '#{}'", *query.token);
+        if (query.side == TableSide::Column)
+            command += " --direction column";
+        if (query.offset != 0)
+            command += fmt::format(" --offset {}", query.offset);
+        return command + fmt::format(" -k {}", query.k) + remakingOptions(*m_session);
     }
 
-    /// What this session was made with, where it is not the default.
-    std::string asBefore() const
+    Error notHeld(const TokenQuery& query) const
     {
-        const Processing& applied = m_session->processing;
-        std::string switches;
-        if (m_session->embedding != "raw")
-            switches += " --embedding " + m_session->embedding;
-        if (!applied.foldLayerNorm)
-            switches += " --no-fold-layer-norm";
-        if (!applied.centerWritingWeights)
-            switches += " --no-center-writing-weights";
-        if (!applied.centerUnembed)
-            switches += " --no-center-unembed";
-        if (!applied.foldValueBiases)
-            switches += " --no-fold-value-biases";
-        if (applied.refactorAttention)
-            switches += " --refactor-factored-attention";
-        for (const HeadChange& change : applied.headChanges)
-            switches += " --" + headChangeName(change);
-        return switches;
+        if (!query.token && m_session->embedding != "raw")
+            return {
+                ErrorCode::NotFound,
+                fmt::format("The session '{}' was made with --embedding {}, and the factors that a session "
+                            "can hold are of the raw embedding alone; the model answers: {}",
+                            m_path, m_session->embedding, askingTheModel(query))};
+        return {
+            ErrorCode::NotFound,
+            fmt::format("The session '{}' does not hold {}; make one that does with: headwise analyze {} -o "
+                        "SESSION.h5 --analyses tables --heads {} -k {}{}{}",
+                        m_path, missing(query), shellWord(m_session->model.source), dottedHead(query.head),
+                        query.k, query.token ? "" : " --self-contained", remakingOptions(*m_session))};
     }
 
     static std::string missing(const TokenQuery& query)
@@ -213,9 +207,10 @@ private:
                 return std::nullopt;
             found.bottom = *bottom;
         } else {
-            printWarnings({"The tables of a session hold no smallest entries of columns; analyze "
-                           "--self-contained keeps what "
-                           "finds them."});
+            printWarnings({"The tables of a session hold no smallest entries of columns; "
+                           + (m_session->embedding == "raw"
+                                  ? std::string("analyze --self-contained keeps what finds them.")
+                                  : "the model has them: " + askingTheModel(query))});
         }
         return found;
     }

@@ -2,6 +2,7 @@
 #include "app/commands/head_arguments.h"
 #include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
+#include "app/commands/session_command.h"
 #include "app/commands/support.h"
 #include "app/commands/token_source.h"
 #include "core/io/hdf5.h"
@@ -114,6 +115,23 @@ std::string otherSwitches(const ProcessingWish& wish, const Processing& applied)
     return switches;
 }
 
+/// `applied` with what is asked otherwise.
+Processing asAsked(const ProcessingWish& wish, Processing applied)
+{
+    const auto set = [](StepWish asked, bool& isApplied) {
+        if (asked != StepWish::Default)
+            isApplied = asked == StepWish::Required;
+    };
+    set(wish.foldLayerNorm, applied.foldLayerNorm);
+    set(wish.centerWritingWeights, applied.centerWritingWeights);
+    set(wish.centerUnembed, applied.centerUnembed);
+    set(wish.foldValueBiases, applied.foldValueBiases);
+    applied.refactorAttention = applied.refactorAttention || wish.refactorAttention == StepWish::Required;
+    if (!wish.headChanges.empty())
+        applied.headChanges = wish.headChanges;
+    return applied;
+}
+
 /// Why a session, which is as it was made, cannot answer what is asked of it; none: it can.
 std::optional<Error> askedOfAnother(const Session& session, const Options& options)
 {
@@ -124,8 +142,11 @@ std::optional<Error> askedOfAnother(const Session& session, const Options& optio
         return std::nullopt;
     return Error{ErrorCode::NotFound,
                  fmt::format("The session '{}' was made otherwise than with{}; headwise analyze {} -o "
-                             "SESSION.h5 --analyses tables --heads {}{} makes one as asked.",
-                             options.model->path, switches, session.model.source, options.head, switches)};
+                             "SESSION.h5 --analyses tables --heads {} -k {}{} makes one as asked.",
+                             options.model->path, switches, shellWord(session.model.source), options.head,
+                             options.k,
+                             remakingOptions(session, asAsked(options.processing->wish(), session.processing),
+                                             options.embedding.value_or(session.embedding)))};
 }
 
 Result<int> answerOfSession(const Options& options, const Task& task)

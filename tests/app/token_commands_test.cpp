@@ -4,6 +4,7 @@
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
 
+#include <QDir>
 #include <QTemporaryDir>
 
 #include <algorithm>
@@ -205,6 +206,53 @@ private slots:
         QVERIFY(asked.err.contains("headwise analyze ")
                 && asked.err.contains("--analyses tables --heads 0.1"));
         QCOMPARE(asked.err.count('\n'), 1);
+    }
+
+    /// Every command that a refusal names is one that answers, with what the session was made with.
+    void theNamedCommandRepeatsWhatTheSessionWasMadeWith()
+    {
+        const QString model = m_folder.filePath("one's model");
+        QVERIFY(QDir().mkpath(model));
+        for (const QFileInfo& file : QDir(m_demo).entryInfoList(QDir::Files))
+            QVERIFY(QFile::copy(file.filePath(), model + "/" + file.fileName()));
+        const QString session = m_folder.filePath("made.h5");
+        const auto made =
+            run({"analyze", model, "-o", session, "--analyses", "tables", "--heads", "1.5", "--set",
+                 "eps=1e-5", "--first-id", "300", "--config", m_demo + "/config.json"});
+        QVERIFY2(made.exitCode == 0, made.err);
+        const auto lacks =
+            run({"tokens", session, "--circuit", "full-qk", "--head", "0.1", "--token", "#301"});
+        QCOMPARE(lacks.exitCode, 3);
+        for (const char* part : {"one'\\''s model'", " --set eps=1e-5", " --first-id 300", "/config.json"})
+            QVERIFY2(lacks.err.contains(part), lacks.err);
+        QVERIFY(!lacks.err.contains("--tokenizer"));
+        const auto other = run({"tokens", session, "--circuit", "full-ov", "--head", "1.5", "--token", "#301",
+                                "--no-fold-layer-norm"});
+        QCOMPARE(other.exitCode, 3);
+        QVERIFY2(other.err.contains(" --first-id 300") && other.err.contains(" --no-fold-layer-norm"),
+                 other.err);
+    }
+
+    void aSessionOfAnotherEmbeddingNamesItsModel()
+    {
+        const QString session = m_folder.filePath("effective.h5");
+        QCOMPARE(run({"analyze", m_demo, "-o", session, "--self-contained", "--embedding", "effective",
+                      "--analyses", "tables", "--heads", "1.5"})
+                     .exitCode,
+                 0);
+        const QStringList question{"--circuit", "full-ov", "--head", "1.5", "-k", "2"};
+        const auto refused = run(QStringList{"tokens", session} + question);
+        QCOMPARE(refused.exitCode, 3);
+        QVERIFY2(refused.err.contains("raw embedding alone"), refused.err);
+        const QByteArray command = refused.err.mid(refused.err.indexOf("headwise tokens")).trimmed();
+        const auto answered = run(QProcess::splitCommand(QString::fromUtf8(command)).mid(1));
+        QVERIFY2(answered.exitCode == 0, answered.err);
+        QCOMPARE(answered.out, run(QStringList{"tokens", m_demo, "--embedding", "effective"} + question).out);
+        const auto column =
+            run(QStringList{"tokens", session, "--direction", "column", "--token", "#5"} + question);
+        QCOMPARE(column.exitCode, 0);
+        QVERIFY2(column.err.contains("--direction column") && !column.err.contains("--self-contained"),
+                 column.err);
     }
 
     void aSessionWithSomeOfItsFactorsSaysWhatItLacks()

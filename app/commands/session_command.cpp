@@ -1,0 +1,95 @@
+#include "app/commands/session_command.h"
+
+#include "core/analysis/token_filter.h"
+#include "core/io/model_tokenizer.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace headwise::app {
+namespace {
+
+std::string processingOptions(const Processing& applied)
+{
+    std::string options;
+    if (!applied.foldLayerNorm)
+        options += " --no-fold-layer-norm";
+    if (!applied.centerWritingWeights)
+        options += " --no-center-writing-weights";
+    if (!applied.centerUnembed)
+        options += " --no-center-unembed";
+    if (!applied.foldValueBiases)
+        options += " --no-fold-value-biases";
+    if (applied.refactorAttention)
+        options += " --refactor-factored-attention";
+    for (const HeadChange& change : applied.headChanges)
+        options += " --" + headChangeName(change);
+    return options;
+}
+
+/// Its tokens came from a file of their own: the model is there and brings none.
+bool hasForeignTokens(const Session& session)
+{
+    if (session.tokens.empty())
+        return false;
+    const auto weights = WeightMap::open(session.model.source);
+    if (!weights)
+        return false;
+    const auto own = openModelTokenizer(*weights);
+    return !own && own.error().code == ErrorCode::NotFound;
+}
+
+} // namespace
+
+std::string shellWord(std::string_view text)
+{
+    const bool isPlain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+        return std::isalnum(c) || c >= 0x80
+            || std::string_view("/._-+@:=,").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    if (isPlain)
+        return std::string(text);
+    std::string word = "'";
+    for (const char c : text) {
+        if (c == '\'')
+            word += R"('\'')"; // ends the quote, an apostrophe, begins it again
+        else
+            word += c;
+    }
+    return word + "'";
+}
+
+std::string remakingOptions(const Session& session, const Processing& applied, std::string_view embedding)
+{
+    std::string options;
+    if (!session.configFile.empty())
+        options += " --config " + shellWord(session.configFile);
+    for (const std::string& said : session.overrides)
+        options += " --set " + shellWord(said);
+    if (hasForeignTokens(session))
+        options += " --tokenizer FILE";
+    if (embedding != "raw")
+        options.append(" --embedding ").append(embedding);
+    options += processingOptions(applied);
+    if (const std::string filter = filterOfTables(session); !filter.empty()) {
+        options += " " + filter;
+        if (filter.find("--min-count") != std::string::npos)
+            options += " --token-counts FILE";
+    }
+    return options;
+}
+
+std::string remakingOptions(const Session& session)
+{
+    return remakingOptions(session, session.processing, session.embedding);
+}
+
+std::string filterOfTables(const Session& session)
+{
+    for (const ResultArray& array : session.results.arrays)
+        if (std::string filter = filterOf(array); !filter.empty())
+            return filter;
+    return {};
+}
+
+} // namespace headwise::app
