@@ -60,8 +60,7 @@ public:
     Result<TokenEnds> ask(const TokenQuery& query) const
     {
         if (query.offset != 0)
-            return Error{ErrorCode::InvalidArgument,
-                         "A session has no scores at an offset; name the model for --offset."};
+            return atOffset(query);
         if (query.token && (*query.token < 0 || *query.token >= m_session->model.dVocab)) {
             return Error{ErrorCode::InvalidArgument,
                          fmt::format("There is no token {}: the ids of this model are 0 to {}.", *query.token,
@@ -70,8 +69,11 @@ public:
         if (hasFactors(query.kind))
             return fromFactors(query);
         if (query.token) {
-            if (const auto ends = fromTables(query))
+            if (const auto ends = fromTables(query)) {
+                if (ends->top.empty() && ends->bottom.empty())
+                    return leftOut(query);
                 return *ends;
+            }
         }
         return notHeld(query);
     }
@@ -90,6 +92,32 @@ private:
         if (query.offset != 0)
             command += fmt::format(" --offset {}", query.offset);
         return command + fmt::format(" -k {}", query.k) + remakingOptions(*m_session);
+    }
+
+    Error atOffset(const TokenQuery& query) const
+    {
+        if (m_session->model.positional != positionalName(Positional::Rotary))
+            return {ErrorCode::InvalidArgument,
+                    "Circuits at an offset need rotary positions, and the model of this session has others."};
+        return {ErrorCode::NotFound,
+                fmt::format("The session '{}' has no scores at an offset; its model has: {}", m_path,
+                            askingTheModel(query))};
+    }
+
+    Error leftOut(const TokenQuery& query) const
+    {
+        const std::string filter = filterOfTables(*m_session);
+        if (filter.empty())
+            return {
+                ErrorCode::NotFound,
+                fmt::format("The tables of the session '{}' have nothing for #{}, which is an id without a "
+                            "token; the model answers: {}",
+                            m_path, *query.token, askingTheModel(query))};
+        return {
+            ErrorCode::NotFound,
+            fmt::format("The tables of the session '{}' were made with {}, which leaves token #{} out; the "
+                        "model answers: {}",
+                        m_path, filter, *query.token, askingTheModel(query))};
     }
 
     Error notHeld(const TokenQuery& query) const
@@ -206,7 +234,7 @@ private:
             if (!bottom)
                 return std::nullopt;
             found.bottom = *bottom;
-        } else {
+        } else if (!top->empty()) {
             printWarnings({"The tables of a session hold no smallest entries of columns; "
                            + (m_session->embedding == "raw"
                                   ? std::string("analyze --self-contained keeps what finds them.")

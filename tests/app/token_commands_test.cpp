@@ -233,6 +233,36 @@ private slots:
                  other.err);
     }
 
+    void aTokenThatTheFilterLeftOutIsRefused()
+    {
+        const QString session = m_folder.filePath("filtered.h5");
+        QCOMPARE(run({"analyze", m_demo, "-o", session, "--analyses", "tables", "--heads", "1.5",
+                      "--first-id", "300"})
+                     .exitCode,
+                 0);
+        for (const QString& direction : {QString("row"), QString("column")}) {
+            const QStringList question{"--circuit", "full-ov",     "--head",  "1.5", "--token",
+                                       "#5",        "--direction", direction, "-k",  "4"};
+            const auto refused = run(QStringList{"tokens", session} + question);
+            QCOMPARE(refused.exitCode, 3);
+            QCOMPARE(refused.err.count('\n'), 1);
+            QVERIFY2(refused.err.contains("--first-id 300, which leaves token #5 out"), refused.err);
+            QVERIFY2(answerOfNamed(refused).startsWith("end "), refused.err);
+        }
+    }
+
+    void aSessionNamesItsModelForAnOffset()
+    {
+        const QString stories = QString::fromStdString(test::testData("models/stories260k").string());
+        const QString session = m_folder.filePath("stories.h5");
+        QCOMPARE(run({"analyze", stories, "-o", session, "--analyses", "copying"}).exitCode, 0);
+        const QStringList question{"--circuit", "full-qk", "--head", "1.2",      "--token",
+                                   "#17",       "-k",      "3",      "--offset", "2"};
+        const auto refused = run(QStringList{"tokens", session} + question);
+        QCOMPARE(refused.exitCode, 3);
+        QCOMPARE(answerOfNamed(refused), run(QStringList{"tokens", stories} + question).out);
+    }
+
     void aSessionOfAnotherEmbeddingNamesItsModel()
     {
         const QString session = m_folder.filePath("effective.h5");
@@ -244,10 +274,8 @@ private slots:
         const auto refused = run(QStringList{"tokens", session} + question);
         QCOMPARE(refused.exitCode, 3);
         QVERIFY2(refused.err.contains("raw embedding alone"), refused.err);
-        const QByteArray command = refused.err.mid(refused.err.indexOf("headwise tokens")).trimmed();
-        const auto answered = run(QProcess::splitCommand(QString::fromUtf8(command)).mid(1));
-        QVERIFY2(answered.exitCode == 0, answered.err);
-        QCOMPARE(answered.out, run(QStringList{"tokens", m_demo, "--embedding", "effective"} + question).out);
+        QCOMPARE(answerOfNamed(refused),
+                 run(QStringList{"tokens", m_demo, "--embedding", "effective"} + question).out);
         const auto column =
             run(QStringList{"tokens", session, "--direction", "column", "--token", "#5"} + question);
         QCOMPARE(column.exitCode, 0);
@@ -284,6 +312,13 @@ private slots:
     }
 
 private:
+    /// What the command answers that a refusal names at its end.
+    QByteArray answerOfNamed(const test::CommandRun& refused) const
+    {
+        const QString command = QString::fromUtf8(refused.err.mid(refused.err.indexOf("headwise tokens")));
+        return run(QProcess::splitCommand(command.trimmed().remove(QLatin1Char('\''))).mid(1)).out;
+    }
+
     /// The demo's session with its factors.
     Session selfContained() const
     {
