@@ -101,8 +101,24 @@ Result<Output> outputOf(const Options& options, const Task& task)
     return output;
 }
 
+/// A vocabulary inside a file of weights is not written.
+void warnOfTokenizerLeft(const Options& options, const ModelWeights& model)
+{
+    const auto written = Tokenizer::open(options.folder);
+    if (written || written.error().code != ErrorCode::NotFound || !openTokenizer(*options.model, model))
+        return;
+    const std::string& named = options.model->tokenizerFile;
+    const std::string file = named.empty() ? model.file().fileOf(0).string() : named;
+    printWarnings({fmt::format("The tokenizer stays in '{}' and is not in '{}'; name it with --tokenizer {}.",
+                               file, options.folder, shellWord(file))});
+}
+
 Result<int> processModel(const Options& options, const Task& task)
 {
+    const std::string& tokenizer = options.model->tokenizerFile;
+    if (!tokenizer.empty())
+        if (const auto opened = Tokenizer::open(tokenizer); !opened)
+            return opened.error();
     const auto output = outputOf(options, task);
     if (!output)
         return output.error();
@@ -115,10 +131,11 @@ Result<int> processModel(const Options& options, const Task& task)
         printWarnings({**damaged});
     const bool original = options.names == "original";
     const auto write = original ? writeOriginalFolder : writeTransformerLensFolder;
-    const auto written = write(*weights, weights->original().file().folder(), options.folder,
+    const auto written = write(*weights, {weights->original().file().folder(), tokenizer}, options.folder,
                                options.force ? ExistingFolder::Replace : ExistingFolder::Refuse, task);
     if (!written)
         return written.error();
+    warnOfTokenizerLeft(options, weights->original());
     for (const StepOutcome& step : weights->plan().steps)
         std::cout << step.name << ": " << (step.applied ? "applied" : "skipped (" + step.reason + ")")
                   << '\n';

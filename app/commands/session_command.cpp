@@ -1,10 +1,8 @@
 #include "app/commands/session_command.h"
 
+#include "app/commands/support.h"
 #include "core/analysis/token_filter.h"
 #include "core/io/model_tokenizer.h"
-
-#include <algorithm>
-#include <cctype>
 
 namespace headwise::app {
 namespace {
@@ -40,24 +38,6 @@ bool hasForeignTokens(const Session& session)
 }
 
 } // namespace
-
-std::string shellWord(std::string_view text)
-{
-    const bool isPlain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-        return std::isalnum(c) || c >= 0x80
-            || std::string_view("/._-+@:=,").find(static_cast<char>(c)) != std::string_view::npos;
-    });
-    if (isPlain)
-        return std::string(text);
-    std::string word = "'";
-    for (const char c : text) {
-        if (c == '\'')
-            word += R"('\'')"; // ends the quote, an apostrophe, begins it again
-        else
-            word += c;
-    }
-    return word + "'";
-}
 
 std::string remakingOptions(const Session& session, const Processing& applied, std::string_view embedding)
 {

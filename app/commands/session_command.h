@@ -7,9 +7,6 @@
 
 namespace headwise::app {
 
-/// A word as a shell reads it back: quoted where it holds more than letters.
-std::string shellWord(std::string_view text);
-
 /// What options make a session's model, its processing and its tables again, each after a space: those that are not the
 /// default. FILE stands for what a session does not keep the name of.
 /// \param applied, embedding the session's own, or others that are asked for

@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <iostream>
@@ -119,6 +121,24 @@ std::string csvField(std::string_view text)
         field += c;
     }
     return field + '"';
+}
+
+std::string shellWord(std::string_view text)
+{
+    const bool isPlain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+        return std::isalnum(c) || c >= 0x80
+            || std::string_view("/._-+@:=,").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    if (isPlain)
+        return std::string(text);
+    std::string word = "'";
+    for (const char c : text) {
+        if (c == '\'')
+            word += R"('\'')"; // ends the quote, an apostrophe, begins it again
+        else
+            word += c;
+    }
+    return word + "'";
 }
 
 } // namespace headwise::app

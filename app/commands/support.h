@@ -37,4 +37,7 @@ std::string shortest(double value);
 /// A field of RFC 4180: quoted if it holds a comma, a quote or a line end.
 std::string csvField(std::string_view text);
 
+/// A word as a shell reads it back: quoted where it holds more than letters.
+std::string shellWord(std::string_view text);
+
 } // namespace headwise::app

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -135,6 +136,34 @@ Result<TokenizerFile> readTokenizerSource(const fs::path& path)
         return file.error();
     const bool isLfs = fileKind(file->bytes()) == FileKind::LfsPointer;
     return isJson(*file) && !isLfs ? readTokenizerFile(path) : readByContent(*file);
+}
+
+Result<std::string> tokenizerFileName(const fs::path& path)
+{
+    const Result<MappedFile> file = MappedFile::open(path);
+    if (!file)
+        return file.error();
+    const FileKind kind = fileKind(file->bytes());
+    if (kind == FileKind::Gguf)
+        return std::string();
+    const std::string own = path.filename().string();
+    if (own == "merges.txt" || std::find(names.begin(), names.end(), own) != names.end())
+        return own;
+    const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+    if (isJson(*file)) {
+        const auto parsed = parseJson(std::string(text), path.string());
+        return std::string(parsed && parsed->is_object() && !parsed->contains("model") ? "vocab.json"
+                                                                                       : "tokenizer.json");
+    }
+    if (text.starts_with("#version"))
+        return std::string("merges.txt");
+    if (isSentencePiece(text) || isTiktoken(text))
+        return std::string("tokenizer.model");
+    if (isLlama2cTokenizer(text))
+        return std::string("tokenizer.bin");
+    if (isBertVocabulary(text))
+        return std::string("vocab.txt");
+    return notATokenizer(path, kind);
 }
 
 } // namespace headwise

@@ -4,6 +4,7 @@
 #include "core/io/tokenizer_file.h"
 
 #include <filesystem>
+#include <string>
 
 namespace headwise {
 
@@ -14,5 +15,10 @@ namespace headwise {
 /// Of a GGUF file the vocabulary inside it. Of vocab.json and merges.txt either may be named.
 /// Errors: as Tokenizer::open; NotFound naming what was looked for.
 Result<TokenizerFile> readTokenizerSource(const std::filesystem::path& path);
+
+/// The name under which such a file is found in a folder: its own where that is one of these, otherwise what its content says.
+/// Empty of a GGUF file, whose vocabulary is inside it.
+/// Errors: those of opening it; Unsupported if it is no tokenizer.
+Result<std::string> tokenizerFileName(const std::filesystem::path& path);
 
 } // namespace headwise

@@ -330,7 +330,7 @@ Result<Done> writeFiles(const ProcessedWeights& weights, const fs::path& folder,
 
 } // namespace
 
-Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights, const fs::path& original,
+Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights, const OriginalFiles& original,
                                         const fs::path& folder, ExistingFolder existing, const Task& task)
 {
     if (std::string reason = whyNotTransformerLens(weights.config()); !reason.empty())

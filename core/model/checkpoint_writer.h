@@ -16,10 +16,8 @@ namespace headwise {
 /// has none, so that its strict loading finds them; `mlp.b_gate` and `mlp.b_up` only where they are not zero. Norms that still
 /// have parameters are written all, folded ones as identity; if none has, none. Grouped keys and values have an underscore.
 /// Everything is written beside `folder` and renamed: it appears complete or not at all.
-/// \param original folder of the model's files, for the tokenizer's
-/// Errors: Unsupported if TransformerLens' keys cannot say what the model is (whyNotTransformerLens); InvalidArgument if `folder` is not empty, no folder, or `original` itself; Io; Cancelled.
-Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights,
-                                        const std::filesystem::path& original,
+/// Errors: Unsupported if TransformerLens' keys cannot say what the model is (whyNotTransformerLens); InvalidArgument if `folder` is not empty, no folder, or the model's own; Io; Cancelled.
+Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights, const OriginalFiles& original,
                                         const std::filesystem::path& folder, ExistingFolder existing,
                                         const Task& task);
 
@@ -31,7 +29,7 @@ Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights,
 /// TransformerLens model is written as writeTransformerLensFolder does.
 /// \param weights processed under BiasHomes::AsStored
 /// Errors: those of writeTransformerLensFolder.
-Result<Done> writeOriginalFolder(const ProcessedWeights& weights, const std::filesystem::path& original,
+Result<Done> writeOriginalFolder(const ProcessedWeights& weights, const OriginalFiles& original,
                                  const std::filesystem::path& folder, ExistingFolder existing,
                                  const Task& task);
 

@@ -1,6 +1,7 @@
 #include "core/model/model_folder.h"
 
 #include "core/io/file_write.h"
+#include "core/io/tokenizer_source.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -14,29 +15,58 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array tokenizerFiles = {"tokenizer.json",
-                                       "tokenizer_config.json",
-                                       "special_tokens_map.json",
-                                       "added_tokens.json",
-                                       "vocab.json",
-                                       "merges.txt",
-                                       "tokenizer.model",
-                                       "generation_config.json",
-                                       "chat_template.jinja",
-                                       "spiece.model",
-                                       "vocab.txt",
-                                       "tokenizer.bin"};
+constexpr std::array tokenizerFiles = {
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
+    "merges.txt",     "tokenizer.model",       "chat_template.jinja",     "spiece.model",      "vocab.txt",
+    "tokenizer.bin"};
 
-Result<Done> copyTokenizer(const fs::path& from, const fs::path& to)
+constexpr std::array settingsOfTokenizers = {"tokenizer_config.json", "special_tokens_map.json",
+                                             "added_tokens.json", "chat_template.jinja"};
+
+Result<Done> copyIfThere(const fs::path& from, const fs::path& to)
 {
     std::error_code code;
-    for (const char* name : tokenizerFiles) {
-        if (!fs::is_regular_file(from / name, code))
-            continue;
-        fs::copy_file(from / name, to / name, code);
-        if (code)
-            return cannotWrite(to / name, code.value());
-    }
+    if (!fs::is_regular_file(from, code))
+        return Done{};
+    fs::copy_file(from, to, code);
+    if (code)
+        return cannotWrite(to, code.value());
+    return Done{};
+}
+
+/// The file under the name that readers look for, and what says how it is to be read.
+Result<Done> copyTokenizerFile(const fs::path& file, const fs::path& to)
+{
+    const auto name = tokenizerFileName(file);
+    if (!name)
+        return name.error();
+    if (name->empty())
+        return Done{};
+    Result<Done> done = copyIfThere(file, to / *name);
+    const auto copyBeside = [&](const char* other) {
+        if (done && *name != other)
+            done = copyIfThere(file.parent_path() / other, to / other);
+    };
+    if (*name == "vocab.json" || *name == "merges.txt")
+        for (const char* half : {"vocab.json", "merges.txt"})
+            copyBeside(half);
+    for (const char* settings : settingsOfTokenizers)
+        copyBeside(settings);
+    return done;
+}
+
+Result<Done> copyFilesBeside(const OriginalFiles& original, const fs::path& to)
+{
+    constexpr const char* generation = "generation_config.json";
+    if (auto done = copyIfThere(original.folder / generation, to / generation); !done)
+        return done;
+    std::error_code code;
+    const fs::path& from = original.tokenizer.empty() ? original.folder : original.tokenizer;
+    if (!original.tokenizer.empty() && !fs::is_directory(from, code))
+        return copyTokenizerFile(from, to);
+    for (const char* name : tokenizerFiles)
+        if (auto done = copyIfThere(from / name, to / name); !done)
+            return done;
     return Done{};
 }
 
@@ -49,6 +79,8 @@ Result<Done> moveInto(const fs::path& from, const fs::path& folder)
     for (const char* name : tokenizerFiles)
         if (!fs::exists(from / name, code))
             fs::remove(folder / name, code);
+    if (!fs::exists(from / "generation_config.json", code))
+        fs::remove(folder / "generation_config.json", code);
     for (const auto& entry : fs::directory_iterator(from, code)) {
         fs::rename(entry.path(), folder / entry.path().filename(), code);
         if (code)
@@ -89,10 +121,10 @@ Error aboutFolder(Error error, const fs::path& beside, const fs::path& folder)
 
 } // namespace
 
-Result<Done> writeModelFolder(const fs::path& original, const fs::path& folder, ExistingFolder existing,
+Result<Done> writeModelFolder(const OriginalFiles& original, const fs::path& folder, ExistingFolder existing,
                               const std::function<Result<Done>(const fs::path&)>& fill)
 {
-    if (const auto checked = checkTarget(original, folder, existing); !checked)
+    if (const auto checked = checkTarget(original.folder, folder, existing); !checked)
         return checked;
     std::error_code code;
     fs::path target = fs::weakly_canonical(folder, code);
@@ -106,7 +138,7 @@ Result<Done> writeModelFolder(const fs::path& original, const fs::path& folder, 
 
     auto done = fill(beside);
     if (done)
-        done = copyTokenizer(original, beside);
+        done = copyFilesBeside(original, beside);
     if (done) {
         fs::rename(beside, target, code); // onto nothing or an empty folder
         if (code)

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <utility>
 
 namespace headwise {
 
@@ -12,12 +13,24 @@ enum class ExistingFolder {
     Replace, ///< the files of a model in it; others stay
 };
 
+/// Where what is beside the weights comes from.
+struct OriginalFiles {
+    /// \param modelTokenizer none: that of the model's folder
+    OriginalFiles(std::filesystem::path modelFolder, std::filesystem::path modelTokenizer = {})
+        : folder(std::move(modelFolder))
+        , tokenizer(std::move(modelTokenizer))
+    {
+    }
+
+    std::filesystem::path folder;    ///< Of the model's files.
+    std::filesystem::path tokenizer; ///< Another folder, or one file; what is inside a GGUF file stays there.
+};
+
 /// Writes a folder that appears complete or not at all: made beside it, then renamed. The tokenizer's files are copied.
 ///
-/// \param original folder of the model's files, for the tokenizer's
 /// \param fill     writes the model's own files into the folder it is given
-/// Errors: InvalidArgument if `folder` is not empty, no folder, or `original` itself; what `fill` returns; Io.
-Result<Done> writeModelFolder(const std::filesystem::path& original, const std::filesystem::path& folder,
+/// Errors: InvalidArgument if `folder` is not empty, no folder, or the model's own; what `fill` returns; Io.
+Result<Done> writeModelFolder(const OriginalFiles& original, const std::filesystem::path& folder,
                               ExistingFolder existing,
                               const std::function<Result<Done>(const std::filesystem::path&)>& fill);
 

@@ -331,7 +331,7 @@ std::string untiedConfig(const ModelWeights& file)
 
 } // namespace
 
-Result<Done> writeOriginalFolder(const ProcessedWeights& weights, const fs::path& original,
+Result<Done> writeOriginalFolder(const ProcessedWeights& weights, const OriginalFiles& original,
                                  const fs::path& folder, ExistingFolder existing, const Task& task)
 {
     const ModelWeights& model = weights.original();

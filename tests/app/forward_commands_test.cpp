@@ -126,6 +126,25 @@ private slots:
         QVERIFY(!QFile::exists(path("refused")));
     }
 
+    /// Under any name, as Tokenizer::open takes it.
+    void processWritesTheTokenizerThatIsNamed()
+    {
+        const QString stories = QString::fromStdString(test::testData("models/stories260k").string());
+        const QString named = path("words.json");
+        QVERIFY(QFile::copy(QStringLiteral(HEADWISE_DEMO_MODEL "/tokenizer.json"), named));
+        const auto written = run({"process", stories, "-o", path("spoken"), "--tokenizer", named});
+        QVERIFY2(written.exitCode == 0, written.err);
+        QVERIFY(QFile::exists(path("spoken") + "/tokenizer.json"));
+        const auto missing = run({"process", stories, "-o", path("mute"), "--tokenizer", path("none")});
+        QCOMPARE(missing.exitCode, 3);
+        QVERIFY(!QFile::exists(path("mute")));
+        const QString gguf =
+            QString::fromStdString(test::testData("models/stories260k-gguf/stories260K.gguf").string());
+        const auto inside = run({"process", gguf, "-o", path("from gguf")});
+        QVERIFY2(inside.exitCode == 0, inside.err);
+        QVERIFY2(inside.err.contains("--tokenizer " + gguf.toUtf8()), inside.err);
+    }
+
     void processWritesAFolderOfTheSameFunction()
     {
         const QString folder = path("processed");
