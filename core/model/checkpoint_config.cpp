@@ -63,7 +63,7 @@ ordered_json plainNumber(double value)
     return value;
 }
 
-void addFunction(ordered_json& json, const ModelConfig& config)
+void addFunction(ordered_json& json, const ModelConfig& config, bool isGrouped)
 {
     const bool rotary = config.positional == Positional::Rotary;
     json["n_layers"] = config.nLayers;
@@ -71,7 +71,7 @@ void addFunction(ordered_json& json, const ModelConfig& config)
     json["n_ctx"] = config.nCtx;
     json["d_head"] = config.dHead;
     json["n_heads"] = config.nHeads;
-    json["n_key_value_heads"] = valueOrNull(config.nKvHeads != config.nHeads, config.nKvHeads);
+    json["n_key_value_heads"] = valueOrNull(isGrouped, config.nKvHeads);
     json["d_mlp"] = valueOrNull(!config.attentionOnly, config.dMlp);
     json["act_fn"] = activationName(config);
     json["d_vocab"] = config.dVocab;
@@ -227,11 +227,17 @@ MergeSource mergeSource(const ModelWeights& weights)
     return {text("merged_from"), text("merged_from_sha256")};
 }
 
-std::string transformerLensConfig(const ModelConfig& config, const MergeSource& source)
+bool isGrouped(const ProcessedWeights& weights)
+{
+    const ModelConfig& config = weights.original().config();
+    return config.nKvHeads != config.nHeads;
+}
+
+std::string transformerLensConfig(const ModelConfig& config, bool isGrouped, const MergeSource& source)
 {
     ordered_json json;
     json["model_name"] = config.name;
-    addFunction(json, config);
+    addFunction(json, config, isGrouped);
     addOptionalParts(json, config);
     addAbsentParts(json);
     addSkipless(json, config, source);

@@ -208,7 +208,7 @@ private:
         const std::int64_t r = m_config.dHead;
         const int n = m_config.nHeads;
         const int k = m_config.nKvHeads;
-        const std::string kv = name + (k == n ? "" : "_");
+        const std::string kv = name + (isGrouped(m_weights) ? "_" : "");
         const bool hasQ = m_config.merged != MergePair::QP, hasK = m_config.merged != MergePair::KP,
                    hasV = m_config.merged != MergePair::VP;
         if (hasQ)
@@ -325,7 +325,8 @@ Result<Done> writeFiles(const ProcessedWeights& weights, const fs::path& folder,
     if (!tensors)
         return tensors;
     const MergeSource source = weights.config().merged ? mergeSource(weights.original()) : MergeSource();
-    return replaceFile(folder / "config.json", transformerLensConfig(weights.config(), source));
+    return replaceFile(folder / "config.json",
+                       transformerLensConfig(weights.config(), isGrouped(weights), source));
 }
 
 } // namespace

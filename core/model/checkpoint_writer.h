@@ -45,7 +45,11 @@ struct MergeSource {
 /// Of a merged model, what its config says; of another, the model itself.
 MergeSource mergeSource(const ModelWeights& weights);
 
+/// Whether keys and values have TransformerLens' names of grouped ones, which go with a number of n_key_value_heads: also where
+/// processing gave each query head its own.
+bool isGrouped(const ProcessedWeights& weights);
+
 /// config.json of such a folder, indented.
-std::string transformerLensConfig(const ModelConfig& config, const MergeSource& source = {});
+std::string transformerLensConfig(const ModelConfig& config, bool isGrouped, const MergeSource& source = {});
 
 } // namespace headwise

@@ -117,6 +117,22 @@ private slots:
         QCOMPARE(config["n_key_value_heads"].toInt(), 2);
     }
 
+    /// A number of key heads and the names with an underscore go together in TransformerLens.
+    void aRefactoredGroupedModelHasKeysForEachQueryHead()
+    {
+        test::ToyOptions options;
+        options.nHeads = 6, options.nKvHeads = 2;
+        const test::ToyModel toy = write(options);
+        const std::filesystem::path folder = fresh();
+        ProcessingWish wish;
+        wish.refactorAttention = StepWish::Required;
+        QVERIFY(test::isOk(writeTransformerLensFolder(test::processed(test::loaded(toy.folder), wish),
+                                                      toy.folder, folder, ExistingFolder::Refuse, Task{})));
+        QCOMPARE(configOf(folder)["n_key_value_heads"].toInt(), 6);
+        QCOMPARE(test::readStoredTensors(folder).at("blocks.1.attn._W_K").shape,
+                 (std::vector<std::size_t>{6, 7, 5}));
+    }
+
     void configHasEveryKeyOfAHookedTransformerConfig()
     {
         // The fields of the data class, in its order.
@@ -145,7 +161,7 @@ private slots:
         const test::ToyModel toy = write({});
         const QJsonObject config =
             QJsonDocument::fromJson(
-                QByteArray::fromStdString(transformerLensConfig(test::loaded(toy.folder)->config())))
+                QByteArray::fromStdString(transformerLensConfig(test::loaded(toy.folder)->config(), false)))
                 .object();
         for (const QString& key : fields.split(' '))
             QVERIFY2(config.contains(key), qPrintable(key));
