@@ -14,6 +14,8 @@
 #include <QSettings>
 #include <QTemporaryDir>
 
+#include <spdlog/logger.h>
+
 #include <cstdlib>
 
 namespace headwise::app {
@@ -62,6 +64,23 @@ int show(const WindowRequest& request)
     return QApplication::exec();
 }
 
+/// While Qt starts. What it has to say goes into the log; where it gives up, which would abort, one line says so.
+void logQtStart(QtMsgType type, const QMessageLogContext&, const QString& message)
+{
+    logger().log(type == QtDebugMsg || type == QtInfoMsg ? spdlog::level::debug : spdlog::level::warn,
+                 "Qt: {}", message.toStdString());
+    if (type != QtFatalMsg)
+        return;
+    std::string tried;
+    for (const char* name : {"QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY"})
+        if (qEnvironmentVariableIsSet(name))
+            tried += (tried.empty() ? "" : ", ") + std::string(name) + "="
+                + qEnvironmentVariable(name).toStdString();
+    printError("The window cannot reach a display with " + tried + "; see headwise --help.");
+    logger().flush();
+    std::_Exit(exitCode(ErrorCode::Io));
+}
+
 } // namespace
 
 std::optional<int> runElsewhere(const WindowRequest& request)
@@ -85,7 +104,9 @@ int runWindow(int& argc, char** argv, const WindowRequest& request)
             QSettings::setPath(QSettings::NativeFormat, scope, nowhere.path());
     int code = 0;
     {
+        const QtMessageHandler usual = qInstallMessageHandler(logQtStart);
         QApplication application(argc, argv);
+        qInstallMessageHandler(usual);
         ui::applyTheme(application, readSettings().theme);
         code = show(request);
     }

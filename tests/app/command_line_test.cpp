@@ -45,6 +45,23 @@ private slots:
         QVERIFY(window.err.contains("no display; see headwise --help"));
     }
 
+    /// Qt alone would abort here.
+    void aDisplayThatCannotBeReachedIsOneLine()
+    {
+        for (const auto& [name, value] :
+             {std::pair("QT_QPA_PLATFORM", "bogus"), std::pair("DISPLAY", ":4077")}) {
+            QProcess process;
+            QProcessEnvironment environment = test::quietEnvironment(m_state.path());
+            environment.insert(name, value);
+            process.setProcessEnvironment(environment);
+            process.start(QStringLiteral(HEADWISE_BINARY), {"--fresh"});
+            QVERIFY(process.waitForFinished());
+            const QByteArray err = process.readAllStandardError();
+            QVERIFY2(process.exitStatus() == QProcess::NormalExit && process.exitCode() == 4, err);
+            QVERIFY2(err.count('\n') == 1 && err.contains(value), err);
+        }
+    }
+
 private:
     test::CommandRun run(const QStringList& arguments) const
     {
