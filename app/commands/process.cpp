@@ -115,6 +115,9 @@ void warnOfTokenizerLeft(const Options& options, const ModelWeights& model)
 
 Result<int> processModel(const Options& options, const Task& task)
 {
+    if (options.folder.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "The folder to write has no name; name one, as in processed."};
     const std::string& tokenizer = options.model->tokenizerFile;
     if (!tokenizer.empty())
         if (const auto opened = Tokenizer::open(tokenizer); !opened)

@@ -62,6 +62,13 @@ private slots:
         }
     }
 
+    void anEmptyNameOfTheFolderToWriteIsWrongUsage()
+    {
+        const test::CommandRun written = run({"process", HEADWISE_DEMO_MODEL, "-o", ""});
+        QCOMPARE(written.exitCode, 2);
+        QCOMPARE(written.err.count('\n'), 1);
+    }
+
 private:
     test::CommandRun run(const QStringList& arguments) const
     {
