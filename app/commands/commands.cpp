@@ -27,6 +27,8 @@ constexpr std::string_view description =
     "Exit codes: 0 good, 1 the answer is \"no\" (verify), 2 wrong usage or a refused request, 3 bad input,\n"
     "4 the system (input/output, memory, no display), 130 cancelled.";
 
+constexpr std::string_view notWritten = "The answer could not be written to standard output.";
+
 /// Shows a switch as "--[no-]name" and an option without what CLI11 adds to its type.
 class HelpFormat : public CLI::Formatter {
 public:
@@ -157,7 +159,7 @@ Result<int> runWork(const CommandContext& context, bool progress)
     try {
         Result<int> code = context.work(task);
         if (code && !(std::cout << std::flush))
-            return Error{ErrorCode::Io, "The answer could not be written to standard output."};
+            return Error{ErrorCode::Io, std::string(notWritten)};
         return code;
     } catch (const std::bad_alloc&) {
         return Error{ErrorCode::OutOfMemory, "There is not enough memory for this model."};
@@ -189,7 +191,11 @@ int runCommandLine(int argc, char** argv)
                 throw CLI::ExcludesError(option->get_name() + " belongs to the window, not to a command",
                                          CLI::ExitCodes::ExcludesError);
     } catch (const CLI::Success& success) { // --help and --version
-        return root.exit(success);
+        const int code = root.exit(success);
+        if (std::cout << std::flush)
+            return code;
+        printError(notWritten);
+        return exitCode(ErrorCode::Io);
     } catch (const CLI::ParseError& error) {
         printError(sentenceOf(error, root));
         return exitCode(ErrorCode::InvalidArgument);

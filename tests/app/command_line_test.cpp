@@ -62,6 +62,19 @@ private slots:
         }
     }
 
+    void helpThatCannotBeWrittenIsAnError()
+    {
+        for (const QString& what : {QString("--help"), QString("--version")}) {
+            QProcess process;
+            process.setProcessEnvironment(test::quietEnvironment(m_state.path()));
+            process.setStandardOutputFile("/dev/full");
+            process.start(QStringLiteral(HEADWISE_BINARY), {what});
+            QVERIFY(process.waitForFinished());
+            QCOMPARE(process.exitCode(), 4);
+            QCOMPARE(process.readAllStandardError().count('\n'), 1);
+        }
+    }
+
     void anEmptyNameOfTheFolderToWriteIsWrongUsage()
     {
         const test::CommandRun written = run({"process", HEADWISE_DEMO_MODEL, "-o", ""});
