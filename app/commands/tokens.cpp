@@ -142,9 +142,9 @@ std::optional<Error> askedOfAnother(const Session& session, const Options& optio
         return std::nullopt;
     return Error{ErrorCode::NotFound,
                  fmt::format("The session '{}' was made otherwise than with{}; headwise analyze {} -o "
-                             "SESSION.h5 --analyses tables --heads {} -k {}{} makes one as asked.",
-                             options.model->path, switches, shellWord(session.model.source), options.head,
-                             options.k,
+                             "SESSION.h5 -k {} --analyses tables --heads {}{} makes one as asked.",
+                             options.model->path, switches, shellWord(session.model.source), options.k,
+                             options.head,
                              remakingOptions(session, asAsked(options.processing->wish(), session.processing),
                                              options.embedding.value_or(session.embedding)))};
 }
