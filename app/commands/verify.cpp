@@ -156,32 +156,32 @@ Result<Done> verifyMerges(const std::shared_ptr<const ModelWeights>& model, cons
 }
 
 /// What a merged model is compared with: the skipless counterpart of the model it was made of.
-struct Unmerged {
-    std::shared_ptr<const ModelWeights> model; ///< null: not to be had
-    std::string reason;                        ///< why not
-};
-
-Result<Unmerged> unmergedOf(const ModelWeights& merged, const std::string& named, const Task& task)
+Result<std::shared_ptr<const ModelWeights>> unmergedOf(const ModelWeights& merged, const std::string& named,
+                                                       const Task& task)
 {
     const MergeSource source = mergeSource(merged);
     const std::string path = named.empty() ? source.path : named;
-    const std::string help = "; name the unmerged model with --unmerged";
+    const auto notToBeHad = [](const std::string& reason) {
+        return Error{ErrorCode::NotFound,
+                     "There is nothing to compare this merged model with: " + reason
+                         + "; name the unmerged model with --unmerged."};
+    };
     if (path.empty())
-        return Unmerged{nullptr, "its config does not say what it was made of" + help};
+        return notToBeHad("its config does not say what it was made of");
     const auto model = loadModel({path, std::nullopt, {}}, task);
     if (!model && (!named.empty() || model.error().code == ErrorCode::Cancelled))
         return model.error();
     if (!model)
-        return Unmerged{nullptr, "'" + path + "', which it was made of, cannot be opened" + help};
+        return notToBeHad("'" + path + "', which it was made of, cannot be opened");
     if (named.empty() && (*model)->file().sha256() != source.sha256)
-        return Unmerged{nullptr, "'" + path + "', which it was made of, has changed since" + help};
+        return notToBeHad("'" + path + "', which it was made of, has changed since");
     auto counterpart = skiplessCounterpart(**model);
     const ModelConfig &a = merged.config(), &b = counterpart.config();
     if (b.merged || a.dVocab != b.dVocab || a.dVocabOut != b.dVocabOut || a.nCtx != b.nCtx)
         return Error{ErrorCode::InvalidArgument,
                      "'" + path + "' is not what '" + merged.file().path().string() + "' was merged from: "
                          + (b.merged ? "it is merged itself." : "vocabulary or context differ.")};
-    return Unmerged{std::make_shared<const ModelWeights>(std::move(counterpart)), {}};
+    return std::make_shared<const ModelWeights>(std::move(counterpart));
 }
 
 /// Of a merged model: it, as it is in its file, against the unmerged one.
@@ -189,15 +189,11 @@ Result<VerifiedStep> verifyMerged(const std::shared_ptr<const ModelWeights>& mod
                                   const std::vector<int>& tokens, const Task& task)
 {
     const Task quiet{task.stop, {}, task.threads};
-    VerifiedStep step{{"merge-" + std::string(mergeName(*model->config().merged)), false, {}}, 0};
+    VerifiedStep step{{"merge-" + std::string(mergeName(*model->config().merged)), true, {}}, 0};
     const auto unmerged = unmergedOf(*model, named, quiet);
     if (!unmerged)
         return unmerged.error();
-    step.outcome.applied = unmerged->model != nullptr;
-    step.outcome.reason = unmerged->reason;
-    if (!unmerged->model)
-        return step;
-    const auto expected = logProbabilities(unmerged->model, Processing::none(), tokens, quiet);
+    const auto expected = logProbabilities(*unmerged, Processing::none(), tokens, quiet);
     if (!expected)
         return expected.error();
     const auto found = logProbabilities(model, Processing::none(), tokens, quiet);

@@ -70,13 +70,16 @@ private slots:
         test::writeToyModel(path("other").toStdString(), options);
         QCOMPARE(run({"verify", folder, "--unmerged", path("other")}).exitCode, 1);
         QCOMPARE(run({"verify", folder, "--unmerged", path("model")}).exitCode, 0);
-        // A model that is no longer there, or no longer the same, is no failure.
+        // A model that is no longer there, or no longer the same, leaves nothing to verify.
         test::writeToyModel(path("model").toStdString(), {.dModel = 15, .nCtx = 19});
         const test::CommandRun changed = run({"verify", folder});
-        QCOMPARE(changed.exitCode, 0);
-        QVERIFY2(changed.out.contains("has changed since"), changed.out);
+        QCOMPARE(changed.exitCode, 3);
+        QVERIFY2(changed.err.contains("has changed since; name the unmerged model with --unmerged"),
+                 changed.err);
         QVERIFY(QDir(path("model")).removeRecursively());
-        QVERIFY(run({"verify", folder}).out.contains("cannot be opened"));
+        const test::CommandRun gone = run({"verify", folder});
+        QCOMPARE(gone.exitCode, 3);
+        QVERIFY2(gone.err.contains("cannot be opened; name the unmerged model with --unmerged"), gone.err);
         QCOMPARE(run({"verify", folder, "--unmerged", path("model")}).exitCode, 3);
 
         const QJsonObject info = QJsonDocument::fromJson(run({"info", folder, "--json"}).out).object();
