@@ -2,6 +2,7 @@
 
 #include "core/base/log.h"
 #include "core/io/file_kind.h"
+#include "core/io/hdf5.h"
 #include "core/io/json.h"
 #include "core/io/mapped_file.h"
 #include "core/io/weight_file.h"
@@ -121,10 +122,13 @@ Result<Done> checkWeightFile(const fs::path& path)
     if (!file)
         return file.error();
     const FileKind kind = fileKind(file->bytes());
-    if (kind == FileKind::Hdf5)
+    if (kind == FileKind::Hdf5) {
+        if (const auto readable = Hdf5Reader::open(path); !readable)
+            return readable.error();
         return Error{ErrorCode::Unsupported,
                      "'" + path.string()
                          + "' is an HDF5 file, as sessions are, and this needs a model with its weights."};
+    }
     if (auto other = notWeights(kind, path.string()))
         return *std::move(other);
     const bool isNamedSo = path.extension() == ".safetensors" || path.string().ends_with(".index.json");
