@@ -1,6 +1,7 @@
 #include "core/session/views.h"
 
 #include "core/analysis/catalogue.h"
+#include "core/analysis/token_filter.h"
 
 #include <algorithm>
 #include <array>
@@ -105,6 +106,7 @@ void describe(ViewData& view, const ResultArray& array)
     view.unit = array.unit;
     view.definition = array.definition;
     view.range = array.range;
+    view.filter = filterOf(array);
     noteEmbedding(view, array);
 }
 
@@ -339,12 +341,14 @@ void addProvenance(ViewData& view, const Session& session, std::optional<HeadId>
                        {"sha256", session.model.sha256},
                        {"weights", steps.empty() ? "raw" : "processed: " + steps},
                        {"embedding", view.embedding},
+                       {"tokens", view.filter},
                        {"view", view.name},
                        {"definition", view.definition},
                        {"headwise", session.headwiseVersion},
                        {"session", session.modified}};
     view.subtitle = session.model.name + ", " + (steps.empty() ? "raw" : "processed") + " weights"
-        + (view.embedding.empty() ? "" : ", " + view.embedding + " embedding");
+        + (view.embedding.empty() ? "" : ", " + view.embedding + " embedding")
+        + (view.filter.empty() ? "" : ", tokens " + view.filter);
     std::erase_if(view.provenance, [](const auto& entry) { return entry.second.empty(); });
     if (head)
         view.provenance.insert(view.provenance.end() - 3, {"head", headLabel(*head)});

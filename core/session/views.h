@@ -24,6 +24,7 @@ struct ViewData {
     std::string name, title; ///< "spectrum", "L1H5 singular values"
     std::string subtitle;    ///< What it is of: "demo, processed weights, raw embedding".
     std::string embedding;   ///< Of full circuits; empty where no token side is involved.
+    std::string filter;      ///< Which tokens it is of, "--first-id 1000"; empty: all.
     ViewKind kind = ViewKind::Numbers;
     std::string rowAxis, columnAxis; ///< "layer", "head"
     std::vector<std::string> rowLabels, columnLabels;

@@ -227,6 +227,22 @@ private slots:
         QVERIFY(contents(path("t.md")).contains("| ---: |\n"));
     }
 
+    void aFigureSaysWhichTokensItIsOf()
+    {
+        if (!HEADWISE_GUI)
+            QSKIP("built without the window");
+        const QString session = path("filtered.h5");
+        const auto made = test::runHeadwise({"analyze", HEADWISE_DEMO_MODEL, "-o", session, "--analyses",
+                                             "tables", "--heads", "1.5", "--first-id", "1000"},
+                                            m_folder.path());
+        QVERIFY2(made.exitCode == 0, made.err);
+        const auto drawn = test::runHeadwise(
+            {"export", session, "--view", "tokens-ov", "--head", "1.5", "-o", path("filtered.svg")},
+            m_folder.path());
+        QVERIFY2(drawn.exitCode == 0, drawn.err);
+        QVERIFY(contents(path("filtered.svg")).count("--first-id 1000") >= 3); // title, metadata, picture
+    }
+
     void theLookOfAFigureIsChosen()
     {
         if (!HEADWISE_GUI)
