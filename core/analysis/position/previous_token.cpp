@@ -6,11 +6,15 @@
 #include "core/analysis/position/token_rows.h"
 #include "core/analysis/position_scores.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace headwise {
@@ -53,14 +57,59 @@ Result<ResultSet> scoreHeads(const AnalysisContext& context, const ScoreOf& scor
     return results;
 }
 
+/// What queries and keys are made of: the vector as the first norm leaves it.
+std::string readFrom(const ProcessedWeights& weights, const std::string& vector)
+{
+    bool isNormed = false, isFolded = true;
+    for (int layer = 0; layer < weights.config().nLayers; ++layer) {
+        const Norm<double> norm = weights.ln1<double>(layer);
+        isNormed = isNormed || norm.kind != NormKind::None;
+        isFolded = isFolded && norm.w.size() == 0 && norm.b.size() == 0;
+    }
+    if (!isNormed)
+        return vector;
+    return isFolded ? vector + "/σ(" + vector + ")" : "ln1(" + vector + ")";
+}
+
+/// \param product what scores are before a cap: "(p W_Q)(p W_K)ᵀ"
+std::string scoreText(const ModelConfig& config, const std::string& product)
+{
+    std::string text = "s_ij = " + product;
+    if (config.attentionSoftCap > 0)
+        text = "s_ij = c · tanh(u_ij/c), c = " + fmt::format("{}", config.attentionSoftCap)
+            + ", u_ij = " + product;
+    if (config.qkvLimit > 0)
+        text += ", queries and keys cut off at ±" + fmt::format("{}", config.qkvLimit);
+    if (config.qkNorm != NormKind::None)
+        text += ", queries and keys as their own norms leave them";
+    return text;
+}
+
+/// Of models whose layers see the last keys alone.
+std::string windowText(const ModelConfig& config)
+{
+    std::set<int> sizes;
+    for (int layer = 0; layer < config.nLayers; ++layer)
+        sizes.insert(config.windowOf(layer));
+    const bool isEverywhere = sizes.erase(0) == 0;
+    if (sizes.empty())
+        return {};
+    std::string list;
+    for (const int size : sizes)
+        list += (list.empty() ? "" : " or ") + std::to_string(size);
+    return std::string(isEverywhere ? ", over i−w < j ≤ i alone"
+                                    : ", in layers with a window over i−w < j ≤ i alone")
+        + ", w = " + list;
+}
+
 /// The array without its numbers: NaN.
-ResultArray previousTokenArray(const AnalysisContext& context, const char* scoreFormula,
+ResultArray previousTokenArray(const AnalysisContext& context, const std::string& scoreFormula,
                                const char* assumption)
 {
-    ResultArray array =
-        PerHead(context.circuits.config())
-            .array(context.options.precision, "scores/previous_token", "Previous token",
-                   std::string(previousTokenFormula) + ", n = min(n_ctx, 1024), " + scoreFormula);
+    ResultArray array = PerHead(context.circuits.config())
+                            .array(context.options.precision, "scores/previous_token", "Previous token",
+                                   std::string(previousTokenFormula) + windowText(context.circuits.config())
+                                       + ", n = min(n_ctx, 1024), " + scoreFormula);
     array.range = {0.0, 1.0};
     array.attributes["assumption"] = std::string(assumption);
     return array;
@@ -80,7 +129,10 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
         return scoreHeads(
             context, scoreOf, false,
             previousTokenArray(context,
-                               "s_ij = (p_i/σ(p_i) W_Q + b_Q)(p_j/σ(p_j) W_K + b_K)ᵀ · scale, p = W_pos",
+                               scoreText(config,
+                                         "(" + readFrom(weights, "p_i") + " W_Q + b_Q)("
+                                             + readFrom(weights, "p_j") + " W_K + b_K)ᵀ · scale")
+                                   + ", p = W_pos",
                                "raw positions"),
             task);
     }
@@ -95,12 +147,14 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
             return previousTokenScore(offsetScores(weights, layer, head, means->of(layer), n),
                                       config.windowOf(layer));
         };
-        return scoreHeads(
-            context, scoreOf, tokens->isLayer0Special(),
-            previousTokenArray(
-                context, "s_ij = (x/σ(x) W_Q + b_Q) R(i−j) (x/σ(x) W_K + b_K)ᵀ · scale, x = mean row of E",
-                "mean token"),
-            task);
+        return scoreHeads(context, scoreOf, tokens->isLayer0Special(),
+                          previousTokenArray(context,
+                                             scoreText(config,
+                                                       "(" + readFrom(weights, "x") + " W_Q + b_Q) R(i−j) ("
+                                                           + readFrom(weights, "x") + " W_K + b_K)ᵀ · scale")
+                                                 + ", x = mean row of E",
+                                             "mean token"),
+                          task);
     }
     ResultSet results;
     results.arrays.push_back(

@@ -48,6 +48,22 @@ private slots:
             QVERIFY(std::isnan(score));
     }
 
+    void theDefinitionSaysWhatIsComputed()
+    {
+        const auto definition = [](const ToyOptions& options, const ProcessingWish& wish) {
+            const auto results = test::analysed(test::toyCircuits(options, wish), {"previous_token"});
+            return QString::fromStdString(results.find("scores/previous_token")->definition);
+        };
+        ToyOptions options;
+        QVERIFY(definition(options, {}).contains("(p_i/σ(p_i) W_Q + b_Q)"));
+        QVERIFY(definition(options, test::noProcessing()).contains("(ln1(p_i) W_Q + b_Q)"));
+        options.normalization.reset();
+        options.scoreSoftCap = 3;
+        const QString capped = definition(options, {});
+        QVERIFY2(capped.contains("c · tanh(u_ij/c), c = 3, u_ij = (p_i W_Q + b_Q)"), qPrintable(capped));
+        QVERIFY(!capped.contains("window"));
+    }
+
 private:
     static bool everyScoreIs(double (*expected)(const Circuits&, HeadId), const Circuits& circuits)
     {
