@@ -24,7 +24,6 @@ herr_t keepReference(hid_t from, hid_t into, H5T_cdata_t* conversion, std::size_
 
 bool prepare()
 {
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     const Handle text = textType();
     const Handle reference = referenceType();
     return H5Tregister(H5T_PERS_SOFT, "headwise reference", text.get(), reference.get(), keepReference) >= 0;
@@ -42,6 +41,9 @@ std::unique_lock<std::mutex> lock()
 {
     static std::mutex mutex;
     std::unique_lock<std::mutex> held(mutex);
+    // A library for several threads prints its errors in each that did not forbid it.
+    static thread_local const bool isSilent = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+    static_cast<void>(isSilent);
     static const bool prepared = prepare();
     static_cast<void>(prepared); // without it reading text fails, in a sentence
     return held;

@@ -62,6 +62,23 @@ private slots:
         }
     }
 
+    void aSessionThatWasCutOffIsSaidToBeDamaged()
+    {
+        const QString path = m_state.filePath("cut.h5");
+        QCOMPARE(run({"analyze", HEADWISE_DEMO_MODEL, "-o", path, "--analyses", "copying"}).exitCode, 0);
+        QVERIFY(QFile::resize(path, 20'000));
+        QProcess process;
+        QProcessEnvironment environment = test::quietEnvironment(m_state.path());
+        environment.insert("QT_QPA_PLATFORM", "offscreen");
+        process.setProcessEnvironment(environment);
+        process.start(QStringLiteral(HEADWISE_BINARY),
+                      {"--fresh", path, "--screenshot", m_state.filePath("cut.png")});
+        QVERIFY(process.waitForFinished());
+        const QByteArray err = process.readAllStandardError();
+        QCOMPARE(process.exitCode(), 3);
+        QVERIFY2(err.contains("damaged or was not written to its end") && !err.contains("HDF5-DIAG"), err);
+    }
+
     void helpThatCannotBeWrittenIsAnError()
     {
         for (const QString& what : {QString("--help"), QString("--version")}) {
