@@ -236,7 +236,11 @@ std::vector<Case> prompts()
 std::vector<Case> sessions()
 {
     return {
-        {"session cut off, for a model", shortened("../demo.h5", 20'000), {"info", "demo.h5"}, 3, "not written to its end"},
+        {"session cut off, for a model",
+         shortened("../demo.h5", 20'000),
+         {"info", "demo.h5"},
+         3,
+         "not written to its end"},
         {"session cut off", shortened("../demo.h5", 20'000), tokensOfSession, 3, "not written to its end"},
         {"session emptied", shortened("../demo.h5", 0), tokensOfSession, 3, "'demo.h5' is not an HDF5 file"},
         {"session of text", content("../demo.h5", "hello"), tokensOfSession, 3,
