@@ -77,6 +77,7 @@ QTabBar::tab { padding: 6px 9px; color: @muted; background: transparent; border:
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
 QTabBar::tab:hover { color: @text; }
 QTabBar::tab:focus { color: @accent; }
+QHeaderView { background: @base; border: none; }
 QHeaderView::section { background: @base; color: @muted; border: none; border-bottom: 1px solid @border; padding: 4px 8px; }
 QTableView, QListView, QTreeView, QPlainTextEdit { border: 1px solid @border; border-radius: 4px; background: @base; gridline-color: transparent; }
 QTableView::item { padding: 2px 8px; }

@@ -132,7 +132,6 @@ void LargestEntriesPanel::showEntries(const Found& found)
                             signedNumberCell(found.gaussian[i])});
     }
     fitColumns(m_table);
-    m_table->horizontalHeader()->setStretchLastSection(false); // a page of colour would outshout the tokens
     m_heading->setText(
         isQk ? tr("largest scores of %1: query token, key token").arg(text(found.of.head))
              : tr("largest effects of %1: source token, output token").arg(text(found.of.head)));

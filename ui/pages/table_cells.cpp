@@ -3,6 +3,7 @@
 #include "ui/models/token_table_model.h"
 #include "ui/text.h"
 #include "ui/theme.h"
+#include "ui/views/number_columns.h"
 #include "ui/views/table_figure.h"
 #include "ui/views/wrapped_header.h"
 #include "ui/workspace.h"
@@ -113,7 +114,6 @@ void fitColumns(TableFigure* table)
     header->setSectionResizeMode(QHeaderView::Interactive);
     header->setMinimumSectionSize(40);
     header->setResizeContentsPrecision(50);
-    header->setStretchLastSection(true);
     const QAbstractItemView* cells = table; // where the hint is public
     std::vector<int> columns;
     std::vector<int> contents;
@@ -132,6 +132,8 @@ void fitColumns(TableFigure* table)
     }
     for (std::size_t i = 0; i < columns.size(); ++i)
         header->resizeSection(columns[i], widths[i]);
+    // Numbers far from the others would be read with the wrong row.
+    header->setStretchLastSection(columns.empty() || !isNumberCell(table->model()->index(0, columns.back())));
 }
 
 } // namespace headwise::ui

@@ -25,7 +25,7 @@ QString quotedToken(const Workspace& workspace, int token);
 
 int tokenOf(const QStandardItemModel& model, int row, int column); ///< −1 where the cell is no token.
 
-/// As wide as what is in them, the last taking the rest; titles on the fewest lines that bring all columns into view.
+/// As wide as what is in them, a last one of words taking the rest; titles on the fewest lines that bring all columns into view.
 void fitColumns(TableFigure* table);
 
 } // namespace headwise::ui

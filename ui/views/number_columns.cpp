@@ -22,6 +22,11 @@ qsizetype decimalPoint(const QString& number)
     return isNumber ? end - number.begin() : number.size();
 }
 
+bool isNumberCell(const QModelIndex& index)
+{
+    return index.data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight;
+}
+
 NumberColumns::NumberColumns(QAbstractItemView* view)
     : QObject(view)
     , m_view(view)

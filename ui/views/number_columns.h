@@ -8,12 +8,16 @@
 class QAbstractItemModel;
 class QAbstractItemView;
 class QFontMetrics;
+class QModelIndex;
 
 namespace headwise::ui {
 
 /// Where the part of a number begins that stands right of the decimal point, the point with it: "−0.0234" → 2, "12 %" → 2;
 /// words end at it.
 qsizetype decimalPoint(const QString& number);
+
+/// Whether the cell holds a number: those stand at the right.
+bool isNumberCell(const QModelIndex& index);
 
 /// How much room a table's columns of numbers keep right of the decimal point, so that the points stand below one another.
 ///

@@ -105,11 +105,6 @@ struct PaperTable {
         return index.data(Qt::FontRole).value<QFont>() == tokenFont() ? tokens : text;
     }
 
-    static bool isNumber(const QModelIndex& index)
-    {
-        return index.data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight;
-    }
-
     void measure(double room, QPaintDevice* device)
     {
         for (int column = 0; column < model.columnCount(); ++column) {
@@ -120,7 +115,7 @@ struct PaperTable {
                 const QModelIndex index = model.index(row, column);
                 const QFontMetricsF ruler(fontAt(index), device);
                 const QString shown = index.data().toString();
-                const qsizetype point = isNumber(index) ? decimalPoint(shown) : shown.size();
+                const qsizetype point = isNumberCell(index) ? decimalPoint(shown) : shown.size();
                 integers = std::max(integers, ruler.horizontalAdvance(shown.first(point)));
                 tail = std::max(tail, ruler.horizontalAdvance(shown.sliced(point)));
             }
@@ -197,7 +192,7 @@ void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const Figur
             const QFontMetricsF ruler(font, painter.device());
             const QString shown = ruler.elidedText(words, Qt::ElideRight, width - between + 0.5);
             double left = 0;
-            if (PaperTable::isNumber(index))
+            if (isNumberCell(index))
                 left = width - between - ruler.horizontalAdvance(shown)
                     - (row < 0 ? 0 : table.roomBehind(shown, column, width - between, ruler));
             painter.setFont(font);

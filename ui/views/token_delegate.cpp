@@ -25,11 +25,6 @@ void paintBar(QPainter* painter, const QStyleOptionViewItem& option, const QPoin
     const ThemeColors& colors = themeColors(option.palette);
     painter->fillRect(bar, option.state.testFlag(QStyle::State_Selected) ? colors.onAccent : colors.accent);
 }
-
-bool isNumber(const QModelIndex& index)
-{
-    return index.data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight;
-}
 } // namespace
 
 TokenDelegate::TokenDelegate(QAbstractItemView* view)
@@ -55,7 +50,7 @@ void TokenDelegate::paintText(QPainter* painter, const QStyleOptionViewItem& opt
     if ((cell.features & more) || cell.rect.height() >= 2 * metrics.height())
         return QStyledItemDelegate::paint(painter, option, index);
     const QString shown = cell.text;
-    const bool asNumber = isNumber(index);
+    const bool asNumber = isNumberCell(index);
     const int wanted = asNumber ? roomBehind(cell, index) : 0;
     cell.text.clear();
     const QStyle* style = cell.widget ? cell.widget->style() : QApplication::style();
@@ -146,7 +141,7 @@ QSize TokenDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIn
         if (!cell.text.contains(QChar::LineSeparator) && !cell.text.contains(u'\n'))
             size.setWidth(std::max(size.width(),
                                    QFontMetrics(cell.font).horizontalAdvance(cell.text) + 2 * cellPadding));
-        if (isNumber(index))
+        if (isNumberCell(index))
             size.rwidth() += roomBehind(cell, index);
     }
     size.setHeight(std::max(size.height(), QFontMetrics(tokenFont()).height() + 2 * inset + 2));

@@ -1,5 +1,7 @@
 #include "ui/views/wrapped_header.h"
 
+#include "ui/views/number_columns.h"
+
 #include <QAbstractItemModel>
 #include <QFontMetrics>
 #include <QStyleOptionHeader>
@@ -102,10 +104,13 @@ int WrappedHeader::widthOnLines(int logicalIndex, int lines) const
 void WrappedHeader::initStyleOptionForIndex(QStyleOptionHeader* option, int logicalIndex) const
 {
     QHeaderView::initStyleOptionForIndex(option, logicalIndex);
-    if (!isSorted(logicalIndex))
-        return;
-    option->text = linesOf(logicalIndex).join(u'\n');
-    option->textAlignment = Qt::AlignLeft | Qt::AlignVCenter;
+    if (isSorted(logicalIndex)) {
+        option->text = linesOf(logicalIndex).join(u'\n');
+        option->textAlignment = Qt::AlignLeft | Qt::AlignVCenter;
+    } else {
+        const auto across = isNumberCell(model()->index(0, logicalIndex)) ? Qt::AlignRight : Qt::AlignLeft;
+        option->textAlignment = Qt::Alignment::fromInt(across | Qt::AlignVCenter | Qt::TextWordWrap);
+    }
 }
 
 QSize WrappedHeader::sectionSizeFromContents(int logicalIndex) const

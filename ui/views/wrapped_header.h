@@ -4,7 +4,8 @@
 
 namespace headwise::ui {
 
-/// The horizontal header of a table whose titles take up to three lines where their column is narrow.
+/// The horizontal header of a table whose titles take up to three lines where their column is narrow, and stand as their cells do:
+/// numbers' at the right.
 class WrappedHeader : public QHeaderView {
     Q_OBJECT
 
