@@ -65,6 +65,7 @@ void ArrayTableModel::setParts(std::shared_ptr<const ResultSet> results, const s
                    workspace, parts.size() == 1);
         first = end;
     }
+    numberRowsOfTokens();
     pairHeads();
     chooseForms();
     measureBars();
@@ -114,6 +115,24 @@ void ArrayTableModel::addColumns(const std::vector<ArrayPart>& alike, const Work
             m_columns.push_back(std::move(column));
         }
     }
+}
+
+void ArrayTableModel::numberRowsOfTokens()
+{
+    Column& names = m_columns.front();
+    const auto holdsThem = [this](const Column& column) {
+        if (!column.part.array || column.kind != Kind::Token)
+            return false;
+        for (int row = 0; row < m_rows; ++row)
+            if (value(column, row) != m_rowTokens(row))
+                return false;
+        return true;
+    };
+    if (names.kind != Kind::Token || std::none_of(m_columns.begin(), m_columns.end(), holdsThem))
+        return;
+    names.kind = Kind::Name;
+    names.name = nullptr;
+    names.firstRow = 1;
 }
 
 void ArrayTableModel::pairHeads()

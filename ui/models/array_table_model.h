@@ -66,7 +66,8 @@ private:
     };
     void addColumns(const std::vector<ArrayPart>& alike, const Workspace& workspace, bool alone);
     void addRowNames(const ArrayPart& part, const Workspace& workspace);
-    void pairHeads(); ///< "earlier_layer" and "earlier_head" become one column.
+    void numberRowsOfTokens(); ///< By their places, where a column holds the tokens that name them.
+    void pairHeads();          ///< "earlier_layer" and "earlier_head" become one column.
     void chooseForms();
     void measureBars();
     void measureHeat();

@@ -106,6 +106,31 @@ private slots:
                 > model.index(1, 1).data(ArrayTableModel::SortRole).toLongLong());
     }
 
+    /// Of a list of tokens each is told once, beside its rank.
+    void tokensThatNameRowsAreToldOnce()
+    {
+        m_workspace->runAnalysis("direct_path");
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("analyses/direct_path/token_ids"), patience);
+        const auto results = m_workspace->results();
+        const ArrayPart ids = wholeArray(*results->find("analyses/direct_path/token_ids"));
+        const ArrayPart values = wholeArray(*results->find("analyses/direct_path/token_values"));
+        const QString second = m_workspace->tokenText(static_cast<int>(ids.at(1)));
+        ArrayTableModel model;
+        const auto shown = [&](int row, int column) { return model.index(row, column).data().toString(); };
+        model.setParts(results, {ids, values}, *m_workspace);
+        QCOMPARE(model.columnCount(), 3);
+        QCOMPARE(model.headerData(0, Qt::Horizontal).toString(), QStringLiteral("rank in row"));
+        QCOMPARE(shown(0, 0), QStringLiteral("1"));
+        QCOMPARE(shown(1, 1), second);
+        QCOMPARE(shown(1, 2), number(values.at(1)));
+        QCOMPARE(model.tokenAt(1), std::optional(static_cast<int>(ids.at(1))));
+
+        // The values alone are named by their tokens.
+        model.setParts(results, {values}, *m_workspace);
+        QCOMPARE(model.columnCount(), 2);
+        QCOMPARE(shown(1, 0), second);
+    }
+
     void numbersWithBoundsHaveBars()
     {
         auto results = std::make_shared<ResultSet>();
