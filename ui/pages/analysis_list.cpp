@@ -8,6 +8,7 @@
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QShortcut>
+#include <QStyle>
 #include <QStyledItemDelegate>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -46,7 +47,8 @@ public:
 
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
-        constexpr int margins = 8;
+        const QStyle* style = m_tree->style();
+        const int margins = 2 * (style->pixelMetric(QStyle::PM_FocusFrameHMargin, nullptr, m_tree) + 1);
         const int depth = index.parent().isValid() ? 2 : 1;
         const int width = std::max(m_tree->columnWidth(0) - depth * m_tree->indentation() - margins, 40);
         const QString name = index.data().toString();
