@@ -51,6 +51,8 @@ public:
         const QFont font = ui::figureTokenFont(style);
         painter.setFont(font);
         const double lineHeight = QFontMetricsF(font, painter.device()).height() * 1.2;
+        paintHead(painter, QRectF(0, y, size.width(), lineHeight));
+        y += lineHeight;
         for (const Cells* cells : m_order) {
             if (y + lineHeight > size.height())
                 break;
@@ -76,13 +78,37 @@ private:
 
     static double strength(const Cells& cells) { return text(cells.front()->at(valueColumn)).toDouble(); }
 
+    /// How many columns there is room for, beside the token itself.
+    static std::size_t columnsIn(double room, double letter, const Cells& cells)
+    {
+        const auto fitting = static_cast<std::size_t>(room / (lettersInCell * letter));
+        return std::min({cells.size(), mostColumns, std::max(fitting, std::size_t{2}) - 1});
+    }
+
+    /// What the columns are.
+    void paintHead(QPainter& painter, const QRectF& area) const
+    {
+        if (m_order.empty())
+            return;
+        const QFontMetricsF metrics(painter.font(), painter.device());
+        const double letter = metrics.horizontalAdvance(QLatin1Char(' '));
+        const auto shown = static_cast<double>(columnsIn(area.width(), letter, *m_order.front()));
+        const double width = area.width() / (shown + 1);
+        const bool isQk = m_view.name == "tokens-qk";
+        const QString own = isQk ? QStringLiteral("query") : QStringLiteral("source");
+        const QString others = isQk ? QStringLiteral("keys it attends to most, score")
+                                    : QStringLiteral("outputs it raises most, logit");
+        painter.setPen(ui::lightColors().muted);
+        painter.drawText(area, Qt::AlignVCenter, own);
+        painter.drawText(area.adjusted(width, 0, 0, 0), Qt::AlignVCenter,
+                         metrics.elidedText(others, Qt::ElideRight, area.width() - width));
+    }
+
     void paintRow(QPainter& painter, const QRectF& area, const Cells& cells) const
     {
         const QFontMetricsF metrics(painter.font(), painter.device());
         const double gap = metrics.horizontalAdvance(QLatin1Char(' '));
-        const auto fitting = static_cast<std::size_t>(area.width() / (lettersInCell * gap));
-        const std::size_t shown =
-            std::min({cells.size(), mostColumns, std::max(fitting, std::size_t{2}) - 1});
+        const std::size_t shown = columnsIn(area.width(), gap, cells);
         const double width = area.width() / static_cast<double>(shown + 1);
         const auto cell = [&](std::size_t column) {
             return QRectF(area.left() + static_cast<double>(column) * width, area.top(), width - gap,
@@ -132,6 +158,26 @@ Result<Done> write(ui::FigureSource& source, const ViewData& view, const std::fi
     return ui::exportFigure(source, name, settings);
 }
 
+/// The rows and columns from the first to the last with a pair in it; all where there is none.
+void cropToPairs(Eigen::MatrixXf& matrix, QStringList& rows, QStringList& columns)
+{
+    const auto isPair = matrix.array().isFinite().eval();
+    const auto ends = [](const auto& holdsPair) {
+        const auto first = std::find(holdsPair.begin(), holdsPair.end(), true) - holdsPair.begin();
+        auto size = holdsPair.size();
+        while (size > first && !holdsPair(size - 1))
+            --size;
+        return std::pair<Eigen::Index, Eigen::Index>(first, size - first);
+    };
+    if (!isPair.any())
+        return;
+    const auto [top, height] = ends(isPair.rowwise().any().eval());
+    const auto [left, width] = ends(isPair.colwise().any().eval());
+    matrix = matrix.block(top, left, height, width).eval();
+    rows = rows.mid(top, height);
+    columns = columns.mid(left, width);
+}
+
 Result<Done> writeHeatmap(const ViewData& view, const std::filesystem::path& file, const FigureLook& look)
 {
     const auto rows = static_cast<Eigen::Index>(view.shape[0]);
@@ -149,9 +195,15 @@ Result<Done> writeHeatmap(const ViewData& view, const std::filesystem::path& fil
     const bool isNegative = (matrix->array() < 0).any() || (view.range && view.range->first < 0);
     const ColorMap map = isNegative ? ColorMap::Signed : ColorMap::Viridis;
     ui::HeatmapView heatmap;
+    QStringList rowNames = texts(view.rowLabels), columnNames = texts(view.columnLabels);
+    if (view.ofPairs) {
+        cropToPairs(*matrix, rowNames, columnNames);
+        heatmap.setNanIsAbsent(true);
+        heatmap.setCellShape(ui::HeatmapView::CellShape::Square);
+    }
     heatmap.setMatrix(matrix);
-    heatmap.setRowAxis(ui::labelledAxis(text(view.rowAxis), texts(view.rowLabels)));
-    heatmap.setColumnAxis(ui::labelledAxis(text(view.columnAxis), texts(view.columnLabels)));
+    heatmap.setRowAxis(ui::labelledAxis(text(view.rowAxis), rowNames));
+    heatmap.setColumnAxis(ui::labelledAxis(text(view.columnAxis), columnNames));
     heatmap.setColorScale(fitted(map, *matrix));
     return write(heatmap, view, file, look);
 }

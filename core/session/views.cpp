@@ -153,6 +153,7 @@ ViewData arrayView(const Session& session, const ResultArray& array, std::option
     const bool isPairs = view.shape.size() == 4 && view.shape[0] * view.shape[1] == heads
         && view.shape[2] * view.shape[3] == heads;
     if (isPairs) { // every head with every head
+        view.ofPairs = true;
         view.shape = {heads, heads};
         view.rowLabels = view.columnLabels = headLabels(session.model);
         axes = {"earlier head", "later head"};

@@ -28,6 +28,7 @@ struct ViewData {
     ViewKind kind = ViewKind::Numbers;
     std::string rowAxis, columnAxis; ///< "layer", "head"
     std::vector<std::string> rowLabels, columnLabels;
+    bool ofPairs = false; ///< Rows and columns are all heads; NaN where two make no pair.
     std::string valueName, unit, definition;
     std::optional<std::pair<double, double>> range; ///< The values' bounds where they have some.
     std::vector<std::size_t> shape;

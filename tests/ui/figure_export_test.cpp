@@ -200,6 +200,25 @@ private slots:
         QVERIFY(!without.texts.contains(QStringLiteral("0.5")));
     }
 
+    /// What lies beyond the low limit is told at the lower end, which no names of columns keep off the edge of the page.
+    void bothEndsOfTheColorBarAreOnThePage()
+    {
+        const auto source = view(2, 2);
+        ColorScale scale;
+        scale.fit = ColorFit::Percentiles;
+        source->setColorScale(scale);
+        const BeyondColors beyond = beyondColors(scale);
+        for (const bool isAll : {true, false}) {
+            FigureSettings settings;
+            settings.style.title = isAll;
+            settings.style.axes = isAll;
+            const QImage image = figureImage(*source, settings, settings.dpi);
+            const int high = count(image, 0xFF000000U | beyond.high);
+            QVERIFY2(high > 50, qPrintable(QString::number(high)));
+            QVERIFY(std::abs(count(image, 0xFF000000U | beyond.low) - high) < high / 5);
+        }
+    }
+
     void theFormatFollowsFromTheName()
     {
         QCOMPARE(*figureFormatOf(QStringLiteral("/a/b.PDF")), FigureFormat::Pdf);

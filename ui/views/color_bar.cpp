@@ -71,10 +71,15 @@ void paintColors(QPainter& painter, const QRectF& bar, const ColorScale& scale, 
     }
 }
 
+bool hasCaps(const ColorScale& scale)
+{
+    return scale.fit == ColorFit::Robust || scale.fit == ColorFit::Percentiles;
+}
+
 /// Beyond either end the colour of what lies there, where a fit may leave something out.
 void paintCaps(QPainter& painter, const QRectF& bar, const ColorScale& scale, Qt::Orientation orientation)
 {
-    if (scale.fit != ColorFit::Robust && scale.fit != ColorFit::Percentiles)
+    if (!hasCaps(scale))
         return;
     const BeyondColors beyond = beyondColors(scale);
     const auto cap = [&](const QPointF& from, const QPointF& to, const QPointF& tip, Rgb color) {
@@ -137,6 +142,11 @@ double colorBarExtent(const ColorScale& scale, Qt::Orientation orientation, cons
     for (const Tick& tick : ticksOf(scale, 8))
         widest = std::max(widest, metrics.horizontalAdvance(tick.text));
     return thickness + tickLength + 4 + widest;
+}
+
+double colorBarOverhang(const ColorScale& scale)
+{
+    return hasCaps(scale) ? capLength : 0;
 }
 
 void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scale,

@@ -98,6 +98,8 @@ std::vector<double> sharesOnBar(const std::vector<float>& sample, const ColorSca
 /// How wide (upright) or high (lying) a bar with its ticks is.
 double colorBarExtent(const ColorScale& scale, Qt::Orientation orientation, const QFont& font,
                       const QPaintDevice* device);
+/// How far the bar reaches beyond its area at either end.
+double colorBarOverhang(const ColorScale& scale);
 /// The bar, its ticks and the mark at zero within `area`, in the painter's font, lines as wide as its pen; an upright bar has the high
 /// end on top.
 void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scale,

@@ -86,6 +86,15 @@ ThemeColors picturesColors(const HeatmapScene& scene)
     return colors;
 }
 
+/// On the first line of `area`, in the painter's font.
+void paintNoteIn(QPainter& painter, const QRectF& area, const QString& note)
+{
+    const QFontMetricsF metrics(painter.font(), painter.device());
+    painter.setPen(lightColors().muted);
+    painter.drawText(QPointF(area.left(), area.top() + metrics.ascent()),
+                     metrics.elidedText(note, Qt::ElideRight, area.width()));
+}
+
 void paintCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scene,
                 const std::function<QImage()>& picture)
 {
@@ -118,14 +127,16 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
     const QString note = noteOf(pixels);
     if (!note.isEmpty()) {
         painter.setFont(fonts.text);
-        painter.setPen(colors.muted);
-        painter.drawText(QPointF(0, area.top() + metrics.ascent()),
-                         metrics.elidedText(note, Qt::ElideRight, size.width()));
+        paintNoteIn(painter, area, note);
         area.setTop(area.top() + metrics.height() + gap);
     }
     const double barWidth = colorBarExtent(m_scene.scale, Qt::Vertical, fonts.text, painter.device());
-    if (style.colorBar)
+    if (style.colorBar) {
+        const double overhang = colorBarOverhang(m_scene.scale);
+        area.setTop(std::max(area.top(), overhang));
         area.setRight(area.right() - barWidth - gap - 3);
+        area.setBottom(area.bottom() - overhang);
+    }
     HeatmapRoom room;
     if (style.axes) {
         fitNames(scene, fonts, area.size(), painter.device());
