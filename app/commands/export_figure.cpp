@@ -208,10 +208,21 @@ Result<Done> writeHeatmap(const ViewData& view, const std::filesystem::path& fil
     return write(heatmap, view, file, look);
 }
 
+/// As the window calls it: "full_qk" is full QK.
+QString seriesName(const std::string& column)
+{
+    return text(column)
+        .replace(u'_', u' ')
+        .replace(QStringLiteral("qk"), QStringLiteral("QK"))
+        .replace(QStringLiteral("ov"), QStringLiteral("OV"));
+}
+
 /// One series per column; complex values in their plane.
 Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file, const FigureLook& look)
 {
     const std::size_t columns = view.shape[1];
+    const bool isSpectrum = view.name == "spectrum";
+    const std::size_t first = isSpectrum ? 1 : 0; // the largest singular value is the first
     std::vector<ui::ChartSeries> series(columns);
     std::visit(
         [&]<typename T>(const std::vector<T>& values) {
@@ -219,7 +230,7 @@ Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file,
                 const std::size_t row = i / columns;
                 QVector<QPointF>& points = series[i % columns].points;
                 if constexpr (std::is_arithmetic_v<T>)
-                    points.append({static_cast<double>(row), static_cast<double>(values[i])});
+                    points.append({static_cast<double>(row + first), static_cast<double>(values[i])});
                 else
                     points.append(
                         {static_cast<double>(values[i].real()), static_cast<double>(values[i].imag())});
@@ -228,7 +239,7 @@ Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file,
         view.values);
     const bool isPlane = view.kind == ViewKind::Points;
     for (std::size_t c = 0; c < columns; ++c) {
-        series[c].name = columns == 1 ? QString() : text(view.columnLabels[c]);
+        series[c].name = columns == 1 ? QString() : seriesName(view.columnLabels[c]);
         series[c].style = isPlane ? ui::SeriesStyle::Points : ui::SeriesStyle::Line;
     }
     ui::ChartLook axes;
@@ -236,7 +247,7 @@ Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file,
     axes.yTitle = isPlane ? QStringLiteral("imaginary part") : text(view.valueName);
     axes.plane = isPlane ? ui::ChartLook::Plane::Complex : ui::ChartLook::Plane::Free;
     // The circuits of one head differ by orders of magnitude.
-    axes.yScale = view.name == "spectrum" ? ui::ChartLook::Scale::Log : ui::ChartLook::Scale::Linear;
+    axes.yScale = isSpectrum ? ui::ChartLook::Scale::Log : ui::ChartLook::Scale::Linear;
     ui::LineChart chart;
     chart.setLook(axes);
     chart.setSeries(series);

@@ -276,6 +276,7 @@ private slots:
             return run.exitCode == 0 ? contents(path("look.svg")) : run.err;
         };
         const QByteArray plain = svg({});
+        QVERIFY(plain.contains(">full QK<") && plain.contains(">OV<"));
         QVERIFY(plain.contains("width=\"120mm\" height=\"80mm\"") && plain.contains("font-size=\"8\""));
         QCOMPARE(plain.count("L1H2 singular values"), 3); // title, metadata, picture
         const QByteArray slide = svg({"--preset", "slide"});
