@@ -183,14 +183,14 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
         ->allow_extra_args(false);
     addTextArguments(command, *arguments);
     command
-        .add_option(
-            "--direction", arguments->direction,
-            "The direction of the direction card: a vector of d_model numbers in a NumPy file, or a "
-            "token's row "
-            "of W_E, less another's where two are given, as in \" he --  she\"; unembed:TOKEN is its "
-            "column of W_U; neuron:L.N:out is what neuron N of layer L writes, :in what it reads; "
-            "singular:L.H:ov:out:K is the K-th right singular vector of a head's W_V W_O, in the left "
-            "one, qk those of W_Q W_K^T")
+        .add_option("--direction", arguments->direction,
+                    "The direction of the direction card: a vector of d_model numbers in a NumPy file, or a "
+                    "token's row "
+                    "of W_E, less another's where two are given, as in \" he --  she\"; unembed:TOKEN is its "
+                    "column of W_U; neuron:L.N:out is what neuron N of layer L writes, :in what it reads; "
+                    "singular:L.H:ov:out:K is the K-th (from 1) right singular vector of a head's W_V W_O, "
+                    "in the left "
+                    "one, qk those of W_Q W_K^T")
         ->type_name("FILE.npy|TOKEN[ -- TOKEN]|neuron:...|singular:...");
     command
         .add_option(
@@ -248,6 +248,7 @@ Result<AnalysisInputs> analysisInputs(const InputArguments& arguments, const Mod
         if (!numbers)
             return numbers.error();
         inputs.direction = std::move(numbers).value();
+        inputs.directionName = *arguments.direction;
     }
     if (tokenizer)
         inputs.tokenizer = std::make_shared<const Tokenizer>(*tokenizer);

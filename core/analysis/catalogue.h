@@ -22,7 +22,7 @@ class BigramCounts;
 /// How lengths in the residual stream are measured by what compares norms.
 enum class ResidualMetric {
     Identity,  ///< As the weights are.
-    Embedding, ///< In the basis where the embedding in use has unit covariance.
+    Embedding, ///< In the basis where the embedding in use spreads as much in every direction.
 };
 
 /// What some analyses are about beside the weights; where it is missing they are left out, saying so.
@@ -34,6 +34,7 @@ struct AnalysisInputs {
     std::optional<int> keyToken;                   ///< A key for that token's query.
     std::optional<std::pair<HeadId, HeadId>> pair; ///< Two heads, the earlier first.
     std::vector<double> direction;                 ///< [d], a row vector of the residual stream.
+    std::string directionName;                     ///< As readDirection() reads it; empty: numbers alone.
     std::vector<Relation> relations;               ///< Empty: the built-in ones.
     std::vector<HeadId> previousTokenHeads; ///< Known to attend to the previous token, whatever their score.
     std::vector<std::string> names;         ///< Words of name copying; empty: the built-in first names.

@@ -36,6 +36,8 @@ void markProvenance(ResultSet& results, const Analysis& analysis, const Analysis
             array.attributes["embedding"] = std::string(embeddingName(options.embedding));
         if (analysis.needs.token && inputs.token)
             array.attributes["token"] = static_cast<double>(*inputs.token);
+        if (analysis.needs.direction && !inputs.directionName.empty())
+            array.attributes["direction"] = inputs.directionName;
     }
 }
 

@@ -69,6 +69,7 @@ Json inputsOf(const AnalysisInputs& inputs)
             {"pair",
              inputs.pair ? dotted({inputs.pair->first, inputs.pair->second}) : std::vector<std::string>()},
             {"direction", inputs.direction},
+            {"direction_name", inputs.directionName},
             {"relations", relations},
             {"previous_token_heads", dotted(inputs.previousTokenHeads)},
             {"names", inputs.names},

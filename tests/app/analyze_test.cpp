@@ -31,6 +31,10 @@ private slots:
         for (const char* direction : {"#300", " the", "#300 -- #301", "unembed:#300 -- unembed: the"}) {
             const auto done = made(direction);
             QVERIFY2(done.exitCode == 0 && done.out.contains("with 11 arrays"), done.err + done.out);
+            const auto read = readSession(m_folder.filePath("direction.h5").toStdString(), Task{});
+            QVERIFY(test::isOk(read));
+            const ResultArray* gain = read->results.find("analyses/direction_card/gain");
+            QVERIFY(gain && gain->attributes.at("direction") == AttributeValue(std::string(direction)));
         }
         QFile file(m_folder.filePath("x.npy"));
         QVERIFY(file.open(QIODevice::WriteOnly));

@@ -2,6 +2,9 @@
 #include "tests/support/window_driver.h"
 #include "ui/job.h"
 
+#include <QScrollArea>
+#include <QScrollBar>
+
 using namespace headwise;
 using namespace headwise::ui;
 using namespace headwise::test;
@@ -36,10 +39,21 @@ private slots:
             QVERIFY2(hole.isNull(), qPrintable(page + whoIsAt(driver.window, hole.center())));
             const QStringList cut = cutLabels(driver.window);
             QVERIFY2(cut.isEmpty(), qPrintable(page + cut.join(QStringLiteral("; "))));
+            if (size.width() >= 1280)
+                QVERIFY2(!scrollsSideways(driver.page()), qPrintable(page + QStringLiteral("is too wide")));
         }
     }
 
 private:
+    /// Whether the area that `page` is in has more of it than it shows.
+    static bool scrollsSideways(const QWidget* page)
+    {
+        for (const QWidget* around = page->parentWidget(); around; around = around->parentWidget())
+            if (const auto* area = qobject_cast<const QScrollArea*>(around))
+                return area->horizontalScrollBar()->maximum() > 0;
+        return true; // a page is in one
+    }
+
     QTemporaryDir m_settings;
 };
 

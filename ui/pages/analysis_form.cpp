@@ -372,8 +372,10 @@ bool AnalysisForm::apply()
     if (!m_needs.prompt)
         problem.clear();
     QString ofDirection;
-    if (m_needs.direction)
+    if (m_needs.direction) {
         inputs.direction = m_direction->read(ofDirection);
+        inputs.directionName = m_direction->name().toStdString();
+    }
     problem += ofDirection;
     if (!m_positions->isHidden())
         readPositions(inputs, problem);

@@ -193,6 +193,7 @@ AnalysisList::AnalysisList(Workspace* workspace, QWidget* parent)
     m_search->setClearButtonEnabled(true);
     m_search->setTextMargins(4, 0, 4, 0);
     m_tree->setAccessibleName(tr("Analyses"));
+    setMinimumWidth(200); // px, of names on few lines
     m_tree->setColumnCount(2);
     m_tree->setHeaderHidden(true);
     m_tree->setIndentation(12);

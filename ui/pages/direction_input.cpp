@@ -87,6 +87,15 @@ void DirectionInput::chooseFile()
     dialog->open();
 }
 
+QString DirectionInput::name() const
+{
+    const QString space =
+        m_space->isEnabled() && m_space->currentIndex() == 1 ? QStringLiteral("unembed:") : QString();
+    const QString to = m_to->text().isEmpty() ? QString() : space + m_to->text();
+    const bool isDifference = m_from->isEnabled() && !m_from->text().isEmpty();
+    return isDifference ? to + QStringLiteral(" -- ") + space + m_from->text() : to;
+}
+
 std::vector<double> DirectionInput::readNamed(QString& problem)
 {
     const std::string name = m_to->text().toStdString();

@@ -114,7 +114,7 @@ QString EigenvaluePanel::scoreText(const std::vector<std::complex<double>>& valu
         return score;
     const LayerNull null = layerNull(*known, workspace()->head().layer);
     if (null.mean && null.deviation)
-        score += tr("   null %1 ± %2").arg(signedNumber(*null.mean), number(*null.deviation));
+        score += tr("   null\u00a0%1\u00a0±\u00a0%2").arg(signedNumber(*null.mean), number(*null.deviation));
     else if (null.mean)
         score += tr("   null %1").arg(signedNumber(*null.mean));
     return score;

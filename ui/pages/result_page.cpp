@@ -77,7 +77,6 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     splitter->setStretchFactor(1, 1);
     splitter->setSizes({260, 800});
     splitter->setChildrenCollapsible(false);
-    m_list->setMinimumWidth(200);
     right->setMinimumSize(380, 560); // px: the words above a picture and the picture
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
@@ -107,8 +106,10 @@ QWidget* ResultPage::createHead()
     layout->addWidget(m_verify, 0, 1, Qt::AlignRight | Qt::AlignTop);
     layout->addWidget(m_formula, 1, 0, 1, 3);
     layout->addWidget(m_citation, 2, 0, 1, 3);
-    layout->addWidget(m_cost, 3, 0);
-    layout->addWidget(new JobBar(workspace()->analysisJob(), head), 3, 1, 1, 2, Qt::AlignRight);
+    auto* work = new QHBoxLayout; // the words have all of the room while nothing runs
+    work->addWidget(m_cost, 1);
+    work->addWidget(new JobBar(workspace()->analysisJob(), head));
+    layout->addLayout(work, 3, 0, 1, 3);
     layout->addWidget(m_state, 4, 0, 1, 2);
     layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, head), 4, 2,
                       Qt::AlignRight | Qt::AlignTop);

@@ -151,8 +151,9 @@ void SpectrumPanel::show(const std::map<CircuitKind, std::vector<double>>& sigma
         measures << measuresOf(kind, values);
     }
     if (!brackets.empty())
-        measures << tr("Bracketed: singular values within 1 % of their neighbours, which mean something only "
-                       "together");
+        measures << tr(
+            "Bracketed: singular values within 1\u00a0% of their neighbours, which mean something only "
+            "together");
     m_look.yTitle = m_normalized ? tr("σ / σ₁") : tr("singular value σ");
     m_chart->setLook(m_look);
     m_chart->setMessage(workspace()->circuits()
@@ -174,7 +175,7 @@ QString SpectrumPanel::measuresOf(CircuitKind kind, const std::vector<double>& s
     };
     const RankMeasures ranks = rankMeasures(sigma);
     const QString line =
-        tr("%1: ‖·‖ %2, effective rank %3, stable rank %4, 90 % in %5")
+        tr("%1: ‖·‖ %2, effective rank %3, stable rank %4, 90\u00a0% in %5")
             .arg(circuitTitle(kind), withNull(ranks.frobeniusNorm, folder + "frobenius_norm"),
                  withNull(ranks.effectiveRank, folder + "effective_rank"),
                  withNull(ranks.stableRank, folder + "stable_rank"), QString::number(ranks.k90));

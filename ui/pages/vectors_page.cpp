@@ -94,7 +94,6 @@ void VectorsPage::createLayout()
            "place of the span's"));
     makeSecondary(m_state);
     m_state->setWordWrap(true);
-    m_state->setMinimumWidth(260); // px; else it is more lines than there is height for
     m_state->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_spectrum->setLook({.xTitle = tr("direction k"), .yTitle = tr("σ")});
     m_spectrum->setAccessibleName(tr("Singular values"));
@@ -104,7 +103,7 @@ void VectorsPage::createLayout()
     controls->addWidget(m_circuit);
     controls->addWidget(m_scores);
     controls->addWidget(m_each);
-    controls->addWidget(m_state, 1);
+    controls->addStretch();
     controls->addWidget(m_look);
     controls->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
     controls->addWidget(new JobBar(&m_listJob, this));
@@ -122,6 +121,7 @@ void VectorsPage::createLayout()
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
     layout->addLayout(controls);
+    layout->addWidget(m_state);
     layout->addWidget(halves, 1);
 }
 

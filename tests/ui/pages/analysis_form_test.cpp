@@ -76,6 +76,7 @@ private slots:
             const auto known = readDirection(name, *workspace.circuits(), nullptr);
             QVERIFY(test::isOk(known));
             QTRY_VERIFY_WITH_TIMEOUT(workspace.inputs().direction == *known, patience);
+            QCOMPARE(workspace.inputs().directionName, std::string(name));
         }
         form.setDirection(QStringLiteral("neuron:9.2:out"));
         const auto says = [&] {
@@ -89,6 +90,7 @@ private slots:
         form.setDirection(QStringLiteral("#3"));
         const RowVector<double> row = workspace.circuits()->weights().W_E<double>(3, 1).row(0);
         QVERIFY(workspace.inputs().direction == std::vector<double>(row.begin(), row.end()));
+        QCOMPARE(workspace.inputs().directionName, std::string("#3"));
     }
 
     /// Analyses that compare norms are asked how long things are; the choice stays for the next of them.
