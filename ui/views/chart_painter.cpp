@@ -320,19 +320,11 @@ void paintChartBrackets(QPainter& painter, const ChartFrame& frame, const std::v
 
 void paintChartNote(QPainter& painter, const ChartFrame& frame, const QString& note)
 {
-    if (note.isEmpty())
-        return;
     painter.save();
     painter.setFont(frame.font);
-    const QFontMetricsF metrics(frame.font, painter.device());
-    const QPointF begin(frame.plot.left() + gap, frame.plot.bottom() - gap - metrics.descent());
-    QColor veil = frame.colors.base; // over points and lines that pass below
-    veil.setAlphaF(0.85F);
-    painter.fillRect(
-        QRectF(begin.x(), begin.y() - metrics.ascent(), metrics.horizontalAdvance(note), metrics.height()),
-        veil);
     painter.setPen(frame.colors.muted);
-    painter.drawText(begin, note);
+    const QFontMetricsF metrics(frame.font, painter.device());
+    painter.drawText(QPointF(frame.plot.left() + gap, frame.plot.bottom() - gap - metrics.descent()), note);
     painter.restore();
 }
 
