@@ -22,7 +22,7 @@ public:
 
     /// [d_model]; empty where it cannot be told, `problem` then says why, and for a name while it is being read.
     std::vector<double> read(QString& problem);
-    QString name() const; ///< As readDirection() reads it; empty where nothing is typed.
+    QString name() const;              ///< As readDirection() reads it; empty where nothing is typed.
     void setName(const QString& name); ///< In place of two tokens: a name that readDirection() reads.
     void suggest();                    ///< The selected token, unless something was typed.
 
