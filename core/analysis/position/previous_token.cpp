@@ -71,9 +71,13 @@ std::string readFrom(const ProcessedWeights& weights, const std::string& vector)
     return isFolded ? vector + "/σ(" + vector + ")" : "ln1(" + vector + ")";
 }
 
-/// \param product what scores are before a cap: "(p W_Q)(p W_K)ᵀ"
-std::string scoreText(const ModelConfig& config, const std::string& product)
+/// \param query, key vectors of the residual stream: "p_i" \param between what stands between their products: " R(i−j) "
+std::string scoreText(const ProcessedWeights& weights, const std::string& query, const std::string& between,
+                      const std::string& key)
 {
+    const ModelConfig& config = weights.config();
+    const std::string product = "(" + readFrom(weights, query) + " W_Q + b_Q)" + between + "("
+        + readFrom(weights, key) + " W_K + b_K)ᵀ · scale";
     std::string text = "s_ij = " + product;
     if (config.attentionSoftCap > 0)
         text = "s_ij = c · tanh(u_ij/c), c = " + fmt::format("{}", config.attentionSoftCap)
@@ -126,15 +130,10 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
             return previousTokenScore(positionScores(weights, layer, head, *vectors.of(layer)),
                                       config.windowOf(layer));
         };
-        return scoreHeads(
-            context, scoreOf, false,
-            previousTokenArray(context,
-                               scoreText(config,
-                                         "(" + readFrom(weights, "p_i") + " W_Q + b_Q)("
-                                             + readFrom(weights, "p_j") + " W_K + b_K)ᵀ · scale")
-                                   + ", p = W_pos",
-                               "raw positions"),
-            task);
+        return scoreHeads(context, scoreOf, false,
+                          previousTokenArray(context, scoreText(weights, "p_i", "", "p_j") + ", p = W_pos",
+                                             "raw positions"),
+                          task);
     }
     if (config.positional == Positional::Rotary) {
         const auto tokens = TokenRows::create(context, task);
@@ -149,10 +148,7 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
         };
         return scoreHeads(context, scoreOf, tokens->isLayer0Special(),
                           previousTokenArray(context,
-                                             scoreText(config,
-                                                       "(" + readFrom(weights, "x") + " W_Q + b_Q) R(i−j) ("
-                                                           + readFrom(weights, "x") + " W_K + b_K)ᵀ · scale")
-                                                 + ", x = mean row of E",
+                                             scoreText(weights, "x", " R(i−j) ", "x") + ", x = mean row of E",
                                              "mean token"),
                           task);
     }
