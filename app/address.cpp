@@ -10,7 +10,7 @@
 namespace headwise::app {
 namespace {
 
-Error wrong(const std::string& what)
+Error addressWrong(const std::string& what)
 {
     return Error{ErrorCode::InvalidArgument, what + "; an address is MODEL#L1H5/OV?row=%20the."};
 }
@@ -31,15 +31,15 @@ Result<std::string> decoded(std::string_view encoded)
         unsigned char byte = 0;
         const char* digits = encoded.data() + i + 1;
         if (i + 2 >= encoded.size() || std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2)
-            return wrong("'" + std::string(encoded.substr(i, 3))
-                         + "' is no percent and two hexadecimal digits");
+            return addressWrong("'" + std::string(encoded.substr(i, 3))
+                                + "' is no percent and two hexadecimal digits");
         text += static_cast<char>(byte);
         i += 2;
     }
     if (firstInvalidUtf8(text))
-        return wrong("'" + std::string(encoded) + "' does not stand for UTF-8");
+        return addressWrong("'" + std::string(encoded) + "' does not stand for UTF-8");
     if (text.find('\0') != std::string::npos)
-        return wrong("'" + std::string(encoded) + "' holds a zero byte");
+        return addressWrong("'" + std::string(encoded) + "' holds a zero byte");
     return text;
 }
 
@@ -67,7 +67,7 @@ Result<Address::Direction> readDirection(std::string_view text)
     const bool isNamed = direction.isQk || text.starts_with("ov.");
     if (!isNamed || std::from_chars(text.data() + 3, end, direction.number).ptr != end
         || direction.number < 1)
-        return wrong("'" + std::string(text) + "' is no singular direction such as ov.3");
+        return addressWrong("'" + std::string(text) + "' is no singular direction such as ov.3");
     return direction;
 }
 
@@ -81,7 +81,7 @@ Result<Done> readPart(std::string_view name, const std::string& value, Address& 
     else if (name == "reference") {
         address.reference = parseHeadId(value);
         if (!address.reference)
-            return wrong("'" + value + "' is not a head such as L1H5");
+            return addressWrong("'" + value + "' is not a head such as L1H5");
     } else if (name == "analysis")
         address.analysis = value;
     else {
@@ -102,15 +102,15 @@ Result<Done> readQuery(std::string_view query, Address& address)
         const std::size_t equals = part.find('=');
         const std::string_view name = part.substr(0, equals);
         if (equals == std::string_view::npos || std::find(names.begin(), names.end(), name) == names.end())
-            return wrong(
+            return addressWrong(
                 "'" + std::string(part)
                 + "' is neither row=TOKEN, column=TOKEN, reference=HEAD, analysis=ID nor direction=ov.N");
         const Result<std::string> value = decoded(part.substr(equals + 1));
         if (!value)
             return value.error();
         if (value->empty())
-            return wrong("'" + std::string(part) + "' names no "
-                         + (name == "row" || name == "column" ? "token" : std::string(name)));
+            return addressWrong("'" + std::string(part) + "' names no "
+                                + (name == "row" || name == "column" ? "token" : std::string(name)));
         if (const Result<Done> read = readPart(name, *value, address); !read)
             return read.error();
     }
@@ -120,7 +120,7 @@ Result<Done> readQuery(std::string_view query, Address& address)
 Result<std::filesystem::path> readModel(std::string_view text)
 {
     if (text.empty())
-        return wrong("There is no model before the '#'");
+        return addressWrong("There is no model before the '#'");
     std::error_code code;
     if (std::filesystem::exists(std::filesystem::path(text), code))
         return std::filesystem::path(text);
@@ -136,7 +136,7 @@ Result<Address> parseAddress(std::string_view text)
 {
     const std::size_t hash = text.rfind('#');
     if (hash == std::string_view::npos)
-        return wrong("'" + std::string(text) + "' names no head after a '#'");
+        return addressWrong("'" + std::string(text) + "' names no head after a '#'");
     Address address;
     Result<std::filesystem::path> model = readModel(text.substr(0, hash));
     if (!model)
@@ -148,12 +148,13 @@ Result<Address> parseAddress(std::string_view text)
     const std::size_t slash = path.find('/');
     const auto head = parseHeadId(path.substr(0, slash));
     if (!head)
-        return wrong("'" + std::string(path.substr(0, slash)) + "' is not a head such as L1H5");
+        return addressWrong("'" + std::string(path.substr(0, slash)) + "' is not a head such as L1H5");
     address.head = *head;
     if (slash != std::string_view::npos) {
         address.page = path.substr(slash + 1);
         if (address.page.empty() || !std::all_of(address.page.begin(), address.page.end(), isWordCharacter))
-            return wrong("'" + address.page + "' is neither OV, QK, full-OV, full-QK nor the name of a page");
+            return addressWrong("'" + address.page
+                                + "' is neither OV, QK, full-OV, full-QK nor the name of a page");
     }
     if (question != std::string_view::npos)
         if (const Result<Done> read = readQuery(place.substr(question + 1), address); !read)

@@ -33,7 +33,7 @@ constexpr int mostPaths = 64;
 constexpr auto patienceOfServer = 2s; ///< With one who connects and says nothing.
 constexpr auto retryInterval = 3s;
 
-Error wrong(const char* what)
+Error remoteWrong(const char* what)
 {
     return Error{ErrorCode::InvalidArgument, std::string("The request is not understood: ") + what + "."};
 }
@@ -121,24 +121,24 @@ std::optional<Result<Done>> passToRunningWindow(const WindowRequest& request)
 Result<RemoteRequest> parseRemoteRequest(const QByteArray& line)
 {
     if (line.size() > longestMessage)
-        return wrong("it is longer than 64 KiB");
+        return remoteWrong("it is longer than 64 KiB");
     if (firstInvalidUtf8({line.constData(), static_cast<std::size_t>(line.size())}))
-        return wrong("it is not UTF-8");
+        return remoteWrong("it is not UTF-8");
     const QJsonDocument document = QJsonDocument::fromJson(line);
     if (!document.isObject())
-        return wrong("it is not a JSON object");
+        return remoteWrong("it is not a JSON object");
     const QJsonObject message = document.object();
     if (message[QStringLiteral("headwise")].toInt() != protocolVersion)
-        return wrong("it is of another version of headwise");
+        return remoteWrong("it is of another version of headwise");
     RemoteRequest request;
     request.display = message[QStringLiteral("display")].toString();
     const QJsonArray paths = message[QStringLiteral("open")].toArray();
     if (paths.size() > mostPaths)
-        return wrong("it opens more than 64 files");
+        return remoteWrong("it opens more than 64 files");
     for (const auto& value : paths) {
         const QString path = value.toString();
         if (!QDir::isAbsolutePath(path) || path.size() > longestPath || path.contains(QChar(0)))
-            return wrong("a file to open is not an absolute path");
+            return remoteWrong("a file to open is not an absolute path");
         request.toOpen << path;
     }
     if (!message.contains(QStringLiteral("goto")))
@@ -147,7 +147,7 @@ Result<RemoteRequest> parseRemoteRequest(const QByteArray& line)
     if (!address)
         return address.error();
     if (!address->model.is_absolute())
-        return wrong("the address is not of an absolute path");
+        return remoteWrong("the address is not of an absolute path");
     request.address = std::move(address).value();
     return request;
 }

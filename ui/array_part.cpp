@@ -16,7 +16,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+constexpr double arrayPartMissing = std::numeric_limits<double>::quiet_NaN();
 
 bool contains(const std::string& axis, std::string_view word)
 {
@@ -134,7 +134,7 @@ double ArrayPart::at(std::size_t index) const
         [place = first + index](const auto& values) -> double {
             using Value = typename std::decay_t<decltype(values)>::value_type;
             if (place >= values.size())
-                return missing;
+                return arrayPartMissing;
             if constexpr (std::is_arithmetic_v<Value>)
                 return static_cast<double>(values[place]);
             else
@@ -151,7 +151,7 @@ double ArrayPart::imaginaryAt(std::size_t index) const
             if constexpr (std::is_arithmetic_v<Value>)
                 return 0;
             else
-                return place < values.size() ? static_cast<double>(values[place].imag()) : missing;
+                return place < values.size() ? static_cast<double>(values[place].imag()) : arrayPartMissing;
         },
         array->values);
 }

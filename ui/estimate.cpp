@@ -2,19 +2,9 @@
 
 #include "ui/text.h"
 
-#include <QCoreApplication>
 #include <QLocale>
 
 namespace headwise::ui {
-
-namespace {
-
-QString tr(const char* words)
-{
-    return QCoreApplication::translate("Estimate", words);
-}
-
-} // namespace
 
 QString estimateText(std::chrono::milliseconds time)
 {

@@ -1,6 +1,7 @@
 #include "ui/figure_export_batch.h"
 
 #include "ui/estimate.h"
+#include "ui/figure_export_formats.h"
 #include "ui/figure_recording.h"
 #include "ui/pages/page.h"
 #include "ui/text.h"
@@ -16,9 +17,9 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int turn = 15;               // ms between looks at a page that computes
-constexpr int patience = 60'000;       // ms for one head's picture
-constexpr std::size_t mostWaiting = 8; // sheets in memory
+constexpr int figureExportBatchTurn = 15; // ms between looks at a page that computes
+constexpr int patience = 60'000;          // ms for one head's picture
+constexpr std::size_t mostWaiting = 8;    // sheets in memory
 constexpr auto step = std::chrono::milliseconds(20);
 
 /// The head's name as a word of its own: L1H1 is not in L1H10.
@@ -33,7 +34,7 @@ FigureBatch::FigureBatch(const Workspace* workspace, QObject* parent)
     : QObject(parent)
     , m_workspace(workspace)
 {
-    m_timer.setInterval(turn);
+    m_timer.setInterval(figureExportBatchTurn);
     connect(&m_timer, &QTimer::timeout, this, &FigureBatch::look);
     connect(&m_job, &Job::finished, this, &FigureBatch::clear);
 }
@@ -58,8 +59,7 @@ QString FigureBatch::fileNameOf(const QString& title)
 
 std::chrono::milliseconds FigureBatch::timeOfOne(const FigureSettings& settings)
 {
-    constexpr double ofPage = 120, ofMegapixel = 80; // ms
-    constexpr double millimetresPerInch = 25.4;
+    constexpr double ofPage = 120, ofMegapixel = 80;       // ms
     const double side = settings.dpi / millimetresPerInch; // pixels per mm
     const double megapixels =
         settings.format == FigureFormat::Png ? settings.width * settings.height * side * side / 1e6 : 0;
@@ -146,7 +146,7 @@ void FigureBatch::look()
     const auto found = std::ranges::find(figures, wanted, &FigureSource::figureTitle);
     if (found != figures.end())
         return hand(std::make_shared<const RecordedFigure>(**found, m_order.settings));
-    m_waited += turn;
+    m_waited += figureExportBatchTurn;
     if (m_waited > patience)
         hand(Error{ErrorCode::Internal, tr("'%1' was not there after a minute.").arg(wanted).toStdString()});
 }

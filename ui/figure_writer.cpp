@@ -20,7 +20,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int turn = 8; // ms of the window's thread, to read rows in
+constexpr int figureWriterTurn = 8; // ms of the window's thread, to read rows in
 constexpr auto look = std::chrono::milliseconds(20);
 constexpr int paintedPart = 500; // per mille of the work; the rest is packing and writing
 
@@ -61,7 +61,7 @@ private:
         QElapsedTimer clock;
         clock.start();
         const int all = m_source->dataRowCount();
-        while (static_cast<int>(m_rows.size()) <= all && !clock.hasExpired(turn))
+        while (static_cast<int>(m_rows.size()) <= all && !clock.hasExpired(figureWriterTurn))
             m_rows.push_back(m_source->dataRow(static_cast<int>(m_rows.size()) - 1));
         m_coming->permille = static_cast<int>(1000 * m_rows.size() / static_cast<std::size_t>(all + 1));
         if (static_cast<int>(m_rows.size()) > all)

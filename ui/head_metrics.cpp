@@ -11,7 +11,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+constexpr double headMetricsMissing = std::numeric_limits<double>::quiet_NaN();
 
 double entry(const ResultArray& array, std::size_t index)
 {
@@ -19,7 +19,7 @@ double entry(const ResultArray& array, std::size_t index)
         [index](const auto& values) -> double {
             using Value = typename std::decay_t<decltype(values)>::value_type;
             if (index >= values.size())
-                return missing;
+                return headMetricsMissing;
             if constexpr (std::is_arithmetic_v<Value>)
                 return static_cast<double>(values[index]);
             else
@@ -58,7 +58,7 @@ double metricAt(const ResultArray& metric, HeadId head)
     if (metric.shape.size() != 2 || head.layer < 0 || head.head < 0
         || static_cast<std::size_t>(head.layer) >= metric.shape[0]
         || static_cast<std::size_t>(head.head) >= metric.shape[1])
-        return missing;
+        return headMetricsMissing;
     return entry(
         metric, static_cast<std::size_t>(head.layer) * metric.shape[1] + static_cast<std::size_t>(head.head));
 }
@@ -80,7 +80,7 @@ QString metricTitle(const ResultArray& metric)
 double zScore(const ResultArray& metric, double value)
 {
     if (!metric.nullMean || !metric.nullDeviation || *metric.nullDeviation <= 0)
-        return missing;
+        return headMetricsMissing;
     return (value - *metric.nullMean) / *metric.nullDeviation;
 }
 

@@ -15,11 +15,6 @@ constexpr QChar minus = u'\u2212';
 constexpr QChar thinSpace = u'\u2009';
 constexpr int digits = 3;
 
-QString tr(const char* source)
-{
-    return QCoreApplication::translate("Text", source);
-}
-
 QString withRealMinus(QString digitsText)
 {
     return digitsText.replace(u'-', minus);
@@ -35,6 +30,11 @@ QString shortest(Float value)
 }
 
 } // namespace
+
+QString tr(const char* words)
+{
+    return QCoreApplication::translate("Text", words);
+}
 
 QString text(std::string_view utf8)
 {

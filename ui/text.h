@@ -12,6 +12,9 @@ namespace headwise::ui {
 
 // The one place that decides how core's values read on the screen.
 
+/// Translates words outside a QObject, which has its own `tr`.
+QString tr(const char* words);
+
 QString text(std::string_view utf8);
 QString text(const Error& error);
 QString text(HeadId head); ///< "L10H7"

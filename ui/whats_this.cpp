@@ -3,7 +3,6 @@
 #include "ui/array_part.h"
 #include "ui/text.h"
 
-#include <QCoreApplication>
 #include <QHeaderView>
 #include <QHelpEvent>
 #include <QTableView>
@@ -16,11 +15,6 @@
 namespace headwise::ui {
 
 namespace {
-
-QString tr(const char* words)
-{
-    return QCoreApplication::translate("WhatsThis", words);
-}
 
 QString bold(const QString& words)
 {

@@ -21,7 +21,7 @@
 namespace headwise::app {
 namespace {
 
-constexpr std::string_view footer =
+constexpr std::string_view analyzeFooter =
     "Without --analyses: spectra, eigenvalues, copying, matching, previous_token and composition, and tables "
     "where\n"
     "heads * d_vocab^2 * d_head is at most 2e11. An analysis that does not apply to the model is left out "
@@ -39,7 +39,7 @@ constexpr std::string_view footer =
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model, 4 input/output or memory, 130 cancelled.";
 
-struct Options {
+struct AnalyzeOptions {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::shared_ptr<Precision> precision;
@@ -116,7 +116,7 @@ std::vector<const Analysis*> takenUp(const std::vector<const Analysis*>& chosen,
     return left;
 }
 
-Result<ResultSet> computed(const Circuits& circuits, const Options& options,
+Result<ResultSet> computed(const Circuits& circuits, const AnalyzeOptions& options,
                            const AnalysisOptions& analysisOptions, PartialRun& partial, const Task& task)
 {
     const auto chosen = chosenAnalyses(options.analyses, circuits.config(), analysisOptions);
@@ -134,7 +134,7 @@ Result<ResultSet> computed(const Circuits& circuits, const Options& options,
     return all;
 }
 
-Result<int> analyze(const Options& options, const Task& task)
+Result<int> analyze(const AnalyzeOptions& options, const Task& task)
 {
     if (const auto writable = checkSessionPath(options.output); !writable)
         return writable.error();
@@ -190,10 +190,10 @@ Result<int> analyze(const Options& options, const Task& task)
 
 void addAnalyzeCommand(CLI::App& root, CommandContext& context)
 {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<AnalyzeOptions>();
     CLI::App* command =
         root.add_subcommand("analyze", "Compute analyses of a model and save them as a session");
-    command->footer(std::string(footer));
+    command->footer(std::string(analyzeFooter));
     options->model = addModelArguments(*command);
     command->add_option("-o,--output", options->output, "The session file to write (HDF5)")
         ->required()

@@ -16,7 +16,7 @@
 namespace headwise::app {
 namespace {
 
-constexpr std::string_view description =
+constexpr std::string_view programDescription =
     "Headwise: circuit analysis of transformer weights.\n"
     "\n"
     "  headwise [MODEL | SESSION.h5]      opens the window, or a further one in the headwise that is "
@@ -172,7 +172,7 @@ Result<int> runWork(const CommandContext& context, bool progress)
 
 int runCommandLine(int argc, char** argv)
 {
-    CLI::App root(std::string(description), "headwise");
+    CLI::App root(std::string(programDescription), "headwise");
     GlobalOptions options;
     CommandContext context;
     WindowOptions window;

@@ -11,7 +11,7 @@
 namespace headwise::app {
 namespace {
 
-constexpr std::string_view footer =
+constexpr std::string_view compareFooter =
     "--config, --set and --tokenizer are for both models, which are of one architecture, but with --match.\n"
     "The session is about MODEL_A; /comparison holds, for every head, how far W_QK and W_OV moved and "
     "turned, "
@@ -34,7 +34,7 @@ constexpr std::string_view footer =
     "memory,\n"
     "130 cancelled.";
 
-struct Options {
+struct CompareOptions {
     ModelArguments a, b;
     std::shared_ptr<ModelArguments> both = std::make_shared<ModelArguments>(); ///< All but their paths.
     std::shared_ptr<ProcessingArguments> processing;
@@ -63,7 +63,7 @@ Result<Opened> opened(const ModelArguments& model, const ProcessingArguments& pr
     return Opened{*std::move(weights), *std::move(tokenizer)};
 }
 
-Result<ResultSet> found(const Options& options, const Opened& a, const Opened& b, const Task& task)
+Result<ResultSet> found(const CompareOptions& options, const Opened& a, const Opened& b, const Task& task)
 {
     const Circuits older(a.weights), newer(b.weights);
     ComparisonOptions comparison;
@@ -78,7 +78,7 @@ Result<ResultSet> found(const Options& options, const Opened& a, const Opened& b
     return compareModels(older, newer, comparison, task);
 }
 
-Result<int> compare(Options options, const Task& task)
+Result<int> compare(CompareOptions options, const Task& task)
 {
     for (ModelArguments* model : {&options.a, &options.b}) {
         std::string path = std::move(model->path);
@@ -123,10 +123,10 @@ Result<int> compare(Options options, const Task& task)
 
 void addCompareCommand(CLI::App& root, CommandContext& context)
 {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<CompareOptions>();
     CLI::App* command =
         root.add_subcommand("compare", "Compare every head of two checkpoints of one architecture");
-    command->footer(std::string(footer));
+    command->footer(std::string(compareFooter));
     command->add_option("MODEL_A", options->a.path, "The older model")->required()->type_name("");
     command->add_option("MODEL_B", options->b.path, "The newer one")->required()->type_name("");
     command->add_option("-o,--output", options->output, "The session file to write (HDF5)")

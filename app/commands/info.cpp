@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::string_view footer =
+constexpr std::string_view infoFooter =
     "merges are about the model's counterpart without skip connections and normalisation, in which a square "
     "Q, K or V\n"
     "and the output projection P can be multiplied into their neighbours (Graef, table 1). weights_total = "
@@ -44,7 +44,7 @@ constexpr std::string_view footer =
     "Without it only the files' headers are read, and the matrices whose condition numbers the merges need.\n"
     "Load report: which tensors are used or ignored and why, and what the config says against the tensors.";
 
-struct Options {
+struct InfoOptions {
     std::shared_ptr<ModelArguments> model;
     bool json = false;
     bool tensors = false;
@@ -207,7 +207,7 @@ std::string fixed(double value, int digits)
 }
 
 /// "5.71 G": three digits and a prefix of the SI.
-std::string scaled(double value)
+std::string infoScaled(double value)
 {
     static constexpr std::array<std::string_view, 8> prefixes{"", "k", "M", "G", "T", "P", "E", "Z"};
     std::size_t step = 0;
@@ -216,7 +216,7 @@ std::string scaled(double value)
     return fixed(value, value < 10 ? 2 : value < 100 ? 1 : 0) + " " + std::string(prefixes[step]);
 }
 
-void printRow(std::string_view label, const std::string& value)
+void printInfoRow(std::string_view label, const std::string& value)
 {
     std::cout << "  " << std::left << std::setw(18) << label << value << '\n';
 }
@@ -230,23 +230,23 @@ void printCount(std::string_view label, std::int64_t count, std::string_view rem
 void printArchitecture(const ModelConfig& c)
 {
     std::cout << c.name << "  (" << c.architecture << ")\n\nArchitecture\n";
-    printRow("layers",
-             std::to_string(c.nLayers) + (c.parallelBlocks ? ", attention and MLP side by side" : ""));
-    printRow(
+    printInfoRow("layers",
+                 std::to_string(c.nLayers) + (c.parallelBlocks ? ", attention and MLP side by side" : ""));
+    printInfoRow(
         "heads",
         std::to_string(c.nHeads) + " of " + std::to_string(c.dHead) + " dimensions"
             + (c.nKvHeads == c.nHeads ? "" : ", sharing " + std::to_string(c.nKvHeads) + " key/value heads"));
-    printRow("d_model", std::to_string(c.dModel));
-    printRow("d_mlp",
-             c.attentionOnly ? "none, attention only"
-                             : std::to_string(c.dMlp) + (c.gatedMlp ? ", gated" : ""));
-    printRow("vocabulary",
-             std::to_string(c.dVocab)
-                 + (c.dVocabOut == c.dVocab ? "" : ", output " + std::to_string(c.dVocabOut)));
-    printRow("context", std::to_string(c.nCtx));
-    printRow("normalization", std::string(normalizationName(c)));
-    printRow("positions", std::string(positionalName(c.positional)));
-    printRow("embeddings", c.tiedEmbeddings ? "tied" : "not tied");
+    printInfoRow("d_model", std::to_string(c.dModel));
+    printInfoRow("d_mlp",
+                 c.attentionOnly ? "none, attention only"
+                                 : std::to_string(c.dMlp) + (c.gatedMlp ? ", gated" : ""));
+    printInfoRow("vocabulary",
+                 std::to_string(c.dVocab)
+                     + (c.dVocabOut == c.dVocab ? "" : ", output " + std::to_string(c.dVocabOut)));
+    printInfoRow("context", std::to_string(c.nCtx));
+    printInfoRow("normalization", std::string(normalizationName(c)));
+    printInfoRow("positions", std::string(positionalName(c.positional)));
+    printInfoRow("embeddings", c.tiedEmbeddings ? "tied" : "not tied");
 }
 
 void printMerges(const std::array<Merge, 3>& merges)
@@ -260,9 +260,9 @@ void printMerges(const std::array<Merge, 3>& merges)
         if (merge.possible)
             text = "saves " + fixed(100 * merge.saving, 1) + " % of the weights, " + fixed(merge.speedup, 2)
                 + "× as fast" + (merge.equivalent ? "" : ", but another function");
-        printRow(pair, text);
+        printInfoRow(pair, text);
         if (!merge.obstacle.empty())
-            printRow("", merge.obstacle);
+            printInfoRow("", merge.obstacle);
     }
 }
 
@@ -278,9 +278,10 @@ void printCard(const Answer& answer)
     printCount("attention K, V", count.kvPerLayer, "per layer");
     printCount("MLP", count.mlpPerLayer, "per layer");
     std::cout << "\nForward pass\n";
-    printRow("per token", scaled(answer.flops.perToken) + "flop, the last of a full context");
-    printRow("per sequence",
-             scaled(answer.flops.perSequence) + "flop, " + std::to_string(answer.config.nCtx) + " tokens");
+    printInfoRow("per token", infoScaled(answer.flops.perToken) + "flop, the last of a full context");
+    printInfoRow("per sequence",
+                 infoScaled(answer.flops.perSequence) + "flop, " + std::to_string(answer.config.nCtx)
+                     + " tokens");
     printMerges(answer.merges);
     if (!answer.weights)
         std::cout << "\nThere are no weights here; everything above follows from the config.\n";
@@ -297,7 +298,7 @@ void printCard(const Answer& answer)
         std::cout << "  " << warning << '\n';
 }
 
-Result<int> info(const Options& options, const Task& task)
+Result<int> info(const InfoOptions& options, const Task& task)
 {
     const Result<ModelSource> source = options.model->source();
     if (!source)
@@ -344,12 +345,12 @@ void addInfoCommand(CLI::App& root, CommandContext& context)
 {
     CLI::App* command = root.add_subcommand(
         "info", "Prints a model's config, parameters by part, forward-pass cost, merge savings and warnings");
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<InfoOptions>();
     options->model = addModelArguments(*command);
     command->add_flag("--tensors", options->tensors,
                       "Lists the tensors of the file too, with their statistics");
     command->add_flag("--json", options->json, "Prints one JSON object instead of a card");
-    command->footer(std::string(footer));
+    command->footer(std::string(infoFooter));
     command->callback(
         [&context, options] { context.work = [options](const Task& task) { return info(*options, task); }; });
 }

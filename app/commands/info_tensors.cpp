@@ -35,8 +35,8 @@ std::string bytesText(std::int64_t bytes)
     return threeDigits(value) + std::string(units[unit]);
 }
 
-void printRow(const std::string& name, const std::string& dtype, const std::string& shape,
-              const std::string& bytes, const std::array<std::string, 6>& numbers)
+void printInfoTensorsRow(const std::string& name, const std::string& dtype, const std::string& shape,
+                         const std::string& bytes, const std::array<std::string, 6>& numbers)
 {
     if (!name.empty())
         std::cout << "  " << name << '\n';
@@ -139,7 +139,7 @@ void printTensors(const ModelWeights& weights, const StatisticsOfAll& statistics
 {
     const WeightMap& file = weights.file();
     std::cout << "\nTensors\n";
-    printRow("", "dtype", "shape", "bytes", {"min", "max", "mean", "std", "NaN", "Inf"});
+    printInfoTensorsRow("", "dtype", "shape", "bytes", {"min", "max", "mean", "std", "NaN", "Inf"});
     for (std::size_t i = 0; i < file.tensors().size(); ++i) {
         const StoredTensor& tensor = file.tensors()[i];
         std::array<std::string, 6> numbers{"-", "-", "-", "-", "-", "-"};
@@ -147,8 +147,8 @@ void printTensors(const ModelWeights& weights, const StatisticsOfAll& statistics
             numbers = {threeDigits(s->minimum),     threeDigits(s->maximum),
                        threeDigits(s->mean),        threeDigits(s->deviation),
                        std::to_string(s->nanCount), std::to_string(s->infinityCount)};
-        printRow(tensor.name, std::string(dtypeName(tensor.dtype)), shapeText(tensor.shape),
-                 bytesText(static_cast<std::int64_t>(tensor.byteCount)), numbers);
+        printInfoTensorsRow(tensor.name, std::string(dtypeName(tensor.dtype)), shapeText(tensor.shape),
+                            bytesText(static_cast<std::int64_t>(tensor.byteCount)), numbers);
     }
 }
 

@@ -12,13 +12,13 @@
 namespace headwise::app {
 namespace {
 
-struct Options {
+struct ListAnalysesOptions {
     std::shared_ptr<ModelArguments> model;
     bool json = false;
 };
 
 /// "3.2 G": three digits and a power of a thousand.
-std::string scaled(double value)
+std::string listAnalysesScaled(double value)
 {
     static constexpr std::array<const char*, 7> units{"", "k", "M", "G", "T", "P", "E"};
     std::size_t unit = 0;
@@ -63,7 +63,7 @@ bool isDefault(const Analysis& analysis, const ModelConfig* config)
     return std::find(chosen.begin(), chosen.end(), &analysis) != chosen.end();
 }
 
-void printText(const ModelConfig* config)
+void printAnalysesText(const ModelConfig* config)
 {
     for (const Analysis& analysis : catalogue()) {
         std::cout << fmt::format("{:<16} {:<7} {}{}\n", analysis.id, analysis.number, analysis.title,
@@ -77,12 +77,12 @@ void printText(const ModelConfig* config)
             continue;
         }
         const AnalysisCost cost = analysis.cost(*config, usualInputs());
-        std::cout << fmt::format("{:<16} on this model: {}flop, {}B\n", "", scaled(cost.flops),
-                                 scaled(cost.bytes));
+        std::cout << fmt::format("{:<16} on this model: {}flop, {}B\n", "", listAnalysesScaled(cost.flops),
+                                 listAnalysesScaled(cost.bytes));
     }
 }
 
-void printAsJson(const ModelConfig* config)
+void printAnalysesAsJson(const ModelConfig* config)
 {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const Analysis& analysis : catalogue()) {
@@ -106,7 +106,7 @@ void printAsJson(const ModelConfig* config)
     printJson(list);
 }
 
-Result<int> listAnalyses(const Options& options)
+Result<int> listAnalyses(const ListAnalysesOptions& options)
 {
     const ModelConfig* config = nullptr;
     std::optional<ModelDescription> description;
@@ -121,9 +121,9 @@ Result<int> listAnalyses(const Options& options)
         config = &description->config;
     }
     if (options.json)
-        printAsJson(config);
+        printAnalysesAsJson(config);
     else
-        printText(config);
+        printAnalysesText(config);
     return 0;
 }
 
@@ -131,7 +131,7 @@ Result<int> listAnalyses(const Options& options)
 
 void addListAnalysesCommand(CLI::App& root, CommandContext& context)
 {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ListAnalysesOptions>();
     CLI::App* command = root.add_subcommand(
         "list-analyses", "Name the analyses, what they need and, given a model, what they cost on it");
     options->model = addModelArguments(*command);

@@ -12,7 +12,7 @@ namespace headwise::app {
 
 namespace {
 
-struct Options {
+struct ProcessOptions {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::string folder;
@@ -50,7 +50,7 @@ Result<std::string> mergeRemark(const ProcessedWeights& merged, const ProcessedW
 }
 
 /// The model as the switches want it, or its skipless counterpart, with a pair merged if one was named.
-Result<Output> outputOf(const Options& options, const Task& task)
+Result<Output> outputOf(const ProcessOptions& options, const Task& task)
 {
     const bool original = options.names == "original";
     if (original && (options.skipless || !options.merge.empty()))
@@ -102,7 +102,7 @@ Result<Output> outputOf(const Options& options, const Task& task)
 }
 
 /// A vocabulary inside a file of weights is not written.
-void warnOfTokenizerLeft(const Options& options, const ModelWeights& model)
+void warnOfTokenizerLeft(const ProcessOptions& options, const ModelWeights& model)
 {
     const auto written = Tokenizer::open(options.folder);
     if (written || written.error().code != ErrorCode::NotFound || !openTokenizer(*options.model, model))
@@ -113,7 +113,7 @@ void warnOfTokenizerLeft(const Options& options, const ModelWeights& model)
                                file, options.folder, shellWord(file))});
 }
 
-Result<int> processModel(const Options& options, const Task& task)
+Result<int> processModel(const ProcessOptions& options, const Task& task)
 {
     if (options.folder.empty())
         return Error{ErrorCode::InvalidArgument,
@@ -167,7 +167,7 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
         "removes Q, K or V together with the output projection P by multiplying them into their neighbours, "
         "which keeps\n"
         "the counterpart's function (Graef, table 1); `run` and `verify` know such folders.");
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ProcessOptions>();
     options->model = addModelArguments(*command);
     command->add_option("-o,--output", options->folder, "The folder to write; it must be new or empty")
         ->required()

@@ -14,7 +14,7 @@ namespace headwise::app {
 
 namespace {
 
-struct Options {
+struct RunOptions {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::shared_ptr<PromptArguments> prompt;
@@ -106,7 +106,7 @@ void writeDescription(ResultFile& file, const ProcessedWeights& weights, const s
 }
 
 template <typename Scalar>
-Result<int> runAs(const Options& options, const ProcessedWeights& weights, const std::vector<int>& prompt,
+Result<int> runAs(const RunOptions& options, const ProcessedWeights& weights, const std::vector<int>& prompt,
                   Hdf5Writer writer, const Task& task)
 {
     const auto tokens = greedyDecode<Scalar>(weights, prompt, options.greedy, task);
@@ -140,7 +140,7 @@ Result<int> runAs(const Options& options, const ProcessedWeights& weights, const
     return 0;
 }
 
-Result<ProcessingPlan> planOf(const Options& options, const ModelWeights& model)
+Result<ProcessingPlan> planOf(const RunOptions& options, const ModelWeights& model)
 {
     const ProcessingArguments& switches = *options.processing;
     if (options.process)
@@ -160,7 +160,7 @@ Result<ProcessingPlan> planOf(const Options& options, const ModelWeights& model)
     return ProcessingPlan{};
 }
 
-Result<int> runPrompt(const Options& options, const Task& task)
+Result<int> runPrompt(const RunOptions& options, const Task& task)
 {
     const auto source = options.model->source();
     if (!source)
@@ -200,7 +200,7 @@ void addRunCommand(CLI::App& root, CommandContext& context)
                     "(attribute prompt_length), ties go\n"
                     "to the lower id and an end token does not stop it. The model runs as it is in the file "
                     "unless --process is given.");
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<RunOptions>();
     options->model = addModelArguments(*command);
     options->prompt = addPromptArguments(*command);
     command->add_option("-o,--output", options->output, "The HDF5 file to write")

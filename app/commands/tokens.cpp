@@ -15,7 +15,7 @@
 namespace headwise::app {
 namespace {
 
-constexpr std::string_view footer =
+constexpr std::string_view tokensFooter =
     "Rows of full-ov: what a source token raises and lowers; columns: which sources raise an output token.\n"
     "Rows of full-qk: the keys of a query token; columns: the queries of a key token. Values are without "
     "scale and bias.\n"
@@ -27,7 +27,7 @@ constexpr std::string_view footer =
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad input or a session without what is asked.";
 
-struct Options {
+struct TokensOptions {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::string circuit, head;
@@ -46,7 +46,7 @@ std::string shownToken(const std::optional<Tokenizer>& tokenizer, int id)
     return tokenizer ? tokenizer->shown(id) : "#" + std::to_string(id);
 }
 
-void print(const TokenEnds& ends, const TokenSource& source, bool csv)
+void printTokens(const TokenEnds& ends, const TokenSource& source, bool csv)
 {
     constexpr std::string_view line = "{:<7} {:>4} {:>7}  {:<20} {:>13}\n";
     std::cout << (csv ? "end,rank,id,token,value\r\n"
@@ -67,7 +67,7 @@ void print(const TokenEnds& ends, const TokenSource& source, bool csv)
     list("bottom", ends.bottom);
 }
 
-Result<int> answer(const TokenSource& source, const Options& options)
+Result<int> answer(const TokenSource& source, const TokensOptions& options)
 {
     if (auto error = wrongOffset(options.offset, options.circuit))
         return *std::move(error);
@@ -89,7 +89,7 @@ Result<int> answer(const TokenSource& source, const Options& options)
     const auto ends = source.ask(query);
     if (!ends)
         return ends.error();
-    print(*ends, source, options.csv);
+    printTokens(*ends, source, options.csv);
     return 0;
 }
 
@@ -133,7 +133,7 @@ Processing asAsked(const ProcessingWish& wish, Processing applied)
 }
 
 /// Why a session, which is as it was made, cannot answer what is asked of it; none: it can.
-std::optional<Error> askedOfAnother(const Session& session, const Options& options)
+std::optional<Error> askedOfAnother(const Session& session, const TokensOptions& options)
 {
     std::string switches = otherSwitches(options.processing->wish(), session.processing);
     if (options.embedding && *options.embedding != session.embedding)
@@ -149,7 +149,7 @@ std::optional<Error> askedOfAnother(const Session& session, const Options& optio
                                              options.embedding.value_or(session.embedding)))};
 }
 
-Result<int> answerOfSession(const Options& options, const Task& task)
+Result<int> answerOfSession(const TokensOptions& options, const Task& task)
 {
     const ModelArguments& model = *options.model;
     if (options.filter->isOn())
@@ -170,7 +170,7 @@ Result<int> answerOfSession(const Options& options, const Task& task)
     return answer(sessionTokens(std::make_shared<const Session>(*session), model.path), options);
 }
 
-Result<int> tokens(const Options& options, const Task& task)
+Result<int> tokens(const TokensOptions& options, const Task& task)
 {
     const std::filesystem::path path = options.model->path;
     std::error_code code;
@@ -195,10 +195,10 @@ Result<int> tokens(const Options& options, const Task& task)
 
 void addTokensCommand(CLI::App& root, CommandContext& context)
 {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TokensOptions>();
     CLI::App* command =
         root.add_subcommand("tokens", "The strongest entries of one row or column of a head's full circuit");
-    command->footer(std::string(footer));
+    command->footer(std::string(tokensFooter));
     options->model = addModelArguments(*command);
     command->get_option("MODEL")->description("A model, or a session (.h5) written by analyze");
     command->add_option("--circuit", options->circuit, "full-ov or full-qk")

@@ -14,7 +14,7 @@
 namespace headwise::app {
 namespace {
 
-constexpr std::string_view footer =
+constexpr std::string_view topFooter =
     "The largest entries of the whole matrix, exactly, falling; ties to the lower row id, then the lower "
     "column id.\n"
     "Rows of full-ov are source tokens, columns output tokens; rows of full-qk are query tokens, columns key "
@@ -29,7 +29,7 @@ constexpr std::string_view footer =
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model.";
 
-struct Options {
+struct TopOptions {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::shared_ptr<TokenFilter> filter;
@@ -41,7 +41,7 @@ struct Options {
     bool csv = false;
 };
 
-void print(const std::vector<MatrixEntry>& entries, const std::optional<Tokenizer>& tokenizer, bool csv)
+void printTop(const std::vector<MatrixEntry>& entries, const std::optional<Tokenizer>& tokenizer, bool csv)
 {
     const auto shown = [&](int id) { return tokenizer ? tokenizer->shown(id) : "#" + std::to_string(id); };
     constexpr std::string_view line = "{:>6} {:>7} {:<20} {:>9} {:<20} {:>13}\n";
@@ -60,7 +60,7 @@ void print(const std::vector<MatrixEntry>& entries, const std::optional<Tokenize
     }
 }
 
-Result<int> top(const Options& options, const Task& task)
+Result<int> top(const TopOptions& options, const Task& task)
 {
     const auto weights = openProcessed(*options.model, *options.processing, task);
     if (!weights)
@@ -93,7 +93,7 @@ Result<int> top(const Options& options, const Task& task)
     const auto entries = largestEntries(*circuit, {options.count, *unused, *unused}, task);
     if (!entries)
         return entries.error();
-    print(*entries, *tokenizer, options.csv);
+    printTop(*entries, *tokenizer, options.csv);
     return 0;
 }
 
@@ -101,10 +101,10 @@ Result<int> top(const Options& options, const Task& task)
 
 void addTopCommand(CLI::App& root, CommandContext& context)
 {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TopOptions>();
     CLI::App* command =
         root.add_subcommand("top", "The largest entries of a head's whole full circuit, exactly");
-    command->footer(std::string(footer));
+    command->footer(std::string(topFooter));
     options->model = addModelArguments(*command);
     command->add_option("--circuit", options->circuit, "full-ov or full-qk")
         ->required()

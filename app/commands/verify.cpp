@@ -16,7 +16,7 @@ namespace headwise::app {
 
 namespace {
 
-struct Options {
+struct VerifyOptions {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::shared_ptr<PromptArguments> prompt;
@@ -203,7 +203,7 @@ Result<VerifiedStep> verifyMerged(const std::shared_ptr<const ModelWeights>& mod
     return step;
 }
 
-Result<std::vector<VerifiedStep>> verifyAll(const Options& options,
+Result<std::vector<VerifiedStep>> verifyAll(const VerifyOptions& options,
                                             const std::shared_ptr<const ModelWeights>& model,
                                             const std::vector<int>& tokens, const Task& task)
 {
@@ -231,8 +231,8 @@ Result<std::vector<VerifiedStep>> verifyAll(const Options& options,
     return steps;
 }
 
-void printText(const std::vector<VerifiedStep>& steps, const Options& options, const std::vector<int>& tokens,
-               bool ok)
+void printVerifyText(const std::vector<VerifiedStep>& steps, const VerifyOptions& options,
+                     const std::vector<int>& tokens, bool ok)
 {
     std::cout << "tokens: " << tokenList(tokens) << '\n';
     for (const auto& [outcome, difference] : steps)
@@ -242,8 +242,8 @@ void printText(const std::vector<VerifiedStep>& steps, const Options& options, c
     std::cout << (ok ? "within" : "above") << " the tolerance of " << shortest(options.tolerance) << '\n';
 }
 
-void printAsJson(const std::vector<VerifiedStep>& steps, const Options& options,
-                 const std::vector<int>& tokens, bool ok)
+void printVerifyAsJson(const std::vector<VerifiedStep>& steps, const VerifyOptions& options,
+                       const std::vector<int>& tokens, bool ok)
 {
     nlohmann::ordered_json answer;
     answer["steps"] = nlohmann::ordered_json::array();
@@ -258,7 +258,7 @@ void printAsJson(const std::vector<VerifiedStep>& steps, const Options& options,
     printJson(answer);
 }
 
-Result<int> verifyModel(const Options& options, const Task& task)
+Result<int> verifyModel(const VerifyOptions& options, const Task& task)
 {
     const auto model = openModel(*options.model, task);
     if (!model)
@@ -276,9 +276,9 @@ Result<int> verifyModel(const Options& options, const Task& task)
     const bool ok = std::ranges::all_of(
         *steps, [&](const VerifiedStep& step) { return step.difference <= options.tolerance; });
     if (options.json)
-        printAsJson(*steps, options, ids, ok);
+        printVerifyAsJson(*steps, options, ids, ok);
     else
-        printText(*steps, options, ids, ok);
+        printVerifyText(*steps, options, ids, ok);
     return ok ? 0 : 1;
 }
 
@@ -298,7 +298,7 @@ void addVerifyCommand(CLI::App& root, CommandContext& context)
         "Of a skipless model each possible merge is compared with the model as it is; of a merged one, it "
         "with the\n"
         "skipless counterpart of the model that its config names or --unmerged does.");
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<VerifyOptions>();
     options->model = addModelArguments(*command);
     options->prompt = addPromptArguments(*command);
     command

@@ -37,7 +37,7 @@ std::string wrongRequest(const ModelConfig& config, const AnalysisOptions& optio
 }
 
 /// The progress of one of several analyses says whose steps it counts.
-Task named(const Task& task, std::string_view id, std::size_t index, std::size_t count)
+Task catalogueNamed(const Task& task, std::string_view id, std::size_t index, std::size_t count)
 {
     if (!task.onProgress || count < 2)
         return task;
@@ -228,8 +228,8 @@ Result<ResultSet> runAnalysesInParts(const Circuits& circuits, std::span<const A
                 results.merge(std::move(*known[i]));
                 continue;
             }
-            Result<ResultSet> part =
-                fitting[i]->run(contexts->of(*fitting[i]), named(task, fitting[i]->id, i, fitting.size()));
+            Result<ResultSet> part = fitting[i]->run(contexts->of(*fitting[i]),
+                                                     catalogueNamed(task, fitting[i]->id, i, fitting.size()));
             if (!part && part.error().code == ErrorCode::Corrupt && chosen.size() > 1) {
                 results.warnings.push_back(
                     fmt::format("{} was left out. {}", fitting[i]->title, part.error().message));

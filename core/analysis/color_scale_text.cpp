@@ -35,7 +35,7 @@ std::string exact(float value)
     return {digits.data(), end};
 }
 
-std::optional<float> number(std::string_view word)
+std::optional<float> colorScaleTextNumber(std::string_view word)
 {
     float value = 0;
     const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
@@ -56,7 +56,7 @@ bool assign(ColorScale& scale, std::string_view key, std::string_view value)
         return found != fitNames.end() && (scale.fit = found->fit, true);
     }
     if (key == "low" || key == "high") {
-        const std::optional<float> parsed = number(value);
+        const std::optional<float> parsed = colorScaleTextNumber(value);
         return parsed && ((key == "low" ? scale.low : scale.high) = *parsed, true);
     }
     if (key == "transform") {
@@ -64,7 +64,7 @@ bool assign(ColorScale& scale, std::string_view key, std::string_view value)
         return found != transformNames.end() && (scale.transform = found->transform, true);
     }
     if (key == "percentile") {
-        const std::optional<float> parsed = number(value);
+        const std::optional<float> parsed = colorScaleTextNumber(value);
         return parsed && *parsed > 50 && *parsed <= 100 && (scale.percentile = *parsed, true);
     }
     scale.inverted = value == "yes";

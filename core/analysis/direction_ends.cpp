@@ -13,7 +13,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 512;
+constexpr Eigen::Index directionEndsTokensPerBlock = 512;
 
 /// Every token along every direction in float32, and how far that may be from the product in double.
 struct RoughScores {
@@ -40,10 +40,10 @@ Result<RoughScores> roughScores(const TokenSide& tokens, const DirectionSide& si
     const double longest = directions.cols() > 0 ? directions.colwise().norm().maxCoeff() : 0;
     // Of the sum, and of the factors where they are stored in double; a tenth more for the lengths' own rounding.
     rough.rounding = 1.1 * static_cast<double>(directions.rows() + 3) * std::ldexp(longest, -24);
-    const auto blocks = static_cast<int>((V + tokensPerBlock - 1) / tokensPerBlock);
+    const auto blocks = static_cast<int>((V + directionEndsTokensPerBlock - 1) / directionEndsTokensPerBlock);
     const auto done = parallelFor(blocks, withoutProgress(task), "", [&](int block) -> Result<Done> {
-        const Eigen::Index first = block * tokensPerBlock;
-        const Eigen::Index count = std::min(tokensPerBlock, V - first);
+        const Eigen::Index first = block * directionEndsTokensPerBlock;
+        const Eigen::Index count = std::min(directionEndsTokensPerBlock, V - first);
         if (side.usesUnembedding()) {
             const auto part = tokens.W_U.middleCols(first, count);
             rough.scores.middleRows(first, count).noalias() = part.transpose() * right;

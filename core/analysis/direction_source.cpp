@@ -137,7 +137,7 @@ Answer fileDirection(const std::string& text, int dModel)
     return RowVector<double>(Eigen::Map<const RowVector<double>>(numbers->data(), dModel));
 }
 
-Answer named(const std::string& text, const Circuits& circuits, const Tokenizer* tokenizer)
+Answer directionSourceNamed(const std::string& text, const Circuits& circuits, const Tokenizer* tokenizer)
 {
     if (text.starts_with("neuron:"))
         return neuronDirection(text, circuits.weights());
@@ -167,7 +167,7 @@ bool namesNoToken(std::string_view text)
 Result<std::vector<double>> readDirection(const std::string& text, const Circuits& circuits,
                                           const Tokenizer* tokenizer)
 {
-    const Answer found = named(text, circuits, tokenizer);
+    const Answer found = directionSourceNamed(text, circuits, tokenizer);
     if (!found)
         return found.error();
     return std::vector<double>(found->begin(), found->end());

@@ -18,13 +18,13 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index blockRows = 256;
-constexpr Eigen::Index blockCols = 512;
-constexpr Eigen::Index chunk = 32;        // entries looked at by one vector maximum
-constexpr std::size_t tilesPerBatch = 16; // that share one buffer
-constexpr double ridge = 1e-6;            // of a Gram matrix's mean eigenvalue: keeps T invertible
+constexpr Eigen::Index largestEntriesBlockRows = 256;
+constexpr Eigen::Index largestEntriesBlockCols = 512;
+constexpr Eigen::Index largestEntriesChunk = 32; // entries looked at by one vector maximum
+constexpr std::size_t tilesPerBatch = 16;        // that share one buffer
+constexpr double ridge = 1e-6;                   // of a Gram matrix's mean eigenvalue: keeps T invertible
 
-bool isBefore(const MatrixEntry& a, const MatrixEntry& b)
+bool isEarlierEntry(const MatrixEntry& a, const MatrixEntry& b)
 {
     return std::tuple(-a.value, a.row, a.col) < std::tuple(-b.value, b.row, b.col);
 }
@@ -98,8 +98,9 @@ Side sortedSide(const Tokens& tokens, const std::vector<int>& used, const Matrix
     side.ids = used;
     std::stable_sort(side.ids.begin(), side.ids.end(), [&](int a, int b) { return bounds(a) > bounds(b); });
     side.exact.resize(tokens.cols(), side.size());
-    for (Eigen::Index first = 0; first < side.size(); first += blockRows) { // a block stays in cache
-        const Eigen::Index end = std::min(first + blockRows, side.size());
+    for (Eigen::Index first = 0; first < side.size();
+         first += largestEntriesBlockRows) { // a block stays in cache
+        const Eigen::Index end = std::min(first + largestEntriesBlockRows, side.size());
         for (Eigen::Index k = 0; k < tokens.cols(); ++k) {
             for (Eigen::Index i = first; i < end; ++i)
                 side.exact(k, i) = tokens(side.id(i), k);
@@ -137,7 +138,7 @@ public:
 
     std::vector<MatrixEntry> sorted()
     {
-        std::sort(m_entries.begin(), m_entries.end(), isBefore);
+        std::sort(m_entries.begin(), m_entries.end(), isEarlierEntry);
         m_entries.resize(std::min(m_entries.size(), m_count));
         return std::move(m_entries);
     }
@@ -146,7 +147,7 @@ private:
     void shrink()
     {
         const auto last = m_entries.begin() + static_cast<std::ptrdiff_t>(m_count) - 1;
-        std::nth_element(m_entries.begin(), last, m_entries.end(), isBefore);
+        std::nth_element(m_entries.begin(), last, m_entries.end(), isEarlierEntry);
         m_threshold.store(last->value, std::memory_order_relaxed);
         m_entries.resize(m_count);
     }
@@ -165,8 +166,8 @@ struct Tile {
 std::vector<Tile> tilesByBound(const Side& rows, const Side& cols)
 {
     std::vector<Tile> tiles;
-    for (Eigen::Index row = 0; row < rows.size(); row += blockRows) {
-        for (Eigen::Index col = 0; col < cols.size(); col += blockCols)
+    for (Eigen::Index row = 0; row < rows.size(); row += largestEntriesBlockRows) {
+        for (Eigen::Index col = 0; col < cols.size(); col += largestEntriesBlockCols)
             tiles.push_back({row, col, rows.bound(row) * cols.bound(col)});
     }
     std::stable_sort(tiles.begin(), tiles.end(),
@@ -174,9 +175,9 @@ std::vector<Tile> tilesByBound(const Side& rows, const Side& cols)
     return tiles;
 }
 
-class Search {
+class LargestEntriesSearch {
 public:
-    Search(const Side& rows, const Side& cols, std::size_t count, double slack)
+    LargestEntriesSearch(const Side& rows, const Side& cols, std::size_t count, double slack)
         : m_rows(rows)
         , m_cols(cols)
         , m_count(count)
@@ -217,10 +218,12 @@ private:
         const double threshold = m_best.threshold();
         if (tile.bound * m_slack < threshold)
             return;
-        const Eigen::Index rows = m_rows.reaching(tile.row, std::min(blockRows, m_rows.size() - tile.row),
-                                                  m_slack * m_cols.bound(tile.col), threshold);
-        const Eigen::Index cols = m_cols.reaching(tile.col, std::min(blockCols, m_cols.size() - tile.col),
-                                                  m_slack * m_rows.bound(tile.row), threshold);
+        const Eigen::Index rows =
+            m_rows.reaching(tile.row, std::min(largestEntriesBlockRows, m_rows.size() - tile.row),
+                            m_slack * m_cols.bound(tile.col), threshold);
+        const Eigen::Index cols =
+            m_cols.reaching(tile.col, std::min(largestEntriesBlockCols, m_cols.size() - tile.col),
+                            m_slack * m_rows.bound(tile.row), threshold);
         products.resize(cols, rows); // a row's entries lie together
         products.noalias() =
             m_cols.rounded.middleCols(tile.col, cols).transpose() * m_rows.rounded.middleCols(tile.row, rows);
@@ -253,9 +256,10 @@ private:
             }
         };
         Eigen::Index at = 0;
-        for (; at + chunk <= count; at += chunk) {
-            if (Eigen::Map<const Eigen::Array<float, chunk, 1>>(values + at).maxCoeff() >= start.key)
-                pick(at, at + chunk);
+        for (; at + largestEntriesChunk <= count; at += largestEntriesChunk) {
+            if (Eigen::Map<const Eigen::Array<float, largestEntriesChunk, 1>>(values + at).maxCoeff()
+                >= start.key)
+                pick(at, at + largestEntriesChunk);
         }
         pick(at, count);
     }
@@ -335,7 +339,7 @@ Result<std::vector<MatrixEntry>> largestEntries(const FactoredMatrix<double>& ma
         });
     if (!sorted)
         return sorted.error();
-    return Search(sides[0], sides[1], count, basis->slack).run(task);
+    return LargestEntriesSearch(sides[0], sides[1], count, basis->slack).run(task);
 }
 
 std::vector<double> largestGaussianEntries(const FactoredMatrix<double>& matrix, const EntrySearch& search)

@@ -6,7 +6,7 @@ namespace headwise {
 
 namespace {
 
-std::optional<double> number(const ResultArray& array, const char* name)
+std::optional<double> layerNullNumber(const ResultArray& array, const char* name)
 {
     const auto found = array.attributes.find(name);
     const double* value = found == array.attributes.end() ? nullptr : std::get_if<double>(&found->second);
@@ -23,7 +23,8 @@ double LayerNull::zScore(double value) const
 
 LayerNull layerNull(const ResultArray& array, int layer)
 {
-    const LayerNull first{number(array, layer0NullMean), number(array, layer0NullDeviation)};
+    const LayerNull first{layerNullNumber(array, layer0NullMean),
+                          layerNullNumber(array, layer0NullDeviation)};
     return layer == 0 && first.mean ? first : LayerNull{array.nullMean, array.nullDeviation};
 }
 

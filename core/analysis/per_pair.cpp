@@ -1,4 +1,5 @@
 #include "core/analysis/per_pair.h"
+#include "core/base/matrix.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -11,8 +12,6 @@
 namespace headwise {
 
 namespace {
-
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 /// Ascending, without NaN.
 std::vector<double> sorted(std::vector<double> values)
@@ -34,7 +33,7 @@ double middleRank(const std::vector<double>& ascending, double value)
 PerPair::PerPair(const ModelConfig& config)
     : m_nLayers(static_cast<std::size_t>(config.nLayers))
     , m_nHeads(static_cast<std::size_t>(config.nHeads))
-    , m_values(m_nLayers * m_nHeads * m_nLayers * m_nHeads, none)
+    , m_values(m_nLayers * m_nHeads * m_nLayers * m_nHeads, notComputed)
 {
 }
 
@@ -108,7 +107,7 @@ ResultArray wholeArray(std::string path, std::vector<std::size_t> shape, std::ve
 std::vector<double> percentiles(const std::vector<double>& values)
 {
     const std::vector<double> ascending = sorted(values);
-    std::vector<double> shares(values.size(), none);
+    std::vector<double> shares(values.size(), notComputed);
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (!std::isnan(values[i]))
             shares[i] = middleRank(ascending, values[i]) / static_cast<double>(ascending.size());
@@ -124,14 +123,14 @@ Sample::Sample(std::vector<double> values)
 double Sample::mean() const
 {
     return m_values.empty()
-        ? none
+        ? notComputed
         : std::accumulate(m_values.begin(), m_values.end(), 0.0) / static_cast<double>(m_values.size());
 }
 
 double Sample::deviation() const
 {
     if (m_values.size() < 2)
-        return none;
+        return notComputed;
     const double middle = mean();
     double sum = 0;
     for (const double value : m_values)
@@ -142,7 +141,7 @@ double Sample::deviation() const
 double Sample::percentile(double value) const
 {
     if (std::isnan(value))
-        return none;
+        return notComputed;
     return (middleRank(m_values, value) + 0.5) / (static_cast<double>(m_values.size()) + 1);
 }
 

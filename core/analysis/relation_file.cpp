@@ -16,43 +16,43 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t largestFile = 16u << 20;
-constexpr std::size_t longestWord = 200; // bytes
+constexpr std::size_t largestRelationFile = 16u << 20;
+constexpr std::size_t longestRelationWord = 200; // bytes
 constexpr std::string_view forms = "expected [[source, target], …], {\"name\": …, \"pairs\": [[source, "
                                    "target], …]} or an array of such objects";
 
-std::string nameOf(const std::filesystem::path& file)
+std::string relationNameOf(const std::filesystem::path& file)
 {
     return file.stem().string();
 }
 
-Error wrong(const std::filesystem::path& file, std::string_view what)
+Error wrongRelation(const std::filesystem::path& file, std::string_view what)
 {
     return {ErrorCode::Corrupt, fmt::format("Relation file '{}': {}.", file.filename().string(), what)};
 }
 
 /// What is wrong with a word; empty if nothing is.
-std::string faultOf(const std::string& word)
+std::string faultOfRelationWord(const std::string& word)
 {
     if (word.find_first_not_of(" \t\r\n") == std::string::npos)
         return "an empty word";
-    if (word.size() > longestWord)
-        return fmt::format("a word of {} bytes, more than {}", word.size(), longestWord);
+    if (word.size() > longestRelationWord)
+        return fmt::format("a word of {} bytes, more than {}", word.size(), longestRelationWord);
     if (word.find('\0') != std::string::npos)
         return "a word with a NUL inside";
     return {};
 }
 
-std::string lower(std::string text)
+std::string lowerRelationHeader(std::string text)
 {
     for (char& c : text)
         c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     return text;
 }
 
-bool isHeader(const std::vector<std::string>& fields)
+bool isRelationFileHeader(const std::vector<std::string>& fields)
 {
-    return lower(fields[0]) == "source" && lower(fields[1]) == "target";
+    return lowerRelationHeader(fields[0]) == "source" && lowerRelationHeader(fields[1]) == "target";
 }
 
 /// \param where "pair 3 of 'capitals'"
@@ -60,11 +60,11 @@ Result<std::pair<std::string, std::string>> pairFrom(const json& value, const st
                                                      const std::filesystem::path& file)
 {
     if (!value.is_array() || value.size() != 2 || !value[0].is_string() || !value[1].is_string())
-        return wrong(file, where + " is not an array of two strings");
+        return wrongRelation(file, where + " is not an array of two strings");
     std::pair<std::string, std::string> pair(value[0].get<std::string>(), value[1].get<std::string>());
     for (const std::string& word : {pair.first, pair.second}) {
-        if (const std::string fault = faultOf(word); !fault.empty())
-            return wrong(file, fmt::format("{} has {}", where, fault));
+        if (const std::string fault = faultOfRelationWord(word); !fault.empty())
+            return wrongRelation(file, fmt::format("{} has {}", where, fault));
     }
     return pair;
 }
@@ -72,7 +72,7 @@ Result<std::pair<std::string, std::string>> pairFrom(const json& value, const st
 Result<Relation> relationFrom(std::string name, const json& pairs, const std::filesystem::path& file)
 {
     if (!pairs.is_array() || pairs.empty())
-        return wrong(file, fmt::format("'{}' has no pairs; {}", name, forms));
+        return wrongRelation(file, fmt::format("'{}' has no pairs; {}", name, forms));
     Relation relation{std::move(name), {}};
     for (const json& value : pairs) {
         auto pair =
@@ -87,15 +87,15 @@ Result<Relation> relationFrom(std::string name, const json& pairs, const std::fi
 Result<Relation> relationFrom(const json& object, const std::filesystem::path& file)
 {
     if (!object.contains("pairs"))
-        return wrong(file, fmt::format("an object has no \"pairs\"; {}", forms));
-    std::string name = nameOf(file);
+        return wrongRelation(file, fmt::format("an object has no \"pairs\"; {}", forms));
+    std::string name = relationNameOf(file);
     if (object.contains("name")) {
         if (!object["name"].is_string())
-            return wrong(file, "a \"name\" is not a string");
+            return wrongRelation(file, "a \"name\" is not a string");
         name = object["name"].get<std::string>();
     }
-    if (const std::string fault = faultOf(name); !fault.empty())
-        return wrong(file, "a \"name\" is " + fault);
+    if (const std::string fault = faultOfRelationWord(name); !fault.empty())
+        return wrongRelation(file, "a \"name\" is " + fault);
     return relationFrom(std::move(name), object["pairs"], file);
 }
 
@@ -106,23 +106,23 @@ Result<std::vector<Relation>> relationsFromCsv(std::string_view text, const std:
     const auto rows = csvRows(text, fmt::format("Relation file '{}'", file.filename().string()));
     if (!rows)
         return rows.error();
-    Relation relation{nameOf(file), {}};
+    Relation relation{relationNameOf(file), {}};
     bool isFirst = true;
     for (const DelimitedRow& row : *rows) {
         if (row.fields.size() != 2)
-            return wrong(file,
-                         fmt::format("line {} has {} column{}, expected two: source,target", row.line,
-                                     row.fields.size(), row.fields.size() == 1 ? "" : "s"));
-        if (std::exchange(isFirst, false) && isHeader(row.fields))
+            return wrongRelation(file,
+                                 fmt::format("line {} has {} column{}, expected two: source,target", row.line,
+                                             row.fields.size(), row.fields.size() == 1 ? "" : "s"));
+        if (std::exchange(isFirst, false) && isRelationFileHeader(row.fields))
             continue;
         for (const std::string& word : row.fields) {
-            if (const std::string fault = faultOf(word); !fault.empty())
-                return wrong(file, fmt::format("line {} has {}", row.line, fault));
+            if (const std::string fault = faultOfRelationWord(word); !fault.empty())
+                return wrongRelation(file, fmt::format("line {} has {}", row.line, fault));
         }
         relation.pairs.emplace_back(row.fields[0], row.fields[1]);
     }
     if (relation.pairs.empty())
-        return wrong(file, "it has no pairs; write a line source,target for each");
+        return wrongRelation(file, "it has no pairs; write a line source,target for each");
     return std::vector<Relation>{std::move(relation)};
 }
 
@@ -134,7 +134,8 @@ Result<std::vector<Relation>> relationsFromJson(std::string_view text, const std
     std::vector<Relation> relations;
     const bool isList = root->is_array() && !root->empty() && root->front().is_object();
     if (!isList) {
-        auto one = root->is_object() ? relationFrom(*root, file) : relationFrom(nameOf(file), *root, file);
+        auto one =
+            root->is_object() ? relationFrom(*root, file) : relationFrom(relationNameOf(file), *root, file);
         if (!one)
             return one.error();
         relations.push_back(std::move(one).value());
@@ -143,12 +144,13 @@ Result<std::vector<Relation>> relationsFromJson(std::string_view text, const std
     std::set<std::string> names;
     for (const json& value : *root) {
         if (!value.is_object())
-            return wrong(file, fmt::format("relation {} is not an object; {}", relations.size() + 1, forms));
+            return wrongRelation(
+                file, fmt::format("relation {} is not an object; {}", relations.size() + 1, forms));
         auto relation = relationFrom(value, file);
         if (!relation)
             return relation.error();
         if (!names.insert(relation->name).second)
-            return wrong(file, fmt::format("there are two relations named '{}'", relation->name));
+            return wrongRelation(file, fmt::format("there are two relations named '{}'", relation->name));
         relations.push_back(std::move(relation).value());
     }
     return relations;
@@ -156,11 +158,11 @@ Result<std::vector<Relation>> relationsFromJson(std::string_view text, const std
 
 Result<std::vector<Relation>> readRelations(const std::filesystem::path& path)
 {
-    const auto text = readTextFile(path, largestFile);
+    const auto text = readTextFile(path, largestRelationFile);
     if (!text)
         return text.error();
-    return lower(path.extension().string()) == ".json" ? relationsFromJson(*text, path)
-                                                       : relationsFromCsv(*text, path);
+    return lowerRelationHeader(path.extension().string()) == ".json" ? relationsFromJson(*text, path)
+                                                                     : relationsFromCsv(*text, path);
 }
 
 } // namespace headwise

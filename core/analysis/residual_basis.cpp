@@ -15,9 +15,9 @@ namespace headwise {
 namespace {
 
 constexpr std::array<std::string_view, 2> metricNames{"identity", "embedding"};
-constexpr Eigen::Index tokensPerBlock = 1024;
+constexpr Eigen::Index residualBasisTokensPerBlock = 1024;
 
-bool isUnused(const std::vector<bool>& unused, Eigen::Index token)
+bool isUnusedInBasis(const std::vector<bool>& unused, Eigen::Index token)
 {
     const auto index = static_cast<std::size_t>(token);
     return index < unused.size() && unused[index];
@@ -35,14 +35,14 @@ Moments1And2 momentsOf(const TokenSide& tokens, const std::vector<bool>& unused)
 {
     const Eigen::Index d = tokens.EtE.rows();
     Moments1And2 out{0, RowVector<double>::Zero(d), tokens.EtE};
-    for (Eigen::Index first = 0; first < tokens.E.rows(); first += tokensPerBlock) {
-        const Eigen::Index rows = std::min(tokensPerBlock, tokens.E.rows() - first);
+    for (Eigen::Index first = 0; first < tokens.E.rows(); first += residualBasisTokensPerBlock) {
+        const Eigen::Index rows = std::min(residualBasisTokensPerBlock, tokens.E.rows() - first);
         Matrix<double> block = tokens.E64.size() > 0 ? Matrix<double>(tokens.E64.middleRows(first, rows))
                                                      : tokens.E.middleRows(first, rows).cast<double>();
         out.sum += block.colwise().sum();
         Eigen::Index left = 0; // unused rows of this block, moved to its top
         for (Eigen::Index row = 0; row < rows; ++row) {
-            if (isUnused(unused, first + row))
+            if (isUnusedInBasis(unused, first + row))
                 block.row(left++) = block.row(row).eval();
         }
         out.count += rows - left;
@@ -65,10 +65,11 @@ Result<Product> rowsTimes(const Matrix<float>& rounded, const Matrix<double>& ex
     Product out;
     out.rounded.resize(rounded.rows(), rounded.cols());
     out.exact.resize(exact.rows(), exact.cols());
-    const auto blocks = static_cast<int>((rounded.rows() + tokensPerBlock - 1) / tokensPerBlock);
+    const auto blocks =
+        static_cast<int>((rounded.rows() + residualBasisTokensPerBlock - 1) / residualBasisTokensPerBlock);
     const auto done = parallelFor(blocks, task, "embedding in its own basis", [&](int i) -> Result<Done> {
-        const Eigen::Index first = i * tokensPerBlock;
-        const Eigen::Index rows = std::min(tokensPerBlock, rounded.rows() - first);
+        const Eigen::Index first = i * residualBasisTokensPerBlock;
+        const Eigen::Index rows = std::min(residualBasisTokensPerBlock, rounded.rows() - first);
         const Matrix<double> block = exact.size() > 0
             ? Matrix<double>(exact.middleRows(first, rows) * T)
             : Matrix<double>(rounded.middleRows(first, rows).cast<double>() * T);
@@ -89,10 +90,11 @@ Result<Product> timesColumns(const Matrix<double>& inverse, const Matrix<float>&
     Product out;
     out.rounded.resize(rounded.rows(), rounded.cols());
     out.exact.resize(exact.rows(), exact.cols());
-    const auto blocks = static_cast<int>((rounded.cols() + tokensPerBlock - 1) / tokensPerBlock);
+    const auto blocks =
+        static_cast<int>((rounded.cols() + residualBasisTokensPerBlock - 1) / residualBasisTokensPerBlock);
     const auto done = parallelFor(blocks, task, "unembedding in its basis", [&](int i) -> Result<Done> {
-        const Eigen::Index first = i * tokensPerBlock;
-        const Eigen::Index cols = std::min(tokensPerBlock, rounded.cols() - first);
+        const Eigen::Index first = i * residualBasisTokensPerBlock;
+        const Eigen::Index cols = std::min(residualBasisTokensPerBlock, rounded.cols() - first);
         const Matrix<double> block = exact.size() > 0
             ? Matrix<double>(inverse * exact.middleCols(first, cols))
             : Matrix<double>(inverse * rounded.middleCols(first, cols).cast<double>());

@@ -10,9 +10,9 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tile = 128;       // of the covariance, a side
-constexpr Eigen::Index blockCols = 2048; // of `right` at a time
-constexpr Eigen::Index blockRows = 1024; // of `left` at a time
+constexpr Eigen::Index tile = 128;                 // of the covariance, a side
+constexpr Eigen::Index rowMomentsBlockCols = 2048; // of `right` at a time
+constexpr Eigen::Index rowMomentsBlockRows = 1024; // of `left` at a time
 
 int parts(Eigen::Index count, Eigen::Index each)
 {
@@ -40,10 +40,10 @@ Result<ColumnMoments> columnMoments(const Matrix<Scalar>& right, const std::vect
         const Eigen::Index first = strip * tile;
         const Eigen::Index size = std::min(tile, inner - first);
         Matrix<double> sum = Matrix<double>::Zero(size, inner - first);
-        for (std::size_t begin = 0; begin < columns.size(); begin += blockCols) {
+        for (std::size_t begin = 0; begin < columns.size(); begin += rowMomentsBlockCols) {
             if (task.cancelled())
                 return Result<Done>(stopped());
-            const std::size_t end = std::min(columns.size(), begin + blockCols);
+            const std::size_t end = std::min(columns.size(), begin + rowMomentsBlockCols);
             const std::vector<int> some(columns.begin() + static_cast<std::ptrdiff_t>(begin),
                                         columns.begin() + static_cast<std::ptrdiff_t>(end));
             Matrix<double> centred = right(Eigen::lastN(inner - first), some).template cast<double>();
@@ -88,9 +88,9 @@ Result<RowMoments> rowMoments(const Matrix<Scalar>& left, const Matrix<Scalar>& 
     if (!of)
         return of.error();
     Eigen::VectorXd mean(rows), deviation(rows); // of all
-    const auto done = parallelFor(parts(rows, blockRows), task, "moments of rows", [&](int block) {
-        const Eigen::Index first = block * blockRows;
-        const Eigen::Index size = std::min(blockRows, rows - first);
+    const auto done = parallelFor(parts(rows, rowMomentsBlockRows), task, "moments of rows", [&](int block) {
+        const Eigen::Index first = block * rowMomentsBlockRows;
+        const Eigen::Index size = std::min(rowMomentsBlockRows, rows - first);
         const Matrix<double> some = left.middleRows(first, size).template cast<double>();
         const Matrix<double> turned = some * of->covariance;
         mean.segment(first, size) = some * of->mean;

@@ -8,7 +8,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 1024;
+constexpr Eigen::Index selfContainedTokensPerBlock = 1024;
 
 template <typename Scalar>
 using RowMajor = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -64,10 +64,10 @@ Result<std::vector<Scalar>> readEmbedding(const Circuits& circuits, const Task& 
     std::vector<Scalar> out(static_cast<std::size_t>(config.dVocab)
                             * static_cast<std::size_t>(config.dModel));
     Eigen::Map<RowMajor<Scalar>> matrix(out.data(), config.dVocab, config.dModel);
-    for (Eigen::Index first = 0; first < config.dVocab; first += tokensPerBlock) {
+    for (Eigen::Index first = 0; first < config.dVocab; first += selfContainedTokensPerBlock) {
         if (task.cancelled())
             return stopped();
-        const Eigen::Index count = std::min<Eigen::Index>(tokensPerBlock, config.dVocab - first);
+        const Eigen::Index count = std::min<Eigen::Index>(selfContainedTokensPerBlock, config.dVocab - first);
         matrix.middleRows(first, count) = circuits.weights().template W_E<Scalar>(first, count);
     }
     return out;
@@ -80,10 +80,11 @@ Result<std::vector<Scalar>> readUnembedding(const Circuits& circuits, const Task
     std::vector<Scalar> out(static_cast<std::size_t>(config.dVocabOut)
                             * static_cast<std::size_t>(config.dModel));
     Eigen::Map<RowMajor<Scalar>> matrix(out.data(), config.dModel, config.dVocabOut);
-    for (Eigen::Index first = 0; first < config.dVocabOut; first += tokensPerBlock) {
+    for (Eigen::Index first = 0; first < config.dVocabOut; first += selfContainedTokensPerBlock) {
         if (task.cancelled())
             return stopped();
-        const Eigen::Index count = std::min<Eigen::Index>(tokensPerBlock, config.dVocabOut - first);
+        const Eigen::Index count =
+            std::min<Eigen::Index>(selfContainedTokensPerBlock, config.dVocabOut - first);
         matrix.middleCols(first, count) = circuits.weights().template W_U<Scalar>(first, count);
     }
     return out;

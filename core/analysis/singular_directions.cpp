@@ -8,7 +8,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 1024;
+constexpr Eigen::Index singularDirectionsTokensPerBlock = 1024;
 
 } // namespace
 
@@ -68,10 +68,11 @@ Result<Done> forEachTokenBlock(const TokenSide& tokens, const DirectionSide& sid
                                const std::function<void(Eigen::Index, const Matrix<double>&)>& body)
 {
     const Eigen::Index all = tokenCount(tokens, side, layer);
-    for (Eigen::Index first = 0; first < all; first += tokensPerBlock) {
+    for (Eigen::Index first = 0; first < all; first += singularDirectionsTokensPerBlock) {
         if (task.cancelled())
             return stopped();
-        body(first, tokenRows(tokens, side, layer, first, std::min(tokensPerBlock, all - first)));
+        body(first,
+             tokenRows(tokens, side, layer, first, std::min(singularDirectionsTokensPerBlock, all - first)));
     }
     return Done{};
 }

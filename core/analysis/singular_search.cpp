@@ -12,7 +12,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 1024;
+constexpr Eigen::Index singularSearchTokensPerBlock = 1024;
 
 /// The tokens of one side in the order in which they are asked: the longest first, then the rest.
 struct AskedTokens {
@@ -23,7 +23,7 @@ struct AskedTokens {
     std::vector<bool> skipped; // [V]: without a token, or among longIds
 };
 
-bool isUnused(const DirectionSearch& search, Eigen::Index id)
+bool isUnusedInSearch(const DirectionSearch& search, Eigen::Index id)
 {
     return static_cast<std::size_t>(id) < search.unusedTokens.size()
         && search.unusedTokens[static_cast<std::size_t>(id)];
@@ -42,12 +42,12 @@ Result<AskedTokens> askedTokens(const TokenSide& tokens, const DirectionSide& si
         return done.error();
     AskedTokens asked{side, layer, {}, {}, std::vector<bool>(static_cast<std::size_t>(count), false)};
     for (int id = 0; id < count; ++id) {
-        if (isUnused(search, id))
+        if (isUnusedInSearch(search, id))
             asked.skipped[static_cast<std::size_t>(id)] = true;
         else
             asked.longIds.push_back(id);
     }
-    const auto kept = std::min<std::ptrdiff_t>(2 * tokensPerBlock, std::ssize(asked.longIds));
+    const auto kept = std::min<std::ptrdiff_t>(2 * singularSearchTokensPerBlock, std::ssize(asked.longIds));
     std::partial_sort(asked.longIds.begin(), asked.longIds.begin() + kept, asked.longIds.end(),
                       [&](int a, int b) { return std::pair(-norms(a), a) < std::pair(-norms(b), b); });
     asked.longIds.resize(static_cast<std::size_t>(kept));
@@ -140,9 +140,10 @@ private:
     std::vector<int> m_index;          // [n] which direction each is
 };
 
-class Search {
+class SingularSearch {
 public:
-    Search(const Circuits& circuits, const TokenSide& tokens, const DirectionSearch& search, const Task& task)
+    SingularSearch(const Circuits& circuits, const TokenSide& tokens, const DirectionSearch& search,
+                   const Task& task)
         : m_circuits(circuits)
         , m_tokens(tokens)
         , m_search(search)
@@ -237,16 +238,18 @@ private:
         Places places(m_search, svd.vectors(side.side).leftCols(svd.rank),
                       tokenRows(m_tokens, side, head.layer, m_search.token, 1));
         const Eigen::Index strongest = std::ssize(asked.longIds);
-        for (Eigen::Index first = 0; first < strongest && !places.isEmpty(); first += tokensPerBlock) {
-            const Eigen::Index count = std::min(tokensPerBlock, strongest - first);
+        for (Eigen::Index first = 0; first < strongest && !places.isEmpty();
+             first += singularSearchTokensPerBlock) {
+            const Eigen::Index count = std::min(singularSearchTokensPerBlock, strongest - first);
             places.meet(asked.longRows.middleRows(first, count),
                         [&](Eigen::Index i) { return asked.longIds[static_cast<std::size_t>(first + i)]; });
         }
         const Eigen::Index all = tokenCount(m_tokens, side, head.layer);
-        for (Eigen::Index first = 0; first < all && !places.isEmpty(); first += tokensPerBlock) {
+        for (Eigen::Index first = 0; first < all && !places.isEmpty();
+             first += singularSearchTokensPerBlock) {
             if (m_task.cancelled())
                 return stopped();
-            const Eigen::Index count = std::min(tokensPerBlock, all - first);
+            const Eigen::Index count = std::min(singularSearchTokensPerBlock, all - first);
             places.meet(tokenRows(m_tokens, side, head.layer, first, count), [&](Eigen::Index i) {
                 return asked.skipped[static_cast<std::size_t>(first + i)] ? -1 : static_cast<int>(first + i);
             });
@@ -309,7 +312,7 @@ std::string wrongSearch(const Circuits& circuits, const TokenSide& tokens, const
     const Eigen::Index count = std::max(tokens.E.rows(), tokens.W_U.cols());
     if (search.token < 0 || search.token >= count)
         return fmt::format("There is no token {}: the vocabulary has ids 0 to {}.", search.token, count - 1);
-    if (isUnused(search, search.token))
+    if (isUnusedInSearch(search, search.token))
         return fmt::format("Id {} is none of the tokens in use: the tokenizer has no token for it, or the "
                            "filter of tokens leaves it out.",
                            search.token);
@@ -330,7 +333,7 @@ Result<std::vector<DirectionHit>> findInDirections(const Circuits& circuits, con
 {
     if (std::string wrong = wrongSearch(circuits, tokens, search); !wrong.empty())
         return Error{ErrorCode::InvalidArgument, std::move(wrong)};
-    return Search(circuits, tokens, search, task).run();
+    return SingularSearch(circuits, tokens, search, task).run();
 }
 
 } // namespace headwise

@@ -1,6 +1,7 @@
 #include "core/analysis/spectrum.h"
 
 #include "core/base/decompositions.h"
+#include "core/base/matrix.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -85,8 +86,8 @@ RankMeasures rankMeasures(std::span<const double> sigma)
     RankMeasures measures;
     measures.frobeniusNorm = std::sqrt(squares);
     if (!(sum > 0)) {
-        const double none = std::numeric_limits<double>::quiet_NaN();
-        measures.effectiveRank = measures.stableRank = measures.participationRatio = measures.k90 = none;
+        measures.effectiveRank = measures.stableRank = measures.participationRatio = measures.k90 =
+            notComputed;
         return measures;
     }
     double entropy = 0;

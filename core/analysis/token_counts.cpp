@@ -22,9 +22,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t largestFile = 32u << 20;
-constexpr std::size_t longestWord = 200; // bytes
-constexpr double largestCount = 1e18;    // so that sums stay finite
+constexpr std::size_t largestCountsFile = 32u << 20;
+constexpr std::size_t longestCountedWord = 200; // bytes
+constexpr double largestCount = 1e18;           // so that sums stay finite
 
 /// FNV-1a of 64 bits (Fowler, Noll, Vo).
 class Fingerprint {
@@ -48,21 +48,21 @@ private:
     std::uint64_t m_value = 14695981039346656037u;
 };
 
-std::string lower(std::string text)
+std::string lowerCountsHeader(std::string text)
 {
     for (char& c : text)
         c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     return text;
 }
 
-std::string nameOf(const std::filesystem::path& file)
+std::string countsNameOf(const std::filesystem::path& file)
 {
     return fmt::format("File '{}'", file.filename().string());
 }
 
-Error wrong(const std::filesystem::path& file, std::string_view what)
+Error wrongCounts(const std::filesystem::path& file, std::string_view what)
 {
-    return {ErrorCode::Corrupt, fmt::format("{}: {}.", nameOf(file), what)};
+    return {ErrorCode::Corrupt, fmt::format("{}: {}.", countsNameOf(file), what)};
 }
 
 /// What a file of counts looks like.
@@ -81,7 +81,7 @@ const Form bigramForm{{"first", "second", "count"}, "an array of [first, second,
 using Take = std::function<void(std::span<const std::string> words, double count)>;
 
 /// What is wrong with a count; empty if nothing is.
-std::string faultOf(double count)
+std::string faultOfCounts(double count)
 {
     if (!std::isfinite(count))
         return "a count that is not finite";
@@ -104,34 +104,36 @@ std::optional<double> numberIn(std::string_view text)
     return number;
 }
 
-bool isHeader(const DelimitedRow& row, const std::vector<std::string>& columns)
+bool isTokenCountsHeader(const DelimitedRow& row, const std::vector<std::string>& columns)
 {
-    return std::equal(row.fields.begin(), row.fields.end(), columns.begin(), columns.end(),
-                      [](const std::string& field, const std::string& name) { return lower(field) == name; });
+    return std::equal(
+        row.fields.begin(), row.fields.end(), columns.begin(), columns.end(),
+        [](const std::string& field, const std::string& name) { return lowerCountsHeader(field) == name; });
 }
 
 Result<Done> readCsv(std::string_view text, const std::filesystem::path& file, const Form& form,
                      const Take& take)
 {
-    const auto rows = csvRows(text, nameOf(file));
+    const auto rows = csvRows(text, countsNameOf(file));
     if (!rows)
         return rows.error();
     const std::size_t words = form.columns.size() - 1;
     for (const DelimitedRow& row : *rows) {
         if (row.fields.size() != form.columns.size()) {
-            return wrong(file,
-                         fmt::format("line {} has {} column{}, expected {}: {}", row.line, row.fields.size(),
-                                     row.fields.size() == 1 ? "" : "s", form.columns.size(), form.header()));
+            return wrongCounts(file,
+                               fmt::format("line {} has {} column{}, expected {}: {}", row.line,
+                                           row.fields.size(), row.fields.size() == 1 ? "" : "s",
+                                           form.columns.size(), form.header()));
         }
-        if (&row == &rows->front() && isHeader(row, form.columns))
+        if (&row == &rows->front() && isTokenCountsHeader(row, form.columns))
             continue;
         if (std::any_of(row.fields.begin(), row.fields.end() - 1, std::mem_fn(&std::string::empty)))
-            return wrong(file, fmt::format("line {} has an empty word", row.line));
+            return wrongCounts(file, fmt::format("line {} has an empty word", row.line));
         const auto count = numberIn(row.fields.back());
         if (!count)
-            return wrong(file, fmt::format("line {} has a count that is no number", row.line));
-        if (const std::string fault = faultOf(*count); !fault.empty())
-            return wrong(file, fmt::format("line {} has {}", row.line, fault));
+            return wrongCounts(file, fmt::format("line {} has a count that is no number", row.line));
+        if (const std::string fault = faultOfCounts(*count); !fault.empty())
+            return wrongCounts(file, fmt::format("line {} has {}", row.line, fault));
         take(std::span(row.fields.data(), words), *count);
     }
     return Done{};
@@ -142,12 +144,12 @@ Result<Done> takeJson(std::span<const std::string> words, const json& value, con
                       const std::filesystem::path& file, const Take& take)
 {
     if (std::any_of(words.begin(), words.end(), std::mem_fn(&std::string::empty)))
-        return wrong(file, where + " has an empty word");
+        return wrongCounts(file, where + " has an empty word");
     if (!value.is_number())
-        return wrong(file, where + " has a count that is no number");
+        return wrongCounts(file, where + " has a count that is no number");
     const auto count = value.get<double>();
-    if (const std::string fault = faultOf(count); !fault.empty())
-        return wrong(file, fmt::format("{} has {}", where, fault));
+    if (const std::string fault = faultOfCounts(count); !fault.empty())
+        return wrongCounts(file, fmt::format("{} has {}", where, fault));
     take(words, count);
     return Done{};
 }
@@ -160,13 +162,13 @@ Result<Done> readJson(std::string_view text, const std::filesystem::path& file, 
         return root.error();
     const bool isPairs = form.columns.size() == 3;
     if (isPairs ? !root->is_array() : !root->is_object())
-        return wrong(file, fmt::format("expected {}", form.inJson));
+        return wrongCounts(file, fmt::format("expected {}", form.inJson));
     std::size_t place = 0;
     for (const auto& [key, value] : root->items()) {
         const std::string where = fmt::format("entry {}", ++place);
         if (isPairs
             && (!value.is_array() || value.size() != 3 || !value[0].is_string() || !value[1].is_string()))
-            return wrong(file, where + " is not [first, second, count]");
+            return wrongCounts(file, where + " is not [first, second, count]");
         const std::vector<std::string> words = isPairs
             ? std::vector{value[0].get<std::string>(), value[1].get<std::string>()}
             : std::vector{key};
@@ -204,8 +206,8 @@ public:
     Result<std::string> warning(const std::filesystem::path& file, const Form& form) const
     {
         if (m_rows == 0)
-            return wrong(file,
-                         fmt::format("it has no {}; write a line {} for each", form.things, form.header()));
+            return wrongCounts(
+                file, fmt::format("it has no {}; write a line {} for each", form.things, form.header()));
         if (m_strange == m_rows) {
             return Error{ErrorCode::NotFound,
                          fmt::format("File '{}': none of its {} {} is of this model's tokens; write them as "
@@ -227,11 +229,12 @@ private:
 Result<std::string> readRows(const std::filesystem::path& path, const Form& form, Words& words,
                              const Take& take)
 {
-    const auto text = readTextFile(path, largestFile);
+    const auto text = readTextFile(path, largestCountsFile);
     if (!text)
         return text.error();
-    const auto done = lower(path.extension().string()) == ".json" ? readJson(*text, path, form, take)
-                                                                  : readCsv(*text, path, form, take);
+    const auto done = lowerCountsHeader(path.extension().string()) == ".json"
+        ? readJson(*text, path, form, take)
+        : readCsv(*text, path, form, take);
     if (!done)
         return done.error();
     return words.warning(path, form);
@@ -243,13 +246,13 @@ Result<ReadCounts<TokenCounts>> readVector(const std::filesystem::path& path, co
     if (!numbers)
         return numbers.error();
     if (numbers->size() != static_cast<std::size_t>(vocabulary.size)) {
-        return wrong(path,
-                     fmt::format("it holds {} numbers, expected {}, one for each token", numbers->size(),
-                                 vocabulary.size));
+        return wrongCounts(path,
+                           fmt::format("it holds {} numbers, expected {}, one for each token",
+                                       numbers->size(), vocabulary.size));
     }
     for (std::size_t id = 0; id < numbers->size(); ++id) {
-        if (const std::string fault = faultOf((*numbers)[id]); !fault.empty())
-            return wrong(path, fmt::format("token {} has {}", id, fault));
+        if (const std::string fault = faultOfCounts((*numbers)[id]); !fault.empty())
+            return wrongCounts(path, fmt::format("token {} has {}", id, fault));
     }
     return ReadCounts<TokenCounts>{
         std::make_shared<const TokenCounts>(path.filename().string(), std::move(*numbers)), {}};
@@ -327,7 +330,7 @@ double BigramCounts::of(int first, int second) const
 Result<ReadCounts<TokenCounts>> readTokenCounts(const std::filesystem::path& path,
                                                 const Vocabulary& vocabulary)
 {
-    if (lower(path.extension().string()) == ".npy")
+    if (lowerCountsHeader(path.extension().string()) == ".npy")
         return readVector(path, vocabulary);
     Words words(vocabulary);
     std::vector<double> counts(static_cast<std::size_t>(vocabulary.size), 0.0);
@@ -340,7 +343,7 @@ Result<ReadCounts<TokenCounts>> readTokenCounts(const std::filesystem::path& pat
         return warning.error();
     auto read = std::make_shared<const TokenCounts>(path.filename().string(), std::move(counts));
     if (read->total() == 0)
-        return wrong(path, "no token has a count above 0");
+        return wrongCounts(path, "no token has a count above 0");
     return ReadCounts<TokenCounts>{std::move(read), std::move(warning).value()};
 }
 
@@ -358,41 +361,42 @@ Result<ReadCounts<BigramCounts>> readBigramCounts(const std::filesystem::path& p
         return warning.error();
     auto read = std::make_shared<const BigramCounts>(path.filename().string(), std::move(pairs));
     if (read->size() == 0)
-        return wrong(path, "no pair has a count above 0");
+        return wrongCounts(path, "no pair has a count above 0");
     return ReadCounts<BigramCounts>{std::move(read), std::move(warning).value()};
 }
 
 Result<std::vector<std::string>> readWords(const std::filesystem::path& path)
 {
-    const auto text = readTextFile(path, largestFile);
+    const auto text = readTextFile(path, largestCountsFile);
     if (!text)
         return text.error();
-    const auto rows = csvRows(*text, nameOf(path));
+    const auto rows = csvRows(*text, countsNameOf(path));
     if (!rows)
         return rows.error();
-    const bool isCsv = lower(path.extension().string()) == ".csv";
+    const bool isCsv = lowerCountsHeader(path.extension().string()) == ".csv";
     std::vector<std::string> words;
     std::unordered_set<std::string> known;
     for (const DelimitedRow& row : *rows) {
         if (row.fields.size() != 1)
-            return wrong(
+            return wrongCounts(
                 path, fmt::format("line {} has {} columns, expected one word", row.line, row.fields.size()));
         constexpr const char* spaces = " \t\r\n";
         const std::size_t first = row.fields[0].find_first_not_of(spaces);
         if (first == std::string::npos)
             continue;
         std::string word = row.fields[0].substr(first, row.fields[0].find_last_not_of(spaces) + 1 - first);
-        if (word.size() > longestWord)
-            return wrong(path,
-                         fmt::format("line {} has a word of {} bytes, more than {}", row.line, word.size(),
-                                     longestWord));
-        if (isCsv && &row == &rows->front() && (lower(word) == "name" || lower(word) == "word"))
+        if (word.size() > longestCountedWord)
+            return wrongCounts(path,
+                               fmt::format("line {} has a word of {} bytes, more than {}", row.line,
+                                           word.size(), longestCountedWord));
+        if (isCsv && &row == &rows->front()
+            && (lowerCountsHeader(word) == "name" || lowerCountsHeader(word) == "word"))
             continue;
         if (known.insert(word).second)
             words.push_back(std::move(word));
     }
     if (words.empty())
-        return wrong(path, "it has no words; write one per line");
+        return wrongCounts(path, "it has no words; write one per line");
     return words;
 }
 

@@ -1,5 +1,6 @@
 #include "core/analysis/token_scan.h"
 
+#include "core/base/matrix.h"
 #include "core/base/parallel.h"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 constexpr Eigen::Index tileRows =
     512; // many rows, few columns: what OpenBLAS packs of r = 64 is then paid rarely,
 constexpr Eigen::Index tileCols = 512; // and the tile is still in the second cache when it is looked at
-constexpr Eigen::Index chunk = 64;     // entries of a row of which only the largest is kept; divides tileCols
+constexpr Eigen::Index tokenScanChunk =
+    64;                          // entries of a row of which only the largest is kept; divides tileCols
 constexpr std::size_t spare = 4; // candidates beyond k, so that rounding rarely leaves the k-th in doubt
 
 struct Candidate {
@@ -22,18 +24,18 @@ struct Candidate {
     int id;
 };
 
-bool isBefore(const Candidate& a, const Candidate& b)
+bool isEarlierToken(const Candidate& a, const Candidate& b)
 {
     return a.key > b.key || (a.key == b.key && a.id < b.id);
 }
 
-/// Leaves the `limit` first candidates, in any order; returns the key of the last of them, −∞ where none was dropped.
+/// Leaves the `limit` first candidates, in any order; returns the key of the last of them, −∞ where notComputed was dropped.
 float keepFirst(std::vector<Candidate>& candidates, std::size_t limit)
 {
     if (candidates.size() <= limit)
         return -std::numeric_limits<float>::infinity();
     const auto last = candidates.begin() + static_cast<std::ptrdiff_t>(limit) - 1;
-    std::nth_element(candidates.begin(), last, candidates.end(), isBefore);
+    std::nth_element(candidates.begin(), last, candidates.end(), isEarlierToken);
     const float key = last->key;
     candidates.resize(limit);
     return key;
@@ -86,7 +88,7 @@ public:
     }
 
     Eigen::Index count() const { return static_cast<Eigen::Index>(m_ids.size()); }
-    Eigen::Index chunks() const { return (count() + chunk - 1) / chunk; }
+    Eigen::Index chunks() const { return (count() + tokenScanChunk - 1) / tokenScanChunk; }
     const std::vector<int>& ids() const { return m_ids; }
     const std::vector<Matrix<float>>& tiles() const { return m_tiles; } ///< Each [tileCols or the rest, r].
     /// The largest Euclidean norm of one; infinite where one holds a NaN or an infinity.
@@ -127,11 +129,11 @@ public:
                 return stopped();
             entries.noalias() = tile * rows;
             for (Eigen::Index row = 0; row < m_count; ++row) {
-                for (Eigen::Index at = 0; at < tile.rows(); at += chunk)
-                    look(entries.col(row).data() + at, std::min(chunk, tile.rows() - at), first + at / chunk,
-                         row);
+                for (Eigen::Index at = 0; at < tile.rows(); at += tokenScanChunk)
+                    look(entries.col(row).data() + at, std::min(tokenScanChunk, tile.rows() - at),
+                         first + at / tokenScanChunk, row);
             }
-            first += tileCols / chunk;
+            first += tileCols / tokenScanChunk;
         }
         if (const auto done = rank(m_largest, 1, m_out.ids, m_out.values, task); !done)
             return done;
@@ -141,11 +143,11 @@ public:
 private:
     void look(const float* values, Eigen::Index count, Eigen::Index index, Eigen::Index row)
     {
-        const Eigen::Map<const Eigen::Array<float, chunk, 1>> whole(values);
+        const Eigen::Map<const Eigen::Array<float, tokenScanChunk, 1>> whole(values);
         const Eigen::Map<const Eigen::ArrayXf> rest(values, count);
-        m_largest(index, row) = count == chunk ? whole.maxCoeff() : rest.maxCoeff();
+        m_largest(index, row) = count == tokenScanChunk ? whole.maxCoeff() : rest.maxCoeff();
         if (m_least.size() > 0)
-            m_least(index, row) = count == chunk ? whole.minCoeff() : rest.minCoeff();
+            m_least(index, row) = count == tokenScanChunk ? whole.minCoeff() : rest.minCoeff();
     }
 
     struct Exact {
@@ -196,7 +198,7 @@ private:
 
     std::size_t limit() const { return static_cast<std::size_t>(m_out.k) + spare; }
 
-    /// Notes the chunks in which the first entries of a row must lie; returns a key that none elsewhere exceeds.
+    /// Notes the chunks in which the first entries of a row must lie; returns a key that notComputed elsewhere exceeds.
     template <typename Keys>
     float choose(const Keys& keys, int row, std::vector<std::vector<int>>& rowsOf) const
     {
@@ -217,12 +219,12 @@ private:
     {
         if (rows.empty())
             return;
-        const Eigen::Index first = index * chunk;
+        const Eigen::Index first = index * tokenScanChunk;
         const Matrix<float>& tile = m_columns.tiles()[static_cast<std::size_t>(first / tileCols)];
         const Eigen::Index inTile = first % tileCols;
         const Matrix<float> wanted = m_scan.rowFactors.middleCols(m_first, m_count)(Eigen::all, rows);
         const Matrix<float> entries =
-            sign * tile.middleRows(inTile, std::min(chunk, tile.rows() - inTile)) * wanted;
+            sign * tile.middleRows(inTile, std::min(tokenScanChunk, tile.rows() - inTile)) * wanted;
         for (Eigen::Index i = 0; i < entries.cols(); ++i) {
             Open& row = open[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])];
             for (Eigen::Index col = 0; col < entries.rows(); ++col) {
@@ -311,12 +313,11 @@ Result<RowEnds> scanRows(const RowScan& scan, const Task& task)
     RowEnds out;
     out.k = scan.k;
     const std::size_t answers = static_cast<std::size_t>(rows) * static_cast<std::size_t>(scan.k);
-    const double none = std::numeric_limits<double>::quiet_NaN();
     out.ids.assign(answers, -1);
-    out.values.assign(answers, none);
+    out.values.assign(answers, notComputed);
     if (scan.ends == ScanEnds::Both) {
         out.lowestIds.assign(answers, -1);
-        out.lowestValues.assign(answers, none);
+        out.lowestValues.assign(answers, notComputed);
     }
     const Eigen::Index blocks = (rows / tileRows + 4) / 4 * 4; // few cores then share them evenly
     const Eigen::Index size = (rows + blocks - 1) / blocks;

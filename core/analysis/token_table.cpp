@@ -15,7 +15,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 512;
+constexpr Eigen::Index tokenTableTokensPerBlock = 512;
 
 /// tokens · xᵀ in double, in strips whose sums stay in the cache; E stays in its own precision. \param x [d] \returns [V]
 RowVector<double> dotRows(const Matrix<float>& E, const Matrix<double>& exact, const RowVector<double>& x)
@@ -194,10 +194,11 @@ Result<RowVector<double>> tokenRowOnce(const Circuits& circuits, Embedding embed
         lineDirection(circuits, of, TableSide::Row, vectors.rows(token, 1).cast<double>());
     const bool ofOutputs = isOfOutputs(of, TableSide::Row);
     RowVector<double> products(ofOutputs ? weights.config().dVocabOut : weights.config().dVocab);
-    const auto blocks = static_cast<int>((products.size() + tokensPerBlock - 1) / tokensPerBlock);
+    const auto blocks =
+        static_cast<int>((products.size() + tokenTableTokensPerBlock - 1) / tokenTableTokensPerBlock);
     const auto readBlock = [&](int index) -> Result<Done> {
-        const Eigen::Index first = Eigen::Index{index} * tokensPerBlock;
-        const Eigen::Index count = std::min(tokensPerBlock, products.size() - first);
+        const Eigen::Index first = Eigen::Index{index} * tokenTableTokensPerBlock;
+        const Eigen::Index count = std::min(tokenTableTokensPerBlock, products.size() - first);
         products.segment(first, count) = ofOutputs ? dotColumns(line.x, weights.W_U<float>(first, count), {})
                                                    : dotRows(vectors.rows(first, count), {}, line.x);
         return Done{};

@@ -8,7 +8,7 @@ namespace headwise {
 namespace {
 
 constexpr std::array<std::string_view, 4> embeddingNames{"raw", "effective", "mlp0", "unembed"};
-constexpr Eigen::Index tokensPerBlock = 2048;
+constexpr Eigen::Index circuitsTokensPerBlock = 2048;
 
 template <typename Scalar>
 FactoredMatrix<Scalar> factored(Matrix<Scalar> left, Matrix<Scalar> right)
@@ -28,8 +28,8 @@ Matrix<Scalar> project(const Matrix<float>& tokens, const Matrix<double>& exact,
         if (exact.size() > 0)
             return exact * W;
         Matrix<double> out(tokens.rows(), W.cols());
-        for (Eigen::Index first = 0; first < tokens.rows(); first += tokensPerBlock) {
-            const Eigen::Index count = std::min(tokensPerBlock, tokens.rows() - first);
+        for (Eigen::Index first = 0; first < tokens.rows(); first += circuitsTokensPerBlock) {
+            const Eigen::Index count = std::min(circuitsTokensPerBlock, tokens.rows() - first);
             out.middleRows(first, count).noalias() = tokens.middleRows(first, count).cast<double>() * W;
         }
         return out;
@@ -46,8 +46,8 @@ Matrix<Scalar> unembed(const Matrix<Scalar>& W, const TokenSide& tokens)
         if (tokens.W_U64.size() > 0)
             return W * tokens.W_U64;
         Matrix<double> out(W.rows(), tokens.W_U.cols());
-        for (Eigen::Index first = 0; first < out.cols(); first += tokensPerBlock) {
-            const Eigen::Index count = std::min(tokensPerBlock, out.cols() - first);
+        for (Eigen::Index first = 0; first < out.cols(); first += circuitsTokensPerBlock) {
+            const Eigen::Index count = std::min(circuitsTokensPerBlock, out.cols() - first);
             out.middleCols(first, count).noalias() = W * tokens.W_U.middleCols(first, count).cast<double>();
         }
         return out;

@@ -13,7 +13,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 1024;
+constexpr Eigen::Index mlpTokensPerBlock = 1024;
 
 template <typename Scalar>
 Result<Matrix<Scalar>> tokensOfMlp0(const ProcessedWeights& weights, Embedding embedding, const Task& task)
@@ -21,10 +21,10 @@ Result<Matrix<Scalar>> tokensOfMlp0(const ProcessedWeights& weights, Embedding e
     const ModelConfig& config = weights.config();
     const LayerZero<Scalar> layerZero(weights, embedding, LayerZeroEnd::BeforeMlp);
     Matrix<Scalar> E(config.dVocab, config.dModel);
-    const auto blocks = static_cast<int>((config.dVocab + tokensPerBlock - 1) / tokensPerBlock);
+    const auto blocks = static_cast<int>((config.dVocab + mlpTokensPerBlock - 1) / mlpTokensPerBlock);
     const auto done = parallelFor(blocks, task, "what MLP 0 reads", [&](int block) -> Result<Done> {
-        const Eigen::Index first = block * tokensPerBlock;
-        const Eigen::Index count = std::min<Eigen::Index>(tokensPerBlock, config.dVocab - first);
+        const Eigen::Index first = block * mlpTokensPerBlock;
+        const Eigen::Index count = std::min<Eigen::Index>(mlpTokensPerBlock, config.dVocab - first);
         E.middleRows(first, count) = layerZero.apply(weights.W_E<Scalar>(first, count));
         return Done{};
     });

@@ -14,7 +14,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 1024;
+constexpr Eigen::Index tokenSideTokensPerBlock = 1024;
 
 int blockCount(Eigen::Index size, Eigen::Index perBlock)
 {
@@ -34,13 +34,15 @@ Result<TokenMatrices<Scalar>> readTokenMatrices(const ProcessedWeights& weights,
     const ModelConfig& config = weights.config();
     TokenMatrices<Scalar> out;
     out.W_U.resize(config.dModel, config.dVocabOut);
-    const auto unembedding = parallelFor(
-        blockCount(config.dVocabOut, tokensPerBlock), task, "unembedding", [&](int block) -> Result<Done> {
-            const Eigen::Index first = block * tokensPerBlock;
-            const Eigen::Index count = std::min<Eigen::Index>(tokensPerBlock, config.dVocabOut - first);
-            out.W_U.middleCols(first, count) = weights.W_U<Scalar>(first, count);
-            return Done{};
-        });
+    const auto unembedding =
+        parallelFor(blockCount(config.dVocabOut, tokenSideTokensPerBlock), task, "unembedding",
+                    [&](int block) -> Result<Done> {
+                        const Eigen::Index first = block * tokenSideTokensPerBlock;
+                        const Eigen::Index count =
+                            std::min<Eigen::Index>(tokenSideTokensPerBlock, config.dVocabOut - first);
+                        out.W_U.middleCols(first, count) = weights.W_U<Scalar>(first, count);
+                        return Done{};
+                    });
     if (!unembedding)
         return unembedding.error();
     if (embedding == Embedding::Unembed) {
@@ -52,16 +54,18 @@ Result<TokenMatrices<Scalar>> readTokenMatrices(const ProcessedWeights& weights,
     out.E.resize(config.dVocab, config.dModel);
     if (embedding == Embedding::Effective)
         out.layer0E.resize(config.dVocab, config.dModel);
-    const auto tokens = parallelFor(
-        blockCount(config.dVocab, tokensPerBlock), task, "embedding", [&](int block) -> Result<Done> {
-            const Eigen::Index first = block * tokensPerBlock;
-            const Eigen::Index count = std::min<Eigen::Index>(tokensPerBlock, config.dVocab - first);
-            const Matrix<Scalar> x = weights.W_E<Scalar>(first, count);
-            if (out.layer0E.size() > 0)
-                out.layer0E.middleRows(first, count) = x;
-            out.E.middleRows(first, count) = usesLayerZero ? layerZero.apply(x) : x;
-            return Done{};
-        });
+    const auto tokens =
+        parallelFor(blockCount(config.dVocab, tokenSideTokensPerBlock), task, "embedding",
+                    [&](int block) -> Result<Done> {
+                        const Eigen::Index first = block * tokenSideTokensPerBlock;
+                        const Eigen::Index count =
+                            std::min<Eigen::Index>(tokenSideTokensPerBlock, config.dVocab - first);
+                        const Matrix<Scalar> x = weights.W_E<Scalar>(first, count);
+                        if (out.layer0E.size() > 0)
+                            out.layer0E.middleRows(first, count) = x;
+                        out.E.middleRows(first, count) = usesLayerZero ? layerZero.apply(x) : x;
+                        return Done{};
+                    });
     if (!tokens)
         return tokens.error();
     return out;

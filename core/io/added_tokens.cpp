@@ -11,7 +11,7 @@ namespace headwise {
 namespace {
 
 /// The property White_Space of Unicode.
-bool isWhiteSpace(char32_t c)
+bool isUnicodeWhiteSpace(char32_t c)
 {
     return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680
         || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F
@@ -30,7 +30,7 @@ std::size_t withoutSpaceBefore(std::string_view text, std::size_t begin, std::si
 {
     while (begin > limit) {
         const std::size_t previous = characterBefore(text, begin);
-        if (!isWhiteSpace(utf8StepAt(text, previous).codePoint))
+        if (!isUnicodeWhiteSpace(utf8StepAt(text, previous).codePoint))
             break;
         begin = previous;
     }
@@ -39,7 +39,7 @@ std::size_t withoutSpaceBefore(std::string_view text, std::size_t begin, std::si
 
 std::size_t withoutSpaceAfter(std::string_view text, std::size_t end)
 {
-    while (end < text.size() && isWhiteSpace(utf8StepAt(text, end).codePoint))
+    while (end < text.size() && isUnicodeWhiteSpace(utf8StepAt(text, end).codePoint))
         end += utf8StepAt(text, end).length;
     return end;
 }

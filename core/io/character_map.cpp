@@ -26,7 +26,7 @@ std::uint32_t offsetOf(std::uint32_t unit)
     return (unit >> 10) << ((unit & (1u << 9)) >> 6);
 }
 
-std::uint32_t valueOf(std::uint32_t unit)
+std::uint32_t characterMapValueOf(std::uint32_t unit)
 {
     return unit & 0x7FFFFFFFu;
 }
@@ -66,9 +66,9 @@ std::optional<CharacterMap::Found> CharacterMap::find(std::string_view text, Pre
         position ^= offsetOf(unit);
         if (!hasLeaf(unit))
             continue;
-        if (position >= m_units.size() || valueOf(m_units[position]) >= m_strings.size())
+        if (position >= m_units.size() || characterMapValueOf(m_units[position]) >= m_strings.size())
             return found;
-        found = Found{m_strings.c_str() + valueOf(m_units[position]), i + 1};
+        found = Found{m_strings.c_str() + characterMapValueOf(m_units[position]), i + 1};
         if (prefer == Prefer::Shortest)
             return found;
     }

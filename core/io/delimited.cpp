@@ -20,15 +20,15 @@ void appendField(std::string& text, const std::string& field, char delimiter)
     text += '"';
 }
 
-void appendRow(std::string& text, const std::vector<std::string>& row, Delimiter delimiter)
+void appendRow(std::string& text, const std::vector<std::string>& delimitedRow, Delimiter delimiter)
 {
     const char separator = delimiter == Delimiter::Comma ? ',' : '\t';
-    for (std::size_t i = 0; i < row.size(); ++i) {
+    for (std::size_t i = 0; i < delimitedRow.size(); ++i) {
         if (i > 0)
             text += separator;
-        appendField(text, row[i], separator);
+        appendField(text, delimitedRow[i], separator);
     }
-    if (row.size() == 1 && row[0].empty())
+    if (delimitedRow.size() == 1 && delimitedRow[0].empty())
         text += "\"\""; // an empty line is not a row
     text += delimiter == Delimiter::Comma ? "\r\n" : "\n";
 }
@@ -65,7 +65,7 @@ std::optional<std::string> quotedField(Cursor& cursor)
     }
 }
 
-Result<std::vector<std::string>> row(Cursor& cursor)
+Result<std::vector<std::string>> delimitedRow(Cursor& cursor)
 {
     std::vector<std::string> fields;
     for (;;) {
@@ -98,8 +98,8 @@ std::string delimitedText(const Table& table, Delimiter delimiter)
 {
     std::string text;
     appendRow(text, table.columns, delimiter);
-    for (const std::vector<std::string>& row : table.rows)
-        appendRow(text, row, delimiter);
+    for (const std::vector<std::string>& delimitedRow : table.rows)
+        appendRow(text, delimitedRow, delimiter);
     return text;
 }
 
@@ -109,7 +109,7 @@ Result<std::vector<DelimitedRow>> delimitedRows(std::string_view text, Delimiter
     std::vector<DelimitedRow> rows;
     while (!cursor.atEnd()) {
         const int line = cursor.line;
-        Result<std::vector<std::string>> fields = row(cursor);
+        Result<std::vector<std::string>> fields = delimitedRow(cursor);
         if (!fields)
             return fields.error();
         rows.push_back({line, std::move(fields).value()});
@@ -126,15 +126,16 @@ Result<Table> parseDelimited(std::string_view text, Delimiter delimiter)
         return parsed.error();
     std::vector<DelimitedRow> rows = std::move(parsed).value();
     Table table;
-    for (DelimitedRow& row : rows) {
+    for (DelimitedRow& delimitedRow : rows) {
         if (table.columns.empty())
-            table.columns = std::move(row.fields);
-        else if (row.fields.size() != table.columns.size())
+            table.columns = std::move(delimitedRow.fields);
+        else if (delimitedRow.fields.size() != table.columns.size())
             return Error{ErrorCode::Corrupt,
-                         "Line " + std::to_string(row.line) + " has " + std::to_string(row.fields.size())
-                             + " fields, expected " + std::to_string(table.columns.size()) + "."};
+                         "Line " + std::to_string(delimitedRow.line) + " has "
+                             + std::to_string(delimitedRow.fields.size()) + " fields, expected "
+                             + std::to_string(table.columns.size()) + "."};
         else
-            table.rows.push_back(std::move(row.fields));
+            table.rows.push_back(std::move(delimitedRow.fields));
     }
     return table;
 }

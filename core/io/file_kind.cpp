@@ -31,14 +31,14 @@ constexpr std::array marks = {
     Mark{"version https://git-lfs"sv, FileKind::LfsPointer},
 };
 
-bool isWhiteSpace(char c)
+bool isAsciiWhiteSpace(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 std::string_view withoutLeadingWhiteSpace(std::string_view text)
 {
-    const auto first = std::find_if_not(text.begin(), text.end(), isWhiteSpace);
+    const auto first = std::find_if_not(text.begin(), text.end(), isAsciiWhiteSpace);
     return text.substr(static_cast<std::size_t>(first - text.begin()));
 }
 

@@ -13,7 +13,7 @@
 namespace headwise {
 namespace {
 
-constexpr std::size_t blockBytes = std::size_t(16) << 20;
+constexpr std::size_t fileWriteBlockBytes = std::size_t(16) << 20;
 
 /// What a person can do about an errno.
 std::string_view remedy(int number)
@@ -148,7 +148,7 @@ Result<Done> canReplaceFile(const std::filesystem::path& path)
 Result<Done> FileWriter::write(std::span<const std::byte> bytes)
 {
     while (!bytes.empty()) {
-        const ssize_t count = ::write(m_file, bytes.data(), std::min(bytes.size(), blockBytes));
+        const ssize_t count = ::write(m_file, bytes.data(), std::min(bytes.size(), fileWriteBlockBytes));
         if (count < 0 && errno != EINTR)
             return cannotWrite(m_path, errno);
         if (count > 0)

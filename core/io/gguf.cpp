@@ -63,9 +63,9 @@ std::string ggmlName(std::uint32_t type)
     return found == names.end() ? "ggml's type " + std::to_string(type) : std::string(found->second);
 }
 
-class Reader {
+class GgufReader {
 public:
-    Reader(std::span<const std::byte> file, std::string_view fileName)
+    GgufReader(std::span<const std::byte> file, std::string_view fileName)
         : m_in(file)
         , m_fileBytes(file.size())
         , m_file(fileName)
@@ -99,7 +99,7 @@ private:
     GgufHeader m_header;
 };
 
-Result<std::string> Reader::text(std::string_view what)
+Result<std::string> GgufReader::text(std::string_view what)
 {
     const auto length = m_in.next<std::uint64_t>();
     const auto found = length ? m_in.text(*length) : std::nullopt;
@@ -108,7 +108,7 @@ Result<std::string> Reader::text(std::string_view what)
     return std::string(*found);
 }
 
-std::optional<GgufValue> Reader::number(std::uint32_t type)
+std::optional<GgufValue> GgufReader::number(std::uint32_t type)
 {
     const auto integer = [](const auto& value) -> std::optional<GgufValue> {
         return value ? std::optional<GgufValue>(static_cast<std::int64_t>(*value)) : std::nullopt;
@@ -132,7 +132,7 @@ std::optional<GgufValue> Reader::number(std::uint32_t type)
     }
 }
 
-Result<GgufValue> Reader::array(const std::string& key)
+Result<GgufValue> GgufReader::array(const std::string& key)
 {
     const auto type = m_in.next<std::uint32_t>();
     const auto count = m_in.next<std::uint64_t>();
@@ -159,7 +159,7 @@ Result<GgufValue> Reader::array(const std::string& key)
     return GgufValue(std::move(numbers));
 }
 
-Result<GgufValue> Reader::value(std::uint32_t type, const std::string& key)
+Result<GgufValue> GgufReader::value(std::uint32_t type, const std::string& key)
 {
     if (type == Array)
         return array(key);
@@ -175,7 +175,7 @@ Result<GgufValue> Reader::value(std::uint32_t type, const std::string& key)
     return *found;
 }
 
-Result<Done> Reader::readMetadata(std::uint64_t count)
+Result<Done> GgufReader::readMetadata(std::uint64_t count)
 {
     for (std::uint64_t i = 0; i < count; ++i) {
         const Result<std::string> key = text("a key");
@@ -194,7 +194,7 @@ Result<Done> Reader::readMetadata(std::uint64_t count)
     return Done{};
 }
 
-Result<Done> Reader::setSize(StoredTensor& tensor) const
+Result<Done> GgufReader::setSize(StoredTensor& tensor) const
 {
     const BlockSize block = blockSize(tensor.dtype);
     std::int64_t count = 1, bits = 0;
@@ -213,7 +213,7 @@ Result<Done> Reader::setSize(StoredTensor& tensor) const
     return Done{};
 }
 
-Result<Done> Reader::readShape(StoredTensor& tensor)
+Result<Done> GgufReader::readShape(StoredTensor& tensor)
 {
     const auto rank = m_in.next<std::uint32_t>();
     if (!rank || *rank > 4)
@@ -227,7 +227,7 @@ Result<Done> Reader::readShape(StoredTensor& tensor)
     return Done{};
 }
 
-Result<StoredTensor> Reader::readTensor()
+Result<StoredTensor> GgufReader::readTensor()
 {
     Result<std::string> name = text("the name of a tensor");
     if (!name)
@@ -256,7 +256,7 @@ Result<StoredTensor> Reader::readTensor()
 }
 
 /// Offsets count from the aligned end of the header, and leave no room but for alignment.
-Result<Done> Reader::place(std::uint64_t alignment)
+Result<Done> GgufReader::place(std::uint64_t alignment)
 {
     const auto aligned = [&](std::uint64_t size) { return (size + alignment - 1) / alignment * alignment; };
     const std::uint64_t data = aligned(m_in.position());
@@ -273,7 +273,7 @@ Result<Done> Reader::place(std::uint64_t alignment)
     return Done{};
 }
 
-Result<GgufHeader> Reader::read()
+Result<GgufHeader> GgufReader::read()
 {
     m_in.take(4); // the mark
     const auto version = m_in.next<std::uint32_t>();
@@ -315,7 +315,7 @@ Result<GgufHeader> Reader::read()
 
 Result<GgufHeader> readGgufHeader(std::span<const std::byte> file, std::string_view fileName)
 {
-    return Reader(file, fileName).read();
+    return GgufReader(file, fileName).read();
 }
 
 } // namespace headwise

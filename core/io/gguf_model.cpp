@@ -111,7 +111,7 @@ std::optional<json> numberOf(const GgufValue& value)
     return json(static_cast<std::int64_t>(numbers->front()));
 }
 
-std::string shown(const GgufValue& value)
+std::string ggufModelShown(const GgufValue& value)
 {
     if (const auto* text = std::get_if<std::string>(&value))
         return json(*text).dump(-1, ' ', false, json::error_handler_t::replace);
@@ -241,7 +241,8 @@ Result<Done> Converter::refuseFunctionKeys() const
                 && found >= static_cast<double>(count("max_position_embeddings")));
         if (!isNeutral)
             return Error{ErrorCode::Unsupported,
-                         "In '" + m_file + "', 'llama." + std::string(row.key) + "' = " + shown(*value)
+                         "In '" + m_file + "', 'llama." + std::string(row.key)
+                             + "' = " + ggufModelShown(*value)
                              + " changes the model's function and this version does not read it from GGUF; "
                                "open the model it was converted from."};
     }

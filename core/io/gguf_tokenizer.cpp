@@ -15,7 +15,7 @@
 namespace headwise {
 namespace {
 
-using Kind = PieceVocabulary::Kind;
+using GgufTokenizerKind = PieceVocabulary::Kind;
 
 /// How the names of tokenizer.ggml.pre split. Source: llama.cpp `llama-vocab.cpp`.
 enum class Split { Gpt2, DigitsThenGpt2, Llama3, Qwen2, O200k, Bloom, Falcon };
@@ -84,9 +84,9 @@ std::vector<PreTokenizerStep> stepsOf(Split split)
     return {};
 }
 
-class Reader {
+class GgufTokenizerReader {
 public:
-    Reader(const GgufHeader& header, std::filesystem::path path)
+    GgufTokenizerReader(const GgufHeader& header, std::filesystem::path path)
         : m_header(header)
         , m_path(std::move(path))
     {
@@ -137,7 +137,7 @@ private:
     std::vector<PieceVocabulary::Piece> m_pieces;
 };
 
-Result<Done> Reader::readPieces()
+Result<Done> GgufTokenizerReader::readPieces()
 {
     const auto* tokens = find<std::vector<std::string>>("tokens");
     const auto* scores = find<std::vector<double>>("scores");
@@ -154,23 +154,24 @@ Result<Done> Reader::readPieces()
         const double score = scores ? (*scores)[id] : 0;
         if (firstInvalidUtf8((*tokens)[id]) || !std::isfinite(score))
             return corrupt("token " + std::to_string(id) + " is no UTF-8 or has no score");
-        m_pieces.push_back(
-            {(*tokens)[id], score,
-             kind >= 1 && kind <= 6 ? static_cast<Kind>(static_cast<int>(kind)) : Kind::Normal});
+        m_pieces.push_back({(*tokens)[id], score,
+                            kind >= 1 && kind <= 6 ? static_cast<GgufTokenizerKind>(static_cast<int>(kind))
+                                                   : GgufTokenizerKind::Normal});
         // How the converter fills the rows of W_E behind the vocabulary.
-        if (m_pieces.back().kind == Kind::Unused && m_pieces.back().text.starts_with("[PAD"))
+        if (m_pieces.back().kind == GgufTokenizerKind::Unused && m_pieces.back().text.starts_with("[PAD"))
             m_pieces.back().text.clear();
     }
     return Done{};
 }
 
-Result<TokenizerFile> Reader::pieces(bool isUnigram)
+Result<TokenizerFile> GgufTokenizerReader::pieces(bool isUnigram)
 {
     PieceVocabulary vocabulary{.isUnigram = isUnigram,
                                .addDummyPrefix = flag("add_space_prefix", true),
                                .removeExtraWhitespaces = flag("remove_extra_whitespaces", isUnigram)};
-    vocabulary.byteFallback = std::any_of(m_pieces.begin(), m_pieces.end(),
-                                          [](const auto& piece) { return piece.kind == Kind::Byte; });
+    vocabulary.byteFallback = std::any_of(m_pieces.begin(), m_pieces.end(), [](const auto& piece) {
+        return piece.kind == GgufTokenizerKind::Byte;
+    });
     if (const auto* map = find<std::vector<double>>("precompiled_charsmap"))
         for (const double byte : *map) // signed or not; what is neither damages the map, which says so
             vocabulary.characterMap.push_back(
@@ -183,7 +184,7 @@ Result<TokenizerFile> Reader::pieces(bool isUnigram)
     return tokenizerFileOf(std::move(vocabulary), m_path);
 }
 
-Result<Done> Reader::readMerges(TokenizerFile& file) const
+Result<Done> GgufTokenizerReader::readMerges(TokenizerFile& file) const
 {
     const auto* merges = find<std::vector<std::string>>("merges");
     if (!merges) {
@@ -200,7 +201,7 @@ Result<Done> Reader::readMerges(TokenizerFile& file) const
     return Done{};
 }
 
-void Reader::chooseSplit(TokenizerFile& file) const
+void GgufTokenizerReader::chooseSplit(TokenizerFile& file) const
 {
     const std::string name = word("pre");
     const auto known = std::find_if(splitNames.begin(), splitNames.end(),
@@ -221,7 +222,7 @@ void Reader::chooseSplit(TokenizerFile& file) const
         file.stages.idsAfter.push_back(*eos);
 }
 
-Result<TokenizerFile> Reader::byteLevel()
+Result<TokenizerFile> GgufTokenizerReader::byteLevel()
 {
     TokenizerFile file;
     file.path = m_path;
@@ -234,9 +235,10 @@ Result<TokenizerFile> Reader::byteLevel()
             continue;
         if (!seen.insert(piece.text).second)
             return corrupt("the token '" + piece.text + "' is there twice");
-        const bool isSpecial = piece.kind == Kind::Control || piece.kind == Kind::Unknown;
+        const bool isSpecial =
+            piece.kind == GgufTokenizerKind::Control || piece.kind == GgufTokenizerKind::Unknown;
         file.vocabulary.push_back({piece.text, id});
-        if (isSpecial || piece.kind == Kind::UserDefined)
+        if (isSpecial || piece.kind == GgufTokenizerKind::UserDefined)
             file.addedTokens.push_back(
                 {.id = id, .content = piece.text, .special = isSpecial, .normalized = false});
     }
@@ -245,7 +247,7 @@ Result<TokenizerFile> Reader::byteLevel()
     return file;
 }
 
-Result<TokenizerFile> Reader::read()
+Result<TokenizerFile> GgufTokenizerReader::read()
 {
     if (const Result<Done> read = readPieces(); !read)
         return read.error();
@@ -266,7 +268,7 @@ Result<TokenizerFile> Reader::read()
 
 Result<TokenizerFile> readGgufTokenizer(const GgufHeader& header, const std::filesystem::path& path)
 {
-    return Reader(header, path).read();
+    return GgufTokenizerReader(header, path).read();
 }
 
 } // namespace headwise

@@ -14,7 +14,7 @@ using hdf5::Handle;
 
 namespace {
 
-constexpr int maxRank = 8;
+constexpr int hdf5ReaderMaxRank = 8;
 constexpr std::size_t maxEntries = 1'000'000; // of one group
 constexpr std::size_t maxChunkBytes = std::size_t(256) << 20;
 constexpr std::size_t deflateRatio = 1032;            // the most a deflated byte can become
@@ -82,7 +82,7 @@ Hdf5Kind datasetKind(hid_t type)
     return isBytes(type) ? Hdf5Kind::Bytes : Hdf5Kind::Other;
 }
 
-std::optional<std::size_t> product(const std::vector<std::size_t>& shape)
+std::optional<std::size_t> hdf5ReaderProduct(const std::vector<std::size_t>& shape)
 {
     std::size_t count = 1;
     for (const std::size_t size : shape)
@@ -92,13 +92,13 @@ std::optional<std::size_t> product(const std::vector<std::size_t>& shape)
     return count;
 }
 
-std::optional<std::vector<std::size_t>> shapeOf(hid_t space)
+std::optional<std::vector<std::size_t>> hdf5ReaderShapeOf(hid_t space)
 {
     const H5S_class_t kind = H5Sget_simple_extent_type(space);
     if (kind == H5S_SCALAR)
         return std::vector<std::size_t>{};
     const int rank = H5Sget_simple_extent_ndims(space);
-    if (kind != H5S_SIMPLE || rank < 0 || rank > maxRank)
+    if (kind != H5S_SIMPLE || rank < 0 || rank > hdf5ReaderMaxRank)
         return std::nullopt;
     std::vector<hsize_t> sizes(static_cast<std::size_t>(rank));
     H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
@@ -283,8 +283,8 @@ Result<Hdf5Reader::File::Dataset> Hdf5Reader::File::openDataset(std::string_view
     dataset.id = std::move(object).value();
     dataset.type = {H5Dget_type(dataset.id.get()), H5Tclose};
     const Handle space(H5Dget_space(dataset.id.get()), H5Sclose);
-    const auto shape = shapeOf(space.get());
-    const auto count = shape ? product(*shape) : std::nullopt;
+    const auto shape = hdf5ReaderShapeOf(space.get());
+    const auto count = shape ? hdf5ReaderProduct(*shape) : std::nullopt;
     if (!dataset.type || !count)
         return fails(ErrorCode::Corrupt, name, "has an impossible shape");
     dataset.shape = *shape;
@@ -316,10 +316,10 @@ Result<Done> Hdf5Reader::File::checkLayout(std::string_view name, const Dataset&
                          "is packed with a filter other than shuffle and deflate");
     }
     if (layout == H5D_CHUNKED) {
-        std::vector<hsize_t> chunk(maxRank);
-        const int rank = H5Pget_chunk(properties.get(), maxRank, chunk.data());
-        chunk.resize(static_cast<std::size_t>(std::clamp(rank, 0, maxRank)));
-        const auto items = product({chunk.begin(), chunk.end()});
+        std::vector<hsize_t> chunk(hdf5ReaderMaxRank);
+        const int rank = H5Pget_chunk(properties.get(), hdf5ReaderMaxRank, chunk.data());
+        chunk.resize(static_cast<std::size_t>(std::clamp(rank, 0, hdf5ReaderMaxRank)));
+        const auto items = hdf5ReaderProduct({chunk.begin(), chunk.end()});
         if (!items || *items > maxChunkBytes / std::max<std::size_t>(H5Tget_size(dataset.type.get()), 1))
             return fails(ErrorCode::Unsupported, name, "has chunks of more than 256 MiB");
     }
@@ -455,8 +455,8 @@ std::optional<Hdf5Attribute> Hdf5Reader::File::readAttribute(hid_t object, const
     const Handle space(attribute ? H5Aget_space(attribute.get()) : H5I_INVALID_HID, H5Sclose);
     if (!type || !space)
         return std::nullopt;
-    const auto shape = shapeOf(space.get());
-    const auto count = shape ? product(*shape) : std::nullopt;
+    const auto shape = hdf5ReaderShapeOf(space.get());
+    const auto count = shape ? hdf5ReaderProduct(*shape) : std::nullopt;
     if (!count)
         return std::nullopt;
     if (H5Tis_variable_str(type.get()) > 0 && shape->size() <= 1)

@@ -18,7 +18,7 @@ constexpr std::size_t slabBytes = std::size_t(8) << 20; // between two looks at 
 constexpr std::size_t memoryStep = std::size_t(4) << 20;
 constexpr unsigned deflateLevel = 1; // of normal numbers, level 4 saves 0.6 % more and takes 20 % longer
 
-std::size_t product(const std::vector<std::size_t>& shape)
+std::size_t hdf5WriterProduct(const std::vector<std::size_t>& shape)
 {
     std::size_t count = 1;
     for (const std::size_t size : shape)
@@ -51,7 +51,7 @@ Handle creationOf(const std::vector<std::size_t>& shape, std::size_t itemSize)
 {
     Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     H5Pset_obj_track_times(properties.get(), false);
-    if (itemSize == 0 || shape.empty() || product(shape) == 0)
+    if (itemSize == 0 || shape.empty() || hdf5WriterProduct(shape) == 0)
         return properties;
     const std::vector<hsize_t> chunk = chunkOf(shape, itemSize);
     H5Pset_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data());
@@ -244,14 +244,14 @@ Result<Done> Hdf5Writer::File::writeSlabs(std::string_view name, const Handle& d
                                           const std::vector<std::size_t>& shape, const Task& task)
 {
     const auto [memoryType, bytes] = source;
-    if (product(shape) == 0)
+    if (hdf5WriterProduct(shape) == 0)
         return Done{};
     const std::size_t itemSize = H5Tget_size(memoryType);
     if (shape.empty())
         return H5Dwrite(dataset.get(), memoryType, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) < 0
             ? Result<Done>(failed(name))
             : Done{};
-    const std::size_t rowBytes = product(shape) / shape[0] * itemSize;
+    const std::size_t rowBytes = hdf5WriterProduct(shape) / shape[0] * itemSize;
     const hsize_t chunkRows = chunkOf(shape, itemSize)[0];
     const hsize_t slabRows = std::max<hsize_t>(1, slabBytes / rowBytes / chunkRows) * chunkRows;
     const Handle space = spaceOf(shape);
@@ -277,10 +277,10 @@ template <typename T>
 Result<Done> Hdf5Writer::writeNumbers(std::string_view path, const std::vector<std::size_t>& shape,
                                       std::span<const T> values, const Task& task)
 {
-    if (values.size() != product(shape))
+    if (values.size() != hdf5WriterProduct(shape))
         return Error{ErrorCode::InvalidArgument,
                      "The array '" + std::string(path) + "' has " + std::to_string(values.size())
-                         + " values, its shape asks for " + std::to_string(product(shape)) + "."};
+                         + " values, its shape asks for " + std::to_string(hdf5WriterProduct(shape)) + "."};
     const auto held = hdf5::lock();
     const Handle stored = hdf5::storedType<T>();
     const Handle memory = hdf5::memoryType<T>();
@@ -326,7 +326,8 @@ Result<Done> Hdf5Writer::File::writeVariable(std::string_view name, const std::v
     Result<Handle> dataset = makeDataset(name, type, space.get(), properties.get());
     if (!dataset)
         return dataset.error();
-    if (product(shape) > 0 && H5Dwrite(dataset->get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+    if (hdf5WriterProduct(shape) > 0
+        && H5Dwrite(dataset->get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
         return failed(name);
     return Done{};
 }

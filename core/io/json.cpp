@@ -41,9 +41,9 @@ std::string lineAndColumn(std::string_view text, std::size_t position)
 }
 
 /// Builds the value from nlohmann's events. Its own builder keeps the last of two equal names in silence.
-class Builder {
+class JsonBuilder {
 public:
-    Builder(int maxDepth, bool hasMarks)
+    JsonBuilder(int maxDepth, bool hasMarks)
         : m_maxDepth(maxDepth)
         , m_hasMarks(hasMarks)
     {
@@ -211,7 +211,7 @@ Result<json> parseJson(std::string_view text, std::string_view fileName, const J
     const bool rewrites = rules.allowNonFinite && text.find("\\u0000") == std::string_view::npos;
     const WithoutNonFinite rewritten = rewrites ? withoutNonFinite(text) : WithoutNonFinite{};
     const std::string_view parsed = rewrites ? std::string_view(rewritten.text) : text;
-    Builder builder(rules.maxDepth, rewrites);
+    JsonBuilder builder(rules.maxDepth, rewrites);
     if (!json::sax_parse(parsed.data(), parsed.data() + parsed.size(), &builder)) {
         const std::size_t position = builder.position();
         return corrupt(position ? rewritten.originalPosition(position - 1) + 1 : 0, builder.reason());

@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
 
-constexpr std::int64_t blockNumbers = 1 << 16;
+constexpr std::int64_t npyBlockNumbers = 1 << 16;
 
 /// Reads as `From`, whose numbers `Carrier` holds exactly, and writes as `To`.
 template <typename To, typename Carrier>
@@ -25,12 +25,12 @@ Result<Done> writeAs(FileWriter& writer, const WeightMap& file, int tensor, DTyp
     StoredTensor stored = file.tensors()[static_cast<std::size_t>(tensor)];
     stored.dtype = from;
     const std::int64_t count = elementCount(stored);
-    std::vector<Carrier> numbers(static_cast<std::size_t>(std::min(count, blockNumbers)));
+    std::vector<Carrier> numbers(static_cast<std::size_t>(std::min(count, npyBlockNumbers)));
     std::vector<To> written(numbers.size());
-    for (std::int64_t first = 0; first < count; first += blockNumbers) {
+    for (std::int64_t first = 0; first < count; first += npyBlockNumbers) {
         if (task.cancelled())
             return stopped();
-        const std::int64_t some = std::min(blockNumbers, count - first);
+        const std::int64_t some = std::min(npyBlockNumbers, count - first);
         readScattered(stored, file.bytes(tensor).data(), first, some, numbers.data());
         if (!file.isIntact(tensor))
             return Error{ErrorCode::Io,
@@ -41,8 +41,8 @@ Result<Done> writeAs(FileWriter& writer, const WeightMap& file, int tensor, DTyp
         const auto bytes = std::as_bytes(std::span(written.data(), static_cast<std::size_t>(some)));
         if (Result<Done> result = writer.write(bytes); !result)
             return result;
-        task.report(static_cast<int>(first / blockNumbers + 1),
-                    static_cast<int>((count + blockNumbers - 1) / blockNumbers), "blocks");
+        task.report(static_cast<int>(first / npyBlockNumbers + 1),
+                    static_cast<int>((count + npyBlockNumbers - 1) / npyBlockNumbers), "blocks");
     }
     return Done{};
 }

@@ -14,9 +14,9 @@ namespace headwise {
 namespace {
 
 constexpr std::size_t maxHeaderBytes = 1 << 16;
-constexpr std::size_t maxRank = 16;
+constexpr std::size_t npzMaxRank = 16;
 
-std::optional<DType> dtypeOf(std::string_view description)
+std::optional<DType> npzDtypeOf(std::string_view description)
 {
     // NumPy has no bfloat16 of its own: ml_dtypes' arrives as two untyped bytes.
     static constexpr std::array<std::pair<std::string_view, DType>, 13> all{{{"<f4", DType::F32},
@@ -39,7 +39,8 @@ std::optional<DType> dtypeOf(std::string_view description)
 
 /// The text between what follows `key` and an ending, in a header such as
 /// {'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }.
-std::optional<std::string_view> valueOf(std::string_view header, std::string_view key, char first, char last)
+std::optional<std::string_view> npzValueOf(std::string_view header, std::string_view key, char first,
+                                           char last)
 {
     const auto at = header.find(key);
     if (at == std::string_view::npos)
@@ -54,14 +55,14 @@ std::optional<std::string_view> valueOf(std::string_view header, std::string_vie
 }
 
 /// The numbers of "2, 3", "3," or "".
-std::optional<std::vector<std::int64_t>> shapeOf(std::string_view text)
+std::optional<std::vector<std::int64_t>> npzShapeOf(std::string_view text)
 {
     std::vector<std::int64_t> shape;
     const char *at = text.data(), *const end = text.data() + text.size();
     while (at != end) {
         std::int64_t size = -1;
         const auto [next, failure] = std::from_chars(at, end, size);
-        if (failure != std::errc() || size < 0 || shape.size() == maxRank)
+        if (failure != std::errc() || size < 0 || shape.size() == npzMaxRank)
             return std::nullopt;
         shape.push_back(size);
         at = std::find_if_not(next, end, [](char c) { return c == ',' || c == ' '; });
@@ -151,18 +152,18 @@ Result<StoredTensor> Member::read()
     const Result<std::string_view> text = header();
     if (!text)
         return text.error();
-    const auto description = valueOf(*text, "'descr'", '\'', '\'');
-    const auto shape = valueOf(*text, "'shape'", '(', ')');
-    const auto sizes = shape ? shapeOf(*shape) : std::nullopt;
-    const bool isColumnMajor = valueOf(*text, "'fortran_order'", 'T', 'e').has_value();
-    if (!isColumnMajor && !valueOf(*text, "'fortran_order'", 'F', 'e'))
+    const auto description = npzValueOf(*text, "'descr'", '\'', '\'');
+    const auto shape = npzValueOf(*text, "'shape'", '(', ')');
+    const auto sizes = shape ? npzShapeOf(*shape) : std::nullopt;
+    const bool isColumnMajor = npzValueOf(*text, "'fortran_order'", 'T', 'e').has_value();
+    if (!isColumnMajor && !npzValueOf(*text, "'fortran_order'", 'F', 'e'))
         return corrupt("its header does not say in which order its numbers are");
     if (!sizes)
         return corrupt("its header has no shape");
     m_isBigEndian = description && description->starts_with('>');
     const std::string ordered = m_isBigEndian ? "<" + std::string(description->substr(1)) : "";
     const std::optional<DType> dtype =
-        description ? dtypeOf(m_isBigEndian ? ordered : *description) : std::nullopt;
+        description ? npzDtypeOf(m_isBigEndian ? ordered : *description) : std::nullopt;
     if (!dtype)
         return unsupported("holds '" + std::string(description.value_or("objects or records"))
                            + "', which this version does not read; save it as float32, for instance");

@@ -13,7 +13,7 @@
 namespace headwise {
 namespace {
 
-using Kind = PickleValue::Kind;
+using PickleKind = PickleValue::Kind;
 
 constexpr std::size_t maxValues = 10'000'000; // of a pickle, on its stack and in its memo
 constexpr std::size_t maxMarks = 1000;
@@ -151,8 +151,8 @@ bool Machine::pushConstant(std::uint8_t op)
 {
     switch (op) {
     case 'N': push({}); return true;
-    case 0x88: push({.kind = Kind::Flag, .integer = 1}); return true;
-    case 0x89: push({.kind = Kind::Flag, .integer = 0}); return true;
+    case 0x88: push({.kind = PickleKind::Flag, .integer = 1}); return true;
+    case 0x89: push({.kind = PickleKind::Flag, .integer = 0}); return true;
     case '(':
         if (m_marks.size() >= maxMarks)
             fail("its values are nested more than a thousand deep");
@@ -165,7 +165,7 @@ bool Machine::pushConstant(std::uint8_t op)
 bool Machine::pushNumber(std::uint8_t op)
 {
     const auto integer = [&](std::int64_t value) {
-        push({.kind = Kind::Integer, .integer = value});
+        push({.kind = PickleKind::Integer, .integer = value});
         return true;
     };
     switch (op) {
@@ -174,8 +174,8 @@ bool Machine::pushNumber(std::uint8_t op)
     case 'M': return integer(operand<std::uint16_t>());
     case 0x8a: pushLong(); return true;
     case 'G': // the only big-endian operand
-        push(
-            {.kind = Kind::Real, .real = std::bit_cast<double>(__builtin_bswap64(operand<std::uint64_t>()))});
+        push({.kind = PickleKind::Real,
+              .real = std::bit_cast<double>(__builtin_bswap64(operand<std::uint64_t>()))});
         return true;
     default: return false;
     }
@@ -194,19 +194,19 @@ void Machine::pushLong()
         value |= std::to_integer<std::uint64_t>((*bytes)[i]) << (8 * i);
     if (length > 0 && length < 8 && (std::to_integer<unsigned>(bytes->back()) & 0x80) != 0)
         value |= ~std::uint64_t{0} << (8 * length);
-    push({.kind = Kind::Integer, .integer = static_cast<std::int64_t>(value)});
+    push({.kind = PickleKind::Integer, .integer = static_cast<std::int64_t>(value)});
 }
 
 bool Machine::pushText(std::uint8_t op)
 {
     std::uint64_t length = 0;
-    Kind kind = Kind::Bytes;
+    PickleKind kind = PickleKind::Bytes;
     switch (op) {
-    case 'X': length = operand<std::uint32_t>(), kind = Kind::Text; break;
-    case 0x8c: length = operand<std::uint8_t>(), kind = Kind::Text; break;
-    case 0x8d: length = operand<std::uint64_t>(), kind = Kind::Text; break;
-    case 'U': length = operand<std::uint8_t>(), kind = Kind::Text; break; // a str of Python 2
-    case 'T': length = operand<std::uint32_t>(), kind = Kind::Text; break;
+    case 'X': length = operand<std::uint32_t>(), kind = PickleKind::Text; break;
+    case 0x8c: length = operand<std::uint8_t>(), kind = PickleKind::Text; break;
+    case 0x8d: length = operand<std::uint64_t>(), kind = PickleKind::Text; break;
+    case 'U': length = operand<std::uint8_t>(), kind = PickleKind::Text; break; // a str of Python 2
+    case 'T': length = operand<std::uint32_t>(), kind = PickleKind::Text; break;
     case 'B': length = operand<std::uint32_t>(); break;
     case 'C': length = operand<std::uint8_t>(); break;
     default: return false;
@@ -214,7 +214,7 @@ bool Machine::pushText(std::uint8_t op)
     const auto text = m_in.text(length);
     if (!text)
         fail("a text in it is longer than the rest of it");
-    else if (kind == Kind::Text && firstInvalidUtf8(*text))
+    else if (kind == PickleKind::Text && firstInvalidUtf8(*text))
         fail("a text in it is not UTF-8");
     else
         push({.kind = kind, .text = std::string(*text)});
@@ -224,10 +224,10 @@ bool Machine::pushText(std::uint8_t op)
 bool Machine::pushContainer(std::uint8_t op)
 {
     switch (op) {
-    case '}': push({.kind = Kind::Dict}); return true;
-    case ']': push({.kind = Kind::List}); return true;
-    case ')': push({.kind = Kind::Tuple}); return true;
-    case 0x8f: push({.kind = Kind::Set}); return true;
+    case '}': push({.kind = PickleKind::Dict}); return true;
+    case ']': push({.kind = PickleKind::List}); return true;
+    case ')': push({.kind = PickleKind::Tuple}); return true;
+    case 0x8f: push({.kind = PickleKind::Set}); return true;
     case 't': pushTuple(sinceMark()); return true;
     case 0x85: pushTuple(1); return true;
     case 0x86: pushTuple(2); return true;
@@ -238,7 +238,7 @@ bool Machine::pushContainer(std::uint8_t op)
 
 void Machine::pushTuple(std::size_t count)
 {
-    push({.kind = Kind::Tuple, .items = popMany(count)});
+    push({.kind = PickleKind::Tuple, .items = popMany(count)});
 }
 
 bool Machine::fill(std::uint8_t op)
@@ -259,7 +259,7 @@ void Machine::appendTo(std::size_t count)
     if (m_stack.empty() || m_error)
         return fail("it appends to nothing");
     PickleValue& target = at(m_stack.back());
-    if (target.kind != Kind::List && target.kind != Kind::Set)
+    if (target.kind != PickleKind::List && target.kind != PickleKind::Set)
         return fail("it appends to what is no list");
     target.items.insert(target.items.end(), items.begin(), items.end());
 }
@@ -270,7 +270,7 @@ void Machine::setItems(std::size_t count)
     if (m_stack.empty() || m_error)
         return fail("it sets an item of nothing");
     PickleValue& target = at(m_stack.back());
-    if (target.kind != Kind::Dict || items.size() % 2 != 0)
+    if (target.kind != PickleKind::Dict || items.size() % 2 != 0)
         return fail("it sets an item of what is no dictionary");
     target.items.insert(target.items.end(), items.begin(), items.end());
 }
@@ -335,7 +335,7 @@ void Machine::pushGlobal(std::string name)
                           "weights alone: torch.save(model.state_dict(), ...).",
                     ErrorCode::Unsupported);
     }
-    push({.kind = Kind::Global, .text = std::move(name)});
+    push({.kind = PickleKind::Global, .text = std::move(name)});
 }
 
 void Machine::reduce()
@@ -344,7 +344,7 @@ void Machine::reduce()
     const int callable = m_error ? 0 : pop();
     if (m_error)
         return;
-    if (at(callable).kind != Kind::Global || at(arguments).kind != Kind::Tuple)
+    if (at(callable).kind != PickleKind::Global || at(arguments).kind != PickleKind::Tuple)
         return fail("it applies what is no builder of tensors");
     std::string name = at(callable).text;
     m_argumentCount += at(arguments).items.size(); // one list can be an argument many times over
@@ -363,8 +363,8 @@ void Machine::build()
     pop();
     if (m_stack.empty() || m_error)
         return fail("it gives a state to nothing");
-    const Kind kind = at(m_stack.back()).kind;
-    if (kind != Kind::Dict && kind != Kind::Tensor)
+    const PickleKind kind = at(m_stack.back()).kind;
+    if (kind != PickleKind::Dict && kind != PickleKind::Tensor)
         fail("it gives a state to what has none");
 }
 
@@ -374,12 +374,12 @@ void Machine::pushStorage()
     if (m_error)
         return;
     const PickleValue& id = at(index);
-    const auto is = [&](std::size_t i, Kind kind) { return at(id.items[i]).kind == kind; };
-    if (id.kind != Kind::Tuple || id.items.size() < 5 || !is(0, Kind::Text)
-        || at(id.items[0]).text != "storage" || !is(1, Kind::Global) || !is(2, Kind::Text)
-        || !is(3, Kind::Text) || !is(4, Kind::Integer))
+    const auto is = [&](std::size_t i, PickleKind kind) { return at(id.items[i]).kind == kind; };
+    if (id.kind != PickleKind::Tuple || id.items.size() < 5 || !is(0, PickleKind::Text)
+        || at(id.items[0]).text != "storage" || !is(1, PickleKind::Global) || !is(2, PickleKind::Text)
+        || !is(3, PickleKind::Text) || !is(4, PickleKind::Integer))
         return fail("a reference to a tensor's numbers is malformed");
-    push({.kind = Kind::Storage, .items = {id.items.begin() + 1, id.items.begin() + 5}});
+    push({.kind = PickleKind::Storage, .items = {id.items.begin() + 1, id.items.begin() + 5}});
 }
 
 bool Machine::skipFrame(std::uint8_t op)

@@ -6,8 +6,8 @@
 namespace headwise {
 namespace {
 
-using Kind = PickleValue::Kind;
-using Builder = std::optional<int> (*)(Pickle& pickle, const std::vector<int>& arguments);
+using PickleBuildersKind = PickleValue::Kind;
+using PickleBuildersBuilder = std::optional<int> (*)(Pickle& pickle, const std::vector<int>& arguments);
 
 int add(Pickle& pickle, PickleValue value)
 {
@@ -17,13 +17,13 @@ int add(Pickle& pickle, PickleValue value)
 
 bool isSequence(const PickleValue& value)
 {
-    return value.kind == Kind::Tuple || value.kind == Kind::List;
+    return value.kind == PickleBuildersKind::Tuple || value.kind == PickleBuildersKind::List;
 }
 
 /// OrderedDict() and OrderedDict([(key, value), …]).
 std::optional<int> orderedDict(Pickle& pickle, const std::vector<int>& arguments)
 {
-    PickleValue dict{.kind = Kind::Dict};
+    PickleValue dict{.kind = PickleBuildersKind::Dict};
     if (arguments.size() > 1 || (arguments.size() == 1 && !isSequence(pickle[arguments[0]])))
         return std::nullopt;
     if (arguments.size() == 1)
@@ -38,21 +38,22 @@ std::optional<int> orderedDict(Pickle& pickle, const std::vector<int>& arguments
 /// _rebuild_tensor(storage, offset, sizes, strides, …): what follows are gradients, hooks and metadata.
 std::optional<int> tensor(Pickle& pickle, const std::vector<int>& arguments)
 {
-    if (arguments.size() < 4 || pickle[arguments[0]].kind != Kind::Storage
-        || pickle[arguments[1]].kind != Kind::Integer || !isSequence(pickle[arguments[2]])
+    if (arguments.size() < 4 || pickle[arguments[0]].kind != PickleBuildersKind::Storage
+        || pickle[arguments[1]].kind != PickleBuildersKind::Integer || !isSequence(pickle[arguments[2]])
         || !isSequence(pickle[arguments[3]]))
         return std::nullopt;
     for (const int list : {arguments[2], arguments[3]})
         for (const int number : pickle[list].items)
-            if (pickle[number].kind != Kind::Integer)
+            if (pickle[number].kind != PickleBuildersKind::Integer)
                 return std::nullopt;
-    return add(pickle, {.kind = Kind::Tensor, .items = {arguments.begin(), arguments.begin() + 4}});
+    return add(pickle,
+               {.kind = PickleBuildersKind::Tensor, .items = {arguments.begin(), arguments.begin() + 4}});
 }
 
 /// _rebuild_tensor_v3(storage, offset, sizes, strides, gradient, hooks, dtype, …): the dtype is the storage's type.
 std::optional<int> typedTensor(Pickle& pickle, const std::vector<int>& arguments)
 {
-    if (arguments.size() < 7 || pickle[arguments[6]].kind != Kind::Global)
+    if (arguments.size() < 7 || pickle[arguments[6]].kind != PickleBuildersKind::Global)
         return std::nullopt;
     const std::optional<int> made = tensor(pickle, arguments);
     if (made)
@@ -81,8 +82,8 @@ std::optional<int> nothing(Pickle& pickle, const std::vector<int>& /*arguments*/
 /// _rebuild_from_type_v2(function, type, arguments, state) of a plain tensor or a parameter.
 std::optional<int> ofType(Pickle& pickle, const std::vector<int>& arguments)
 {
-    if (arguments.size() != 4 || pickle[arguments[0]].kind != Kind::Global
-        || pickle[arguments[2]].kind != Kind::Tuple)
+    if (arguments.size() != 4 || pickle[arguments[0]].kind != PickleBuildersKind::Global
+        || pickle[arguments[2]].kind != PickleBuildersKind::Tuple)
         return std::nullopt;
     const std::string type = pickle[arguments[1]].text;
     const std::string function = pickle[arguments[0]].text;
@@ -94,7 +95,7 @@ std::optional<int> ofType(Pickle& pickle, const std::vector<int>& arguments)
 
 struct Row {
     std::string_view name;
-    Builder build; ///< Null: a label that nothing can be applied to.
+    PickleBuildersBuilder build; ///< Null: a label that nothing can be applied to.
 };
 
 constexpr std::array rows{

@@ -11,18 +11,18 @@
 namespace headwise {
 namespace {
 
-using Kind = PieceVocabulary::Kind;
-using Piece = PieceVocabulary::Piece;
+using PieceVocabularyKind = PieceVocabulary::Kind;
+using PieceVocabularyPiece = PieceVocabulary::Piece;
 
 constexpr std::string_view mark = "▁";
 
 /// Every way to make a piece of two others, in the order of the scores.
-std::vector<BpeMerge> mergesOf(const std::vector<Piece>& pieces)
+std::vector<BpeMerge> mergesOf(const std::vector<PieceVocabularyPiece>& pieces)
 {
-    std::unordered_map<std::string_view, const Piece*> known;
+    std::unordered_map<std::string_view, const PieceVocabularyPiece*> known;
     std::vector<double> scores;
-    for (const Piece& piece : pieces) {
-        if (piece.kind != Kind::Normal || !known.emplace(piece.text, &piece).second)
+    for (const PieceVocabularyPiece& piece : pieces) {
+        if (piece.kind != PieceVocabularyKind::Normal || !known.emplace(piece.text, &piece).second)
             continue;
         scores.push_back(piece.score);
     }
@@ -111,21 +111,22 @@ TokenizerFile tokenizerFileOf(PieceVocabulary vocabulary, std::filesystem::path 
     if (vocabulary.idAfter)
         file.stages.idsAfter.push_back(*vocabulary.idAfter);
     for (int id = 0; id < static_cast<int>(vocabulary.pieces.size()); ++id) {
-        const Piece& piece = vocabulary.pieces[static_cast<std::size_t>(id)];
+        const PieceVocabularyPiece& piece = vocabulary.pieces[static_cast<std::size_t>(id)];
         if (piece.text.empty())
             continue;
-        const bool isUserDefined = piece.kind == Kind::UserDefined;
+        const bool isUserDefined = piece.kind == PieceVocabularyKind::UserDefined;
         const TokenizerFile::Entry entry{.text = piece.text,
                                          .id = id,
                                          .score = piece.score,
-                                         .fromText = piece.kind == Kind::Normal || isUserDefined,
+                                         .fromText =
+                                             piece.kind == PieceVocabularyKind::Normal || isUserDefined,
                                          .whole = isUserDefined};
         file.vocabulary.push_back(entry);
         if (isUserDefined && !vocabulary.isUnigram)
             file.wholePieces.push_back(entry);
-        if (piece.kind == Kind::Unknown && !file.unknownToken)
+        if (piece.kind == PieceVocabularyKind::Unknown && !file.unknownToken)
             file.unknownToken = piece.text;
-        if (piece.kind == Kind::Unknown || piece.kind == Kind::Control)
+        if (piece.kind == PieceVocabularyKind::Unknown || piece.kind == PieceVocabularyKind::Control)
             file.addedTokens.push_back(
                 {.id = id, .content = piece.text, .special = true, .normalized = false});
     }

@@ -10,7 +10,7 @@ namespace headwise {
 
 namespace {
 
-using Kind = PreTokenizerStep::Kind;
+using PreTokenizerKind = PreTokenizerStep::Kind;
 
 /// The pattern of GPT-2, also of NeoX, Pythia and every file that says ByteLevel with use_regex.
 /// Source: Radford et al. 2019, encoder.py.
@@ -118,14 +118,14 @@ std::string withSpacesReplaced(std::string_view text, std::string_view by)
 TokenPatternText patternOf(const PreTokenizerStep& step)
 {
     switch (step.kind) {
-    case Kind::ByteLevel: return {true, std::string(gpt2Pattern)};
-    case Kind::Split: return step.pattern;
-    case Kind::Metaspace: return {false, step.replacement};
-    case Kind::Digits: return {true, "\\p{N}"};
-    case Kind::Punctuation:
+    case PreTokenizerKind::ByteLevel: return {true, std::string(gpt2Pattern)};
+    case PreTokenizerKind::Split: return step.pattern;
+    case PreTokenizerKind::Metaspace: return {false, step.replacement};
+    case PreTokenizerKind::Digits: return {true, "\\p{N}"};
+    case PreTokenizerKind::Punctuation:
         return {true, "[\\p{P}$+<=>^`|~]"}; // and the ASCII symbols that C calls punctuation
-    case Kind::Whitespace: return {true, "[\\w\\p{Join_Control}]+|[^\\w\\p{Join_Control}\\s]+"};
-    case Kind::WhitespaceSplit: return {true, "\\s"};
+    case PreTokenizerKind::Whitespace: return {true, "[\\w\\p{Join_Control}]+|[^\\w\\p{Join_Control}\\s]+"};
+    case PreTokenizerKind::WhitespaceSplit: return {true, "\\s"};
     }
     return {};
 }
@@ -148,7 +148,7 @@ Result<std::vector<TextPiece>> PreTokenizer::pieces(const Step& step, TextPiece 
 {
     const PreTokenizerStep& options = step.step;
     switch (options.kind) {
-    case Kind::ByteLevel: {
+    case PreTokenizerKind::ByteLevel: {
         if (options.addPrefixSpace && !text.text.starts_with(' '))
             text.text.insert(0, " ");
         Result<std::vector<TextPiece>> result = std::vector{text};
@@ -161,7 +161,7 @@ Result<std::vector<TextPiece>> PreTokenizer::pieces(const Step& step, TextPiece 
             piece.text = byteLevelText(piece.text);
         return pieces;
     }
-    case Kind::Metaspace: {
+    case PreTokenizerKind::Metaspace: {
         text.text = withSpacesReplaced(text.text, options.replacement);
         const bool wanted = options.prependScheme == PrependScheme::Always
             || (options.prependScheme == PrependScheme::First && text.startsText);
@@ -171,13 +171,13 @@ Result<std::vector<TextPiece>> PreTokenizer::pieces(const Step& step, TextPiece 
             return std::vector{std::move(text)};
         return split(text, step.pattern, SplitBehavior::MergedWithNext, false);
     }
-    case Kind::Split: return split(text, step.pattern, options.behavior, options.invert);
-    case Kind::Digits:
+    case PreTokenizerKind::Split: return split(text, step.pattern, options.behavior, options.invert);
+    case PreTokenizerKind::Digits:
         return split(text, step.pattern,
                      options.individualDigits ? SplitBehavior::Isolated : SplitBehavior::Contiguous, false);
-    case Kind::Punctuation: return split(text, step.pattern, options.behavior, false);
-    case Kind::Whitespace: return split(text, step.pattern, SplitBehavior::Removed, true);
-    case Kind::WhitespaceSplit: return split(text, step.pattern, SplitBehavior::Removed, false);
+    case PreTokenizerKind::Punctuation: return split(text, step.pattern, options.behavior, false);
+    case PreTokenizerKind::Whitespace: return split(text, step.pattern, SplitBehavior::Removed, true);
+    case PreTokenizerKind::WhitespaceSplit: return split(text, step.pattern, SplitBehavior::Removed, false);
     }
     return std::vector{std::move(text)};
 }

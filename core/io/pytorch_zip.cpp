@@ -12,11 +12,11 @@
 namespace headwise {
 namespace {
 
-using Kind = PickleValue::Kind;
-using Bytes = std::span<const std::byte>;
+using PytorchZipKind = PickleValue::Kind;
+using PytorchZipBytes = std::span<const std::byte>;
 
 constexpr std::uint64_t maxPickleBytes = 256u << 20;
-constexpr std::size_t maxRank = 16;
+constexpr std::size_t pytorchZipMaxRank = 16;
 /// A view may repeat one number without end; no tensor of a model has more.
 constexpr std::int64_t maxElements = std::int64_t{1} << 40;
 
@@ -40,7 +40,7 @@ constexpr std::array storageTypes{
     StorageType{"complex64", DType::C64},
 };
 
-std::optional<DType> dtypeOf(std::string_view global)
+std::optional<DType> pytorchZipDtypeOf(std::string_view global)
 {
     const std::string_view name = global.substr(global.rfind(' ') + 1);
     const auto found = std::find_if(storageTypes.begin(), storageTypes.end(),
@@ -48,7 +48,7 @@ std::optional<DType> dtypeOf(std::string_view global)
     return found == storageTypes.end() ? std::nullopt : std::optional(found->dtype);
 }
 
-std::string text(Bytes file, const ZipEntry& entry)
+std::string text(PytorchZipBytes file, const ZipEntry& entry)
 {
     return {reinterpret_cast<const char*>(file.data()) + entry.begin, static_cast<std::size_t>(entry.size)};
 }
@@ -56,7 +56,7 @@ std::string text(Bytes file, const ZipEntry& entry)
 /// The members of one checkpoint, by their names behind its folder ("archive/").
 class Archive {
 public:
-    Archive(Bytes file, std::span<const ZipEntry> entries, std::string_view fileName)
+    Archive(PytorchZipBytes file, std::span<const ZipEntry> entries, std::string_view fileName)
         : m_file(file)
         , m_name(fileName)
         , m_entries(entries)
@@ -88,7 +88,7 @@ private:
         return {ErrorCode::Unsupported, "File '" + m_name + "' " + what};
     }
 
-    Bytes m_file;
+    PytorchZipBytes m_file;
     std::string m_name;
     std::span<const ZipEntry> m_entries;
     std::map<std::string, const ZipEntry*> m_members;
@@ -136,10 +136,11 @@ Result<Pickle> Archive::readNames()
 
 bool holdsTensors(const Pickle& pickle, const PickleValue& value)
 {
-    if (value.kind != Kind::Dict)
+    if (value.kind != PytorchZipKind::Dict)
         return false;
     for (std::size_t i = 0; i + 1 < value.items.size(); i += 2)
-        if (pickle[value.items[i]].kind == Kind::Text && pickle[value.items[i + 1]].kind == Kind::Tensor)
+        if (pickle[value.items[i]].kind == PytorchZipKind::Text
+            && pickle[value.items[i + 1]].kind == PytorchZipKind::Tensor)
             return true;
     return false;
 }
@@ -150,7 +151,7 @@ Result<int> Archive::stateDict(const Pickle& pickle) const
                                                            "module", "weights"};
     const PickleValue& top = pickle[pickle.top];
     std::map<std::string, int> found;
-    for (std::size_t i = 0; top.kind == Kind::Dict && i + 1 < top.items.size(); i += 2) {
+    for (std::size_t i = 0; top.kind == PytorchZipKind::Dict && i + 1 < top.items.size(); i += 2) {
         const std::string& key = pickle[top.items[i]].text;
         if (std::find(usual.begin(), usual.end(), key) != usual.end()
             && holdsTensors(pickle, pickle[top.items[i + 1]]))
@@ -208,7 +209,7 @@ Result<StoredTensor> Archive::tensor(const Pickle& pickle, const PickleValue& va
 {
     const PickleValue& storage = pickle[value.items[0]];
     const std::string type = pickle[value.items.size() > 4 ? value.items[4] : storage.items[0]].text;
-    const std::optional<DType> dtype = dtypeOf(type);
+    const std::optional<DType> dtype = pytorchZipDtypeOf(type);
     if (!dtype)
         return Error{ErrorCode::Unsupported,
                      "Tensor '" + name + "' of '" + m_name + "' holds numbers of the kind '" + type
@@ -216,7 +217,7 @@ Result<StoredTensor> Archive::tensor(const Pickle& pickle, const PickleValue& va
     StoredTensor tensor{.name = name, .dtype = *dtype};
     const std::vector<int>& sizes = pickle[value.items[2]].items;
     const std::vector<int>& strides = pickle[value.items[3]].items;
-    if (sizes.size() != strides.size() || sizes.size() > maxRank)
+    if (sizes.size() != strides.size() || sizes.size() > pytorchZipMaxRank)
         return corrupt(name,
                        "has " + std::to_string(sizes.size()) + " sizes and " + std::to_string(strides.size())
                            + " strides");
@@ -239,7 +240,7 @@ Result<std::vector<StoredTensor>> Archive::tensors(const Pickle& pickle) const
     const std::vector<int>& items = pickle[*dict].items;
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
         const PickleValue& value = pickle[items[i + 1]];
-        if (pickle[items[i]].kind != Kind::Text || value.kind != Kind::Tensor)
+        if (pickle[items[i]].kind != PytorchZipKind::Text || value.kind != PytorchZipKind::Tensor)
             continue; // a step counter, a config: no weight
         const std::string& name = pickle[items[i]].text;
         if (!names.insert(name).second)
@@ -254,7 +255,7 @@ Result<std::vector<StoredTensor>> Archive::tensors(const Pickle& pickle) const
 
 } // namespace
 
-Result<std::vector<StoredTensor>> readPytorchZip(Bytes file, std::span<const ZipEntry> entries,
+Result<std::vector<StoredTensor>> readPytorchZip(PytorchZipBytes file, std::span<const ZipEntry> entries,
                                                  std::string_view fileName)
 {
     Archive archive(file, entries, fileName);

@@ -49,7 +49,7 @@ constexpr std::array dtypes = {
     DTypeRow{DType::Q6_K, "Q6_K", 0},
 };
 
-const DTypeRow& row(DType dtype)
+const DTypeRow& safetensorsRow(DType dtype)
 {
     const DTypeRow& found = dtypes[static_cast<std::size_t>(dtype)];
     assert(found.dtype == dtype);
@@ -104,7 +104,7 @@ std::string header(const std::vector<TensorToWrite>& tensors,
 
 std::string_view dtypeName(DType dtype)
 {
-    return row(dtype).name;
+    return safetensorsRow(dtype).name;
 }
 
 std::optional<DType> dtypeNamed(std::string_view name)
@@ -116,7 +116,7 @@ std::optional<DType> dtypeNamed(std::string_view name)
 
 int dtypeBits(DType dtype)
 {
-    return row(dtype).bits;
+    return safetensorsRow(dtype).bits;
 }
 
 std::int64_t elementCount(const StoredTensor& tensor)

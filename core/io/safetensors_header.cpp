@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t maxDepth = 128; // the reference's JSON parser
 constexpr std::size_t maxTensors = 1'000'000;
 constexpr std::size_t maxNameBytes = 4096;
-constexpr std::size_t maxRank = 16;
+constexpr std::size_t safetensorsHeaderMaxRank = 16;
 constexpr std::string_view metadataName = "__metadata__";
 
 /// One entry as written, before any of it is believed.
@@ -48,8 +48,9 @@ public:
         if (place() != Place::Shape && place() != Place::Offsets)
             return ignores() || refuse(expectation());
         auto& numbers = place() == Place::Shape ? *m_entries.back().shape : *m_entries.back().offsets;
-        if (numbers.size() == maxRank)
-            return refuse(tensor() + " has more than " + std::to_string(maxRank) + " dimensions");
+        if (numbers.size() == safetensorsHeaderMaxRank)
+            return refuse(tensor() + " has more than " + std::to_string(safetensorsHeaderMaxRank)
+                          + " dimensions");
         numbers.push_back(number);
         return true;
     }
@@ -195,7 +196,7 @@ private:
     std::string m_reason;
 };
 
-Error damaged(std::string_view fileName, const std::string& reason)
+Error damagedHeader(std::string_view fileName, const std::string& reason)
 {
     return {ErrorCode::Corrupt,
             "File '" + std::string(fileName) + "' is damaged: " + reason
@@ -242,9 +243,9 @@ Result<Done> checkBeginning(std::span<const std::byte> file, std::string_view fi
     if (const auto other = notSafetensors(fileKind(file), fileName))
         return *other;
     if (file.size() < 8)
-        return damaged(fileName,
-                       "it has " + std::to_string(file.size())
-                           + " bytes, and the length of a safetensors header alone takes 8");
+        return damagedHeader(fileName,
+                             "it has " + std::to_string(file.size())
+                                 + " bytes, and the length of a safetensors header alone takes 8");
     std::uint64_t length = 0;
     std::memcpy(&length, file.data(), sizeof length);
     if (length > maxSafetensorsHeaderBytes) {
@@ -258,9 +259,9 @@ Result<Done> checkBeginning(std::span<const std::byte> file, std::string_view fi
                          + " bytes, more than the 100000000 the format allows. Check what was downloaded."};
     }
     if (length > file.size() - 8)
-        return damaged(fileName,
-                       "its header should have " + std::to_string(length) + " bytes and the file ends "
-                           + std::to_string(length - (file.size() - 8)) + " bytes too early");
+        return damagedHeader(fileName,
+                             "its header should have " + std::to_string(length) + " bytes and the file ends "
+                                 + std::to_string(length - (file.size() - 8)) + " bytes too early");
     return Done{};
 }
 
@@ -278,22 +279,24 @@ Result<std::vector<StoredTensor>> placedTensors(std::vector<Entry>& entries, std
     std::uint64_t end = 0;
     for (const Entry* entry : placed) {
         if (const auto reason = misplaced(*entry, end))
-            return damaged(fileName, *reason);
+            return damagedHeader(fileName, *reason);
         end = (*entry->offsets)[1];
         const Result<std::uint64_t> needed = neededBytes(*entry);
         if (!needed)
-            return damaged(fileName, needed.error().message);
+            return damagedHeader(fileName, needed.error().message);
         if (*needed != end - (*entry->offsets)[0])
-            return damaged(fileName,
-                           "tensor '" + entry->name + "' has " + std::to_string(end - (*entry->offsets)[0])
-                               + " bytes of data where its dtype and shape need " + std::to_string(*needed));
+            return damagedHeader(
+                fileName,
+                "tensor '" + entry->name + "' has " + std::to_string(end - (*entry->offsets)[0])
+                    + " bytes of data where its dtype and shape need " + std::to_string(*needed));
     }
     const std::uint64_t present = fileSize - dataBegin;
     if (end > present)
-        return damaged(fileName,
-                       "it is truncated, the last " + std::to_string(end - present) + " bytes are missing");
+        return damagedHeader(
+            fileName, "it is truncated, the last " + std::to_string(end - present) + " bytes are missing");
     if (end < present)
-        return damaged(fileName, std::to_string(present - end) + " bytes follow behind the last tensor");
+        return damagedHeader(fileName,
+                             std::to_string(present - end) + " bytes follow behind the last tensor");
     std::vector<StoredTensor> tensors;
     tensors.reserve(entries.size());
     for (Entry* entry : placed)
@@ -317,12 +320,13 @@ Result<SafetensorsHeader> readSafetensorsHeader(std::span<const std::byte> file,
     const std::string_view json(reinterpret_cast<const char*>(file.data()) + 8,
                                 static_cast<std::size_t>(length));
     if (const auto invalid = firstInvalidUtf8(json))
-        return damaged(fileName, "its header is not valid UTF-8 at byte " + std::to_string(8 + *invalid));
+        return damagedHeader(fileName,
+                             "its header is not valid UTF-8 at byte " + std::to_string(8 + *invalid));
     if (json.starts_with("\xef\xbb\xbf")) // which nlohmann's parser would skip
-        return damaged(fileName, "its header begins with a byte order mark instead of '{'");
+        return damagedHeader(fileName, "its header begins with a byte order mark instead of '{'");
     HeaderReader reader;
     if (!nlohmann::json::sax_parse(json.data(), json.data() + json.size(), &reader))
-        return damaged(fileName, reader.reason());
+        return damagedHeader(fileName, reader.reason());
     Result<std::vector<StoredTensor>> tensors =
         placedTensors(reader.entries(), 8 + json.size(), file.size(), fileName);
     if (!tensors)

@@ -17,13 +17,14 @@ namespace headwise {
 
 namespace {
 
-constexpr std::size_t blockBytes = std::size_t{16} << 20;
+constexpr std::size_t safetensorsWriterBlockBytes = std::size_t{16} << 20;
 
 /// 0, or the errno of what went wrong.
 int writeAt(int file, std::span<const char> bytes, std::int64_t offset)
 {
     while (!bytes.empty()) {
-        const ssize_t count = ::pwrite(file, bytes.data(), std::min(bytes.size(), blockBytes), offset);
+        const ssize_t count =
+            ::pwrite(file, bytes.data(), std::min(bytes.size(), safetensorsWriterBlockBytes), offset);
         if (count < 0 && errno != EINTR)
             return errno;
         if (count > 0) {

@@ -13,8 +13,8 @@
 namespace headwise {
 namespace {
 
-using Piece = PieceVocabulary::Piece;
-using Kind = PieceVocabulary::Kind;
+using SentencepiecePiece = PieceVocabulary::Piece;
+using SentencepieceKind = PieceVocabulary::Kind;
 
 /// One field of a protobuf message.
 struct Field {
@@ -91,7 +91,7 @@ std::optional<Field> Message::next()
     return field;
 }
 
-class Reader {
+class SentencepieceReader {
 public:
     Result<PieceVocabulary> read(std::string_view content, const SpecialTokenChoice& choice);
 
@@ -115,9 +115,9 @@ public:
     bool canEncode() const { return (m_modelType == 1 || m_modelType == 2) && !m_spaceIsSuffix; }
 };
 
-bool Reader::readPiece(std::string_view bytes)
+bool SentencepieceReader::readPiece(std::string_view bytes)
 {
-    Piece piece;
+    SentencepiecePiece piece;
     Message message(bytes);
     while (const auto field = message.next()) {
         if (field->number == 1)
@@ -125,7 +125,7 @@ bool Reader::readPiece(std::string_view bytes)
         else if (field->number == 2)
             piece.score = std::bit_cast<float>(static_cast<std::uint32_t>(field->value));
         else if (field->number == 3 && field->value >= 1 && field->value <= 6)
-            piece.kind = static_cast<Kind>(field->value);
+            piece.kind = static_cast<SentencepieceKind>(field->value);
     }
     if (piece.text.empty() || !std::isfinite(piece.score) || firstInvalidUtf8(piece.text)
         || m_vocabulary.pieces.size() >= static_cast<std::size_t>(tokenIdLimit))
@@ -134,7 +134,7 @@ bool Reader::readPiece(std::string_view bytes)
     return message.isSound();
 }
 
-bool Reader::readTrainer(std::string_view bytes)
+bool SentencepieceReader::readTrainer(std::string_view bytes)
 {
     Message message(bytes);
     while (const auto field = message.next()) {
@@ -150,7 +150,7 @@ bool Reader::readTrainer(std::string_view bytes)
     return message.isSound();
 }
 
-bool Reader::readNormalizer(std::string_view bytes)
+bool SentencepieceReader::readNormalizer(std::string_view bytes)
 {
     Message message(bytes);
     while (const auto field = message.next()) {
@@ -165,7 +165,7 @@ bool Reader::readNormalizer(std::string_view bytes)
     return message.isSound();
 }
 
-Result<PieceVocabulary> Reader::read(std::string_view content, const SpecialTokenChoice& choice)
+Result<PieceVocabulary> SentencepieceReader::read(std::string_view content, const SpecialTokenChoice& choice)
 {
     Message message(content);
     bool isSound = true;
@@ -209,7 +209,7 @@ bool isSentencePiece(std::string_view file)
 Result<TokenizerFile> readSentencePiece(std::string_view content, const std::filesystem::path& path,
                                         const SpecialTokenChoice& choice)
 {
-    Reader reader;
+    SentencepieceReader reader;
     Result<PieceVocabulary> vocabulary = reader.read(content, choice);
     if (!vocabulary)
         return Error{vocabulary.error().code,
@@ -252,14 +252,14 @@ Result<TokenizerFile> readLlama2cTokenizer(std::string_view content, const std::
         const std::size_t id = vocabulary.pieces.size();
         const float score = *in.next<float>(); // lengths were checked
         std::string text = withMarks(*in.text(*in.next<std::uint32_t>()));
-        Kind kind = Kind::Normal;
+        SentencepieceKind kind = SentencepieceKind::Normal;
         if (id == 0)
-            kind = Kind::Unknown;
+            kind = SentencepieceKind::Unknown;
         else if (id <= 2)
-            kind = Kind::Control;
+            kind = SentencepieceKind::Control;
         else if (id < 259)
-            kind = Kind::Byte;
-        if (kind == Kind::Control) // the exporter put line ends around it
+            kind = SentencepieceKind::Byte;
+        if (kind == SentencepieceKind::Control) // the exporter put line ends around it
             text = id == 1 ? "<s>" : "</s>";
         if (!std::isfinite(score) || firstInvalidUtf8(text))
             return corrupt("token " + std::to_string(id) + " is no text or has no score");

@@ -10,7 +10,7 @@
 namespace headwise {
 namespace {
 
-constexpr std::int64_t chunkNumbers = 1 << 14;
+constexpr std::int64_t tensorPictureChunkNumbers = 1 << 14;
 
 /// NaN compares false with everything, so one that was met stays; infinity is the largest of magnitudes.
 float stronger(float a, float b)
@@ -24,11 +24,12 @@ void readRowOfCells(const WeightMap& file, int tensor, const TensorPicture& pict
 {
     const std::int64_t firstRow = cellRow * picture.rowsPerCell;
     const std::int64_t endRow = std::min(picture.rows, firstRow + picture.rowsPerCell);
-    std::vector<float> numbers(static_cast<std::size_t>(std::min(chunkNumbers, picture.columns)));
+    std::vector<float> numbers(
+        static_cast<std::size_t>(std::min(tensorPictureChunkNumbers, picture.columns)));
     std::fill(row.begin(), row.end(), 0.0F);
     for (std::int64_t r = firstRow; r < endRow; ++r)
-        for (std::int64_t c = 0; c < picture.columns; c += chunkNumbers) {
-            const std::int64_t some = std::min(chunkNumbers, picture.columns - c);
+        for (std::int64_t c = 0; c < picture.columns; c += tensorPictureChunkNumbers) {
+            const std::int64_t some = std::min(tensorPictureChunkNumbers, picture.columns - c);
             file.readNumbers(tensor, r * picture.columns + c, some, numbers.data());
             for (std::int64_t i = 0; i < some; ++i) {
                 float& cell = row[static_cast<std::size_t>((c + i) / picture.columnsPerCell)];

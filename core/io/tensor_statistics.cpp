@@ -9,8 +9,9 @@
 namespace headwise {
 namespace {
 
-constexpr std::int64_t blockNumbers = 1 << 18; // of one thread's turn
-constexpr std::int64_t chunkNumbers = 1 << 13; // decoded at once: 64 KiB, which the second cache holds
+constexpr std::int64_t tensorStatisticsBlockNumbers = 1 << 18; // of one thread's turn
+constexpr std::int64_t tensorStatisticsChunkNumbers = 1
+    << 13; // decoded at once: 64 KiB, which the second cache holds
 
 /// What is known of some of the numbers.
 struct Moments {
@@ -105,7 +106,8 @@ public:
         // Some blocks at a time, so that their number is no matter for a tensor of any size.
         constexpr std::int64_t together = 1024;
         T all = empty;
-        const std::int64_t blocks = (m_count + blockNumbers - 1) / blockNumbers;
+        const std::int64_t blocks =
+            (m_count + tensorStatisticsBlockNumbers - 1) / tensorStatisticsBlockNumbers;
         for (std::int64_t begin = 0; begin < blocks; begin += together) {
             const int some = static_cast<int>(std::min(together, blocks - begin));
             std::vector<T> parts(static_cast<std::size_t>(some), empty);
@@ -115,7 +117,7 @@ public:
             };
             Task inner = m_task;
             inner.onProgress = [&](int done, int, std::string_view) {
-                report((begin + done) * blockNumbers);
+                report((begin + done) * tensorStatisticsBlockNumbers);
             };
             if (const Result<Done> read = parallelFor(some, inner, "blocks", readOne); !read)
                 return read.error();
@@ -132,10 +134,12 @@ private:
     template <typename T, typename Of>
     void readBlock(std::int64_t block, T& part, const Of& of) const
     {
-        const std::int64_t first = block * blockNumbers, end = std::min(m_count, first + blockNumbers);
-        std::vector<double> numbers(static_cast<std::size_t>(std::min(chunkNumbers, end - first)));
-        for (std::int64_t at = first; at < end; at += chunkNumbers) {
-            const std::int64_t some = std::min(chunkNumbers, end - at);
+        const std::int64_t first = block * tensorStatisticsBlockNumbers,
+                           end = std::min(m_count, first + tensorStatisticsBlockNumbers);
+        std::vector<double> numbers(
+            static_cast<std::size_t>(std::min(tensorStatisticsChunkNumbers, end - first)));
+        for (std::int64_t at = first; at < end; at += tensorStatisticsChunkNumbers) {
+            const std::int64_t some = std::min(tensorStatisticsChunkNumbers, end - at);
             m_file.readNumbers(m_tensor, at, some, numbers.data());
             part.join(of(numbers.data(), some));
         }

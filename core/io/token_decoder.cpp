@@ -10,7 +10,7 @@ namespace headwise {
 
 namespace {
 
-using Kind = DecoderStep::Kind;
+using TokenDecoderKind = DecoderStep::Kind;
 using Tokens = std::vector<TokenDecoder::Token>;
 
 constexpr char32_t alphabetEnd = 0x144; // U+0100 and 68 non-printable bytes
@@ -240,22 +240,22 @@ std::string TokenDecoder::bytes(std::string_view spelling) const
     std::string text(spelling);
     for (const auto& [step, pattern] : m_steps) {
         switch (step.kind) {
-        case Kind::ByteLevel: text = byteLevelBytes(text); break;
-        case Kind::Replace: text = replacePattern(text, step, pattern); break;
-        case Kind::ByteFallback:
+        case TokenDecoderKind::ByteLevel: text = byteLevelBytes(text); break;
+        case TokenDecoderKind::Replace: text = replacePattern(text, step, pattern); break;
+        case TokenDecoderKind::ByteFallback:
             if (const std::optional<char> byte = byteOfToken(text))
                 return std::string(1, *byte);
             break;
-        case Kind::Metaspace: text = replaceLiteral(text, step.content, " "); break;
-        case Kind::Suffix: text = replaceLiteral(text, step.content, " "); break;
-        case Kind::WordPiece:
+        case TokenDecoderKind::Metaspace: text = replaceLiteral(text, step.content, " "); break;
+        case TokenDecoderKind::Suffix: text = replaceLiteral(text, step.content, " "); break;
+        case TokenDecoderKind::WordPiece:
             if (text.starts_with(step.content))
                 text.erase(0, step.content.size());
             else
                 text.insert(0, " ");
             break;
-        case Kind::Fuse:
-        case Kind::Strip: break; // These are about the text as a whole.
+        case TokenDecoderKind::Fuse:
+        case TokenDecoderKind::Strip: break; // These are about the text as a whole.
         }
     }
     return text;
@@ -265,20 +265,20 @@ std::string TokenDecoder::text(std::vector<Token> tokens) const
 {
     for (const auto& [step, pattern] : m_steps) {
         switch (step.kind) {
-        case Kind::ByteLevel: decodeByteLevel(tokens); break;
-        case Kind::Replace:
+        case TokenDecoderKind::ByteLevel: decodeByteLevel(tokens); break;
+        case TokenDecoderKind::Replace:
             for (Token& token : tokens)
                 token.text = replacePattern(token.text, step, pattern);
             break;
-        case Kind::ByteFallback: decodeByteFallback(tokens); break;
-        case Kind::Fuse: fuse(tokens); break;
-        case Kind::Strip:
+        case TokenDecoderKind::ByteFallback: decodeByteFallback(tokens); break;
+        case TokenDecoderKind::Fuse: fuse(tokens); break;
+        case TokenDecoderKind::Strip:
             for (Token& token : tokens)
                 token.text = stripped(std::move(token.text), step);
             break;
-        case Kind::Metaspace: decodeMetaspace(tokens, step); break;
-        case Kind::WordPiece: decodeWords(tokens, step); break;
-        case Kind::Suffix: decodeSuffix(tokens, step); break;
+        case TokenDecoderKind::Metaspace: decodeMetaspace(tokens, step); break;
+        case TokenDecoderKind::WordPiece: decodeWords(tokens, step); break;
+        case TokenDecoderKind::Suffix: decodeSuffix(tokens, step); break;
         }
     }
     std::string text;

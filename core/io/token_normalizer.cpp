@@ -14,19 +14,19 @@ namespace headwise {
 
 namespace {
 
-using Kind = NormalizerStep::Kind;
+using TokenNormalizerKind = NormalizerStep::Kind;
 
-int normalizationOptions(Kind kind)
+int normalizationOptions(TokenNormalizerKind kind)
 {
     switch (kind) {
-    case Kind::Nfd: return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
-    case Kind::Nfkc: return UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT;
-    case Kind::Nfkd: return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT;
+    case TokenNormalizerKind::Nfd: return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
+    case TokenNormalizerKind::Nfkc: return UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT;
+    case TokenNormalizerKind::Nfkd: return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT;
     default: return UTF8PROC_STABLE | UTF8PROC_COMPOSE;
     }
 }
 
-Result<std::string> inNormalForm(const std::string& text, Kind kind)
+Result<std::string> inNormalForm(const std::string& text, TokenNormalizerKind kind)
 {
     utf8proc_uint8_t* mapped = nullptr;
     const utf8proc_ssize_t length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
@@ -71,7 +71,7 @@ std::string withoutMarks(std::string_view text)
     });
 }
 
-bool isWhiteSpace(utf8proc_category_t category, char32_t c)
+bool isCleanedWhiteSpace(utf8proc_category_t category, char32_t c)
 {
     return (c >= 0x09 && c <= 0x0D) || c == 0x85 || category == UTF8PROC_CATEGORY_ZS
         || category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
@@ -87,7 +87,7 @@ std::string cleanText(std::string_view text)
                 || category == UTF8PROC_CATEGORY_CO || category == UTF8PROC_CATEGORY_CS);
         if (isControl || c == 0 || c == 0xFFFD)
             return;
-        appendUtf8(result, isWhiteSpace(category, c) ? U' ' : c);
+        appendUtf8(result, isCleanedWhiteSpace(category, c) ? U' ' : c);
     });
 }
 
@@ -168,12 +168,13 @@ Result<TokenNormalizer> TokenNormalizer::create(const std::vector<NormalizerStep
     TokenNormalizer normalizer;
     for (const NormalizerStep& step : steps) {
         TokenPatternText pattern = step.pattern;
-        if (step.kind == Kind::Strip && (step.left || step.right))
+        if (step.kind == TokenNormalizerKind::Strip && (step.left || step.right))
             pattern = {true, !step.right ? "\\A\\s+" : !step.left ? "\\s+\\z" : "\\A\\s+|\\s+\\z"};
         Result<TokenPattern> compiled = TokenPattern::compile(pattern);
         if (!compiled)
             return compiled.error();
-        Result<CharacterMap> map = CharacterMap::create(step.kind == Kind::Precompiled ? step.content : "");
+        Result<CharacterMap> map =
+            CharacterMap::create(step.kind == TokenNormalizerKind::Precompiled ? step.content : "");
         if (!map)
             return map.error();
         normalizer.m_steps.push_back({step, std::move(compiled).value(), std::move(map).value()});
@@ -187,23 +188,25 @@ Result<std::string> TokenNormalizer::normalized(std::string text) const
     for (const auto& [step, pattern, map] : m_steps) {
         Result<std::string> result = std::string();
         switch (step.kind) {
-        case Kind::Nfc:
-        case Kind::Nfd:
-        case Kind::Nfkc:
-        case Kind::Nfkd: result = inNormalForm(text, step.kind); break;
-        case Kind::Lowercase: result = lowercase(text); break;
-        case Kind::Replace: result = replaced(text, pattern, step.content, limit); break;
-        case Kind::Prepend: result = text.empty() ? std::move(text) : step.content + text; break;
-        case Kind::Strip: result = replaced(text, pattern, "", limit); break;
-        case Kind::StripAccents: result = withoutMarks(text); break;
-        case Kind::ByteLevel: result = byteLevelText(text); break;
-        case Kind::Nmt: result = nmt(text); break;
-        case Kind::Precompiled:
+        case TokenNormalizerKind::Nfc:
+        case TokenNormalizerKind::Nfd:
+        case TokenNormalizerKind::Nfkc:
+        case TokenNormalizerKind::Nfkd: result = inNormalForm(text, step.kind); break;
+        case TokenNormalizerKind::Lowercase: result = lowercase(text); break;
+        case TokenNormalizerKind::Replace: result = replaced(text, pattern, step.content, limit); break;
+        case TokenNormalizerKind::Prepend:
+            result = text.empty() ? std::move(text) : step.content + text;
+            break;
+        case TokenNormalizerKind::Strip: result = replaced(text, pattern, "", limit); break;
+        case TokenNormalizerKind::StripAccents: result = withoutMarks(text); break;
+        case TokenNormalizerKind::ByteLevel: result = byteLevelText(text); break;
+        case TokenNormalizerKind::Nmt: result = nmt(text); break;
+        case TokenNormalizerKind::Precompiled:
             result = step.byGrapheme ? map.normalizedByGrapheme(text) : map.normalized(text);
             break;
-        case Kind::CleanText: result = cleanText(text); break;
-        case Kind::SpaceIdeographs: result = withSpacedIdeographs(text); break;
-        case Kind::StripMarks: result = withoutNonSpacingMarks(text); break;
+        case TokenNormalizerKind::CleanText: result = cleanText(text); break;
+        case TokenNormalizerKind::SpaceIdeographs: result = withSpacedIdeographs(text); break;
+        case TokenNormalizerKind::StripMarks: result = withoutNonSpacingMarks(text); break;
         }
         if (!result)
             return result.error();

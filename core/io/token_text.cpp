@@ -19,15 +19,15 @@ bool isBidiControl(char32_t c)
         || (c >= 0x2066 && c <= 0x2069);
 }
 
-void appendBytesInHex(std::string& shown, std::string_view bytes)
+void appendBytesInHex(std::string& tokenTextShown, std::string_view bytes)
 {
     constexpr std::string_view digits = "0123456789ABCDEF";
     for (const char c : bytes) {
         const auto byte = static_cast<unsigned char>(c);
-        shown += "<0x";
-        shown += digits[byte >> 4];
-        shown += digits[byte & 0xF];
-        shown += '>';
+        tokenTextShown += "<0x";
+        tokenTextShown += digits[byte >> 4];
+        tokenTextShown += digits[byte & 0xF];
+        tokenTextShown += '>';
     }
 }
 
@@ -37,7 +37,7 @@ bool isMarkedSpace(std::string_view bytes, std::size_t position)
         || bytes[position + 1] == ' ';
 }
 
-std::string shown(std::string_view bytes, Spaces spaces)
+std::string tokenTextShown(std::string_view bytes, Spaces spaces)
 {
     std::string text;
     text.reserve(bytes.size() + 4);
@@ -65,12 +65,12 @@ std::string shown(std::string_view bytes, Spaces spaces)
 
 std::string shownToken(std::string_view rawBytes)
 {
-    return shown(rawBytes, Spaces::Marked);
+    return tokenTextShown(rawBytes, Spaces::Marked);
 }
 
 std::string shownSpecialToken(std::string_view content)
 {
-    return shown(content, Spaces::Verbatim);
+    return tokenTextShown(content, Spaces::Verbatim);
 }
 
 std::string shownUnused(int id)

@@ -60,9 +60,9 @@ std::vector<std::string> specialTexts(const json& names)
 }
 
 /// Model, added tokens and legacy choices; the stages around the model are read elsewhere.
-class Reader {
+class TokenizerFileReader {
 public:
-    explicit Reader(const std::filesystem::path& path)
+    explicit TokenizerFileReader(const std::filesystem::path& path)
         : m_fields(path)
     {
         m_file.path = path;
@@ -92,7 +92,7 @@ private:
     TokenizerFile m_file;
 };
 
-void Reader::readModelType(const json& model)
+void TokenizerFileReader::readModelType(const json& model)
 {
     const std::string type = m_fields.text(model, "type");
     // Very old files carry no type.
@@ -110,7 +110,7 @@ void Reader::readModelType(const json& model)
                            + "', expected BPE, WordPiece, Unigram or WordLevel."});
 }
 
-void Reader::readModel(const json& model)
+void TokenizerFileReader::readModel(const json& model)
 {
     if (!model.is_object())
         return m_fields.corrupt("It has no model; expected an object with a vocabulary.");
@@ -139,7 +139,7 @@ void Reader::readModel(const json& model)
 }
 
 /// Unigram's unk_id counts the entries of the vocabulary.
-void Reader::setUnknown(int index)
+void TokenizerFileReader::setUnknown(int index)
 {
     if (static_cast<std::size_t>(index) >= m_file.vocabulary.size())
         return m_fields.corrupt("Its unk_id is " + std::to_string(index) + ", its vocabulary has "
@@ -148,14 +148,14 @@ void Reader::setUnknown(int index)
         m_file.unknownToken = m_file.vocabulary[static_cast<std::size_t>(index)].text;
 }
 
-void Reader::readVocabularyObject(const json& vocabulary)
+void TokenizerFileReader::readVocabularyObject(const json& vocabulary)
 {
     m_file.vocabulary.reserve(vocabulary.size());
     for (const auto& [token, value] : vocabulary.items())
         m_file.vocabulary.push_back({token, m_fields.id(value, token)});
 }
 
-void Reader::readVocabularyArray(const json& vocabulary)
+void TokenizerFileReader::readVocabularyArray(const json& vocabulary)
 {
     if (vocabulary.size() > static_cast<std::size_t>(tokenIdLimit))
         return m_fields.corrupt("Its vocabulary has " + std::to_string(vocabulary.size())
@@ -172,7 +172,7 @@ void Reader::readVocabularyArray(const json& vocabulary)
     }
 }
 
-void Reader::readMerges(const json& merges)
+void TokenizerFileReader::readMerges(const json& merges)
 {
     if (!merges.is_array())
         return m_fields.corrupt("Its BPE model has no list of merges.");
@@ -191,7 +191,7 @@ void Reader::readMerges(const json& merges)
     }
 }
 
-void Reader::readMergesText(std::string_view text)
+void TokenizerFileReader::readMergesText(std::string_view text)
 {
     while (!text.empty()) {
         const std::size_t end = text.find('\n');
@@ -210,7 +210,7 @@ void Reader::readMergesText(std::string_view text)
     }
 }
 
-void Reader::readAddedTokens(const json& tokens)
+void TokenizerFileReader::readAddedTokens(const json& tokens)
 {
     if (tokens.is_null())
         return;
@@ -232,7 +232,7 @@ void Reader::readAddedTokens(const json& tokens)
 }
 
 /// Files converted from SentencePiece before they had a post_processor leave the choice to tokenizer_config.json.
-void Reader::readLegacySpecialTokens(const json& config)
+void TokenizerFileReader::readLegacySpecialTokens(const json& config)
 {
     const auto append = [this, &config](const char* choice, const char* token, std::vector<int>& ids) {
         if (m_fields.member(config, choice) != json(true))
@@ -253,7 +253,7 @@ void Reader::readLegacySpecialTokens(const json& config)
     append("add_eos_token", "eos_token", m_file.stages.idsAfter);
 }
 
-void Reader::sayWhyItCannotEncode()
+void TokenizerFileReader::sayWhyItCannotEncode()
 {
     if (!m_file.stages.unknownStep.empty())
         m_file.cannotEncode = "'" + m_file.path.string() + "' uses " + m_file.stages.unknownStep
@@ -261,14 +261,14 @@ void Reader::sayWhyItCannotEncode()
               "token ids instead.";
 }
 
-Result<TokenizerFile> Reader::result()
+Result<TokenizerFile> TokenizerFileReader::result()
 {
     if (m_fields.error())
         return *m_fields.error();
     return std::move(m_file);
 }
 
-Result<TokenizerFile> Reader::read(const json& root, const json& config)
+Result<TokenizerFile> TokenizerFileReader::read(const json& root, const json& config)
 {
     if (!root.is_object())
         m_fields.corrupt("It is not an object; expected a tokenizer.json.");
@@ -281,9 +281,10 @@ Result<TokenizerFile> Reader::read(const json& root, const json& config)
     return result();
 }
 
-Result<TokenizerFile> Reader::readVocabulary(const json& vocabulary, const json& added,
-                                             std::string_view merges,
-                                             const std::vector<std::string>& specials, const json& config)
+Result<TokenizerFile> TokenizerFileReader::readVocabulary(const json& vocabulary, const json& added,
+                                                          std::string_view merges,
+                                                          const std::vector<std::string>& specials,
+                                                          const json& config)
 {
     const auto isSpecial = [&specials](const std::string& text) {
         return std::find(specials.begin(), specials.end(), text) != specials.end();
@@ -325,7 +326,7 @@ Result<TokenizerFile> readTokenizerFile(const std::filesystem::path& tokenizerJs
     // A tokenizer_config.json that cannot be read is no reason to refuse the tokenizer.
     const Result<json> config = readJson(tokenizerJson.parent_path() / "tokenizer_config.json");
     static const json none;
-    return Reader(tokenizerJson).read(*root, config ? *config : none);
+    return TokenizerFileReader(tokenizerJson).read(*root, config ? *config : none);
 }
 
 Result<TokenizerFile> readVocabularyAndMerges(const std::filesystem::path& vocabularyJson)
@@ -353,7 +354,7 @@ Result<TokenizerFile> readVocabularyAndMerges(const std::filesystem::path& vocab
             specials.push_back(std::move(text));
     if (specials.empty()) // what GPT-2's tokenizer takes for special when nothing is said
         specials.emplace_back("<|endoftext|>");
-    return Reader(vocabularyJson)
+    return TokenizerFileReader(vocabularyJson)
         .readVocabulary(*vocabulary, added, *merges, specials, config ? *config : json::object());
 }
 

@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::array names = {"tokenizer.json", "vocab.json", "tokenizer.model",
-                              "spiece.model",   "vocab.txt",  "tokenizer.bin"};
+constexpr std::array tokenizerFileNames = {"tokenizer.json", "vocab.json", "tokenizer.model",
+                                           "spiece.model",   "vocab.txt",  "tokenizer.bin"};
 constexpr std::size_t maxBytes = std::size_t(256) << 20;
 
 /// The flag of the tokenizer_config.json beside a file; nothing without one, or if it cannot be read.
@@ -48,7 +48,7 @@ private:
     json m_config = json::object();
 };
 
-Result<TokenizerFile> readGguf(const MappedFile& file)
+Result<TokenizerFile> readGgufTokenizerSource(const MappedFile& file)
 {
     const Result<GgufHeader> header = readGgufHeader(file.bytes(), file.path().string());
     if (!header)
@@ -88,7 +88,7 @@ Result<TokenizerFile> readByContent(const MappedFile& file)
     const fs::path& path = file.path();
     const FileKind kind = fileKind(file.bytes());
     if (kind == FileKind::Gguf)
-        return readGguf(file);
+        return readGgufTokenizerSource(file);
     if (file.bytes().size() > maxBytes || kind == FileKind::Zip || kind == FileKind::Hdf5
         || kind == FileKind::LfsPointer || kind == FileKind::Html || kind == FileKind::JsonError)
         return notATokenizer(path, kind);
@@ -122,7 +122,7 @@ Result<TokenizerFile> readTokenizerSource(const fs::path& path)
 {
     std::error_code failure;
     if (fs::is_directory(path, failure)) {
-        for (const char* name : names)
+        for (const char* name : tokenizerFileNames)
             if (fs::exists(path / name, failure))
                 return readTokenizerSource(path / name);
         return Error{
@@ -147,7 +147,8 @@ Result<std::string> tokenizerFileName(const fs::path& path)
     if (kind == FileKind::Gguf)
         return std::string();
     const std::string own = path.filename().string();
-    if (own == "merges.txt" || std::find(names.begin(), names.end(), own) != names.end())
+    if (own == "merges.txt"
+        || std::find(tokenizerFileNames.begin(), tokenizerFileNames.end(), own) != tokenizerFileNames.end())
         return own;
     const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
     if (isJson(*file)) {

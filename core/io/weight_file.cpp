@@ -53,7 +53,7 @@ Result<WeightFile> readZip(const MappedFile& file)
     return WeightFile{.tensors = std::move(tensors).value(), .identity = firstMebibyte(file.bytes())};
 }
 
-Result<WeightFile> readGguf(const MappedFile& file)
+Result<WeightFile> readGgufWeightFile(const MappedFile& file)
 {
     const std::string name = file.path().string();
     const Result<GgufHeader> header = readGgufHeader(file.bytes(), name);
@@ -120,7 +120,7 @@ Result<WeightFile> readByKind(const MappedFile& file)
 {
     switch (fileKind(file.bytes())) {
     case FileKind::Zip: return readZip(file);
-    case FileKind::Gguf: return readGguf(file);
+    case FileKind::Gguf: return readGgufWeightFile(file);
     case FileKind::Llama2c: return readLlama2cFile(file);
     default: return readSafetensors(file); // which says what else it is
     }

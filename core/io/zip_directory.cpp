@@ -9,12 +9,12 @@
 namespace headwise {
 namespace {
 
-using Bytes = std::span<const std::byte>;
+using ZipDirectoryBytes = std::span<const std::byte>;
 
 constexpr std::uint32_t endMark = 0x06054b50, end64Mark = 0x06064b50, locatorMark = 0x07064b50,
                         centralMark = 0x02014b50, localMark = 0x04034b50;
 
-Error damaged(std::string_view fileName, const std::string& what)
+Error damagedZip(std::string_view fileName, const std::string& what)
 {
     return {ErrorCode::Corrupt,
             "File '" + std::string(fileName) + "' is a damaged zip archive: " + what
@@ -22,7 +22,7 @@ Error damaged(std::string_view fileName, const std::string& what)
 }
 
 template <typename T>
-T at(Bytes bytes, std::size_t position) // which the caller has checked
+T at(ZipDirectoryBytes bytes, std::size_t position) // which the caller has checked
 {
     T value;
     std::memcpy(&value, bytes.data() + position, sizeof value);
@@ -34,7 +34,7 @@ struct Directory {
     std::uint64_t count = 0, size = 0, begin = 0;
 };
 
-std::optional<std::size_t> endRecord(Bytes file)
+std::optional<std::size_t> endRecord(ZipDirectoryBytes file)
 {
     constexpr std::size_t length = 22, longestComment = 65535;
     if (file.size() < length)
@@ -47,18 +47,18 @@ std::optional<std::size_t> endRecord(Bytes file)
     return std::nullopt;
 }
 
-Result<Directory> findDirectory(Bytes file, std::string_view fileName)
+Result<Directory> findDirectory(ZipDirectoryBytes file, std::string_view fileName)
 {
     const std::optional<std::size_t> end = endRecord(file);
     if (!end)
-        return damaged(fileName, "its end is missing, where the list of its members stands");
+        return damagedZip(fileName, "its end is missing, where the list of its members stands");
     Directory found{at<std::uint16_t>(file, *end + 10), at<std::uint32_t>(file, *end + 12),
                     at<std::uint32_t>(file, *end + 16)};
     const bool isLarge = *end >= 20 && at<std::uint32_t>(file, *end - 20) == locatorMark;
     if (isLarge) {
         const auto record = at<std::uint64_t>(file, *end - 12);
         if (file.size() < 56 || record > file.size() - 56 || at<std::uint32_t>(file, record) != end64Mark)
-            return damaged(fileName, "its ZIP64 record is not where the archive says");
+            return damagedZip(fileName, "its ZIP64 record is not where the archive says");
         found = {at<std::uint64_t>(file, record + 32), at<std::uint64_t>(file, record + 40),
                  at<std::uint64_t>(file, record + 48)};
     } else if (at<std::uint16_t>(file, *end + 4) != 0 || at<std::uint16_t>(file, *end + 6) != 0) {
@@ -67,12 +67,12 @@ Result<Directory> findDirectory(Bytes file, std::string_view fileName)
                          + "' is one volume of a split zip archive; join them first."};
     }
     if (found.begin > file.size() || found.size > file.size() - found.begin || found.count > found.size / 46)
-        return damaged(fileName, "the list of its members lies outside of it");
+        return damagedZip(fileName, "the list of its members lies outside of it");
     return found;
 }
 
 /// Sizes and place that did not fit into 32 bits follow in the extra field 1, in this order.
-bool widen(Bytes extra, std::uint64_t& size, std::uint64_t& storedSize, std::uint64_t& header)
+bool widen(ZipDirectoryBytes extra, std::uint64_t& size, std::uint64_t& storedSize, std::uint64_t& header)
 {
     constexpr std::uint32_t elsewhere = 0xffffffff;
     if (size != elsewhere && storedSize != elsewhere && header != elsewhere)
@@ -100,39 +100,39 @@ bool widen(Bytes extra, std::uint64_t& size, std::uint64_t& storedSize, std::uin
 }
 
 /// The entry's data, found through its local header, which must name the same member.
-Result<Done> locate(Bytes file, std::uint64_t header, ZipEntry& entry, std::string_view fileName)
+Result<Done> locate(ZipDirectoryBytes file, std::uint64_t header, ZipEntry& entry, std::string_view fileName)
 {
     const std::string member = "its member '" + entry.name + "' ";
     if (file.size() < 30 || header > file.size() - 30 || at<std::uint32_t>(file, header) != localMark)
-        return damaged(fileName, member + "is not where the list says");
+        return damagedZip(fileName, member + "is not where the list says");
     const std::uint64_t nameLength = at<std::uint16_t>(file, header + 26);
     const std::uint64_t extraLength = at<std::uint16_t>(file, header + 28);
     const std::uint64_t begin = header + 30 + nameLength + extraLength;
     if (begin > file.size() || entry.storedSize > file.size() - begin)
-        return damaged(fileName, member + "ends behind the end of the file");
+        return damagedZip(fileName, member + "ends behind the end of the file");
     if (std::string_view(reinterpret_cast<const char*>(file.data()) + header + 30, nameLength) != entry.name)
-        return damaged(fileName, member + "has another name where its data begin");
+        return damagedZip(fileName, member + "has another name where its data begin");
     entry.begin = begin;
     return Done{};
 }
 
 /// The next record of the list.
-Result<ZipEntry> readEntry(Bytes file, LittleEndianReader& list, std::string_view fileName)
+Result<ZipEntry> readEntry(ZipDirectoryBytes file, LittleEndianReader& list, std::string_view fileName)
 {
     const auto record = list.take(46);
     if (!record || at<std::uint32_t>(*record, 0) != centralMark)
-        return damaged(fileName, "the list of its members breaks off");
+        return damagedZip(fileName, "the list of its members breaks off");
     const auto name = list.text(at<std::uint16_t>(*record, 28));
     const auto extra = list.take(at<std::uint16_t>(*record, 30));
     const auto comment = list.take(at<std::uint16_t>(*record, 32));
     if (!name || !extra || !comment)
-        return damaged(fileName, "the list of its members breaks off");
+        return damagedZip(fileName, "the list of its members breaks off");
     ZipEntry entry{.name = std::string(*name),
                    .storedSize = at<std::uint32_t>(*record, 20),
                    .size = at<std::uint32_t>(*record, 24)};
     std::uint64_t header = at<std::uint32_t>(*record, 42);
     if (!widen(*extra, entry.size, entry.storedSize, header))
-        return damaged(fileName, "the sizes of its member '" + entry.name + "' are missing");
+        return damagedZip(fileName, "the sizes of its member '" + entry.name + "' are missing");
     const auto method = at<std::uint16_t>(*record, 10);
     if ((at<std::uint16_t>(*record, 8) & 1) != 0 || (method != 0 && method != 8))
         return Error{
@@ -141,7 +141,7 @@ Result<ZipEntry> readEntry(Bytes file, LittleEndianReader& list, std::string_vie
                 + "' is encrypted or packed in a way this version does not read; pack the archive again."};
     entry.isDeflated = method == 8;
     if (!entry.isDeflated && entry.size != entry.storedSize)
-        return damaged(fileName, "its member '" + entry.name + "' is stored in another size than its own");
+        return damagedZip(fileName, "its member '" + entry.name + "' is stored in another size than its own");
     if (const Result<Done> located = locate(file, header, entry, fileName); !located)
         return located.error();
     return entry;
@@ -149,7 +149,7 @@ Result<ZipEntry> readEntry(Bytes file, LittleEndianReader& list, std::string_vie
 
 } // namespace
 
-Result<std::vector<ZipEntry>> readZipDirectory(Bytes file, std::string_view fileName)
+Result<std::vector<ZipEntry>> readZipDirectory(ZipDirectoryBytes file, std::string_view fileName)
 {
     const Result<Directory> directory = findDirectory(file, fileName);
     if (!directory)
@@ -162,7 +162,7 @@ Result<std::vector<ZipEntry>> readZipDirectory(Bytes file, std::string_view file
         if (!entry)
             return entry.error();
         if (!names.insert(entry->name).second)
-            return damaged(fileName, "its member '" + entry->name + "' is there twice");
+            return damagedZip(fileName, "its member '" + entry->name + "' is there twice");
         entries.push_back(std::move(entry).value());
     }
     return entries;

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readBertConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c;
@@ -51,14 +51,15 @@ bool isUnused(std::string_view name, std::size_t /*rank*/)
 }
 
 /// Converted from TensorFlow, a norm's weight is called gamma and its bias beta.
-void addLayerNorm(RecipeBook& book, const std::string& name, int layer, TensorKind weight, TensorKind bias)
+void addBertLayerNorm(RecipeBook& book, const std::string& name, int layer, TensorKind weight,
+                      TensorKind bias)
 {
     const bool isOld = book.isStored(name + ".gamma");
     book.requireVector(weight, layer, name + (isOld ? ".gamma" : ".weight"), book.config().dModel);
     book.requireVector(bias, layer, name + (isOld ? ".beta" : ".bias"), book.config().dModel);
 }
 
-void addLayer(RecipeBook& book, const std::string& block, int layer)
+void addBertLayer(RecipeBook& book, const std::string& block, int layer)
 {
     using enum TensorKind;
     const ModelConfig& c = book.config();
@@ -71,10 +72,10 @@ void addLayer(RecipeBook& book, const std::string& block, int layer)
     heads("attention.self.key", W_K, b_K);
     heads("attention.self.value", W_V, b_V);
     addOutputHeads(book, block + "attention.output.dense", layer, StoredBias::Present);
-    addLayerNorm(book, block + "attention.output.LayerNorm", layer, ln1_post_w, ln1_post_b);
+    addBertLayerNorm(book, block + "attention.output.LayerNorm", layer, ln1_post_w, ln1_post_b);
     addLinear(book, block + "intermediate.dense", {f, m, StoredBias::Present}, {W_in, b_in, layer});
     addLinear(book, block + "output.dense", {m, f, StoredBias::Present}, {W_out, b_out, layer});
-    addLayerNorm(book, block + "output.LayerNorm", layer, ln2_post_w, ln2_post_b);
+    addBertLayerNorm(book, block + "output.LayerNorm", layer, ln2_post_w, ln2_post_b);
 }
 
 /// A matrix, an activation and a norm before the tied embedding; a BertModel is saved without them.
@@ -91,13 +92,13 @@ void addMaskedHead(RecipeBook& book)
         return;
     }
     addLinear(book, "cls.predictions.transform.dense", {m, m, StoredBias::Present}, {W_head, b_head, 0});
-    addLayerNorm(book, "cls.predictions.transform.LayerNorm", 0, ln_final_w, ln_final_b);
+    addBertLayerNorm(book, "cls.predictions.transform.LayerNorm", 0, ln_final_w, ln_final_b);
     const bool hasOwn = book.isStored("cls.predictions.bias");
     book.requireVector(b_U, 0, hasOwn ? "cls.predictions.bias" : "cls.predictions.decoder.bias",
                        book.config().dVocabOut);
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadBert(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     using enum TensorKind;
     RecipeBook book(config, std::move(file));
@@ -111,9 +112,9 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     const auto shape = book.shapeOf(segments);
     if (book.require(segments, {shape.size() == 2 ? shape[0] : 2, m}))
         book.add(b_E, 0, 0, segments, layout::part(0, m));
-    addLayerNorm(book, embeddings + "LayerNorm", 0, ln_embed_w, ln_embed_b);
+    addBertLayerNorm(book, embeddings + "LayerNorm", 0, ln_embed_w, ln_embed_b);
     for (int layer = 0; layer < config.nLayers; ++layer)
-        addLayer(book, prefix + "encoder.layer." + std::to_string(layer) + ".", layer);
+        addBertLayer(book, prefix + "encoder.layer." + std::to_string(layer) + ".", layer);
     addMaskedHead(book);
     book.ignore(isUnused);
     return book.finish();
@@ -123,7 +124,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& bert()
 {
-    static constexpr Architecture row{"bert", nullptr, readConfig, load};
+    static constexpr Architecture row{"bert", nullptr, readBertConfig, loadBert};
     return row;
 }
 

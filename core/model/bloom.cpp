@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readBloomConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c;
@@ -41,7 +41,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
 }
 
 /// One fused matrix; each head has its own q, k and v rows, one after the other.
-void addAttention(RecipeBook& book, const std::string& attention, int layer)
+void addBloomAttention(RecipeBook& book, const std::string& attention, int layer)
 {
     using enum TensorKind;
     const ModelConfig& c = book.config();
@@ -56,12 +56,12 @@ void addAttention(RecipeBook& book, const std::string& attention, int layer)
     addOutputHeads(book, attention + "dense", layer, StoredBias::Present);
 }
 
-bool isBuffer(std::string_view name, std::size_t /*rank*/)
+bool isBloomBuffer(std::string_view name, std::size_t /*rank*/)
 {
     return name == "score.weight";
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadBloom(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     using enum TensorKind;
     RecipeBook book(config, std::move(file));
@@ -73,12 +73,12 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
         const std::string block = prefix + "h." + std::to_string(layer) + ".";
         addNorm(book, block + "input_layernorm", config.norm, {ln1_w, ln1_b, layer});
         addNorm(book, block + "post_attention_layernorm", config.norm, {ln2_w, ln2_b, layer});
-        addAttention(book, block + "self_attention.", layer);
+        addBloomAttention(book, block + "self_attention.", layer);
         addLinear(book, block + "mlp.dense_h_to_4h", {f, m, StoredBias::Present}, {W_in, b_in, layer});
         addLinear(book, block + "mlp.dense_4h_to_h", {m, f, StoredBias::Present}, {W_out, b_out, layer});
     }
     addNorm(book, prefix + "ln_f", config.finalNorm, {ln_final_w, ln_final_b, 0});
-    book.ignore(isBuffer);
+    book.ignore(isBloomBuffer);
     return book.finish();
 }
 
@@ -86,7 +86,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& bloom()
 {
-    static constexpr Architecture row{"bloom", nullptr, readConfig, load};
+    static constexpr Architecture row{"bloom", nullptr, readBloomConfig, loadBloom};
     return row;
 }
 

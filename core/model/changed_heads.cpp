@@ -30,7 +30,7 @@ bool hasHead(const ModelConfig& config, HeadId head)
 }
 
 /// Why a change cannot be made; empty if it can.
-std::string whyNot(const ModelConfig& config, const HeadChange& change)
+std::string changedHeadsWhyNot(const ModelConfig& config, const HeadChange& change)
 {
     if (!hasHead(config, change.head) || (change.earlier && !hasHead(config, *change.earlier)))
         return fmt::format("the model has {} layers of {} heads, counted from 0", config.nLayers,
@@ -53,7 +53,7 @@ std::string whyNot(const ModelConfig& config, const HeadChange& change)
 Result<Done> checkHeadChanges(const ModelConfig& config, const std::vector<HeadChange>& changes)
 {
     for (auto change = changes.begin(); change != changes.end(); ++change) {
-        std::string reason = whyNot(config, *change);
+        std::string reason = changedHeadsWhyNot(config, *change);
         const auto sameHead = [&](const HeadChange& other) { return other.head == change->head; };
         if (std::any_of(changes.begin(), change, sameHead))
             reason = headLabel(change->head) + " is changed twice";

@@ -63,114 +63,114 @@ ordered_json plainNumber(double value)
     return value;
 }
 
-void addFunction(ordered_json& json, const ModelConfig& config, bool isGrouped)
+void addFunction(ordered_json& keys, const ModelConfig& config, bool isGrouped)
 {
     const bool rotary = config.positional == Positional::Rotary;
-    json["n_layers"] = config.nLayers;
-    json["d_model"] = config.dModel;
-    json["n_ctx"] = config.nCtx;
-    json["d_head"] = config.dHead;
-    json["n_heads"] = config.nHeads;
-    json["n_key_value_heads"] = valueOrNull(isGrouped, config.nKvHeads);
-    json["d_mlp"] = valueOrNull(!config.attentionOnly, config.dMlp);
-    json["act_fn"] = activationName(config);
-    json["d_vocab"] = config.dVocab;
-    json["d_vocab_out"] = config.dVocabOut;
-    json["eps"] = config.normEps;
-    json["normalization_type"] = normalizationType(config);
-    json["final_rms"] = config.finalNorm == NormKind::Rms && config.norm != NormKind::Rms;
-    json["rmsnorm_uses_offset"] = config.rmsUsesOffset;
-    json["uses_rms_norm"] = config.norm == NormKind::Rms;
-    json["layer_norm_folding"] = false;
-    json["attention_dir"] = "causal";
-    json["attn_only"] = config.attentionOnly;
-    json["gated_mlp"] = config.gatedMlp;
-    json["parallel_attn_mlp"] = config.parallelBlocks;
-    json["positional_embedding_type"] = positionalType(config.positional);
-    json["rotary_dim"] = valueOrNull(rotary, config.rotary.dim);
-    json["rotary_base"] = rotary ? plainNumber(config.rotary.base) : ordered_json(10000);
-    json["rotary_base_local"] = nullptr;
-    json["rotary_scaling_factor"] = 1.0;
-    json["rotary_adjacent_pairs"] = rotary && config.rotary.adjacentPairs;
-    json["use_attn_scale"] = true;
-    json["attn_scale"] = 1 / config.attentionScale;
-    json["scale_attn_by_inverse_layer_idx"] = config.scaleByInverseLayer;
-    json["attn_scores_soft_cap"] = config.attentionSoftCap > 0 ? config.attentionSoftCap : -1.0;
-    json["output_logits_soft_cap"] = config.outputSoftCap > 0 ? config.outputSoftCap : -1.0;
-    json["tie_word_embeddings"] = false;
+    keys["n_layers"] = config.nLayers;
+    keys["d_model"] = config.dModel;
+    keys["n_ctx"] = config.nCtx;
+    keys["d_head"] = config.dHead;
+    keys["n_heads"] = config.nHeads;
+    keys["n_key_value_heads"] = valueOrNull(isGrouped, config.nKvHeads);
+    keys["d_mlp"] = valueOrNull(!config.attentionOnly, config.dMlp);
+    keys["act_fn"] = activationName(config);
+    keys["d_vocab"] = config.dVocab;
+    keys["d_vocab_out"] = config.dVocabOut;
+    keys["eps"] = config.normEps;
+    keys["normalization_type"] = normalizationType(config);
+    keys["final_rms"] = config.finalNorm == NormKind::Rms && config.norm != NormKind::Rms;
+    keys["rmsnorm_uses_offset"] = config.rmsUsesOffset;
+    keys["uses_rms_norm"] = config.norm == NormKind::Rms;
+    keys["layer_norm_folding"] = false;
+    keys["attention_dir"] = "causal";
+    keys["attn_only"] = config.attentionOnly;
+    keys["gated_mlp"] = config.gatedMlp;
+    keys["parallel_attn_mlp"] = config.parallelBlocks;
+    keys["positional_embedding_type"] = positionalType(config.positional);
+    keys["rotary_dim"] = valueOrNull(rotary, config.rotary.dim);
+    keys["rotary_base"] = rotary ? plainNumber(config.rotary.base) : ordered_json(10000);
+    keys["rotary_base_local"] = nullptr;
+    keys["rotary_scaling_factor"] = 1.0;
+    keys["rotary_adjacent_pairs"] = rotary && config.rotary.adjacentPairs;
+    keys["use_attn_scale"] = true;
+    keys["attn_scale"] = 1 / config.attentionScale;
+    keys["scale_attn_by_inverse_layer_idx"] = config.scaleByInverseLayer;
+    keys["attn_scores_soft_cap"] = config.attentionSoftCap > 0 ? config.attentionSoftCap : -1.0;
+    keys["output_logits_soft_cap"] = config.outputSoftCap > 0 ? config.outputSoftCap : -1.0;
+    keys["tie_word_embeddings"] = false;
     if (config.bosTokenId)
-        json["bos_token_id"] = *config.bosTokenId;
+        keys["bos_token_id"] = *config.bosTokenId;
 }
 
 /// Parts that only some architectures have.
-void addOptionalParts(ordered_json& json, const ModelConfig& config)
+void addOptionalParts(ordered_json& keys, const ModelConfig& config)
 {
-    json["use_qk_norm"] = config.qkNorm != NormKind::None;
-    json["use_normalization_before_and_after"] = config.hasPostNorms;
-    json["use_local_attn"] = !config.windows.empty();
-    json["window_size"] = nullptr;
-    json["attn_types"] = nullptr;
+    keys["use_qk_norm"] = config.qkNorm != NormKind::None;
+    keys["use_normalization_before_and_after"] = config.hasPostNorms;
+    keys["use_local_attn"] = !config.windows.empty();
+    keys["window_size"] = nullptr;
+    keys["attn_types"] = nullptr;
     if (!config.windows.empty()) {
-        json["window_size"] = *std::max_element(config.windows.begin(), config.windows.end());
-        json["attn_types"] = ordered_json::array();
+        keys["window_size"] = *std::max_element(config.windows.begin(), config.windows.end());
+        keys["attn_types"] = ordered_json::array();
         for (const int window : config.windows)
-            json["attn_types"].push_back(window > 0 ? "local" : "global");
+            keys["attn_types"].push_back(window > 0 ? "local" : "global");
     }
     const RotaryScaling& scaling = config.rotary.scaling;
     const bool llama3 = scaling.kind == RotaryScaling::Kind::Llama3;
-    json["use_NTK_by_parts_rope"] = llama3;
-    json["NTK_by_parts_low_freq_factor"] = llama3 ? scaling.lowFactor : 1.0;
-    json["NTK_by_parts_high_freq_factor"] = llama3 ? scaling.highFactor : 4.0;
-    json["NTK_by_parts_factor"] = llama3 ? scaling.factor : 8.0;
-    json["NTK_original_ctx_len"] = llama3 ? plainNumber(scaling.originalContext) : ordered_json(8192);
+    keys["use_NTK_by_parts_rope"] = llama3;
+    keys["NTK_by_parts_low_freq_factor"] = llama3 ? scaling.lowFactor : 1.0;
+    keys["NTK_by_parts_high_freq_factor"] = llama3 ? scaling.highFactor : 4.0;
+    keys["NTK_by_parts_factor"] = llama3 ? scaling.factor : 8.0;
+    keys["NTK_original_ctx_len"] = llama3 ? plainNumber(scaling.originalContext) : ordered_json(8192);
 }
 
 /// Parts of other architectures, switched off.
-void addAbsentParts(ordered_json& json)
+void addAbsentParts(ordered_json& keys)
 {
     for (const char* key : {"post_embedding_ln", "use_yarn_rope", "norm_topk_prob", "load_in_4bit"})
-        json[key] = false;
+        keys[key] = false;
     for (const char* key : {"num_experts", "experts_per_token", "relative_attention_max_distance",
                             "relative_attention_num_buckets", "decoder_start_token_id"})
-        json[key] = nullptr;
-    json["yarn_factor"] = 1.0;
-    json["yarn_attention_factor"] = 1.0;
-    json["yarn_beta_fast"] = 32.0;
-    json["yarn_beta_slow"] = 1.0;
-    json["yarn_original_max_position_embeddings"] = 4096;
+        keys[key] = nullptr;
+    keys["yarn_factor"] = 1.0;
+    keys["yarn_attention_factor"] = 1.0;
+    keys["yarn_beta_fast"] = 32.0;
+    keys["yarn_beta_slow"] = 1.0;
+    keys["yarn_original_max_position_embeddings"] = 4096;
 }
 
 /// Keys of ours, which ordinary models do without.
-void addSkipless(ordered_json& json, const ModelConfig& config, const MergeSource& source)
+void addSkipless(ordered_json& keys, const ModelConfig& config, const MergeSource& source)
 {
     if (!config.skipless)
         return;
-    json["skipless"] = true;
+    keys["skipless"] = true;
     if (!config.merged)
         return;
-    json["merged"] = mergeName(*config.merged);
-    json["merged_from"] = source.path;
-    json["merged_from_sha256"] = source.sha256;
+    keys["merged"] = mergeName(*config.merged);
+    keys["merged_from"] = source.path;
+    keys["merged_from_sha256"] = source.sha256;
 }
 
 /// What says nothing about the function.
-void addBookkeeping(ordered_json& json, const ModelConfig& config)
+void addBookkeeping(ordered_json& keys, const ModelConfig& config)
 {
     for (const char* key :
          {"use_attn_result", "use_split_qkv_input", "use_hook_mlp_in", "use_attn_in", "use_hook_tokens",
           "ungroup_grouped_query_attention", "from_checkpoint", "trust_remote_code"})
-        json[key] = false;
+        keys[key] = false;
     for (const char* key :
          {"original_architecture", "tokenizer_name", "tokenizer_prepends_bos", "checkpoint_index",
           "checkpoint_label_type", "checkpoint_value", "seed", "device"})
-        json[key] = nullptr;
-    json["default_prepend_bos"] = true;
-    json["n_devices"] = 1;
-    json["n_params"] = parameterCount(config);
-    json["init_mode"] = "gpt2";
-    json["init_weights"] = true;
-    json["initializer_range"] = 0.8 / std::sqrt(config.dModel);
-    json["dtype"] = config.isFloat64 ? "float64" : "float32";
+        keys[key] = nullptr;
+    keys["default_prepend_bos"] = true;
+    keys["n_devices"] = 1;
+    keys["n_params"] = parameterCount(config);
+    keys["init_mode"] = "gpt2";
+    keys["init_weights"] = true;
+    keys["initializer_range"] = 0.8 / std::sqrt(config.dModel);
+    keys["dtype"] = config.isFloat64 ? "float64" : "float32";
 }
 
 } // namespace
@@ -235,14 +235,14 @@ bool isGrouped(const ProcessedWeights& weights)
 
 std::string transformerLensConfig(const ModelConfig& config, bool isGrouped, const MergeSource& source)
 {
-    ordered_json json;
-    json["model_name"] = config.name;
-    addFunction(json, config, isGrouped);
-    addOptionalParts(json, config);
-    addAbsentParts(json);
-    addSkipless(json, config, source);
-    addBookkeeping(json, config);
-    return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    ordered_json keys;
+    keys["model_name"] = config.name;
+    addFunction(keys, config, isGrouped);
+    addOptionalParts(keys, config);
+    addAbsentParts(keys);
+    addSkipless(keys, config, source);
+    addBookkeeping(keys, config);
+    return keys.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 } // namespace headwise

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Eigen::Index blockSize = 2048; // tokens at a time
+constexpr Eigen::Index checkpointWriterBlockSize = 2048; // tokens at a time
 
 /// Where the numbers of one tensor go.
 struct Sink {
@@ -91,9 +91,10 @@ private:
         const std::int64_t d = m_config.dModel;
         add(std::move(name), {count, d},
             [count, d, read = std::move(read)](const Sink& sink) -> Result<Done> {
-                for (Eigen::Index first = 0; first < count; first += blockSize)
+                for (Eigen::Index first = 0; first < count; first += checkpointWriterBlockSize)
                     if (const auto done = sink.put(
-                            first * d, read(first, std::min<Eigen::Index>(blockSize, count - first)));
+                            first * d,
+                            read(first, std::min<Eigen::Index>(checkpointWriterBlockSize, count - first)));
                         !done)
                         return done;
                 return Done{};
@@ -116,8 +117,8 @@ private:
         const std::int64_t d = m_config.dModel;
         const std::int64_t V = m_config.dVocabOut;
         add("unembed.W_U", {d, V}, [this, d, V](const Sink& sink) -> Result<Done> {
-            for (Eigen::Index first = 0; first < V; first += blockSize) {
-                const Eigen::Index count = std::min<Eigen::Index>(blockSize, V - first);
+            for (Eigen::Index first = 0; first < V; first += checkpointWriterBlockSize) {
+                const Eigen::Index count = std::min<Eigen::Index>(checkpointWriterBlockSize, V - first);
                 const Matrix<Scalar> block = m_weights.W_U<Scalar>(first, count);
                 for (Eigen::Index row = 0; row < d; ++row)
                     if (const auto done = sink.put(row * V + first, Matrix<Scalar>(block.row(row))); !done)
@@ -294,7 +295,7 @@ private:
 };
 
 template <typename Scalar>
-Result<Done> writeTensors(const ProcessedWeights& weights, const fs::path& file, const Task& task)
+Result<Done> writeCheckpointTensors(const ProcessedWeights& weights, const fs::path& file, const Task& task)
 {
     const TensorList<Scalar> list(weights);
     std::vector<SafetensorsEntry> entries;
@@ -320,8 +321,8 @@ Result<Done> writeFiles(const ProcessedWeights& weights, const fs::path& folder,
 {
     const ProcessedWeights stored = weights.asStored();
     const fs::path file = folder / "model.safetensors";
-    const auto tensors = weights.config().isFloat64 ? writeTensors<double>(stored, file, task)
-                                                    : writeTensors<float>(stored, file, task);
+    const auto tensors = weights.config().isFloat64 ? writeCheckpointTensors<double>(stored, file, task)
+                                                    : writeCheckpointTensors<float>(stored, file, task);
     if (!tensors)
         return tensors;
     const MergeSource source = weights.config().merged ? mergeSource(weights.original()) : MergeSource();

@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 /// Of all spellings: falcon, and RefinedWeb (40B) and RefinedWebModel (7B, rw) from before it had that name.
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readFalconConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c;
@@ -54,7 +54,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
 /// For each key/value head the rows of its queries, then of the key, then of the value. That is all three layouts of the
 /// family: with one key/value head all queries come first (7B), with one for each query q, k and v alternate (rw).
 /// Source: Hugging Face's FalconAttention._split_heads.
-void addAttention(RecipeBook& book, const std::string& attention, int layer)
+void addFalconAttention(RecipeBook& book, const std::string& attention, int layer)
 {
     using enum TensorKind;
     const ModelConfig& c = book.config();
@@ -75,7 +75,7 @@ void addAttention(RecipeBook& book, const std::string& attention, int layer)
 }
 
 /// Parallel blocks have one norm for both or one for each; in the others the second stands behind attention.
-void addNorms(RecipeBook& book, const std::string& block, int layer)
+void addFalconNorms(RecipeBook& book, const std::string& block, int layer)
 {
     using enum TensorKind;
     const ModelConfig& c = book.config();
@@ -89,12 +89,12 @@ void addNorms(RecipeBook& book, const std::string& block, int layer)
         addNorm(book, block + "post_attention_layernorm", c.norm, {ln2_w, ln2_b, layer});
 }
 
-bool isBuffer(std::string_view name, std::size_t /*rank*/)
+bool isFalconBuffer(std::string_view name, std::size_t /*rank*/)
 {
     return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".inv_freq") || name == "score.weight";
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadFalcon(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     using enum TensorKind;
     RecipeBook book(config, std::move(file));
@@ -104,13 +104,13 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     book.addTiedEmbeddings(prefix + "word_embeddings.weight", "lm_head.weight");
     for (int layer = 0; layer < config.nLayers; ++layer) {
         const std::string block = prefix + "h." + std::to_string(layer) + ".";
-        addNorms(book, block, layer);
-        addAttention(book, block + "self_attention.", layer);
+        addFalconNorms(book, block, layer);
+        addFalconAttention(book, block + "self_attention.", layer);
         addLinear(book, block + "mlp.dense_h_to_4h", {f, m, bias}, {W_in, b_in, layer});
         addLinear(book, block + "mlp.dense_4h_to_h", {m, f, bias}, {W_out, b_out, layer});
     }
     addNorm(book, prefix + "ln_f", config.finalNorm, {ln_final_w, ln_final_b, 0});
-    book.ignore(isBuffer);
+    book.ignore(isFalconBuffer);
     return book.finish();
 }
 
@@ -118,7 +118,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& falcon()
 {
-    static constexpr Architecture row{"falcon", nullptr, readConfig, load};
+    static constexpr Architecture row{"falcon", nullptr, readFalconConfig, loadFalcon};
     return row;
 }
 

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 /// What both generations share: norms that multiply by 1 + w, and embeddings times √d_model on their way in.
-ModelConfig readCommon(const json& config, ConfigReader& reader, const LlamaDefaults& defaults)
+ModelConfig readGemmaCommon(const json& config, ConfigReader& reader, const LlamaDefaults& defaults)
 {
     ModelConfig c = readLlamaNames(config, reader, defaults);
     c.rmsUsesOffset = true;
@@ -44,35 +44,35 @@ double readCap(ConfigReader& reader, std::string_view name, double standard)
 Result<ModelDescription> readGemma(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
-    ModelConfig c = readCommon(config, reader,
-                               {.architecture = "gemma",
-                                .nLayers = 28,
-                                .nHeads = 16,
-                                .dModel = 3072,
-                                .dMlp = 24576,
-                                .dHead = 256,
-                                .dVocab = 256000,
-                                .nCtx = 8192,
-                                .activation = "gelu_pytorch_tanh",
-                                .tied = true});
+    ModelConfig c = readGemmaCommon(config, reader,
+                                    {.architecture = "gemma",
+                                     .nLayers = 28,
+                                     .nHeads = 16,
+                                     .dModel = 3072,
+                                     .dMlp = 24576,
+                                     .dHead = 256,
+                                     .dVocab = 256000,
+                                     .nCtx = 8192,
+                                     .activation = "gelu_pytorch_tanh",
+                                     .tied = true});
     return describe(std::move(c), reader, {});
 }
 
 Result<ModelDescription> readGemma2(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
-    ModelConfig c = readCommon(config, reader,
-                               {.architecture = "gemma2",
-                                .nLayers = 26,
-                                .nHeads = 8,
-                                .nKvHeads = 4,
-                                .dModel = 2304,
-                                .dMlp = 9216,
-                                .dHead = 256,
-                                .dVocab = 256000,
-                                .nCtx = 8192,
-                                .activation = "gelu_pytorch_tanh",
-                                .tied = true});
+    ModelConfig c = readGemmaCommon(config, reader,
+                                    {.architecture = "gemma2",
+                                     .nLayers = 26,
+                                     .nHeads = 8,
+                                     .nKvHeads = 4,
+                                     .dModel = 2304,
+                                     .dMlp = 9216,
+                                     .dHead = 256,
+                                     .dVocab = 256000,
+                                     .nCtx = 8192,
+                                     .activation = "gelu_pytorch_tanh",
+                                     .tied = true});
     c.hasPostNorms = true;
     c.attentionScale = readAttentionScale(reader);
     c.attentionSoftCap = readCap(reader, "attn_logit_softcapping", 50);
@@ -105,19 +105,19 @@ Result<ModelDescription> readGemma3(const json& outer, std::string_view file)
     const json own = languageModel(outer);
     const json config = withFullRope(own);
     ConfigReader reader(config, file);
-    ModelConfig c = readCommon(config, reader,
-                               {.architecture = "gemma3",
-                                .nLayers = 26,
-                                .nHeads = 8,
-                                .nKvHeads = 4,
-                                .dModel = 2304,
-                                .dMlp = 9216,
-                                .dHead = 256,
-                                .dVocab = 262208,
-                                .nCtx = 131072,
-                                .rotaryBase = 1e6,
-                                .activation = "gelu_pytorch_tanh",
-                                .tied = true});
+    ModelConfig c = readGemmaCommon(config, reader,
+                                    {.architecture = "gemma3",
+                                     .nLayers = 26,
+                                     .nHeads = 8,
+                                     .nKvHeads = 4,
+                                     .dModel = 2304,
+                                     .dMlp = 9216,
+                                     .dHead = 256,
+                                     .dVocab = 262208,
+                                     .nCtx = 131072,
+                                     .rotaryBase = 1e6,
+                                     .activation = "gelu_pytorch_tanh",
+                                     .tied = true});
     c.hasPostNorms = true;
     c.qkNorm = NormKind::Rms;
     c.attentionScale = readAttentionScale(reader);
@@ -139,7 +139,7 @@ Result<ModelDescription> readGemma3(const json& outer, std::string_view file)
     return describe(std::move(c), reader, {});
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadGemma(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     return loadLlamaNames(
         config, std::move(file),
@@ -150,19 +150,19 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& gemma()
 {
-    static constexpr Architecture row{"gemma", nullptr, readGemma, load};
+    static constexpr Architecture row{"gemma", nullptr, readGemma, loadGemma};
     return row;
 }
 
 const Architecture& gemma2()
 {
-    static constexpr Architecture row{"gemma2", nullptr, readGemma2, load};
+    static constexpr Architecture row{"gemma2", nullptr, readGemma2, loadGemma};
     return row;
 }
 
 const Architecture& gemma3()
 {
-    static constexpr Architecture row{"gemma3", nullptr, readGemma3, load};
+    static constexpr Architecture row{"gemma3", nullptr, readGemma3, loadGemma};
     return row;
 }
 

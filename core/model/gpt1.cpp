@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readGpt1Config(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c;
@@ -41,12 +41,12 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     return describe(std::move(c), reader, {.attention = true, .mlp = true});
 }
 
-bool isBuffer(std::string_view name, std::size_t rank)
+bool isGpt1Buffer(std::string_view name, std::size_t rank)
 {
     return (name.ends_with(".attn.bias") && rank > 1) || name.ends_with("position_ids");
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadGpt1(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     using enum TensorKind;
     RecipeBook book(config, std::move(file));
@@ -62,7 +62,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
         addConv1d(book, block + "mlp.c_proj", {m, f}, {W_out, b_out, layer});
         addNorm(book, block + "ln_2", config.norm, {ln2_post_w, ln2_post_b, layer});
     }
-    book.ignore(isBuffer);
+    book.ignore(isGpt1Buffer);
     return book.finish();
 }
 
@@ -70,7 +70,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& gpt1()
 {
-    static constexpr Architecture row{"openai-gpt", nullptr, readConfig, load};
+    static constexpr Architecture row{"openai-gpt", nullptr, readGpt1Config, loadGpt1};
     return row;
 }
 

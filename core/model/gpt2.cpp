@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readGpt2Config(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c;
@@ -62,14 +62,14 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     return ModelDescription{std::move(c), *std::move(warnings), {.attention = true, .mlp = true}};
 }
 
-bool isBuffer(std::string_view name, std::size_t rank)
+bool isGpt2Buffer(std::string_view name, std::size_t rank)
 {
     // A causal mask [1, 1, n, n] has the name of a bias; only its rank tells.
     return (name.ends_with(".attn.bias") && rank > 1) || name.ends_with(".attn.masked_bias")
         || name == "score.weight";
 }
 
-void addLayer(RecipeBook& book, const std::string& block, int layer)
+void addGpt2Layer(RecipeBook& book, const std::string& block, int layer)
 {
     const ModelConfig& c = book.config();
     const Eigen::Index m = c.dModel, f = c.dMlp;
@@ -82,7 +82,7 @@ void addLayer(RecipeBook& book, const std::string& block, int layer)
     addConv1d(book, block + "mlp.c_proj", {m, f}, {TensorKind::W_out, TensorKind::b_out, layer});
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadGpt2(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     RecipeBook book(config, std::move(file));
     const std::string prefix =
@@ -100,10 +100,10 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     book.addTiedEmbeddings(prefix + "wte.weight", "lm_head.weight");
     book.addPositions(prefix + "wpe.weight", 0);
     for (int layer = 0; layer < config.nLayers; ++layer)
-        addLayer(book, prefix + "h." + std::to_string(layer) + ".", layer);
+        addGpt2Layer(book, prefix + "h." + std::to_string(layer) + ".", layer);
     book.requireVector(TensorKind::ln_final_w, 0, prefix + "ln_f.weight", m);
     book.acceptVector(TensorKind::ln_final_b, 0, prefix + "ln_f.bias", m);
-    book.ignore(isBuffer);
+    book.ignore(isGpt2Buffer);
     return book.finish();
 }
 
@@ -111,7 +111,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& gpt2()
 {
-    static constexpr Architecture row{"gpt2", nullptr, readConfig, load};
+    static constexpr Architecture row{"gpt2", nullptr, readGpt2Config, loadGpt2};
     return row;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readGptJConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c;
@@ -38,13 +38,13 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     return describe(std::move(c), reader, {.mlp = true, .unembed = true, .oneNorm = true});
 }
 
-bool isBuffer(std::string_view name, std::size_t rank)
+bool isGptJBuffer(std::string_view name, std::size_t rank)
 {
     return (name.ends_with(".attn.bias") && rank > 1) || name.ends_with(".attn.masked_bias")
         || name == "score.weight";
 }
 
-void addLayer(RecipeBook& book, const std::string& block, int layer)
+void addGptJLayer(RecipeBook& book, const std::string& block, int layer)
 {
     using enum TensorKind;
     const ModelConfig& c = book.config();
@@ -62,16 +62,16 @@ void addLayer(RecipeBook& book, const std::string& block, int layer)
     addLinear(book, block + "mlp.fc_out", {m, f, StoredBias::Present}, {W_out, b_out, layer});
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadGptJ(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     RecipeBook book(config, std::move(file));
     const std::string prefix = book.isStored("wte.weight") ? "" : "transformer.";
     book.addTiedEmbeddings(prefix + "wte.weight", "lm_head.weight");
     book.requireVector(TensorKind::b_U, 0, "lm_head.bias", config.dVocabOut);
     for (int layer = 0; layer < config.nLayers; ++layer)
-        addLayer(book, prefix + "h." + std::to_string(layer) + ".", layer);
+        addGptJLayer(book, prefix + "h." + std::to_string(layer) + ".", layer);
     addNorm(book, prefix + "ln_f", config.finalNorm, {TensorKind::ln_final_w, TensorKind::ln_final_b, 0});
-    book.ignore(isBuffer);
+    book.ignore(isGptJBuffer);
     return book.finish();
 }
 
@@ -79,7 +79,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& gptJ()
 {
-    static constexpr Architecture row{"gptj", nullptr, readConfig, load};
+    static constexpr Architecture row{"gptj", nullptr, readGptJConfig, loadGptJ};
     return row;
 }
 

@@ -64,7 +64,7 @@ std::vector<std::string> layerKinds(const ModelConfig& c, const json& config, Co
     return kinds;
 }
 
-std::vector<int> readWindows(const ModelConfig& c, const json& config, ConfigReader& reader)
+std::vector<int> readGptNeoWindows(const ModelConfig& c, const json& config, ConfigReader& reader)
 {
     const int window = reader.size({"window_size"}, 256);
     std::vector<bool> slides;
@@ -94,7 +94,7 @@ void capContext(ModelConfig& c, const json& config, std::string_view file, Confi
     c.nCtx = trained;
 }
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readGptNeoConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c;
@@ -109,7 +109,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     capContext(c, config, file, reader);
     c.normEps = reader.number({"layer_norm_epsilon"}, 1e-5);
     c.attentionScale = 1; // The family does not divide by √d_head.
-    c.windows = readWindows(c, config, reader);
+    c.windows = readGptNeoWindows(c, config, reader);
     c.activation = reader.activation({"activation_function"}, "gelu_new");
     c.tiedEmbeddings = reader.flag({"tie_word_embeddings"}, true);
     c.bosTokenId = reader.optionalId({"bos_token_id"});
@@ -117,13 +117,13 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     return describe(std::move(c), reader, {.mlp = true, .attentionOutput = true});
 }
 
-bool isBuffer(std::string_view name, std::size_t rank)
+bool isGptNeoBuffer(std::string_view name, std::size_t rank)
 {
     return (name.ends_with(".attention.bias") && rank > 1) || name.ends_with(".attention.masked_bias")
         || name == "score.weight";
 }
 
-void addLayer(RecipeBook& book, const std::string& block, int layer)
+void addGptNeoLayer(RecipeBook& book, const std::string& block, int layer)
 {
     using enum TensorKind;
     const ModelConfig& c = book.config();
@@ -144,16 +144,16 @@ void addLayer(RecipeBook& book, const std::string& block, int layer)
     addLinear(book, block + "mlp.c_proj", {m, f, StoredBias::Present}, {W_out, b_out, layer});
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadGptNeo(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     RecipeBook book(config, std::move(file));
     const std::string prefix = book.isStored("wte.weight") ? "" : "transformer.";
     book.addTiedEmbeddings(prefix + "wte.weight", "lm_head.weight");
     book.addPositions(prefix + "wpe.weight", 0);
     for (int layer = 0; layer < config.nLayers; ++layer)
-        addLayer(book, prefix + "h." + std::to_string(layer) + ".", layer);
+        addGptNeoLayer(book, prefix + "h." + std::to_string(layer) + ".", layer);
     addNorm(book, prefix + "ln_f", config.finalNorm, {TensorKind::ln_final_w, TensorKind::ln_final_b, 0});
-    book.ignore(isBuffer);
+    book.ignore(isGptNeoBuffer);
     return book.finish();
 }
 
@@ -161,7 +161,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& gptNeo()
 {
-    static constexpr Architecture row{"gpt_neo", nullptr, readConfig, load};
+    static constexpr Architecture row{"gpt_neo", nullptr, readGptNeoConfig, loadGptNeo};
     return row;
 }
 

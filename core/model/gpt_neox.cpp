@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readGptNeoxConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c;
@@ -37,14 +37,14 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     return describe(std::move(c), reader, biases);
 }
 
-bool isBuffer(std::string_view name, std::size_t rank)
+bool isGptNeoxBuffer(std::string_view name, std::size_t rank)
 {
     return (name.ends_with(".attention.bias") && rank > 1) || name.ends_with(".attention.masked_bias")
         || name.ends_with(".rotary_emb.inv_freq") || name == "score.weight";
 }
 
 /// One fused matrix; each head has its own q, k and v rows, one after the other.
-void addAttention(RecipeBook& book, const std::string& attention, int layer)
+void addGptNeoxAttention(RecipeBook& book, const std::string& attention, int layer)
 {
     using enum TensorKind;
     const ModelConfig& c = book.config();
@@ -60,7 +60,7 @@ void addAttention(RecipeBook& book, const std::string& attention, int layer)
     addOutputHeads(book, attention + "dense", layer, bias);
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadGptNeox(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     using enum TensorKind;
     RecipeBook book(config, std::move(file));
@@ -71,12 +71,12 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
         const std::string block = prefix + "layers." + std::to_string(layer) + ".";
         addNorm(book, block + "input_layernorm", config.norm, {ln1_w, ln1_b, layer});
         addNorm(book, block + "post_attention_layernorm", config.norm, {ln2_w, ln2_b, layer});
-        addAttention(book, block + "attention.", layer);
+        addGptNeoxAttention(book, block + "attention.", layer);
         addLinear(book, block + "mlp.dense_h_to_4h", {f, m, StoredBias::Present}, {W_in, b_in, layer});
         addLinear(book, block + "mlp.dense_4h_to_h", {m, f, StoredBias::Present}, {W_out, b_out, layer});
     }
     addNorm(book, prefix + "final_layer_norm", config.finalNorm, {ln_final_w, ln_final_b, 0});
-    book.ignore(isBuffer);
+    book.ignore(isGptNeoxBuffer);
     return book.finish();
 }
 
@@ -84,7 +84,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& gptNeoX()
 {
-    static constexpr Architecture row{"gpt_neox", nullptr, readConfig, load};
+    static constexpr Architecture row{"gpt_neox", nullptr, readGptNeoxConfig, loadGptNeox};
     return row;
 }
 

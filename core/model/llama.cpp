@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readLlamaConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c = readLlamaNames(config, reader, {.architecture = "llama"});
@@ -22,7 +22,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
 }
 
 /// A bias is there if the config says so, and if it says nothing, if the file has it: some configs have no key for it.
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadLlama(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     const StoredBias attention = storedBias(config.attentionBiases);
     return loadLlamaNames(config, std::move(file),
@@ -33,7 +33,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& llama()
 {
-    static constexpr Architecture row{"llama", nullptr, readConfig, load};
+    static constexpr Architecture row{"llama", nullptr, readLlamaConfig, loadLlama};
     return row;
 }
 

@@ -40,7 +40,7 @@ ModelConfig readLlamaNames(const nlohmann::json& config, ConfigReader& reader, c
 
 namespace {
 
-bool isBuffer(std::string_view name, std::size_t /*rank*/)
+bool isLlamaNamesBuffer(std::string_view name, std::size_t /*rank*/)
 {
     return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".cos_cached")
         || name.ends_with(".sin_cached") || name == "score.weight"
@@ -48,7 +48,7 @@ bool isBuffer(std::string_view name, std::size_t /*rank*/)
         || name.find("multi_modal_projector.") != std::string_view::npos;
 }
 
-void addQkNorm(RecipeBook& book, const std::string& name, int layer, int heads, TensorKind kind)
+void addLlamaNamesQkNorm(RecipeBook& book, const std::string& name, int layer, int heads, TensorKind kind)
 {
     const ModelConfig& c = book.config();
     const Eigen::Index h = c.dHead;
@@ -59,7 +59,8 @@ void addQkNorm(RecipeBook& book, const std::string& name, int layer, int heads, 
         book.add(kind, layer, head, name, layout::part(c.qkNormOverAllHeads ? head * h : 0, h));
 }
 
-void addAttention(RecipeBook& book, const std::string& attention, int layer, const LlamaLayout& layout)
+void addLlamaNamesAttention(RecipeBook& book, const std::string& attention, int layer,
+                            const LlamaLayout& layout)
 {
     using enum TensorKind;
     const ModelConfig& c = book.config();
@@ -83,12 +84,12 @@ void addAttention(RecipeBook& book, const std::string& attention, int layer, con
     if (c.qkNorm != NormKind::None && layout.addQkNorms) {
         layout.addQkNorms(book, attention, layer);
     } else if (c.qkNorm != NormKind::None) {
-        addQkNorm(book, attention + "q_norm.weight", layer, c.nHeads, q_norm_w);
-        addQkNorm(book, attention + "k_norm.weight", layer, c.nKvHeads, k_norm_w);
+        addLlamaNamesQkNorm(book, attention + "q_norm.weight", layer, c.nHeads, q_norm_w);
+        addLlamaNamesQkNorm(book, attention + "k_norm.weight", layer, c.nKvHeads, k_norm_w);
     }
 }
 
-void addMlp(RecipeBook& book, const std::string& mlp, int layer, const LlamaLayout& layout)
+void addLlamaNamesMlp(RecipeBook& book, const std::string& mlp, int layer, const LlamaLayout& layout)
 {
     using enum TensorKind;
     const Eigen::Index m = book.config().dModel, f = book.config().dMlp;
@@ -115,7 +116,7 @@ std::string prefixOf(const RecipeBook& book)
 }
 
 /// The norm called post_attention_layernorm stands before the MLP, unless the family has norms behind its blocks.
-void addNorms(RecipeBook& book, const std::string& block, int layer)
+void addLlamaNamesNorms(RecipeBook& book, const std::string& block, int layer)
 {
     using enum TensorKind;
     const ModelConfig& c = book.config();
@@ -142,15 +143,15 @@ Result<ModelWeights> loadLlamaNames(const ModelConfig& config, std::shared_ptr<c
     book.addTiedEmbeddings(prefix + "embed_tokens.weight", output + ".weight");
     for (int layer = 0; layer < config.nLayers; ++layer) {
         const std::string block = prefix + "layers." + std::to_string(layer) + ".";
-        addNorms(book, block, layer);
-        addAttention(book, block + "self_attn.", layer, layout);
+        addLlamaNamesNorms(book, block, layer);
+        addLlamaNamesAttention(book, block + "self_attn.", layer, layout);
         if (layout.addMlp)
             layout.addMlp(book, block, layer);
         else
-            addMlp(book, block + "mlp.", layer, layout);
+            addLlamaNamesMlp(book, block + "mlp.", layer, layout);
     }
     addNorm(book, prefix + "norm", config.finalNorm, {TensorKind::ln_final_w, TensorKind::ln_final_b, 0});
-    book.ignore(isBuffer);
+    book.ignore(isLlamaNamesBuffer);
     return book.finish();
 }
 

@@ -136,7 +136,8 @@ std::string obstacleOf(const ProcessedWeights& weights, const Merge& merge, bool
 }
 
 /// \param keepsP whether the pair's first matrix alone is asked about
-Result<std::string> whyNot(const ProcessedWeights& weights, MergePair pair, bool keepsP, const Task& task)
+Result<std::string> mergingWhyNot(const ProcessedWeights& weights, MergePair pair, bool keepsP,
+                                  const Task& task)
 {
     const ModelConfig& config = weights.config();
     if (!config.skipless)
@@ -158,14 +159,14 @@ Result<std::string> whyNot(const ProcessedWeights& weights, MergePair pair, bool
 
 Result<std::string> whyNotMerge(const ProcessedWeights& weights, MergePair pair, const Task& task)
 {
-    return whyNot(weights, pair, false, task);
+    return mergingWhyNot(weights, pair, false, task);
 }
 
 Result<ProcessedWeights> mergePair(const ProcessedWeights& skipless, MergePair pair, const Task& task)
 {
     const Task quiet{task.stop, {}, task.threads};
     const bool keepsP = losesOneMatrix(skipless.config());
-    const auto reason = whyNot(skipless, pair, keepsP, quiet);
+    const auto reason = mergingWhyNot(skipless, pair, keepsP, quiet);
     if (!reason)
         return reason.error();
     if (!reason->empty())

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readMistralConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c = readLlamaNames(
@@ -24,7 +24,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     return describe(std::move(c), reader, {});
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadMistral(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     return loadLlamaNames(config, std::move(file), {});
 }
@@ -33,7 +33,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& mistral()
 {
-    static constexpr Architecture row{"mistral", nullptr, readConfig, load};
+    static constexpr Architecture row{"mistral", nullptr, readMistralConfig, loadMistral};
     return row;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readMixtralConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c = readLlamaNames(config, reader,
@@ -74,7 +74,7 @@ void addExperts(RecipeBook& book, const std::string& block, int layer)
     }
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadMixtral(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     return loadLlamaNames(config, std::move(file),
                           {.qkv = StoredBias::Absent, .output = StoredBias::Absent, .addMlp = addExperts});
@@ -84,7 +84,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& mixtral()
 {
-    static constexpr Architecture row{"mixtral", nullptr, readConfig, load};
+    static constexpr Architecture row{"mixtral", nullptr, readMixtralConfig, loadMixtral};
     return row;
 }
 

@@ -37,13 +37,14 @@ Result<ModelDescription> readNanoGpt(const json& config, std::string_view file)
     return describe(std::move(c), reader, {.attention = true, .mlp = true});
 }
 
-bool isBuffer(std::string_view name, std::size_t rank)
+bool isNanoGptBuffer(std::string_view name, std::size_t rank)
 {
     return (name.ends_with(".attn.bias") && rank > 1) || name.ends_with(".attn.mask");
 }
 
 /// Without biases its norms have weights alone.
-void addLayerNorm(RecipeBook& book, const std::string& name, int layer, TensorKind weight, TensorKind bias)
+void addNanoGptLayerNorm(RecipeBook& book, const std::string& name, int layer, TensorKind weight,
+                         TensorKind bias)
 {
     book.requireVector(weight, layer, name + ".weight", book.config().dModel);
     book.acceptVector(bias, layer, name + ".bias", book.config().dModel);
@@ -61,8 +62,8 @@ Result<ModelWeights> loadNanoGpt(const ModelConfig& config, std::shared_ptr<cons
     book.addPositions(prefix + "wpe.weight", 0);
     for (int layer = 0; layer < config.nLayers; ++layer) {
         const std::string block = prefix + "h." + std::to_string(layer) + ".";
-        addLayerNorm(book, block + "ln_1", layer, ln1_w, ln1_b);
-        addLayerNorm(book, block + "ln_2", layer, ln2_w, ln2_b);
+        addNanoGptLayerNorm(book, block + "ln_1", layer, ln1_w, ln1_b);
+        addNanoGptLayerNorm(book, block + "ln_2", layer, ln2_w, ln2_b);
         const StoredLinear fused = requireLinear(book, block + "attn.c_attn", 3 * m, m, bias);
         addHeads(book, fused, {W_Q, b_Q, layer}, config.nHeads);
         addHeads(book, fused, {W_K, b_K, layer}, config.nHeads, m);
@@ -71,8 +72,8 @@ Result<ModelWeights> loadNanoGpt(const ModelConfig& config, std::shared_ptr<cons
         addLinear(book, block + "mlp.c_fc", {f, m, bias}, {W_in, b_in, layer});
         addLinear(book, block + "mlp.c_proj", {m, f, bias}, {W_out, b_out, layer});
     }
-    addLayerNorm(book, prefix + "ln_f", 0, ln_final_w, ln_final_b);
-    book.ignore(isBuffer);
+    addNanoGptLayerNorm(book, prefix + "ln_f", 0, ln_final_w, ln_final_b);
+    book.ignore(isNanoGptBuffer);
     return book.finish();
 }
 
@@ -92,8 +93,8 @@ Result<ModelWeights> loadMinGpt(const ModelConfig& config, std::shared_ptr<const
             addHeads(book, requireLinear(book, block + name, m, m, bias), {weight, biasKind, layer},
                      config.nHeads);
         };
-        addLayerNorm(book, block + "ln1", layer, ln1_w, ln1_b);
-        addLayerNorm(book, block + "ln2", layer, ln2_w, ln2_b);
+        addNanoGptLayerNorm(book, block + "ln1", layer, ln1_w, ln1_b);
+        addNanoGptLayerNorm(book, block + "ln2", layer, ln2_w, ln2_b);
         heads("attn.query", W_Q, b_Q);
         heads("attn.key", W_K, b_K);
         heads("attn.value", W_V, b_V);
@@ -101,8 +102,8 @@ Result<ModelWeights> loadMinGpt(const ModelConfig& config, std::shared_ptr<const
         addLinear(book, block + "mlp.0", {f, m, bias}, {W_in, b_in, layer});
         addLinear(book, block + "mlp.2", {m, f, bias}, {W_out, b_out, layer});
     }
-    addLayerNorm(book, "ln_f", 0, ln_final_w, ln_final_b);
-    book.ignore(isBuffer);
+    addNanoGptLayerNorm(book, "ln_f", 0, ln_final_w, ln_final_b);
+    book.ignore(isNanoGptBuffer);
     return book.finish();
 }
 

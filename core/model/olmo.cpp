@@ -25,7 +25,7 @@ Result<ModelDescription> readOlmo(const json& config, std::string_view file)
 }
 
 /// What OLMo 2 and 3 share: norms behind the blocks alone, and queries and keys normalised over all heads together.
-ModelConfig readCommon(const json& config, ConfigReader& reader, const LlamaDefaults& defaults)
+ModelConfig readOlmoCommon(const json& config, ConfigReader& reader, const LlamaDefaults& defaults)
 {
     ModelConfig c = readLlamaNames(config, reader, defaults);
     c.hasPreNorms = false;
@@ -39,7 +39,8 @@ ModelConfig readCommon(const json& config, ConfigReader& reader, const LlamaDefa
 Result<ModelDescription> readOlmo2(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
-    ModelConfig c = readCommon(config, reader, {.architecture = "olmo2", .dVocab = 50304, .normEps = 1e-5});
+    ModelConfig c =
+        readOlmoCommon(config, reader, {.architecture = "olmo2", .dVocab = 50304, .normEps = 1e-5});
     const BiasPresence biases{.attention = c.attentionBiases.value_or(false)};
     return describe(std::move(c), reader, biases);
 }
@@ -49,7 +50,8 @@ Result<ModelDescription> readOlmo3(const json& file, std::string_view name)
 {
     const json config = withFullRope(file);
     ConfigReader reader(config, name);
-    ModelConfig c = readCommon(config, reader, {.architecture = "olmo3", .dVocab = 50304, .normEps = 1e-5});
+    ModelConfig c =
+        readOlmoCommon(config, reader, {.architecture = "olmo3", .dVocab = 50304, .normEps = 1e-5});
     const int window = reader.optionalSize({"sliding_window"}).value_or(4096);
     std::vector<bool> slides = readSlidingLayers(c, config, reader);
     if (slides.empty())
@@ -61,7 +63,7 @@ Result<ModelDescription> readOlmo3(const json& file, std::string_view name)
     return describe(std::move(c), reader, biases);
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadOlmo(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     const StoredBias attention = storedBias(config.attentionBiases);
     return loadLlamaNames(config, std::move(file),
@@ -72,19 +74,19 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& olmo()
 {
-    static constexpr Architecture row{"olmo", nullptr, readOlmo, load};
+    static constexpr Architecture row{"olmo", nullptr, readOlmo, loadOlmo};
     return row;
 }
 
 const Architecture& olmo2()
 {
-    static constexpr Architecture row{"olmo2", nullptr, readOlmo2, load};
+    static constexpr Architecture row{"olmo2", nullptr, readOlmo2, loadOlmo};
     return row;
 }
 
 const Architecture& olmo3()
 {
-    static constexpr Architecture row{"olmo3", nullptr, readOlmo3, load};
+    static constexpr Architecture row{"olmo3", nullptr, readOlmo3, loadOlmo};
     return row;
 }
 

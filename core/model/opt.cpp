@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readOptConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c;
@@ -43,12 +43,12 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     return describe(std::move(c), reader, biases);
 }
 
-bool isBuffer(std::string_view name, std::size_t /*rank*/)
+bool isOptBuffer(std::string_view name, std::size_t /*rank*/)
 {
     return name == "score.weight";
 }
 
-void addLayer(RecipeBook& book, const std::string& block, int layer)
+void addOptLayer(RecipeBook& book, const std::string& block, int layer)
 {
     using enum TensorKind;
     const ModelConfig& c = book.config();
@@ -83,7 +83,7 @@ void addProjections(RecipeBook& book, const std::string& decoder)
         book.add(TensorKind::W_Uproj, 0, 0, out, layout::transposed(m, e));
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadOpt(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     using enum TensorKind;
     RecipeBook book(config, std::move(file));
@@ -92,9 +92,9 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     addProjections(book, decoder);
     book.addPositions(decoder + "embed_positions.weight", 2); // the first two belong to no position
     for (int layer = 0; layer < config.nLayers; ++layer)
-        addLayer(book, decoder + "layers." + std::to_string(layer) + ".", layer);
+        addOptLayer(book, decoder + "layers." + std::to_string(layer) + ".", layer);
     addNorm(book, decoder + "final_layer_norm", config.finalNorm, {ln_final_w, ln_final_b, 0});
-    book.ignore(isBuffer);
+    book.ignore(isOptBuffer);
     return book.finish();
 }
 
@@ -102,7 +102,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& opt()
 {
-    static constexpr Architecture row{"opt", nullptr, readConfig, load};
+    static constexpr Architecture row{"opt", nullptr, readOptConfig, loadOpt};
     return row;
 }
 

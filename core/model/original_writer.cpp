@@ -298,7 +298,7 @@ private:
 };
 
 template <typename Scalar>
-Result<Done> writeTensors(const ProcessedWeights& weights, const fs::path& file, const Task& task)
+Result<Done> writeOriginalTensors(const ProcessedWeights& weights, const fs::path& file, const Task& task)
 {
     const std::vector<Target> targets = targetsOf(weights.original());
     std::vector<SafetensorsEntry> entries;
@@ -339,8 +339,8 @@ Result<Done> writeOriginalFolder(const ProcessedWeights& weights, const Original
         return writeTransformerLensFolder(weights, original, folder, existing, task);
     return writeModelFolder(original, folder, existing, [&](const fs::path& beside) -> Result<Done> {
         const fs::path file = beside / "model.safetensors";
-        const auto tensors = model.config().isFloat64 ? writeTensors<double>(weights, file, task)
-                                                      : writeTensors<float>(weights, file, task);
+        const auto tensors = model.config().isFloat64 ? writeOriginalTensors<double>(weights, file, task)
+                                                      : writeOriginalTensors<float>(weights, file, task);
         if (!tensors)
             return tensors;
         return replaceFile(beside / "config.json", untiedConfig(model));

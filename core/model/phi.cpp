@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 /// Phi-1, 1.5 and 2.
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readPhiConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c;
@@ -38,12 +38,12 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     return describe(std::move(c), reader, {.attention = true, .mlp = true, .unembed = true, .oneNorm = true});
 }
 
-bool isBuffer(std::string_view name, std::size_t /*rank*/)
+bool isPhiBuffer(std::string_view name, std::size_t /*rank*/)
 {
     return name.ends_with("rotary_emb.inv_freq") || name == "score.weight";
 }
 
-void addLayer(RecipeBook& book, const std::string& block, int layer)
+void addPhiLayer(RecipeBook& book, const std::string& block, int layer)
 {
     using enum TensorKind;
     const ModelConfig& c = book.config();
@@ -61,7 +61,7 @@ void addLayer(RecipeBook& book, const std::string& block, int layer)
     addLinear(book, block + "mlp.fc2", {m, f, StoredBias::Present}, {W_out, b_out, layer});
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadPhi(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     if (file->find("transformer.h.0.mixer.Wqkv.weight") >= 0)
         return Error{
@@ -74,10 +74,10 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     book.addTiedEmbeddings(prefix + "embed_tokens.weight", "lm_head.weight");
     book.requireVector(TensorKind::b_U, 0, "lm_head.bias", config.dVocabOut);
     for (int layer = 0; layer < config.nLayers; ++layer)
-        addLayer(book, prefix + "layers." + std::to_string(layer) + ".", layer);
+        addPhiLayer(book, prefix + "layers." + std::to_string(layer) + ".", layer);
     addNorm(book, prefix + "final_layernorm", config.finalNorm,
             {TensorKind::ln_final_w, TensorKind::ln_final_b, 0});
-    book.ignore(isBuffer);
+    book.ignore(isPhiBuffer);
     return book.finish();
 }
 
@@ -85,7 +85,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& phi()
 {
-    static constexpr Architecture row{"phi", nullptr, readConfig, load};
+    static constexpr Architecture row{"phi", nullptr, readPhiConfig, loadPhi};
     return row;
 }
 

@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 
 /// Phi-3, 3.5 and 4.
-Result<ModelDescription> readConfig(const json& file, std::string_view name)
+Result<ModelDescription> readPhi3Config(const json& file, std::string_view name)
 {
     json config = file;
     if (!config.contains("original_max_position_embeddings"))
@@ -32,7 +32,7 @@ Result<ModelDescription> readConfig(const json& file, std::string_view name)
     return describe(std::move(c), reader, {});
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadPhi3(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     return loadLlamaNames(
         config, std::move(file),
@@ -43,7 +43,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& phi3()
 {
-    static constexpr Architecture row{"phi3", nullptr, readConfig, load};
+    static constexpr Architecture row{"phi3", nullptr, readPhi3Config, loadPhi3};
     return row;
 }
 

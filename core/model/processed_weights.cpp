@@ -9,7 +9,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index blockSize = 2048; // Tokens at a time: 12 MB in double at d_model 768.
+constexpr Eigen::Index processedWeightsBlockSize = 2048; // Tokens at a time: 12 MB in double at d_model 768.
 
 } // namespace
 
@@ -295,8 +295,8 @@ Matrix<Scalar> ProcessedWeights::W_E(Eigen::Index firstToken, Eigen::Index count
         return s.weights->readRows<Scalar>(TensorKind::W_E, firstToken, count);
     // In double block by block, so that no second whole copy in double stands beside the result.
     Matrix<Scalar> out(count, s.config.dModel);
-    for (Eigen::Index at = 0; at < count; at += blockSize) {
-        const Eigen::Index rows = std::min(blockSize, count - at);
+    for (Eigen::Index at = 0; at < count; at += processedWeightsBlockSize) {
+        const Eigen::Index rows = std::min(processedWeightsBlockSize, count - at);
         out.middleRows(at, rows) = s.finish<Scalar>(s.embeddingRows(firstToken + at, rows));
     }
     return out;
@@ -322,8 +322,8 @@ Matrix<Scalar> ProcessedWeights::W_U(Eigen::Index firstToken, Eigen::Index count
 {
     const State& s = *m_state;
     Matrix<Scalar> out(s.config.dModel, count);
-    for (Eigen::Index at = 0; at < count; at += blockSize) {
-        const Eigen::Index columns = std::min(blockSize, count - at);
+    for (Eigen::Index at = 0; at < count; at += processedWeightsBlockSize) {
+        const Eigen::Index columns = std::min(processedWeightsBlockSize, count - at);
         ReadingMatrix block{s.unembeddingColumns(firstToken + at, columns), RowVector<double>::Zero(columns)};
         foldNorm(s.norms.lnFinal, s.applied(), block);
         if (s.unembedMean.size() > 0)

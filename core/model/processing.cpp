@@ -11,7 +11,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index blockSize = 2048; // Tokens at a time: 12 MB in double at d_model 768.
+constexpr Eigen::Index processingBlockSize = 2048; // Tokens at a time: 12 MB in double at d_model 768.
 
 ModelConfig processedConfig(const ModelConfig& original, const Processing& applied,
                             const OriginalNorms& norms)
@@ -161,11 +161,11 @@ Result<Done> ProcessedWeights::State::prepareUnembedding(const Task& task)
     b_U = readRow(*weights, TensorKind::b_U, 0, 0, V);
     if (!foldsNormBias && !applied().centerUnembed)
         return Done{};
-    const auto blocks = static_cast<int>((V + blockSize - 1) / blockSize);
+    const auto blocks = static_cast<int>((V + processingBlockSize - 1) / processingBlockSize);
     Matrix<double> sums(blocks, config.dModel);
     const auto done = parallelFor(blocks, task, "blocks of W_U", [&](int block) -> Result<Done> {
-        const Eigen::Index first = block * blockSize;
-        const Eigen::Index count = std::min(blockSize, V - first);
+        const Eigen::Index first = block * processingBlockSize;
+        const Eigen::Index count = std::min(processingBlockSize, V - first);
         const Matrix<double> W = unembeddingColumns(first, count);
         if (foldsNormBias)
             b_U.segment(first, count) += norm.b * W;

@@ -91,7 +91,7 @@ Obstacle foldValueBiasesObstacle(const ModelConfig& config)
     return std::nullopt;
 }
 
-Obstacle refactorObstacle(const ModelConfig& config)
+Obstacle planRefactorObstacle(const ModelConfig& config)
 {
     if (config.merged)
         return "a pair of its attention matrices is merged into their neighbours";
@@ -221,7 +221,7 @@ Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const Process
     StoredHomes homes;
     if (wish.biasHomes == BiasHomes::AsStored)
         homes = storedHomes(weights, wish.foldValueBiases != StepWish::Off);
-    const Obstacle obstacle = homes.noRefactoring ? homes.noRefactoring : refactorObstacle(config);
+    const Obstacle obstacle = homes.noRefactoring ? homes.noRefactoring : planRefactorObstacle(config);
     const bool refactors = wish.refactorAttention != StepWish::Off && !obstacle;
     const StepWish foldValues = refactors ? StepWish::Required : wish.foldValueBiases;
     Obstacle values = foldValueBiasesObstacle(config);

@@ -11,7 +11,7 @@ using nlohmann::json;
 
 /// Layers from max_window_layers on slide, all of them where it is 0, but only where use_sliding_window is set. A window
 /// that is written as null is none; only an absent key means the family's own.
-void readWindows(ModelConfig& c, const json& config, ConfigReader& reader)
+void readQwen2Windows(ModelConfig& c, const json& config, ConfigReader& reader)
 {
     const int absent = reader.isAbsent("sliding_window") ? 4096 : 0;
     const int window = reader.optionalSize({"sliding_window"}).value_or(absent);
@@ -30,7 +30,7 @@ Result<ModelDescription> readQwen2(const json& config, std::string_view file)
     ConfigReader reader(config, file);
     ModelConfig c = readLlamaNames(config, reader,
                                    {.architecture = "qwen2", .dMlp = 22016, .dVocab = 151936, .nCtx = 32768});
-    readWindows(c, config, reader);
+    readQwen2Windows(c, config, reader);
     return describe(std::move(c), reader, {.attention = true, .attentionOutput = false});
 }
 
@@ -42,7 +42,7 @@ Result<ModelDescription> readQwen3(const json& config, std::string_view file)
         {.architecture = "qwen3", .dMlp = 22016, .dHead = 128, .dVocab = 151936, .nCtx = 32768});
     c.qkNorm = NormKind::Rms;
     c.attentionBiases = reader.flag({"attention_bias"}, false);
-    readWindows(c, config, reader);
+    readQwen2Windows(c, config, reader);
     const BiasPresence biases{.attention = *c.attentionBiases};
     return describe(std::move(c), reader, biases);
 }

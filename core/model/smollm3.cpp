@@ -41,7 +41,7 @@ std::vector<bool> readRotatedLayers(const ModelConfig& c, const json& config, Co
     return rotates;
 }
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readSmollm3Config(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c = readLlamaNames(config, reader,
@@ -73,7 +73,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     return describe(std::move(c), reader, biases);
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadSmollm3(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     const StoredBias attention = storedBias(config.attentionBiases);
     return loadLlamaNames(config, std::move(file),
@@ -84,7 +84,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& smollm3()
 {
-    static constexpr Architecture row{"smollm3", nullptr, readConfig, load};
+    static constexpr Architecture row{"smollm3", nullptr, readSmollm3Config, loadSmollm3};
     return row;
 }
 

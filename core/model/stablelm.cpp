@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 
 /// StableLM 3B and 2; stablelm-base-alpha is a GPT-NeoX.
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readStablelmConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c = readLlamaNames(config, reader,
@@ -47,7 +47,7 @@ void addQkNorms(RecipeBook& book, const std::string& attention, int layer)
     add("k_layernorm.norms.", c.nKvHeads, TensorKind::k_norm_w);
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadStablelm(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     return loadLlamaNames(config, std::move(file),
                           {.qkv = storedBias(config.attentionBiases),
@@ -60,7 +60,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
 
 const Architecture& stablelm()
 {
-    static constexpr Architecture row{"stablelm", nullptr, readConfig, load};
+    static constexpr Architecture row{"stablelm", nullptr, readStablelmConfig, loadStablelm};
     return row;
 }
 

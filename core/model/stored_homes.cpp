@@ -47,7 +47,7 @@ std::optional<std::string> valueObstacle(const ModelWeights& weights)
     return std::nullopt;
 }
 
-std::optional<std::string> refactorObstacle(const ModelWeights& weights)
+std::optional<std::string> homesRefactorObstacle(const ModelWeights& weights)
 {
     const ModelConfig& c = weights.config();
     if (c.nKvHeads != c.nHeads)
@@ -65,7 +65,7 @@ StoredHomes storedHomes(const ModelWeights& weights, bool foldValueBiases)
     const ModelConfig& c = weights.config();
     const OriginalNorms norms = readNorms(weights);
     const auto hasBias = [](const Norm<double>& norm) { return (norm.b.array() != 0).any(); };
-    StoredHomes homes{valueObstacle(weights), refactorObstacle(weights), {}};
+    StoredHomes homes{valueObstacle(weights), homesRefactorObstacle(weights), {}};
     const bool valuesMove = foldValueBiases && !homes.noValueBiases;
     for (int layer = 0; layer < c.nLayers; ++layer) {
         const auto l = static_cast<std::size_t>(layer);

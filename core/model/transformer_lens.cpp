@@ -94,7 +94,7 @@ void readPositions(ModelConfig& c, ConfigReader& reader)
 }
 
 /// attn_types names the layers that look back no further than window_size.
-void readWindows(ModelConfig& c, const json& config, ConfigReader& reader)
+void readTransformerLensWindows(ModelConfig& c, const json& config, ConfigReader& reader)
 {
     const bool isLocal = reader.flag({"use_local_attn"}, false);
     const int window = reader.optionalSize({"window_size"}).value_or(0);
@@ -207,7 +207,7 @@ void readTheRest(ConfigReader& reader)
     reader.ignore(harmless);
 }
 
-Result<ModelDescription> readConfig(const json& config, std::string_view file)
+Result<ModelDescription> readTransformerLensConfig(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c;
@@ -220,7 +220,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     readMlp(c, reader);
     c.tiedEmbeddings = reader.flag({"tie_word_embeddings"}, false);
     c.bosTokenId = reader.optionalId({"bos_token_id"});
-    readWindows(c, config, reader);
+    readTransformerLensWindows(c, config, reader);
     readSkipless(c, reader);
     readTheRest(reader);
     Result<std::vector<std::string>> warnings = reader.finish();
@@ -229,7 +229,7 @@ Result<ModelDescription> readConfig(const json& config, std::string_view file)
     return ModelDescription{std::move(c), *std::move(warnings), {true, true, true}};
 }
 
-bool isBuffer(std::string_view name, std::size_t /*rank*/)
+bool isTransformerLensBuffer(std::string_view name, std::size_t /*rank*/)
 {
     return name.ends_with(".attn.mask") || name.ends_with(".attn.IGNORE") || name.ends_with(".rotary_sin")
         || name.ends_with(".rotary_cos");
@@ -276,7 +276,8 @@ void addHeadBiases(RecipeBook& book, const std::string& name, int layer, int hea
 }
 
 /// One weight for all heads.
-void addQkNorm(RecipeBook& book, const std::string& name, int layer, int heads, TensorKind kind)
+void addTransformerLensQkNorm(RecipeBook& book, const std::string& name, int layer, int heads,
+                              TensorKind kind)
 {
     const Eigen::Index h = book.config().dHead;
     if (book.require(name, {h}) && !book.hasFaults()) // Its shape does not bound the number of heads.
@@ -284,7 +285,7 @@ void addQkNorm(RecipeBook& book, const std::string& name, int layer, int heads, 
             book.add(kind, layer, head, name, layout::part(0, h));
 }
 
-void addAttention(RecipeBook& book, const std::string& attention, int layer)
+void addTransformerLensAttention(RecipeBook& book, const std::string& attention, int layer)
 {
     const ModelConfig& c = book.config();
     // Grouped keys and values carry an underscore; which of the two it is, the file says.
@@ -307,8 +308,8 @@ void addAttention(RecipeBook& book, const std::string& attention, int layer)
         book.acceptVector(TensorKind::b_O, layer, attention + "b_O", c.dModel);
     }
     if (c.qkNorm != NormKind::None) {
-        addQkNorm(book, attention + "q_norm.w", layer, c.nHeads, TensorKind::q_norm_w);
-        addQkNorm(book, attention + "k_norm.w", layer, c.nKvHeads, TensorKind::k_norm_w);
+        addTransformerLensQkNorm(book, attention + "q_norm.w", layer, c.nHeads, TensorKind::q_norm_w);
+        addTransformerLensQkNorm(book, attention + "k_norm.w", layer, c.nKvHeads, TensorKind::k_norm_w);
     }
 }
 
@@ -322,7 +323,7 @@ void addMlpMatrix(RecipeBook& book, const std::string& name, int layer, TensorKi
         book.add(kind, layer, 0, name, layout::plain(rows, cols));
 }
 
-void addMlp(RecipeBook& book, const std::string& mlp, int layer)
+void addTransformerLensMlp(RecipeBook& book, const std::string& mlp, int layer)
 {
     const ModelConfig& c = book.config();
     const Eigen::Index m = c.dModel, f = c.dMlp;
@@ -347,12 +348,12 @@ void addMlp(RecipeBook& book, const std::string& mlp, int layer)
     }
 }
 
-void addLayer(RecipeBook& book, const std::string& block, int layer)
+void addTransformerLensLayer(RecipeBook& book, const std::string& block, int layer)
 {
     const ModelConfig& c = book.config();
     if (c.hasPreNorms)
         addNorm(book, block + "ln1", layer, c.norm, {TensorKind::ln1_w, TensorKind::ln1_b});
-    addAttention(book, block + "attn.", layer);
+    addTransformerLensAttention(book, block + "attn.", layer);
     if (c.hasPostNorms || c.hasSumNorms) {
         addNorm(book, block + "ln1_post", layer, c.norm, {TensorKind::ln1_post_w, TensorKind::ln1_post_b});
         if (!c.attentionOnly || c.hasPostNorms)
@@ -364,10 +365,10 @@ void addLayer(RecipeBook& book, const std::string& block, int layer)
     // A parallel block may have one norm for both its halves.
     if (c.hasPreNorms && (!c.parallelBlocks || book.isStored(block + "ln2.w")))
         addNorm(book, block + "ln2", layer, c.norm, {TensorKind::ln2_w, TensorKind::ln2_b});
-    addMlp(book, block + "mlp.", layer);
+    addTransformerLensMlp(book, block + "mlp.", layer);
 }
 
-Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadTransformerLens(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
     RecipeBook book(config, std::move(file));
     const Eigen::Index m = config.dModel;
@@ -375,7 +376,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     if (config.positional == Positional::Learned || config.positionsInQueriesAndKeys)
         addMatrix(book, "pos_embed.W_pos", TensorKind::W_pos, config.nCtx, m);
     for (int layer = 0; layer < config.nLayers; ++layer)
-        addLayer(book, "blocks." + std::to_string(layer) + ".", layer);
+        addTransformerLensLayer(book, "blocks." + std::to_string(layer) + ".", layer);
     addNorm(book, "ln_final", 0, config.finalNorm, {TensorKind::ln_final_w, TensorKind::ln_final_b});
     // TransformerLens writes W_U even where it equals W_Eᵀ; only a file without it relies on the tie.
     const bool relies = config.tiedEmbeddings && !book.isStored("unembed.W_U");
@@ -385,7 +386,7 @@ Result<ModelWeights> load(const ModelConfig& config, std::shared_ptr<const Weigh
     else if (book.accept("embed.W_E", {config.dVocabOut, m}))
         book.add(TensorKind::W_U, 0, 0, "embed.W_E", layout::transposed(m, config.dVocabOut));
     book.acceptVector(TensorKind::b_U, 0, "unembed.b_U", config.dVocabOut);
-    book.ignore(isBuffer);
+    book.ignore(isTransformerLensBuffer);
     return book.finish();
 }
 
@@ -402,7 +403,8 @@ bool matches(const json& config)
 
 const Architecture& transformerLens()
 {
-    static constexpr Architecture row{"transformer-lens", matches, readConfig, load};
+    static constexpr Architecture row{"transformer-lens", matches, readTransformerLensConfig,
+                                      loadTransformerLens};
     return row;
 }
 

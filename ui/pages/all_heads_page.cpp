@@ -19,7 +19,7 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int columnWidth = 120; // px: scores have long names, and there are many of them
+constexpr int allHeadsPageColumnWidth = 120; // px: scores have long names, and there are many of them
 }
 
 AllHeadsPage::AllHeadsPage(Workspace* workspace, QWidget* parent)
@@ -34,7 +34,7 @@ AllHeadsPage::AllHeadsPage(Workspace* workspace, QWidget* parent)
     m_table->setSource(m_model, ArrayTableModel::SortRole);
     m_table->setAccessibleName(tr("Every score of every head"));
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->horizontalHeader()->setDefaultSectionSize(columnWidth);
+    m_table->horizontalHeader()->setDefaultSectionSize(allHeadsPageColumnWidth);
     m_parts->setChildrenCollapsible(false);
     m_parts->addWidget(m_table);
     auto* layout = new QVBoxLayout(this);

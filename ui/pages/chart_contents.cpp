@@ -13,8 +13,8 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr std::size_t mostLines = 16;  // a person tells apart, with a name each
-constexpr std::size_t mostNames = 300; // along an axis
+constexpr std::size_t chartContentsMostLines = 16; // a person tells apart, with a name each
+constexpr std::size_t mostNames = 300;             // along an axis
 
 /// What the titles of all begin with, with the unit of the first: "Singular values" of QK and of OV.
 QString commonTitle(const std::vector<const ResultArray*>& arrays)
@@ -150,24 +150,24 @@ private:
                 line.points << QPointF(x[i], part.at(row * length + i));
             m_contents.series.push_back(std::move(line));
         }
-        if (rows > mostLines)
+        if (rows > chartContentsMostLines)
             m_contents.caption = PictureBody::tr("%1 of %2 rows, evenly spaced, the selected one among them.")
-                                     .arg(mostLines)
+                                     .arg(chartContentsMostLines)
                                      .arg(rows);
     }
 
     /// All rows, or as many as a person tells apart, from the first to the last and with that of the selection.
     std::vector<std::size_t> shownRows(const ArrayPart& part, std::size_t rows) const
     {
-        std::vector<std::size_t> shown(std::min(rows, mostLines));
+        std::vector<std::size_t> shown(std::min(rows, chartContentsMostLines));
         for (std::size_t i = 0; i < shown.size(); ++i)
-            shown[i] = rows <= mostLines ? i : i * (rows - 1) / (mostLines - 1);
+            shown[i] = rows <= chartContentsMostLines ? i : i * (rows - 1) / (chartContentsMostLines - 1);
         const HeadId head = m_workspace.head();
         const std::string& axis = part.axis(0); // "member": of the selected layer
         const int selected = axis == "head" || axis == "member" ? head.head
             : axis == "layer"                                   ? head.layer
                                                                 : -1;
-        if (rows > mostLines && selected >= 0 && static_cast<std::size_t>(selected) < rows) {
+        if (rows > chartContentsMostLines && selected >= 0 && static_cast<std::size_t>(selected) < rows) {
             const auto row = static_cast<std::size_t>(selected);
             const auto after = std::ranges::lower_bound(shown, row); // the last row is shown: there is one
             if (*after != row)

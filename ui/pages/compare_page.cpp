@@ -31,7 +31,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int sampleSize = 40;
+constexpr int comparePageSampleSize = 40;
 constexpr int tableSize = 20;
 
 using Way = ComparePictures::Way;
@@ -304,7 +304,8 @@ void ComparePage::recompute()
     if (!what.sides)
         return clear(what.message);
     const CompareSides& sides = *what.sides;
-    m_tokens = isTokenCircuit() ? tokensToShow(*workspace(), m_text->text(), sampleSize) : std::vector<int>();
+    m_tokens = isTokenCircuit() ? tokensToShow(*workspace(), m_text->text(), comparePageSampleSize)
+                                : std::vector<int>();
     m_pictures->setPending(true);
     m_job.start(
         tr("Comparing %1 with %2").arg(sides.first.name, sides.second.name),

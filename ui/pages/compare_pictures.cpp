@@ -22,7 +22,7 @@ namespace {
 constexpr int frame = 16;             // ms
 constexpr float ratioPercentile = 90; // of |ratio − 1|: two unrelated heads have ratios without bounds
 
-double entry(const HeatmapView::Matrix& matrix, int row, int column)
+double comparePicturesEntry(const HeatmapView::Matrix& matrix, int row, int column)
 {
     return matrix && row < matrix->rows() && column < matrix->cols() ? double{(*matrix)(row, column)}
                                                                      : std::nan("");
@@ -270,12 +270,12 @@ void ComparePictures::titlePictures()
 
 double ComparePictures::first(int row, int column) const
 {
-    return entry(m_a, row, column);
+    return comparePicturesEntry(m_a, row, column);
 }
 
 double ComparePictures::second(int row, int column) const
 {
-    return entry(m_b, row, column);
+    return comparePicturesEntry(m_b, row, column);
 }
 
 std::vector<std::pair<HeatmapView*, QString>> ComparePictures::shown() const

@@ -3,18 +3,11 @@
 #include "core/analysis/block.h"
 #include "ui/text.h"
 
-#include <QCoreApplication>
-
 #include <utility>
 
 namespace headwise::ui {
 
 namespace {
-
-QString tr(const char* words)
-{
-    return QCoreApplication::translate("CompareSides", words);
-}
 
 QString countsOf(const ModelConfig& config)
 {

@@ -1,5 +1,6 @@
 #include "ui/pages/export_dialog.h"
 
+#include "ui/figure_export_formats.h"
 #include "ui/figure_writer.h"
 #include "ui/icons.h"
 #include "ui/pages/export_dialog_preview.h"
@@ -45,7 +46,6 @@ constexpr std::array formats{
     FormatRow{FigureFormat::Latex, QT_TRANSLATE_NOOP("ExportDialog", "LaTeX table")},
     FormatRow{FigureFormat::Markdown, QT_TRANSLATE_NOOP("ExportDialog", "Markdown table")}};
 
-constexpr double millimetresPerInch = 25.4;
 constexpr double sameLength = 0.06; // mm: what the boxes round away
 
 QDoubleSpinBox* numberBox(QWidget* parent, double low, double high, const QString& suffix)

@@ -1,5 +1,6 @@
 // How high a figure has to be for what its view shows.
 
+#include "ui/figure_export_formats.h"
 #include "ui/pages/export_dialog.h"
 
 #include <QImage>
@@ -11,12 +12,11 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double millimetresPerInch = 25.4;
-constexpr double dpi = 50;          // enough to see what is drawn
-constexpr double margin = 1;        // mm, below the last of it
-constexpr double leastHeight = 15;  // mm
-constexpr double worthIt = 0.9;     // of the preset's height: less is not worth another shape
-constexpr double sameWidth = 0.985; // of what is drawn; less: it had become too low
+constexpr double dpi = 50;                  // enough to see what is drawn
+constexpr double exportDialogFitMargin = 1; // mm, below the last of it
+constexpr double leastHeight = 15;          // mm
+constexpr double worthIt = 0.9;             // of the preset's height: less is not worth another shape
+constexpr double sameWidth = 0.985;         // of what is drawn; less: it had become too low
 
 /// What of the figure is not blank, mm from its top left corner.
 QSizeF drawnSize(const FigureSource& source, const FigureSettings& settings)
@@ -46,8 +46,8 @@ FigureSettings fittedToView(const FigureSource& source, FigureSettings settings)
     if (whole.height() <= 0)
         return settings;
     const double most = settings.height;
-    for (double height = std::max(whole.height() + margin, leastHeight); height < worthIt * most;
-         height *= 1.15) {
+    for (double height = std::max(whole.height() + exportDialogFitMargin, leastHeight);
+         height < worthIt * most; height *= 1.15) {
         FigureSettings tried = settings;
         tried.height = std::round(2 * height) / 2;
         const QSizeF drawn = drawnSize(source, tried);

@@ -1,5 +1,6 @@
 #include "ui/pages/export_dialog_preview.h"
 
+#include "ui/figure_export_formats.h"
 #include "ui/figure_recording.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -22,11 +23,10 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double millimetresPerInch = 25.4;
-constexpr int margin = 16;                 // px around the sheet
-constexpr qsizetype shownLines = 60;       // of the numbers
-constexpr qsizetype shownCharacters = 400; // of a line
-constexpr double mostDots = 2400;          // device pixels of the preview, each way
+constexpr int exportDialogPreviewMargin = 16; // px around the sheet
+constexpr qsizetype shownLines = 60;          // of the numbers
+constexpr qsizetype shownCharacters = 400;    // of a line
+constexpr double mostDots = 2400;             // device pixels of the preview, each way
 
 /// What lies behind a transparent figure: squares, as in every program that edits pictures.
 QImage onSquares(const QImage& figure)
@@ -111,7 +111,8 @@ void FigurePreview::showPicture()
     if (!m_source || isData(m_settings.format))
         return;
     const double perMillimetre = dotsPerInch() / millimetresPerInch;
-    const QSizeF room = m_scroll->maximumViewportSize() - QSize(2 * margin, 2 * margin);
+    const QSizeF room =
+        m_scroll->maximumViewportSize() - QSize(2 * exportDialogPreviewMargin, 2 * exportDialogPreviewMargin);
     const double fitting = std::max(0.02,
                                     std::min(room.width() / (m_settings.width * perMillimetre),
                                              room.height() / (m_settings.height * perMillimetre)));
@@ -130,7 +131,8 @@ void FigurePreview::showPicture()
     // Where the sheet is larger than what is drawn of it, the screen's pixels grow.
     image.setDevicePixelRatio(ratio * dpi / (dotsPerInch() * m_zoom * ratio));
     m_sheet->setPixmap(QPixmap::fromImage(image));
-    m_sheet->resize(image.deviceIndependentSize().toSize() + QSize(2 * margin, 2 * margin));
+    m_sheet->resize(image.deviceIndependentSize().toSize()
+                    + QSize(2 * exportDialogPreviewMargin, 2 * exportDialogPreviewMargin));
     const QString size = m_settings.unit == LengthUnit::Inches
         ? tr("%1 × %2 in")
               .arg(m_settings.width / millimetresPerInch, 0, 'f', 2)

@@ -22,7 +22,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int tableLength = 20;
+constexpr int foldingPageTableLength = 20;
 
 /// Σ a_t b_t / (‖a‖ ‖b‖) over the tokens in use.
 double cosineOf(const RowVector<double>& a, const RowVector<double>& b, const std::vector<bool>& unused)
@@ -180,7 +180,8 @@ void FoldingPage::recompute()
             const auto b = tokenRowOnce(*known->circuits, tokens->embedding, of, token, task);
             if (!b)
                 return b.error();
-            return Answer{known, tableDifference(*a, *b, tableLength, unused), cosineOf(*a, *b, unused)};
+            return Answer{known, tableDifference(*a, *b, foldingPageTableLength, unused),
+                          cosineOf(*a, *b, unused)};
         },
         [this](const Result<Answer>& answer) {
             if (!answer)

@@ -43,7 +43,7 @@ constexpr std::array<Shown, 6> shownScores{
      {"scores/previous_token", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "previous token"), false}}};
 constexpr qsizetype beforeNearest = 3;
 constexpr int mostNearest = 3;
-constexpr int mostLines = 2;
+constexpr int headHeaderMostLines = 2;
 
 /// How many lines `html` takes in a label as wide as that; one too many where a single word is wider.
 int lineCount(const QString& html, const QLabel& label)
@@ -54,7 +54,7 @@ int lineCount(const QString& html, const QLabel& label)
     document.setHtml(html);
     document.setTextWidth(label.width());
     const bool isTooWide = document.idealWidth() > label.width();
-    return isTooWide ? mostLines + 1 : document.firstBlock().layout()->lineCount();
+    return isTooWide ? headHeaderMostLines + 1 : document.firstBlock().layout()->lineCount();
 }
 
 QString unbroken(QString name)
@@ -63,7 +63,7 @@ QString unbroken(QString name)
 }
 
 /// With its z among the random heads of the head's layer, where they are known.
-QString entry(const ResultArray& metric, const Shown& shown, HeadId head, const QColor& muted)
+QString headHeaderEntry(const ResultArray& metric, const Shown& shown, HeadId head, const QColor& muted)
 {
     const double value = metricAt(metric, head);
     const double z = layerNull(metric, head.layer).zScore(value);
@@ -157,12 +157,12 @@ void HeadHeader::fitScores()
 {
     const auto count = static_cast<std::size_t>(m_entries.size());
     std::vector<bool> shown(count, true);
-    if (count > 0 && lineCount(lineOf(shown), *m_scores) > mostLines) {
+    if (count > 0 && lineCount(lineOf(shown), *m_scores) > headHeaderMostLines) {
         shown.assign(count, false);
         shown.front() = true;
         const auto showIfThereIsRoom = [&](std::size_t entry) {
             shown[entry] = true;
-            shown[entry] = entry == 0 || lineCount(lineOf(shown), *m_scores) <= mostLines;
+            shown[entry] = entry == 0 || lineCount(lineOf(shown), *m_scores) <= headHeaderMostLines;
         };
         for (std::size_t i = 1; i < count; ++i)
             if (!isFurtherNearest(static_cast<qsizetype>(i)))
@@ -240,7 +240,7 @@ void HeadHeader::refresh()
         const ResultArray* metric = workspace()->results()->find(shown.path);
         const double value = metric ? metricAt(*metric, head) : std::nan("");
         if (std::isfinite(value))
-            entries << entry(*metric, shown, head, muted);
+            entries << headHeaderEntry(*metric, shown, head, muted);
         if (metric)
             definitions << QStringLiteral("<b>%1</b>: %2")
                                .arg(HeadHeader::tr(shown.name), text(metric->definition).toHtmlEscaped());

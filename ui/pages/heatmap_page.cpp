@@ -24,8 +24,8 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int sampleSize = 40;
-constexpr int directPath = -1;               // among the circuits
+constexpr int heatmapPageSampleSize = 40;
+constexpr int heatmapPageDirectPath = -1;    // among the circuits
 constexpr Eigen::Index largestFormed = 1024; // tokens; of more, tiles
 } // namespace
 
@@ -56,7 +56,7 @@ void HeatmapPage::fillChoices()
     m_circuit->addItem(tr("QK: W_Q W_Kᵀ"), static_cast<int>(CircuitKind::Qk));
     m_circuit->addItem(tr("full OV: E W_V W_O W_U"), static_cast<int>(CircuitKind::FullOv));
     m_circuit->addItem(tr("full QK: E W_Q W_Kᵀ Eᵀ"), static_cast<int>(CircuitKind::FullQk));
-    m_circuit->addItem(tr("direct path: E W_U"), directPath);
+    m_circuit->addItem(tr("direct path: E W_U"), heatmapPageDirectPath);
     m_circuit->setItemData(m_circuit->count() - 1,
                            tr("The bigrams of a model without layers, with b_U where biases are on"),
                            Qt::ToolTipRole);
@@ -198,7 +198,7 @@ void HeatmapPage::connectView()
 
 bool HeatmapPage::isDirect() const
 {
-    return m_circuit->currentData().toInt() == directPath;
+    return m_circuit->currentData().toInt() == heatmapPageDirectPath;
 }
 
 CircuitKind HeatmapPage::kind() const
@@ -304,10 +304,11 @@ void HeatmapPage::chooseTokens()
                     m_tokens.push_back(id);
     }
     if (m_tokens.empty() && tokenizer)
-        m_tokens = sampleOfWords(*tokenizer, sampleSize);
+        m_tokens = sampleOfWords(*tokenizer, heatmapPageSampleSize);
     std::erase_if(m_tokens, [this](int id) { return id >= workspace()->card().dVocab; });
     if (m_tokens.empty()) {
-        m_tokens.resize(static_cast<std::size_t>(std::min(sampleSize, workspace()->card().dVocab)));
+        m_tokens.resize(
+            static_cast<std::size_t>(std::min(heatmapPageSampleSize, workspace()->card().dVocab)));
         std::iota(m_tokens.begin(), m_tokens.end(), 0);
     }
     std::erase_if(m_tokens, [this](int id) { return id >= workspace()->card().dVocab; });

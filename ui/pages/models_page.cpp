@@ -32,7 +32,7 @@ namespace headwise::ui {
 
 namespace {
 
-const std::string folder = "comparison/";
+const std::string modelsPageFolder = "comparison/";
 
 /// The names of the older and of the newer model; where they are equal, with the folders that tell them apart.
 std::pair<QString, QString> namesOf(const Workspace& workspace)
@@ -59,17 +59,17 @@ std::vector<Picture> matchPictures()
     return {
         {.kind = Picture::Kind::Matrix,
          .title = "Outputs shared with each head of the other model",
-         .arrays = {folder + "match/jaccard"},
+         .arrays = {modelsPageFolder + "match/jaccard"},
          .signedColors = false,
          .note = "Mean Jaccard index of the largest outputs of full OV, over tokens both vocabularies have."},
         {.kind = Picture::Kind::Matrix,
          .title = "CKA with each head of the other model",
-         .arrays = {folder + "match/cka"},
+         .arrays = {modelsPageFolder + "match/cka"},
          .signedColors = false,
          .note = "How alike the two heads tell the same tokens apart, in whatever basis they write."},
         {.kind = Picture::Kind::HeadGrid,
          .title = "Best match of every head in the other model",
-         .arrays = {folder + "match/best"},
+         .arrays = {modelsPageFolder + "match/best"},
          .signedColors = false,
          .note = {}}};
 }
@@ -80,7 +80,7 @@ std::vector<Picture> changePictures()
     const auto paths = [](std::initializer_list<const char*> names) {
         std::vector<std::string> all;
         for (const char* name : names)
-            all.push_back(folder + name);
+            all.push_back(modelsPageFolder + name);
         return all;
     };
     const auto matrix = [&](const char* title, const char* name) {
@@ -234,8 +234,8 @@ void ModelsPage::connectSignals()
 
 void ModelsPage::recompute()
 {
-    const bool isThere =
-        workspace()->isOpen() && (isMatched() || workspace()->results()->find(folder + "ov/relative_change"));
+    const bool isThere = workspace()->isOpen()
+        && (isMatched() || workspace()->results()->find(modelsPageFolder + "ov/relative_change"));
     m_choose->setEnabled(workspace()->hasModel());
     m_chooseFile->setEnabled(workspace()->hasModel());
     m_circuits->setVisible(isThere);
@@ -272,15 +272,15 @@ void ModelsPage::recompute()
 
 bool ModelsPage::isMatched() const
 {
-    return workspace()->results()->find(folder + "match/best") != nullptr;
+    return workspace()->results()->find(modelsPageFolder + "match/best") != nullptr;
 }
 
 void ModelsPage::showMatches()
 {
     const ResultSet& results = *workspace()->results();
-    const ResultArray* best = results.find(folder + "match/best");
-    const ResultArray* heads = results.find(folder + "match/best_head");
-    const ResultArray* cka = results.find(folder + "match/cka");
+    const ResultArray* best = results.find(modelsPageFolder + "match/best");
+    const ResultArray* heads = results.find(modelsPageFolder + "match/best_head");
+    const ResultArray* cka = results.find(modelsPageFolder + "match/cka");
     m_headModel->clear();
     m_headOfRow.clear();
     m_headsTitle->setText(tr("<b>Heads by how well one of the other model matches them</b>"));
@@ -332,7 +332,7 @@ void ModelsPage::showHeads()
         titles << column.title;
     m_headModel->setHorizontalHeaderLabels(titles);
     const ModelCard& card = workspace()->card();
-    const ResultArray* change = results.find(folder + columns.front().path);
+    const ResultArray* change = results.find(modelsPageFolder + columns.front().path);
     for (int layer = 0; layer < card.nLayers; ++layer)
         for (int head = 0; head < card.nHeads; ++head)
             m_headOfRow.push_back({layer, head});
@@ -345,7 +345,7 @@ void ModelsPage::showHeads()
     for (const HeadId head : m_headOfRow) {
         QList<QStandardItem*> row{wordCell(text(head))};
         for (const Column& column : columns) {
-            const ResultArray* array = results.find(folder + column.path);
+            const ResultArray* array = results.find(modelsPageFolder + column.path);
             const double value = array ? metricAt(*array, head) : std::nan("");
             row << (column.isShare ? percentCell(value) : numberCell(value));
         }
@@ -359,9 +359,9 @@ void ModelsPage::showTokens()
 {
     m_tokenModel->clear();
     const ResultSet& results = *workspace()->results();
-    const ResultArray* before = results.find(folder + "full_ov/ids_a");
-    const ResultArray* after = results.find(folder + "full_ov/ids_b");
-    const ResultArray* sources = results.find(folder + "full_ov/sampled_tokens");
+    const ResultArray* before = results.find(modelsPageFolder + "full_ov/ids_a");
+    const ResultArray* after = results.find(modelsPageFolder + "full_ov/ids_b");
+    const ResultArray* sources = results.find(modelsPageFolder + "full_ov/sampled_tokens");
     const bool isThere = before && after && sources;
     m_tokensTitle->setVisible(!isMatched());
     m_tokensTitle->setText(isThere

@@ -23,7 +23,7 @@ namespace headwise::ui {
 namespace {
 
 constexpr int farthest = 64; // places
-constexpr int tableLength = 20;
+constexpr int offsetTableLength = 20;
 
 } // namespace
 
@@ -104,7 +104,7 @@ void OffsetTable::recompute()
             const auto line = rotaryTokenLine(*circuits, *tokens, head, token, at);
             if (!line)
                 return line.error();
-            return ends(*line, tableLength, unused);
+            return ends(*line, offsetTableLength, unused);
         },
         [this, words = heading()](const Result<TokenEnds>& found) {
             if (!found)

@@ -18,18 +18,18 @@ namespace headwise::ui {
 
 namespace {
 
-using Kind = Picture::Kind;
+using PictureCardKind = Picture::Kind;
 
 constexpr int unseenHeight = 260; // until it is drawn, so that those below it are not on screen
 
-PictureBody* newBody(Kind kind, Workspace* workspace, QWidget* parent)
+PictureBody* newBody(PictureCardKind kind, Workspace* workspace, QWidget* parent)
 {
     switch (kind) {
-    case Kind::HeadGrid:
-    case Kind::Matrix:
-    case Kind::HeadPairs: return newCellsBody(kind, workspace, parent);
-    case Kind::Table: return newTableBody(workspace, parent);
-    case Kind::Diagram: return newDiagramBody(workspace, parent);
+    case PictureCardKind::HeadGrid:
+    case PictureCardKind::Matrix:
+    case PictureCardKind::HeadPairs: return newCellsBody(kind, workspace, parent);
+    case PictureCardKind::Table: return newTableBody(workspace, parent);
+    case PictureCardKind::Diagram: return newDiagramBody(workspace, parent);
     default: return newChartBody(kind, workspace, parent);
     }
 }
@@ -73,8 +73,9 @@ void PictureCard::guardWheel()
 
 bool PictureCard::isWide() const
 {
-    return m_picture.kind == Kind::HeadGrid || m_picture.kind == Kind::HeadPairs
-        || m_picture.kind == Kind::Diagram || m_picture.kind == Kind::Table || m_picture.kind == Kind::Matrix;
+    return m_picture.kind == PictureCardKind::HeadGrid || m_picture.kind == PictureCardKind::HeadPairs
+        || m_picture.kind == PictureCardKind::Diagram || m_picture.kind == PictureCardKind::Table
+        || m_picture.kind == PictureCardKind::Matrix;
 }
 
 void PictureCard::changeHead()

@@ -16,11 +16,11 @@ namespace headwise::ui {
 
 namespace {
 
-using Kind = Picture::Kind;
+using PictureChartsKind = Picture::Kind;
 
 class ChartBody : public PictureBody {
 public:
-    ChartBody(Kind kind, Workspace* workspace, QWidget* parent)
+    ChartBody(PictureChartsKind kind, Workspace* workspace, QWidget* parent)
         : PictureBody(workspace, parent)
         , m_kind(kind)
         , m_heads(new QComboBox(this))
@@ -41,7 +41,7 @@ public:
         }
         layout->addWidget(m_chart);
         layout->addWidget(m_multiples);
-        if (m_kind == Kind::Histogram)
+        if (m_kind == PictureChartsKind::Histogram)
             m_heads->addItems({tr("How many heads"), tr("Boxes by layer")});
         else
             m_heads->addItems({tr("This head"), tr("Every head of its layer"), tr("Every head")});
@@ -53,7 +53,10 @@ public:
         connect(m_chart, &LineChart::pointClicked, this, &ChartBody::choose);
     }
 
-    bool showsAllHeads() const override { return hasPointPerHead() || m_kind == Kind::Histogram; }
+    bool showsAllHeads() const override
+    {
+        return hasPointPerHead() || m_kind == PictureChartsKind::Histogram;
+    }
     QString caption() const override { return m_contents.caption; }
     void markHead() override { showPicture(PictureData(m_data)); }
 
@@ -61,7 +64,7 @@ public:
     {
         constexpr std::size_t mostBaselines = 4; // The caption has them all.
         m_data = shown;
-        m_heads->setVisible(m_kind == Kind::Histogram || isOfEachHead());
+        m_heads->setVisible(m_kind == PictureChartsKind::Histogram || isOfEachHead());
         m_contents = contents();
         if (m_contents.baselines.size() > mostBaselines)
             m_contents.baselines.clear();
@@ -93,7 +96,7 @@ private:
     {
         if (!showsAllHeads())
             return seriesContents(m_data, *workspace());
-        if (m_kind == Kind::Histogram && m_heads->currentIndex() > 0)
+        if (m_kind == PictureChartsKind::Histogram && m_heads->currentIndex() > 0)
             return boxContents(m_data, *workspace());
         return headContents(m_metrics ? m_metrics->applied(m_data) : m_data, *workspace());
     }
@@ -101,7 +104,7 @@ private:
     /// Whether it says something else of every head, by the heads' own lines.
     bool isOfEachHead() const
     {
-        return (m_kind == Kind::Lines || m_kind == Kind::Bars)
+        return (m_kind == PictureChartsKind::Lines || m_kind == PictureChartsKind::Bars)
             && std::ranges::any_of(m_data.arrays, [this](const ResultArray* array) {
                    return headAxes(*array, workspace()->card()) == HeadAxes::OneHead
                        && array->shape.size() == 3;
@@ -130,7 +133,10 @@ private:
         m_multiples->setCurrent(now);
     }
 
-    bool hasPointPerHead() const { return m_kind == Kind::HeadPlane || m_kind == Kind::HeadMap; }
+    bool hasPointPerHead() const
+    {
+        return m_kind == PictureChartsKind::HeadPlane || m_kind == PictureChartsKind::HeadMap;
+    }
     HeadId headOf(int index) const
     {
         const int heads = std::max(1, workspace()->card().nHeads);
@@ -144,7 +150,7 @@ private:
             name = series.isEmpty() ? text(headOf(index)) : series;
         else if (m_contents.names)
             name += (name.isEmpty() ? QString() : QStringLiteral("   ")) + m_contents.names(index);
-        const bool isNamed = m_contents.names && m_kind != Kind::Points;
+        const bool isNamed = m_contents.names && m_kind != PictureChartsKind::Points;
         const QString x = isNamed ? QString() : number(point.x()) + QStringLiteral("   ");
         emit readOutChanged(QStringLiteral("%1   %2%3").arg(name, x, number(point.y())));
     }
@@ -157,7 +163,7 @@ private:
             workspace()->setToken(m_contents.tokens(index));
     }
 
-    Kind m_kind;
+    PictureChartsKind m_kind;
     QComboBox* m_heads;
     MetricChoice* m_metrics = nullptr; // where there is a point per head
     LineChart* m_chart;

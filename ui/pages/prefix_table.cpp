@@ -17,7 +17,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int tableLength = 20;
+constexpr int prefixTableLength = 20;
 
 /// The token whose text is that of both; −1: there is none.
 int bothTogether(const Tokenizer& tokenizer, int prefix, int suffix)
@@ -88,7 +88,7 @@ void PrefixTable::recompute()
             const auto scores = tokens->times(sought, task);
             if (!scores)
                 return scores.error();
-            Answer answer{ends(scores->col(0).transpose(), tableLength, unused),
+            Answer answer{ends(scores->col(0).transpose(), prefixTableLength, unused),
                           {},
                           tokens->randomScore(token, folded)};
             for (const TokenEntry& entry : answer.ends.top)

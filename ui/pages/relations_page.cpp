@@ -33,7 +33,7 @@ namespace headwise::ui {
 namespace {
 
 constexpr std::size_t pairsShown = 20;
-const std::string folder = "analyses/relations/";
+const std::string relationsPageFolder = "analyses/relations/";
 
 /// What the selection adds to the inputs does not belong to them.
 AnalysisInputs inputsWith(const Workspace& workspace, std::vector<Relation> relations)
@@ -293,7 +293,7 @@ const std::vector<Relation>& RelationsPage::shownRelations() const
 void RelationsPage::recompute()
 {
     const std::shared_ptr<const ResultSet> results = workspace()->results();
-    const bool isThere = workspace()->isOpen() && results->find(folder + "by_head");
+    const bool isThere = workspace()->isOpen() && results->find(relationsPageFolder + "by_head");
     if (!isThere) {
         m_shown.reset();
         m_pairModel->clear();
@@ -326,14 +326,14 @@ void RelationsPage::showGrids()
     const ModelCard& card = workspace()->card();
     const bool isOne = shownRelations().size() == 1;
     const auto show = [&](HeadGrid* panel, const char* one, const char* best) {
-        const ResultArray* array = m_shown->find(folder + (isOne ? one : best));
+        const ResultArray* array = m_shown->find(relationsPageFolder + (isOne ? one : best));
         panel->setValues(array ? std::make_shared<const Eigen::MatrixXf>(isOne ? gridOf(*array, 0, card)
                                                                                : metricGrid(*array))
                                : nullptr);
     };
     show(m_hits, "by_head", "best");
     show(m_suppression, "suppression", "best_suppression");
-    const ResultArray* null = m_shown->find(folder + "best");
+    const ResultArray* null = m_shown->find(relationsPageFolder + "best");
     say(tr("%1: share of pairs (s, t) with t among the outputs that head raises (lowers) most for s%2")
             .arg(isOne ? text(shownRelations().front().name)
                        : tr("The best of %1 lists").arg(shownRelations().size()),
@@ -350,7 +350,7 @@ HeadId RelationsPage::bestHead() const
 
 std::size_t RelationsPage::relationOf(HeadId head) const
 {
-    const ResultArray* best = m_shown->find(folder + "best_relation");
+    const ResultArray* best = m_shown->find(relationsPageFolder + "best_relation");
     if (shownRelations().size() < 2 || !best)
         return 0;
     return static_cast<std::size_t>(std::max(0.0, metricAt(*best, head)));

@@ -28,7 +28,7 @@ namespace headwise::ui {
 namespace {
 
 constexpr std::array presets{50, 500, 1000}; // of Kamoda et al. 2025
-constexpr int sampledTokens = 512;           // of the first look at large vocabularies
+constexpr int scoresPageSampledTokens = 512; // of the first look at large vocabularies
 
 ChartSeries curve(const QString& name, const RowVector<double>& values, SeriesStyle style = SeriesStyle::Line)
 {
@@ -55,7 +55,7 @@ struct ScoresPage::Norms {
         const ProcessedWeights& weights = circuits->weights();
         auto spread = extent == Extent::All
             ? divisorSpread(weights, options.unusedTokens, options.precision, task)
-            : sampledDivisorSpread(weights, options.unusedTokens, sampledTokens, task);
+            : sampledDivisorSpread(weights, options.unusedTokens, scoresPageSampledTokens, task);
         if (!spread)
             return spread.error();
         auto tokens = extent == Extent::All ? std::make_shared<const MeanDivided>(weights, *spread) : nullptr;
@@ -263,7 +263,7 @@ void ScoresPage::recompute()
     if (m_norms && m_norms->circuits == circuits)
         return readTerms();
     m_norms.reset();
-    readNorms(circuits->config().dVocab > 8 * sampledTokens ? Extent::Sample : Extent::All);
+    readNorms(circuits->config().dVocab > 8 * scoresPageSampledTokens ? Extent::Sample : Extent::All);
 }
 
 void ScoresPage::readNorms(Extent extent)

@@ -20,7 +20,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int columnWidth = 560;
+constexpr int startPageColumnWidth = 560;
 constexpr int dropHeight = 200;
 constexpr int cardIndent = 5; // of a tool button's text from its icon and its frame
 
@@ -78,7 +78,7 @@ StartPage::StartPage(QWidget* parent)
     centred->addStretch();
     auto* box = new QWidget(this);
     box->setLayout(column);
-    box->setFixedWidth(columnWidth);
+    box->setFixedWidth(startPageColumnWidth);
     centred->addWidget(box);
     centred->addStretch();
 
@@ -147,7 +147,7 @@ void StartPage::setRecentFiles(const QStringList& files, const QHash<QString, Re
         button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
         button->setAutoRaise(true);
         button->setToolTip(path);
-        button->setMaximumWidth(columnWidth);
+        button->setMaximumWidth(startPageColumnWidth);
         button->setEnabled(info.exists());
         connect(button, &QToolButton::clicked, this, [this, path] { emit openRecentRequested(path); });
         m_recent->addWidget(button);

@@ -18,7 +18,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr Eigen::Index sampledTokens = 64;
+constexpr Eigen::Index termMapSampledTokens = 64;
 constexpr std::array shownTerms{"T^ee", "T^ee without σ", "T^ep", "T^pe", "T^pp", "Score"};
 
 const Matrix<double>& termOf(const ScoreTerms& terms, int index)
@@ -69,7 +69,7 @@ TermMap::TermMap(Workspace* workspace, QWidget* parent)
 
 void TermMap::createLayout()
 {
-    m_words->setPlaceholderText(tr("%1 tokens at random; or words of your own").arg(sampledTokens));
+    m_words->setPlaceholderText(tr("%1 tokens at random; or words of your own").arg(termMapSampledTokens));
     m_words->setAccessibleName(tr("Words of the map"));
     m_words->setFont(tokenFont());
     m_words->setTextMargins(4, 0, 4, 0);
@@ -128,7 +128,7 @@ void TermMap::recompute()
             }
             const ModelConfig& config = circuits->config();
             const Eigen::Index longest = squareSide(config);
-            const auto shown = shownTokens(config, options, std::min(sampledTokens, longest), longest);
+            const auto shown = shownTokens(config, options, std::min(termMapSampledTokens, longest), longest);
             if (!shown)
                 return shown.error();
             auto answer = std::make_shared<Answer>();

@@ -22,8 +22,8 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int largestOfAll = -1; // among the sides
-constexpr int directPath = -1;   // among the circuits
+constexpr int largestOfAll = -1;         // among the sides
+constexpr int tokensPageDirectPath = -1; // among the circuits
 } // namespace
 
 TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
@@ -44,7 +44,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
 {
     m_circuit->addItem(tr("full OV: what it writes"), static_cast<int>(CircuitKind::FullOv));
     m_circuit->addItem(tr("full QK: where it looks"), static_cast<int>(CircuitKind::FullQk));
-    m_circuit->addItem(tr("direct path: what comes next"), directPath);
+    m_circuit->addItem(tr("direct path: what comes next"), tokensPageDirectPath);
     m_circuit->setItemData(m_circuit->count() - 1,
                            tr("E W_U, the bigrams of a model without layers, with and without b_U"),
                            Qt::ToolTipRole);
@@ -141,7 +141,7 @@ void TokensPage::connectSignals()
 
 void TokensPage::applyChoice()
 {
-    const bool isDirect = m_circuit->currentData().toInt() == directPath;
+    const bool isDirect = m_circuit->currentData().toInt() == tokensPageDirectPath;
     const auto kind =
         isDirect ? CircuitKind::FullOv : static_cast<CircuitKind>(m_circuit->currentData().toInt());
     auto* sides = qobject_cast<QStandardItemModel*>(m_side->model());

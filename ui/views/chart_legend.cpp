@@ -11,7 +11,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double gap = 4;
+constexpr double chartLegendGap = 4;
 
 /// The places on the device that a series is drawn at, close enough together to tell what lies under a legend.
 std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<ChartSeries>& series)
@@ -54,7 +54,8 @@ struct LegendRoom {
 /// The corner of the plot where a legend of that size hides least; of equal ones the top right, then the top left.
 LegendRoom legendRoom(const ChartFrame& frame, const QSizeF& size, const std::vector<ChartSeries>& series)
 {
-    const QRectF inside = frame.plot.adjusted(gap, gap, -gap, -gap);
+    const QRectF inside =
+        frame.plot.adjusted(chartLegendGap, chartLegendGap, -chartLegendGap, -chartLegendGap);
     const double right = inside.right() - size.width(), bottom = inside.bottom() - size.height();
     const std::vector<QPointF> places = drawnPlaces(frame, series);
     LegendRoom best;
@@ -76,7 +77,7 @@ double legendPadding(const std::vector<ChartSeries>& series)
     const bool hasMarker = std::ranges::any_of(series, [](const ChartSeries& one) {
         return one.style == SeriesStyle::Points && !one.name.isEmpty();
     });
-    return hasMarker ? gap : 0;
+    return hasMarker ? chartLegendGap : 0;
 }
 
 QSizeF sizeInside(const std::vector<ChartSeries>& series, const QFontMetricsF& metrics)
@@ -106,7 +107,8 @@ LegendRows rowsAbove(const std::vector<ChartSeries>& series, const QFontMetricsF
                      int mostRows)
 {
     const auto lengthOf = [&](const ChartSeries& one) {
-        return one.name.isEmpty() ? 0 : sampleLength + metrics.horizontalAdvance(one.name) + 2 * gap;
+        return one.name.isEmpty() ? 0
+                                  : sampleLength + metrics.horizontalAdvance(one.name) + 2 * chartLegendGap;
     };
     LegendRows rows;
     QPointF at;
@@ -127,7 +129,8 @@ LegendRows rowsAbove(const std::vector<ChartSeries>& series, const QFontMetricsF
     for (countHidden(); rows.hidden > 0 && !rows.places.empty(); rows.places.pop_back(), countHidden()) {
         const ChartSeries& last = series[rows.places.size() - 1];
         rows.rest = rows.places.back() + QPointF(lengthOf(last) - sampleLength, 0);
-        const bool hasRoom = rows.rest.x() + metrics.horizontalAdvance(restOf(rows.hidden)) <= width - gap;
+        const bool hasRoom =
+            rows.rest.x() + metrics.horizontalAdvance(restOf(rows.hidden)) <= width - chartLegendGap;
         if (hasRoom || rows.places.back().x() == 0) // a name alone in its row is shortened
             break;
     }
@@ -138,7 +141,7 @@ LegendRows rowsAbove(const std::vector<ChartSeries>& series, const QFontMetricsF
 int mostRowsAbove(double plotHeight, const QFontMetricsF& metrics)
 {
     constexpr double most = 0.5;
-    return static_cast<int>((most * plotHeight - gap) / metrics.height());
+    return static_cast<int>((most * plotHeight - chartLegendGap) / metrics.height());
 }
 
 struct NamePlace {
@@ -191,10 +194,11 @@ void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::ve
 void paintLegendAbove(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
 {
     const QFontMetricsF metrics(frame.font, painter.device());
-    const int height = static_cast<int>(std::round((frame.legend - gap) / metrics.height()));
+    const int height = static_cast<int>(std::round((frame.legend - chartLegendGap) / metrics.height()));
     const LegendRows rows = rowsAbove(series, metrics, frame.plot.width(), height);
     const QPointF first = frame.plot.topLeft() + QPointF(sampleLength, metrics.ascent() - frame.legend);
-    const double restWidth = rows.hidden > 0 ? metrics.horizontalAdvance(restOf(rows.hidden)) + gap : 0;
+    const double restWidth =
+        rows.hidden > 0 ? metrics.horizontalAdvance(restOf(rows.hidden)) + chartLegendGap : 0;
     for (std::size_t i = 0; i < rows.places.size(); ++i) {
         const bool isLast = i + 1 == rows.places.size();
         if (!series[i].name.isEmpty())
@@ -227,7 +231,7 @@ double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& seri
     if (mostRows < 1)
         return 0;
     const LegendRows rows = rowsAbove(series, metrics, frame.plot.width(), mostRows);
-    return rows.places.back().y() + metrics.height() + gap;
+    return rows.places.back().y() + metrics.height() + chartLegendGap;
 }
 
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)

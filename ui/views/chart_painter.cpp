@@ -15,39 +15,40 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double gap = 4;
+constexpr double chartPainterGap = 4;
 
 constexpr double longestLabel = 90;
 constexpr int flatLabels = 8; // As many names still stand side by side.
 
-struct Tick {
+struct ChartPainterTick {
     double at; // As shown.
     QString text;
 };
 
-std::vector<Tick> linearTicks(double low, double high, double length, double room)
+std::vector<ChartPainterTick> linearTicks(double low, double high, double length, double room)
 {
     const std::vector<double> values = roundTicks(low, high, std::max(3, static_cast<int>(length / room)));
     const double spacing = values.size() > 1 ? values[1] - values[0] : high - low;
-    std::vector<Tick> ticks;
+    std::vector<ChartPainterTick> ticks;
     ticks.reserve(values.size());
     for (const double value : values)
         ticks.push_back({value, tickText(value, spacing)});
     return ticks;
 }
 
-std::vector<Tick> ticksOf(ChartLook::Scale scale, double low, double high, double length, double room)
+std::vector<ChartPainterTick> chartPainterTicksOf(ChartLook::Scale scale, double low, double high,
+                                                  double length, double room)
 {
     if (scale == ChartLook::Scale::Linear)
         return linearTicks(low, high, length, room);
-    std::vector<Tick> ticks;
+    std::vector<ChartPainterTick> ticks;
     for (const double value :
          decadeTicks(std::pow(10, low), std::pow(10, high), std::max(2, static_cast<int>(length / room))))
         ticks.push_back({std::log10(value), decadeText(value)});
     if (ticks.size() >= 2)
         return ticks;
     ticks.clear();
-    for (const Tick& tick : linearTicks(std::pow(10, low), std::pow(10, high), length, room))
+    for (const ChartPainterTick& tick : linearTicks(std::pow(10, low), std::pow(10, high), length, room))
         if (tick.at > 0)
             ticks.push_back({std::log10(tick.at), tick.text});
     return ticks;
@@ -77,16 +78,17 @@ void paintNames(QPainter& painter, const ChartFrame& frame, const QFontMetricsF&
         const double x = frame.map({static_cast<double>(i), 0}).x();
         if (x < frame.plot.left() || x > frame.plot.right())
             continue;
-        const QString shown =
-            metrics.elidedText(names[i], Qt::ElideRight, upright ? longestLabel : std::max(cell - gap, room));
+        const QString shown = metrics.elidedText(
+            names[i], Qt::ElideRight, upright ? longestLabel : std::max(cell - chartPainterGap, room));
         painter.save();
         if (upright) {
-            painter.translate(x + (metrics.ascent() - metrics.descent()) / 2, frame.plot.bottom() + gap);
+            painter.translate(x + (metrics.ascent() - metrics.descent()) / 2,
+                              frame.plot.bottom() + chartPainterGap);
             painter.rotate(-90);
             painter.drawText(QPointF(-metrics.horizontalAdvance(shown), 0), shown);
         } else {
             painter.drawText(QPointF(x - metrics.horizontalAdvance(shown) / 2,
-                                     frame.plot.bottom() + gap + metrics.ascent()),
+                                     frame.plot.bottom() + chartPainterGap + metrics.ascent()),
                              shown);
         }
         painter.restore();
@@ -135,7 +137,8 @@ void paintPolarPlane(QPainter& painter, const ChartFrame& frame, const QFontMetr
             circle.points << at(radius, degrees / 360.0);
         paintChartSeries(painter, frame, circle,
                          {isUnit ? frame.colors.muted : frame.colors.border, 0, frame.hairline});
-        const QPointF name = frame.map(shownPoint(at(radius, 0.25), frame.look)) + QPointF(gap, -gap / 2);
+        const QPointF name = frame.map(shownPoint(at(radius, 0.25), frame.look))
+            + QPointF(chartPainterGap, -chartPainterGap / 2);
         painter.setPen(frame.colors.muted);
         if (frame.plot.contains(name))
             painter.drawText(name, decadeText(radius));
@@ -145,10 +148,12 @@ void paintPolarPlane(QPainter& painter, const ChartFrame& frame, const QFontMetr
     const QRectF& plot = frame.plot;
     if (!plot.contains(origin))
         return;
-    painter.drawText(QPointF(plot.right() - metrics.horizontalAdvance(u'0'), origin.y() - gap / 2),
-                     QStringLiteral("0"));
-    painter.drawText(QPointF(plot.left(), origin.y() - gap / 2), QStringLiteral("π"));
-    painter.drawText(QPointF(origin.x() + gap, plot.bottom() - gap / 2), QStringLiteral("−π/2"));
+    painter.drawText(
+        QPointF(plot.right() - metrics.horizontalAdvance(u'0'), origin.y() - chartPainterGap / 2),
+        QStringLiteral("0"));
+    painter.drawText(QPointF(plot.left(), origin.y() - chartPainterGap / 2), QStringLiteral("π"));
+    painter.drawText(QPointF(origin.x() + chartPainterGap, plot.bottom() - chartPainterGap / 2),
+                     QStringLiteral("−π/2"));
 }
 
 void paintTicks(QPainter& painter, const ChartFrame& frame, const QFontMetricsF& metrics)
@@ -156,26 +161,27 @@ void paintTicks(QPainter& painter, const ChartFrame& frame, const QFontMetricsF&
     const QRectF& plot = frame.plot;
     QColor grid = frame.colors.muted;
     grid.setAlphaF(0.25F);
-    for (const Tick& tick : ticksOf(frame.look.yScale, frame.range.top(), frame.range.bottom(), plot.height(),
-                                    2.2 * metrics.height())) {
+    for (const ChartPainterTick& tick :
+         chartPainterTicksOf(frame.look.yScale, frame.range.top(), frame.range.bottom(), plot.height(),
+                             2.2 * metrics.height())) {
         const double y = frame.map({0, tick.at}).y();
         painter.setPen(QPen(grid, frame.hairline));
         painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
         painter.setPen(frame.colors.muted);
-        painter.drawText(QPointF(plot.left() - gap - metrics.horizontalAdvance(tick.text),
+        painter.drawText(QPointF(plot.left() - chartPainterGap - metrics.horizontalAdvance(tick.text),
                                  y + (metrics.ascent() - metrics.descent()) / 2),
                          tick.text);
     }
     const double room = 2.5 * metrics.horizontalAdvance(QStringLiteral("0.00"));
     painter.setPen(frame.colors.muted);
-    const std::vector<Tick> across = frame.look.xLabels.isEmpty()
-        ? ticksOf(frame.look.xScale, frame.range.left(), frame.range.right(), plot.width(), room)
-        : std::vector<Tick>();
-    for (const Tick& tick : across) {
+    const std::vector<ChartPainterTick> across = frame.look.xLabels.isEmpty()
+        ? chartPainterTicksOf(frame.look.xScale, frame.range.left(), frame.range.right(), plot.width(), room)
+        : std::vector<ChartPainterTick>();
+    for (const ChartPainterTick& tick : across) {
         const double x = frame.map({tick.at, 0}).x();
-        painter.drawText(
-            QPointF(x - metrics.horizontalAdvance(tick.text) / 2, plot.bottom() + gap + metrics.ascent()),
-            tick.text);
+        painter.drawText(QPointF(x - metrics.horizontalAdvance(tick.text) / 2,
+                                 plot.bottom() + chartPainterGap + metrics.ascent()),
+                         tick.text);
     }
     if (!frame.look.xLabels.isEmpty())
         paintNames(painter, frame, metrics);
@@ -198,12 +204,13 @@ QPointF ChartFrame::unmap(const QPointF& position) const
 QMarginsF chartMargins(const ChartLook& look, const QFont& font, const QPaintDevice* device)
 {
     const QFontMetricsF metrics(font, device);
-    const double title = metrics.height() + gap;
-    const double labels = metrics.horizontalAdvance(QStringLiteral("−0.000")) + 2 * gap;
+    const double title = metrics.height() + chartPainterGap;
+    const double labels = metrics.horizontalAdvance(QStringLiteral("−0.000")) + 2 * chartPainterGap;
     const double below =
         !look.xLabels.isEmpty() && isUpright(look) ? widestName(look, metrics) : metrics.height();
-    return {labels + (look.yTitle.isEmpty() ? 0 : title), metrics.height() / 2 + gap,
-            gap + metrics.height() / 2, below + 2 * gap + (look.xTitle.isEmpty() ? 0 : title)};
+    return {labels + (look.yTitle.isEmpty() ? 0 : title), metrics.height() / 2 + chartPainterGap,
+            chartPainterGap + metrics.height() / 2,
+            below + 2 * chartPainterGap + (look.xTitle.isEmpty() ? 0 : title)};
 }
 
 QRectF equalUnits(const ChartFrame& frame)
@@ -268,7 +275,7 @@ void paintChartAxes(QPainter& painter, const ChartFrame& frame)
     painter.setPen(frame.colors.muted);
     painter.drawText(QPointF(plot.center().x() - metrics.horizontalAdvance(frame.look.xTitle) / 2,
                              plot.bottom() + chartMargins(frame.look, frame.font, painter.device()).bottom()
-                                 - gap - metrics.descent()),
+                                 - chartPainterGap - metrics.descent()),
                      frame.look.xTitle);
     painter.translate(plot.left() - chartMargins(frame.look, frame.font, painter.device()).left()
                           + metrics.ascent(),
@@ -292,8 +299,9 @@ void paintChartBaselines(QPainter& painter, const ChartFrame& frame,
         painter.drawLine(QPointF(frame.plot.left(), y), QPointF(frame.plot.right(), y));
         const double above = y - metrics.descent() - 2;
         const bool fits = above - metrics.ascent() > frame.plot.top();
-        painter.drawText(QPointF(frame.plot.left() + gap, fits ? above : y + metrics.ascent() + 2),
-                         baseline.name);
+        painter.drawText(
+            QPointF(frame.plot.left() + chartPainterGap, fits ? above : y + metrics.ascent() + 2),
+            baseline.name);
     }
     painter.restore();
 }
@@ -302,13 +310,13 @@ void paintChartBrackets(QPainter& painter, const ChartFrame& frame, const std::v
 {
     painter.save();
     painter.setPen(QPen(frame.colors.warning, 1.5 * frame.hairline));
-    const double tick = gap / 2;
+    const double tick = chartPainterGap / 2;
     for (const ChartBracket& bracket : brackets) {
         const QPointF left = frame.map(shownPoint({bracket.from, bracket.y}, frame.look));
         const double right = frame.map(shownPoint({bracket.to, bracket.y}, frame.look)).x();
         if (std::isnan(left.y())) // zeros, on a log axis
             continue;
-        const double y = std::max(left.y() - gap, frame.plot.top() + 1);
+        const double y = std::max(left.y() - chartPainterGap, frame.plot.top() + 1);
         if (right < frame.plot.left() || left.x() > frame.plot.right() || y > frame.plot.bottom())
             continue;
         const std::array<QPointF, 4> line{QPointF(left.x(), y + tick), QPointF(left.x(), y),
@@ -324,7 +332,9 @@ void paintChartNote(QPainter& painter, const ChartFrame& frame, const QString& n
     painter.setFont(frame.font);
     painter.setPen(frame.colors.muted);
     const QFontMetricsF metrics(frame.font, painter.device());
-    painter.drawText(QPointF(frame.plot.left() + gap, frame.plot.bottom() - gap - metrics.descent()), note);
+    painter.drawText(QPointF(frame.plot.left() + chartPainterGap,
+                             frame.plot.bottom() - chartPainterGap - metrics.descent()),
+                     note);
     painter.restore();
 }
 

@@ -24,17 +24,17 @@ constexpr double grip = 10; // px around an end that take hold of it
 constexpr double endRoom = 8;
 constexpr double capLength = 6;
 
-struct Tick {
+struct ColorBarTick {
     double value;
     QString text;
 };
 
 // The limits always; round values between them where they do not collide with a limit.
-std::vector<Tick> ticksOf(const ColorScale& scale, int atMost)
+std::vector<ColorBarTick> colorBarTicksOf(const ColorScale& scale, int atMost)
 {
     const double low = scale.low;
     const double high = scale.high;
-    std::vector<Tick> ticks{{low, number(low)}, {high, number(high)}};
+    std::vector<ColorBarTick> ticks{{low, number(low)}, {high, number(high)}};
     std::vector<double> inner =
         scale.transform == ColorTransform::Linear ? roundTicks(low, high, atMost) : std::vector<double>{0};
     if (scale.transform == ColorTransform::Rank)
@@ -139,7 +139,7 @@ double colorBarExtent(const ColorScale& scale, Qt::Orientation orientation, cons
     if (orientation == Qt::Horizontal)
         return thickness + tickLength + 2 + metrics.height();
     double widest = metrics.horizontalAdvance(QStringLiteral("−0.000"));
-    for (const Tick& tick : ticksOf(scale, 8))
+    for (const ColorBarTick& tick : colorBarTicksOf(scale, 8))
         widest = std::max(widest, metrics.horizontalAdvance(tick.text));
     return thickness + tickLength + 4 + widest;
 }
@@ -166,7 +166,7 @@ void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scal
     const double length = upright ? bar.height() : bar.width();
     const double room =
         upright ? 1.8 * metrics.height() : metrics.horizontalAdvance(QStringLiteral("−0.000")) * 1.5;
-    for (const Tick& tick : ticksOf(scale, std::max(1, static_cast<int>(length / room)))) {
+    for (const ColorBarTick& tick : colorBarTicksOf(scale, std::max(1, static_cast<int>(length / room)))) {
         const double at = position(static_cast<float>(tick.value), scale) * length;
         painter.setPen(QPen(tick.value == 0 ? colors.text : colors.muted, lineWidth));
         if (upright) {

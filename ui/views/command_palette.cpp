@@ -21,7 +21,7 @@ namespace {
 
 constexpr int pathRole = Qt::UserRole + 1;
 constexpr int keyRole = Qt::UserRole + 2;
-constexpr int margin = 8;
+constexpr int commandPaletteMargin = 8;
 
 /// 0: no match; else the larger the better.
 int matchOf(const PaletteCommand& command, const QString& typed)
@@ -50,7 +50,8 @@ public:
 
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
-        return {QStyledItemDelegate::sizeHint(option, index).width(), option.fontMetrics.height() + margin};
+        return {QStyledItemDelegate::sizeHint(option, index).width(),
+                option.fontMetrics.height() + commandPaletteMargin};
     }
 
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
@@ -60,13 +61,13 @@ public:
         painter->save();
         if (selected)
             painter->fillRect(option.rect, colors.accent);
-        QRect room = option.rect.adjusted(margin, 0, -margin, 0);
+        QRect room = option.rect.adjusted(commandPaletteMargin, 0, -commandPaletteMargin, 0);
         const QFontMetrics metrics(option.font);
         const QString key = index.data(keyRole).toString();
         painter->setPen(selected ? colors.onAccent : colors.muted);
         painter->drawText(room, Qt::AlignRight | Qt::AlignVCenter, key);
         if (!key.isEmpty())
-            room.setRight(room.right() - metrics.horizontalAdvance(key) - 2 * margin);
+            room.setRight(room.right() - metrics.horizontalAdvance(key) - 2 * commandPaletteMargin);
         const QString path = index.data(pathRole).toString();
         painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
                           metrics.elidedText(path, Qt::ElideRight, room.width()));
@@ -114,8 +115,9 @@ CommandPalette::CommandPalette(const QList<PaletteCommand>& commands, QWidget* p
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_list->setAccessibleName(tr("Commands that match"));
     auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(margin, margin, margin, margin);
-    layout->setSpacing(margin);
+    layout->setContentsMargins(commandPaletteMargin, commandPaletteMargin, commandPaletteMargin,
+                               commandPaletteMargin);
+    layout->setSpacing(commandPaletteMargin);
     layout->addWidget(m_line);
     layout->addWidget(m_list);
     resize(560, 380);

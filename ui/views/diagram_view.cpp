@@ -19,8 +19,8 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double margin = 14;
-constexpr double reach = 14; // px from the mouse to the head it means
+constexpr double diagramViewMargin = 14;
+constexpr double diagramViewReach = 14; // px from the mouse to the head it means
 constexpr std::size_t described = 4;
 constexpr double lineSign = 22, markerSign = 12; // what stands before the words of the legend
 
@@ -91,7 +91,8 @@ QRectF DiagramView::nodesArea(const QRectF& all, const QFontMetricsF& metrics) c
 {
     const double labels = metrics.horizontalAdvance(QStringLiteral("layer 00")) + 8;
     const double legend = hasLegend() ? metrics.height() + 4 : 0;
-    return all.adjusted(labels, margin + legend, -margin, -margin - metrics.height());
+    return all.adjusted(labels, diagramViewMargin + legend, -diagramViewMargin,
+                        -diagramViewMargin - metrics.height());
 }
 
 QPointF DiagramView::positionOf(HeadId head) const
@@ -278,7 +279,7 @@ void DiagramView::paintEvent(QPaintEvent* /*event*/)
 std::optional<HeadId> DiagramView::headAt(const QPointF& position) const
 {
     std::optional<HeadId> nearest;
-    double closest = reach;
+    double closest = diagramViewReach;
     for (int layer = 0; layer < m_layers; ++layer)
         for (int head = 0; head < m_heads; ++head) {
             const QPointF away = positionOf({layer, head}) - position;

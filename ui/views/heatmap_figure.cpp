@@ -16,10 +16,10 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double most = 1600;    // cells drawn as rectangles; beyond, as one lossless picture
-constexpr int mostPixels = 4096; // of that picture, each way
-constexpr double gap = 6;        // points
-constexpr double smallest = 4;   // points, of names that have little room
+constexpr double most = 1600;          // cells drawn as rectangles; beyond, as one lossless picture
+constexpr int mostPixels = 4096;       // of that picture, each way
+constexpr double heatmapFigureGap = 6; // points
+constexpr double smallest = 4;         // points, of names that have little room
 
 /// Makes the names of rows and columns small enough for their cells, or for every second or fifth of them; where even the
 /// smallest find no room, indices stand there and the cells get the room.
@@ -128,13 +128,13 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
     if (!note.isEmpty()) {
         painter.setFont(fonts.text);
         paintNoteIn(painter, area, note);
-        area.setTop(area.top() + metrics.height() + gap);
+        area.setTop(area.top() + metrics.height() + heatmapFigureGap);
     }
     const double barWidth = colorBarExtent(m_scene.scale, Qt::Vertical, fonts.text, painter.device());
     if (style.colorBar) {
         const double overhang = colorBarOverhang(m_scene.scale);
         area.setTop(std::max(area.top(), overhang));
-        area.setRight(area.right() - barWidth - gap - 3);
+        area.setRight(area.right() - barWidth - heatmapFigureGap - 3);
         area.setBottom(area.bottom() - overhang);
     }
     HeatmapRoom room;
@@ -169,9 +169,10 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
     }
     painter.setFont(fonts.text);
     if (style.colorBar)
-        paintColorBar(painter,
-                      QRectF(cells.right() + room.norms + gap + 2, cells.top(), barWidth, cells.height()),
-                      scene.scale, Qt::Vertical, colors);
+        paintColorBar(
+            painter,
+            QRectF(cells.right() + room.norms + heatmapFigureGap + 2, cells.top(), barWidth, cells.height()),
+            scene.scale, Qt::Vertical, colors);
 }
 
 std::optional<FigureArray> HeatmapView::figureArray() const

@@ -9,7 +9,7 @@ namespace headwise::ui {
 namespace {
 
 // NaN compares false with everything, so one that was met stays; infinity is the largest of magnitudes.
-float stronger(float a, float b)
+float heatmapImageStronger(float a, float b)
 {
     return (std::abs(b) > std::abs(a)) | (b != b) ? b : a; // | and not ||: no branch to mispredict.
 }
@@ -63,7 +63,7 @@ Eigen::MatrixXf strongestUnder(const Eigen::MatrixXf& level, const Spans& rows, 
         for (int k = 1; k < rows.longest; ++k) {
             const int* offset = offsets.data() + k * height;
             for (Eigen::Index y = 0; y < height; ++y)
-                to[y] = stronger(to[y], from[offset[y]]);
+                to[y] = heatmapImageStronger(to[y], from[offset[y]]);
         }
     }
     Eigen::MatrixXf result(height, width);
@@ -75,7 +75,7 @@ Eigen::MatrixXf strongestUnder(const Eigen::MatrixXf& level, const Spans& rows, 
              ++column) {
             const float* from = &down.coeffRef(0, column);
             for (Eigen::Index y = 0; y < height; ++y)
-                to[y] = stronger(to[y], from[y]);
+                to[y] = heatmapImageStronger(to[y], from[y]);
         }
     }
     return result;
@@ -117,8 +117,9 @@ struct Four {
 
 float strongestOf(const Eigen::MatrixXf& below, const Four& four)
 {
-    return stronger(stronger(below(four.row, four.column), below(four.nextRow, four.column)),
-                    stronger(below(four.row, four.nextColumn), below(four.nextRow, four.nextColumn)));
+    return heatmapImageStronger(
+        heatmapImageStronger(below(four.row, four.column), below(four.nextRow, four.column)),
+        heatmapImageStronger(below(four.row, four.nextColumn), below(four.nextRow, four.nextColumn)));
 }
 
 float meanOf(const Eigen::MatrixXf& below, const Four& four)

@@ -16,7 +16,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double wheelStep = 1.25; // per notch
+constexpr double heatmapInputWheelStep = 1.25; // per notch
 constexpr double keyStep = 1.5;
 
 } // namespace
@@ -80,7 +80,7 @@ void HeatmapView::wheelEvent(QWheelEvent* event)
     // Some platforms turn the wheel sideways while Shift is down.
     const QPoint delta = event->angleDelta();
     const double notches = (delta.y() != 0 ? delta.y() : delta.x()) / 120.0;
-    const double factor = std::pow(wheelStep, notches);
+    const double factor = std::pow(heatmapInputWheelStep, notches);
     const bool columnsOnly = event->modifiers().testFlag(Qt::ControlModifier);
     const bool rowsOnly = event->modifiers().testFlag(Qt::ShiftModifier);
     zoomAt(event->position(), rowsOnly ? 1 : factor, columnsOnly ? 1 : factor);

@@ -14,7 +14,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double gap = 4;
+constexpr double heatmapPainterGap = 4;
 constexpr double normBars = 28;
 constexpr int sampledLabels = 256;           // Enough to know how wide labels are; all 50 000 would be slow.
 constexpr int measuredLabels = 24;           // The longest of them.
@@ -33,7 +33,7 @@ int columnsOf(const QString& text)
                             }));
 }
 
-double widestLabel(const HeatmapAxis& axis, int size, const QFontMetricsF& metrics)
+double heatmapPainterWidestLabel(const HeatmapAxis& axis, int size, const QFontMetricsF& metrics)
 {
     const double number = metrics.horizontalAdvance(QString::number(std::max(0, size - 1)));
     if (!axis.label || size == 0)
@@ -102,8 +102,8 @@ Labels labelsFor(const HeatmapScene& scene, Qt::Orientation orientation, double 
     const bool names = axis.label && namesStep <= 5;
     const int size = count(scene, orientation);
     const QFontMetricsF text(fonts.text, device);
-    const double indexRoom =
-        vertical ? 1.1 * text.height() : text.horizontalAdvance(QString::number(size)) + 2 * gap;
+    const double indexRoom = vertical ? 1.1 * text.height()
+                                      : text.horizontalAdvance(QString::number(size)) + 2 * heatmapPainterGap;
     const int span = !names && axis.groupLabel ? std::max(1, axis.groupSize) : 1;
     Labels labels{.axis = axis,
                   .font = names ? fonts.labels : fonts.text,
@@ -128,8 +128,8 @@ void paintRowLabels(QPainter& painter, const QRectF& cells, double room, const H
         const double y = cell.top() + labels.span * cell.height() / 2;
         if (y < cells.top() || y > cells.bottom())
             continue;
-        const QString shown = metrics.elidedText(labels.at(row), Qt::ElideMiddle, room - gap);
-        painter.drawText(QPointF(cells.left() - gap - metrics.horizontalAdvance(shown),
+        const QString shown = metrics.elidedText(labels.at(row), Qt::ElideMiddle, room - heatmapPainterGap);
+        painter.drawText(QPointF(cells.left() - heatmapPainterGap - metrics.horizontalAdvance(shown),
                                  y + (metrics.ascent() - metrics.descent()) / 2),
                          shown);
     }
@@ -150,14 +150,15 @@ void paintColumnLabels(QPainter& painter, const QRectF& cells, const HeatmapRoom
             const QString shown = labels.at(column);
             const double width = metrics.horizontalAdvance(shown);
             const double left = std::min(x - width / 2, std::max(cells.left(), cells.right() - width));
-            painter.drawText(QPointF(left, cells.top() - gap - metrics.descent()), shown);
+            painter.drawText(QPointF(left, cells.top() - heatmapPainterGap - metrics.descent()), shown);
             continue;
         }
         painter.save();
-        painter.translate(x + (metrics.ascent() - metrics.descent()) / 2, cells.top() - gap);
+        painter.translate(x + (metrics.ascent() - metrics.descent()) / 2, cells.top() - heatmapPainterGap);
         painter.rotate(-90);
-        painter.drawText(QPointF(0, 0),
-                         metrics.elidedText(labels.at(column), Qt::ElideMiddle, room.columnLabels - gap));
+        painter.drawText(
+            QPointF(0, 0),
+            metrics.elidedText(labels.at(column), Qt::ElideMiddle, room.columnLabels - heatmapPainterGap));
         painter.restore();
     }
 }
@@ -191,18 +192,21 @@ HeatmapRoom heatmapRoom(const HeatmapScene& scene, const QSizeF& size, const Hea
         return {};
     // Labels never take more than a third of a small picture.
     const double most = std::min(0.33 * std::min(size.width(), size.height()), 160.0);
-    const double title = QFontMetricsF(fonts.text, device).height() + gap;
+    const double title = QFontMetricsF(fonts.text, device).height() + heatmapPainterGap;
     HeatmapRoom room;
     room.norms = scene.norms ? std::min(normBars, 0.15 * std::min(size.width(), size.height())) : 0;
     room.rowTitle = scene.rows.title.isEmpty() ? 0 : title;
-    room.rowLabels = std::min(
-        most, widestLabel(scene.rows, rows, QFontMetricsF(fontOf(scene.rows, fonts), device)) + 2 * gap);
+    room.rowLabels =
+        std::min(most,
+                 heatmapPainterWidestLabel(scene.rows, rows, QFontMetricsF(fontOf(scene.rows, fonts), device))
+                     + 2 * heatmapPainterGap);
     room.columnTitle = scene.columns.title.isEmpty() ? 0 : title;
     const QFontMetricsF names(fontOf(scene.columns, fonts), device);
-    const double widest = widestLabel(scene.columns, columns, names);
+    const double widest = heatmapPainterWidestLabel(scene.columns, columns, names);
     const double cellWidth = (size.width() - room.rowTitle - room.rowLabels - room.norms) / columns;
-    room.flatColumnLabels = !scene.columns.label || widest + gap <= cellWidth;
-    room.columnLabels = room.flatColumnLabels ? names.height() + gap : std::min(most, widest + 2 * gap);
+    room.flatColumnLabels = !scene.columns.label || widest + heatmapPainterGap <= cellWidth;
+    room.columnLabels = room.flatColumnLabels ? names.height() + heatmapPainterGap
+                                              : std::min(most, widest + 2 * heatmapPainterGap);
     return room;
 }
 

@@ -8,7 +8,7 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int measuredRows = 300; // Enough to know what a column holds.
+constexpr int numberColumnsMeasuredRows = 300; // Enough to know what a column holds.
 }
 
 qsizetype decimalPoint(const QString& number)
@@ -41,7 +41,7 @@ void NumberColumns::forget()
 QString NumberColumns::longestTail(int column) const
 {
     QString longest;
-    for (int row = 0; row < std::min(measuredRows, m_model->rowCount()); ++row) {
+    for (int row = 0; row < std::min(numberColumnsMeasuredRows, m_model->rowCount()); ++row) {
         const QString shown = m_model->index(row, column).data().toString();
         if (const qsizetype point = decimalPoint(shown); shown.size() - point > longest.size())
             longest = shown.sliced(point);

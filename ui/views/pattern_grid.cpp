@@ -19,7 +19,7 @@ namespace headwise::ui {
 namespace {
 
 constexpr double share = 0.9; // of a tile's place that is the tile
-const QString widestLabel = QStringLiteral("L000");
+const QString patternGridWidestLabel = QStringLiteral("L000");
 
 Eigen::MatrixXf strongestBlocks(const Eigen::Ref<const Eigen::MatrixXf>& pattern, Eigen::Index side)
 {
@@ -94,7 +94,7 @@ TileGrid PatternGrid::tilesIn(const QRectF& all, const QFont& font, bool hasLabe
     const QFontMetricsF metrics(font, device);
     QRectF room = all;
     if (hasLabels)
-        room.adjust(metrics.horizontalAdvance(widestLabel), metrics.height(), 0, 0);
+        room.adjust(metrics.horizontalAdvance(patternGridWidestLabel), metrics.height(), 0, 0);
     const double side = std::max(1.0, std::min(room.width() / heads(), room.height() / layers()));
     const double gap = (1 - share) * side;
     return {{room.topLeft(), QSizeF(side * heads(), side * layers())}, layers(), heads(), {gap, gap}};

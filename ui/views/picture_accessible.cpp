@@ -9,11 +9,11 @@ namespace headwise::ui {
 
 namespace {
 
-using Place = PictureAccessible::Place;
+using PictureAccessiblePlace = PictureAccessible::Place;
 
 constexpr qsizetype mostParts = 1024; // A reader stands on one cell and asks about a few around it.
 
-qint64 keyOf(Place place)
+qint64 keyOf(PictureAccessiblePlace place)
 {
     return (qint64{place.row} + 1) << 32 | (qint64{place.column} + 1);
 }
@@ -21,7 +21,7 @@ qint64 keyOf(Place place)
 /// A cell, or where one index is −1 the header of a row or column. Its table outlives it.
 class PicturePart : public QAccessibleInterface, public QAccessibleTableCellInterface {
 public:
-    PicturePart(const PictureAccessible* table, Place place)
+    PicturePart(const PictureAccessible* table, PictureAccessiblePlace place)
         : m_table(table)
         , m_place(place)
     {
@@ -110,14 +110,14 @@ public:
 private:
     bool isCell() const { return m_place.row >= 0 && m_place.column >= 0; }
 
-    QList<QAccessibleInterface*> header(Place place) const
+    QList<QAccessibleInterface*> header(PictureAccessiblePlace place) const
     {
         QAccessibleInterface* found = m_table->part(place);
         return found ? QList{found} : QList<QAccessibleInterface*>();
     }
 
     const PictureAccessible* m_table;
-    Place m_place;
+    PictureAccessiblePlace m_place;
 };
 
 } // namespace
@@ -183,7 +183,7 @@ QAccessibleInterface* PictureAccessible::cellAt(int row, int column) const
     return row >= 0 && column >= 0 ? part({row, column}) : nullptr;
 }
 
-QAccessibleInterface* PictureAccessible::part(Place place) const
+QAccessibleInterface* PictureAccessible::part(PictureAccessiblePlace place) const
 {
     const bool isNowhere = place.row < 0 && place.column < 0;
     if (!object() || isNowhere || place.row >= rowCount() || place.column >= columnCount())

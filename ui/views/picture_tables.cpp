@@ -14,7 +14,7 @@ namespace headwise::ui {
 
 namespace {
 
-using Place = PictureAccessible::Place;
+using PictureTablesPlace = PictureAccessible::Place;
 
 /// Rows are points, columns x and the series. Series over the same x share their rows; else each has its own.
 class ChartAccessible : public PictureAccessible {
@@ -33,14 +33,14 @@ public:
     }
     int columnCount() const override { return all().empty() ? 0 : static_cast<int>(all().size()) + 1; }
 
-    QString cellText(Place place) const override
+    QString cellText(PictureTablesPlace place) const override
     {
         const QPointF* point = pointAt(place);
         if (!point)
             return {};
         return place.column == 0 ? xText(point->x()) : number(point->y());
     }
-    QString exactText(Place place) const override
+    QString exactText(PictureTablesPlace place) const override
     {
         const QPointF* point = pointAt(place);
         return point ? exactNumber(place.column == 0 ? point->x() : point->y()) : QString();
@@ -50,20 +50,20 @@ public:
     {
         return column == 0 ? chart()->look().xTitle : all()[static_cast<std::size_t>(column - 1)].name;
     }
-    QRectF cellArea(Place place) const override
+    QRectF cellArea(PictureTablesPlace place) const override
     {
         constexpr double reach = 5; // px
         const QPointF* point = pointAt(place);
         const QPointF at = point ? chart()->positionOf(*point) : QPointF(-2 * reach, -2 * reach);
         return {at - QPointF(reach, reach), QSizeF(2 * reach, 2 * reach)};
     }
-    std::optional<Place> current() const override
+    std::optional<PictureTablesPlace> current() const override
     {
         const QPoint point = chart()->property(currentPointProperty).toPoint(); // series, index
         const bool isThere = chart()->property(currentPointProperty).isValid() && point.x() >= 0
             && point.x() < static_cast<int>(all().size())
             && point.y() < all()[static_cast<std::size_t>(point.x())].points.size();
-        return isThere ? std::optional(Place{rowsBefore(point.x()) + point.y(), point.x() + 1})
+        return isThere ? std::optional(PictureTablesPlace{rowsBefore(point.x()) + point.y(), point.x() + 1})
                        : std::nullopt;
     }
 
@@ -91,7 +91,7 @@ private:
     }
 
     /// Null where the series of the column has no point in the row.
-    const QPointF* pointAt(Place place) const
+    const QPointF* pointAt(PictureTablesPlace place) const
     {
         for (int series = 0; series < static_cast<int>(all().size()); ++series) {
             const auto& points = all()[static_cast<std::size_t>(series)].points;
@@ -121,7 +121,7 @@ public:
 
     int rowCount() const override { return grid()->layers(); }
     int columnCount() const override { return grid()->heads(); }
-    QString cellText(Place place) const override
+    QString cellText(PictureTablesPlace place) const override
     {
         const PatternGrid::Entry entry = grid()->strongest({place.row, place.column});
         return PatternGrid::tr("%1: strongest %2, position %3 to %4")
@@ -129,18 +129,21 @@ public:
             .arg(entry.query)
             .arg(entry.key);
     }
-    QString exactText(Place place) const override
+    QString exactText(PictureTablesPlace place) const override
     {
         return exactNumber(grid()->strongest({place.row, place.column}).value);
     }
     QString rowTitle(int row) const override { return PatternGrid::tr("layer %1").arg(row); }
     QString columnTitle(int column) const override { return PatternGrid::tr("head %1").arg(column); }
-    QRectF cellArea(Place place) const override { return grid()->tileRect({place.row, place.column}); }
-    std::optional<Place> current() const override
+    QRectF cellArea(PictureTablesPlace place) const override
+    {
+        return grid()->tileRect({place.row, place.column});
+    }
+    std::optional<PictureTablesPlace> current() const override
     {
         const HeadId head = grid()->current();
         return head.layer < rowCount() && head.head < columnCount()
-            ? std::optional(Place{head.layer, head.head})
+            ? std::optional(PictureTablesPlace{head.layer, head.head})
             : std::nullopt;
     }
 
@@ -158,14 +161,14 @@ public:
 
     int rowCount() const override { return static_cast<int>(diagram()->edges().size()); }
     int columnCount() const override { return rowCount() > 0 ? 3 : 0; }
-    QString cellText(Place place) const override
+    QString cellText(PictureTablesPlace place) const override
     {
         const DiagramEdge& edge = edgeOf(place.row);
         return place.column == 0 ? ui::text(edge.from)
             : place.column == 1  ? ui::text(edge.to)
                                  : number(edge.value);
     }
-    QString exactText(Place place) const override
+    QString exactText(PictureTablesPlace place) const override
     {
         return place.column == 2 ? exactNumber(edgeOf(place.row).value) : cellText(place);
     }
@@ -179,7 +182,7 @@ public:
             : column == 1  ? DiagramView::tr("to")
                            : DiagramView::tr("value");
     }
-    QRectF cellArea(Place place) const override
+    QRectF cellArea(PictureTablesPlace place) const override
     {
         const DiagramEdge& edge = edgeOf(place.row);
         return QRectF(diagram()->positionOf(edge.from), diagram()->positionOf(edge.to))
@@ -202,18 +205,24 @@ public:
 
     int rowCount() const override { return static_cast<int>(prompt()->tokens().size()); }
     int columnCount() const override { return rowCount() > 0 ? 1 : 0; }
-    QString cellText(Place place) const override { return number(double{prompt()->attention(place.row)}); }
-    QString exactText(Place place) const override { return exactNumber(prompt()->attention(place.row)); }
+    QString cellText(PictureTablesPlace place) const override
+    {
+        return number(double{prompt()->attention(place.row)});
+    }
+    QString exactText(PictureTablesPlace place) const override
+    {
+        return exactNumber(prompt()->attention(place.row));
+    }
     QString rowTitle(int row) const override { return prompt()->tokens()[row]; }
     QString columnTitle(int /*column*/) const override
     {
         return PromptText::tr("attention of %1").arg(prompt()->tokens()[prompt()->query()]);
     }
-    QRectF cellArea(Place place) const override { return prompt()->tokenRect(place.row); }
-    std::optional<Place> current() const override
+    QRectF cellArea(PictureTablesPlace place) const override { return prompt()->tokenRect(place.row); }
+    std::optional<PictureTablesPlace> current() const override
     {
         const int query = prompt()->query();
-        return query >= 0 ? std::optional(Place{query, 0}) : std::nullopt;
+        return query >= 0 ? std::optional(PictureTablesPlace{query, 0}) : std::nullopt;
     }
 
 private:

@@ -17,8 +17,8 @@
 namespace headwise::ui {
 
 namespace {
-constexpr double inside = 3; // px from a token's edge to its letters
-constexpr double gap = 2;    // between tokens
+constexpr double inside = 3;        // px from a token's edge to its letters
+constexpr double promptTextGap = 2; // between tokens
 } // namespace
 
 PromptText::PromptText(QWidget* parent)
@@ -74,13 +74,13 @@ std::vector<QRectF> PromptText::placed(double width, const QFont& font, const QP
     const QFontMetricsF metrics(font, device);
     const double height = metrics.height() + 2 * inside;
     std::vector<QRectF> places;
-    QPointF at(gap, gap);
+    QPointF at(promptTextGap, promptTextGap);
     for (const QString& token : m_tokens) {
         const double length = metrics.horizontalAdvance(token) + 2 * inside;
-        if (at.x() > gap && at.x() + length > width - gap)
-            at = {gap, at.y() + height + gap};
+        if (at.x() > promptTextGap && at.x() + length > width - promptTextGap)
+            at = {promptTextGap, at.y() + height + promptTextGap};
         places.emplace_back(at, QSizeF(length, height));
-        at.rx() += length + gap;
+        at.rx() += length + promptTextGap;
     }
     return places;
 }
@@ -94,7 +94,7 @@ QRectF PromptText::tokenRect(int token) const
 int PromptText::heightForWidth(int width) const
 {
     const std::vector<QRectF> places = placed(width, tokenFont(), this);
-    return places.empty() ? 0 : static_cast<int>(std::ceil(places.back().bottom() + gap));
+    return places.empty() ? 0 : static_cast<int>(std::ceil(places.back().bottom() + promptTextGap));
 }
 
 int PromptText::tokenAt(const QPointF& position) const

@@ -17,8 +17,8 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double between = 4; // from one tile to the next, device units
-constexpr double gap = 4;
+constexpr double smallMultiplesBetween = 4; // from one tile to the next, device units
+constexpr double smallMultiplesGap = 4;
 
 /// What stands at the end of an axis.
 QString endText(double shown, ChartLook::Scale scale)
@@ -112,17 +112,19 @@ SmallMultiples::Look SmallMultiples::onScreen() const
 
 TileGrid SmallMultiples::tilesIn(const QRectF& all, const Look& look, const QPaintDevice* device) const
 {
-    TileGrid tiles{all, rows(), m_columns, {between, between}};
+    TileGrid tiles{all, rows(), m_columns, {smallMultiplesBetween, smallMultiplesBetween}};
     if (!look.hasLabels)
         return tiles;
     const QFontMetricsF metrics(look.font, device);
     if (!m_cells.empty()) {
-        tiles.area = all.adjusted(gap, metrics.height() + gap, -gap, -gap);
+        tiles.area = all.adjusted(smallMultiplesGap, metrics.height() + smallMultiplesGap, -smallMultiplesGap,
+                                  -smallMultiplesGap);
         return tiles;
     }
     const double labels = std::max(metrics.horizontalAdvance(endText(m_range.top(), m_look.yScale)),
                                    metrics.horizontalAdvance(endText(m_range.bottom(), m_look.yScale)));
-    tiles.area = all.adjusted(labels + gap, metrics.height() + gap, -gap, -2 * metrics.height() - gap);
+    tiles.area = all.adjusted(labels + smallMultiplesGap, metrics.height() + smallMultiplesGap,
+                              -smallMultiplesGap, -2 * metrics.height() - smallMultiplesGap);
     return tiles;
 }
 
@@ -164,8 +166,8 @@ void SmallMultiples::paintTile(QPainter& painter, const QRectF& tile, std::size_
     painter.drawRect(tile);
     const QFontMetricsF metrics(look.font, painter.device());
     const QString name = text(m_heads[index].head);
-    const bool hasName =
-        tile.width() > metrics.horizontalAdvance(name) + 2 * gap && tile.height() > 2.2 * metrics.height();
+    const bool hasName = tile.width() > metrics.horizontalAdvance(name) + 2 * smallMultiplesGap
+        && tile.height() > 2.2 * metrics.height();
     const double top = hasName ? metrics.height() : 1;
     const QRectF plot = tile.adjusted(2, top, -2, -2);
     if (m_cells.empty())
@@ -175,7 +177,7 @@ void SmallMultiples::paintTile(QPainter& painter, const QRectF& tile, std::size_
     painter.setPen(look.colors.muted);
     painter.setFont(look.font);
     if (hasName)
-        painter.drawText(QPointF(tile.left() + gap, tile.top() + metrics.ascent()), name);
+        painter.drawText(QPointF(tile.left() + smallMultiplesGap, tile.top() + metrics.ascent()), name);
 }
 
 void SmallMultiples::paintCurves(QPainter& painter, const QRectF& plot, const HeadCurves& head,
@@ -241,16 +243,16 @@ void SmallMultiples::paintScale(QPainter& painter, const QRectF& all, const Look
     painter.setFont(look.font);
     painter.setPen(look.colors.muted);
     const QString low = number(m_scale.low), high = number(m_scale.high);
-    double x = all.left() + gap;
+    double x = all.left() + smallMultiplesGap;
     painter.drawText(QPointF(x, base), low);
-    x += metrics.horizontalAdvance(low) + gap;
+    x += metrics.horizontalAdvance(low) + smallMultiplesGap;
     Eigen::MatrixXf steps(1, width);
     for (int i = 0; i < width; ++i)
         steps(0, i) = valueAt((static_cast<float>(i) + 0.5F) / width, m_scale);
     paintCells(painter, QRectF(x, all.top() + 2, width, metrics.height() - 4), steps, look);
-    x += width + gap;
+    x += width + smallMultiplesGap;
     painter.drawText(QPointF(x, base), high);
-    x += metrics.horizontalAdvance(high) + 4 * gap;
+    x += metrics.horizontalAdvance(high) + 4 * smallMultiplesGap;
     painter.drawText(QPointF(x, base), tr("rows: %1, columns: %2").arg(m_look.yTitle, m_look.xTitle));
 }
 
@@ -263,7 +265,8 @@ void SmallMultiples::paintLabels(QPainter& painter, const QRectF& all, const Til
     const QRectF corner = tiles.tile(rows() - 1, 0);
     const auto beside = [&](double y, double value) {
         const QString words = endText(value, m_look.yScale);
-        painter.drawText(QPointF(corner.left() - gap - metrics.horizontalAdvance(words), y), words);
+        painter.drawText(QPointF(corner.left() - smallMultiplesGap - metrics.horizontalAdvance(words), y),
+                         words);
     };
     beside(corner.bottom(), m_range.top());
     beside(corner.top() + metrics.ascent(), m_range.bottom());
@@ -276,12 +279,12 @@ void SmallMultiples::paintLabels(QPainter& painter, const QRectF& all, const Til
         Qt::AlignCenter, m_look.xTitle);
     double x = tiles.area.left();
     painter.drawText(QPointF(x, all.top() + metrics.ascent()), m_look.yTitle);
-    x += m_look.yTitle.isEmpty() ? 0 : metrics.horizontalAdvance(m_look.yTitle) + 3 * gap;
+    x += m_look.yTitle.isEmpty() ? 0 : metrics.horizontalAdvance(m_look.yTitle) + 3 * smallMultiplesGap;
     for (std::size_t i = 0; i < m_heads.front().series.size(); ++i) {
         const QString& name = m_heads.front().series[i].name;
         painter.setPen(seriesColor(static_cast<int>(i), look.colors));
         painter.drawText(QPointF(x, all.top() + metrics.ascent()), name);
-        x += name.isEmpty() ? 0 : metrics.horizontalAdvance(name) + 3 * gap;
+        x += name.isEmpty() ? 0 : metrics.horizontalAdvance(name) + 3 * smallMultiplesGap;
     }
 }
 

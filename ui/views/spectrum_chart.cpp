@@ -23,8 +23,8 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double wheelStep = 1.25;
-constexpr double reach = 40; // px from the mouse to the point it reads
+constexpr double spectrumChartWheelStep = 1.25;
+constexpr double spectrumChartReach = 40; // px from the mouse to the point it reads
 
 QScatterSeries::MarkerShape markerShape(int index)
 {
@@ -283,7 +283,7 @@ LineChart::Nearest LineChart::nearestTo(const QPointF& position) const
 {
     const ChartFrame now = frame();
     Nearest nearest;
-    double closest = reach;
+    double closest = spectrumChartReach;
     for (std::size_t i = 0; i < m_series.size(); ++i) {
         const QVector<QPointF>& points = m_series[i].points;
         for (qsizetype k = 0; k < points.size(); ++k) {
@@ -343,7 +343,8 @@ bool LineChart::eventFilter(QObject* /*watched*/, QEvent* event)
     case QEvent::Wheel: {
         auto* wheel = static_cast<QWheelEvent*>(event);
         const QPoint delta = wheel->angleDelta();
-        const double factor = std::pow(wheelStep, (delta.y() != 0 ? delta.y() : delta.x()) / 120.0);
+        const double factor =
+            std::pow(spectrumChartWheelStep, (delta.y() != 0 ? delta.y() : delta.x()) / 120.0);
         const bool vertical = wheel->modifiers().testFlag(Qt::ShiftModifier);
         const bool both = m_look.plane != ChartLook::Plane::Free;
         zoomAt(wheel->position(), vertical && !both ? 1 : factor, vertical || both ? factor : 1);

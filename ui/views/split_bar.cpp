@@ -13,7 +13,7 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int reach = 9; // px, wide enough for a hand; odd, so that the line is in its middle
+constexpr int splitBarReach = 9; // px, wide enough for a hand; odd, so that the line is in its middle
 }
 
 SplitBar::SplitBar(HeatmapView* view)
@@ -47,9 +47,9 @@ void SplitBar::place()
                          all.width() / state.zoomX, all.height() / state.zoomY);
     const double wanted = all.left() + value() * all.width() / static_cast<double>(m_view->columnCount());
     const int x = qRound(std::clamp(wanted, visible.left(), visible.right()));
-    const int left =
-        std::min(x - reach / 2, m_view->width() - reach); // all of its grip at the right edge too
-    setGeometry(left, qRound(visible.top()), reach, qRound(visible.height()));
+    const int left = std::min(x - splitBarReach / 2,
+                              m_view->width() - splitBarReach); // all of its grip at the right edge too
+    setGeometry(left, qRound(visible.top()), splitBarReach, qRound(visible.height()));
 }
 
 bool SplitBar::eventFilter(QObject* watched, QEvent* event)
@@ -67,7 +67,7 @@ void SplitBar::paintEvent(QPaintEvent*)
     const QRectF line(QRectF(rect()).center().x() - 1, 0, 2, height());
     painter.fillRect(line.adjusted(-1, 0, 1, 0), colors.base); // To be seen on any colour of the map.
     painter.fillRect(line, colors.accent);
-    QRectF grip(0, 0, reach - 2, 24);
+    QRectF grip(0, 0, splitBarReach - 2, 24);
     grip.moveCenter(QRectF(rect()).center());
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(hasFocus() ? colors.text : colors.base, hasFocus() ? 2 : 1));

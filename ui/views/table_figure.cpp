@@ -89,9 +89,9 @@ void TableFigure::forEachDataRow(const std::function<void(const QStringList&)>& 
 
 namespace {
 
-constexpr int measuredRows = 200; // Enough to know how wide a column is.
-constexpr double between = 8;     // points, from one column to the next
-constexpr double narrowest = 18;  // points of a column that can be read
+constexpr int tableFigureMeasuredRows = 200; // Enough to know how wide a column is.
+constexpr double tableFigureBetween = 8;     // points, from one column to the next
+constexpr double narrowest = 18;             // points of a column that can be read
 
 /// A sorted table as it stands on paper.
 struct PaperTable {
@@ -111,7 +111,7 @@ struct PaperTable {
             double words = QFontMetricsF(bold, device)
                                .horizontalAdvance(model.headerData(column, Qt::Horizontal).toString());
             double integers = 0, tail = 0;
-            for (int row = 0; row < std::min(measuredRows, model.rowCount()); ++row) {
+            for (int row = 0; row < std::min(tableFigureMeasuredRows, model.rowCount()); ++row) {
                 const QModelIndex index = model.index(row, column);
                 const QFontMetricsF ruler(fontAt(index), device);
                 const QString shown = index.data().toString();
@@ -120,7 +120,7 @@ struct PaperTable {
                 tail = std::max(tail, ruler.horizontalAdvance(shown.sliced(point)));
             }
             words = std::max(words, integers + tail);
-            widths.push_back(std::max(words, narrowest) + between);
+            widths.push_back(std::max(words, narrowest) + tableFigureBetween);
             tails.push_back(tail);
         }
         fit(room);
@@ -142,7 +142,7 @@ struct PaperTable {
             const double width = widths[static_cast<std::size_t>(column)];
             const QVariant heat = model.index(row, column).data(TokenTableModel::HeatRole);
             if (heat.isValid())
-                painter.fillRect(QRectF(x - 1, top, width - between + 2, height),
+                painter.fillRect(QRectF(x - 1, top, width - tableFigureBetween + 2, height),
                                  heatColor(heat.toDouble(), lightColors()));
             x += width;
         }
@@ -151,7 +151,8 @@ struct PaperTable {
     /// Wide columns give way first; where even narrow ones find no room, the last are left out.
     void fit(double room)
     {
-        while (!widths.empty() && static_cast<double>(widths.size()) * (narrowest + between) > room)
+        while (!widths.empty()
+               && static_cast<double>(widths.size()) * (narrowest + tableFigureBetween) > room)
             widths.pop_back();
         double fair = room;
         const auto total = [this, &fair] {
@@ -160,13 +161,13 @@ struct PaperTable {
                 sum += std::min(width, fair);
             return sum;
         };
-        while (total() > room && fair > narrowest + between)
-            fair = std::max(narrowest + between, 0.95 * fair);
+        while (total() > room && fair > narrowest + tableFigureBetween)
+            fair = std::max(narrowest + tableFigureBetween, 0.95 * fair);
         for (double& width : widths)
             width = std::min(width, fair);
         if (const double left = room - total(); left > 0 && !widths.empty())
             for (double& width : widths)
-                width += std::min(left / static_cast<double>(widths.size()), 2 * between);
+                width += std::min(left / static_cast<double>(widths.size()), 2 * tableFigureBetween);
     }
 };
 
@@ -190,11 +191,11 @@ void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const Figur
             const QString words =
                 row < 0 ? m_sorted->headerData(column, Qt::Horizontal).toString() : index.data().toString();
             const QFontMetricsF ruler(font, painter.device());
-            const QString shown = ruler.elidedText(words, Qt::ElideRight, width - between + 0.5);
+            const QString shown = ruler.elidedText(words, Qt::ElideRight, width - tableFigureBetween + 0.5);
             double left = 0;
             if (isNumberCell(index))
-                left = width - between - ruler.horizontalAdvance(shown)
-                    - (row < 0 ? 0 : table.roomBehind(shown, column, width - between, ruler));
+                left = width - tableFigureBetween - ruler.horizontalAdvance(shown)
+                    - (row < 0 ? 0 : table.roomBehind(shown, column, width - tableFigureBetween, ruler));
             painter.setFont(font);
             const bool isMuted = index.data(TokenTableModel::IsMutedRole).toBool();
             painter.setPen(isMuted ? lightColors().muted : lightColors().text);

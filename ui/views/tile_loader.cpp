@@ -14,7 +14,7 @@ using Eigen::Index;
 constexpr int cacheBytes = 128 * 1024 * 1024;
 constexpr Index blockCells = 4096; // each way, of one block of the scan: some 30 ms
 
-float stronger(float a, float b)
+float tileLoaderStronger(float a, float b)
 {
     return std::abs(b) > std::abs(a) ? b : a;
 }
@@ -26,8 +26,9 @@ void reduceInto(Matrix<float>& above, const Matrix<float>& below, const TileArea
         const Index nextCol = std::min(2 * j + 1, below.cols() - 1);
         for (Index i = area.row; i < area.row + area.rows; ++i) {
             const Index nextRow = std::min(2 * i + 1, below.rows() - 1);
-            above(i, j) = stronger(stronger(below(2 * i, 2 * j), below(nextRow, 2 * j)),
-                                   stronger(below(2 * i, nextCol), below(nextRow, nextCol)));
+            above(i, j) =
+                tileLoaderStronger(tileLoaderStronger(below(2 * i, 2 * j), below(nextRow, 2 * j)),
+                                   tileLoaderStronger(below(2 * i, nextCol), below(nextRow, nextCol)));
         }
     }
 }

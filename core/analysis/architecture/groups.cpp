@@ -16,7 +16,7 @@ namespace headwise {
 
 namespace {
 
-constexpr const char* folder = "analyses/groups/";
+constexpr const char* groupsFolder = "analyses/groups/";
 
 int membersOf(const ModelConfig& config)
 {
@@ -316,7 +316,7 @@ ResultSet resultsOf(const Numbers& numbers, const AnalysisContext& context)
     ResultSet results;
     for (std::size_t i = 0; i < scores.size(); ++i) {
         ResultArray mean = means[i]->array(
-            precision, folder + std::string("mean_") + scores[i].name,
+            precision, groupsFolder + std::string("mean_") + scores[i].name,
             std::string(scores[i].title) + " with the rest of the group",
             std::string(scores[i].formula)
                 + ", mean over the other query heads j of i's group that are not zero" + scores[i].null);
@@ -324,14 +324,14 @@ ResultSet resultsOf(const Numbers& numbers, const AnalysisContext& context)
         setNull(mean, numbers.meanChance[i]);
         results.arrays.push_back(std::move(mean));
         ResultArray pair = pairs[i]->array(
-            precision, folder + std::string(scores[i].name),
+            precision, groupsFolder + std::string(scores[i].name),
             std::string(scores[i].title) + " with each of the group",
             std::string(scores[i].formula) + ", j = each query head of i's group" + scores[i].null, "member");
         pair.range = rangeOf(config, i);
         setNull(pair, numbers.chance[i]);
         results.arrays.push_back(std::move(pair));
     }
-    ResultArray between = realArray(precision, folder + std::string("query_overlap_null"),
+    ResultArray between = realArray(precision, groupsFolder + std::string("query_overlap_null"),
                                     {numbers.between.size()}, numbers.between, {"layer"});
     between.title = "Query subspaces of different groups, overlap";
     between.definition =
@@ -345,7 +345,7 @@ ResultSet resultsOf(const Numbers& numbers, const AnalysisContext& context)
     for (int i = 0; i < config.nLayers * config.nHeads; ++i)
         group.push_back(i % config.nHeads / membersOf(config));
     ResultArray ids =
-        integerArray(folder + std::string("group"),
+        integerArray(groupsFolder + std::string("group"),
                      {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
                      std::move(group), {"layer", "head"});
     ids.title = "Group";
@@ -377,12 +377,13 @@ std::vector<Picture> groupsPictures()
 {
     using Kind = Picture::Kind;
     return {
-        pictureOf(folder, Kind::HeadGrid, "Groups, and how alike their query heads are",
+        pictureOf(groupsFolder, Kind::HeadGrid, "Groups, and how alike their query heads are",
                   {"group", "mean_query_overlap", "mean_qk_cosine", "mean_ov_cosine"}),
-        pictureOf(folder, Kind::Bars, "The query subspace beside those of its group", {"query_overlap"}),
-        pictureOf(folder, Kind::Bars, "QK and OV beside those of the group", {"qk_cosine", "ov_cosine"},
+        pictureOf(groupsFolder, Kind::Bars, "The query subspace beside those of its group",
+                  {"query_overlap"}),
+        pictureOf(groupsFolder, Kind::Bars, "QK and OV beside those of the group", {"qk_cosine", "ov_cosine"},
                   "The head itself has cosine 1."),
-        pictureOf(folder, Kind::Lines, "Heads of different groups, by layer", {"query_overlap_null"}),
+        pictureOf(groupsFolder, Kind::Lines, "Heads of different groups, by layer", {"query_overlap_null"}),
     };
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t listed = listedNeurons;
 constexpr double mostMapped = 1e7; // numbers of one map of heads and neurons
-constexpr const char* folder = "analyses/neurons/";
+constexpr const char* neuronsFolder = "analyses/neurons/";
 
 std::string whyNotNeurons(const ModelConfig& config, const AnalysisOptions&)
 {
@@ -147,7 +147,8 @@ public:
         if (!tokens)
             return tokens.error();
         for (std::size_t way = 0; way < lists.size(); ++way)
-            addNeuronTokens(results, m_context, folder + std::string(ways[way].name), lists[way], *tokens);
+            addNeuronTokens(results, m_context, neuronsFolder + std::string(ways[way].name), lists[way],
+                            *tokens);
         for (std::size_t way = 0; way < m_maps.size(); ++way)
             addMap(results, way);
         return results;
@@ -260,13 +261,13 @@ private:
 
     void addMap(ResultSet& results, std::size_t way)
     {
-        ResultArray array =
-            m_maps[way].array(m_context.options.precision, folder + std::string(ways[way].name) + "_map",
-                              std::string(ways[way].title) + ", one MLP",
-                              std::string(ways[way].formula) + ofTheBasis
-                                  + (isOfReaders(way) ? ", of the first MLP after the head"
-                                                      : ", of the last MLP before the head"),
-                              "neuron");
+        ResultArray array = m_maps[way].array(m_context.options.precision,
+                                              neuronsFolder + std::string(ways[way].name) + "_map",
+                                              std::string(ways[way].title) + ", one MLP",
+                                              std::string(ways[way].formula) + ofTheBasis
+                                                  + (isOfReaders(way) ? ", of the first MLP after the head"
+                                                                      : ", of the last MLP before the head"),
+                                              "neuron");
         setNull(array, way);
         results.arrays.push_back(std::move(array));
     }
@@ -308,7 +309,7 @@ private:
             }
         }
         const std::vector<std::string> axes{"layer", "head", "rank"};
-        const std::string path = folder + std::string(ways[way].name);
+        const std::string path = neuronsFolder + std::string(ways[way].name);
         const std::string title = ways[way].title;
         const std::string formula = std::string("the largest ") + ways[way].formula + ofTheBasis
             + (isOfReaders(way) ? ", over the MLPs after the head" : ", over the MLPs before the head");
@@ -375,7 +376,7 @@ std::vector<Picture> neuronsPictures()
     const char* note = "The null is the share of a random direction in subspaces as large; the largest of "
                        "many thousands lies above it by chance.";
     const auto map = [](const char* title, const char* array) {
-        Picture made = pictureOf(folder, Kind::HeadPairs, title, {array},
+        Picture made = pictureOf(neuronsFolder, Kind::HeadPairs, title, {array},
                                  "Of the MLP next to the head; absent from models with more than ten million "
                                  "such pairs.");
         made.signedColors = false;
@@ -384,8 +385,9 @@ std::vector<Picture> neuronsPictures()
     const auto table = [&](const char* title, const std::string& way, const std::string& tokens) {
         return Picture{.kind = Kind::Table,
                        .title = title,
-                       .arrays = {folder + way + "_layer", folder + way + "_neuron", folder + way + "_values",
-                                  folder + way + tokens + "_ids", folder + way + tokens + "_values"},
+                       .arrays = {neuronsFolder + way + "_layer", neuronsFolder + way + "_neuron",
+                                  neuronsFolder + way + "_values", neuronsFolder + way + tokens + "_ids",
+                                  neuronsFolder + way + tokens + "_values"},
                        .note = note};
     };
     std::vector<Picture> pictures{
@@ -407,7 +409,7 @@ std::vector<Picture> neuronsPictures()
         map("Values of all heads and the neurons before them", "v_map"),
         map("Outputs of all heads and the neurons after them", "o_map"),
         map("Outputs of all heads and the gates of the neurons after them", "o_gate_map"),
-        pictureOf(folder, Kind::Lines, "Shares by rank",
+        pictureOf(neuronsFolder, Kind::Lines, "Shares by rank",
                   {"q_values", "k_values", "v_values", "o_values", "o_gate_values"}),
     };
     return pictures;

@@ -1,6 +1,7 @@
 #include "core/model/skipless.h"
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
+#include "core/base/matrix.h"
 #include "core/base/parallel.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -12,7 +13,6 @@ namespace headwise {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array<MergePair, 3> pairs{MergePair::QP, MergePair::KP, MergePair::VP};
 const std::vector<std::string> pairNames{"qp", "kp", "vp"}; // as the command line has them
 const std::vector<std::string> pairLabels{"Q, P", "K, P", "V, P"};
@@ -43,7 +43,7 @@ Result<std::vector<double>> conditions(const ModelWeights& weights, const std::a
                                        const Task& task)
 {
     const ModelConfig& c = weights.config();
-    std::vector<double> all(static_cast<std::size_t>(c.nLayers) * pairs.size(), none);
+    std::vector<double> all(static_cast<std::size_t>(c.nLayers) * pairs.size(), notComputed);
     const auto done =
         parallelFor(static_cast<int>(all.size()), task, "condition numbers", [&](int i) -> Result<Done> {
             const auto index = static_cast<std::size_t>(i), pair = index % pairs.size(),
@@ -63,8 +63,8 @@ Result<std::vector<double>> conditions(const ModelWeights& weights, const std::a
 
 /// Of merges that are exact: of pairs, or where the blocks are such that one matrix can go, of their first matrices.
 struct Errors {
-    std::vector<double> merged = std::vector<double>(pairs.size() * 3, none); // [pair][precision]
-    std::vector<double> rounding = std::vector<double>(3, none);              // [precision]
+    std::vector<double> merged = std::vector<double>(pairs.size() * 3, notComputed); // [pair][precision]
+    std::vector<double> rounding = std::vector<double>(3, notComputed);              // [precision]
 };
 
 Result<Errors> measuredErrors(const ProcessedWeights& unmerged, const std::array<Merge, 3>& merges,
@@ -221,7 +221,7 @@ void addSingles(ResultSet& results, const std::array<Merge, 3>& merges, const Mo
 
 void addErrors(ResultSet& results, const Errors& errors, bool ofOneMatrix, Precision precision)
 {
-    const std::vector<double> notExact(errors.merged.size(), none);
+    const std::vector<double> notExact(errors.merged.size(), notComputed);
     ResultArray merged = errorArray(ofOneMatrix ? notExact : errors.merged, false, precision);
     ResultArray rounding =
         realArray(precision, "analyses/skipless/error_null", {3}, errors.rounding, {"precision"});

@@ -1,6 +1,7 @@
 #include "core/analysis/comparison/all_pairs.h"
 
 #include "core/analysis/subspace.h"
+#include "core/base/matrix.h"
 #include "core/base/parallel.h"
 
 #include <algorithm>
@@ -12,8 +13,6 @@
 namespace headwise {
 
 namespace {
-
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 /// Heads of one layer side by side, so that the products of two layers are large ones.
 template <typename Scalar>
@@ -43,7 +42,7 @@ template <typename Scalar>
 Result<Matrix<double>> pairwise(const std::vector<LayerStack<Scalar>>& stacks, Eigen::Index width,
                                 Eigen::Index count, const Task& task)
 {
-    Matrix<double> values = Matrix<double>::Constant(count, count, none);
+    Matrix<double> values = Matrix<double>::Constant(count, count, notComputed);
     const int layers = static_cast<int>(stacks.size());
     const auto done = parallelFor(layers * layers, task, "pairs of heads", [&](int i) -> Result<Done> {
         const LayerStack<Scalar>& a = stacks[static_cast<std::size_t>(i / layers)];

@@ -11,7 +11,7 @@ namespace headwise {
 
 namespace {
 
-const std::string folder = "analyses/head_map/";
+const std::string headMapFolder = "analyses/head_map/";
 constexpr const char* similarityFormula = "s = (cosine of W_QK + cosine of W_OV) / 2";
 
 /// The heads that have both cosines, and 1 − s of every two of them.
@@ -20,7 +20,7 @@ struct Distances {
     Matrix<double> values;
 };
 
-Result<Distances> distances(const AnalysisContext& context, const Task& task)
+Result<Distances> headMapDistances(const AnalysisContext& context, const Task& task)
 {
     const auto qk = circuitCosines(context, CircuitKind::Qk, task);
     if (!qk)
@@ -58,7 +58,7 @@ void addPoints(ResultSet& results, const AnalysisContext& context, const Distanc
         points.row(all.heads[i])[1] = map.points(row, 1);
     }
     ResultArray array =
-        points.array(context.options.precision, folder + "coordinates", "Map of the heads",
+        points.array(context.options.precision, headMapFolder + "coordinates", "Map of the heads",
                      std::string("classical scaling of 1 − s, ") + similarityFormula, "coordinate");
     array.attributes["share_of_distances"] = map.shareOfDistances;
     // Heads that are all equally far from each other.
@@ -92,7 +92,7 @@ void addClusters(ResultSet& results, const AnalysisContext& context, const Dista
     for (std::size_t i = 0; i < of.size(); ++i)
         values[static_cast<std::size_t>(flat(config, all.heads[i]))] = of[i];
     ResultArray array =
-        wholeArray(folder + linkage.prefix + "cluster",
+        wholeArray(headMapFolder + linkage.prefix + "cluster",
                    {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
                    std::move(values), {"layer", "head"});
     array.title = std::string("Cluster, ") + linkage.name + " linkage";
@@ -105,7 +105,7 @@ void addClusters(ResultSet& results, const AnalysisContext& context, const Dista
 void addOrder(ResultSet& results, const AnalysisContext& context, const Distances& all,
               const std::vector<int>& leaves, const Linkage& linkage)
 {
-    const std::string start = folder + linkage.prefix;
+    const std::string start = headMapFolder + linkage.prefix;
     const ModelConfig& config = context.circuits.config();
     std::vector<std::int32_t> order(static_cast<std::size_t>(config.nLayers) * config.nHeads, -1), heads;
     std::vector<std::string> labels;
@@ -168,7 +168,7 @@ void addSteps(ResultSet& results, const AnalysisContext& context, const Distance
     }
     const auto addWhole = [&](const char* path, const char* title, std::vector<std::int32_t> values) {
         ResultArray array =
-            wholeArray(folder + linkage.prefix + path, {steps.size()}, std::move(values), {"step"});
+            wholeArray(headMapFolder + linkage.prefix + path, {steps.size()}, std::move(values), {"step"});
         array.title = title;
         array.definition =
             "layer · n_heads + head of a head, n_layers · n_heads + i for the cluster of step i";
@@ -176,7 +176,7 @@ void addSteps(ResultSet& results, const AnalysisContext& context, const Distance
     };
     addWhole("step_first", "One cluster", std::move(first));
     addWhole("step_second", "The other", std::move(second));
-    ResultArray array = realArray(context.options.precision, folder + linkage.prefix + "step_height",
+    ResultArray array = realArray(context.options.precision, headMapFolder + linkage.prefix + "step_height",
                                   {steps.size()}, std::move(heights), {"step"});
     array.title = "Height of the clusters";
     array.definition = std::string(linkage.height) + similarityFormula;
@@ -189,7 +189,7 @@ void addSteps(ResultSet& results, const AnalysisContext& context, const Distance
 
 Result<ResultSet> runHeadMap(const AnalysisContext& context, const Task& task)
 {
-    const auto all = distances(context, task);
+    const auto all = headMapDistances(context, task);
     if (!all)
         return all.error();
     const auto map = planeMap(all->values);
@@ -224,29 +224,29 @@ std::vector<Picture> headMapPictures()
     using Kind = Picture::Kind;
     return {{.kind = Kind::HeadMap,
              .title = "Map of the heads",
-             .arrays = {folder + "coordinates"},
+             .arrays = {headMapFolder + "coordinates"},
              .note = "Heads that lie together have similar circuits; the axes themselves mean nothing."},
             {.kind = Kind::Matrix,
              .title = "Similarity, heads in the order of the clusters",
-             .arrays = {folder + "ordered_similarity"},
+             .arrays = {headMapFolder + "ordered_similarity"},
              .note = {}},
             {.kind = Kind::Matrix,
              .title = "Similarity, heads in the order of Ward's clusters",
-             .arrays = {folder + "ward_ordered_similarity"},
+             .arrays = {headMapFolder + "ward_ordered_similarity"},
              .note = {}},
             {.kind = Kind::HeadGrid,
              .title = "Clusters",
-             .arrays = {folder + "cluster", folder + "ward_cluster"},
+             .arrays = {headMapFolder + "cluster", headMapFolder + "ward_cluster"},
              .signedColors = false,
              .note = "Numbered by their first heads; the map can be coloured by them."},
             {.kind = Kind::HeadGrid,
              .title = "Place in the order of the clusters",
-             .arrays = {folder + "leaf_order"},
+             .arrays = {headMapFolder + "leaf_order"},
              .signedColors = false,
              .note = {}},
             {.kind = Kind::Lines,
              .title = "Heights of the clusters",
-             .arrays = {folder + "step_height", folder + "ward_step_height"},
+             .arrays = {headMapFolder + "step_height", headMapFolder + "ward_step_height"},
              .note = "By average linkage unrelated heads join at 1."}};
 }
 

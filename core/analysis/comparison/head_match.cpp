@@ -20,7 +20,6 @@ namespace headwise {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t fewestTokens = 8;
 
 bool isLeftOut(const std::vector<bool>& unused, int id)

@@ -4,6 +4,7 @@
 #include "core/analysis/comparison/token_overlap.h"
 #include "core/analysis/random_matrix.h"
 #include "core/analysis/subspace.h"
+#include "core/base/matrix.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -18,10 +19,9 @@ namespace headwise {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr int nearestHeads = 5;
-constexpr int gaussianHeads = 8;
-const std::string folder = "analyses/similarity/";
+constexpr int similarityGaussianHeads = 8;
+const std::string similarityFolder = "analyses/similarity/";
 
 /// What is said about one array of pairs.
 struct About {
@@ -42,20 +42,24 @@ ResultArray leavesOf(const AnalysisContext& context, const Matrix<double>& value
         if (!std::isnan(values(row, row)))
             rows.push_back(row);
     }
-    Matrix<double> distances = values(rows, rows);
+    Matrix<double> similarityDistances = values(rows, rows);
     if (!about.isDistance)
-        distances = (about.range.second - distances.array()).matrix();
-    distances = distances.array().isNaN().select(about.range.second, distances).eval(); // as far as can be
-    distances.diagonal().setZero();
+        similarityDistances = (about.range.second - similarityDistances.array()).matrix();
+    similarityDistances = similarityDistances.array()
+                              .isNaN()
+                              .select(about.range.second, similarityDistances)
+                              .eval(); // as far as can be
+    similarityDistances.diagonal().setZero();
     std::vector<std::int32_t> flat;
     std::vector<std::string> labels;
-    for (const int leaf : averageLinkage(distances).leaves) {
+    for (const int leaf : averageLinkage(similarityDistances).leaves) {
         const HeadId head = heads[static_cast<std::size_t>(rows[static_cast<std::size_t>(leaf)])];
         flat.push_back(head.layer * config.nHeads + head.head);
         labels.push_back(dottedHead(head));
     }
     const std::size_t count = flat.size();
-    ResultArray array = wholeArray(folder + about.name + "_leaves", {count}, std::move(flat), {"leaf"});
+    ResultArray array =
+        wholeArray(similarityFolder + about.name + "_leaves", {count}, std::move(flat), {"leaf"});
     array.title = "Heads in the order of the leaves, " + about.title;
     array.definition = "layer · n_heads + head in the order of the clusters of average linkage of "
         + (about.isDistance ? std::string(about.name)
@@ -67,7 +71,7 @@ ResultArray leavesOf(const AnalysisContext& context, const Matrix<double>& value
 void add(ResultSet& results, const AnalysisContext& context, const Matrix<double>& values, About about)
 {
     ResultArray leaves = leavesOf(context, values, about);
-    ResultArray array = allPairsArray(context, values, folder + about.name);
+    ResultArray array = allPairsArray(context, values, similarityFolder + about.name);
     array.title = std::move(about.title);
     array.definition = std::move(about.formula);
     if (!std::isnan(about.nullMean))
@@ -85,7 +89,7 @@ Result<Matrix<double>> spectra(const AnalysisContext& context, CircuitKind kind,
     const ModelConfig& config = context.circuits.config();
     const std::vector<HeadId> heads = selectedHeads(config, context.options);
     Matrix<double> sigma = Matrix<double>::Constant(std::min(config.dModel, config.dHead),
-                                                    static_cast<Eigen::Index>(heads.size()), none);
+                                                    static_cast<Eigen::Index>(heads.size()), notComputed);
     const auto done = forEachHead(context, task, "spectra", [&](HeadId head) -> Result<Done> {
         const auto values = context.circuits.circuit<double>(kind, head, nullptr).singularValues();
         if (!values)
@@ -100,7 +104,7 @@ Result<Matrix<double>> spectra(const AnalysisContext& context, CircuitKind kind,
     return sigma;
 }
 
-Matrix<double> distances(const Matrix<double>& columns)
+Matrix<double> similarityDistances(const Matrix<double>& columns)
 {
     Matrix<double> out(columns.cols(), columns.cols());
     for (Eigen::Index i = 0; i < out.rows(); ++i) {
@@ -116,10 +120,10 @@ Sample distancesOfChance(const AnalysisContext& context)
     const ModelConfig& config = context.circuits.config();
     const Eigen::Index r = config.dHead;
     std::vector<Eigen::VectorXd> spectra;
-    spectra.reserve(gaussianHeads);
-    for (int i = 0; i < gaussianHeads; ++i) {
+    spectra.reserve(similarityGaussianHeads);
+    for (int i = 0; i < similarityGaussianHeads; ++i) {
         const std::uint64_t seed =
-            context.options.inputs.seed * gaussianHeads + static_cast<std::uint64_t>(i);
+            context.options.inputs.seed * similarityGaussianHeads + static_cast<std::uint64_t>(i);
         const Matrix<double> factors = gaussianMatrix(config.dModel, 2 * r, seed);
         const auto circuit =
             FactoredMatrix<double>::create(factors.leftCols(r), factors.rightCols(r).transpose());
@@ -149,7 +153,7 @@ void addNearest(ResultSet& results, const AnalysisContext& context, const Matrix
         return static_cast<std::size_t>(head.layer) * config.nHeads + static_cast<std::size_t>(head.head);
     };
     std::vector<std::int32_t> ids(all * nearestHeads, -1);
-    std::vector<double> values(all * nearestHeads, none);
+    std::vector<double> values(all * nearestHeads, notComputed);
     for (std::size_t i = 0; i < heads.size(); ++i) {
         const auto cosine = [&](std::size_t j) {
             return cosines(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
@@ -168,7 +172,7 @@ void addNearest(ResultSet& results, const AnalysisContext& context, const Matrix
     }
     const auto layers = static_cast<std::size_t>(config.nLayers);
     const auto perLayer = static_cast<std::size_t>(config.nHeads);
-    ResultArray array = wholeArray(folder + "nearest_" + kind, {layers, perLayer, nearestHeads},
+    ResultArray array = wholeArray(similarityFolder + "nearest_" + kind, {layers, perLayer, nearestHeads},
                                    std::move(ids), {"layer", "head", "rank"});
     array.title = "Nearest heads by " + kind;
     array.definition = "layer · n_heads + head of the heads with the largest cosine_" + kind + ", falling";
@@ -181,7 +185,7 @@ void addNearest(ResultSet& results, const AnalysisContext& context, const Matrix
     array.attributes["heads"] = std::move(labels);
     array.unit = "head";
     results.arrays.push_back(std::move(array));
-    array = realArray(context.options.precision, folder + "nearest_" + kind + "_cosine",
+    array = realArray(context.options.precision, similarityFolder + "nearest_" + kind + "_cosine",
                       {layers, perLayer, nearestHeads}, std::move(values), {"layer", "head", "rank"});
     array.title = "Their cosines";
     array.definition = "cosine_" + kind + " of those heads";
@@ -212,12 +216,12 @@ Result<Done> addCircuits(ResultSet& results, const AnalysisContext& context, con
         const auto sigma = spectra(context, kind, task);
         if (!sigma)
             return sigma.error();
-        add(results, context, distances(*sigma),
+        add(results, context, similarityDistances(*sigma),
             {isQk ? "spectrum_distance_qk" : "spectrum_distance_ov",
              "Distance of the spectra of " + formula,
              fmt::format("‖σ/‖σ‖ − σ'/‖σ'‖‖₂, σ = singular values of {}; the null is between {} heads of "
                          "Gaussian factors",
-                         formula, gaussianHeads),
+                         formula, similarityGaussianHeads),
              chance.mean(),
              chance.deviation(),
              {0, std::sqrt(2.0)},
@@ -260,7 +264,7 @@ Result<Done> addTokens(ResultSet& results, const AnalysisContext& context, const
                      "token's row of "
                      "E W_OV W_U of both heads",
                      overlapTokens, context.options.tableSize),
-         overlap->jaccardOfChance, none});
+         overlap->jaccardOfChance, notComputed});
     add(results, context, overlap->cka,
         {"cka_ov", "CKA of outputs",
          fmt::format(
@@ -299,7 +303,7 @@ std::vector<Picture> similarityPictures()
     const auto pairs = [](const char* title, const char* name, bool isSigned) {
         return Picture{.kind = Kind::HeadPairs,
                        .title = title,
-                       .arrays = {folder + name},
+                       .arrays = {similarityFolder + name},
                        .signedColors = isSigned,
                        .note = {}};
     };
@@ -307,8 +311,8 @@ std::vector<Picture> similarityPictures()
             pairs("Cosine of W_QK", "cosine_qk", true),
             {.kind = Kind::Table,
              .title = "Nearest heads",
-             .arrays = {folder + "nearest_ov", folder + "nearest_ov_cosine", folder + "nearest_qk",
-                        folder + "nearest_qk_cosine"},
+             .arrays = {similarityFolder + "nearest_ov", similarityFolder + "nearest_ov_cosine",
+                        similarityFolder + "nearest_qk", similarityFolder + "nearest_qk_cosine"},
              .note = {}},
             pairs("CKA of outputs", "cka_ov", false),
             pairs("Shared top outputs", "token_jaccard", false),

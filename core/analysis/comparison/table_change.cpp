@@ -3,6 +3,7 @@
 #include "core/analysis/per_head.h"
 #include "core/analysis/token_table.h"
 #include "core/analysis/top_lists.h"
+#include "core/base/matrix.h"
 #include "core/base/parallel.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -19,7 +20,6 @@ namespace headwise {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr int mostTokens = 32, fewestTokens = 4;
 constexpr double tableFlops = 1e12; // of both models together
 
@@ -77,7 +77,7 @@ Result<Written> writtenBy(const Circuits& circuits, const Tops& tops, const Task
     for (Eigen::Index i = 0; i < n; ++i)
         E.row(i) = circuits.weights().W_E<double>(tops.tokens[static_cast<std::size_t>(i)], 1);
     Written written;
-    written.vectors.setConstant(config.dModel, tops.listCount(), static_cast<float>(none));
+    written.vectors.setConstant(config.dModel, tops.listCount(), static_cast<float>(notComputed));
     const AnalysisContext context{circuits, nullptr, {}};
     auto warnings = forEachHead(context, task, "token tables", [&](HeadId head) -> Result<Done> {
         const FactoredMatrix<double> ov = circuits.ov(head);
@@ -140,7 +140,7 @@ Result<Done> rank(const Rows& rows, const std::vector<int>& lists, const Task& t
         const std::vector<int> some(lists.begin() + first,
                                     lists.begin() + std::min(first + listsPerBlock, std::ssize(lists)));
         for (const int list : some)
-            std::ranges::fill(tops.list(list), TokenEntry{-1, none});
+            std::ranges::fill(tops.list(list), TokenEntry{-1, notComputed});
         const Matrix<float> vectors = rows.vectors(Eigen::all, some);
         Matrix<float> entries; // [columns, lists]
         for (Eigen::Index column = 0; column < rows.W_U.cols(); column += columnsPerTile) {

@@ -11,7 +11,7 @@ namespace headwise {
 
 namespace {
 
-constexpr int gaussianHeads = 8;
+constexpr int tokenOverlapGaussianHeads = 8;
 
 std::vector<int> sampleOf(const AnalysisContext& context)
 {
@@ -41,10 +41,10 @@ Sample ckaOfChance(const AnalysisContext& context, const Matrix<double>& E)
 {
     const Eigen::Index r = context.circuits.config().dHead;
     std::vector<Eigen::VectorXf> columns;
-    columns.reserve(gaussianHeads);
-    for (int i = 0; i < gaussianHeads; ++i) {
+    columns.reserve(tokenOverlapGaussianHeads);
+    for (int i = 0; i < tokenOverlapGaussianHeads; ++i) {
         const std::uint64_t seed =
-            context.options.inputs.seed * gaussianHeads + static_cast<std::uint64_t>(i);
+            context.options.inputs.seed * tokenOverlapGaussianHeads + static_cast<std::uint64_t>(i);
         const Matrix<double> factors = gaussianMatrix(E.cols(), 2 * r, seed);
         columns.push_back(similarityColumn(E * factors.leftCols(r), factors.rightCols(r).transpose()));
     }

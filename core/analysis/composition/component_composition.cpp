@@ -2,6 +2,7 @@
 #include "core/analysis/per_pair.h"
 #include "core/analysis/subspace.h"
 #include "core/base/decompositions.h"
+#include "core/base/matrix.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -14,11 +15,11 @@ namespace headwise {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
-constexpr std::array<const char*, 3> modes{"q", "k", "v"};
-constexpr std::array<const char*, 3> titles{"Q-composition", "K-composition", "V-composition"};
+constexpr std::array<const char*, 3> componentCompositionModes{"q", "k", "v"};
+constexpr std::array<const char*, 3> componentCompositionTitles{"Q-composition", "K-composition",
+                                                                "V-composition"};
 constexpr std::array<const char*, 3> circuitsRead{"W_QK²", "W_QK²ᵀ", "W_OV²"};
-const std::string folder = "analyses/component_composition/";
+const std::string componentCompositionFolder = "analyses/component_composition/";
 
 /// What a later head does with a direction x: ‖x near · coreᵀ‖ = ‖x W²‖.
 struct Reading {
@@ -47,7 +48,7 @@ struct Components {
 Components components(const Svd<double>& svd, const Reading& reading)
 {
     const auto count = static_cast<std::size_t>(svd.S.size());
-    Components found{std::vector<double>(count, none), std::vector<double>(count, none)};
+    Components found{std::vector<double>(count, notComputed), std::vector<double>(count, notComputed)};
     const double smallest = static_cast<double>(svd.V.rows())
         * static_cast<double>(std::numeric_limits<float>::epsilon()) * svd.S(0);
     const Matrix<double> read = (svd.V.transpose() * reading.near) * reading.core.transpose(); // [k, r]
@@ -60,9 +61,9 @@ Components components(const Svd<double>& svd, const Reading& reading)
     return found;
 }
 
-class Arrays {
+class ComponentCompositionArrays {
 public:
-    explicit Arrays(const AnalysisContext& context)
+    explicit ComponentCompositionArrays(const AnalysisContext& context)
         : m_context(context)
     {
         const auto [earlier, later] = *context.options.inputs.pair;
@@ -73,8 +74,8 @@ public:
                      std::vector<double> values)
     {
         const std::size_t count = values.size();
-        m_results.arrays.push_back(
-            realArray(m_context.options.precision, folder + name, {count}, std::move(values), {"component"}));
+        m_results.arrays.push_back(realArray(m_context.options.precision, componentCompositionFolder + name,
+                                             {count}, std::move(values), {"component"}));
         ResultArray& array = m_results.arrays.back();
         array.title = std::move(title);
         array.definition = std::move(formula);
@@ -100,10 +101,10 @@ Result<ResultSet> runComponentComposition(const AnalysisContext& context, const 
     const std::array<std::pair<Matrix<double>, Matrix<double>>, 3> sides{
         {{w.W_Q, w.W_K}, {w.W_K, w.W_Q}, {w.W_V, w.W_O.transpose()}}};
     const double d = context.circuits.config().dModel;
-    Arrays arrays(context);
+    ComponentCompositionArrays arrays(context);
     arrays.add("singular_values", "Singular values of the earlier head", "σ_k of W_OV¹, descending",
                std::vector<double>(svd->S.begin(), svd->S.end()));
-    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+    for (std::size_t mode = 0; mode < componentCompositionModes.size(); ++mode) {
         if (task.cancelled())
             return stopped();
         const auto reading = readingOf(sides[mode].first, sides[mode].second);
@@ -112,15 +113,16 @@ Result<ResultSet> runComponentComposition(const AnalysisContext& context, const 
         Components found = components(*svd, *reading);
         const std::string read = circuitsRead[mode];
         const std::string where = ", W_OV¹ = Σ σ_k u_k v_kᵀ; NaN where σ_k ≤ d_model ε σ₁, ε = 2^-23";
-        ResultArray& score = arrays.add(modes[mode], std::string(titles[mode]) + " by component",
-                                        fmt::format("‖σ_k u_k v_kᵀ {0}‖_F / (σ_k ‖{0}‖_F){1}", read, where),
-                                        std::move(found.scores));
+        ResultArray& score = arrays.add(
+            componentCompositionModes[mode], std::string(componentCompositionTitles[mode]) + " by component",
+            fmt::format("‖σ_k u_k v_kᵀ {0}‖_F / (σ_k ‖{0}‖_F){1}", read, where), std::move(found.scores));
         const Moments null = overlapMoments(1, reading->participation, context.circuits.config().dModel);
         score.nullMean = 1 / std::sqrt(d);
         score.nullDeviation = null.deviation / (2 * std::sqrt(null.mean)); // of a root, to first order
         score.range = {0.0, 1.0};
         ResultArray& share = arrays.add(
-            std::string(modes[mode]) + "_share", std::string(titles[mode]) + ", share by component",
+            std::string(componentCompositionModes[mode]) + "_share",
+            std::string(componentCompositionTitles[mode]) + ", share by component",
             fmt::format("‖σ_k u_k v_kᵀ {0}‖²_F / ‖W_OV¹ {0}‖²_F{1}", read, where), std::move(found.shares));
         share.range = {0.0, 1.0};
     }
@@ -146,15 +148,17 @@ std::vector<Picture> componentCompositionPictures()
     using Kind = Picture::Kind;
     return {{.kind = Kind::Bars,
              .title = "Score of every singular component",
-             .arrays = {folder + "q", folder + "k", folder + "v"},
+             .arrays = {componentCompositionFolder + "q", componentCompositionFolder + "k",
+                        componentCompositionFolder + "v"},
              .note = "Where neighbouring singular values are equal only their sum means something."},
             {.kind = Kind::Bars,
              .title = "Share of every singular component",
-             .arrays = {folder + "q_share", folder + "k_share", folder + "v_share", folder + "share_null"},
+             .arrays = {componentCompositionFolder + "q_share", componentCompositionFolder + "k_share",
+                        componentCompositionFolder + "v_share", componentCompositionFolder + "share_null"},
              .note = {}},
             {.kind = Kind::Lines,
              .title = "Singular values of the earlier head",
-             .arrays = {folder + "singular_values"},
+             .arrays = {componentCompositionFolder + "singular_values"},
              .logY = true,
              .note = {}}};
 }

@@ -2,6 +2,7 @@
 #include "core/analysis/per_pair.h"
 #include "core/analysis/random_matrix.h"
 #include "core/analysis/subspace.h"
+#include "core/base/matrix.h"
 #include "core/base/parallel.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -17,14 +18,14 @@ namespace headwise {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
-constexpr int spectrumDraws = 256;
+constexpr int compositionNullsSpectrumDraws = 256;
 constexpr int gaussianDraws = 64;
-constexpr std::array<const char*, 3> modes{"q", "k", "v"};
-constexpr std::array<const char*, 3> titles{"Q-composition", "K-composition", "V-composition"};
-const std::string folder = "analyses/composition_nulls/";
+constexpr std::array<const char*, 3> compositionNullsModes{"q", "k", "v"};
+constexpr std::array<const char*, 3> compositionNullsTitles{"Q-composition", "K-composition",
+                                                            "V-composition"};
+const std::string compositionNullsFolder = "analyses/composition_nulls/";
 
-using Pair = std::pair<HeadId, HeadId>;
+using CompositionNullsPair = std::pair<HeadId, HeadId>;
 
 /// Σσ⁴/(Σσ²)² of L Rᵀ from its [r, r] Gram products: no singular value is needed.
 double participation(const Matrix<double>& left, const Matrix<double>& right)
@@ -39,7 +40,7 @@ struct Participations {
     std::vector<double> qk, ov;
 };
 
-std::size_t flat(const ModelConfig& config, HeadId head)
+std::size_t compositionNullsFlat(const ModelConfig& config, HeadId head)
 {
     return static_cast<std::size_t>(head.layer) * config.nHeads + head.head;
 }
@@ -47,11 +48,12 @@ std::size_t flat(const ModelConfig& config, HeadId head)
 /// How far a squared score is from that of unrelated circuits, in deviations; NaN where those cannot vary.
 double deviations(double score, const Moments& null)
 {
-    return null.deviation > 1e-9 * null.mean ? (score * score - null.mean) / null.deviation : none;
+    return null.deviation > 1e-9 * null.mean ? (score * score - null.mean) / null.deviation : notComputed;
 }
 
 /// One pair of circuits with the singular values of the model's and random singular vectors.
-Result<double> spectrumDraw(const Circuits& circuits, const Pair& pair, bool isV, std::uint64_t seed)
+Result<double> spectrumDraw(const Circuits& circuits, const CompositionNullsPair& pair, bool isV,
+                            std::uint64_t seed)
 {
     const auto written = circuits.ov(pair.first).singularValues();
     const auto read = (isV ? circuits.ov(pair.second) : circuits.qk(pair.second)).singularValues();
@@ -73,22 +75,24 @@ Result<double> spectrumDraw(const Circuits& circuits, const Pair& pair, bool isV
 /// `deviations` of scores of chance, over random pairs of the model.
 Result<Sample> spectrumNull(const AnalysisContext& context, const Task& task)
 {
-    const std::vector<Pair> pairs = pairsAskedFor(context.circuits.config(), context.options);
-    std::vector<double> draws(spectrumDraws, none);
+    const std::vector<CompositionNullsPair> pairs = pairsAskedFor(context.circuits.config(), context.options);
+    std::vector<double> draws(compositionNullsSpectrumDraws, notComputed);
     if (pairs.empty())
         return Sample(draws);
-    const auto done = parallelFor(spectrumDraws, task, "random singular vectors", [&](int i) -> Result<Done> {
-        // A generator of its own for every draw, so that threads do not change the numbers.
-        std::mt19937_64 random(context.options.inputs.seed * spectrumDraws + static_cast<std::uint64_t>(i));
-        const Pair& pair = pairs[static_cast<std::size_t>(random() % pairs.size())];
-        const bool isV = random() % modes.size() == 2;
-        const auto draw = spectrumDraw(context.circuits, pair, isV, random());
-        if (draw)
-            draws[static_cast<std::size_t>(i)] = *draw;
-        else if (draw.error().code != ErrorCode::Corrupt)
-            return draw.error();
-        return Done{};
-    });
+    const auto done = parallelFor(
+        compositionNullsSpectrumDraws, task, "random singular vectors", [&](int i) -> Result<Done> {
+            // A generator of its own for every draw, so that threads do not change the numbers.
+            std::mt19937_64 random(context.options.inputs.seed * compositionNullsSpectrumDraws
+                                   + static_cast<std::uint64_t>(i));
+            const CompositionNullsPair& pair = pairs[static_cast<std::size_t>(random() % pairs.size())];
+            const bool isV = random() % compositionNullsModes.size() == 2;
+            const auto draw = spectrumDraw(context.circuits, pair, isV, random());
+            if (draw)
+                draws[static_cast<std::size_t>(i)] = *draw;
+            else if (draw.error().code != ErrorCode::Corrupt)
+                return draw.error();
+            return Done{};
+        });
     if (!done)
         return done.error();
     return Sample(draws);
@@ -129,7 +133,7 @@ double median(std::vector<double> values)
 {
     std::erase_if(values, [](double value) { return std::isnan(value); });
     if (values.empty())
-        return none;
+        return notComputed;
     std::sort(values.begin(), values.end());
     const std::size_t half = values.size() / 2;
     return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
@@ -148,10 +152,11 @@ ResultArray layerMedians(const AnalysisContext& context, const PerPair& scores, 
     medians.reserve(byLayers.size());
     for (const auto& values : byLayers)
         medians.push_back(median(values));
-    ResultArray array = realArray(context.options.precision, folder + modes[mode] + "_layer_median",
+    ResultArray array = realArray(context.options.precision,
+                                  compositionNullsFolder + compositionNullsModes[mode] + "_layer_median",
                                   {layers, layers}, std::move(medians), {"earlier layer", "later layer"});
-    array.title = std::string(titles[mode]) + ", median of two layers";
-    array.definition = std::string("median of composition/") + modes[mode]
+    array.title = std::string(compositionNullsTitles[mode]) + ", median of two layers";
+    array.definition = std::string("median of composition/") + compositionNullsModes[mode]
         + " over the pairs of heads asked for of two layers";
     array.nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
     array.range = {0.0, 1.0};
@@ -171,17 +176,17 @@ void addMode(ResultSet& results, const AnalysisContext& context, const Nulls& nu
     const std::vector<double>& reading = mode == 2 ? nulls.participations.ov : nulls.participations.qk;
     for (const auto& [earlier, later] : pairsAskedFor(config, context.options)) {
         const double score = scores.at(earlier, later);
-        const Moments null = overlapMoments(nulls.participations.ov[flat(config, earlier)],
-                                            reading[flat(config, later)], config.dModel);
+        const Moments null = overlapMoments(nulls.participations.ov[compositionNullsFlat(config, earlier)],
+                                            reading[compositionNullsFlat(config, later)], config.dModel);
         const double distance = deviations(score, null);
         excess.set(earlier, later, score - nulls.gaussian.mean());
         z.set(earlier, later, distance);
         percentile.set(earlier, later, nulls.spectrum.percentile(distance));
     }
     const Precision precision = context.options.precision;
-    const std::string path = folder + modes[mode];
-    const std::string of = std::string("s = composition/") + modes[mode];
-    const std::string title = titles[mode];
+    const std::string path = compositionNullsFolder + compositionNullsModes[mode];
+    const std::string of = std::string("s = composition/") + compositionNullsModes[mode];
+    const std::string title = compositionNullsTitles[mode];
     ResultArray array = excess.array(
         precision, path + "_excess", title + " beyond chance",
         fmt::format("s − mean of {} pairs of Gaussian factors of the same shapes, {}", gaussianDraws, of));
@@ -199,7 +204,7 @@ void addMode(ResultSet& results, const AnalysisContext& context, const Nulls& nu
         precision, path + "_percentile", title + ", percentile",
         fmt::format("where z stands among {} random pairs of this model with random singular vectors, "
                     "(below + ½) / (n + 1), {}",
-                    spectrumDraws, of));
+                    compositionNullsSpectrumDraws, of));
     array.nullMean = 0.5;
     array.nullDeviation = std::sqrt(1.0 / 12);
     array.range = {0.0, 1.0};
@@ -211,7 +216,7 @@ void addDraws(ResultSet& results, const Nulls& nulls, Precision precision)
 {
     const auto add = [&](const Sample& draws, const char* name, const char* title, std::string formula) {
         results.arrays.push_back(
-            realArray(precision, folder + name, {draws.size()}, draws.values(), {"draw"}));
+            realArray(precision, compositionNullsFolder + name, {draws.size()}, draws.values(), {"draw"}));
         results.arrays.back().title = title;
         results.arrays.back().definition = std::move(formula);
     };
@@ -224,7 +229,7 @@ void addDraws(ResultSet& results, const Nulls& nulls, Precision precision)
 }
 
 /// What another row of the catalogue says of the pairs.
-PerPair scoresOf(const ResultSet& composition, const ModelConfig& config, std::size_t mode)
+PerPair compositionNullsScoresOf(const ResultSet& composition, const ModelConfig& config, std::size_t mode)
 {
     const ResultArray& array = composition.arrays[mode];
     const auto* exact = std::get_if<std::vector<double>>(&array.values);
@@ -254,26 +259,26 @@ Result<ResultSet> runCompositionNulls(const AnalysisContext& context, const Task
     auto spectrum = spectrumNull(context, task);
     if (!spectrum)
         return spectrum.error();
-    const std::vector<double> heads(static_cast<std::size_t>(config.nLayers) * config.nHeads, none);
+    const std::vector<double> heads(static_cast<std::size_t>(config.nLayers) * config.nHeads, notComputed);
     Nulls nulls{std::move(gaussian).value(), std::move(spectrum).value(), {heads, heads}};
     AnalysisContext ofPairs = context;
     ofPairs.options.heads = headsOfPairs(config, context.options);
     const auto done = forEachHead(ofPairs, task, "spreads of the spectra", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> w = context.circuits.weights().head<double>(head);
-        nulls.participations.qk[flat(config, head)] = participation(w.W_Q, w.W_K);
-        nulls.participations.ov[flat(config, head)] = participation(w.W_V, w.W_O.transpose());
+        nulls.participations.qk[compositionNullsFlat(config, head)] = participation(w.W_Q, w.W_K);
+        nulls.participations.ov[compositionNullsFlat(config, head)] = participation(w.W_V, w.W_O.transpose());
         return Done{};
     });
     if (!done)
         return done.error();
     ResultSet results;
-    for (std::size_t mode = 0; mode < modes.size(); ++mode)
-        addMode(results, context, nulls, scoresOf(*composition, config, mode), mode);
+    for (std::size_t mode = 0; mode < compositionNullsModes.size(); ++mode)
+        addMode(results, context, nulls, compositionNullsScoresOf(*composition, config, mode), mode);
     addDraws(results, nulls, context.options.precision);
     return results;
 }
 
-std::string needsTwoLayers(const ModelConfig& config, const AnalysisOptions&)
+std::string nullsNeedTwoLayers(const ModelConfig& config, const AnalysisOptions&)
 {
     return config.nLayers > 1 ? "" : "Composition needs two layers, and this model has one.";
 }
@@ -285,7 +290,7 @@ AnalysisCost compositionNullsCost(const ModelConfig& config, const AnalysisOptio
     const double r = config.dHead;
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
     const double heads = static_cast<double>(selectedHeads(config, options).size());
-    return {composition.flops + spectrumDraws * (14 * d * r * r + 40 * r * r * r)
+    return {composition.flops + compositionNullsSpectrumDraws * (14 * d * r * r + 40 * r * r * r)
                 + (heads + gaussianDraws) * 8 * d * r * r,
             composition.bytes + 9 * all * all * 8};
 }
@@ -294,16 +299,16 @@ std::vector<Picture> compositionNullsPictures()
 {
     using Kind = Picture::Kind;
     std::vector<Picture> pictures;
-    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
-        const std::string path = folder + modes[mode];
-        const std::string title = titles[mode];
+    for (std::size_t mode = 0; mode < compositionNullsModes.size(); ++mode) {
+        const std::string path = compositionNullsFolder + compositionNullsModes[mode];
+        const std::string title = compositionNullsTitles[mode];
         pictures.push_back({.kind = Kind::HeadPairs,
                             .title = title + ", z",
                             .arrays = {path + "_z"},
                             .note = "Zero is what random singular vectors give; beyond 4 is no chance."});
         pictures.push_back({.kind = Kind::Table,
                             .title = title + " of all pairs",
-                            .arrays = {std::string("composition/") + modes[mode], path + "_z",
+                            .arrays = {std::string("composition/") + compositionNullsModes[mode], path + "_z",
                                        path + "_percentile", path + "_excess"},
                             .signedColors = false,
                             .note = "A click selects both heads."});
@@ -321,7 +326,7 @@ std::vector<Picture> compositionNullsPictures()
     }
     pictures.push_back({.kind = Kind::Lines,
                         .title = "The draws of chance",
-                        .arrays = {folder + "gaussian_null"},
+                        .arrays = {compositionNullsFolder + "gaussian_null"},
                         .note = "Composition of Gaussian heads of the same shapes, ascending."});
     return pictures;
 }
@@ -337,7 +342,7 @@ Analysis compositionNullsAnalysis()
                 "s − s of Gaussian heads; z and percentile of s² among random singular vectors of the same "
                 "singular values",
             .citation = "Elhage et al. 2021, \"Three Kinds of Composition\", baselines",
-            .whyNot = needsTwoLayers,
+            .whyNot = nullsNeedTwoLayers,
             .cost = compositionNullsCost,
             .run = runCompositionNulls,
             .pictures = compositionNullsPictures(),

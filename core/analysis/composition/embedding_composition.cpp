@@ -1,6 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/subspace.h"
+#include "core/base/matrix.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -14,7 +15,7 @@ namespace headwise {
 
 namespace {
 
-const std::string folder = "analyses/embedding_composition/";
+const std::string embeddingCompositionFolder = "analyses/embedding_composition/";
 
 enum Side { ReadsQuery, ReadsKey, ReadsValue, Writes };
 
@@ -58,10 +59,9 @@ Meeting meeting(const Matrix<double>& outer, const GramSums& sums, const Matrix<
     const double share = std::max(0.0, inside.cwiseProduct(ofFar).sum() / (norm * sums.trace));
     const double participation = ofCircuit.cwiseProduct(ofCircuit.transpose()).sum() / (norm * norm);
     const Moments null = overlapMoments(sums.participation(), participation, outer.rows());
-    const double none = std::numeric_limits<double>::quiet_NaN();
     if (!(norm > 0 && sums.trace > 0)) // also where a weight is not finite
-        return {none, none};
-    return {share, null.deviation > 1e-9 * null.mean ? (share - null.mean) / null.deviation : none};
+        return {notComputed, notComputed};
+    return {share, null.deviation > 1e-9 * null.mean ? (share - null.mean) / null.deviation : notComputed};
 }
 
 Result<ResultSet> runEmbeddingComposition(const AnalysisContext& context, const Task& task)
@@ -89,7 +89,7 @@ Result<ResultSet> runEmbeddingComposition(const AnalysisContext& context, const 
     results.warnings = *done;
     const Precision precision = context.options.precision;
     for (std::size_t side = 0; side < sides.size(); ++side) {
-        const std::string path = folder + sides[side].name;
+        const std::string path = embeddingCompositionFolder + sides[side].name;
         results.arrays.push_back(scores[side].array(precision, path, sides[side].title, sides[side].formula));
         results.arrays.back().nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
         results.arrays.back().range = {0.0, 1.0};
@@ -119,7 +119,7 @@ std::vector<Picture> embeddingCompositionPictures()
         std::vector<std::string> paths;
         paths.reserve(sides.size());
         for (const SideText& side : sides)
-            paths.push_back(fmt::format("{}{}{}", folder, side.name, suffix));
+            paths.push_back(fmt::format("{}{}{}", embeddingCompositionFolder, side.name, suffix));
         return paths;
     };
     return {{.kind = Kind::HeadGrid,
@@ -133,11 +133,13 @@ std::vector<Picture> embeddingCompositionPictures()
              .note = {}},
             {.kind = Kind::HeadPlane,
              .title = "Reading and writing tokens",
-             .arrays = {folder + sides[ReadsValue].name, folder + sides[Writes].name},
+             .arrays = {embeddingCompositionFolder + sides[ReadsValue].name,
+                        embeddingCompositionFolder + sides[Writes].name},
              .note = {}},
             {.kind = Kind::HeadPlane,
              .title = "Queries and keys of tokens",
-             .arrays = {folder + sides[ReadsQuery].name, folder + sides[ReadsKey].name},
+             .arrays = {embeddingCompositionFolder + sides[ReadsQuery].name,
+                        embeddingCompositionFolder + sides[ReadsKey].name},
              .note = {}}};
 }
 

@@ -13,7 +13,7 @@ namespace headwise {
 namespace {
 
 constexpr std::size_t candidates = 50;
-constexpr const char* folder = "analyses/induction/";
+constexpr const char* inductionFolder = "analyses/induction/";
 constexpr const char* matchingFormula =
     "Re Σλ / Σ|λ|, λ = eigenvalues of E W_QK (W_OV)ᵀ Eᵀ, W_QK of the later, W_OV of the earlier head, "
     "E of the later head on both sides";
@@ -21,7 +21,7 @@ constexpr const char* guess =
     "of heads of layers ≥ 1 previous_token is a guess from raw positions (rotary: the mean row of E), "
     "which layer 0 alone reads";
 
-using Pair = std::pair<HeadId, HeadId>;
+using InductionPair = std::pair<HeadId, HeadId>;
 
 /// Everything that is shown.
 struct Found {
@@ -64,7 +64,7 @@ std::vector<std::string> namesOf(const std::vector<HeadId>& heads)
 void addPairArrays(ResultSet& results, const Found& all)
 {
     const Precision precision = all.context.options.precision;
-    const std::string path = folder;
+    const std::string path = inductionFolder;
     ResultArray combined = all.ranking.combined.array(
         precision, path + "combined", "Induction circuit",
         "product of four percentiles among this model's heads and pairs: previous_token of "
@@ -126,8 +126,8 @@ void addHeadArrays(ResultSet& results, const Found& all)
         }
     }
     const auto add = [&](const PerHead& numbers, const char* name, const char* title, std::string formula) {
-        results.arrays.push_back(numbers.array(all.context.options.precision, std::string(folder) + name,
-                                               title, std::move(formula)));
+        results.arrays.push_back(numbers.array(
+            all.context.options.precision, std::string(inductionFolder) + name, title, std::move(formula)));
         results.arrays.back().range = {0.0, 1.0};
         return &results.arrays.back();
     };
@@ -156,8 +156,8 @@ void addCandidates(ResultSet& results, const Found& all)
         std::vector<std::int32_t> values;
         for (std::size_t i = 0; i < count; ++i)
             values.push_back(part(all.ranking.pairs[i]));
-        results.arrays.push_back(
-            wholeArray(std::string(folder) + "candidate_" + name, {count}, std::move(values), {"rank"}));
+        results.arrays.push_back(wholeArray(std::string(inductionFolder) + "candidate_" + name, {count},
+                                            std::move(values), {"rank"}));
         results.arrays.back().title = title;
         results.arrays.back().definition = "of the pairs with the largest combined, falling";
     };
@@ -166,35 +166,35 @@ void addCandidates(ResultSet& results, const Found& all)
         for (std::size_t i = 0; i < count; ++i)
             values.push_back(part(all.ranking.pairs[i]));
         results.arrays.push_back(realArray(all.context.options.precision,
-                                           std::string(folder) + "candidate_" + name, {count},
+                                           std::string(inductionFolder) + "candidate_" + name, {count},
                                            std::move(values), {"rank"}));
         results.arrays.back().title = title;
         results.arrays.back().definition =
             std::string(name) + " of the pairs with the largest combined, falling";
         return &results.arrays.back();
     };
-    addWhole("earlier_layer", "Earlier layer", [](const Pair& pair) { return pair.first.layer; });
-    addWhole("earlier_head", "Earlier head", [](const Pair& pair) { return pair.first.head; });
-    addWhole("later_layer", "Later layer", [](const Pair& pair) { return pair.second.layer; });
-    addWhole("later_head", "Later head", [](const Pair& pair) { return pair.second.head; });
-    ResultArray* previousToken = add("previous_token", "Previous token", [&](const Pair& pair) {
+    addWhole("earlier_layer", "Earlier layer", [](const InductionPair& pair) { return pair.first.layer; });
+    addWhole("earlier_head", "Earlier head", [](const InductionPair& pair) { return pair.first.head; });
+    addWhole("later_layer", "Later layer", [](const InductionPair& pair) { return pair.second.layer; });
+    addWhole("later_head", "Later head", [](const InductionPair& pair) { return pair.second.head; });
+    ResultArray* previousToken = add("previous_token", "Previous token", [&](const InductionPair& pair) {
         return all.parts.previousToken[all.index(pair.first)];
     });
     previousToken->range = {0.0, 1.0};
     previousToken->definition += std::string("; ") + guess;
-    add("k_composition", "K-composition", [&](const Pair& pair) {
+    add("k_composition", "K-composition", [&](const InductionPair& pair) {
         return all.parts.composition.at(pair.first, pair.second);
     })->range = {0.0, 1.0};
-    add("matching", "Matching", [&](const Pair& pair) {
+    add("matching", "Matching", [&](const InductionPair& pair) {
         return all.parts.matching.at(pair.first, pair.second);
     })->range = {-1.0, 1.0};
-    add("copying", "Copying", [&](const Pair& pair) {
+    add("copying", "Copying", [&](const InductionPair& pair) {
         return all.parts.copying[all.index(pair.second)];
     })->range = {-1.0, 1.0};
     add("null_percentile", "Percentile of chance",
-        [&](const Pair& pair) { return all.ranking.nullPercentile.at(pair.first, pair.second); });
+        [&](const InductionPair& pair) { return all.ranking.nullPercentile.at(pair.first, pair.second); });
     add("combined", "Product of percentiles",
-        [&](const Pair& pair) { return all.ranking.combined.at(pair.first, pair.second); });
+        [&](const InductionPair& pair) { return all.ranking.combined.at(pair.first, pair.second); });
     for (std::size_t i = 0; i < count; ++i)
         labels.push_back(dottedHead(all.ranking.pairs[i].first) + " "
                          + dottedHead(all.ranking.pairs[i].second));
@@ -226,7 +226,7 @@ Result<ResultSet> runInduction(const AnalysisContext& context, const Task& task)
     return results;
 }
 
-std::string needsTwoLayers(const ModelConfig& config, const AnalysisOptions&)
+std::string inductionNeedsTwoLayers(const ModelConfig& config, const AnalysisOptions&)
 {
     return config.nLayers > 1 ? "" : "An induction circuit needs two layers, and this model has one.";
 }
@@ -248,7 +248,7 @@ AnalysisCost inductionCost(const ModelConfig& config, const AnalysisOptions& opt
 
 std::vector<Picture> inductionPictures()
 {
-    const std::string path = folder;
+    const std::string path = inductionFolder;
     const auto candidate = [&](const char* name) { return path + "candidate_" + name; };
     using Kind = Picture::Kind;
     return {
@@ -303,7 +303,7 @@ Analysis inductionAnalysis()
             "multiplied",
         .citation = "Elhage et al. 2021, \"Induction Heads\"; Olsson et al. 2022, arXiv 2209.11895",
         .needsTokens = true,
-        .whyNot = needsTwoLayers,
+        .whyNot = inductionNeedsTwoLayers,
         .cost = inductionCost,
         .run = runInduction,
         .pictures = inductionPictures()};

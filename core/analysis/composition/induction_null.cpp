@@ -4,6 +4,7 @@
 #include "core/analysis/position/position_vectors.h"
 #include "core/analysis/spectrum.h"
 #include "core/base/decompositions.h"
+#include "core/base/matrix.h"
 #include "core/base/parallel.h"
 
 #include <algorithm>
@@ -17,7 +18,6 @@ namespace headwise {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr Eigen::Index longestContext = 1024; // as in scores/previous_token
 
 /// A random order of the residual directions. Fisher & Yates, so that it is the same on every machine.
@@ -44,7 +44,8 @@ private:
 };
 
 struct Draw {
-    double previousToken = none, copying = none, composition = none, matching = none;
+    double previousToken = notComputed, copying = notComputed, composition = notComputed,
+           matching = notComputed;
 };
 
 /// What the random pairs share.
@@ -82,7 +83,7 @@ double randomPreviousToken(const AnalysisContext& context, HeadId head,
         return previousTokenScore(positionScores(weights, head.layer, weights.head<Scalar>(head), x), window);
     }
     if (config.positional != Positional::Rotary)
-        return none;
+        return notComputed;
     const RowVector<double> x = (head.layer == 0 ? residuals.tokenOfLayer0 : residuals.tokenOfLater)(order);
     return previousTokenScore(offsetScores(weights, head, x, n), window);
 }

@@ -117,8 +117,8 @@ Result<Done> setPairs(InductionParts& parts, const AnalysisContext& context, con
 }
 
 /// The one array of another row of the catalogue, in double.
-Result<std::vector<double>> scoresOf(const Analysis& analysis, const AnalysisContext& context,
-                                     const Task& task, std::vector<std::string>& warnings)
+Result<std::vector<double>> inductionPartsScoresOf(const Analysis& analysis, const AnalysisContext& context,
+                                                   const Task& task, std::vector<std::string>& warnings)
 {
     AnalysisContext inDouble = context;
     inDouble.options.precision = Precision::F64;
@@ -134,10 +134,10 @@ Result<std::vector<double>> scoresOf(const Analysis& analysis, const AnalysisCon
 Result<InductionParts> inductionParts(const AnalysisContext& context, const Task& task)
 {
     std::vector<std::string> warnings;
-    auto previousToken = scoresOf(previousTokenAnalysis(), context, task, warnings);
+    auto previousToken = inductionPartsScoresOf(previousTokenAnalysis(), context, task, warnings);
     if (!previousToken)
         return previousToken.error();
-    auto copying = scoresOf(copyingAnalysis(), context, task, warnings);
+    auto copying = inductionPartsScoresOf(copyingAnalysis(), context, task, warnings);
     if (!copying)
         return copying.error();
     const ModelConfig& config = context.circuits.config();

@@ -1,4 +1,5 @@
 #include "core/analysis/composition/induction_ranking.h"
+#include "core/base/matrix.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,26 +10,24 @@ namespace headwise {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
-
-std::size_t flat(const ModelConfig& config, HeadId head)
+std::size_t inductionRankingFlat(const ModelConfig& config, HeadId head)
 {
     return static_cast<std::size_t>(head.layer) * config.nHeads + head.head;
 }
 
 /// What is not known counts as the median.
-double known(double percentile)
+double inductionRankingKnown(double percentile)
 {
     return std::isnan(percentile) ? 0.5 : percentile;
 }
 
-using Pair = std::pair<HeadId, HeadId>;
+using InductionRankingPair = std::pair<HeadId, HeadId>;
 
 /// Those of which composition and matching are known, in order.
-std::vector<Pair> pairsOf(const AnalysisContext& context, const InductionParts& parts)
+std::vector<InductionRankingPair> pairsOf(const AnalysisContext& context, const InductionParts& parts)
 {
     const std::vector<HeadId> heads = selectedHeads(context.circuits.config(), context.options);
-    std::vector<Pair> pairs;
+    std::vector<InductionRankingPair> pairs;
     for (const HeadId earlier : heads) {
         for (const HeadId later : heads) {
             if (!std::isnan(parts.composition.at(earlier, later))
@@ -49,22 +48,22 @@ public:
     {
         const auto perLayer = static_cast<std::ptrdiff_t>(config.nHeads);
         std::vector<double> before = parts.previousToken; // the last layer has nothing after it
-        std::fill(before.end() - perLayer, before.end(), none);
+        std::fill(before.end() - perLayer, before.end(), notComputed);
         std::vector<double> after = parts.copying; // the first has nothing before it
-        std::fill(after.begin(), after.begin() + perLayer, none);
+        std::fill(after.begin(), after.begin() + perLayer, notComputed);
         m_previousToken = percentiles(before);
         for (const HeadId head : marked)
-            m_previousToken[flat(config, head)] = 1;
+            m_previousToken[inductionRankingFlat(config, head)] = 1;
         m_copying = percentiles(after);
     }
 
-    double product(const Pair& pair) const
+    double product(const InductionRankingPair& pair) const
     {
-        const std::size_t earlier = flat(m_config, pair.first);
-        const std::size_t later = flat(m_config, pair.second);
+        const std::size_t earlier = inductionRankingFlat(m_config, pair.first);
+        const std::size_t later = inductionRankingFlat(m_config, pair.second);
         const std::size_t both = earlier * m_previousToken.size() + later;
-        return known(m_previousToken[earlier]) * m_composition[both] * m_matching[both]
-            * known(m_copying[later]);
+        return inductionRankingKnown(m_previousToken[earlier]) * m_composition[both] * m_matching[both]
+            * inductionRankingKnown(m_copying[later]);
     }
 
 private:
@@ -76,7 +75,8 @@ private:
 /// head, copying one per later head, the others one per pair.
 class MaximumOfChance {
 public:
-    MaximumOfChance(const AnalysisContext& context, const InductionNull& null, const std::vector<Pair>& pairs)
+    MaximumOfChance(const AnalysisContext& context, const InductionNull& null,
+                    const std::vector<InductionRankingPair>& pairs)
         : m_config(context.circuits.config())
         , m_null(null)
         , m_pairs(pairs)
@@ -115,9 +115,9 @@ private:
             copying[i] = percentile(m_null.copying);
         }
         double largest = 0;
-        for (const Pair& pair : m_pairs) {
-            const double ofHeads =
-                previousToken[flat(m_config, pair.first)] * copying[flat(m_config, pair.second)];
+        for (const InductionRankingPair& pair : m_pairs) {
+            const double ofHeads = previousToken[inductionRankingFlat(m_config, pair.first)]
+                * copying[inductionRankingFlat(m_config, pair.second)];
             if (ofHeads > largest) // the other two cannot lift it
                 largest =
                     std::max(largest, ofHeads * percentile(m_null.composition) * percentile(m_null.matching));
@@ -127,16 +127,17 @@ private:
 
     const ModelConfig& m_config;
     const InductionNull& m_null;
-    const std::vector<Pair>& m_pairs;
+    const std::vector<InductionRankingPair>& m_pairs;
     std::mt19937_64 m_random;
 };
 
 double productOfChance(const ModelConfig& config, const InductionParts& parts, const InductionNull& null,
-                       const Pair& pair)
+                       const InductionRankingPair& pair)
 {
     const auto [earlier, later] = pair;
-    return known(null.previousToken.percentile(parts.previousToken[flat(config, earlier)]))
-        * known(null.copying.percentile(parts.copying[flat(config, later)]))
+    return inductionRankingKnown(
+               null.previousToken.percentile(parts.previousToken[inductionRankingFlat(config, earlier)]))
+        * inductionRankingKnown(null.copying.percentile(parts.copying[inductionRankingFlat(config, later)]))
         * null.composition.percentile(parts.composition.at(earlier, later))
         * null.matching.percentile(parts.matching.at(earlier, later));
 }
@@ -147,7 +148,7 @@ Result<InductionRanking> rankInduction(const AnalysisContext& context, const Ind
                                        const InductionNull& null, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
-    std::vector<Pair> pairs = pairsOf(context, parts);
+    std::vector<InductionRankingPair> pairs = pairsOf(context, parts);
     auto maximum = MaximumOfChance(context, null, pairs).draw(task);
     if (!maximum)
         return maximum.error();
@@ -155,7 +156,7 @@ Result<InductionRanking> rankInduction(const AnalysisContext& context, const Ind
                          std::move(maximum).value()};
     const Ranking ranking(config, parts, context.options.inputs.previousTokenHeads);
     const std::vector<double>& maxima = all.maximum.values();
-    for (const Pair& pair : all.pairs) {
+    for (const InductionRankingPair& pair : all.pairs) {
         const double product = productOfChance(config, parts, null, pair);
         const auto below = std::lower_bound(maxima.begin(), maxima.end(), product) - maxima.begin();
         all.combined.set(pair.first, pair.second, ranking.product(pair));
@@ -163,9 +164,10 @@ Result<InductionRanking> rankInduction(const AnalysisContext& context, const Ind
         all.nullPercentile.set(pair.first, pair.second,
                                static_cast<double>(below) / static_cast<double>(maxima.size()));
     }
-    std::stable_sort(all.pairs.begin(), all.pairs.end(), [&](const Pair& a, const Pair& b) {
-        return all.combined.at(a.first, a.second) > all.combined.at(b.first, b.second);
-    });
+    std::stable_sort(all.pairs.begin(), all.pairs.end(),
+                     [&](const InductionRankingPair& a, const InductionRankingPair& b) {
+                         return all.combined.at(a.first, a.second) > all.combined.at(b.first, b.second);
+                     });
     return all;
 }
 

@@ -13,8 +13,8 @@ namespace headwise {
 
 namespace {
 
-Result<Done> addAngles(PairParts& pair, const Matrix<double>& writing, const Matrix<double>& reading,
-                       const Task& task)
+Result<Done> addPairPartsAngles(PairParts& pair, const Matrix<double>& writing, const Matrix<double>& reading,
+                                const Task& task)
 {
     const auto written = columnSpace(writing);
     if (!written)
@@ -49,7 +49,7 @@ Result<PairParts> pairParts(const Circuits& circuits, ReadBy by, HeadId earlier,
     const HeadWeights<double> to = circuits.weights().head<double>(later);
     PairParts pair;
     const Matrix<double>& reading = by == ReadBy::Queries ? to.W_Q : by == ReadBy::Keys ? to.W_K : to.W_V;
-    if (const auto done = addAngles(pair, from.W_O.transpose(), reading, task); !done)
+    if (const auto done = addPairPartsAngles(pair, from.W_O.transpose(), reading, task); !done)
         return done.error();
     const FactoredMatrix<double> first = circuits.ov(earlier);
     const FactoredMatrix<double> second = by == ReadBy::Queries ? circuits.qk(later)

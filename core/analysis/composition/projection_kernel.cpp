@@ -1,6 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_pair.h"
 #include "core/analysis/subspace.h"
+#include "core/base/matrix.h"
 #include "core/base/parallel.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -16,11 +17,10 @@ namespace headwise {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr int angleDraws = 64;
-constexpr std::array<const char*, 3> modes{"q", "k", "v"};
+constexpr std::array<const char*, 3> projectionKernelModes{"q", "k", "v"};
 constexpr std::array<const char*, 3> capitals{"Q", "K", "V"};
-const std::string folder = "analyses/projection_kernel/";
+const std::string projectionKernelFolder = "analyses/projection_kernel/";
 
 /// The three subspaces a head reads from.
 std::array<Matrix<double>, 3> readers(const HeadWeights<double>& head)
@@ -48,8 +48,8 @@ public:
         , m_heads(headsOfPairs(m_config, context.options))
         , m_width(std::min(m_config.dModel, m_config.dHead))
         , m_ranks(static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads, 0)
-        , m_kernels(modes.size(), PerPair(m_config))
-        , m_deviations(modes.size(), PerPair(m_config))
+        , m_kernels(projectionKernelModes.size(), PerPair(m_config))
+        , m_deviations(projectionKernelModes.size(), PerPair(m_config))
     {
         const auto pairs = pairsAskedFor(m_config, context.options);
         m_pairs.insert(pairs.begin(), pairs.end());
@@ -96,7 +96,7 @@ private:
         if (later.layer == 0)
             return Done{};
         const auto weights = readers(m_context.circuits.weights().head<double>(later));
-        for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+        for (std::size_t mode = 0; mode < projectionKernelModes.size(); ++mode) {
             if (m_task.cancelled())
                 return stopped();
             const auto space = columnSpace(weights[mode]);
@@ -128,7 +128,7 @@ private:
             m_kernels[mode].set(earlier, later, kernel);
             m_deviations[mode].set(earlier, later,
                                    null.deviation > 1e-9 * null.mean ? (kernel - null.mean) / null.deviation
-                                                                     : none);
+                                                                     : notComputed);
         }
     }
 
@@ -144,7 +144,7 @@ private:
 };
 
 /// Those that are numbers, in the order of the pairs.
-std::vector<double> known(const std::vector<double>& values, const std::vector<double>& where)
+std::vector<double> projectionKernelKnown(const std::vector<double>& values, const std::vector<double>& where)
 {
     std::vector<double> out;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -166,7 +166,7 @@ std::vector<double> inDouble(const ResultArray& array)
 double cutOff(std::vector<double> values)
 {
     if (values.empty())
-        return none;
+        return notComputed;
     const auto at = static_cast<std::ptrdiff_t>(0.97 * static_cast<double>(values.size()));
     std::nth_element(values.begin(), values.begin() + at, values.end());
     return values[static_cast<std::size_t>(at)];
@@ -185,8 +185,8 @@ Result<Done> addKernels(ResultSet& results, const AnalysisContext& context, cons
     const Eigen::Index r = std::min(config.dModel, config.dHead);
     const Moments null = kernelMoments(r, r, config.dModel);
     const Precision precision = context.options.precision;
-    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
-        const std::string path = folder + "o_" + modes[mode];
+    for (std::size_t mode = 0; mode < projectionKernelModes.size(); ++mode) {
+        const std::string path = projectionKernelFolder + "o_" + projectionKernelModes[mode];
         const std::string title = std::string("O to ") + capitals[mode];
         const std::string formula = std::string("‖U_Oᵀ U_") + capitals[mode]
             + "‖²_F, U = orthonormal basis of the columns of W_Oᵀ of the earlier and W_" + capitals[mode]
@@ -197,7 +197,7 @@ Result<Done> addKernels(ResultSet& results, const AnalysisContext& context, cons
         array.nullDeviation = null.deviation;
         array.range = {0.0, static_cast<double>(r)};
         const std::vector<double> all = inDouble(array); // as it is kept, or the cut lies beside its value
-        const std::vector<double> flat = known(all, all);
+        const std::vector<double> flat = projectionKernelKnown(all, all);
         array.attributes["cutoff_3_percent"] = cutOff(flat);
         results.arrays.push_back(std::move(array));
         array = kernels.deviations(mode).array(
@@ -209,16 +209,18 @@ Result<Done> addKernels(ResultSet& results, const AnalysisContext& context, cons
         results.arrays.push_back(std::move(array));
         const auto add = [&](const char* name, const std::string& of, std::vector<double> values) {
             const std::size_t count = values.size();
-            const double cut = cutOff(known(values, values));
-            results.arrays.push_back(
-                realArray(precision, folder + name + modes[mode], {count}, std::move(values), {"pair"}));
+            const double cut = cutOff(projectionKernelKnown(values, values));
+            results.arrays.push_back(realArray(precision,
+                                               projectionKernelFolder + name + projectionKernelModes[mode],
+                                               {count}, std::move(values), {"pair"}));
             results.arrays.back().title = fmt::format("{}, {}", title, of);
             results.arrays.back().definition = of + " of every pair of an earlier and a later head, in order";
             results.arrays.back().attributes["cutoff_3_percent"] = cut;
         };
         add("pairs_kernel_", "projection kernel", flat);
         results.arrays.back().nullMean = null.mean;
-        add("pairs_composition_", "composition score", known(inDouble(composition->arrays[mode]), all));
+        add("pairs_composition_", "composition score",
+            projectionKernelKnown(inDouble(composition->arrays[mode]), all));
         results.arrays.back().nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
     }
     return Done{};
@@ -242,7 +244,7 @@ Result<std::vector<double>> meanAnglesOfChance(const AnalysisContext& context, c
     return std::vector<double>(sum.begin(), sum.end());
 }
 
-Result<Done> addAngles(ResultSet& results, const AnalysisContext& context, const Task& task)
+Result<Done> addProjectionKernelAngles(ResultSet& results, const AnalysisContext& context, const Task& task)
 {
     const auto [earlier, later] = *context.options.inputs.pair;
     const auto written = columnSpace(context.circuits.weights().head<double>(earlier).W_O.transpose().eval());
@@ -252,8 +254,8 @@ Result<Done> addAngles(ResultSet& results, const AnalysisContext& context, const
     const auto add = [&](const std::string& name, std::string title, std::string formula,
                          std::vector<double> degrees) {
         const std::size_t count = degrees.size();
-        results.arrays.push_back(
-            realArray(context.options.precision, folder + name, {count}, std::move(degrees), {"angle"}));
+        results.arrays.push_back(realArray(context.options.precision, projectionKernelFolder + name, {count},
+                                           std::move(degrees), {"angle"}));
         ResultArray& array = results.arrays.back();
         array.title = std::move(title);
         array.definition = std::move(formula);
@@ -262,7 +264,7 @@ Result<Done> addAngles(ResultSet& results, const AnalysisContext& context, const
         array.attributes["pair"] = pair;
     };
     const auto weights = readers(context.circuits.weights().head<double>(later));
-    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+    for (std::size_t mode = 0; mode < projectionKernelModes.size(); ++mode) {
         const auto read = columnSpace(weights[mode]);
         if (!read)
             return read.error();
@@ -270,7 +272,8 @@ Result<Done> addAngles(ResultSet& results, const AnalysisContext& context, const
                                        * read->basis.leftCols(read->rank));
         if (!degrees)
             return degrees.error();
-        add(std::string("angles_") + modes[mode], std::string("Principal angles, O to ") + capitals[mode],
+        add(std::string("angles_") + projectionKernelModes[mode],
+            std::string("Principal angles, O to ") + capitals[mode],
             std::string("acos of the singular values of U_Oᵀ U_") + capitals[mode] + ", ascending",
             std::move(degrees).value());
     }
@@ -296,7 +299,7 @@ Result<ResultSet> runProjectionKernel(const AnalysisContext& context, const Task
         if (!context.circuits.contains(earlier) || !context.circuits.contains(later)) {
             results.warnings.push_back("The principal angles were left out: a head of the pair is not in "
                                        "this model.");
-        } else if (const auto added = addAngles(results, context, task); !added) {
+        } else if (const auto added = addProjectionKernelAngles(results, context, task); !added) {
             if (added.error().code != ErrorCode::Corrupt)
                 return added.error();
             results.warnings.push_back("The principal angles were left out: a weight of the pair is not a "
@@ -306,7 +309,7 @@ Result<ResultSet> runProjectionKernel(const AnalysisContext& context, const Task
     return results;
 }
 
-std::string needsTwoLayers(const ModelConfig& config, const AnalysisOptions&)
+std::string kernelNeedsTwoLayers(const ModelConfig& config, const AnalysisOptions&)
 {
     return config.nLayers > 1 ? "" : "It compares heads of two layers, and this model has one.";
 }
@@ -324,8 +327,8 @@ std::vector<Picture> projectionKernelPictures()
 {
     using Kind = Picture::Kind;
     std::vector<Picture> pictures;
-    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
-        const std::string path = folder + "o_" + modes[mode];
+    for (std::size_t mode = 0; mode < projectionKernelModes.size(); ++mode) {
+        const std::string path = projectionKernelFolder + "o_" + projectionKernelModes[mode];
         const std::string title = std::string("O to ") + capitals[mode];
         pictures.push_back({.kind = Kind::HeadPairs,
                             .title = title,
@@ -336,17 +339,20 @@ std::vector<Picture> projectionKernelPictures()
         pictures.push_back(
             {.kind = Kind::Points,
              .title = title + ", composition and kernel",
-             .arrays = {folder + "pairs_composition_" + modes[mode], folder + "pairs_kernel_" + modes[mode]},
+             .arrays = {projectionKernelFolder + "pairs_composition_" + projectionKernelModes[mode],
+                        projectionKernelFolder + "pairs_kernel_" + projectionKernelModes[mode]},
              .note = "A point per pair of heads; the largest 3 % of either lie beyond the dashed lines."});
     }
     pictures.push_back({.kind = Kind::Diagram,
                         .title = "Edges of all kinds",
-                        .arrays = {folder + "o_q", folder + "o_k", folder + "o_v"},
+                        .arrays = {projectionKernelFolder + "o_q", projectionKernelFolder + "o_k",
+                                   projectionKernelFolder + "o_v"},
                         .note = "One scale: Σ cos² of the principal angles."});
     pictures.push_back(
         {.kind = Kind::Bars,
          .title = "Principal angles of the pair",
-         .arrays = {folder + "angles_q", folder + "angles_k", folder + "angles_v", folder + "angles_null"},
+         .arrays = {projectionKernelFolder + "angles_q", projectionKernelFolder + "angles_k",
+                    projectionKernelFolder + "angles_v", projectionKernelFolder + "angles_null"},
          .note = "Small angles are shared directions."});
     return pictures;
 }
@@ -361,7 +367,7 @@ Analysis projectionKernelAnalysis()
             .formula = "‖U_Oᵀ U_X‖²_F, X = Q, K, V: Σ cos² of the principal angles between what is written "
                        "and what is read",
             .citation = "Yamagiwa et al. 2026, arXiv 2601.10266",
-            .whyNot = needsTwoLayers,
+            .whyNot = kernelNeedsTwoLayers,
             .cost = projectionKernelCost,
             .run = runProjectionKernel,
             .pictures = projectionKernelPictures(),

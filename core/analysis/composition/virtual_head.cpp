@@ -17,8 +17,8 @@ namespace headwise {
 namespace {
 
 constexpr int salientTokens = 20;
-constexpr int spectrumDraws = 32;
-const std::string folder = "analyses/virtual_head/";
+constexpr int virtualHeadSpectrumDraws = 32;
+const std::string virtualHeadFolder = "analyses/virtual_head/";
 
 /// W_OV¹ W_OV² as one head: W_V = W_V¹ (W_O¹ W_V²), W_O = W_O².
 struct VirtualHead {
@@ -40,9 +40,9 @@ Result<VirtualHead> virtualHead(const AnalysisContext& context)
                        earlier.layer};
 }
 
-class Arrays {
+class VirtualHeadArrays {
 public:
-    explicit Arrays(const AnalysisContext& context)
+    explicit VirtualHeadArrays(const AnalysisContext& context)
         : m_precision(context.options.precision)
     {
         const auto [earlier, later] = *context.options.inputs.pair;
@@ -61,15 +61,17 @@ public:
                      std::vector<double> values, std::string axis)
     {
         const std::size_t count = values.size();
-        return add(realArray(m_precision, folder + name, {count}, std::move(values), {std::move(axis)}),
-                   std::move(title), std::move(formula));
+        return add(
+            realArray(m_precision, virtualHeadFolder + name, {count}, std::move(values), {std::move(axis)}),
+            std::move(title), std::move(formula));
     }
     ResultArray& add(const std::string& name, std::string title, std::string formula,
                      std::vector<std::complex<double>> values)
     {
         const std::size_t count = values.size();
-        return add(complexArray(m_precision, folder + name, {count}, std::move(values), {"eigenvalue"}),
-                   std::move(title), std::move(formula));
+        return add(
+            complexArray(m_precision, virtualHeadFolder + name, {count}, std::move(values), {"eigenvalue"}),
+            std::move(title), std::move(formula));
     }
 
     void warn(std::string sentence) { m_results.warnings.push_back(std::move(sentence)); }
@@ -92,21 +94,22 @@ Result<std::vector<double>> singularValuesOfChance(const AnalysisContext& contex
     const Eigen::Map<const Eigen::VectorXd> a(first->data(), static_cast<Eigen::Index>(first->size()));
     const Eigen::Map<const Eigen::VectorXd> b(second->data(), static_cast<Eigen::Index>(second->size()));
     std::vector<double> mean(count, 0.0);
-    for (int i = 0; i < spectrumDraws; ++i) {
-        const auto overlap =
-            randomOverlap(context.circuits.config().dModel, a.size(), b.size(),
-                          context.options.inputs.seed * spectrumDraws + static_cast<std::uint64_t>(i));
+    for (int i = 0; i < virtualHeadSpectrumDraws; ++i) {
+        const auto overlap = randomOverlap(context.circuits.config().dModel, a.size(), b.size(),
+                                           context.options.inputs.seed * virtualHeadSpectrumDraws
+                                               + static_cast<std::uint64_t>(i));
         const auto sigma =
             overlap ? singularValues(a.asDiagonal() * *overlap * b.asDiagonal()) : overlap.error();
         if (!sigma)
             return sigma.error();
         for (std::size_t k = 0; k < std::min(count, static_cast<std::size_t>(sigma->size())); ++k)
-            mean[k] += (*sigma)(static_cast<Eigen::Index>(k)) / spectrumDraws;
+            mean[k] += (*sigma)(static_cast<Eigen::Index>(k)) / virtualHeadSpectrumDraws;
     }
     return mean;
 }
 
-Result<Done> addSpectrum(Arrays& arrays, const AnalysisContext& context, const VirtualHead& head, const Task&)
+Result<Done> addSpectrum(VirtualHeadArrays& arrays, const AnalysisContext& context, const VirtualHead& head,
+                         const Task&)
 {
     const auto sigma = head.circuit.singularValues();
     if (!sigma)
@@ -121,7 +124,7 @@ Result<Done> addSpectrum(Arrays& arrays, const AnalysisContext& context, const V
                "singular value");
     arrays.add("singular_values_null", "Singular values of chance",
                fmt::format("mean of {} draws with random singular vectors and the heads' own singular values",
-                           spectrumDraws),
+                           virtualHeadSpectrumDraws),
                std::move(chance).value(), "singular value");
     arrays.add("eigenvalues", "Eigenvalues", "eigenvalues of W_OV¹ W_OV² by falling modulus", *lambda);
     ResultArray& share = arrays.add("norm_share", "Norm", "‖W_OV¹ W_OV²‖_F / (‖W_OV¹‖_F ‖W_OV²‖_F)",
@@ -132,8 +135,8 @@ Result<Done> addSpectrum(Arrays& arrays, const AnalysisContext& context, const V
 }
 
 /// Of E W_OV¹ W_OV² W_U.
-Result<Done> addFullEigenvalues(Arrays& arrays, const AnalysisContext& context, const VirtualHead& head,
-                                const Task& task)
+Result<Done> addFullEigenvalues(VirtualHeadArrays& arrays, const AnalysisContext& context,
+                                const VirtualHead& head, const Task& task)
 {
     const TokenSide& tokens = *context.tokens;
     if (!tokens.isSquare()) {
@@ -184,7 +187,8 @@ std::vector<int> sources(const AnalysisContext& context, const FactoredMatrix<fl
     return ids;
 }
 
-Result<Done> addTokens(Arrays& arrays, const AnalysisContext& context, const VirtualHead& head, const Task&)
+Result<Done> addTokens(VirtualHeadArrays& arrays, const AnalysisContext& context, const VirtualHead& head,
+                       const Task&)
 {
     const TokenSide& tokens = *context.tokens;
     const auto full =
@@ -213,16 +217,18 @@ Result<Done> addTokens(Arrays& arrays, const AnalysisContext& context, const Vir
     const char* which = context.options.inputs.token
         ? "the token asked for"
         : "the tokens with the largest rows of E W_OV¹ W_OV² W_U";
-    arrays.add(wholeArray(folder + "source_ids", {count}, std::move(ids), {"source"}), "Source", which).unit =
-        "token";
+    arrays
+        .add(wholeArray(virtualHeadFolder + "source_ids", {count}, std::move(ids), {"source"}), "Source",
+             which)
+        .unit = "token";
     arrays.add("source_norms", "Norm of the row", "‖row of E W_OV¹ W_OV² W_U‖₂", std::move(norms), "source");
     arrays
-        .add(wholeArray(folder + "output_ids", {count, k}, std::move(outputs), {"source", "rank"}), "Output",
-             "the largest entries of the source's row of E W_OV¹ W_OV² W_U, falling")
+        .add(wholeArray(virtualHeadFolder + "output_ids", {count, k}, std::move(outputs), {"source", "rank"}),
+             "Output", "the largest entries of the source's row of E W_OV¹ W_OV² W_U, falling")
         .unit = "token";
     arrays
-        .add(realArray(context.options.precision, folder + "output_values", {count, k}, std::move(values),
-                       {"source", "rank"}),
+        .add(realArray(context.options.precision, virtualHeadFolder + "output_values", {count, k},
+                       std::move(values), {"source", "rank"}),
              "Logit", "those entries")
         .unit = "logits";
     return Done{};
@@ -233,7 +239,7 @@ Result<ResultSet> runVirtualHead(const AnalysisContext& context, const Task& tas
     const auto head = virtualHead(context);
     if (!head)
         return head.error();
-    Arrays arrays(context);
+    VirtualHeadArrays arrays(context);
     for (const auto part : {addSpectrum, addFullEigenvalues, addTokens}) {
         if (task.cancelled())
             return stopped();
@@ -248,7 +254,7 @@ AnalysisCost virtualHeadCost(const ModelConfig& config, const AnalysisOptions&)
     const double d = config.dModel;
     const double r = config.dHead;
     const double v = config.dVocab;
-    return {4 * v * d * r + 2 * d * d * r + spectrumDraws * (4 * d * r * r + 20 * r * r * r)
+    return {4 * v * d * r + 2 * d * d * r + virtualHeadSpectrumDraws * (4 * d * r * r + 20 * r * r * r)
                 + eigenvalueNullFlops(config),
             8 * v * r + salientTokens * v * 8};
 }
@@ -258,21 +264,21 @@ std::vector<Picture> virtualHeadPictures()
     using Kind = Picture::Kind;
     return {{.kind = Kind::Lines,
              .title = "Singular values",
-             .arrays = {folder + "singular_values", folder + "singular_values_null"},
+             .arrays = {virtualHeadFolder + "singular_values", virtualHeadFolder + "singular_values_null"},
              .logY = true,
              .note = "Beside them those of the same two heads with unrelated directions."},
             {.kind = Kind::Table,
              .title = "What it makes of tokens",
-             .arrays = {folder + "source_ids", folder + "source_norms", folder + "output_ids",
-                        folder + "output_values"},
+             .arrays = {virtualHeadFolder + "source_ids", virtualHeadFolder + "source_norms",
+                        virtualHeadFolder + "output_ids", virtualHeadFolder + "output_values"},
              .note = {}},
             {.kind = Kind::Table,
              .title = "Copying and norm",
-             .arrays = {folder + "copying", folder + "norm_share"},
+             .arrays = {virtualHeadFolder + "copying", virtualHeadFolder + "norm_share"},
              .note = {}},
             {.kind = Kind::Points,
              .title = "Eigenvalues of the full circuit",
-             .arrays = {folder + "full_eigenvalues"},
+             .arrays = {virtualHeadFolder + "full_eigenvalues"},
              .note = {}}};
 }
 

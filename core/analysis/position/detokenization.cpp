@@ -16,18 +16,18 @@ namespace headwise {
 
 namespace {
 
-constexpr const char* scoreFormula =
+constexpr const char* detokenizationScoreFormula =
     "ê_i W_Q W_Kᵀ ê_jᵀ, ê = e/mean over positions of σ, i = suffix, j = prefix, without scale";
 constexpr std::size_t sampledSuffixes = 32;
-const std::string folder = "analyses/detokenization/";
+const std::string detokenizationFolder = "analyses/detokenization/";
 
-struct Arrays {
+struct DetokenizationArrays {
     HeadEnds ends;
     std::vector<std::int32_t> merged; // [L, H, k]
     PerHead counts, lowestCounts;     // [L, H, k], of the prefixes before the suffix
     PerHead deviation, bySuffix, mean, curve;
 
-    Arrays(const ModelConfig& config, int k, std::size_t suffixes)
+    DetokenizationArrays(const ModelConfig& config, int k, std::size_t suffixes)
         : ends(config, 1, k)
         , merged(static_cast<std::size_t>(config.nLayers) * config.nHeads * k, -1)
         , counts(config, k)
@@ -82,9 +82,11 @@ public:
         const Precision precision = m_options.precision;
         ResultSet results;
         if (m_options.inputs.token) {
-            m_arrays.ends.addTo(results, precision, {folder + "prefix_", "prefixes", scoreFormula}, "");
+            m_arrays.ends.addTo(results, precision,
+                                {detokenizationFolder + "prefix_", "prefixes", detokenizationScoreFormula},
+                                "");
             ResultArray merged = results.arrays[0];
-            merged.path = folder + "merged_ids";
+            merged.path = detokenizationFolder + "merged_ids";
             merged.title = "Prefix and suffix together";
             merged.definition =
                 "the token whose text is that of the prefix and the suffix; −1: there is none";
@@ -93,7 +95,7 @@ public:
             if (m_bigrams)
                 addCounts(results);
             results.arrays.push_back(m_arrays.deviation.array(
-                precision, folder + "score_null_deviation", "Size for random directions",
+                precision, detokenizationFolder + "score_null_deviation", "Size for random directions",
                 "‖ê_i‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d: scores around 0 where W_QK loses its "
                 "directions"));
         }
@@ -119,8 +121,8 @@ private:
             ResultArray array =
                 (isLowest ? m_arrays.lowestCounts : m_arrays.counts)
                     .array(m_options.precision,
-                           folder + (isLowest ? "lowest_prefix_counts" : "prefix_counts"), "Count",
-                           "how often the suffix directly follows the prefix in a text", "rank");
+                           detokenizationFolder + (isLowest ? "lowest_prefix_counts" : "prefix_counts"),
+                           "Count", "how often the suffix directly follows the prefix in a text", "rank");
             array.attributes["bigram_counts"] = m_bigrams->source();
             results.arrays.push_back(std::move(array));
         }
@@ -168,19 +170,20 @@ private:
                          "often as it does, scores above one which it never follows; "
                        : "chance that a prefix which forms a token with the suffix scores "
                          "above one that does not; ")
-            + ("scores as in " + std::string(scoreFormula));
-        results.arrays.push_back(m_arrays.mean.array(precision, folder + "mean_auroc", "Mean AUROC",
-                                                     "mean over suffixes of the " + area));
+            + ("scores as in " + std::string(detokenizationScoreFormula));
+        results.arrays.push_back(m_arrays.mean.array(precision, detokenizationFolder + "mean_auroc",
+                                                     "Mean AUROC", "mean over suffixes of the " + area));
         ResultArray& mean = results.arrays.back();
         mean.range = {0.0, 1.0};
         mean.nullMean = 0.5;
         mean.nullDeviation = m_pairs.randomDeviation(m_suffixes);
-        results.arrays.push_back(
-            m_arrays.bySuffix.array(precision, folder + "auroc", "AUROC by suffix", "the " + area, "suffix"));
+        results.arrays.push_back(m_arrays.bySuffix.array(precision, detokenizationFolder + "auroc",
+                                                         "AUROC by suffix", "the " + area, "suffix"));
         results.arrays.back().range = {0.0, 1.0};
         results.arrays.back().nullMean = 0.5;
-        results.arrays.push_back(idArray(folder + "suffixes", "Suffixes", m_suffixes, "suffix"));
-        results.arrays.push_back(m_arrays.curve.array(precision, folder + "roc", "ROC curve",
+        results.arrays.push_back(
+            idArray(detokenizationFolder + "suffixes", "Suffixes", m_suffixes, "suffix"));
+        results.arrays.push_back(m_arrays.curve.array(precision, detokenizationFolder + "roc", "ROC curve",
                                                       "share of the right prefixes above the score that 0, "
                                                       "1, …, 100 % of the others exceed, mean over suffixes",
                                                       "false positives"));
@@ -188,8 +191,8 @@ private:
         std::vector<double> diagonal;
         for (std::size_t i = 0; i < rocPoints; ++i)
             diagonal.push_back(static_cast<double>(i) / static_cast<double>(rocPoints - 1));
-        ResultArray null =
-            realArray(precision, folder + "roc_null", {rocPoints}, std::move(diagonal), {"false positives"});
+        ResultArray null = realArray(precision, detokenizationFolder + "roc_null", {rocPoints},
+                                     std::move(diagonal), {"false positives"});
         null.title = "ROC curve of chance";
         null.definition = "as many right prefixes as others";
         null.range = {0.0, 1.0};
@@ -205,7 +208,7 @@ private:
     const BigramCounts* m_bigrams; // null: unknown
     TokenPairs m_pairs;
     std::vector<int> m_suffixes;
-    Arrays m_arrays;
+    DetokenizationArrays m_arrays;
 };
 
 Result<ResultSet> runDetokenization(const AnalysisContext& context, const Task& task)
@@ -286,7 +289,7 @@ Analysis detokenizationAnalysis()
     return {.id = "detokenization",
             .number = "C5",
             .title = "Detokenization",
-            .formula = scoreFormula,
+            .formula = detokenizationScoreFormula,
             .citation = "Kamoda et al. 2025, arXiv 2501.15754",
             .whyNot = whyNotDetokenization,
             .cost = detokenizationCost,

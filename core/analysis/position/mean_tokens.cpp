@@ -10,7 +10,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 1024;
+constexpr Eigen::Index meanTokensPerBlock = 1024;
 
 } // namespace
 
@@ -51,10 +51,10 @@ Matrix<double> MeanDivided::rows(Eigen::Index first, Eigen::Index count) const
 Result<Matrix<double>> MeanDivided::times(const Matrix<double>& right, const Task& task) const
 {
     Matrix<double> out(m_divisors.size(), right.cols());
-    const auto blocks = static_cast<int>((out.rows() + tokensPerBlock - 1) / tokensPerBlock);
+    const auto blocks = static_cast<int>((out.rows() + meanTokensPerBlock - 1) / meanTokensPerBlock);
     const auto done = parallelFor(blocks, withoutProgress(task), "", [&](int block) -> Result<Done> {
-        const Eigen::Index first = block * tokensPerBlock;
-        const Eigen::Index count = std::min(tokensPerBlock, out.rows() - first);
+        const Eigen::Index first = block * meanTokensPerBlock;
+        const Eigen::Index count = std::min(meanTokensPerBlock, out.rows() - first);
         out.middleRows(first, count).noalias() = rows(first, count) * right;
         return Done{};
     });

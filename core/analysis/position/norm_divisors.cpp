@@ -11,7 +11,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 256;
+constexpr Eigen::Index normDivisorsTokensPerBlock = 256;
 
 /// What one block of tokens adds to the numbers of every position.
 struct BlockSums {
@@ -121,13 +121,13 @@ Result<DivisorSpread> spread(const ProcessedWeights& weights, const std::vector<
     const Norm<double> norm = weights.ln1<double>(0);
     const DividedPositions<Scalar> positions(norm, seenPositions(weights, 0, addedPositions(config)));
     const Eigen::Index V = config.dVocab;
-    const auto blocks = static_cast<int>((V + tokensPerBlock - 1) / tokensPerBlock);
+    const auto blocks = static_cast<int>((V + normDivisorsTokensPerBlock - 1) / normDivisorsTokensPerBlock);
     std::vector<BlockSums> sums(static_cast<std::size_t>(blocks), BlockSums(positions.count()));
     Eigen::VectorXd mean(V), min(V), max(V), squares(V);
     const auto done = parallelFor(blocks, task, "norms of tokens", [&](int block) -> Result<Done> {
-        const Eigen::Index first = block * tokensPerBlock;
+        const Eigen::Index first = block * normDivisorsTokensPerBlock;
         const Matrix<double> tokens =
-            seenRows(norm, weights.W_E<double>(first, std::min(tokensPerBlock, V - first)));
+            seenRows(norm, weights.W_E<double>(first, std::min(normDivisorsTokensPerBlock, V - first)));
         squares.segment(first, tokens.rows()) = tokens.rowwise().squaredNorm();
         positions.forEachToken(tokens, [&](Eigen::Index t, const Eigen::ArrayXd& sigma) {
             mean(first + t) = sigma.mean();
@@ -149,8 +149,8 @@ Result<DivisorSpread> spread(const ProcessedWeights& weights, const std::vector<
 }
 
 /// `count` of the tokens in use at even distances, rising.
-std::vector<Eigen::Index> sampledTokens(Eigen::Index vocabulary, const std::vector<bool>& unused,
-                                        Eigen::Index count)
+std::vector<Eigen::Index> normDivisorsSampledTokens(Eigen::Index vocabulary, const std::vector<bool>& unused,
+                                                    Eigen::Index count)
 {
     std::vector<Eigen::Index> used;
     for (Eigen::Index token = 0; token < vocabulary; ++token)
@@ -218,13 +218,14 @@ Result<DivisorSpread> sampledDivisorSpread(const ProcessedWeights& weights, cons
     const ModelConfig& config = weights.config();
     const Norm<double> norm = weights.ln1<double>(0);
     const DividedPositions<float> positions(norm, seenPositions(weights, 0, addedPositions(config)));
-    const std::vector<Eigen::Index> sample = sampledTokens(config.dVocab, unused, count);
+    const std::vector<Eigen::Index> sample = normDivisorsSampledTokens(config.dVocab, unused, count);
     const auto size = static_cast<Eigen::Index>(sample.size());
-    const auto blocks = static_cast<int>((size + tokensPerBlock - 1) / tokensPerBlock);
+    const auto blocks =
+        static_cast<int>((size + normDivisorsTokensPerBlock - 1) / normDivisorsTokensPerBlock);
     std::vector<BlockSums> sums(static_cast<std::size_t>(std::max(1, blocks)), BlockSums(positions.count()));
     const auto done = parallelFor(blocks, task, "norms of tokens", [&](int block) -> Result<Done> {
-        const Eigen::Index first = block * tokensPerBlock;
-        Matrix<double> tokens(std::min(tokensPerBlock, size - first), config.dModel);
+        const Eigen::Index first = block * normDivisorsTokensPerBlock;
+        Matrix<double> tokens(std::min(normDivisorsTokensPerBlock, size - first), config.dModel);
         for (Eigen::Index t = 0; t < tokens.rows(); ++t)
             tokens.row(t) = weights.W_E<double>(sample[static_cast<std::size_t>(first + t)], 1);
         positions.forEachToken(seenRows(norm, std::move(tokens)),

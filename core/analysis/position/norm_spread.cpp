@@ -12,12 +12,13 @@ namespace {
 
 constexpr const char* spreadFormula = "σ(p, e) = √(Var(p) + Var(e) + 2 Cov(p, e) + ε), p = W_pos, e = W_E";
 constexpr Eigen::Index sampledPositions = 128, sampledTokens = 256;
-const std::string folder = "analyses/norm_spread/";
+const std::string normSpreadFolder = "analyses/norm_spread/";
 
 ResultArray line(const Eigen::VectorXd& values, Precision precision, const ArrayName& name, const char* axis)
 {
-    ResultArray array = realArray(precision, folder + name.path, {static_cast<std::size_t>(values.size())},
-                                  {values.begin(), values.end()}, {axis});
+    ResultArray array =
+        realArray(precision, normSpreadFolder + name.path, {static_cast<std::size_t>(values.size())},
+                  {values.begin(), values.end()}, {axis});
     array.title = name.title;
     array.definition = name.definition + std::string(", ") + spreadFormula;
     return array;
@@ -38,13 +39,15 @@ void addSample(const AnalysisContext& context, ResultSet& results)
     tokens = seenRows(norm, std::move(tokens));
     const Matrix<double> sigma = divisors(norm, positions, tokens);
     const Matrix<double> byRow = sigma.transpose(); // column-major: rows of σ one after the other
-    ResultArray array = realArray(context.options.precision, folder + "sigma", {places.size(), ids.size()},
-                                  {byRow.data(), byRow.data() + byRow.size()}, {"position", "sample"});
+    ResultArray array =
+        realArray(context.options.precision, normSpreadFolder + "sigma", {places.size(), ids.size()},
+                  {byRow.data(), byRow.data() + byRow.size()}, {"position", "sample"});
     array.title = "σ of sampled positions and tokens";
     array.definition = spreadFormula;
     results.arrays.push_back(std::move(array));
-    results.arrays.push_back(idArray(folder + "positions", "Sampled positions", places, "position", ""));
-    results.arrays.push_back(idArray(folder + "tokens", "Sampled tokens", ids, "sample"));
+    results.arrays.push_back(
+        idArray(normSpreadFolder + "positions", "Sampled positions", places, "position", ""));
+    results.arrays.push_back(idArray(normSpreadFolder + "tokens", "Sampled tokens", ids, "sample"));
 
     const double width = static_cast<double>(config.dModel);
     const double ofTokens = tokens.squaredNorm() / width / static_cast<double>(ids.size());

@@ -16,7 +16,7 @@ namespace headwise {
 
 namespace {
 
-const std::string folder = "analyses/position_geometry/";
+const std::string positionGeometryFolder = "analyses/position_geometry/";
 constexpr Eigen::Index shownComponents = 6, tailRows = 5, tailKeys = 1024;
 
 ResultArray matrixArray(const Matrix<double>& values, Precision precision, const ArrayName& name,
@@ -26,7 +26,7 @@ ResultArray matrixArray(const Matrix<double>& values, Precision precision, const
     std::vector<std::size_t> shape{static_cast<std::size_t>(values.rows())};
     if (axes.size() > 1)
         shape.push_back(static_cast<std::size_t>(values.cols()));
-    ResultArray array = realArray(precision, folder + name.path, std::move(shape),
+    ResultArray array = realArray(precision, positionGeometryFolder + name.path, std::move(shape),
                                   {byRow.data(), byRow.data() + byRow.size()}, std::move(axes));
     array.title = name.title;
     array.definition = name.definition;
@@ -157,7 +157,7 @@ void addRows(const Matrix<double>& rows, Precision precision, ResultSet& results
     results.arrays.back().range = {-1.0, 1.0};
     results.arrays.back().nullMean = 0.0;
     results.arrays.back().nullDeviation = 1 / std::sqrt(static_cast<double>(rows.cols()));
-    results.arrays.push_back(idArray(folder + "cosine_positions", "Positions of the cosines",
+    results.arrays.push_back(idArray(positionGeometryFolder + "cosine_positions", "Positions of the cosines",
                                      evenlySpaced(shown, shown), "query", ""));
 }
 
@@ -184,11 +184,11 @@ Result<Done> addTail(const AnalysisContext& context, const Task& task, ResultSet
     results.warnings = *done;
     results.arrays.push_back(
         gridArray(scores, context.options.precision,
-                  {folder + "tail_scores", "Scores of the last positions",
+                  {positionGeometryFolder + "tail_scores", "Scores of the last positions",
                    "p_i W_Q W_Kᵀ p_jᵀ for the last five i, layer 0, without σ and scale"},
                   {rows, static_cast<Eigen::Index>(keys.size())}, {"query", "position"}));
     results.arrays.push_back(
-        idArray(folder + "tail_keys", "Keys of the last positions", keys, "position", ""));
+        idArray(positionGeometryFolder + "tail_keys", "Keys of the last positions", keys, "position", ""));
     return Done{};
 }
 

@@ -17,7 +17,7 @@ namespace headwise {
 
 namespace {
 
-constexpr const char* scoreFormula =
+constexpr const char* positionalCircuitScoreFormula =
     "s_ij = (p_i/σ(p_i) W_Q + b_Q)(p_j/σ(p_j) W_K + b_K)ᵀ · scale, p = W_pos";
 
 /// What is shown of n positions: a square of the first ones, side by side so that what depends on the offset is a stripe;
@@ -38,10 +38,10 @@ struct Shown {
     Eigen::Index lines() const { return static_cast<Eigen::Index>(queries.size()); }
 };
 
-struct Arrays {
+struct PositionalCircuitArrays {
     PerHead scores, pattern, keyBias, lines, patternLines, deviation;
 
-    Arrays(const ModelConfig& config, const Shown& shown)
+    PositionalCircuitArrays(const ModelConfig& config, const Shown& shown)
         : scores(config, static_cast<int>(shown.side() * shown.side()))
         , pattern(scores)
         , keyBias(config, static_cast<int>(shown.n))
@@ -79,8 +79,8 @@ Matrix<double> dividedPositions(const ProcessedWeights& weights, int layer, cons
     return normalized(norm, weights.W_pos<double>(0, x.rows()));
 }
 
-void setHead(Arrays& arrays, const ProcessedWeights& weights, HeadId head, const Matrix<double>& x,
-             const Shown& shown)
+void setPositionalCircuitHead(PositionalCircuitArrays& arrays, const ProcessedWeights& weights, HeadId head,
+                              const Matrix<double>& x, const Shown& shown)
 {
     const ModelConfig& config = weights.config();
     const double scale = config.attentionScaleOf(head.layer);
@@ -112,10 +112,10 @@ ResultArray evenPattern(const Shown& shown, Precision precision)
     return array;
 }
 
-ResultSet resultsOf(const Arrays& arrays, const Shown& shown, Precision precision)
+ResultSet resultsOf(const PositionalCircuitArrays& arrays, const Shown& shown, Precision precision)
 {
     const std::string folder = "analyses/positional_circuit/";
-    const std::string formula = scoreFormula;
+    const std::string formula = positionalCircuitScoreFormula;
     const std::string first = fmt::format("the first {} positions", shown.side());
     ResultSet results;
     const auto square = [&](const PerHead& values, const char* name, const char* title,
@@ -162,9 +162,9 @@ Result<ResultSet> runPositionalCircuit(const AnalysisContext& context, const Tas
     const ProcessedWeights& weights = context.circuits.weights();
     const Shown shown(weights.config());
     const PositionVectors<> vectors(weights, shown.n);
-    Arrays arrays(weights.config(), shown);
+    PositionalCircuitArrays arrays(weights.config(), shown);
     const auto done = forEachHead(context, task, "positional circuits", [&](HeadId head) -> Result<Done> {
-        setHead(arrays, weights, head, *vectors.of(head.layer), shown);
+        setPositionalCircuitHead(arrays, weights, head, *vectors.of(head.layer), shown);
         return Done{};
     });
     if (!done)
@@ -222,7 +222,7 @@ Analysis positionalCircuitAnalysis()
     return {.id = "positional_circuit",
             .number = "C1",
             .title = "Positional circuit",
-            .formula = scoreFormula,
+            .formula = positionalCircuitScoreFormula,
             .citation = "Elhage et al. 2021; Kamoda et al. 2025, arXiv 2501.15754",
             .whyNot = whyNotPositionalCircuit,
             .cost = positionalCircuitCost,

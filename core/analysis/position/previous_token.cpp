@@ -5,6 +5,7 @@
 #include "core/analysis/position/previous_token_null.h"
 #include "core/analysis/position/token_rows.h"
 #include "core/analysis/position_scores.h"
+#include "core/base/matrix.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -172,19 +173,18 @@ struct Masses {
 Masses massesOf(const Matrix<double>& pattern)
 {
     const Eigen::Index n = pattern.rows();
-    const double none = std::numeric_limits<double>::quiet_NaN();
     const auto back = [&](Eigen::Index offset) {
-        return n > offset ? pattern.diagonal(-offset).mean() : none;
+        return n > offset ? pattern.diagonal(-offset).mean() : notComputed;
     };
-    return {back(0), back(1), back(2), n > 1 ? pattern.col(0).tail(n - 1).mean() : none};
+    return {back(0), back(1), back(2), n > 1 ? pattern.col(0).tail(n - 1).mean() : notComputed};
 }
 
 /// The kernel of every head with its band, and where its attention lies.
-struct KernelArrays {
+struct PreviousTokenKernelArrays {
     PerHead mean, centred, low, high;
     PerHead current, previous, twoBack, first;
 
-    KernelArrays(const ModelConfig& config, Eigen::Index n)
+    PreviousTokenKernelArrays(const ModelConfig& config, Eigen::Index n)
         : mean(config, static_cast<int>(n))
         , centred(mean)
         , low(mean)
@@ -240,8 +240,8 @@ ResultArray evenMassArray(const ModelConfig& config, Eigen::Index n, Precision p
     return array;
 }
 
-void addMasses(const KernelArrays& arrays, const ModelConfig& config, Eigen::Index n, Precision precision,
-               ResultSet& results)
+void addMasses(const PreviousTokenKernelArrays& arrays, const ModelConfig& config, Eigen::Index n,
+               Precision precision, ResultSet& results)
 {
     const std::optional<Masses> even = evenMasses(config, n);
     const auto add = [&](const PerHead& values, const char* name, const char* title, const char* where,
@@ -266,7 +266,7 @@ Result<ResultSet> runPositionKernel(const AnalysisContext& context, const Task& 
 {
     const ModelConfig& config = context.circuits.config();
     const Eigen::Index n = contextLength(config);
-    KernelArrays arrays(config, n);
+    PreviousTokenKernelArrays arrays(config, n);
     const PositionVectors<> vectors(context.circuits.weights(), n);
     const auto done = forEachHead(context, task, "position kernels", [&](HeadId head) -> Result<Done> {
         arrays.set(head, positionScores(context.circuits.weights(), head, *vectors.of(head.layer)),

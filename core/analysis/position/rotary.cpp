@@ -20,10 +20,10 @@ namespace headwise {
 namespace {
 
 /// The kernels of one pair of vectors, over all heads.
-struct KernelArrays {
+struct RotaryKernelArrays {
     PerHead score, cosine, sine, amplitude, constant, deviation;
 
-    KernelArrays(const ModelConfig& config, Eigen::Index n)
+    RotaryKernelArrays(const ModelConfig& config, Eigen::Index n)
         : score(config, static_cast<int>(n))
         , cosine(config, mostFrequencies(config))
         , sine(cosine)
@@ -193,7 +193,8 @@ public:
     }
 
 private:
-    void setKernel(KernelArrays& out, HeadId head, const RowVector<double>& q, const RowVector<double>& k)
+    void setKernel(RotaryKernelArrays& out, HeadId head, const RowVector<double>& q,
+                   const RowVector<double>& k)
     {
         const Rotary& rotary = m_config.rotaryOf(head.layer);
         out.set(head, rotaryKernel(rotary, q, k, m_config.attentionScaleOf(head.layer)), m_waves.of(rotary),
@@ -219,8 +220,8 @@ private:
     const MeanTokens& m_means;
     LayerWaves m_waves;
     RotaryEnergyArrays m_energies;
-    KernelArrays m_mean, m_bias;
-    std::optional<KernelArrays> m_self, m_toMean, m_toKey;
+    RotaryKernelArrays m_mean, m_bias;
+    std::optional<RotaryKernelArrays> m_self, m_toMean, m_toKey;
     std::vector<Matrix<double>>
         m_tokens; // of layer 0, of later layers: the token, the key token if there is one
 };

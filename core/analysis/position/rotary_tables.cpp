@@ -18,7 +18,7 @@ namespace headwise {
 namespace {
 
 constexpr std::size_t headsAtOnce = 32;
-constexpr Eigen::Index tokensPerBlock = 1024;
+constexpr Eigen::Index rotaryTablesTokensPerBlock = 1024;
 constexpr std::array<int, 6> offsets{0, 1, 2, 4, 16, 64};
 
 std::vector<int> offsetsOf(const ModelConfig& config)
@@ -49,10 +49,11 @@ Result<Matrix<double>> scoresOfAll(const TokenRows& tokens, int layer, const Mat
 {
     Matrix<double> scores(tokens.count(), sought.cols());
     const Matrix<float> rounded = precision == Precision::F64 ? Matrix<float>() : sought.cast<float>().eval();
-    const auto blocks = static_cast<int>((tokens.count() + tokensPerBlock - 1) / tokensPerBlock);
+    const auto blocks =
+        static_cast<int>((tokens.count() + rotaryTablesTokensPerBlock - 1) / rotaryTablesTokensPerBlock);
     const auto done = parallelFor(blocks, withoutProgress(task), "keys", [&](int block) -> Result<Done> {
-        const Eigen::Index first = block * tokensPerBlock;
-        const Eigen::Index count = std::min(tokensPerBlock, tokens.count() - first);
+        const Eigen::Index first = block * rotaryTablesTokensPerBlock;
+        const Eigen::Index count = std::min(rotaryTablesTokensPerBlock, tokens.count() - first);
         const Matrix<double> rows = tokens.rows(layer, first, count);
         if (precision == Precision::F64) {
             scores.middleRows(first, count) = rows * sought;
@@ -79,7 +80,8 @@ struct Tables {
     }
 };
 
-void setHead(Tables& tables, const AnalysisContext& context, HeadId head, const Matrix<double>& scores)
+void setRotaryTablesHead(Tables& tables, const AnalysisContext& context, HeadId head,
+                         const Matrix<double>& scores)
 {
     const AnalysisOptions& options = context.options;
     for (Eigen::Index offset = 0; offset < scores.cols(); ++offset) {
@@ -147,8 +149,8 @@ Result<Done> addRotaryTables(const AnalysisContext& context, const TokenRows& to
         if (!scores)
             return scores.error();
         for (std::size_t i = first; i < end; ++i)
-            setHead(tables, context, heads[i],
-                    scores->middleCols(static_cast<Eigen::Index>(i - first) * width, width));
+            setRotaryTablesHead(tables, context, heads[i],
+                                scores->middleCols(static_cast<Eigen::Index>(i - first) * width, width));
         first = end;
     }
     addArrays(context, shown, tables, results);
@@ -169,8 +171,8 @@ Result<RowVector<double>> rotaryTokenLine(const Circuits& circuits, const TokenS
     const RowVector<double> query = E.row(token).cast<double>();
     const Matrix<double> sought = seekers(circuits.weights(), head, query, {offset});
     RowVector<double> scores(E.rows());
-    for (Eigen::Index first = 0; first < E.rows(); first += tokensPerBlock) {
-        const Eigen::Index count = std::min(tokensPerBlock, E.rows() - first);
+    for (Eigen::Index first = 0; first < E.rows(); first += rotaryTablesTokensPerBlock) {
+        const Eigen::Index count = std::min(rotaryTablesTokensPerBlock, E.rows() - first);
         scores.segment(first, count) = (E.middleRows(first, count).cast<double>() * sought).transpose();
     }
     return scores;
@@ -183,7 +185,8 @@ AnalysisCost rotaryTablesCost(const ModelConfig& config, const AnalysisOptions& 
     const double width = static_cast<double>(offsets.size());
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
     return {2 * heads * width * V * d,
-            8 * V * width * headsAtOnce + all * width * 24 * options.tableSize + tokensPerBlock * d * 24};
+            8 * V * width * headsAtOnce + all * width * 24 * options.tableSize
+                + rotaryTablesTokensPerBlock * d * 24};
 }
 
 } // namespace headwise

@@ -13,7 +13,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index sampledTokens = 100; // as in Kamoda et al.'s pictures
+constexpr Eigen::Index sixTermsSampledTokens = 100; // as in Kamoda et al.'s pictures
 
 /// Everything that is kept of the heads over the prompt.
 struct PromptArrays {
@@ -182,7 +182,7 @@ Result<ResultSet> runSixTerms(const AnalysisContext& context, const Task& task)
     const ModelConfig& config = weights.config();
     const AnalysisOptions& options = context.options;
     Result<ShownTokens> shown =
-        shownTokens(config, options, std::min(sampledTokens, squareSide(config)), squareSide(config));
+        shownTokens(config, options, std::min(sixTermsSampledTokens, squareSide(config)), squareSide(config));
     if (!shown)
         return shown.error();
     const auto spread =
@@ -230,8 +230,9 @@ AnalysisCost sixTermsCost(const ModelConfig& config, const AnalysisOptions& opti
 {
     const double heads = countOfLayer0(config, options);
     const double n = static_cast<double>(shownPositions(config));
-    const double tokens = static_cast<double>(
-        options.inputs.prompt.empty() ? std::min(sampledTokens, squareSide(config)) : squareSide(config));
+    const double tokens = static_cast<double>(options.inputs.prompt.empty()
+                                                  ? std::min(sixTermsSampledTokens, squareSide(config))
+                                                  : squareSide(config));
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
     const double spread = 2.0 * config.nCtx * config.dVocab * config.dModel;
     return {spread + heads * (8 * tokens + 10 * n) * config.dModel * config.dHead,

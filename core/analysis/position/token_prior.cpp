@@ -17,7 +17,7 @@ namespace headwise {
 namespace {
 
 constexpr const char* priorFormula = "b_Q W_Kᵀ e_jᵀ/σ̄_j, e = W_E, σ̄_j = mean over positions of σ";
-constexpr Eigen::Index sampledTokens = 2048;
+constexpr Eigen::Index tokenPriorSampledTokens = 2048;
 constexpr std::size_t valuesAtOnce = 1 << 23; // 64 MB: the heads whose values are computed together
 
 /// The ranks of values less their mean; equal values share their mean rank.
@@ -45,11 +45,11 @@ double correlation(const Eigen::ArrayXd& a, const Eigen::ArrayXd& b)
     return (a * b).sum() / std::sqrt(a.square().sum() * b.square().sum());
 }
 
-struct Arrays {
+struct TokenPriorArrays {
     HeadEnds ends;
     PerHead sampled, correlation, withCounts, deviation;
 
-    Arrays(const ModelConfig& config, int k, std::size_t sample)
+    TokenPriorArrays(const ModelConfig& config, int k, std::size_t sample)
         : ends(config, 1, k)
         , sampled(config, static_cast<int>(sample))
         , correlation(config)
@@ -61,7 +61,7 @@ struct Arrays {
 
 /// How the priors go with the counts of a text.
 /// \param used how many tokens the correlation is over
-void addCounts(ResultSet& results, const Arrays& arrays, const AnalysisOptions& options,
+void addCounts(ResultSet& results, const TokenPriorArrays& arrays, const AnalysisOptions& options,
                const std::vector<int>& sample, std::size_t used)
 {
     const TokenCounts& counts = *options.inputs.tokenCounts;
@@ -86,8 +86,8 @@ void addCounts(ResultSet& results, const Arrays& arrays, const AnalysisOptions& 
     }
 }
 
-void addTo(ResultSet& results, const Arrays& arrays, const std::vector<int>& sample, std::size_t used,
-           Precision precision)
+void addTo(ResultSet& results, const TokenPriorArrays& arrays, const std::vector<int>& sample,
+           std::size_t used, Precision precision)
 {
     const std::string folder = "analyses/token_prior/";
     const std::string formula = priorFormula;
@@ -170,7 +170,7 @@ private:
     static std::vector<int> sampleOf(const std::vector<int>& used)
     {
         std::vector<int> sample;
-        for (const int place : evenlySpaced(static_cast<Eigen::Index>(used.size()), sampledTokens))
+        for (const int place : evenlySpaced(static_cast<Eigen::Index>(used.size()), tokenPriorSampledTokens))
             sample.push_back(used[static_cast<std::size_t>(place)]);
         return sample;
     }
@@ -214,7 +214,7 @@ private:
     std::vector<int> m_used, m_sample; // token ids
     const TokenCounts* m_counts;       // null: unknown
     Eigen::ArrayXd m_idRanks, m_countRanks;
-    Arrays m_arrays;
+    TokenPriorArrays m_arrays;
 };
 
 Result<ResultSet> runTokenPrior(const AnalysisContext& context, const Task& task)
@@ -240,7 +240,7 @@ AnalysisCost tokenPriorCost(const ModelConfig& config, const AnalysisOptions& op
     const double V = config.dVocab, d = config.dModel;
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
     return {2 * V * d * (static_cast<double>(addedPositions(config)) + heads) + heads * 20 * V,
-            all * 12 * (static_cast<double>(sampledTokens) + 4.0 * options.tableSize) + 40 * V
+            all * 12 * (static_cast<double>(tokenPriorSampledTokens) + 4.0 * options.tableSize) + 40 * V
                 + 8 * std::max(V, static_cast<double>(valuesAtOnce))};
 }
 

@@ -9,16 +9,16 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 4096;
+constexpr Eigen::Index tokenRowsTokensPerBlock = 4096;
 
 Result<RowVector<double>> meanRow(const TokenRows& tokens, int layer, const Task& task)
 {
     RowVector<double> sum;
-    for (Eigen::Index first = 0; first < tokens.count(); first += tokensPerBlock) {
+    for (Eigen::Index first = 0; first < tokens.count(); first += tokenRowsTokensPerBlock) {
         if (task.cancelled())
             return stopped();
         const Matrix<double> rows =
-            tokens.rows(layer, first, std::min(tokensPerBlock, tokens.count() - first));
+            tokens.rows(layer, first, std::min(tokenRowsTokensPerBlock, tokens.count() - first));
         if (first == 0)
             sum = RowVector<double>::Zero(rows.cols());
         sum += rows.colwise().sum();

@@ -19,7 +19,7 @@ namespace headwise {
 namespace {
 
 constexpr double memoryBudget = 640e6; // bytes of all patterns: of the forward pass and of the two arrays
-const std::string folder = "analyses/attention/";
+const std::string attentionFolder = "analyses/attention/";
 
 double bytesPerNumber(const AnalysisOptions& options)
 {
@@ -126,7 +126,7 @@ void describe(ResultArray& array, std::string title, std::string definition, std
     array.unit = std::move(unit);
 }
 
-ResultSet arraysOf(const AnalysisContext& context, AttentionArrays found)
+ResultSet attentionArraysOf(const AnalysisContext& context, AttentionArrays found)
 {
     const ModelConfig& config = context.circuits.config();
     const Precision precision = context.options.precision;
@@ -141,29 +141,30 @@ ResultSet arraysOf(const AnalysisContext& context, AttentionArrays found)
         describe(array, title, std::move(definition), unit);
         results.arrays.push_back(std::move(array));
     };
-    add(std::move(found.pattern).array(precision, folder + "pattern", {"query", "key"}), "Attention",
+    add(std::move(found.pattern).array(precision, attentionFolder + "pattern", {"query", "key"}), "Attention",
         "α_ij = softmax over j of the scores of query i");
     results.arrays.back().range = {0.0, 1.0};
-    add(std::move(found.valueWeighted).array(precision, folder + "value_weighted", {"query", "key"}),
+    add(std::move(found.valueWeighted).array(precision, attentionFolder + "value_weighted", {"query", "key"}),
         "Value-weighted attention", "α_ij ‖v_j W_O‖₂, not normalised" + values);
-    add(std::move(found.outputNorm).array(precision, folder + "output_norm", {"query"}), "Norm of the output",
-        "‖(Σ_j α_ij v_j) W_O‖₂, without b_O, before any norm behind it" + values);
-    add(std::move(found.valueNorm).array(precision, folder + "value_norm", {"key"}), "Norm of the value",
-        "‖v_j W_O‖₂" + values);
-    add(realArray(precision, folder + "null_pattern", {static_cast<std::size_t>(config.nLayers), n},
+    add(std::move(found.outputNorm).array(precision, attentionFolder + "output_norm", {"query"}),
+        "Norm of the output", "‖(Σ_j α_ij v_j) W_O‖₂, without b_O, before any norm behind it" + values);
+    add(std::move(found.valueNorm).array(precision, attentionFolder + "value_norm", {"key"}),
+        "Norm of the value", "‖v_j W_O‖₂" + values);
+    add(realArray(precision, attentionFolder + "null_pattern", {static_cast<std::size_t>(config.nLayers), n},
                   even.share, {"layer", "query"}),
         "Even attention", "1 / number of keys that query i may see");
     for (ResultArray& array : results.arrays)
         array.attributes["labels"] = promptLabels(context.options.inputs);
-    add(found.entropy.array(precision, folder + "entropy", {}, {}), "Entropy on the prompt",
+    add(found.entropy.array(precision, attentionFolder + "entropy", {}, {}), "Entropy on the prompt",
         "mean over i of −Σ_j α_ij ln α_ij", "nats");
     results.arrays.back().nullMean = oneNull(even.entropy);
-    add(found.first.array(precision, folder + "first", {}, {}), "Attention to the first token, on the prompt",
-        "mean over i of α_i0");
+    add(found.first.array(precision, attentionFolder + "first", {}, {}),
+        "Attention to the first token, on the prompt", "mean over i of α_i0");
     results.arrays.back().range = {0.0, 1.0};
     results.arrays.back().nullMean = oneNull(even.first);
     const std::vector<int>& prompt = context.options.inputs.prompt;
-    ResultArray ids = tokenArray(folder + "tokens", {n}, {prompt.begin(), prompt.end()}, {"position"});
+    ResultArray ids =
+        tokenArray(attentionFolder + "tokens", {n}, {prompt.begin(), prompt.end()}, {"position"});
     describe(ids, "Prompt", "token ids", "token");
     results.arrays.push_back(std::move(ids));
     return results;
@@ -176,7 +177,7 @@ Result<ResultSet> runAttention(const AnalysisContext& context, const Task& task)
                                                             : fill<float>(context, arrays, task);
     if (!done)
         return done.error();
-    ResultSet results = arraysOf(context, std::move(arrays));
+    ResultSet results = attentionArraysOf(context, std::move(arrays));
     results.warnings = *std::move(done);
     return results;
 }
@@ -221,7 +222,7 @@ Analysis attentionAnalysis()
         .pictures = {
             {Picture::Kind::Matrix,
              "Attention",
-             {folder + "pattern"},
+             {attentionFolder + "pattern"},
              false,
              false,
              false,
@@ -230,21 +231,21 @@ Analysis attentionAnalysis()
              "attention gives query i one part in as many keys as it sees: null_pattern."},
             {Picture::Kind::Matrix,
              "Value-weighted attention",
-             {folder + "value_weighted"},
+             {attentionFolder + "value_weighted"},
              false,
              false,
              false,
              "Attention times the size of what is moved: keys that heads rest on often have small values."},
             {Picture::Kind::Lines,
              "Size of the output by query, of the value by key",
-             {folder + "output_norm", folder + "value_norm"},
+             {attentionFolder + "output_norm", attentionFolder + "value_norm"},
              false,
              false,
              true,
              {}},
             {Picture::Kind::HeadGrid,
              "Entropy, and attention to the first token",
-             {folder + "entropy", folder + "first"},
+             {attentionFolder + "entropy", attentionFolder + "first"},
              false,
              false,
              false,

@@ -18,8 +18,8 @@ namespace headwise {
 
 namespace {
 
-const std::string folder = "analyses/logit_attribution/";
-constexpr Eigen::Index unembedBlock = 4096; // columns of W_U at a time
+const std::string logitAttributionFolder = "analyses/logit_attribution/";
+constexpr Eigen::Index logitAttributionUnembedBlock = 4096; // columns of W_U at a time
 
 /// What the parts of the stream add to one logit, or to the difference of two.
 struct Target {
@@ -40,10 +40,11 @@ Result<PartNulls> partNulls(const ProcessedWeights& weights, const Matrix<double
     const Matrix<Scalar>& rows = parts.cast<Scalar>();
     Eigen::VectorXd sums = Eigen::VectorXd::Zero(parts.rows());
     Eigen::VectorXd squares = sums;
-    for (Eigen::Index first = 0; first < V; first += unembedBlock) {
+    for (Eigen::Index first = 0; first < V; first += logitAttributionUnembedBlock) {
         if (task.cancelled())
             return stopped();
-        const Matrix<Scalar> product = rows * weights.W_U<Scalar>(first, std::min(unembedBlock, V - first));
+        const Matrix<Scalar> product =
+            rows * weights.W_U<Scalar>(first, std::min(logitAttributionUnembedBlock, V - first));
         sums += product.template cast<double>().rowwise().sum();
         squares += product.template cast<double>().rowwise().squaredNorm();
     }
@@ -105,12 +106,12 @@ public:
                 heads.set(head, values(list().head(head)));
             const std::string definition = fmt::format(
                 "{} over all tokens of what the part adds to their logits, b_U not counted", what);
-            results.arrays.push_back(heads.array(precision(), folder + fmt::format("null_head_{}", what),
-                                                 fmt::format("A head's effect on any token, {}", what),
-                                                 definition));
-            ResultArray parts = realArray(precision(), folder + fmt::format("null_component_{}", what),
-                                          {static_cast<std::size_t>(list().count())},
-                                          {values.begin(), values.end()}, {"component"});
+            results.arrays.push_back(
+                heads.array(precision(), logitAttributionFolder + fmt::format("null_head_{}", what),
+                            fmt::format("A head's effect on any token, {}", what), definition));
+            ResultArray parts = realArray(
+                precision(), logitAttributionFolder + fmt::format("null_component_{}", what),
+                {static_cast<std::size_t>(list().count())}, {values.begin(), values.end()}, {"component"});
             parts.title = fmt::format("Effect on any token, {}", what);
             parts.definition = definition;
             parts.attributes["labels"] = list().names();
@@ -148,7 +149,8 @@ public:
             });
         if (!done)
             return done.error();
-        put(std::move(keys).array(precision(), folder + "head_by_key" + target.suffix, {"key"}),
+        put(std::move(keys).array(precision(), logitAttributionFolder + "head_by_key" + target.suffix,
+                                  {"key"}),
             {"From each key to " + target.name,
              "α_nj (v_j W_O) · (W_U[:,t] through the final norm), summing over j to the head's part"},
             results);
@@ -191,14 +193,15 @@ private:
     void addParts(const Target& target, const Eigen::VectorXd& values, ResultSet& results) const
     {
         const std::string cap = m_config.outputSoftCap > 0 ? " before the soft cap" : "";
-        put(realArray(precision(), folder + "component" + target.suffix,
+        put(realArray(precision(), logitAttributionFolder + "component" + target.suffix,
                       {static_cast<std::size_t>(values.size())}, {values.begin(), values.end()},
                       {"component"}),
             {"Parts of " + target.name,
              "(part of the last stream, norms frozen) · W_U[:,t]; their sum is the logit" + cap},
             results);
         results.arrays.back().attributes["labels"] = list().names();
-        put(realArray(precision(), folder + "logit" + target.suffix, {1}, {values.sum()}, {"target"}),
+        put(realArray(precision(), logitAttributionFolder + "logit" + target.suffix, {1}, {values.sum()},
+                      {"target"}),
             {"Sum of the parts of " + target.name, "Σ parts = logit" + cap}, results);
     }
 
@@ -213,11 +216,11 @@ private:
             const double deviation = m_nulls.deviation(part) * (isDifference ? std::sqrt(2.0) : 1);
             zScores.set(head, deviation > 0 ? (values(part) - mean) / deviation : std::nan(""));
         }
-        put(heads.array(precision(), folder + "head" + target.suffix, {}, {}),
+        put(heads.array(precision(), logitAttributionFolder + "head" + target.suffix, {}, {}),
             {"Direct effect on " + target.name,
              "(Σ_j α_nj v_j) W_O · (W_U[:,t] through the final norm), σ frozen, at the last position n"},
             results);
-        put(zScores.array(precision(), folder + "head_z" + target.suffix, {}, {}),
+        put(zScores.array(precision(), logitAttributionFolder + "head_z" + target.suffix, {}, {}),
             {"Direct effect on " + target.name + ", z among all tokens",
              isDifference ? "difference / (√2 deviation of the head's effect over all tokens)"
                           : "(effect − mean) / deviation, of the head's effect over all tokens"},
@@ -234,7 +237,7 @@ private:
             if (const auto mlp = list().mlp(layer))
                 sums.push_back(values(*mlp));
         }
-        put(realArray(precision(), folder + "layer" + target.suffix,
+        put(realArray(precision(), logitAttributionFolder + "layer" + target.suffix,
                       {static_cast<std::size_t>(m_config.nLayers), columns}, std::move(sums),
                       {"layer", "part"}),
             {"Layers on " + target.name, "sum over the layer's heads, and its MLP, of component"}, results);
@@ -255,7 +258,7 @@ private:
 };
 
 template <typename Scalar>
-Result<ResultSet> runAs(const AnalysisContext& context, const Task& task)
+Result<ResultSet> runLogitAttributionAs(const AnalysisContext& context, const Task& task)
 {
     const ProcessedWeights& weights = context.circuits.weights();
     const AnalysisInputs& inputs = context.options.inputs;
@@ -284,7 +287,7 @@ Result<ResultSet> runAs(const AnalysisContext& context, const Task& task)
     }
     attribution.addNulls(results);
     addLens(context, *lens, token, results);
-    ResultArray ids = tokenArray(folder + "target", {2}, {token, top}, {"target"});
+    ResultArray ids = tokenArray(logitAttributionFolder + "target", {2}, {token, top}, {"target"});
     ids.title = "Token that is explained, and the most likely one";
     ids.definition = "t, and the token with the largest logit at the last position";
     results.arrays.push_back(std::move(ids));
@@ -302,7 +305,8 @@ Result<ResultSet> runLogitAttribution(const AnalysisContext& context, const Task
             ErrorCode::InvalidArgument,
             fmt::format("There is no logit of token {}: the ids that this model predicts are 0 to {}.",
                         *options.inputs.token, V - 1)};
-    return options.precision == Precision::F64 ? runAs<double>(context, task) : runAs<float>(context, task);
+    return options.precision == Precision::F64 ? runLogitAttributionAs<double>(context, task)
+                                               : runLogitAttributionAs<float>(context, task);
 }
 
 std::string noDirectWay(const ModelConfig& config, const AnalysisOptions&)
@@ -327,54 +331,55 @@ AnalysisCost logitAttributionCost(const ModelConfig& config, const AnalysisOptio
                 + 8 * (heads * n + 2 * parts * config.dModel + config.nLayers * 1.0 * config.dVocabOut)};
 }
 
-std::vector<Picture> pictures()
+std::vector<Picture> logitAttributionPictures()
 {
     return {
         {Picture::Kind::HeadGrid,
          "Direct effect of every head on the logit",
-         {folder + "head", folder + "head_z", folder + "head_difference", folder + "head_z_difference"},
+         {logitAttributionFolder + "head", logitAttributionFolder + "head_z",
+          logitAttributionFolder + "head_difference", logitAttributionFolder + "head_z_difference"},
          false,
          false,
          true,
          "At the last position, the final norm's σ frozen; z compares with what the head adds to any token."},
         {Picture::Kind::Bars,
          "Parts of the logit",
-         {folder + "component", folder + "component_difference"},
+         {logitAttributionFolder + "component", logitAttributionFolder + "component_difference"},
          false,
          false,
          true,
          "They add up to the logit."},
         {Picture::Kind::Bars,
          "Heads and MLPs, layer by layer",
-         {folder + "layer", folder + "layer_difference"},
+         {logitAttributionFolder + "layer", logitAttributionFolder + "layer_difference"},
          false,
          false,
          true,
          {}},
         {Picture::Kind::Bars,
          "From which key the head's effect comes",
-         {folder + "head_by_key", folder + "head_by_key_difference"},
+         {logitAttributionFolder + "head_by_key", logitAttributionFolder + "head_by_key_difference"},
          false,
          false,
          true,
          {}},
         {Picture::Kind::Table,
          "Logit lens",
-         {folder + "lens_tokens", folder + "lens_logits"},
+         {logitAttributionFolder + "lens_tokens", logitAttributionFolder + "lens_logits"},
          false,
          false,
          true,
          "What the final norm and the unembedding read from the stream before each layer."},
         {Picture::Kind::Lines,
          "Rank of the token, layer by layer",
-         {folder + "lens_rank"},
+         {logitAttributionFolder + "lens_rank"},
          false,
          true,
          true,
          {}},
         {Picture::Kind::Lines,
          "Probability of the token, layer by layer",
-         {folder + "lens_probability"},
+         {logitAttributionFolder + "lens_probability"},
          false,
          false,
          true,
@@ -397,7 +402,7 @@ Analysis logitAttributionAnalysis()
         .cost = logitAttributionCost,
         .run = runLogitAttribution,
         .needs = {.prompt = true},
-        .pictures = pictures(),
+        .pictures = logitAttributionPictures(),
         .followsFilter = true};
 }
 

@@ -16,8 +16,8 @@ namespace headwise {
 
 namespace {
 
-const std::string folder = "analyses/logit_attribution/";
-constexpr Eigen::Index unembedBlock = 4096; // columns of W_U at a time
+const std::string logitLensFolder = "analyses/logit_attribution/";
+constexpr Eigen::Index logitLensUnembedBlock = 4096; // columns of W_U at a time
 
 } // namespace
 
@@ -31,10 +31,10 @@ Result<Matrix<double>> lensLogits(const ProcessedWeights& weights, const Forward
         streams.row(static_cast<Eigen::Index>(layer)) = run.residuals[layer].bottomRows(1);
     const Matrix<Scalar> x = normalized(weights.lnFinal<Scalar>(), streams);
     Matrix<double> logits(x.rows(), config.dVocabOut);
-    for (Eigen::Index first = 0; first < config.dVocabOut; first += unembedBlock) {
+    for (Eigen::Index first = 0; first < config.dVocabOut; first += logitLensUnembedBlock) {
         if (task.cancelled())
             return stopped();
-        const Eigen::Index count = std::min<Eigen::Index>(unembedBlock, config.dVocabOut - first);
+        const Eigen::Index count = std::min<Eigen::Index>(logitLensUnembedBlock, config.dVocabOut - first);
         const Matrix<Scalar> product = x * weights.W_U<Scalar>(first, count);
         logits.middleCols(first, count) = product.template cast<double>();
         logits.middleCols(first, count).rowwise() +=
@@ -88,17 +88,18 @@ void addLens(const AnalysisContext& context, const Matrix<double>& logits, int t
         array.attributes["labels"] = labels;
         results.arrays.push_back(std::move(array));
     };
-    add(tokenArray(folder + "lens_tokens", {depths, k}, std::move(ids), {"depth", "rank"}), "Logit lens",
-        "the largest entries of " + stream);
-    add(realArray(options.precision, folder + "lens_logits", {depths, k}, std::move(values),
+    add(tokenArray(logitLensFolder + "lens_tokens", {depths, k}, std::move(ids), {"depth", "rank"}),
+        "Logit lens", "the largest entries of " + stream);
+    add(realArray(options.precision, logitLensFolder + "lens_logits", {depths, k}, std::move(values),
                   {"depth", "rank"}),
         "Logits of the lens", "the largest entries of " + stream);
-    add(realArray(options.precision, folder + "lens_rank", {depths}, std::move(ranks), {"depth"}),
+    add(realArray(options.precision, logitLensFolder + "lens_rank", {depths}, std::move(ranks), {"depth"}),
         "Rank of the token", "place of t among the entries of " + stream + ", 1 = largest");
     results.arrays.back().nullMean = (static_cast<double>(logits.cols()) + 1) / 2;
-    add(realArray(options.precision, folder + "lens_logit", {depths}, std::move(targetLogits), {"depth"}),
+    add(realArray(options.precision, logitLensFolder + "lens_logit", {depths}, std::move(targetLogits),
+                  {"depth"}),
         "Logit of the token", "entry t of " + stream);
-    add(realArray(options.precision, folder + "lens_probability", {depths}, std::move(probabilities),
+    add(realArray(options.precision, logitLensFolder + "lens_probability", {depths}, std::move(probabilities),
                   {"depth"}),
         "Probability of the token", "softmax of " + stream + " at t");
     results.arrays.back().range = {0.0, 1.0};

@@ -188,7 +188,7 @@ ResultArray nullArray(const AnalysisOptions& options, const std::vector<PatternS
     return array;
 }
 
-ResultSet arraysOf(const AnalysisContext& context, const Plan& plan, ScoreSums& sums)
+ResultSet patternScoresArraysOf(const AnalysisContext& context, const Plan& plan, ScoreSums& sums)
 {
     const ModelConfig& config = context.circuits.config();
     const std::vector<PatternScores> nulls = nullScores(config, plan);
@@ -235,7 +235,7 @@ Result<ResultSet> runPatternScores(const AnalysisContext& context, const Task& t
         : runSequences<float>(context, plan, tokens, sums, task);
     if (!done)
         return done.error();
-    return arraysOf(context, plan, sums);
+    return patternScoresArraysOf(context, plan, sums);
 }
 
 std::string contextTooShort(const ModelConfig& config, const AnalysisOptions&)

@@ -41,7 +41,7 @@ Result<Done> checkScorePositions(const AnalysisInputs& inputs)
 
 namespace {
 
-const std::string folder = "analyses/score_sources/";
+const std::string scoreSourcesFolder = "analyses/score_sources/";
 constexpr double partsBudget = 640e6; // bytes of the streams taken apart
 
 /// How many positions are taken apart: the query, and at most one key a head.
@@ -115,56 +115,60 @@ void addComponents(const AnalysisContext& context, ScoreSources& found, Arrays& 
     const std::string later = "; NaN for what comes after the head";
     arrays.add(
         std::move(found.components)
-            .array(precision, folder + "components", {"query component", "key component"}),
+            .array(precision, scoreSourcesFolder + "components", {"query component", "key component"}),
         "Score by sources",
         "scale · q_a · k_b, the query part of component a with the key part of b, norms frozen; they add "
         "up to score"
             + later);
     arrays.label(names);
-    arrays.add(std::move(found.ofQuery).array(precision, folder + "query_component", {"component"}),
-               "Score by the query's sources", "Σ_b scale · q_a · k_b" + later);
+    arrays.add(
+        std::move(found.ofQuery).array(precision, scoreSourcesFolder + "query_component", {"component"}),
+        "Score by the query's sources", "Σ_b scale · q_a · k_b" + later);
     arrays.label(names);
-    arrays.add(std::move(found.ofKey).array(precision, folder + "key_component", {"component"}),
+    arrays.add(std::move(found.ofKey).array(precision, scoreSourcesFolder + "key_component", {"component"}),
                "Score by the key's sources", "Σ_a scale · q_a · k_b" + later);
     arrays.label(names);
 }
 
-ResultSet arraysOf(const AnalysisContext& context, ScoreSources found)
+ResultSet scoreSourcesArraysOf(const AnalysisContext& context, ScoreSources found)
 {
     const ModelConfig& config = context.circuits.config();
     const Precision precision = context.options.precision;
     const std::string which = whichScore(context.options.inputs);
     Arrays arrays;
     addComponents(context, found, arrays);
-    arrays.add(found.score.array(precision, folder + "score", {}, {}), "Score of the key",
+    arrays.add(found.score.array(precision, scoreSourcesFolder + "score", {}, {}), "Score of the key",
                "score of " + which + (config.attentionSoftCap > 0 ? ", before the soft cap" : ""));
-    arrays.add(found.nullMean.array(precision, folder + "null_score_mean", {}, {}), "Mean score of all keys",
-               "mean over the keys the query sees of its score");
-    arrays.add(found.nullDeviation.array(precision, folder + "null_score_deviation", {}, {}),
+    arrays.add(found.nullMean.array(precision, scoreSourcesFolder + "null_score_mean", {}, {}),
+               "Mean score of all keys", "mean over the keys the query sees of its score");
+    arrays.add(found.nullDeviation.array(precision, scoreSourcesFolder + "null_score_deviation", {}, {}),
                "Deviation of the scores", "standard deviation over the keys the query sees of its score");
     if (config.positional == Positional::Alibi)
-        arrays.add(found.distance.array(precision, folder + "distance_term", {}, {}), "Score by distance",
-                   "−slope · (i − j), part of score and of no component");
+        arrays.add(found.distance.array(precision, scoreSourcesFolder + "distance_term", {}, {}),
+                   "Score by distance", "−slope · (i − j), part of score and of no component");
     if (isBilinear(config)) {
         arrays.add(
-            std::move(found.directions).array(precision, folder + "directions", {"singular direction"}),
+            std::move(found.directions)
+                .array(precision, scoreSourcesFolder + "directions", {"singular direction"}),
             "Score by singular direction",
             "scale · (x_i · u_k) σ_k (v_k · x_j) with W_Q W_Kᵀ = Σ_k u_kᵀ σ_k v_k, x behind the norm; they "
             "add up to "
             "bilinear");
-        arrays.add(found.bilinear.array(precision, folder + "bilinear", {}, {}), "Score without biases",
-                   "scale · x_i W_Q W_Kᵀ x_jᵀ, b_Q and b_K left out");
+        arrays.add(found.bilinear.array(precision, scoreSourcesFolder + "bilinear", {}, {}),
+                   "Score without biases", "scale · x_i W_Q W_Kᵀ x_jᵀ, b_Q and b_K left out");
     }
     const std::vector<std::size_t> shape{static_cast<std::size_t>(config.nLayers),
                                          static_cast<std::size_t>(config.nHeads)};
-    ResultArray keys = tokenArray(folder + "key", shape, std::move(found.keys), {"layer", "head"});
+    ResultArray keys =
+        tokenArray(scoreSourcesFolder + "key", shape, std::move(found.keys), {"layer", "head"});
     keys.unit = "position";
     const bool isNamed = context.options.inputs.keyPosition.has_value();
     arrays.add(std::move(keys), isNamed ? "Key" : "Strongest key",
                isNamed ? "the position that was asked about; −1: a head that was not"
                        : "argmax over j of α_ij, i the query; −1: not asked");
-    arrays.add(tokenArray(folder + "key_token", shape, std::move(found.keyTokens), {"layer", "head"}),
-               isNamed ? "Token at the key" : "Token at the strongest key", "the prompt's token at key");
+    arrays.add(
+        tokenArray(scoreSourcesFolder + "key_token", shape, std::move(found.keyTokens), {"layer", "head"}),
+        isNamed ? "Token at the key" : "Token at the strongest key", "the prompt's token at key");
     ResultSet results = arrays.take();
     for (ResultArray& array : results.arrays)
         array.attributes["query_position"] = static_cast<double>(scoreQuery(context.options.inputs));
@@ -176,7 +180,7 @@ ResultSet arraysOf(const AnalysisContext& context, ScoreSources found)
 }
 
 template <typename Scalar>
-Result<ResultSet> runAs(const AnalysisContext& context, const Task& task)
+Result<ResultSet> runScoreSourcesAs(const AnalysisContext& context, const Task& task)
 {
     const auto run =
         forward<Scalar>(context.circuits.weights(), context.options.inputs.prompt, withoutProgress(task));
@@ -185,15 +189,15 @@ Result<ResultSet> runAs(const AnalysisContext& context, const Task& task)
     auto found = splitScores(context, *run, task);
     if (!found)
         return found.error();
-    return arraysOf(context, *std::move(found));
+    return scoreSourcesArraysOf(context, *std::move(found));
 }
 
 Result<ResultSet> runScoreSources(const AnalysisContext& context, const Task& task)
 {
     if (const auto checked = checkScorePositions(context.options.inputs); !checked)
         return checked.error();
-    return context.options.precision == Precision::F64 ? runAs<double>(context, task)
-                                                       : runAs<float>(context, task);
+    return context.options.precision == Precision::F64 ? runScoreSourcesAs<double>(context, task)
+                                                       : runScoreSourcesAs<float>(context, task);
 }
 
 std::string noSum(const ModelConfig& config, const AnalysisOptions& options)
@@ -229,11 +233,11 @@ AnalysisCost scoreSourcesCost(const ModelConfig& config, const AnalysisOptions& 
                 + scalar * (all * n * n + n * config.dVocabOut + n * config.dModel * config.nLayers)};
 }
 
-std::vector<Picture> pictures()
+std::vector<Picture> scoreSourcesPictures()
 {
     return {{Picture::Kind::Matrix,
              "Score by sources of query and key",
-             {folder + "components"},
+             {scoreSourcesFolder + "components"},
              false,
              false,
              true,
@@ -241,21 +245,21 @@ std::vector<Picture> pictures()
              "up to the score."},
             {Picture::Kind::Bars,
              "Sources of the query and of the key",
-             {folder + "query_component", folder + "key_component"},
+             {scoreSourcesFolder + "query_component", scoreSourcesFolder + "key_component"},
              false,
              false,
              true,
              {}},
             {Picture::Kind::Bars,
              "Score along the singular directions of W_QK",
-             {folder + "directions"},
+             {scoreSourcesFolder + "directions"},
              false,
              false,
              true,
              "Without biases; not for rotary positions and models that normalise queries and keys."},
             {Picture::Kind::HeadGrid,
              "Score of the key, and of all keys",
-             {folder + "score", folder + "null_score_mean"},
+             {scoreSourcesFolder + "score", scoreSourcesFolder + "null_score_mean"},
              false,
              false,
              true,
@@ -276,7 +280,7 @@ Analysis scoreSourcesAnalysis()
             .cost = scoreSourcesCost,
             .run = runScoreSources,
             .needs = {.prompt = true},
-            .pictures = pictures()};
+            .pictures = scoreSourcesPictures()};
 }
 
 } // namespace headwise

@@ -14,7 +14,7 @@ namespace headwise {
 namespace {
 
 constexpr int mostBands = 20;
-constexpr const char* folder = "analyses/bands/";
+constexpr const char* bandsFolder = "analyses/bands/";
 
 /// The eigenvectors of a Gram matrix of tokens by falling eigenvalue, cut into bands of about equal width.
 struct Bands {
@@ -106,14 +106,14 @@ struct TokenBands {
     }
 };
 
-void addArrays(ResultSet& results, const AnalysisContext& context, const std::vector<PerHead>& shares,
-               const TokenBands& bands)
+void addBandsArrays(ResultSet& results, const AnalysisContext& context, const std::vector<PerHead>& shares,
+                    const TokenBands& bands)
 {
     const Precision precision = context.options.precision;
     const auto count = static_cast<std::size_t>(Bands::count(context.circuits.config().dModel));
     const std::string embedding(embeddingName(context.options.embedding));
     for (std::size_t way = 0; way < ways.size(); ++way) {
-        ResultArray array = shares[way].array(precision, std::string(folder) + ways[way].name,
+        ResultArray array = shares[way].array(precision, std::string(bandsFolder) + ways[way].name,
                                               ways[way].title, ways[way].formula, "band");
         array.range = {0.0, 1.0};
         array.nullMean = 1 / static_cast<double>(count);
@@ -124,7 +124,7 @@ void addArrays(ResultSet& results, const AnalysisContext& context, const std::ve
     const auto addList = [&](const char* name, const char* title, const char* definition,
                              const std::vector<double>& values) {
         ResultArray array =
-            realArray(precision, std::string(folder) + name, {values.size()}, values, {"band"});
+            realArray(precision, std::string(bandsFolder) + name, {values.size()}, values, {"band"});
         array.title = title;
         array.definition = definition;
         array.range = {0.0, 1.0};
@@ -149,7 +149,7 @@ void addTail(ResultSet& results, const AnalysisContext& context, PerHead writes,
     for (const HeadId head : selectedHeads(config, context.options))
         tail.set(head, writes.row(head).back());
     ResultArray array = tail.array(
-        context.options.precision, folder + std::string("dark_writing"), "Dark writing",
+        context.options.precision, bandsFolder + std::string("dark_writing"), "Dark writing",
         "‖W_OV P‖²_F / ‖W_OV‖²_F, P = projector on the last band of the eigenvectors of W_U W_Uᵀ by "
         "falling eigenvalue");
     array.range = {0.0, 1.0};
@@ -188,7 +188,7 @@ Result<ResultSet> runBands(const AnalysisContext& context, const Task& task)
         return done.error();
     ResultSet results;
     results.warnings = *done;
-    addArrays(results, context, shares, *bands);
+    addBandsArrays(results, context, shares, *bands);
     addTail(results, context, shares[OvWrite], bands->unembedding);
     return results;
 }
@@ -206,23 +206,23 @@ std::vector<Picture> bandsPictures()
 {
     using Kind = Picture::Kind;
     const auto ofHeads = [](const char* title, const char* array) {
-        Picture map = pictureOf(folder, Kind::HeadPairs, title, {array},
+        Picture map = pictureOf(bandsFolder, Kind::HeadPairs, title, {array},
                                 "Shares: a row sums to 1, and a head without preference has 1/20 in every "
                                 "band.");
         map.signedColors = false;
         return map;
     };
     return {
-        pictureOf(folder, Kind::HeadGrid, "Writing where W_U hardly looks", {"dark_writing"},
+        pictureOf(bandsFolder, Kind::HeadGrid, "Writing where W_U hardly looks", {"dark_writing"},
                   "Heads that write into the last band tend to keep books rather than name tokens."),
         ofHeads("Where all heads write, by band of W_U", "ov_write"),
         ofHeads("What OV of all heads reads, by band of E", "ov_read"),
         ofHeads("What queries of all heads read, by band of E", "qk_query"),
         ofHeads("What keys of all heads read, by band of E", "qk_key"),
-        pictureOf(folder, Kind::Bars, "Where OV writes, by band of W_U", {"ov_write", "null"}),
-        pictureOf(folder, Kind::Bars, "Where OV reads, by band of E", {"ov_read", "null"}),
-        pictureOf(folder, Kind::Bars, "Where QK reads, by band of E", {"qk_query", "qk_key", "null"}),
-        pictureOf(folder, Kind::Lines, "How much of the tokens lies in each band",
+        pictureOf(bandsFolder, Kind::Bars, "Where OV writes, by band of W_U", {"ov_write", "null"}),
+        pictureOf(bandsFolder, Kind::Bars, "Where OV reads, by band of E", {"ov_read", "null"}),
+        pictureOf(bandsFolder, Kind::Bars, "Where QK reads, by band of E", {"qk_query", "qk_key", "null"}),
+        pictureOf(bandsFolder, Kind::Lines, "How much of the tokens lies in each band",
                   {"unembedding", "embedding"}),
     };
 }

@@ -5,6 +5,7 @@
 #include "core/analysis/top_lists.h"
 
 #include "core/base/decompositions.h"
+#include "core/base/matrix.h"
 #include "core/base/parallel.h"
 #include "core/model/merges.h"
 
@@ -17,30 +18,29 @@ namespace headwise {
 
 namespace {
 
-constexpr const char* folder = "analyses/conditioning/";
-constexpr int nullHeads = 32;
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr const char* conditioningFolder = "analyses/conditioning/";
+constexpr int conditioningNullHeads = 32;
 constexpr double worstFp32 = 1e7; // as for the merges: an inverse in float32 keeps no digit beyond
 constexpr double worstBf16 = 256; // 1/u, u = 2^-8
 
-struct Part {
+struct ConditioningPart {
     TensorKind kind;
     const char* name;
     const char* letter;
     bool isGrouped; // one per key/value head
 };
 
-constexpr std::array<Part, 4> parts{{{TensorKind::W_Q, "W_Q", "Q", false},
-                                     {TensorKind::W_K, "W_K", "K", true},
-                                     {TensorKind::W_V, "W_V", "V", true},
-                                     {TensorKind::W_O, "W_O", "O", false}}};
+constexpr std::array<ConditioningPart, 4> conditioningParts{{{TensorKind::W_Q, "W_Q", "Q", false},
+                                                             {TensorKind::W_K, "W_K", "K", true},
+                                                             {TensorKind::W_V, "W_V", "V", true},
+                                                             {TensorKind::W_O, "W_O", "O", false}}};
 
-int headsOf(const ModelConfig& c, const Part& part)
+int headsOf(const ModelConfig& c, const ConditioningPart& part)
 {
     return part.isGrouped ? c.nKvHeads : c.nHeads;
 }
 
-bool isSquare(const ModelConfig& c, const Part& part)
+bool isSquare(const ModelConfig& c, const ConditioningPart& part)
 {
     return static_cast<std::int64_t>(headsOf(c, part)) * c.dHead == c.dModel;
 }
@@ -58,12 +58,12 @@ Result<double> headCondition(const Matrix<double>& factor)
     const double largest = (*sigma)(0);
     const double smallest = (*sigma)(sigma->size() - 1);
     if (largest == 0)
-        return none;
+        return notComputed;
     return std::log10(largest / smallest); // 1/0: infinite
 }
 
 /// All heads of a layer side by side, [d, d]; of W_O its transpose, which is as well conditioned.
-Matrix<double> concatenated(const ModelWeights& weights, const Part& part, int layer)
+Matrix<double> concatenated(const ModelWeights& weights, const ConditioningPart& part, int layer)
 {
     const ModelConfig& c = weights.config();
     Matrix<double> all(c.dModel, c.dModel);
@@ -75,12 +75,13 @@ Matrix<double> concatenated(const ModelWeights& weights, const Part& part, int l
     return all;
 }
 
-struct Numbers {
+struct ConditioningNumbers {
     std::array<std::vector<double>, 4> layers; // log10, [n_layers]
     std::vector<PerHead> heads;
 };
 
-Result<Done> readLayers(const AnalysisContext& context, const Task& task, Numbers& out)
+Result<Done> readConditioningLayers(const AnalysisContext& context, const Task& task,
+                                    ConditioningNumbers& out)
 {
     const ModelWeights& weights = context.circuits.weights().original();
     const ModelConfig& c = weights.config();
@@ -88,34 +89,34 @@ Result<Done> readLayers(const AnalysisContext& context, const Task& task, Number
     std::vector<bool> asked(static_cast<std::size_t>(c.nLayers), false);
     for (const HeadId head : selectedHeads(context.circuits.config(), context.options))
         asked[static_cast<std::size_t>(head.layer)] = true;
-    for (std::size_t part = 0; part < parts.size(); ++part) {
-        out.layers[part].assign(static_cast<std::size_t>(c.nLayers), none);
+    for (std::size_t part = 0; part < conditioningParts.size(); ++part) {
+        out.layers[part].assign(static_cast<std::size_t>(c.nLayers), notComputed);
         for (int layer = 0; layer < c.nLayers; ++layer) {
-            if (isSquare(c, parts[part]) && asked[static_cast<std::size_t>(layer)])
+            if (isSquare(c, conditioningParts[part]) && asked[static_cast<std::size_t>(layer)])
                 questions.emplace_back(part, layer);
         }
     }
     Task few = task;
     if (c.dModel > 2048)
         few.threads = task.threads == 1 ? 1 : 2; // each holds the matrix and its factors in double
-    return parallelFor(static_cast<int>(questions.size()), few, "condition numbers",
-                       [&](int i) -> Result<Done> {
-                           const auto [part, layer] = questions[static_cast<std::size_t>(i)];
-                           out.layers[part][static_cast<std::size_t>(layer)] =
-                               std::log10(conditionNumber(concatenated(weights, parts[part], layer)));
-                           return Done{};
-                       });
+    return parallelFor(
+        static_cast<int>(questions.size()), few, "condition numbers", [&](int i) -> Result<Done> {
+            const auto [part, layer] = questions[static_cast<std::size_t>(i)];
+            out.layers[part][static_cast<std::size_t>(layer)] =
+                std::log10(conditionNumber(concatenated(weights, conditioningParts[part], layer)));
+            return Done{};
+        });
 }
 
-struct Null {
+struct ConditioningNull {
     double mean = 0, deviation = 0;
 };
 
 /// Of a head of Gaussian weights, [d, r].
-Result<Null> headNull(const ModelConfig& c, std::uint64_t seed)
+Result<ConditioningNull> headNull(const ModelConfig& c, std::uint64_t seed)
 {
-    Eigen::ArrayXd conditions(nullHeads);
-    for (int i = 0; i < nullHeads; ++i) {
+    Eigen::ArrayXd conditions(conditioningNullHeads);
+    for (int i = 0; i < conditioningNullHeads; ++i) {
         const auto condition =
             headCondition(gaussianMatrix(c.dModel, c.dHead, seed + static_cast<std::uint64_t>(i)));
         if (!condition)
@@ -123,17 +124,18 @@ Result<Null> headNull(const ModelConfig& c, std::uint64_t seed)
         conditions(i) = *condition;
     }
     const double mean = conditions.mean();
-    return Null{mean, std::sqrt((conditions - mean).square().sum() / (nullHeads - 1))};
+    return ConditioningNull{mean,
+                            std::sqrt((conditions - mean).square().sum() / (conditioningNullHeads - 1))};
 }
 
 /// Of a square Gaussian matrix: κ/n has the density (2x + 4)/x³ exp(−2/x − 2/x²), so log10 κ is log10 n + 0.6675 ± 0.488.
 /// Source: Edelman 1988, "Eigenvalues and condition numbers of random matrices", §6.
-Null squareNull(const ModelConfig& c)
+ConditioningNull squareNull(const ModelConfig& c)
 {
     return {std::log10(c.dModel) + 0.6675, 0.488};
 }
 
-void setNull(ResultArray& array, const Null& null)
+void setNull(ResultArray& array, const ConditioningNull& null)
 {
     array.nullMean = null.mean;
     array.nullDeviation = null.deviation;
@@ -148,13 +150,13 @@ std::vector<std::int32_t> flags(const std::vector<double>& log10Conditions, doub
     return out;
 }
 
-void addPart(ResultSet& results, const AnalysisContext& context, const Numbers& numbers, std::size_t index,
-             const Null& null)
+void addPart(ResultSet& results, const AnalysisContext& context, const ConditioningNumbers& numbers,
+             std::size_t index, const ConditioningNull& null)
 {
-    const Part& part = parts[index];
+    const ConditioningPart& part = conditioningParts[index];
     const ModelConfig& c = context.circuits.weights().original().config();
     const std::string name = part.name;
-    const std::string path = folder + name;
+    const std::string path = conditioningFolder + name;
     const Precision precision = context.options.precision;
     ResultArray head = numbers.heads[index].array(
         precision, path + "_head", "Condition of a head's " + name + ", log10",
@@ -186,12 +188,13 @@ Result<ResultSet> runConditioning(const AnalysisContext& context, const Task& ta
 {
     const ModelWeights& weights = context.circuits.weights().original();
     const ModelConfig& c = weights.config();
-    Numbers numbers{{}, std::vector<PerHead>(parts.size(), PerHead(c))};
+    ConditioningNumbers numbers{{}, std::vector<PerHead>(conditioningParts.size(), PerHead(c))};
     const auto done = forEachHead(context, task, "condition numbers", [&](HeadId head) -> Result<Done> {
         const int group = head.head / (c.nHeads / c.nKvHeads);
-        for (std::size_t part = 0; part < parts.size(); ++part) {
-            const auto condition = headCondition(weights.read<double>(
-                parts[part].kind, head.layer, parts[part].isGrouped ? group : head.head));
+        for (std::size_t part = 0; part < conditioningParts.size(); ++part) {
+            const auto condition =
+                headCondition(weights.read<double>(conditioningParts[part].kind, head.layer,
+                                                   conditioningParts[part].isGrouped ? group : head.head));
             if (!condition)
                 return condition.error();
             numbers.heads[part].set(head, *condition);
@@ -200,14 +203,14 @@ Result<ResultSet> runConditioning(const AnalysisContext& context, const Task& ta
     });
     if (!done)
         return done.error();
-    if (const auto layers = readLayers(context, task, numbers); !layers)
+    if (const auto layers = readConditioningLayers(context, task, numbers); !layers)
         return layers.error();
     const auto null = headNull(c, context.options.inputs.seed);
     if (!null)
         return null.error();
     ResultSet results;
     results.warnings = *done;
-    for (std::size_t part = 0; part < parts.size(); ++part)
+    for (std::size_t part = 0; part < conditioningParts.size(); ++part)
         addPart(results, context, numbers, part, *null);
     return results;
 }
@@ -218,7 +221,8 @@ AnalysisCost conditioningCost(const ModelConfig& config, const AnalysisOptions& 
     const double r = config.dHead;
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     const double square = static_cast<double>(
-        std::count_if(parts.begin(), parts.end(), [&](const Part& part) { return isSquare(config, part); }));
+        std::count_if(conditioningParts.begin(), conditioningParts.end(),
+                      [&](const ConditioningPart& part) { return isSquare(config, part); }));
     return {heads * 4 * (2 * d * r * r + 4 * r * r * r) + square * config.nLayers * (d * d * d + 400 * d * d),
             (square > 0 ? 2 * 2 * 8 * d * d : 0) + heads * 4 * 8};
 }
@@ -227,17 +231,17 @@ std::vector<Picture> conditioningPictures()
 {
     using Kind = Picture::Kind;
     std::vector<Picture> pictures{
-        pictureOf(folder, Kind::HeadGrid, "Condition of each head's factors, log10",
+        pictureOf(conditioningFolder, Kind::HeadGrid, "Condition of each head's factors, log10",
                   {"W_Q_head", "W_K_head", "W_V_head", "W_O_head"},
                   "They depend on the basis inside a head, which changes no circuit (gauge)."),
-        pictureOf(folder, Kind::Lines, "Condition of all heads together, log10",
+        pictureOf(conditioningFolder, Kind::Lines, "Condition of all heads together, log10",
                   {"W_Q_layer", "W_K_layer", "W_V_layer", "W_O_layer"},
                   "Of square matrices alone: those a skipless merge inverts."),
         pictureOf(
-            folder, Kind::Table, "Which layers can be inverted",
+            conditioningFolder, Kind::Table, "Which layers can be inverted",
             {"W_Q_invertible_fp32", "W_K_invertible_fp32", "W_V_invertible_fp32", "W_O_invertible_fp32"}),
         pictureOf(
-            folder, Kind::Table, "Which layers can be inverted in bfloat16",
+            conditioningFolder, Kind::Table, "Which layers can be inverted in bfloat16",
             {"W_Q_invertible_bf16", "W_K_invertible_bf16", "W_V_invertible_bf16", "W_O_invertible_bf16"}),
     };
     for (Picture& picture : pictures)

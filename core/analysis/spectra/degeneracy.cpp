@@ -15,12 +15,12 @@ namespace headwise {
 
 namespace {
 
-constexpr int mostDirections = 10, nullHeads = 16;
-constexpr const char* folder = "analyses/degeneracy/";
+constexpr int degeneracyMostDirections = 10, nullHeads = 16;
+constexpr const char* degeneracyFolder = "analyses/degeneracy/";
 
 std::size_t namedDirections(const ModelConfig& config)
 {
-    return static_cast<std::size_t>(std::min(mostDirections, config.dHead));
+    return static_cast<std::size_t>(std::min(degeneracyMostDirections, config.dHead));
 }
 
 std::span<const double> spanOf(const Eigen::VectorXd& values)
@@ -28,7 +28,7 @@ std::span<const double> spanOf(const Eigen::VectorXd& values)
     return {values.data(), static_cast<std::size_t>(values.size())};
 }
 
-struct Null {
+struct DegeneracyNull {
     double mean = 0, deviation = 0;
 };
 
@@ -159,7 +159,7 @@ private:
     }
 
     /// How many directions of heads of Gaussian weights stand alone.
-    Result<Null> randomShare() const
+    Result<DegeneracyNull> randomShare() const
     {
         Eigen::ArrayXd shares(nullHeads);
         for (int i = 0; i < nullHeads; ++i) {
@@ -174,13 +174,13 @@ private:
             shares(i) = singleShare(degenerateBlocks(*sigma, rank), static_cast<std::size_t>(rank));
         }
         const double mean = shares.mean();
-        return Null{mean, std::sqrt((shares - mean).square().sum() / (nullHeads - 1))};
+        return DegeneracyNull{mean, std::sqrt((shares - mean).square().sum() / (nullHeads - 1))};
     }
 
-    void addNumbers(ResultSet& results, CircuitKind kind, const Null& null)
+    void addNumbers(ResultSet& results, CircuitKind kind, const DegeneracyNull& null)
     {
         const CircuitNumbers& from = numbers(kind);
-        const std::string path = folder + std::string(circuitName(kind));
+        const std::string path = degeneracyFolder + std::string(circuitName(kind));
         const std::string of = kind == CircuitKind::Qk ? " of QK" : " of OV";
         const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
         const std::string rounding = "min(1, ‖δM‖₂ / distance), ‖δM‖₂ = ‖δA‖ ‖B‖₂ + ‖A‖₂ ‖δB‖, ‖δA‖ = u "
@@ -211,7 +211,7 @@ private:
 
     void addLists(ResultSet& results, const DirectionSide& side, const TopLists& lists) const
     {
-        const std::string path = folder + std::string(side.name);
+        const std::string path = degeneracyFolder + std::string(side.name);
         const std::string title = "Tokens of the block " + std::string(side.title);
         const std::string formula =
             "the largest ‖row‖₂ over the k of one block of " + std::string(side.formula);
@@ -253,19 +253,24 @@ std::vector<Picture> degeneracyPictures()
     using Kind = Picture::Kind;
     const char* note = "A direction a row: the tokens that reach furthest into the span of its block.";
     return {
-        pictureOf(folder, Kind::HeadGrid, "How many directions stand alone", {"qk_single", "ov_single"}),
+        pictureOf(degeneracyFolder, Kind::HeadGrid, "How many directions stand alone",
+                  {"qk_single", "ov_single"}),
         pictureOf(
-            folder, Kind::Lines, "Relative gap of each direction", {"qk_gap", "ov_gap"},
+            degeneracyFolder, Kind::Lines, "Relative gap of each direction", {"qk_gap", "ov_gap"},
             "Below 0.01 a direction shares a block with its neighbour, and only their span means something."),
-        pictureOf(folder, Kind::Lines, "How far rounding may turn each direction of QK",
+        pictureOf(degeneracyFolder, Kind::Lines, "How far rounding may turn each direction of QK",
                   {"qk_error", "qk_block_error"}),
-        pictureOf(folder, Kind::Lines, "How far rounding may turn each direction of OV",
+        pictureOf(degeneracyFolder, Kind::Lines, "How far rounding may turn each direction of OV",
                   {"ov_error", "ov_block_error"}),
-        pictureOf(folder, Kind::Bars, "Blocks", {"qk_block_size", "ov_block_size"}),
-        pictureOf(folder, Kind::Table, "What blocks of OV read", {"ov_in_ids", "ov_in_values"}, note),
-        pictureOf(folder, Kind::Table, "What blocks of OV write", {"ov_out_ids", "ov_out_values"}, note),
-        pictureOf(folder, Kind::Table, "Queries of blocks of QK", {"qk_query_ids", "qk_query_values"}, note),
-        pictureOf(folder, Kind::Table, "Keys of blocks of QK", {"qk_key_ids", "qk_key_values"}, note),
+        pictureOf(degeneracyFolder, Kind::Bars, "Blocks", {"qk_block_size", "ov_block_size"}),
+        pictureOf(degeneracyFolder, Kind::Table, "What blocks of OV read", {"ov_in_ids", "ov_in_values"},
+                  note),
+        pictureOf(degeneracyFolder, Kind::Table, "What blocks of OV write", {"ov_out_ids", "ov_out_values"},
+                  note),
+        pictureOf(degeneracyFolder, Kind::Table, "Queries of blocks of QK",
+                  {"qk_query_ids", "qk_query_values"}, note),
+        pictureOf(degeneracyFolder, Kind::Table, "Keys of blocks of QK", {"qk_key_ids", "qk_key_values"},
+                  note),
     };
 }
 

@@ -15,9 +15,9 @@ namespace {
 
 constexpr int searchedDepth = 20;
 constexpr std::size_t mostHits = 500; // listed; `hits` counts them all
-constexpr const char* folder = "analyses/direction_search/";
+constexpr const char* directionSearchFolder = "analyses/direction_search/";
 
-std::size_t sideOf(const DirectionHit& hit)
+std::size_t directionSearchSideOf(const DirectionHit& hit)
 {
     const auto isIts = [&](const DirectionSide& side) {
         return side.circuit == hit.circuit && side.side == hit.side;
@@ -35,7 +35,7 @@ public:
         , m_found(found.size())
     {
         for (const DirectionHit& hit : m_hits)
-            m_labels.emplace_back(directionSides[sideOf(hit)].title);
+            m_labels.emplace_back(directionSides[directionSearchSideOf(hit)].title);
     }
 
     void addTo(ResultSet& results) const
@@ -45,7 +45,7 @@ public:
         whole(results, "hit_head", "Head", "the head", [](const auto& hit) { return hit.head.head; });
         whole(results, "side", "Side",
               "0: E u_k, 1: v_kᵀ W_U, W_V W_O = U Σ Vᵀ; 2: E u_k, 3: E v_k, W_Q W_Kᵀ = U Σ Vᵀ",
-              [](const auto& hit) { return static_cast<int>(sideOf(hit)); });
+              [](const auto& hit) { return static_cast<int>(directionSearchSideOf(hit)); });
         whole(results, "direction", "Direction", "k, from 0: by falling σ",
               [](const auto& hit) { return hit.direction; });
         whole(results, "rank", "Rank", "how many tokens stand before the asked one at that end",
@@ -75,7 +75,9 @@ private:
         std::vector<std::int32_t> values;
         for (const DirectionHit& hit : m_hits)
             values.push_back(value(hit));
-        add(results, integerArray(std::string(folder) + name, {m_hits.size()}, std::move(values), {"hit"}),
+        add(results,
+            integerArray(std::string(directionSearchFolder) + name, {m_hits.size()}, std::move(values),
+                         {"hit"}),
             title, definition);
     }
 
@@ -87,7 +89,7 @@ private:
         for (const DirectionHit& hit : m_hits)
             values.push_back(value(hit));
         add(results,
-            realArray(m_context.options.precision, std::string(folder) + name, {m_hits.size()},
+            realArray(m_context.options.precision, std::string(directionSearchFolder) + name, {m_hits.size()},
                       std::move(values), {"hit"}),
             title, definition);
     }
@@ -105,8 +107,8 @@ private:
 
     double ofChance(const DirectionHit& hit) const
     {
-        const Matrix<double> row = tokenRows(*m_context.tokens, directionSides[sideOf(hit)], hit.head.layer,
-                                             *m_context.options.inputs.token, 1);
+        const Matrix<double> row = tokenRows(*m_context.tokens, directionSides[directionSearchSideOf(hit)],
+                                             hit.head.layer, *m_context.options.inputs.token, 1);
         return row.norm() / std::sqrt(static_cast<double>(row.cols()));
     }
 
@@ -156,10 +158,10 @@ Result<ResultSet> runDirectionSearch(const AnalysisContext& context, const Task&
         return done.error();
     ResultSet results;
     results.warnings = *done;
-    ResultArray grid =
-        hits.array(context.options.precision, std::string(folder) + "hits", "Directions that hold the token",
-                   "ends of singular directions of W_V W_O and W_Q W_Kᵀ whose 20 strongest "
-                   "tokens contain the asked one");
+    ResultArray grid = hits.array(context.options.precision, std::string(directionSearchFolder) + "hits",
+                                  "Directions that hold the token",
+                                  "ends of singular directions of W_V W_O and W_Q W_Kᵀ whose 20 strongest "
+                                  "tokens contain the asked one");
     const auto [mean, deviation] = hitsOfChance(context);
     grid.nullMean = mean;
     grid.nullDeviation = deviation;
@@ -217,14 +219,14 @@ Analysis directionSearchAnalysis()
         .cost = directionSearchCost,
         .run = runDirectionSearch,
         .needs = needs,
-        .pictures = {pictureOf(folder, Kind::Table, "Directions that hold the token",
+        .pictures = {pictureOf(directionSearchFolder, Kind::Table, "Directions that hold the token",
                                {"hit_layer", "hit_head", "direction", "rank", "end", "score", "score_null",
                                 "sigma", "block_size"},
                                "By rank. Directions that share a block mean something only together: see the "
                                "degeneracy of the spectra."),
                      Picture{.kind = Kind::HeadGrid,
                              .title = "How many of a head's directions hold it",
-                             .arrays = {std::string(folder) + "hits"},
+                             .arrays = {std::string(directionSearchFolder) + "hits"},
                              .signedColors = false,
                              .note = "Of both ends of all directions of OV and QK, read and written."}},
         .followsFilter = true};

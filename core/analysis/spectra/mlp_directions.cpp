@@ -16,23 +16,24 @@ namespace headwise {
 
 namespace {
 
-constexpr int mostDirections = 10;
-constexpr const char* folder = "analyses/mlp_directions/";
-constexpr const char* signRule =
+constexpr int mlpDirectionsMostDirections = 10;
+constexpr const char* mlpDirectionsFolder = "analyses/mlp_directions/";
+constexpr const char* mlpDirectionsSignRule =
     "; the sign of each is that of its token score of largest magnitude, ties to the lower id";
 
 /// A matrix of the MLP and the side of its singular vectors that lies in the residual stream.
-struct Part {
+struct MlpDirectionsPart {
     const char* name;
     const char* title;
     const char* formula;
     bool writes;
 };
-constexpr std::array<Part, 3> parts{{{"in", "read by the MLP", "E u_k, W_in = U Σ Vᵀ", false},
-                                     {"gate", "read by the MLP's gate", "E u_k, W_gate = U Σ Vᵀ", false},
-                                     {"out", "written by the MLP", "v_kᵀ W_U, W_out = U Σ Vᵀ", true}}};
+constexpr std::array<MlpDirectionsPart, 3> mlpDirectionsParts{
+    {{"in", "read by the MLP", "E u_k, W_in = U Σ Vᵀ", false},
+     {"gate", "read by the MLP's gate", "E u_k, W_gate = U Σ Vᵀ", false},
+     {"out", "written by the MLP", "v_kᵀ W_U, W_out = U Σ Vᵀ", true}}};
 
-const DirectionSide& sideOf(const Part& part)
+const DirectionSide& mlpDirectionsSideOf(const MlpDirectionsPart& part)
 {
     return directionSides[part.writes ? 1 : 0]; // W_U, E
 }
@@ -51,7 +52,7 @@ Result<Directions> longestDirections(const Matrix<double>& W)
     if (!eigen)
         return eigen.error();
     const Eigen::Index all = std::min(W.rows(), W.cols());
-    const Eigen::Index count = std::min<Eigen::Index>(mostDirections, all);
+    const Eigen::Index count = std::min<Eigen::Index>(mlpDirectionsMostDirections, all);
     Directions found{eigen->vectors.rightCols(count).rowwise().reverse(),
                      eigen->values.tail(all).reverse().cwiseMax(0).cwiseSqrt(),
                      0,
@@ -68,15 +69,16 @@ public:
         : m_context(context)
         , m_config(context.circuits.config())
         , m_task(task)
-        , m_count(static_cast<std::size_t>(std::min({mostDirections, m_config.dModel, m_config.dMlp})))
+        , m_count(static_cast<std::size_t>(
+              std::min({mlpDirectionsMostDirections, m_config.dModel, m_config.dMlp})))
         , m_isAsked(static_cast<std::size_t>(m_config.nLayers), false)
     {
         for (const HeadId head : selectedHeads(m_config, context.options))
             m_isAsked[static_cast<std::size_t>(head.layer)] = true;
         const auto layers = static_cast<std::size_t>(m_config.nLayers);
-        m_lists.reserve(parts.size());
-        for (const Part& part : parts) {
-            const Eigen::Index tokens = tokenCount(*context.tokens, sideOf(part), 1);
+        m_lists.reserve(mlpDirectionsParts.size());
+        for (const MlpDirectionsPart& part : mlpDirectionsParts) {
+            const Eigen::Index tokens = tokenCount(*context.tokens, mlpDirectionsSideOf(part), 1);
             const auto length =
                 static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, tokens));
             m_lists.push_back({TopLists({"layer", "direction", "rank"}, {layers, m_count, length}),
@@ -109,10 +111,10 @@ public:
             if (!warning.empty())
                 results.warnings.push_back(std::move(warning));
         }
-        for (std::size_t i = 0; i < parts.size(); ++i) {
+        for (std::size_t i = 0; i < mlpDirectionsParts.size(); ++i) {
             if (i == 1 && !m_config.gatedMlp)
                 continue;
-            if (const auto added = addPart(results, parts[i], m_lists[i]); !added)
+            if (const auto added = addPart(results, mlpDirectionsParts[i], m_lists[i]); !added)
                 return added.error();
         }
         return results;
@@ -136,7 +138,7 @@ private:
         return Done{};
     }
 
-    const TokenSide& tokensOf(const Part& part, int layer) const
+    const TokenSide& tokensOf(const MlpDirectionsPart& part, int layer) const
     {
         return part.writes || layer > 0 ? *m_context.tokens : *m_readByMlp0;
     }
@@ -145,19 +147,20 @@ private:
     {
         const MlpWeights<double> mlp = m_context.circuits.weights().mlp<double>(layer);
         const std::array<Matrix<double>, 3> matrices{mlp.W_in, mlp.W_gate, mlp.W_out.transpose()};
-        for (std::size_t i = 0; i < parts.size(); ++i) {
+        for (std::size_t i = 0; i < mlpDirectionsParts.size(); ++i) {
             if (matrices[i].size() == 0)
                 continue;
             const auto directions = longestDirections(matrices[i]);
             if (!directions)
                 return directions.error();
-            if (const auto named = nameTokens(parts[i], m_lists[i], layer, *directions); !named)
+            if (const auto named = nameTokens(mlpDirectionsParts[i], m_lists[i], layer, *directions); !named)
                 return named;
         }
         return Done{};
     }
 
-    Result<Done> nameTokens(const Part& part, Lists& lists, int layer, const Directions& directions)
+    Result<Done> nameTokens(const MlpDirectionsPart& part, Lists& lists, int layer,
+                            const Directions& directions)
     {
         const std::size_t first = static_cast<std::size_t>(layer) * m_count;
         for (std::size_t k = 0; k < m_count; ++k)
@@ -167,7 +170,7 @@ private:
         if (named == 0)
             return Done{};
         // MLPs come after their layer's attention: never what layer 0's heads read, hence 1.
-        const auto scores = directionScores(tokensOf(part, layer), sideOf(part), 1,
+        const auto scores = directionScores(tokensOf(part, layer), mlpDirectionsSideOf(part), 1,
                                             directions.vectors.leftCols(named), m_task);
         if (!scores)
             return scores.error();
@@ -181,17 +184,17 @@ private:
         return Done{};
     }
 
-    Result<Done> addPart(ResultSet& results, const Part& part, const Lists& lists) const
+    Result<Done> addPart(ResultSet& results, const MlpDirectionsPart& part, const Lists& lists) const
     {
         const AnalysisContext last{m_context.circuits,
                                    part.writes || m_config.nLayers > 1 ? m_context.tokens : m_readByMlp0,
                                    m_context.options};
-        const auto null = randomList(last, {sideOf(part), 1}, lists.top.length(), m_task);
+        const auto null = randomList(last, {mlpDirectionsSideOf(part), 1}, lists.top.length(), m_task);
         if (!null)
             return null.error();
         const Precision precision = m_context.options.precision;
-        const std::string path = folder + std::string(part.name);
-        const std::string formula = part.formula + std::string(signRule)
+        const std::string path = mlpDirectionsFolder + std::string(part.name);
+        const std::string formula = part.formula + std::string(mlpDirectionsSignRule)
             + (part.writes ? std::string() : std::string(mlp0Reads(m_context.tokens->embedding, m_config)));
         const std::string title = "Tokens " + std::string(part.title);
         const auto add = [&](ResultArray array) {
@@ -220,9 +223,9 @@ private:
         return Done{};
     }
 
-    void addSpectrum(ResultSet& results, const Part& part, const Lists& lists) const
+    void addSpectrum(ResultSet& results, const MlpDirectionsPart& part, const Lists& lists) const
     {
-        const std::string path = folder + std::string(part.name);
+        const std::string path = mlpDirectionsFolder + std::string(part.name);
         const std::string matrix = "W_" + std::string(part.name);
         ResultArray sigma = realArray(m_context.options.precision, path + "_sigma",
                                       {static_cast<std::size_t>(m_config.nLayers), m_count}, lists.sigma,
@@ -263,7 +266,7 @@ AnalysisCost mlpDirectionsCost(const ModelConfig& config, const AnalysisOptions&
     const double d = config.dModel, f = config.dMlp, V = config.dVocab;
     const double matrices = config.gatedMlp ? 3 : 2;
     const double layers = config.nLayers;
-    return {layers * matrices * (2 * d * d * f + 9 * d * d * d + 2 * mostDirections * V * d)
+    return {layers * matrices * (2 * d * d * f + 9 * d * d * d + 2 * mlpDirectionsMostDirections * V * d)
                 + matrices * 2 * listedNullDirections * V * d,
             8 * (3 * d * f + 3 * d * d + V * listedNullDirections)
                 + mlp0TokensBytes(config, options.embedding, options.precision)};
@@ -277,7 +280,7 @@ Analysis mlpDirectionsAnalysis()
     const char* note = "A direction a row, its tokens by rank; directions that share a block mean something "
                        "only together. The basis is that of the singular values, not of the neurons.";
     const auto table = [note](const char* title, const std::string& part, const std::string& end = {}) {
-        const std::string path = folder + part;
+        const std::string path = mlpDirectionsFolder + part;
         return Picture{
             .kind = Kind::Table,
             .title = title,
@@ -298,10 +301,11 @@ Analysis mlpDirectionsAnalysis()
                          table("What MLPs read, the other end", "in", "_lowest"),
                          table("What MLPs write, the other end", "out", "_lowest"),
                          table("What their gates read, the other end", "gate", "_lowest"),
-                         pictureOf(folder, Kind::Lines, "Singular values, a line per layer", {"in_sigma"}),
-                         pictureOf(folder, Kind::Lines,
+                         pictureOf(mlpDirectionsFolder, Kind::Lines, "Singular values, a line per layer",
+                                   {"in_sigma"}),
+                         pictureOf(mlpDirectionsFolder, Kind::Lines,
                                    "Singular values of what MLPs write, a line per layer", {"out_sigma"}),
-                         pictureOf(folder, Kind::Lines, "The list of a random direction",
+                         pictureOf(mlpDirectionsFolder, Kind::Lines, "The list of a random direction",
                                    {"in_null", "out_null"})},
             .followsFilter = true};
 }

@@ -3,6 +3,7 @@
 #include "core/analysis/picture_of.h"
 #include "core/analysis/spectra/random_heads.h"
 #include "core/analysis/spectrum.h"
+#include "core/base/matrix.h"
 
 #include <algorithm>
 #include <array>
@@ -14,10 +15,10 @@ namespace headwise {
 
 namespace {
 
-const std::string folder = "analyses/norms/";
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
-constexpr const char* gauge = "basis-dependent (gauge): W_Q T and W_K T⁻ᵀ, or W_V T and T⁻¹ W_O, are the "
-                              "same head for every invertible T";
+const std::string normsFolder = "analyses/norms/";
+constexpr const char* normsGauge =
+    "basis-dependent (gauge): W_Q T and W_K T⁻ᵀ, or W_V T and T⁻¹ W_O, are the "
+    "same head for every invertible T";
 
 struct CircuitNorms {
     PerHead frobenius, spectral;
@@ -102,7 +103,7 @@ std::vector<double> byLayer(PerHead values, const ModelConfig& config)
             sum += std::isfinite(value) ? value : 0;
             count += std::isfinite(value) ? 1 : 0;
         }
-        means.push_back(count > 0 ? sum / count : none);
+        means.push_back(count > 0 ? sum / count : notComputed);
     }
     return means;
 }
@@ -133,7 +134,7 @@ private:
     ResultArray& add(const PerHead& values, const std::string& name, const std::string& title,
                      const std::string& formula, const HeadNull& null)
     {
-        m_results.arrays.push_back(values.array(m_precision, folder + name, title, formula));
+        m_results.arrays.push_back(values.array(m_precision, normsFolder + name, title, formula));
         setNull(m_results.arrays.back(), null);
         return m_results.arrays.back();
     }
@@ -142,7 +143,8 @@ private:
                     std::vector<double> values, const HeadNull& null)
     {
         const std::size_t layers = values.size();
-        ResultArray array = realArray(m_precision, folder + name, {layers}, std::move(values), {"layer"});
+        ResultArray array =
+            realArray(m_precision, normsFolder + name, {layers}, std::move(values), {"layer"});
         array.title = title;
         array.definition = formula;
         setNull(array, null);
@@ -177,7 +179,7 @@ private:
             add(m_norms.factors[i], names[i], std::string("Norm of ") + names[i],
                 std::string("‖") + names[i] + "‖_F of a head, its layer's norm in it where that was folded",
                 nullOfRoot(size * square, 2 / size))
-                .attributes["warning"] = std::string(gauge);
+                .attributes["warning"] = std::string(normsGauge);
         }
     }
 
@@ -191,7 +193,7 @@ private:
             if (square > 0)
                 add(bias.norm, name, std::string("Norm of ") + name, std::string("‖") + name + "‖₂",
                     nullOfRoot(r * square, 2 / r))
-                    .attributes["warning"] = std::string(gauge);
+                    .attributes["warning"] = std::string(normsGauge);
             return square;
         };
         const double ofQueries = addPair(m_norms.b_Q, "b_Q");
@@ -225,7 +227,7 @@ Result<ResultSet> runNorms(const AnalysisContext& context, const Task& task)
     const auto unit = spectrumNulls(context, CircuitKind::Qk, nullptr, task);
     if (!unit)
         return unit.error();
-    std::vector<double> outputBiases(static_cast<std::size_t>(config.nLayers), none);
+    std::vector<double> outputBiases(static_cast<std::size_t>(config.nLayers), notComputed);
     for (const HeadId head : selectedHeads(config, context.options))
         outputBiases[static_cast<std::size_t>(head.layer)] =
             context.circuits.weights().b_O<double>(head.layer).norm();
@@ -254,27 +256,27 @@ std::vector<Picture> normsPictures()
         .signedColors = false,
         .note = "With the singular values; random heads of the same mean square get what stands beside it."};
     Picture spectral =
-        pictureOf(folder, Kind::HeadGrid, "Spectral norms of QK and OV", {"qk_spectral", "ov_spectral"},
+        pictureOf(normsFolder, Kind::HeadGrid, "Spectral norms of QK and OV", {"qk_spectral", "ov_spectral"},
                   "The most that a head does to a vector of length 1.");
     Picture ofFactors =
-        pictureOf(folder, Kind::HeadGrid, "Norms of the factors", {"W_Q", "W_K", "W_V", "W_O"}, factors);
-    Picture ofBiases = pictureOf(folder, Kind::HeadGrid, "Norms of the biases in the stream",
+        pictureOf(normsFolder, Kind::HeadGrid, "Norms of the factors", {"W_Q", "W_K", "W_V", "W_O"}, factors);
+    Picture ofBiases = pictureOf(normsFolder, Kind::HeadGrid, "Norms of the biases in the stream",
                                  {"b_Q_W_K", "b_V_W_O"}, "These do not depend on the basis inside a head.");
-    Picture biases = pictureOf(folder, Kind::HeadGrid, "Norms of the biases inside a head",
+    Picture biases = pictureOf(normsFolder, Kind::HeadGrid, "Norms of the biases inside a head",
                                {"b_Q", "b_K", "b_V"}, factors);
     for (Picture* picture : {&spectral, &ofFactors, &ofBiases, &biases})
         picture->signedColors = false;
     return {norms,
             spectral,
-            pictureOf(folder, Kind::Bars, "Norms by layer", {"qk_by_layer", "ov_by_layer"},
+            pictureOf(normsFolder, Kind::Bars, "Norms by layer", {"qk_by_layer", "ov_by_layer"},
                       "The mean over the heads of a layer."),
-            pictureOf(folder, Kind::Bars, "Spectral norms by layer",
+            pictureOf(normsFolder, Kind::Bars, "Spectral norms by layer",
                       {"qk_spectral_by_layer", "ov_spectral_by_layer"},
                       "The mean over the heads of a layer."),
             ofFactors,
             ofBiases,
             biases,
-            pictureOf(folder, Kind::Bars, "Norm of the output bias by layer", {"b_O"})};
+            pictureOf(normsFolder, Kind::Bars, "Norm of the output bias by layer", {"b_O"})};
 }
 
 } // namespace

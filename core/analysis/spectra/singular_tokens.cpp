@@ -13,15 +13,16 @@ namespace headwise {
 
 namespace {
 
-constexpr int mostDirections = 10;
-constexpr const char* folder = "analyses/singular_tokens/";
-constexpr const char* signRule = "; sign of the pair u_k, v_k: the token score of largest magnitude on the "
-                                 "first side is positive, ties to "
-                                 "the lower id";
+constexpr int singularTokensMostDirections = 10;
+constexpr const char* singularTokensFolder = "analyses/singular_tokens/";
+constexpr const char* singularTokensSignRule =
+    "; sign of the pair u_k, v_k: the token score of largest magnitude on the "
+    "first side is positive, ties to "
+    "the lower id";
 
 std::size_t directionCount(const ModelConfig& config)
 {
-    return static_cast<std::size_t>(std::min(mostDirections, config.dHead));
+    return static_cast<std::size_t>(std::min(singularTokensMostDirections, config.dHead));
 }
 
 /// The tables of one side of one circuit.
@@ -142,21 +143,22 @@ private:
 
     void addSpectra(ResultSet& results) const
     {
-        results.arrays.push_back(m_sigma[0].array(precision(), std::string(folder) + "qk_sigma",
+        results.arrays.push_back(m_sigma[0].array(precision(), std::string(singularTokensFolder) + "qk_sigma",
                                                   "Singular values of QK", "the first σ_k of W_Q W_Kᵀ",
                                                   "direction"));
-        results.arrays.push_back(m_sigma[1].array(precision(), std::string(folder) + "ov_sigma",
+        results.arrays.push_back(m_sigma[1].array(precision(), std::string(singularTokensFolder) + "ov_sigma",
                                                   "Singular values of OV", "the first σ_k of W_V W_O",
                                                   "direction"));
         ResultArray cosine = m_cosine.array(
-            precision(), std::string(folder) + "qk_cosine", "Query and key directions of QK, cosine",
+            precision(), std::string(singularTokensFolder) + "qk_cosine",
+            "Query and key directions of QK, cosine",
             "u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ: 1 attends to what is alike, −1 to the opposite", "direction");
         cosine.range = {-1.0, 1.0};
         cosine.nullMean = 0.0;
         cosine.nullDeviation = 1 / std::sqrt(static_cast<double>(m_config.dModel));
         results.arrays.push_back(std::move(cosine));
-        m_blocks[0].addTo(results, std::string(folder) + "qk", " of QK", "W_Q W_Kᵀ");
-        m_blocks[1].addTo(results, std::string(folder) + "ov", " of OV", "W_V W_O");
+        m_blocks[0].addTo(results, std::string(singularTokensFolder) + "qk", " of QK", "W_Q W_Kᵀ");
+        m_blocks[1].addTo(results, std::string(singularTokensFolder) + "ov", " of OV", "W_V W_O");
     }
 
     Result<Done> addSide(ResultSet& results, const DirectionSide& side, const SideLists& lists) const
@@ -164,8 +166,8 @@ private:
         const auto null = randomList(m_context, side, lists.top.length(), m_task);
         if (!null)
             return null.error();
-        const std::string path = folder + std::string(side.name);
-        const std::string formula = std::string(side.formula) + signRule;
+        const std::string path = singularTokensFolder + std::string(side.name);
+        const std::string formula = std::string(side.formula) + singularTokensSignRule;
         const std::string tokens = "Tokens " + std::string(side.title);
         const auto add = [&](ResultArray array) {
             if (!side.usesUnembedding())
@@ -227,11 +229,11 @@ std::vector<Picture> singularTokensPictures()
     const char* note = "A direction a row, its tokens by rank; directions that share a block mean something "
                        "only together: see the degeneracy of the spectra.";
     const auto table = [note](const char* title, const std::string& circuit, const std::string& list) {
-        const std::string path = folder + circuit;
+        const std::string path = singularTokensFolder + circuit;
         return Picture{.kind = Kind::Table,
                        .title = title,
-                       .arrays = {path + "_sigma", path + "_block_size", folder + list + "_ids",
-                                  folder + list + "_values"},
+                       .arrays = {path + "_sigma", path + "_block_size", singularTokensFolder + list + "_ids",
+                                  singularTokensFolder + list + "_values"},
                        .note = note};
     };
     return {
@@ -243,11 +245,13 @@ std::vector<Picture> singularTokensPictures()
         table("What OV writes, the other end", "ov", "ov_out_lowest"),
         table("Queries of QK, the other end", "qk", "qk_query_lowest"),
         table("Keys of QK, the other end", "qk", "qk_key_lowest"),
-        pictureOf(folder, Kind::Bars, "Singular values", {"qk_sigma", "ov_sigma"}),
-        pictureOf(folder, Kind::Bars, "Do queries and keys look alike?", {"qk_cosine"}),
-        pictureOf(folder, Kind::Lines, "What OV reads, by rank, and what a random direction reads",
+        pictureOf(singularTokensFolder, Kind::Bars, "Singular values", {"qk_sigma", "ov_sigma"}),
+        pictureOf(singularTokensFolder, Kind::Bars, "Do queries and keys look alike?", {"qk_cosine"}),
+        pictureOf(singularTokensFolder, Kind::Lines,
+                  "What OV reads, by rank, and what a random direction reads",
                   {"ov_in_values", "ov_in_null"}),
-        pictureOf(folder, Kind::Lines, "What OV writes, by rank, and what a random direction writes",
+        pictureOf(singularTokensFolder, Kind::Lines,
+                  "What OV writes, by rank, and what a random direction writes",
                   {"ov_out_values", "ov_out_null"}),
     };
 }

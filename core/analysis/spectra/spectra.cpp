@@ -39,8 +39,8 @@ std::string_view peopleName(CircuitKind kind)
     return names[static_cast<std::size_t>(kind)];
 }
 
-void addArrays(ResultSet& results, const CircuitSpectra& spectra, CircuitKind kind, Precision precision,
-               const SpectrumNulls& nulls)
+void addSpectraArrays(ResultSet& results, const CircuitSpectra& spectra, CircuitKind kind,
+                      Precision precision, const SpectrumNulls& nulls)
 {
     const std::string folder = "spectra/" + std::string(circuitName(kind)) + "/";
     const std::string of = " of " + std::string(peopleName(kind));
@@ -95,7 +95,8 @@ Result<ResultSet> runSpectra(const AnalysisContext& context, const Task& task)
             return nulls.error();
         SpectrumNulls ofModel = *nulls;
         ofModel.norm = nulls->norm.times(squares.scaleOf(kind));
-        addArrays(results, spectra[static_cast<std::size_t>(kind)], kind, context.options.precision, ofModel);
+        addSpectraArrays(results, spectra[static_cast<std::size_t>(kind)], kind, context.options.precision,
+                         ofModel);
     }
     return results;
 }

@@ -13,7 +13,7 @@ namespace headwise {
 
 namespace {
 
-constexpr const char* folder = "analyses/spectrum_shapes/";
+constexpr const char* spectrumShapesFolder = "analyses/spectrum_shapes/";
 constexpr double mostOverlaid = 1e7; // numbers of the lines of all heads of a layer, head by head
 
 struct Shape {
@@ -113,12 +113,12 @@ private:
         const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
         PerHead& normalised = m_normalised[static_cast<std::size_t>(kind)];
         add(results,
-            normalised.array(precision(), folder + name + "_normalised", "Largest = 1, " + name,
+            normalised.array(precision(), spectrumShapesFolder + name + "_normalised", "Largest = 1, " + name,
                              "σ_k/σ_1" + where, "singular value"),
             kind);
         add(results,
             m_cumulative[static_cast<std::size_t>(kind)].array(
-                precision(), folder + name + "_cumulative", "Energy up to k, " + name,
+                precision(), spectrumShapesFolder + name + "_cumulative", "Energy up to k, " + name,
                 "(σ_1² + … + σ_k²)/Σσ²" + where, "singular value"),
             kind);
         addLayerMeans(results, kind, normalised);
@@ -144,9 +144,10 @@ private:
             for (const double value : sum)
                 means.push_back(value / heads); // 0/0: NaN
         }
-        ResultArray array = realArray(precision(), folder + std::string(circuitName(kind)) + "_by_layer",
-                                      {static_cast<std::size_t>(m_config.nLayers), width}, std::move(means),
-                                      {"layer", "singular value"});
+        ResultArray array =
+            realArray(precision(), spectrumShapesFolder + std::string(circuitName(kind)) + "_by_layer",
+                      {static_cast<std::size_t>(m_config.nLayers), width}, std::move(means),
+                      {"layer", "singular value"});
         array.title = "Mean of a layer's heads, " + std::string(circuitName(kind));
         array.definition = "mean over the heads asked for of a layer of σ_k/σ_1, σ = singular values of "
             + std::string(circuitFormula(kind));
@@ -164,11 +165,12 @@ private:
                 std::copy(line.begin(), line.end(), lines.begin() + std::ptrdiff_t(member) * m_config.dHead);
             }
         }
-        ResultArray array = overlay.array(precision(), folder + std::string(circuitName(kind)) + "_of_layer",
-                                          "All heads of the layer, " + std::string(circuitName(kind)),
-                                          "σ_k/σ_1 of every head of the same layer, σ = singular values of "
-                                              + std::string(circuitFormula(kind)),
-                                          "singular value");
+        ResultArray array =
+            overlay.array(precision(), spectrumShapesFolder + std::string(circuitName(kind)) + "_of_layer",
+                          "All heads of the layer, " + std::string(circuitName(kind)),
+                          "σ_k/σ_1 of every head of the same layer, σ = singular values of "
+                              + std::string(circuitFormula(kind)),
+                          "singular value");
         array.shape.back() = static_cast<std::size_t>(m_config.nHeads);
         array.shape.push_back(static_cast<std::size_t>(m_config.dHead));
         array.axes.insert(array.axes.end() - 1, "member");
@@ -187,8 +189,8 @@ private:
             + " with Gaussian factors in place of the head's";
         const auto addLine = [&](const char* shape, const char* title, const char* formula,
                                  const std::vector<double>& values) {
-            ResultArray array =
-                realArray(precision(), folder + name + shape, {values.size()}, values, {"singular value"});
+            ResultArray array = realArray(precision(), spectrumShapesFolder + name + shape, {values.size()},
+                                          values, {"singular value"});
             array.title = title + of;
             array.definition = formula + where;
             add(results, std::move(array), kind);
@@ -231,29 +233,33 @@ std::vector<Picture> spectrumShapesPictures()
     using Kind = Picture::Kind;
     const char* note = "Beside them what heads of Gaussian factors have.";
     const char* full = "Beside each what heads of Gaussian factors have between this model's E and W_U.";
-    return {pictureOf(folder, Kind::Lines, "Largest = 1, QK and OV of the selected head",
+    return {pictureOf(spectrumShapesFolder, Kind::Lines, "Largest = 1, QK and OV of the selected head",
                       {"qk_normalised", "ov_normalised", "normalised_null"}, note),
-            pictureOf(folder, Kind::Lines, "Largest = 1, full QK and full OV of the selected head",
+            pictureOf(spectrumShapesFolder, Kind::Lines,
+                      "Largest = 1, full QK and full OV of the selected head",
                       {"full_qk_normalised", "full_qk_normalised_null", "full_ov_normalised",
                        "full_ov_normalised_null"},
                       full),
-            pictureOf(folder, Kind::Lines, "Energy up to each singular value, QK and OV of the selected head",
+            pictureOf(spectrumShapesFolder, Kind::Lines,
+                      "Energy up to each singular value, QK and OV of the selected head",
                       {"qk_cumulative", "ov_cumulative", "cumulative_null"}, note),
-            pictureOf(folder, Kind::Lines,
+            pictureOf(spectrumShapesFolder, Kind::Lines,
                       "Energy up to each singular value, full QK and full OV of the selected head",
                       {"full_qk_cumulative", "full_qk_cumulative_null", "full_ov_cumulative",
                        "full_ov_cumulative_null"},
                       full),
-            pictureOf(folder, Kind::Lines, "OV of every head of the layer", {"ov_of_layer"}),
-            pictureOf(folder, Kind::Lines, "QK of every head of the layer", {"qk_of_layer"}),
-            pictureOf(folder, Kind::Lines, "Full OV of every head of the layer", {"full_ov_of_layer"}),
-            pictureOf(folder, Kind::Lines, "Full QK of every head of the layer", {"full_qk_of_layer"}),
-            pictureOf(folder, Kind::Lines, "OV, the mean of each layer", {"ov_by_layer"}),
-            pictureOf(folder, Kind::Lines, "QK, the mean of each layer", {"qk_by_layer"}),
-            pictureOf(folder, Kind::Matrix, "OV, layers down", {"ov_by_layer"}),
-            pictureOf(folder, Kind::Matrix, "QK, layers down", {"qk_by_layer"}),
-            pictureOf(folder, Kind::Matrix, "Full OV, layers down", {"full_ov_by_layer"}),
-            pictureOf(folder, Kind::Matrix, "Full QK, layers down", {"full_qk_by_layer"})};
+            pictureOf(spectrumShapesFolder, Kind::Lines, "OV of every head of the layer", {"ov_of_layer"}),
+            pictureOf(spectrumShapesFolder, Kind::Lines, "QK of every head of the layer", {"qk_of_layer"}),
+            pictureOf(spectrumShapesFolder, Kind::Lines, "Full OV of every head of the layer",
+                      {"full_ov_of_layer"}),
+            pictureOf(spectrumShapesFolder, Kind::Lines, "Full QK of every head of the layer",
+                      {"full_qk_of_layer"}),
+            pictureOf(spectrumShapesFolder, Kind::Lines, "OV, the mean of each layer", {"ov_by_layer"}),
+            pictureOf(spectrumShapesFolder, Kind::Lines, "QK, the mean of each layer", {"qk_by_layer"}),
+            pictureOf(spectrumShapesFolder, Kind::Matrix, "OV, layers down", {"ov_by_layer"}),
+            pictureOf(spectrumShapesFolder, Kind::Matrix, "QK, layers down", {"qk_by_layer"}),
+            pictureOf(spectrumShapesFolder, Kind::Matrix, "Full OV, layers down", {"full_ov_by_layer"}),
+            pictureOf(spectrumShapesFolder, Kind::Matrix, "Full QK, layers down", {"full_qk_by_layer"})};
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "core/analysis/spectra/random_heads.h"
 
 #include "core/base/decompositions.h"
+#include "core/base/matrix.h"
 #include "core/base/parallel.h"
 
 #include <algorithm>
@@ -15,13 +16,12 @@ namespace headwise {
 
 namespace {
 
-constexpr int nullHeads = 16;
-constexpr const char* folder = "analyses/symmetry/";
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr int symmetryNullHeads = 16;
+constexpr const char* symmetryFolder = "analyses/symmetry/";
 
 /// What one M = W_Q W_Kᵀ says of queries and keys.
 struct Symmetry {
-    double score = none, direction = none, positive = none;
+    double score = notComputed, direction = notComputed, positive = notComputed;
     double symmetricNorm = 0, antisymmetricNorm = 0;
     std::vector<double> eigenvalues; ///< Of ½(M + Mᵀ), falling.
 };
@@ -117,13 +117,13 @@ Result<RandomHeads> symmetryOfRandomHeads(const ModelConfig& config, std::uint64
 {
     RandomHeads squares;
     std::vector<double> symmetric, antisymmetric;
-    for (std::uint64_t i = 0; i < nullHeads; ++i) {
+    for (std::uint64_t i = 0; i < symmetryNullHeads; ++i) {
         const auto head = factoredSymmetry(gaussianMatrix(config.dModel, config.dHead, seed + 2 * i),
                                            gaussianMatrix(config.dModel, config.dHead, seed + 2 * i + 1));
         if (!head)
             return head.error();
-        squares.directionDeviation += head->direction * head->direction / nullHeads;
-        squares.positiveDeviation += (head->positive - 0.5) * (head->positive - 0.5) / nullHeads;
+        squares.directionDeviation += head->direction * head->direction / symmetryNullHeads;
+        squares.positiveDeviation += (head->positive - 0.5) * (head->positive - 0.5) / symmetryNullHeads;
         symmetric.push_back(head->symmetricNorm);
         antisymmetric.push_back(head->antisymmetricNorm);
     }
@@ -131,12 +131,12 @@ Result<RandomHeads> symmetryOfRandomHeads(const ModelConfig& config, std::uint64
                        nullOf(symmetric), nullOf(antisymmetric)};
 }
 
-struct Numbers {
+struct SymmetryNumbers {
     PerHead score, direction, positive, symmetricNorm, antisymmetricNorm, eigenvalues;
     EntrySquares squares;
     std::vector<Symmetry> layers;
 
-    explicit Numbers(const ModelConfig& config)
+    explicit SymmetryNumbers(const ModelConfig& config)
         : score(config)
         , direction(config)
         , positive(config)
@@ -144,7 +144,8 @@ struct Numbers {
         , antisymmetricNorm(config)
         , eigenvalues(config, 2 * config.dHead)
         , squares(config)
-        , layers(static_cast<std::size_t>(config.nLayers), Symmetry{none, none, none, none, none, {}})
+        , layers(static_cast<std::size_t>(config.nLayers),
+                 Symmetry{notComputed, notComputed, notComputed, notComputed, notComputed, {}})
     {
     }
 
@@ -160,7 +161,7 @@ struct Numbers {
 };
 
 /// M = Σ_h W_QK^h of every layer with a head asked for; large ones two at a time, for their memory.
-Result<Done> readLayers(const AnalysisContext& context, const Task& task, Numbers& out)
+Result<Done> readSymmetryLayers(const AnalysisContext& context, const Task& task, SymmetryNumbers& out)
 {
     const ModelConfig& config = context.circuits.config();
     std::vector<int> layers;
@@ -202,14 +203,14 @@ HeadNull scoreNull(const ModelConfig& config)
     return {0.5 + 0.5 / d, std::sqrt(0.5) / d};
 }
 
-void addHeads(ResultSet& results, const Numbers& numbers, const AnalysisContext& context,
+void addHeads(ResultSet& results, const SymmetryNumbers& numbers, const AnalysisContext& context,
               const RandomHeads& random)
 {
     const Precision precision = context.options.precision;
     const char* where = ", M = W_Q W_Kᵀ";
     const auto add = [&](const PerHead& values, const char* name, const char* title, const char* formula) {
         results.arrays.push_back(
-            values.array(precision, folder + std::string(name), title, std::string(formula) + where));
+            values.array(precision, symmetryFolder + std::string(name), title, std::string(formula) + where));
         return &results.arrays.back();
     };
     const auto addScore = [&](const PerHead& values, const char* name, const char* title, const char* formula,
@@ -231,20 +232,20 @@ void addHeads(ResultSet& results, const Numbers& numbers, const AnalysisContext&
                  "‖½(M − Mᵀ)‖_F"),
             random.antisymmetricNorm.times(scale));
     results.arrays.push_back(numbers.eigenvalues.array(
-        precision, folder + std::string("eigenvalues"), "Eigenvalues of QK's symmetric part",
+        precision, symmetryFolder + std::string("eigenvalues"), "Eigenvalues of QK's symmetric part",
         "eigenvalues of ½(M + Mᵀ), M = W_Q W_Kᵀ, falling, those that can differ from 0; padded with 0",
         "eigenvalue"));
 }
 
-void addLayers(ResultSet& results, const Numbers& numbers, const AnalysisContext& context)
+void addLayers(ResultSet& results, const SymmetryNumbers& numbers, const AnalysisContext& context)
 {
     const auto add = [&](const char* name, const char* title, const char* formula, double Symmetry::*member) {
         std::vector<double> values;
         values.reserve(numbers.layers.size());
         for (const Symmetry& layer : numbers.layers)
             values.push_back(layer.*member);
-        ResultArray array = realArray(context.options.precision, folder + std::string(name), {values.size()},
-                                      values, {"layer"});
+        ResultArray array = realArray(context.options.precision, symmetryFolder + std::string(name),
+                                      {values.size()}, values, {"layer"});
         array.title = title;
         array.definition = std::string(formula) + ", M = Σ_h W_Q W_Kᵀ over the heads of a layer";
         results.arrays.push_back(std::move(array));
@@ -267,7 +268,7 @@ void addLayers(ResultSet& results, const Numbers& numbers, const AnalysisContext
 Result<ResultSet> runSymmetry(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
-    Numbers numbers(config);
+    SymmetryNumbers numbers(config);
     const auto done = forEachHead(context, task, "symmetry of QK", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> w = context.circuits.weights().head<double>(head);
         const auto symmetry = factoredSymmetry(w.W_Q, w.W_K);
@@ -279,7 +280,7 @@ Result<ResultSet> runSymmetry(const AnalysisContext& context, const Task& task)
     });
     if (!done)
         return done.error();
-    if (const auto layers = readLayers(context, task, numbers); !layers)
+    if (const auto layers = readSymmetryLayers(context, task, numbers); !layers)
         return layers.error();
     const auto random = symmetryOfRandomHeads(config, context.options.inputs.seed);
     if (!random)
@@ -306,15 +307,16 @@ std::vector<Picture> symmetryPictures()
 {
     using Kind = Picture::Kind;
     return {
-        pictureOf(folder, Kind::HeadGrid, "Symmetry, directionality, positive part",
+        pictureOf(symmetryFolder, Kind::HeadGrid, "Symmetry, directionality, positive part",
                   {"symmetry", "direction", "positive"},
                   "Of W_Q W_Kᵀ alone: with rotary positions, of offset 0."),
-        pictureOf(folder, Kind::Lines, "By layer", {"layer_symmetry", "layer_positive", "layer_direction"}),
-        pictureOf(folder, Kind::Histogram, "Heads by symmetry", {"symmetry"}),
-        pictureOf(folder, Kind::Histogram, "Heads by directionality", {"direction"}),
-        pictureOf(folder, Kind::HeadPlane, "Symmetric and antisymmetric part",
+        pictureOf(symmetryFolder, Kind::Lines, "By layer",
+                  {"layer_symmetry", "layer_positive", "layer_direction"}),
+        pictureOf(symmetryFolder, Kind::Histogram, "Heads by symmetry", {"symmetry"}),
+        pictureOf(symmetryFolder, Kind::Histogram, "Heads by directionality", {"direction"}),
+        pictureOf(symmetryFolder, Kind::HeadPlane, "Symmetric and antisymmetric part",
                   {"symmetric_norm", "antisymmetric_norm", "direction"}),
-        pictureOf(folder, Kind::Lines, "Eigenvalues of the symmetric part", {"eigenvalues"},
+        pictureOf(symmetryFolder, Kind::Lines, "Eigenvalues of the symmetric part", {"eigenvalues"},
                   "Above 0 attends to what is alike, below to the opposite."),
     };
 }

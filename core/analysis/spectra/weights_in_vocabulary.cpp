@@ -20,14 +20,14 @@ namespace {
 constexpr int listedColumns = 5;    // of each matrix, the longest
 constexpr int comparedColumns = 16; // of W_V with W_O, the longest
 constexpr int comparedTokens = 100;
-constexpr const char* folder = "analyses/weights_in_vocabulary/";
-constexpr const char* gauge = "basis-dependent (gauge)";
+constexpr const char* weightsInVocabularyFolder = "analyses/weights_in_vocabulary/";
+constexpr const char* weightsInVocabularyGauge = "basis-dependent (gauge)";
 
 const DirectionSide& readingSide = directionSides[0]; // E
 const DirectionSide& writingSide = directionSides[1]; // W_U
 
 /// One matrix whose columns (rows, of what writes) are looked at one by one.
-struct Part {
+struct WeightsInVocabularyPart {
     const char* name;
     const char* formula;
     bool writes;
@@ -35,15 +35,16 @@ struct Part {
     bool isInverse;
     bool isOfMlp = false;
 };
-constexpr std::array<Part, 8> headParts{{{"W_V", "E W_V, column by column", false, false},
-                                         {"W_O", "W_O W_U, row by row", true, false},
-                                         {"W_Q", "E W_Q, column by column", false, false},
-                                         {"W_K", "E W_K, column by column", false, false},
-                                         {"W_V_pinv", "(Eᵀ)⁺ W_V, column by column", false, true},
-                                         {"W_O_pinv", "W_O (W_Uᵀ)⁺, row by row", true, true},
-                                         {"W_Q_pinv", "(Eᵀ)⁺ W_Q, column by column", false, true},
-                                         {"W_K_pinv", "(Eᵀ)⁺ W_K, column by column", false, true}}};
-constexpr std::array<Part, 6> mlpParts{
+constexpr std::array<WeightsInVocabularyPart, 8> headParts{
+    {{"W_V", "E W_V, column by column", false, false},
+     {"W_O", "W_O W_U, row by row", true, false},
+     {"W_Q", "E W_Q, column by column", false, false},
+     {"W_K", "E W_K, column by column", false, false},
+     {"W_V_pinv", "(Eᵀ)⁺ W_V, column by column", false, true},
+     {"W_O_pinv", "W_O (W_Uᵀ)⁺, row by row", true, true},
+     {"W_Q_pinv", "(Eᵀ)⁺ W_Q, column by column", false, true},
+     {"W_K_pinv", "(Eᵀ)⁺ W_K, column by column", false, true}}};
+constexpr std::array<WeightsInVocabularyPart, 6> mlpParts{
     {{"W_in", "E W_in, column by column", false, false, true},
      {"W_out", "W_out W_U, row by row", true, false, true},
      {"W_gate", "E W_gate, column by column", false, false, true},
@@ -115,11 +116,11 @@ public:
         for (const HeadId head : selectedHeads(m_config, context.options))
             m_isAsked[static_cast<std::size_t>(head.layer)] = true;
         const auto layers = static_cast<std::size_t>(m_config.nLayers);
-        for (const Part& part : headParts)
+        for (const WeightsInVocabularyPart& part : headParts)
             m_heads.emplace_back(std::vector<std::string>{"layer", "head", "column", "rank"},
                                  std::vector<std::size_t>{layers, static_cast<std::size_t>(m_config.nHeads),
                                                           columns(m_config.dHead), length(part.writes)});
-        for (const Part& part : mlpParts)
+        for (const WeightsInVocabularyPart& part : mlpParts)
             m_mlps.emplace_back(
                 std::vector<std::string>{"layer", "neuron", "rank"},
                 std::vector<std::size_t>{layers, columns(m_config.dMlp), length(part.writes)});
@@ -151,7 +152,7 @@ private:
     enum Which { Later, LayerZero, MlpZero, Unembedding };
 
     /// Which of m_vectors a part of this layer is multiplied by.
-    Which whichOf(const Part& part, int layer) const
+    Which whichOf(const WeightsInVocabularyPart& part, int layer) const
     {
         if (part.writes)
             return Unembedding;
@@ -159,7 +160,10 @@ private:
             return layer == 0 && m_vectors[MlpZero].tokens ? MlpZero : Later;
         return m_context.tokens->isLayer0Special(layer) ? LayerZero : Later;
     }
-    const Vectors& vectorsOf(const Part& part, int layer) const { return m_vectors[whichOf(part, layer)]; }
+    const Vectors& vectorsOf(const WeightsInVocabularyPart& part, int layer) const
+    {
+        return m_vectors[whichOf(part, layer)];
+    }
 
     Result<Done> readVectors()
     {
@@ -215,8 +219,8 @@ private:
     }
 
     /// \param vectors [d, n] \param first of the lists
-    Result<Matrix<double>> list(const Part& part, Lists& lists, int layer, std::size_t first,
-                                const Matrix<double>& vectors)
+    Result<Matrix<double>> list(const WeightsInVocabularyPart& part, Lists& lists, int layer,
+                                std::size_t first, const Matrix<double>& vectors)
     {
         const std::vector<int> order = longest(vectors, comparedColumns);
         Matrix<double> chosen = vectors(Eigen::all, order);
@@ -342,9 +346,10 @@ private:
             + " largest entries of E W_V[:, k] and of W_O[l, :] W_U, the " + std::to_string(comparedColumns)
             + " longest columns of W_V; mean over ";
         const auto add = [&](const PerHead& values, const char* name, const char* title, const char* which) {
-            ResultArray array = values.array(precision, folder + std::string(name), title, tops + which);
+            ResultArray array =
+                values.array(precision, weightsInVocabularyFolder + std::string(name), title, tops + which);
             array.range = {0.0, 1.0};
-            array.attributes["warning"] = std::string(gauge);
+            array.attributes["warning"] = std::string(weightsInVocabularyGauge);
             array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
             results.arrays.push_back(std::move(array));
         };
@@ -358,10 +363,10 @@ private:
                                        "unembedding have different tokens.");
     }
 
-    void addLists(ResultSet& results, const Part& part, const Lists& lists,
+    void addLists(ResultSet& results, const WeightsInVocabularyPart& part, const Lists& lists,
                   std::vector<std::string> axes) const
     {
-        const std::string path = folder + std::string(part.name);
+        const std::string path = weightsInVocabularyFolder + std::string(part.name);
         const std::string name = part.name;
         std::string of = std::string(part.formula) + ", the " + std::to_string(listedColumns)
             + " longest, by falling length";
@@ -369,7 +374,7 @@ private:
             of += mlp0Reads(m_context.tokens->embedding, m_config);
         const auto add = [&](ResultArray array) {
             if (!part.isOfMlp) // neurons have a basis of their own
-                array.attributes["warning"] = std::string(gauge);
+                array.attributes["warning"] = std::string(weightsInVocabularyGauge);
             if (!part.writes && array.unit == "token")
                 array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
             results.arrays.push_back(std::move(array));
@@ -432,16 +437,16 @@ std::vector<Picture> weightsInVocabularyPictures()
     const char* neurons = "A neuron a row, its tokens by rank; the longest of the layer first.";
     const char* inverse = "By the pseudoinverse: the smallest weights of tokens that add up to it.";
     const auto table = [](const char* title, const std::string& part, const char* words) {
-        const std::string start = folder + part;
+        const std::string start = weightsInVocabularyFolder + part;
         return Picture{.kind = Picture::Kind::Table,
                        .title = title,
                        .arrays = {start + "_column", start + "_ids", start + "_values"},
                        .note = words};
     };
-    const auto byRank = [](const Part& part) {
+    const auto byRank = [](const WeightsInVocabularyPart& part) {
         const std::string matrix(
             std::string_view(part.name).substr(0, std::string_view(part.name).find("_pinv")));
-        const std::string start = folder + std::string(part.name);
+        const std::string start = weightsInVocabularyFolder + std::string(part.name);
         const std::string what = part.isInverse ? "What " + matrix + " is made of" : "Tokens of " + matrix;
         return Picture{.kind = Picture::Kind::Lines,
                        .title = what + " by rank, and of random directions as long",
@@ -465,12 +470,12 @@ std::vector<Picture> weightsInVocabularyPictures()
         table("What neurons' outputs are made of", "W_out_pinv", inverse),
     };
     pictures.reserve(pictures.size() + headParts.size() + mlpParts.size() + 1);
-    for (const Part& part : headParts)
+    for (const WeightsInVocabularyPart& part : headParts)
         pictures.push_back(byRank(part));
-    for (const Part& part : mlpParts)
+    for (const WeightsInVocabularyPart& part : mlpParts)
         pictures.push_back(byRank(part));
-    pictures.push_back(pictureOf(folder, Picture::Kind::HeadGrid, "Tokens shared by W_V and W_O",
-                                 {"overlap", "overlap_null"}, note));
+    pictures.push_back(pictureOf(weightsInVocabularyFolder, Picture::Kind::HeadGrid,
+                                 "Tokens shared by W_V and W_O", {"overlap", "overlap_null"}, note));
     return pictures;
 }
 

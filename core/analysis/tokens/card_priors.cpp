@@ -18,7 +18,7 @@ namespace headwise {
 
 namespace {
 
-constexpr std::size_t tokensPerBlock = 256;
+constexpr std::size_t cardPriorsTokensPerBlock = 256;
 /// Pairs of a token and a position whose σ is computed: beyond, the mean over tokens is that of a sample.
 constexpr Eigen::Index mostDivisors = Eigen::Index{1} << 21;
 
@@ -32,7 +32,7 @@ bool isSame(const Norm<double>& a, const Norm<double>& b)
     return a.kind == b.kind && a.eps == b.eps && isSame(a.w, b.w) && isSame(a.b, b.b);
 }
 
-Eigen::Index mostTokens(const ModelConfig& config)
+Eigen::Index cardPriorsMostTokens(const ModelConfig& config)
 {
     return std::max<Eigen::Index>(2, mostDivisors / addedPositions(config));
 }
@@ -52,9 +52,9 @@ public:
         if (m_isMeanOverPositions) {
             m_norm = context.circuits.weights().ln1<double>(0);
             m_positions = seenPositions(context.circuits.weights(), 0, addedPositions(m_config));
-            if (used > mostTokens(m_config)) {
+            if (used > cardPriorsMostTokens(m_config)) {
                 std::vector<int> sample;
-                for (const int place : evenlySpaced(used, mostTokens(m_config)))
+                for (const int place : evenlySpaced(used, cardPriorsMostTokens(m_config)))
                     sample.push_back(m_ids[static_cast<std::size_t>(place)]);
                 m_ids = std::move(sample);
                 m_isSample = true;
@@ -147,12 +147,13 @@ private:
         for (Eigen::Index i = 0; i < heads; ++i)
             readers.col(i) = group.readers[static_cast<std::size_t>(i)];
         const RowVector<double> asked = readOf(group, {*m_context.options.inputs.token}) * readers;
-        const auto blocks = static_cast<int>((m_ids.size() + tokensPerBlock - 1) / tokensPerBlock);
+        const auto blocks =
+            static_cast<int>((m_ids.size() + cardPriorsTokensPerBlock - 1) / cardPriorsTokensPerBlock);
         Matrix<double> sums(blocks, heads);
         Matrix<double> squares(blocks, heads); // of the distances from the asked token's number: small
         const auto done = parallelFor(blocks, task, "preferred tokens", [&](int block) -> Result<Done> {
-            const std::size_t first = static_cast<std::size_t>(block) * tokensPerBlock;
-            const std::size_t count = std::min(tokensPerBlock, m_ids.size() - first);
+            const std::size_t first = static_cast<std::size_t>(block) * cardPriorsTokensPerBlock;
+            const std::size_t count = std::min(cardPriorsTokensPerBlock, m_ids.size() - first);
             const std::vector<int> ids(m_ids.data() + first, m_ids.data() + first + count);
             const Matrix<double> all = (readOf(group, ids) * readers).rowwise() - asked;
             sums.row(block) = all.colwise().sum();
@@ -214,7 +215,7 @@ double cardPriorsFlops(const ModelConfig& config, double heads)
     const double V = config.dVocab;
     if (!whyNotOneScore(config).empty())
         return 2 * V * d * heads;
-    const double tokens = std::min(V, static_cast<double>(mostTokens(config)));
+    const double tokens = std::min(V, static_cast<double>(cardPriorsMostTokens(config)));
     return 2 * tokens * d * (heads + static_cast<double>(addedPositions(config)));
 }
 

@@ -13,7 +13,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 512;
+constexpr Eigen::Index cardsTokensPerBlock = 512;
 
 /// X · Eᵀ, block by block. \param X [n, d] \param E [V, d] \param exact E before rounding, or empty
 Matrix<double> againstRows(const Matrix<double>& X, const Matrix<float>& E, const Matrix<double>& exact)
@@ -21,8 +21,8 @@ Matrix<double> againstRows(const Matrix<double>& X, const Matrix<float>& E, cons
     if (exact.size() > 0)
         return X * exact.transpose();
     Matrix<double> out(X.rows(), E.rows());
-    for (Eigen::Index first = 0; first < E.rows(); first += tokensPerBlock) {
-        const Eigen::Index count = std::min(tokensPerBlock, E.rows() - first);
+    for (Eigen::Index first = 0; first < E.rows(); first += cardsTokensPerBlock) {
+        const Eigen::Index count = std::min(cardsTokensPerBlock, E.rows() - first);
         const Matrix<double> block = E.middleRows(first, count).cast<double>();
         out.middleCols(first, count).noalias() = X * block.transpose();
     }
@@ -35,8 +35,8 @@ Matrix<double> againstColumns(const Matrix<double>& X, const Matrix<float>& W_U,
     if (exact.size() > 0)
         return X * exact;
     Matrix<double> out(X.rows(), W_U.cols());
-    for (Eigen::Index first = 0; first < W_U.cols(); first += tokensPerBlock) {
-        const Eigen::Index count = std::min(tokensPerBlock, W_U.cols() - first);
+    for (Eigen::Index first = 0; first < W_U.cols(); first += cardsTokensPerBlock) {
+        const Eigen::Index count = std::min(cardsTokensPerBlock, W_U.cols() - first);
         const Matrix<double> block = W_U.middleCols(first, count).cast<double>();
         out.middleCols(first, count).noalias() = X * block;
     }

@@ -23,7 +23,7 @@ constexpr std::size_t setSize = 64; // tokens a softmax runs over
 constexpr std::size_t setCount = 16;
 constexpr std::size_t listed = 20; // tokens of each head's table
 constexpr int nullHeads = 64;
-constexpr const char* folder = "analyses/copy_suppression/";
+constexpr const char* copySuppressionFolder = "analyses/copy_suppression/";
 constexpr const char* embeddingNote = "E is the embedding in use, raw unless chosen otherwise; McDougall et "
                                       "al. 2023 take the effective one (--embedding "
                                       "effective)";
@@ -195,26 +195,26 @@ void CopySuppression::addScores(ResultSet& results, const HeadNull& null) const
 {
     const Precision precision = m_context.options.precision;
     const auto n = static_cast<double>(m_sample.ids.size());
-    ResultArray ov =
-        m_ovScore.array(precision, std::string(folder) + "ov_score", "Tokens that lower themselves",
-                        "share of tokens t with #{j : M[t,j] < M[t,t]} < 10, M = E W_V W_O W_U, over "
-                            + m_sample.definition() + "; " + embeddingNote);
+    ResultArray ov = m_ovScore.array(
+        precision, std::string(copySuppressionFolder) + "ov_score", "Tokens that lower themselves",
+        "share of tokens t with #{j : M[t,j] < M[t,t]} < 10, M = E W_V W_O W_U, over " + m_sample.definition()
+            + "; " + embeddingNote);
     const double p = std::min(1.0, lowered / m_sample.among);
     ov.range = {0.0, 1.0};
     ov.nullMean = p;
     ov.nullDeviation = std::sqrt(p * (1 - p) / n);
-    ResultArray mass =
-        m_mass.array(precision, std::string(folder) + "qk_mass", "Attention of a predicted token to itself",
-                     "mean over t of softmax_j(W_U[:,t]ᵀ W_Q W_Kᵀ E[j]ᵀ · scale) at j = t, j and t from 16 "
-                     "seeded sets of at "
-                     "most 64 tokens; key vectors from E W_K, without biases, rotation and soft cap; "
-                         + std::string(embeddingNote)
-                         + fmt::format("; null: {} Gaussian heads of seed {}, their entries as large as the "
-                                       "model's, in its last layer",
-                                       nullHeads, m_context.options.inputs.seed));
+    ResultArray mass = m_mass.array(
+        precision, std::string(copySuppressionFolder) + "qk_mass", "Attention of a predicted token to itself",
+        "mean over t of softmax_j(W_U[:,t]ᵀ W_Q W_Kᵀ E[j]ᵀ · scale) at j = t, j and t from 16 "
+        "seeded sets of at "
+        "most 64 tokens; key vectors from E W_K, without biases, rotation and soft cap; "
+            + std::string(embeddingNote)
+            + fmt::format("; null: {} Gaussian heads of seed {}, their entries as large as the "
+                          "model's, in its last layer",
+                          nullHeads, m_context.options.inputs.seed));
     mass.range = {0.0, 1.0};
     setNull(mass, null);
-    ResultArray rank = m_keyRank.array(precision, std::string(folder) + "qk_mean_rank",
+    ResultArray rank = m_keyRank.array(precision, std::string(copySuppressionFolder) + "qk_mean_rank",
                                        "Mean rank of a predicted token as its own key",
                                        "mean over t of #{j : M[t,j] > M[t,t]}, M = W_Uᵀ W_Q W_Kᵀ Eᵀ, keys "
                                        "from E W_K, over the same tokens as ov_score; "
@@ -231,7 +231,7 @@ void CopySuppression::addTable(ResultSet& results) const
     const auto ints = [&](const char* name, const std::vector<std::int32_t>& values, const char* title,
                           const char* formula) {
         ResultArray array;
-        array.path = std::string(folder) + name;
+        array.path = std::string(copySuppressionFolder) + name;
         array.shape = {static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads),
                        m_listed};
         array.axes = {"layer", "head", "rank"};
@@ -243,9 +243,9 @@ void CopySuppression::addTable(ResultSet& results) const
     ints("tokens", m_ids, "Token",
          "tokens of the sample by rising share, ties to the lower id; -1 where there is none");
     results.arrays.back().unit = "token";
-    ResultArray share = m_share.array(m_context.options.precision, std::string(folder) + "share",
-                                      "Its own logit by the length of its row",
-                                      "M[t,t] / ‖M[t,:]‖, M = E W_V W_O W_U", "rank");
+    ResultArray share = m_share.array(
+        m_context.options.precision, std::string(copySuppressionFolder) + "share",
+        "Its own logit by the length of its row", "M[t,t] / ‖M[t,:]‖, M = E W_V W_O W_U", "rank");
     share.range = {-1.0, 1.0};
     results.arrays.push_back(std::move(share));
     ints("low_ranks", m_lowRanks, "Outputs lowered more",

@@ -16,7 +16,7 @@ namespace headwise {
 namespace {
 
 constexpr std::array<int, 3> tops{1, 5, 10};
-constexpr const char* folder = "analyses/diagonal_ranks/";
+constexpr const char* diagonalRanksFolder = "analyses/diagonal_ranks/";
 
 /// What the diagonal is ranked in.
 struct Reading {
@@ -126,7 +126,7 @@ void addStatistics(ResultSet& results, const RankStatistics& statistics, const R
     const auto n = static_cast<double>(sample.ids.size());
     const std::string rank = std::string("rank of token t = ") + reading.counted + ", M = " + reading.circuit
         + ", over the tokens of sample";
-    const std::string start = std::string(folder) + reading.name;
+    const std::string start = std::string(diagonalRanksFolder) + reading.name;
     for (std::size_t i = 0; i < tops.size(); ++i) {
         ResultArray array =
             statistics.top[i].array(precision, fmt::format("{}_top{}", start, tops[i]),
@@ -157,7 +157,8 @@ void addStatistics(ResultSet& results, const RankStatistics& statistics, const R
 void addDiagonal(ResultSet& results, RankStatistics& statistics, const Reading& reading, Precision precision)
 {
     ResultArray array = statistics.diagonal.array(
-        precision, std::string(folder) + reading.name + "_diagonal", std::string("Diagonal ") + reading.title,
+        precision, std::string(diagonalRanksFolder) + reading.name + "_diagonal",
+        std::string("Diagonal ") + reading.title,
         std::string("M[t,t] − mean over j of M[t,j], M = ") + reading.circuit + ", over the tokens of sample",
         "place");
     array.unit = std::string_view(reading.name) == "ov" ? "logits" : "";
@@ -175,16 +176,17 @@ void addSample(ResultSet& results, const DiagonalSample& sample, std::size_t bin
         starts.push_back(first);
         expected.push_back(static_cast<double>(sample.ids.size()) * (end - first) / sample.among);
     }
-    ResultArray first = realArray(precision, std::string(folder) + "bin_start", {bins}, starts, {"rank bin"});
+    ResultArray first =
+        realArray(precision, std::string(diagonalRanksFolder) + "bin_start", {bins}, starts, {"rank bin"});
     first.title = "First rank of each bin";
     first.definition = "2^b − 1";
-    ResultArray null =
-        realArray(precision, std::string(folder) + "null_histogram", {bins}, expected, {"rank bin"});
+    ResultArray null = realArray(precision, std::string(diagonalRanksFolder) + "null_histogram", {bins},
+                                 expected, {"rank bin"});
     null.title = "Ranks by chance";
     null.definition = "how many tokens of the sample each bin has if every rank is equally likely";
     null.unit = "tokens";
     ResultArray ids;
-    ids.path = std::string(folder) + "sample";
+    ids.path = std::string(diagonalRanksFolder) + "sample";
     ids.shape = {sample.ids.size()};
     ids.values = std::vector<std::int32_t>(sample.ids.begin(), sample.ids.end());
     ids.axes = {"place"};

@@ -13,7 +13,7 @@ namespace headwise {
 
 namespace {
 
-constexpr double flopLimit = 2e13; // of the direct path: minutes on a small machine
+constexpr double directPathFlopLimit = 2e13; // of the direct path: minutes on a small machine
 
 /// One end of a line of logits: paths, titles and what it is.
 struct EndNames {
@@ -191,7 +191,7 @@ double tableFlops(const ModelConfig& config)
 
 bool hasTables(const ModelConfig& config)
 {
-    return tableFlops(config) <= flopLimit;
+    return tableFlops(config) <= directPathFlopLimit;
 }
 
 Result<ResultSet> runDirectPath(const AnalysisContext& context, const Task& task)

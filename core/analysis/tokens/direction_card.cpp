@@ -7,7 +7,7 @@ namespace headwise {
 
 namespace {
 
-std::string at(const std::string& name)
+std::string directionCardAt(const std::string& name)
 {
     return "analyses/direction_card/" + name;
 }
@@ -60,9 +60,10 @@ Result<std::vector<std::string>> addGain(ResultSet& results, const AnalysisConte
     if (!done)
         return done.error();
     const Precision precision = context.options.precision;
-    results.arrays.push_back(
-        gain.array(precision, at("gain"), "Gain of OV along the direction", "‖x W_V W_O‖₂ / ‖x‖₂"));
-    results.arrays.push_back(null.array(precision, at("gain_null"), "Gain of OV over all directions",
+    results.arrays.push_back(gain.array(precision, directionCardAt("gain"), "Gain of OV along the direction",
+                                        "‖x W_V W_O‖₂ / ‖x‖₂"));
+    results.arrays.push_back(null.array(precision, directionCardAt("gain_null"),
+                                        "Gain of OV over all directions",
                                         "‖W_V W_O‖_F / √d_model: root mean square over all directions"));
     return done;
 }
@@ -91,9 +92,9 @@ Result<ResultSet> runDirectionCard(const AnalysisContext& context, const Task& t
         if (!done)
             return done.error();
         const std::string line = list.line;
-        entries.addTo(results, context.options.precision, at(list.name), list.title,
+        entries.addTo(results, context.options.precision, directionCardAt(list.name), list.title,
                       "the largest entries of " + line);
-        entries.addNullTo(results, context.options.precision, at(list.name), line);
+        entries.addNullTo(results, context.options.precision, directionCardAt(list.name), line);
     }
     return results;
 }
@@ -127,7 +128,8 @@ Analysis directionCardAnalysis()
     const auto table = [](const char* title, const std::string& name, const char* note) {
         return Picture{Picture::Kind::Table,
                        title,
-                       {at(name + "_ids"), at(name + "_values"), at(name + "_null")},
+                       {directionCardAt(name + "_ids"), directionCardAt(name + "_values"),
+                        directionCardAt(name + "_null")},
                        false,
                        false,
                        true,
@@ -148,7 +150,7 @@ Analysis directionCardAnalysis()
         .needs = needs,
         .pictures = {{Picture::Kind::HeadGrid,
                       "Gain of OV",
-                      {at("gain"), at("gain_null")},
+                      {directionCardAt("gain"), directionCardAt("gain_null")},
                       false,
                       false,
                       false,

@@ -18,12 +18,12 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index samples = 8;          // random x
-constexpr Eigen::Index tokensPerBlock = 128; // of W_U: what a core keeps at hand
-constexpr double flopsPerRead = 100;         // of a product, in the time that a weight is read and folded in
+constexpr Eigen::Index samples = 8;                 // random x
+constexpr Eigen::Index foldingTokensPerBlock = 128; // of W_U: what a core keeps at hand
+constexpr double flopsPerRead = 100; // of a product, in the time that a weight is read and folded in
 constexpr double mlpLimit = 1 << 27; // bytes of one MLP in double; larger ones are compared in float32
 
-std::string at(const std::string& name)
+std::string foldingAt(const std::string& name)
 {
     return "analyses/folding/" + name;
 }
@@ -224,13 +224,14 @@ private:
 
     Result<Done> addUnembedding(const Task& task)
     {
-        const int blocks = static_cast<int>((m_config.dVocabOut + tokensPerBlock - 1) / tokensPerBlock);
+        const int blocks =
+            static_cast<int>((m_config.dVocabOut + foldingTokensPerBlock - 1) / foldingTokensPerBlock);
         Comparison worst;
         std::mutex mutex;
         const auto done =
             parallelFor(blocks, withoutProgress(task), "unembedding", [&](int block) -> Result<Done> {
-                const Eigen::Index first = block * tokensPerBlock;
-                const Eigen::Index count = std::min(tokensPerBlock, m_config.dVocabOut - first);
+                const Eigen::Index first = block * foldingTokensPerBlock;
+                const Eigen::Index count = std::min(foldingTokensPerBlock, m_config.dVocabOut - first);
                 Matrix<double> before;
                 Comparison found;
                 for (std::size_t stage = 0; stage < m_stages.size(); ++stage) {
@@ -264,7 +265,8 @@ ResultArray column(const AnalysisContext& context, const std::string& name, std:
                    const std::vector<std::string>& labels, const std::string& axis)
 {
     const std::size_t size = values.size();
-    ResultArray array = realArray(context.options.precision, at(name), {size}, std::move(values), {axis});
+    ResultArray array =
+        realArray(context.options.precision, foldingAt(name), {size}, std::move(values), {axis});
     array.attributes["labels"] = labels;
     return array;
 }
@@ -357,7 +359,7 @@ AnalysisCost foldingCost(const ModelConfig& config, const AnalysisOptions&)
     const double tokens = d * (2.0 * config.dVocab + 6.0 * config.dVocabOut);
     const double reads = config.nLayers * (5 * heads + 3 * mlp) + tokens;
     return {reads * (flopsPerRead + 2 * static_cast<double>(samples)),
-            3 * 8 * d * std::max<double>(config.dMlp, tokensPerBlock)};
+            3 * 8 * d * std::max<double>(config.dMlp, foldingTokensPerBlock)};
 }
 
 std::string whyNoFolding(const ModelConfig& config, const AnalysisOptions&)
@@ -386,7 +388,7 @@ Analysis foldingAnalysis()
         .pictures = {
             {Picture::Kind::Table,
              "Norms and what they were folded into",
-             {at("difference"), at("stored_difference_null"), at("size")},
+             {foldingAt("difference"), foldingAt("stored_difference_null"), foldingAt("size")},
              false,
              false,
              false,
@@ -394,7 +396,7 @@ Analysis foldingAnalysis()
              "the stored weights add."},
             {Picture::Kind::Table,
              "Centring",
-             {at("mean"), at("mean_raw")},
+             {foldingAt("mean"), foldingAt("mean_raw")},
              false,
              false,
              false,

@@ -2,6 +2,7 @@
 #include "core/analysis/eigenvalue_null.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/spectrum.h"
+#include "core/base/matrix.h"
 
 #include <limits>
 
@@ -26,10 +27,10 @@ std::string notSquare(const TokenSide& tokens)
 Result<ResultSet> runEigenvalues(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
-    const double none = std::numeric_limits<double>::quiet_NaN();
     const std::size_t size = static_cast<std::size_t>(config.nLayers) * config.nHeads * config.dHead;
     std::vector<std::vector<std::complex<double>>> lambda(
-        circuitKinds.size(), std::vector<std::complex<double>>(size, std::complex<double>(none, none)));
+        circuitKinds.size(),
+        std::vector<std::complex<double>>(size, std::complex<double>(notComputed, notComputed)));
     const auto done = forEachHead(context, task, "eigenvalues", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
         Result<Done> state = Done{};

@@ -9,8 +9,8 @@ namespace headwise {
 
 namespace {
 
-constexpr double flopLimit = 2e13; // of all heads together: minutes on a small machine
-constexpr int most = 100;          // entries listed of each head and circuit
+constexpr double largestEntriesFlopLimit = 2e13; // of all heads together: minutes on a small machine
+constexpr int most = 100;                        // entries listed of each head and circuit
 
 constexpr std::array<CircuitKind, 2> fullCircuits{CircuitKind::FullOv, CircuitKind::FullQk};
 
@@ -55,7 +55,7 @@ ResultArray idArray(const ResultArray& like, std::string path, std::vector<std::
     return array;
 }
 
-void addArrays(ResultSet& results, Listed listed, CircuitKind kind, Precision precision)
+void addLargestEntriesArrays(ResultSet& results, Listed listed, CircuitKind kind, Precision precision)
 {
     const std::string path = "analyses/largest_entries/" + std::string(circuitName(kind));
     const std::string matrix = "M = " + std::string(circuitFormula(kind));
@@ -109,7 +109,7 @@ Result<ResultSet> runLargestEntries(const AnalysisContext& context, const Task& 
                 return entries.error();
             task.report(++done, static_cast<int>(2 * heads.size()), "largest entries");
         }
-        addArrays(results, std::move(listed), kind, context.options.precision);
+        addLargestEntriesArrays(results, std::move(listed), kind, context.options.precision);
     }
     return results;
 }
@@ -126,7 +126,7 @@ AnalysisCost largestEntriesCost(const ModelConfig& config, const AnalysisOptions
 
 std::string tooManyHeads(const ModelConfig& config, const AnalysisOptions& options)
 {
-    if (!options.heads.empty() || largestEntriesCost(config, options).flops <= flopLimit)
+    if (!options.heads.empty() || largestEntriesCost(config, options).flops <= largestEntriesFlopLimit)
         return {};
     return "The largest entries of every head may take more than 2e13 operations on this model; choose "
            "fewer (Heads in the window, --heads on the command line), or ask for one with headwise top.";

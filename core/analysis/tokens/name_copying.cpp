@@ -17,7 +17,7 @@ namespace headwise {
 namespace {
 
 constexpr int top = 5;
-constexpr const char* folder = "analyses/name_copying/";
+constexpr const char* nameCopyingFolder = "analyses/name_copying/";
 
 struct NameTokens {
     std::vector<std::string> names;
@@ -140,14 +140,14 @@ void put(PerHead& score, PerHead& all, HeadId head, const std::vector<EntryRank>
     score.set(head, hits / static_cast<double>(ranks.size()));
 }
 
-void addArrays(ResultSet& results, const NameScores& scores, const NameTokens& names,
-               const AnalysisContext& context, double outputs)
+void addNameCopyingArrays(ResultSet& results, const NameScores& scores, const NameTokens& names,
+                          const AnalysisContext& context, double outputs)
 {
     const Precision precision = context.options.precision;
     const std::string counted = ", β of LN_f counted whether it is folded or not";
     const auto addScore = [&](const PerHead& numbers, const char* name, const char* title, const char* sign) {
         ResultArray array =
-            numbers.array(precision, std::string(folder) + name, title,
+            numbers.array(precision, std::string(nameCopyingFolder) + name, title,
                           std::string("share of names among the 5 largest entries of LN_f(") + sign
                               + "MLP0(LN2(W_E[name])) W_V W_O) W_U, ties against them" + counted);
         const double p = std::min(1.0, top / outputs);
@@ -160,7 +160,7 @@ void addArrays(ResultSet& results, const NameScores& scores, const NameTokens& n
     addScore(scores.negative, "negative_score", "Negative name copying", "−");
     const auto addRanks = [&](const PerHead& numbers, const char* name, const char* title, const char* sign) {
         ResultArray array = numbers.array(
-            precision, std::string(folder) + name, title,
+            precision, std::string(nameCopyingFolder) + name, title,
             std::string("how many outputs of LN_f(") + sign
                 + "MLP0(LN2(W_E[name])) W_V W_O) W_U are at least as large as the name's" + counted,
             "name");
@@ -172,7 +172,7 @@ void addArrays(ResultSet& results, const NameScores& scores, const NameTokens& n
     addRanks(scores.ranks, "ranks", "Rank of each name", "");
     addRanks(scores.negativeRanks, "negative_ranks", "Rank of each name, sign flipped", "−");
     ResultArray ids;
-    ids.path = std::string(folder) + "names";
+    ids.path = std::string(nameCopyingFolder) + "names";
     ids.shape = {names.ids.size()};
     ids.values = std::vector<std::int32_t>(names.ids.begin(), names.ids.end());
     ids.axes = {"name"};
@@ -222,7 +222,7 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
     }
     const double outputs =
         static_cast<double>(context.tokens->W_U.cols() - std::count(unused.begin(), unused.end(), true));
-    addArrays(results, scores, names, context, outputs);
+    addNameCopyingArrays(results, scores, names, context, outputs);
     return results;
 }
 

@@ -16,8 +16,8 @@ namespace headwise {
 
 namespace {
 
-constexpr const char* folder = "analyses/relations/";
-constexpr const char* step = "relation scores";
+constexpr const char* relationsFolder = "analyses/relations/";
+constexpr const char* relationStep = "relation scores";
 // Up to here the outputs themselves, in float32, cost less than W_O W_U in double, which is half as fast, and pairs after it.
 constexpr std::size_t fewPerDimension = 2;
 constexpr Eigen::Index outputsAtOnce = 256; // a tile's rows
@@ -109,14 +109,14 @@ private:
             return left;
         };
         const int size = std::max(1, static_cast<int>(outputsAtOnce / pairs));
-        return forEachGroup(m_context, task, step, size, rank);
+        return forEachGroup(m_context, task, relationStep, size, rank);
     }
 
     /// For many: W_O W_U of each head first, d r V flops a head.
     Result<std::vector<std::string>> rankThroughHeads(const Task& task)
     {
         const std::vector<bool> unused = unusedOutputs();
-        return forEachHead(m_context, task, step, [&](HeadId head) -> Result<Done> {
+        return forEachHead(m_context, task, relationStep, [&](HeadId head) -> Result<Done> {
             const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
             const Matrix<double> rows = (sourceRows(head) * weights.W_V).transpose();
             const Matrix<double> cols = throughUnembedding(weights.W_O, *m_context.tokens);
@@ -185,7 +185,7 @@ private:
                      std::vector<std::string> axes) const
     {
         ResultArray array;
-        array.path = std::string(folder) + name;
+        array.path = std::string(relationsFolder) + name;
         array.shape = std::move(shape);
         array.values = std::move(values);
         array.axes = std::move(axes);
@@ -241,7 +241,8 @@ void RelationScores::addHeadArrays(ResultSet& results) const
     const std::size_t relations = m_questions.relations.size();
     const auto add = [&](const PerHead& numbers, const char* name, const char* title, const char* formula,
                          const char* axis) {
-        ResultArray array = numbers.array(precision, std::string(folder) + name, title, formula, axis);
+        ResultArray array =
+            numbers.array(precision, std::string(relationsFolder) + name, title, formula, axis);
         array.range = {0.0, 1.0};
         results.arrays.push_back(std::move(array));
     };
@@ -304,8 +305,8 @@ void RelationScores::addRelationArrays(ResultSet& results) const
     addInts("valid", valid, "Valid", "1 with at least 30 pairs of single tokens, else 0");
     const auto addReals = [&](const char* name, std::vector<double> values, const char* title,
                               const char* formula) {
-        ResultArray array = realArray(m_context.options.precision, std::string(folder) + name, {count},
-                                      std::move(values), {"relation"});
+        ResultArray array = realArray(m_context.options.precision, std::string(relationsFolder) + name,
+                                      {count}, std::move(values), {"relation"});
         array.title = title;
         array.definition = formula;
         results.arrays.push_back(std::move(array));
@@ -336,14 +337,15 @@ void RelationScores::addBestHeads(ResultSet& results) const
     }
     const Precision precision = m_context.options.precision;
     ResultArray all = realArray(
-        precision, std::string(folder) + "scores",
+        precision, std::string(relationsFolder) + "scores",
         {count, static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads)},
         std::move(turned), {"relation", "layer", "head"});
     all.title = "Relation scores";
     all.definition = hitFormula;
     all.range = {0.0, 1.0};
     results.arrays.push_back(std::move(all));
-    ResultArray top = realArray(precision, std::string(folder) + "best_score", {count}, best, {"relation"});
+    ResultArray top =
+        realArray(precision, std::string(relationsFolder) + "best_score", {count}, best, {"relation"});
     top.title = "Score of its best head";
     top.definition = "the largest entry of scores in each relation, of E W_V W_O W_U";
     top.range = {0.0, 1.0};

@@ -11,9 +11,9 @@ namespace headwise {
 
 namespace {
 
-constexpr int mostTokens = 30;
+constexpr int salientTokensMostTokens = 30;
 constexpr int mostOutputs = 5;
-constexpr const char* folder = "analyses/salient_tokens/";
+constexpr const char* salientTokensFolder = "analyses/salient_tokens/";
 
 /// ‖x‖ of every token, [V].
 RowVector<double> lengths(const TokenSide& tokens, int layer)
@@ -31,7 +31,7 @@ public:
     explicit SalientTokens(const AnalysisContext& context)
         : m_context(context)
         , m_config(context.circuits.config())
-        , m_tokens(std::min(mostTokens, static_cast<int>(context.tokens->E.rows())))
+        , m_tokens(std::min(salientTokensMostTokens, static_cast<int>(context.tokens->E.rows())))
         , m_outputs(std::min(mostOutputs, static_cast<int>(context.tokens->W_U.cols())))
         , m_unusedOutputs(sizedMarks(context.options.unusedTokens, context.tokens->W_U.cols()))
         , m_unused(sizedMarks(context.options.unusedTokens, context.tokens->E.rows()))
@@ -112,7 +112,7 @@ private:
     ResultArray idArray(const char* name, const std::vector<std::int32_t>& ids, bool isOutput) const
     {
         ResultArray array;
-        array.path = std::string(folder) + name;
+        array.path = std::string(salientTokensFolder) + name;
         array.shape = {static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads),
                        static_cast<std::size_t>(m_tokens)};
         array.axes = {"layer", "head", "rank"};
@@ -135,30 +135,31 @@ private:
             "id; -1 where there is none";
         results.arrays.push_back(std::move(ids));
         ResultArray norms =
-            m_norms.array(precision, std::string(folder) + "norms", "What the head makes of it",
+            m_norms.array(precision, std::string(salientTokensFolder) + "norms", "What the head makes of it",
                           "‖E[t] W_V W_O‖ / ‖E[t]‖, rows of E W_V W_O", "rank");
         results.arrays.push_back(std::move(norms));
         ResultArray outputs = idArray("output_ids", m_outputIds, true);
         outputs.title = "Outputs it raises most";
         outputs.definition = "ids of the largest entries of row t of E W_V W_O W_U, ties to the lower id; -1 "
                              "where there is none";
-        ResultArray values = m_values.array(precision, std::string(folder) + "output_values", "Their logits",
-                                            "largest entries of row t of E W_V W_O W_U", "output rank");
+        ResultArray values =
+            m_values.array(precision, std::string(salientTokensFolder) + "output_values", "Their logits",
+                           "largest entries of row t of E W_V W_O W_U", "output rank");
         values.shape = outputs.shape;
         values.axes = outputs.axes;
         values.unit = "logits";
         results.arrays.push_back(std::move(outputs));
         results.arrays.push_back(std::move(values));
         ResultArray null =
-            m_null.array(precision, std::string(folder) + "null_norm", "Of a token by chance",
+            m_null.array(precision, std::string(salientTokensFolder) + "null_norm", "Of a token by chance",
                          "‖W_V W_O‖_F / √d_model: √mean of ‖x W_V W_O‖² / ‖x‖² over random directions x");
         results.arrays.push_back(std::move(null));
         PerHead largest(m_config);
         for (const HeadId head : selectedHeads(m_config, m_context.options))
             largest.set(head, m_norms.row(head)[0] / m_null.row(head)[0]);
-        results.arrays.push_back(largest.array(precision, std::string(folder) + "largest_by_null",
-                                               "Most salient token, by chance",
-                                               "norms of rank 0 / null_norm, of E W_V W_O"));
+        results.arrays.push_back(
+            largest.array(precision, std::string(salientTokensFolder) + "largest_by_null",
+                          "Most salient token, by chance", "norms of rank 0 / null_norm, of E W_V W_O"));
     }
 
     const AnalysisContext& m_context;
@@ -182,8 +183,9 @@ AnalysisCost salientTokensCost(const ModelConfig& config, const AnalysisOptions&
     const double d = config.dModel;
     const double r = config.dHead;
     const double heads = static_cast<double>(selectedHeads(config, options).size());
-    return {heads * (2 * V * r * (d + r) + 2 * mostTokens * d * (r + config.dVocabOut)),
-            24 * r * V + 8.0 * mostTokens * config.dVocabOut + heads * mostTokens * (8 + mostOutputs * 8)};
+    return {heads * (2 * V * r * (d + r) + 2 * salientTokensMostTokens * d * (r + config.dVocabOut)),
+            24 * r * V + 8.0 * salientTokensMostTokens * config.dVocabOut
+                + heads * salientTokensMostTokens * (8 + mostOutputs * 8)};
 }
 
 } // namespace

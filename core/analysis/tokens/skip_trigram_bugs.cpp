@@ -14,7 +14,7 @@ namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-std::string at(const char* name)
+std::string skipTrigramBugsAt(const char* name)
 {
     return std::string("analyses/skip_trigrams/") + name;
 }
@@ -76,7 +76,7 @@ ResultArray idsArray(const ResultArray& like, const char* path, const char* titl
                      std::int32_t Pair::*which)
 {
     ResultArray array = like;
-    array.path = at(path);
+    array.path = skipTrigramBugsAt(path);
     array.title = title;
     array.unit = "token";
     std::vector<std::int32_t> ids;
@@ -88,8 +88,9 @@ ResultArray idsArray(const ResultArray& like, const char* path, const char* titl
 
 void addCrossings(ResultSet& results, const BigramCounts& bigrams, Precision precision, std::size_t listed)
 {
-    const std::array lists{results.find(at("destination_ids")), results.find(at("destination_z")),
-                           results.find(at("output_ids")), results.find(at("output_z"))};
+    const std::array lists{
+        results.find(skipTrigramBugsAt("destination_ids")), results.find(skipTrigramBugsAt("destination_z")),
+        results.find(skipTrigramBugsAt("output_ids")), results.find(skipTrigramBugsAt("output_z"))};
     if (std::find(lists.begin(), lists.end(), nullptr) != lists.end())
         return; // no token was asked about
     const std::vector<std::size_t> shape = lists[0]->shape;
@@ -97,14 +98,15 @@ void addCrossings(ResultSet& results, const BigramCounts& bigrams, Precision pre
     std::vector<double> strengths;
     for (const Pair& pair : found.absent)
         strengths.push_back(pair.strength);
-    ResultArray strength = realArray(precision, at("absent_strength"), {shape[0], shape[1], listed},
-                                     std::move(strengths), {"layer", "head", "rank"});
+    ResultArray strength =
+        realArray(precision, skipTrigramBugsAt("absent_strength"), {shape[0], shape[1], listed},
+                  std::move(strengths), {"layer", "head", "rank"});
     strength.title = "Strength";
     strength.definition =
         "z of the destination times z of the out, of the pairs of both lists in which the out never "
         "directly follows the destination in a text; both z above 0, falling";
-    ResultArray share =
-        realArray(precision, at("absent_share"), {shape[0], shape[1]}, found.share, {"layer", "head"});
+    ResultArray share = realArray(precision, skipTrigramBugsAt("absent_share"), {shape[0], shape[1]},
+                                  found.share, {"layer", "head"});
     share.title = "Skip-trigrams that no text has";
     share.definition =
         "share of the pairs of the listed destinations and outs of the asked token, both z above 0, in which "
@@ -122,8 +124,8 @@ void addCrossings(ResultSet& results, const BigramCounts& bigrams, Precision pre
 /// How often the strongest skip-trigrams end as texts do.
 void addRankedCounts(ResultSet& results, const BigramCounts& bigrams, Precision precision)
 {
-    const ResultArray* destinations = results.find(at("ranked_destination_ids"));
-    const ResultArray* outputs = results.find(at("ranked_output_ids"));
+    const ResultArray* destinations = results.find(skipTrigramBugsAt("ranked_destination_ids"));
+    const ResultArray* outputs = results.find(skipTrigramBugsAt("ranked_output_ids"));
     if (!destinations || !outputs)
         return;
     std::vector<double> counts;
@@ -131,8 +133,8 @@ void addRankedCounts(ResultSet& results, const BigramCounts& bigrams, Precision 
         const std::int32_t first = idsOf(*destinations)[i], second = idsOf(*outputs)[i];
         counts.push_back(first < 0 || second < 0 ? missing : bigrams.of(first, second));
     }
-    ResultArray array = realArray(precision, at("ranked_count"), destinations->shape, std::move(counts),
-                                  {"layer", "head", "rank"});
+    ResultArray array = realArray(precision, skipTrigramBugsAt("ranked_count"), destinations->shape,
+                                  std::move(counts), {"layer", "head", "rank"});
     array.title = "Count";
     array.definition = "how often the out directly follows the destination in a text";
     array.attributes["bigram_counts"] = bigrams.source();

@@ -15,11 +15,11 @@ namespace headwise {
 
 namespace {
 
-constexpr double flopLimit = 2e13; // of the sweeps of all heads: minutes on a small machine
+constexpr double skipTrigramsFlopLimit = 2e13; // of the sweeps of all heads: minutes on a small machine
 constexpr int mostRanked = 100;
 constexpr int nullRuns = 4;
 
-std::string at(const std::string& name)
+std::string skipTrigramsAt(const std::string& name)
 {
     return "analyses/skip_trigrams/" + name;
 }
@@ -138,7 +138,7 @@ public:
             "the largest entry of row s of F_OV = E W_V W_O W_U" + rule);
         const ModelConfig& config = m_context.circuits.config();
         const auto count = static_cast<std::size_t>(m_sources.size());
-        ResultArray null = realArray(m_context.options.precision, at("ranked_null"), {count},
+        ResultArray null = realArray(m_context.options.precision, skipTrigramsAt("ranked_null"), {count},
                                      rankedNull(config, count, m_context.options), {"rank"});
         null.title = "Strength of Gaussian circuits";
         null.definition = "the same ranking where all entries of the tokens in use are independent and "
@@ -161,7 +161,7 @@ private:
     void add(ResultSet& results, const HeadLists& lists, const char* name, const char* title,
              const std::string& definition) const
     {
-        lists.addTo(results, m_context.options.precision, at(name), title, definition);
+        lists.addTo(results, m_context.options.precision, skipTrigramsAt(name), title, definition);
     }
 
     const AnalysisContext& m_context;
@@ -176,7 +176,7 @@ double sweepFlops(const ModelConfig& config, const AnalysisOptions& options)
 
 bool isSweepable(const ModelConfig& config, const AnalysisOptions& options)
 {
-    return !options.heads.empty() || sweepFlops(config, options) <= flopLimit;
+    return !options.heads.empty() || sweepFlops(config, options) <= skipTrigramsFlopLimit;
 }
 
 Result<Done> addRanking(ResultSet& results, const AnalysisContext& context, const Task& task)
@@ -227,14 +227,15 @@ struct AskedList {
         const std::string title = isOutput ? "Out" : "Destination";
         const std::string line = isOutput ? "row s of F_OV = E W_V W_O W_U, s the asked token"
                                           : "column s of F_QK = E W_Q W_Kᵀ Eᵀ, s the asked token";
-        entries.addTo(results, options.precision, at(name), title, "the largest entries of " + line);
+        entries.addTo(results, options.precision, skipTrigramsAt(name), title,
+                      "the largest entries of " + line);
         results.arrays.push_back(
-            z.array(options.precision, at(name + "_z"), title + ": z",
+            z.array(options.precision, skipTrigramsAt(name + "_z"), title + ": z",
                     "(value − mean) / standard deviation over the tokens in use of " + line, "rank"));
         const auto used = static_cast<Eigen::Index>(usedCount(options, dVocab));
-        ResultArray null =
-            realArray(options.precision, at(name + "_z_null"), {static_cast<std::size_t>(entries.size())},
-                      gaussianPlaces(entries.size(), used), {"rank"});
+        ResultArray null = realArray(options.precision, skipTrigramsAt(name + "_z_null"),
+                                     {static_cast<std::size_t>(entries.size())},
+                                     gaussianPlaces(entries.size(), used), {"rank"});
         null.title = "z of Gaussian numbers";
         null.definition = gaussianPlacesFormula;
         results.arrays.push_back(std::move(null));
@@ -276,7 +277,7 @@ Result<Done> addAsked(ResultSet& results, const AnalysisContext& context, const 
     destinations.addTo(results, context.options, "destination", config.dVocab);
     outputs.addTo(results, context.options, "output", config.dVocabOut);
     ResultArray source;
-    source.path = at("source_ids");
+    source.path = skipTrigramsAt("source_ids");
     source.shape = {static_cast<std::size_t>(k)};
     source.axes = {"rank"};
     source.values = std::vector<std::int32_t>(static_cast<std::size_t>(k), token);
@@ -349,18 +350,20 @@ Analysis skipTrigramsAnalysis()
         .pictures =
             {{Picture::Kind::Table,
               "Skip-trigrams of the token",
-              {at("source_ids"), at("destination_ids"), at("output_ids"), at("destination_values"),
-               at("destination_z"), at("destination_z_null"), at("output_values"), at("output_z"),
-               at("output_z_null")},
+              {skipTrigramsAt("source_ids"), skipTrigramsAt("destination_ids"), skipTrigramsAt("output_ids"),
+               skipTrigramsAt("destination_values"), skipTrigramsAt("destination_z"),
+               skipTrigramsAt("destination_z_null"), skipTrigramsAt("output_values"),
+               skipTrigramsAt("output_z"), skipTrigramsAt("output_z_null")},
               false,
               false,
               true,
               "Destinations and outs are two lists of their own: any of the one goes with any of the other."},
              {Picture::Kind::Table,
               "Strongest skip-trigrams",
-              {at("ranked_source_ids"), at("ranked_destination_ids"), at("ranked_output_ids"),
-               at("ranked_destination_values"), at("ranked_output_values"), at("ranked_source_values"),
-               at("ranked_null"), at("ranked_count")},
+              {skipTrigramsAt("ranked_source_ids"), skipTrigramsAt("ranked_destination_ids"),
+               skipTrigramsAt("ranked_output_ids"), skipTrigramsAt("ranked_destination_values"),
+               skipTrigramsAt("ranked_output_values"), skipTrigramsAt("ranked_source_values"),
+               skipTrigramsAt("ranked_null"), skipTrigramsAt("ranked_count")},
               false,
               false,
               true,
@@ -370,7 +373,8 @@ Analysis skipTrigramsAnalysis()
               "the out directly follows the destination, where bigram counts are known."},
              {Picture::Kind::Table,
               "Skip-trigrams of the token that no text has",
-              {at("absent_destination_ids"), at("absent_output_ids"), at("absent_strength")},
+              {skipTrigramsAt("absent_destination_ids"), skipTrigramsAt("absent_output_ids"),
+               skipTrigramsAt("absent_strength")},
               false,
               false,
               true,
@@ -380,7 +384,7 @@ Analysis skipTrigramsAnalysis()
               "them because it raises others."},
              {Picture::Kind::HeadGrid,
               "Share of its skip-trigrams that no text has",
-              {at("absent_share")},
+              {skipTrigramsAt("absent_share")},
               false,
               false,
               false,

@@ -3,6 +3,7 @@
 #include "core/analysis/row_moments.h"
 #include "core/analysis/token_scan.h"
 #include "core/analysis/token_table.h"
+#include "core/base/matrix.h"
 
 #include <algorithm>
 #include <limits>
@@ -121,16 +122,15 @@ Result<Done> addHead(Tables& tables, const FactoredMatrix<double>& circuit, cons
 /// A head whose weights are not finite keeps its place in the tables, empty.
 void addEmptyHead(Tables& tables, Eigen::Index rows, Eigen::Index cols, int k)
 {
-    const double none = std::numeric_limits<double>::quiet_NaN();
     const auto size = [k](Eigen::Index tokens) {
         return static_cast<std::size_t>(tokens) * static_cast<std::size_t>(k);
     };
     for (auto* ids : {&tables.ids, &tables.lowestIds})
         ids->resize(ids->size() + size(rows), -1);
     for (auto* values : {&tables.values, &tables.lowestValues})
-        values->resize(values->size() + size(rows), none);
+        values->resize(values->size() + size(rows), notComputed);
     tables.columnIds.resize(tables.columnIds.size() + size(cols), -1);
-    tables.columnValues.resize(tables.columnValues.size() + size(cols), none);
+    tables.columnValues.resize(tables.columnValues.size() + size(cols), notComputed);
     tables.rows.addEmpty(rows);
     tables.columns.addEmpty(cols);
 }
@@ -175,7 +175,7 @@ void addMomentArrays(ResultSet& results, Moments moments, const LineNames& of, c
     results.arrays.push_back(std::move(null));
 }
 
-void addArrays(ResultSet& results, Tables tables, CircuitKind kind, const TableForm& form)
+void addTablesArrays(ResultSet& results, Tables tables, CircuitKind kind, const TableForm& form)
 {
     const std::string folder = "tables/" + std::string(circuitName(kind)) + "/";
     const std::string of = " of M = " + std::string(circuitFormula(kind)) + ", ties to the lower id";
@@ -246,10 +246,10 @@ Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
             }
             task.report(++done, total, "token tables");
         }
-        addArrays(results, std::move(tables), kind,
-                  {{heads.size(), static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), k},
-                   names,
-                   context.options.precision});
+        addTablesArrays(results, std::move(tables), kind,
+                        {{heads.size(), static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), k},
+                         names,
+                         context.options.precision});
         results.groupAttributes["tables/" + std::string(circuitName(kind))]["heads"] = names;
     }
     return results;

@@ -11,7 +11,7 @@ namespace headwise {
 
 namespace {
 
-std::string at(const std::string& name)
+std::string tokenCardAt(const std::string& name)
 {
     return "analyses/token_card/" + name;
 }
@@ -108,20 +108,21 @@ private:
     {
         const Precision precision = m_context.options.precision;
         results.arrays.push_back(
-            m_norm.array(precision, at("row_norm"), "Length of the row of full OV",
+            m_norm.array(precision, tokenCardAt("row_norm"), "Length of the row of full OV",
                          "‖e W_V W_O W_U‖₂, e the row of E of the asked token: a row of E W_V W_O W_U"));
-        results.arrays.push_back(
-            m_normNull.array(precision, at("row_norm_null"), "Length of the row of full OV, over all tokens",
-                             "‖E W_V W_O W_U‖_F / √V: root mean square over all tokens"));
+        results.arrays.push_back(m_normNull.array(
+            precision, tokenCardAt("row_norm_null"), "Length of the row of full OV, over all tokens",
+            "‖E W_V W_O W_U‖_F / √V: root mean square over all tokens"));
         addRank(results, m_ovRank, "ov_rank", "Own rank in full OV", "E W_V W_O W_U");
         addRank(results, m_qkRank, "qk_rank", "Own rank in full QK", "E W_Q W_Kᵀ Eᵀ");
         m_relations.addTo(results);
-        m_outputs.addTo(results, precision, at("output"), "Output",
+        m_outputs.addTo(results, precision, tokenCardAt("output"), "Output",
                         "the largest entries of the asked token's row of E W_V W_O W_U");
-        m_outputs.addNullTo(results, precision, at("output"), "the asked token's row of E W_V W_O W_U");
-        m_keys.addTo(results, precision, at("key"), "Key",
+        m_outputs.addNullTo(results, precision, tokenCardAt("output"),
+                            "the asked token's row of E W_V W_O W_U");
+        m_keys.addTo(results, precision, tokenCardAt("key"), "Key",
                      "the largest entries of the asked token's row of E W_Q W_Kᵀ Eᵀ");
-        m_keys.addNullTo(results, precision, at("key"), "the asked token's row of E W_Q W_Kᵀ Eᵀ");
+        m_keys.addNullTo(results, precision, tokenCardAt("key"), "the asked token's row of E W_Q W_Kᵀ Eᵀ");
     }
 
     void addRank(ResultSet& results, const PerHead& ranks, const char* name, const char* title,
@@ -130,7 +131,7 @@ private:
         const ModelConfig& config = m_context.circuits.config();
         const int count = &ranks == &m_ovRank ? config.dVocabOut : config.dVocab;
         const auto n = static_cast<double>(usedIds(unusedOf(m_context.options, count), count).size());
-        ResultArray array = ranks.array(m_context.options.precision, at(name), title,
+        ResultArray array = ranks.array(m_context.options.precision, tokenCardAt(name), title,
                                         "how many entries of the asked token's row of F = " + matrix
                                             + " exceed its own, F[t, t]");
         array.range = {0.0, std::max(0.0, n - 1)};
@@ -192,21 +193,21 @@ Analysis tokenCardAnalysis()
         .pictures =
             {{Picture::Kind::HeadGrid,
               "Length of its row of full OV",
-              {at("row_norm"), at("row_norm_null")},
+              {tokenCardAt("row_norm"), tokenCardAt("row_norm_null")},
               false,
               false,
               false,
               "Beside it, what the tokens of the vocabulary have on average."},
              {Picture::Kind::HeadGrid,
               "Its own rank",
-              {at("ov_rank"), at("qk_rank")},
+              {tokenCardAt("ov_rank"), tokenCardAt("qk_rank")},
               false,
               false,
               false,
               "0: no other token comes before it. Half the vocabulary is chance."},
              {Picture::Kind::HeadGrid,
               "Attended to whatever the query",
-              {at("prior"), at("prior_null_mean"), at("prior_null_deviation")},
+              {tokenCardAt("prior"), tokenCardAt("prior_null_mean"), tokenCardAt("prior_null_deviation")},
               false,
               false,
               true,
@@ -215,7 +216,7 @@ Analysis tokenCardAnalysis()
               "at offset 0; later layers read more than embeddings."},
              {Picture::Kind::HeadGrid,
               "Its best relation: rank of the target",
-              {at("relation_rank")},
+              {tokenCardAt("relation_rank")},
               false,
               false,
               false,
@@ -224,8 +225,8 @@ Analysis tokenCardAnalysis()
               "Only where the token begins a pair of the relations."},
              {Picture::Kind::Table,
               "What the head makes of it",
-              {at("output_ids"), at("output_values"), at("output_null"), at("key_ids"), at("key_values"),
-               at("key_null")},
+              {tokenCardAt("output_ids"), tokenCardAt("output_values"), tokenCardAt("output_null"),
+               tokenCardAt("key_ids"), tokenCardAt("key_values"), tokenCardAt("key_null")},
               false,
               false,
               true,

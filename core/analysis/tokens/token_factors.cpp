@@ -12,7 +12,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 2048;
+constexpr Eigen::Index tokenFactorsTokensPerBlock = 2048;
 
 std::string lower(std::string_view text)
 {
@@ -77,8 +77,8 @@ Matrix<double> throughEmbedding(const TokenSide& tokens, int layer, const Matrix
     const Matrix<double>& exact = tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64;
     const Matrix<float>& E = tokens.embeddingOf(layer);
     Matrix<double> out(W.cols(), E.rows());
-    for (Eigen::Index first = 0; first < E.rows(); first += tokensPerBlock) {
-        const Eigen::Index count = std::min(tokensPerBlock, E.rows() - first);
+    for (Eigen::Index first = 0; first < E.rows(); first += tokenFactorsTokensPerBlock) {
+        const Eigen::Index count = std::min(tokenFactorsTokensPerBlock, E.rows() - first);
         if (exact.size() > 0)
             out.middleCols(first, count).noalias() =
                 W.transpose() * exact.middleRows(first, count).transpose();
@@ -92,8 +92,8 @@ Matrix<double> throughEmbedding(const TokenSide& tokens, int layer, const Matrix
 Matrix<double> throughUnembedding(const Matrix<double>& W, const TokenSide& tokens)
 {
     Matrix<double> out(W.rows(), tokens.W_U.cols());
-    for (Eigen::Index first = 0; first < out.cols(); first += tokensPerBlock) {
-        const Eigen::Index count = std::min(tokensPerBlock, out.cols() - first);
+    for (Eigen::Index first = 0; first < out.cols(); first += tokenFactorsTokensPerBlock) {
+        const Eigen::Index count = std::min(tokenFactorsTokensPerBlock, out.cols() - first);
         if (tokens.W_U64.size() > 0)
             out.middleCols(first, count).noalias() = W * tokens.W_U64.middleCols(first, count);
         else

@@ -8,7 +8,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tokensPerBlock = 128;
+constexpr Eigen::Index writingMeansTokensPerBlock = 128;
 
 double largestMean(const Matrix<double>& rows)
 {
@@ -19,8 +19,9 @@ double embeddingMean(const ProcessedWeights& weights)
 {
     double worst = 0;
     const Eigen::Index V = weights.config().dVocab;
-    for (Eigen::Index first = 0; first < V; first += tokensPerBlock)
-        worst = std::max(worst, largestMean(weights.W_E<double>(first, std::min(tokensPerBlock, V - first))));
+    for (Eigen::Index first = 0; first < V; first += writingMeansTokensPerBlock)
+        worst = std::max(
+            worst, largestMean(weights.W_E<double>(first, std::min(writingMeansTokensPerBlock, V - first))));
     return worst;
 }
 
@@ -28,8 +29,8 @@ double unembeddingMean(const ProcessedWeights& weights)
 {
     const Eigen::Index V = weights.config().dVocabOut;
     Eigen::VectorXd sum = Eigen::VectorXd::Zero(weights.config().dModel);
-    for (Eigen::Index first = 0; first < V; first += tokensPerBlock)
-        sum += weights.W_U<double>(first, std::min(tokensPerBlock, V - first)).rowwise().sum();
+    for (Eigen::Index first = 0; first < V; first += writingMeansTokensPerBlock)
+        sum += weights.W_U<double>(first, std::min(writingMeansTokensPerBlock, V - first)).rowwise().sum();
     return sum.cwiseAbs().maxCoeff() / static_cast<double>(V);
 }
 
