@@ -13,9 +13,9 @@ windowPackages=(
     "qt6-svg-plugins|libqt6svg6" qt6-wayland
     fonts-noto-core fonts-noto-cjk
 )
-testPackages=(libbenchmark-dev python3-h5py xvfb xauth)
+testPackages=(libbenchmark-dev python3-h5py python3-numpy xvfb xauth)
 fuzzPackages=(clang libclang-rt-dev)
-checkPackages=(git clang-format clang-tidy appstream desktop-file-utils shared-mime-info)
+checkPackages=(git patchelf binutils clang-format clang-tidy appstream desktop-file-utils shared-mime-info)
 
 # Compilers' messages and file names in UTF-8 on machines without a locale; one cache for every copy of the source.
 case "${LC_ALL:-${LC_CTYPE:-${LANG:-}}}" in

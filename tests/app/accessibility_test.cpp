@@ -1,5 +1,7 @@
 #include "app/main_window.h"
+
 #include "app/page_tabs.h"
+#include "tests/support/program.h"
 #include "ui/job.h"
 #include "ui/pages/page.h"
 #include "ui/text.h"
@@ -184,5 +186,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(AccessibilityTest)
+HEADWISE_TEST(AccessibilityTest)
 #include "accessibility_test.moc"

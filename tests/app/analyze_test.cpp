@@ -3,6 +3,7 @@
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
 #include "tests/support/patched_model.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QFile>
@@ -389,5 +390,5 @@ private:
     const QString m_demo = HEADWISE_DEMO_MODEL;
 };
 
-QTEST_GUILESS_MAIN(AnalyzeTest)
+HEADWISE_TEST(AnalyzeTest)
 #include "analyze_test.moc"

@@ -1,4 +1,5 @@
 #include "tests/support/command.h"
+#include "tests/support/program.h"
 
 #include <QDir>
 #include <QFile>
@@ -495,5 +496,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(BadInputTest)
+HEADWISE_TEST(BadInputTest)
 #include "bad_input_test.moc"

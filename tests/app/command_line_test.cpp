@@ -1,4 +1,5 @@
 #include "tests/support/command.h"
+#include "tests/support/program.h"
 
 #include <QTemporaryDir>
 #include <QTest>
@@ -108,5 +109,5 @@ private:
     QTemporaryDir m_state;
 };
 
-QTEST_GUILESS_MAIN(CommandLineTest)
+HEADWISE_TEST(CommandLineTest)
 #include "command_line_test.moc"

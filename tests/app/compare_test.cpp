@@ -1,6 +1,7 @@
 #include "core/session/session_file.h"
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QFile>
@@ -133,5 +134,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_GUILESS_MAIN(CompareTest)
+HEADWISE_TEST(CompareTest)
 #include "compare_test.moc"

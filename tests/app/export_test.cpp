@@ -2,6 +2,7 @@
 #include "core/session/views.h"
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -302,5 +303,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ExportTest)
+HEADWISE_TEST(ExportTest)
 #include "export_test.moc"

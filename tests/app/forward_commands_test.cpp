@@ -1,6 +1,7 @@
 #include "core/io/hdf5.h"
 #include "tests/support/command.h"
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QJsonArray>
@@ -323,5 +324,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_GUILESS_MAIN(ForwardCommandsTest)
+HEADWISE_TEST(ForwardCommandsTest)
 #include "forward_commands_test.moc"

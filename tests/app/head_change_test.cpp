@@ -1,5 +1,6 @@
 // A head in the place of another: asked for in the menu, said over the pages, shown by every page, and undone.
 
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/pages/head_header.h"
 
@@ -107,5 +108,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_MAIN(HeadChangeTest)
+HEADWISE_TEST(HeadChangeTest)
 #include "head_change_test.moc"

@@ -1,5 +1,6 @@
 #include "tests/support/command.h"
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <nlohmann/json.hpp>
@@ -340,5 +341,5 @@ private:
     QTemporaryDir m_state;
 };
 
-QTEST_GUILESS_MAIN(InfoTest)
+HEADWISE_TEST(InfoTest)
 #include "info_test.moc"

@@ -2,6 +2,7 @@
 #include "core/analysis/comparison/model_comparison.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/estimate.h"
 #include "ui/pages/config_dialog.h"
@@ -375,5 +376,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_MAIN(KeptWorkTest)
+HEADWISE_TEST(KeptWorkTest)
 #include "kept_work_test.moc"

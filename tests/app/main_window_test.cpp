@@ -1,4 +1,5 @@
 #include "core/analysis/token_table.h"
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/figure_export.h"
 #include "ui/models/token_table_model.h"
@@ -289,5 +290,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_MAIN(MainWindowTest)
+HEADWISE_TEST(MainWindowTest)
 #include "main_window_test.moc"

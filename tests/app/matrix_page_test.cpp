@@ -1,3 +1,5 @@
+#include "tests/support/program.h"
+
 // The circuit of all tokens on the Matrix page, from opening the demo to a number under the mouse.
 
 #include "app/main_window.h"
@@ -367,5 +369,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(MatrixPageTest)
+HEADWISE_TEST(MatrixPageTest)
 #include "matrix_page_test.moc"

@@ -1,5 +1,6 @@
 #include "ui/note_history.h"
 
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 
 #include <QLabel>
@@ -113,5 +114,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_MAIN(NoteHistoryTest)
+HEADWISE_TEST(NoteHistoryTest)
 #include "note_history_test.moc"

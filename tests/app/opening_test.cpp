@@ -1,5 +1,6 @@
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/config_dialog.h"
@@ -262,5 +263,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_MAIN(OpeningTest)
+HEADWISE_TEST(OpeningTest)
 #include "opening_test.moc"

@@ -1,5 +1,7 @@
 #include "app/main_window.h"
+
 #include "app/page_tabs.h"
+#include "tests/support/program.h"
 #include "ui/job.h"
 #include "ui/pages/card_page.h"
 #include "ui/pages/page.h"
@@ -135,5 +137,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(PageTabsTest)
+HEADWISE_TEST(PageTabsTest)
 #include "page_tabs_test.moc"

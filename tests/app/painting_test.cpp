@@ -1,4 +1,5 @@
 #include "tests/support/painting.h"
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/job.h"
 
@@ -57,5 +58,5 @@ private:
     QTemporaryDir m_settings;
 };
 
-QTEST_MAIN(PaintingTest)
+HEADWISE_TEST(PaintingTest)
 #include "painting_test.moc"

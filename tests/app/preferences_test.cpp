@@ -1,6 +1,7 @@
 #include "app/about_dialog.h"
 #include "app/preferences_dialog.h"
 #include "core/analysis/color_vision.h"
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/figure_export.h"
 #include "ui/theme.h"
@@ -313,5 +314,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_MAIN(PreferencesTest)
+HEADWISE_TEST(PreferencesTest)
 #include "preferences_test.moc"

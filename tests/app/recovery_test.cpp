@@ -1,6 +1,7 @@
 #include "app/recovery.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/pages/notes_page.h"
 #include "ui/views/notice_bar.h"
@@ -217,7 +218,8 @@ private:
 
     void startChild(QProcess& child) const
     {
-        child.start(QCoreApplication::applicationFilePath(), {QStringLiteral("--child"), m_folder->path()});
+        child.start(QCoreApplication::applicationFilePath(),
+                    {QStringLiteral("recovery_test"), QStringLiteral("--child"), m_folder->path()});
         QVERIFY(child.waitForStarted(patience));
     }
 
@@ -241,7 +243,9 @@ private:
     std::unique_ptr<QTemporaryDir> m_folder;
 };
 
-int main(int argc, char** argv)
+namespace {
+
+int runRecovery(int argc, char** argv)
 {
     if (argc > 2 && std::string_view(argv[1]) == "--child")
         return runChild(argc, argv);
@@ -249,4 +253,8 @@ int main(int argc, char** argv)
     RecoveryTest test;
     return QTest::qExec(&test, argc, argv);
 }
+
+} // namespace
+
+HEADWISE_TEST_MAIN(runRecovery)
 #include "recovery_test.moc"

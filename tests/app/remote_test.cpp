@@ -4,6 +4,7 @@
 #include "app/windows.h"
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "ui/pages/heatmap_page.h"
 #include "ui/views/heatmap_view.h"
 
@@ -390,5 +391,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_MAIN(RemoteTest)
+HEADWISE_TEST(RemoteTest)
 #include "remote_test.moc"

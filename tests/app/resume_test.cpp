@@ -1,6 +1,7 @@
 #include "core/session/session_file.h"
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -156,5 +157,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_GUILESS_MAIN(ResumeTest)
+HEADWISE_TEST(ResumeTest)
 #include "resume_test.moc"

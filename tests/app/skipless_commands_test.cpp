@@ -1,4 +1,5 @@
 #include "tests/support/command.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QDir>
@@ -200,5 +201,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_GUILESS_MAIN(SkiplessCommandsTest)
+HEADWISE_TEST(SkiplessCommandsTest)
 #include "skipless_commands_test.moc"

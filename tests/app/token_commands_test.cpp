@@ -3,6 +3,7 @@
 #include "tests/support/analysed.h"
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QDir>
 #include <QTemporaryDir>
@@ -356,5 +357,5 @@ private:
     const QString m_demo = HEADWISE_DEMO_MODEL;
 };
 
-QTEST_GUILESS_MAIN(TokenCommandsTest)
+HEADWISE_TEST(TokenCommandsTest)
 #include "token_commands_test.moc"

@@ -1,3 +1,4 @@
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/figure_export.h"
 #include "ui/pages/export_dialog.h"
@@ -307,5 +308,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(WindowExportTest)
+HEADWISE_TEST(WindowExportTest)
 #include "window_export_test.moc"

@@ -1,5 +1,6 @@
 // The keys of the window, pressed where a user presses them: a shortcut of a menu may own them before the view does.
 
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/views/color_bar.h"
 #include "ui/views/heatmap_view.h"
@@ -445,5 +446,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_MAIN(WindowKeysTest)
+HEADWISE_TEST(WindowKeysTest)
 #include "window_keys_test.moc"

@@ -2,6 +2,7 @@
 
 #include "app/main_window.h"
 #include "core/base/blas_kernels.h"
+#include "tests/support/program.h"
 
 #include <QAccessible>
 #include <QApplication>
@@ -19,9 +20,9 @@ using namespace std::chrono_literals;
 
 inline constexpr int patience = 120000; // ms, under a loaded machine
 
-/// Notes every event that keeps the GUI thread busy for longer than a user would not notice: in that thread's own CPU
-/// time, and against how slow the core is around that moment, so that a loaded machine does not count. What a nested event
-/// loop spends belongs to its own events.
+/// Notes every event that holds up the GUI thread for longer than a user would not notice: time on the clock less what the
+/// thread waited for a processor, against how slow the core is around that moment, so that a loaded machine does not count
+/// but a disk, a lock or another thread does. The time of a nested event loop belongs to its own events.
 class WatchedApplication : public QApplication {
 public:
     static constexpr double limit = 50; ///< ms
@@ -32,9 +33,10 @@ public:
     /// "63 ms: MouseButtonPress of HeatmapView Heads", since the last call.
     static QStringList takeStalls();
 
-    /// The test functions that a stall was forgiven, as arguments of their program. A stall that is ours comes back when the
-    /// same is done again; the machine's own, such as of a host that holds its guest for 100 ms, does not.
-    static QStringList takeForgiven();
+    /// Runs the test functions that stalled once more, in a fresh process, where a stall fails: one that is ours comes back at
+    /// the first use, the machine's own, such as of a host that holds its guest for 100 ms, does not.
+    /// \returns the exit code of that process; 0 if none stalled
+    static int tryStalledWalksAgain();
 
     /// Buttons of the mouse that were pressed on widgets, and files that were dropped, since the program began.
     static int gestures();
@@ -52,10 +54,13 @@ private:
     double m_cpu; // ms
 };
 
-/// The checkpoints every journey is made on: the demo, and a random one of GPT-2 small's sizes with GPT-2's tokenizer,
-/// written once per process.
+/// The checkpoints every journey is made on: the demo, and a random one of GPT-2 small's sizes with GPT-2's tokenizer, which all
+/// journeys of a build folder share.
 enum class JourneyModel { Demo, Gpt2Small };
 std::filesystem::path folderOf(JourneyModel model);
+/// Writes the large one into `folder` unless it is there.
+/// \returns whether it is there now
+bool makeJourneyModel(const std::filesystem::path& folder);
 /// Rows "demo" and "GPT-2 small" of a column `model`.
 void addJourneyModels();
 
@@ -119,7 +124,7 @@ double numberAfter(const QString& words, const QString& name);
 template <typename Test>
 int runJourneys(int argc, char** argv)
 {
-    restartWithFasterKernels(argv);
+    restartWithFasterKernels(programArguments());
     qputenv("QT_QPA_PLATFORM", "offscreen");
     const QTemporaryDir home; // settings, state and logs of this process alone
     for (const char* variable : {"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"})
@@ -130,11 +135,7 @@ int runJourneys(int argc, char** argv)
     ui::applyTheme(application, ui::ThemeMode::Light);
     Test test;
     const int failed = QTest::qExec(&test, argc, argv);
-    const QStringList forgiven = WatchedApplication::takeForgiven();
-    if (forgiven.isEmpty())
-        return failed;
-    Test again;
-    return failed + QTest::qExec(&again, QStringList(QString::fromLocal8Bit(argv[0])) + forgiven);
+    return failed + WatchedApplication::tryStalledWalksAgain();
 }
 
 } // namespace headwise::test

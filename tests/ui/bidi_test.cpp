@@ -1,5 +1,7 @@
 #include "ui/bidi.h"
 
+#include "tests/support/program.h"
+
 #include <QTest>
 #include <QTextLayout>
 
@@ -47,5 +49,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(BidiTest)
+HEADWISE_TEST(BidiTest)
 #include "bidi_test.moc"

@@ -1,6 +1,7 @@
 #include "core/io/delimited.h"
 #include "tests/support/figure_files.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "ui/figure_export.h"
 #include "ui/theme.h"
 #include "ui/views/diagram_view.h"
@@ -362,5 +363,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(FigureExportFormatsTest)
+HEADWISE_TEST(FigureExportFormatsTest)
 #include "figure_export_formats_test.moc"

@@ -1,6 +1,7 @@
 #include "ui/figure_export.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_view.h"
 
@@ -265,5 +266,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(FigureExportTest)
+HEADWISE_TEST(FigureExportTest)
 #include "figure_export_test.moc"

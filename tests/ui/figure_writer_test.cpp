@@ -2,6 +2,7 @@
 
 #include "tests/support/figure_files.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "ui/figure_recording.h"
 #include "ui/theme.h"
 #include "ui/views/heatmap_view.h"
@@ -386,5 +387,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(FigureWriterTest)
+HEADWISE_TEST(FigureWriterTest)
 #include "figure_writer_test.moc"

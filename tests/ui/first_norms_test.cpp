@@ -1,6 +1,7 @@
 #include "ui/first_norms.h"
 
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "ui/head_metrics.h"
 
 #include <QTest>
@@ -62,6 +63,6 @@ private slots:
     }
 };
 
-QTEST_MAIN(FirstNormsTest)
+HEADWISE_TEST(FirstNormsTest)
 
 #include "first_norms_test.moc"

@@ -2,6 +2,7 @@
 
 #include "tests/support/opened_page.h"
 #include "tests/support/patched_model.h"
+#include "tests/support/program.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/tokens_panel.h"
 
@@ -107,5 +108,5 @@ private:
     };
 };
 
-QTEST_MAIN(GlitchTokensTest)
+HEADWISE_TEST(GlitchTokensTest)
 #include "glitch_tokens_test.moc"

@@ -1,5 +1,7 @@
 #include "ui/job.h"
 
+#include "tests/support/program.h"
+
 #include <QSignalSpy>
 #include <QTest>
 
@@ -187,5 +189,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(JobTest)
+HEADWISE_TEST(JobTest)
 #include "job_test.moc"

@@ -1,5 +1,7 @@
 #include "ui/text.h"
 
+#include "tests/support/program.h"
+
 #include <QTest>
 
 #include <cmath>
@@ -73,5 +75,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TextTest)
+HEADWISE_TEST(TextTest)
 #include "text_test.moc"

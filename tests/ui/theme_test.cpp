@@ -1,4 +1,6 @@
 #include "ui/icons.h"
+
+#include "tests/support/program.h"
 #include "ui/text_size.h"
 #include "ui/theme.h"
 #include "ui/views/cell_heat.h"
@@ -161,5 +163,5 @@ private slots:
     void tokensHaveAMonospaceFont() { QVERIFY(QFontInfo(tokenFont()).fixedPitch()); }
 };
 
-QTEST_MAIN(ThemeTest)
+HEADWISE_TEST(ThemeTest)
 #include "theme_test.moc"

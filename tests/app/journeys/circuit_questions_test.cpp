@@ -6,6 +6,7 @@
 #include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"
 #include "tests/support/patched_model.h"
+#include "tests/support/program.h"
 #include "ui/theme.h"
 #include "ui/views/spectrum_chart.h"
 
@@ -234,8 +235,5 @@ private:
     }
 };
 
-int main(int argc, char** argv)
-{
-    return runJourneys<CircuitQuestionsTest>(argc, argv);
-}
+HEADWISE_TEST_MAIN(runJourneys<CircuitQuestionsTest>)
 #include "circuit_questions_test.moc"

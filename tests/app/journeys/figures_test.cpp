@@ -6,6 +6,7 @@
 #include "tests/support/journey_core.h"
 #include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"
+#include "tests/support/program.h"
 
 #include <QCheckBox>
 #include <QClipboard>
@@ -284,8 +285,5 @@ private:
     }
 };
 
-int main(int argc, char** argv)
-{
-    return runJourneys<FiguresTest>(argc, argv);
-}
+HEADWISE_TEST_MAIN(runJourneys<FiguresTest>)
 #include "figures_test.moc"

@@ -2,6 +2,7 @@
 #include "core/io/tokenizer.h"
 #include "tests/support/journey_core.h"
 #include "tests/support/journey_steps.h"
+#include "tests/support/program.h"
 #include "ui/models/token_table_model.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -370,8 +371,5 @@ private:
     }
 };
 
-int main(int argc, char** argv)
-{
-    return runJourneys<FindersTest>(argc, argv);
-}
+HEADWISE_TEST_MAIN(runJourneys<FindersTest>)
 #include "finders_test.moc"

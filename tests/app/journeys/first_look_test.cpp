@@ -1,6 +1,7 @@
 #include "core/io/tokenizer.h"
 #include "tests/support/journey_core.h"
 #include "tests/support/journey_tables.h"
+#include "tests/support/program.h"
 #include "ui/models/token_table_model.h"
 #include "ui/text.h"
 #include "ui/views/heatmap_view.h"
@@ -191,8 +192,5 @@ private slots:
     }
 };
 
-int main(int argc, char** argv)
-{
-    return runJourneys<FirstLookTest>(argc, argv);
-}
+HEADWISE_TEST_MAIN(runJourneys<FirstLookTest>)
 #include "first_look_test.moc"

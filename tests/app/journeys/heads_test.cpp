@@ -2,6 +2,7 @@
 #include "core/io/tokenizer.h"
 #include "tests/support/journey_core.h"
 #include "tests/support/journey_steps.h"
+#include "tests/support/program.h"
 #include "ui/head_metrics.h"
 #include "ui/models/token_table_model.h"
 #include "ui/views/spectrum_chart.h"
@@ -208,8 +209,5 @@ private:
     }
 };
 
-int main(int argc, char** argv)
-{
-    return runJourneys<HeadsTest>(argc, argv);
-}
+HEADWISE_TEST_MAIN(runJourneys<HeadsTest>)
 #include "heads_test.moc"

@@ -8,6 +8,7 @@
 #include "tests/bench/make_gpt2_small.h"
 #include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"
+#include "tests/support/program.h"
 #include "ui/views/spectrum_chart.h"
 
 #include <QLineEdit>
@@ -246,8 +247,5 @@ private slots:
     }
 };
 
-int main(int argc, char** argv)
-{
-    return runJourneys<PositionQuestionsTest>(argc, argv);
-}
+HEADWISE_TEST_MAIN(runJourneys<PositionQuestionsTest>)
 #include "position_questions_test.moc"

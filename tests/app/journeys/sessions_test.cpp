@@ -2,6 +2,7 @@
 #include "tests/support/command.h"
 #include "tests/support/journey.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "ui/text.h"
 
 #include <QDir>
@@ -118,8 +119,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-int main(int argc, char** argv)
-{
-    return runJourneys<SessionsTest>(argc, argv);
-}
+HEADWISE_TEST_MAIN(runJourneys<SessionsTest>)
 #include "sessions_test.moc"

@@ -3,6 +3,7 @@
 
 #include "tests/core/analysis/small_models.h"
 #include "tests/support/dense_algebra.h"
+#include "tests/support/program.h"
 
 #include <algorithm>
 #include <array>
@@ -368,5 +369,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(AnalysesTest)
+HEADWISE_TEST(AnalysesTest)
 #include "analyses_test.moc"

@@ -1,6 +1,7 @@
 #include "core/analysis/axis_clusters.h"
 #include "core/analysis/axis_order.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <algorithm>
 #include <cmath>
@@ -116,5 +117,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(AxisClustersTest)
+HEADWISE_TEST(AxisClustersTest)
 #include "axis_clusters_test.moc"

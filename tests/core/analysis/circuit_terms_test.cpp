@@ -4,6 +4,7 @@
 #include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/token_table.h"
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 #include "tests/support/rotation.h"
 #include "tests/support/toy_classes.h"
 
@@ -251,5 +252,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(CircuitTermsTest)
+HEADWISE_TEST(CircuitTermsTest)
 #include "circuit_terms_test.moc"

@@ -2,6 +2,7 @@
 
 #include "core/analysis/color_maps.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QTest>
 
@@ -349,5 +350,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ColorScaleTest)
+HEADWISE_TEST(ColorScaleTest)
 #include "color_scale_test.moc"

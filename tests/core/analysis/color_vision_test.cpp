@@ -1,5 +1,7 @@
 #include "core/analysis/color_vision.h"
 
+#include "tests/support/program.h"
+
 #include "core/analysis/color_maps.h"
 
 #include <QTest>
@@ -94,5 +96,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ColorVisionTest)
+HEADWISE_TEST(ColorVisionTest)
 #include "color_vision_test.moc"

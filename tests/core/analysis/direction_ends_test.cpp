@@ -1,6 +1,7 @@
 #include "core/analysis/direction_ends.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 
 #include <QTest>
 
@@ -138,5 +139,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(DirectionEndsTest)
+HEADWISE_TEST(DirectionEndsTest)
 #include "direction_ends_test.moc"

@@ -3,6 +3,7 @@
 #include "core/analysis/singular_directions.h"
 #include "core/io/npy.h"
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 
 #include <QFile>
 #include <QTest>
@@ -130,5 +131,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(DirectionSourceTest)
+HEADWISE_TEST(DirectionSourceTest)
 #include "direction_source_test.moc"

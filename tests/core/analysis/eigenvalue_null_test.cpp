@@ -5,6 +5,7 @@
 #include "tests/support/analysed.h"
 #include "tests/support/planted.h"
 #include "tests/support/planted_tokens.h"
+#include "tests/support/program.h"
 
 #include <QTest>
 
@@ -247,5 +248,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(EigenvalueNullTest)
+HEADWISE_TEST(EigenvalueNullTest)
 #include "eigenvalue_null_test.moc"

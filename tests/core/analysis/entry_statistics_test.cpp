@@ -1,5 +1,6 @@
 #include "core/analysis/entry_statistics.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <cmath>
 #include <limits>
@@ -49,5 +50,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(EntryStatisticsTest)
+HEADWISE_TEST(EntryStatisticsTest)
 #include "entry_statistics_test.moc"

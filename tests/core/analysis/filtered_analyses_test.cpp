@@ -1,6 +1,7 @@
 #include "core/analysis/token_filter.h"
 
 #include "tests/support/every_input.h"
+#include "tests/support/program.h"
 
 #include <algorithm>
 #include <set>
@@ -80,5 +81,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(FilteredAnalysesTest)
+HEADWISE_TEST(FilteredAnalysesTest)
 #include "filtered_analyses_test.moc"

@@ -3,6 +3,7 @@
 #include "core/io/tokenizer.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 
 #include <QCoreApplication>
 
@@ -193,14 +194,5 @@ private:
     std::map<std::string, ResultSet> m_results;
 };
 
-int main(int argc, char** argv)
-{
-    if (!qEnvironmentVariableIsSet("QTEST_FUNCTION_TIMEOUT"))
-        qputenv("QTEST_FUNCTION_TIMEOUT",
-                "1800000"); // ms: an analysis of all heads on a slow or busy machine
-    const QCoreApplication application(argc, argv);
-    Gpt2GoldenTest test;
-    return QTest::qExec(&test, argc, argv);
-}
-
+HEADWISE_TEST(Gpt2GoldenTest)
 #include "gpt2_golden_test.moc"

@@ -1,4 +1,5 @@
 #include "tests/support/every_input.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <QTest>
@@ -151,5 +152,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(GroupedTest)
+HEADWISE_TEST(GroupedTest)
 #include "grouped_test.moc"

@@ -1,6 +1,7 @@
 #include "core/model/forward.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 
 #include <array>
 #include <cmath>
@@ -216,5 +217,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(OneLayerTest)
+HEADWISE_TEST(OneLayerTest)
 #include "one_layer_test.moc"

@@ -1,4 +1,5 @@
 #include "tests/support/every_input.h"
+#include "tests/support/program.h"
 
 #include <algorithm>
 #include <array>
@@ -170,5 +171,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(PicturesTest)
+HEADWISE_TEST(PicturesTest)
 #include "pictures_test.moc"

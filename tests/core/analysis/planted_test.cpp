@@ -2,6 +2,7 @@
 #include "core/analysis/spectrum.h"
 
 #include "tests/support/planted_tokens.h"
+#include "tests/support/program.h"
 
 #include <cmath>
 #include <random>
@@ -228,5 +229,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(PlantedTest)
+HEADWISE_TEST(PlantedTest)
 #include "planted_test.moc"

@@ -1,5 +1,7 @@
 #include "core/analysis/position_scores.h"
 
+#include "tests/support/program.h"
+
 #include <QTest>
 
 #include <cmath>
@@ -97,5 +99,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(PositionScoresTest)
+HEADWISE_TEST(PositionScoresTest)
 #include "position_scores_test.moc"

@@ -1,6 +1,7 @@
 #include "core/analysis/relation_file.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -83,5 +84,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(RelationFileTest)
+HEADWISE_TEST(RelationFileTest)
 #include "relation_file_test.moc"

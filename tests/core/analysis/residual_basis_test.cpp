@@ -3,6 +3,7 @@
 #include "core/analysis/run_estimate.h"
 #include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/LU>
@@ -347,5 +348,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ResidualBasisTest)
+HEADWISE_TEST(ResidualBasisTest)
 #include "residual_basis_test.moc"

@@ -3,6 +3,7 @@
 #include "tests/support/address_space_limit.h"
 #include "tests/support/analysed.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QTest>
@@ -199,5 +200,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(RunEstimateTest)
+HEADWISE_TEST(RunEstimateTest)
 #include "run_estimate_test.moc"

@@ -1,6 +1,7 @@
 #include "core/analysis/stored_table.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <cmath>
 
@@ -91,5 +92,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(StoredTableTest)
+HEADWISE_TEST(StoredTableTest)
 #include "stored_table_test.moc"

@@ -1,6 +1,7 @@
 #include "core/analysis/tiled_circuit.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QTest>
 
@@ -160,5 +161,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(TiledCircuitTest)
+HEADWISE_TEST(TiledCircuitTest)
 #include "tiled_circuit_test.moc"

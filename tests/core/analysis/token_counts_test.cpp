@@ -3,6 +3,7 @@
 #include "core/io/tokenizer.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -245,5 +246,5 @@ private:
     std::shared_ptr<const Tokenizer> m_tokenizer;
 };
 
-QTEST_APPLESS_MAIN(TokenCountsTest)
+HEADWISE_TEST(TokenCountsTest)
 #include "token_counts_test.moc"

@@ -2,6 +2,7 @@
 #include "core/analysis/token_filter.h"
 
 #include "tests/support/changed_toy.h"
+#include "tests/support/program.h"
 
 using namespace headwise;
 
@@ -172,5 +173,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(TokenFilterTest)
+HEADWISE_TEST(TokenFilterTest)
 #include "token_filter_test.moc"

@@ -1,6 +1,7 @@
 #include "core/analysis/token_scan.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <cmath>
 #include <limits>
@@ -194,5 +195,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(TokenScanTest)
+HEADWISE_TEST(TokenScanTest)
 #include "token_scan_test.moc"

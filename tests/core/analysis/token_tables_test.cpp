@@ -5,6 +5,7 @@
 
 #include "tests/core/analysis/small_models.h"
 #include "tests/support/dense_algebra.h"
+#include "tests/support/program.h"
 
 #include <algorithm>
 #include <cmath>
@@ -265,5 +266,5 @@ private:
     }
 };
 
-QTEST_APPLESS_MAIN(TokenTablesTest)
+HEADWISE_TEST(TokenTablesTest)
 #include "token_tables_test.moc"

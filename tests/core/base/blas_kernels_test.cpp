@@ -1,5 +1,7 @@
 #include "core/base/blas_kernels.h"
 
+#include "tests/support/program.h"
+
 #include <QTest>
 
 using namespace headwise;
@@ -39,6 +41,6 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(BlasKernelsTest)
+HEADWISE_TEST(BlasKernelsTest)
 
 #include "blas_kernels_test.moc"

@@ -1,6 +1,7 @@
 #include "core/base/decompositions.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>
@@ -152,5 +153,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(DecompositionsTest)
+HEADWISE_TEST(DecompositionsTest)
 #include "decompositions_test.moc"

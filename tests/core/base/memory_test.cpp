@@ -1,5 +1,6 @@
 #include "core/base/memory.h"
 #include "tests/support/address_space_limit.h"
+#include "tests/support/program.h"
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -82,5 +83,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_APPLESS_MAIN(MemoryTest)
+HEADWISE_TEST(MemoryTest)
 #include "memory_test.moc"

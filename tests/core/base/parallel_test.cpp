@@ -1,6 +1,7 @@
 #include "core/base/parallel.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <atomic>
 #include <numeric>
@@ -76,5 +77,5 @@ private slots:
     void nothingToDoIsGood() { QVERIFY(test::isOk(parallelFor(0, Task{}, "items", nullptr))); }
 };
 
-QTEST_APPLESS_MAIN(ParallelTest)
+HEADWISE_TEST(ParallelTest)
 #include "parallel_test.moc"

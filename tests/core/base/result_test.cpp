@@ -1,6 +1,7 @@
 #include "core/base/result.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 using namespace headwise;
 
@@ -37,5 +38,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(ResultTest)
+HEADWISE_TEST(ResultTest)
 #include "result_test.moc"

@@ -2,6 +2,7 @@
 
 #include "core/model/forward.h"
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 
 using namespace headwise;
 using test::ToyOptions;
@@ -186,5 +187,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(CircuitsTest)
+HEADWISE_TEST(CircuitsTest)
 #include "circuits_test.moc"

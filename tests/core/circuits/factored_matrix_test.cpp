@@ -3,6 +3,7 @@
 #include "core/analysis/block.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <Eigen/Eigenvalues>
 
@@ -271,5 +272,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(FactoredMatrixTest)
+HEADWISE_TEST(FactoredMatrixTest)
 #include "factored_matrix_test.moc"

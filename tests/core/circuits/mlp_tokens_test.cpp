@@ -3,6 +3,7 @@
 #include "core/model/forward.h"
 #include "tests/core/analysis/spectra/dense_directions.h"
 #include "tests/support/changed_toy.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -196,5 +197,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(MlpTokensTest)
+HEADWISE_TEST(MlpTokensTest)
 #include "mlp_tokens_test.moc"

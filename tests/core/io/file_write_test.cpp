@@ -1,6 +1,7 @@
 #include "core/io/file_write.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QTemporaryDir>
 
@@ -214,5 +215,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(FileWriteTest)
+HEADWISE_TEST(FileWriteTest)
 #include "file_write_test.moc"

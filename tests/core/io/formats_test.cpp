@@ -2,6 +2,7 @@
 
 #include "tests/support/gguf_writer.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/tensor_writer.h"
 #include "tests/support/zip_writer.h"
 
@@ -201,5 +202,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(FormatsTest)
+HEADWISE_TEST(FormatsTest)
 #include "formats_test.moc"

@@ -3,6 +3,7 @@
 #include "core/io/block_formats.h"
 #include "core/io/weight_map.h"
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/zip_writer.h"
 
 #include <QTemporaryDir>
@@ -317,5 +318,5 @@ private:
     }
 };
 
-QTEST_GUILESS_MAIN(GgufTest)
+HEADWISE_TEST(GgufTest)
 #include "gguf_test.moc"

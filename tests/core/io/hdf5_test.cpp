@@ -1,5 +1,6 @@
 #include "core/io/hdf5.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QFile>
 #include <QProcess>
@@ -270,5 +271,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(Hdf5Test)
+HEADWISE_TEST(Hdf5Test)
 #include "hdf5_test.moc"

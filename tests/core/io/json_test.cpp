@@ -1,6 +1,7 @@
 #include "core/io/json.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <nlohmann/json.hpp>
 
@@ -120,5 +121,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(JsonTest)
+HEADWISE_TEST(JsonTest)
 #include "json_test.moc"

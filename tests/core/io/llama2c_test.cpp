@@ -1,6 +1,7 @@
 #include "core/io/weight_map.h"
 
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/zip_writer.h"
 
 #include <QTemporaryDir>
@@ -130,5 +131,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(Llama2cTest)
+HEADWISE_TEST(Llama2cTest)
 #include "llama2c_test.moc"

@@ -1,6 +1,7 @@
 #include "core/io/mapped_file.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QTemporaryDir>
 
@@ -74,5 +75,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(MappedFileTest)
+HEADWISE_TEST(MappedFileTest)
 #include "mapped_file_test.moc"

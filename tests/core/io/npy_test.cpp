@@ -2,6 +2,7 @@
 
 #include "tests/support/matchers.h"
 #include "tests/support/numpy_file.h"
+#include "tests/support/program.h"
 #include "tests/support/zip_writer.h"
 
 #include <QFile>
@@ -195,5 +196,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(NpyTest)
+HEADWISE_TEST(NpyTest)
 #include "npy_test.moc"

@@ -1,6 +1,7 @@
 #include "core/io/weight_map.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/zip_writer.h"
 
 #include <QByteArray>
@@ -166,5 +167,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(NpzTest)
+HEADWISE_TEST(NpzTest)
 #include "npz_test.moc"

@@ -1,6 +1,7 @@
 #include "core/io/number_formats.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <cmath>
 #include <cstdint>
@@ -128,5 +129,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(NumberFormatsTest)
+HEADWISE_TEST(NumberFormatsTest)
 #include "number_formats_test.moc"

@@ -3,6 +3,7 @@
 #include "core/io/token_normalizer.h"
 #include "core/io/token_pattern.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 using namespace headwise;
 
@@ -254,5 +255,5 @@ void PreTokenizerTest::aTextThatGrowsWithoutMeasureIsRefused()
     QCOMPARE(normalizer->normalized("bc").value(), std::string("bc"));
 }
 
-QTEST_APPLESS_MAIN(PreTokenizerTest)
+HEADWISE_TEST(PreTokenizerTest)
 #include "pre_tokenizer_test.moc"

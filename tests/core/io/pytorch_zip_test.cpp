@@ -1,6 +1,7 @@
 #include "core/io/weight_map.h"
 
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/zip_writer.h"
 
 #include <QTemporaryDir>
@@ -344,5 +345,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(PytorchZipTest)
+HEADWISE_TEST(PytorchZipTest)
 #include "pytorch_zip_test.moc"

@@ -1,6 +1,7 @@
 #include "core/io/safetensors.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QTemporaryDir>
 
@@ -376,5 +377,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(SafetensorsTest)
+HEADWISE_TEST(SafetensorsTest)
 #include "safetensors_test.moc"

@@ -1,5 +1,7 @@
 #include "core/io/table_formats.h"
 
+#include "tests/support/program.h"
+
 #include <QTest>
 
 #include <cmath>
@@ -112,5 +114,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TableFormatsTest)
+HEADWISE_TEST(TableFormatsTest)
 #include "table_formats_test.moc"

@@ -1,6 +1,7 @@
 #include "core/io/tensor_picture.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/zip_writer.h"
 
 #include <QTemporaryDir>
@@ -112,5 +113,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TensorPictureTest)
+HEADWISE_TEST(TensorPictureTest)
 #include "tensor_picture_test.moc"

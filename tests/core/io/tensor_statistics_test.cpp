@@ -1,6 +1,7 @@
 #include "core/io/tensor_statistics.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/zip_writer.h"
 
 #include <QTemporaryDir>
@@ -375,5 +376,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TensorStatisticsTest)
+HEADWISE_TEST(TensorStatisticsTest)
 #include "tensor_statistics_test.moc"

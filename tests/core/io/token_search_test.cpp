@@ -2,6 +2,7 @@
 
 #include "core/io/tokenizer.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QElapsedTimer>
 
@@ -93,5 +94,5 @@ private slots:
     void samplesWholeWords() { QCOMPARE(sampleOfWords(smallVocabulary(), 2), (std::vector<int>{0, 2})); }
 };
 
-QTEST_APPLESS_MAIN(TokenSearchTest)
+HEADWISE_TEST(TokenSearchTest)
 #include "token_search_test.moc"

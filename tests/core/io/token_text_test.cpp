@@ -2,6 +2,7 @@
 
 #include "core/io/utf8.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <string>
 
@@ -111,5 +112,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(TokenTextTest)
+HEADWISE_TEST(TokenTextTest)
 #include "token_text_test.moc"

@@ -1,3 +1,5 @@
+#include "tests/support/program.h"
+
 #include "tests/core/io/tokenizer_cases.h"
 
 using namespace headwise;
@@ -266,5 +268,5 @@ void TokenizerFilesTest::noJsonBreaksIt()
                   (", \"added_tokens\": [{\"content\": \"x\", \"id\": " + deep + "}]").constData())));
 }
 
-QTEST_APPLESS_MAIN(TokenizerFilesTest)
+HEADWISE_TEST(TokenizerFilesTest)
 #include "tokenizer_files_test.moc"

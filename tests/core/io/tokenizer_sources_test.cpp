@@ -4,6 +4,7 @@
 
 #include "tests/support/gguf_writer.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QFile>
 #include <QJsonArray>
@@ -468,5 +469,5 @@ void TokenizerSourcesTest::noDamagedModelBreaksIt()
     }
 }
 
-QTEST_APPLESS_MAIN(TokenizerSourcesTest)
+HEADWISE_TEST(TokenizerSourcesTest)
 #include "tokenizer_sources_test.moc"

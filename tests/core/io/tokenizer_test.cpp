@@ -1,3 +1,5 @@
+#include "tests/support/program.h"
+
 #include "tests/core/io/tokenizer_cases.h"
 
 #include <QElapsedTimer>
@@ -265,5 +267,5 @@ void TokenizerTest::opensGpt2Quickly()
     QVERIFY(timer.elapsed() < 5'000); // Release: 0.1 s; this is for Debug under sanitizers on a busy machine.
 }
 
-QTEST_APPLESS_MAIN(TokenizerTest)
+HEADWISE_TEST(TokenizerTest)
 #include "tokenizer_test.moc"

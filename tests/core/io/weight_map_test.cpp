@@ -1,6 +1,7 @@
 #include "core/io/weight_map.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QCryptographicHash>
 #include <QFile>
@@ -433,5 +434,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(WeightMapTest)
+HEADWISE_TEST(WeightMapTest)
 #include "weight_map_test.moc"

@@ -1,6 +1,7 @@
 #include "core/model/architecture.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QJsonArray>
@@ -410,5 +411,5 @@ private:
     std::unique_ptr<QTemporaryDir> m_folder;
 };
 
-QTEST_GUILESS_MAIN(ArchitectureTest)
+HEADWISE_TEST(ArchitectureTest)
 #include "architecture_test.moc"

@@ -1,5 +1,7 @@
 #include "core/base/decompositions.h"
+
 #include "tests/core/model/processing_cases.h"
+#include "tests/support/program.h"
 
 using namespace headwise;
 using test::change;
@@ -208,5 +210,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(ChangedHeadsTest)
+HEADWISE_TEST(ChangedHeadsTest)
 #include "changed_heads_test.moc"

@@ -1,6 +1,7 @@
 #include "core/model/checkpoint_writer.h"
 
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <QDir>
@@ -247,5 +248,5 @@ private:
     int m_count = 0;
 };
 
-QTEST_APPLESS_MAIN(CheckpointWriterTest)
+HEADWISE_TEST(CheckpointWriterTest)
 #include "checkpoint_writer_test.moc"

@@ -1,6 +1,7 @@
 #include "core/model/architecture.h"
 
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QDir>
 #include <QTemporaryDir>
@@ -403,5 +404,5 @@ private:
     std::unique_ptr<QTemporaryDir> m_folder;
 };
 
-QTEST_GUILESS_MAIN(ConfigTest)
+HEADWISE_TEST(ConfigTest)
 #include "config_test.moc"

@@ -3,6 +3,7 @@
 #include "core/circuits/circuits.h"
 #include "core/model/checkpoint_writer.h"
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QTemporaryDir>
@@ -199,5 +200,5 @@ private:
     std::unique_ptr<QTemporaryDir> m_folder;
 };
 
-QTEST_GUILESS_MAIN(FamiliesTest)
+HEADWISE_TEST(FamiliesTest)
 #include "families_test.moc"

@@ -1,6 +1,7 @@
 #include "core/model/architecture.h"
 #include "tests/support/family_model.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QJsonArray>
 #include <QTemporaryDir>
@@ -120,5 +121,5 @@ private:
     std::unique_ptr<QTemporaryDir> m_folder;
 };
 
-QTEST_GUILESS_MAIN(FamilyConfigTest)
+HEADWISE_TEST(FamilyConfigTest)
 #include "family_config_test.moc"

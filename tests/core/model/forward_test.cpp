@@ -1,6 +1,7 @@
 #include "core/model/forward.h"
 
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/sorting_partials.h"
 #include "tests/support/toy_classes.h"
 
@@ -200,5 +201,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(ForwardTest)
+HEADWISE_TEST(ForwardTest)
 #include "forward_test.moc"

@@ -1,6 +1,7 @@
 #include "core/model/layer_parts.h"
 #include "tests/support/family_model.h"
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QTemporaryDir>
@@ -95,5 +96,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(GoldenValuesTest)
+HEADWISE_TEST(GoldenValuesTest)
 #include "golden_values_test.moc"

@@ -1,5 +1,6 @@
 #include "tests/support/family_model.h"
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QFile>
@@ -152,5 +153,5 @@ private:
     std::unique_ptr<QTemporaryDir> m_folder;
 };
 
-QTEST_GUILESS_MAIN(InferredConfigTest)
+HEADWISE_TEST(InferredConfigTest)
 #include "inferred_config_test.moc"

@@ -5,6 +5,7 @@
 #include "tests/support/family_model.h"
 #include "tests/support/loaded.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QTemporaryDir>
@@ -220,5 +221,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(LoadReportTest)
+HEADWISE_TEST(LoadReportTest)
 #include "load_report_test.moc"

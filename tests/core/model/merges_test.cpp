@@ -2,6 +2,7 @@
 
 #include "core/model/architecture.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <Eigen/SVD>
@@ -161,5 +162,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(MergesTest)
+HEADWISE_TEST(MergesTest)
 #include "merges_test.moc"

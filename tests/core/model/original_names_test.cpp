@@ -1,6 +1,7 @@
 #include "core/model/checkpoint_writer.h"
 #include "tests/support/family_model.h"
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 
 #include <QFile>
 #include <QJsonDocument>
@@ -182,5 +183,5 @@ private:
     std::unique_ptr<QTemporaryDir> m_folder;
 };
 
-QTEST_GUILESS_MAIN(OriginalNamesTest)
+HEADWISE_TEST(OriginalNamesTest)
 #include "original_names_test.moc"

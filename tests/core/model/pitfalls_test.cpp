@@ -1,6 +1,7 @@
 #include "core/circuits/circuits.h"
 #include "tests/support/family_model.h"
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QJsonArray>
@@ -493,5 +494,5 @@ private:
     std::unique_ptr<QTemporaryDir> m_folder;
 };
 
-QTEST_GUILESS_MAIN(PitfallsTest)
+HEADWISE_TEST(PitfallsTest)
 #include "pitfalls_test.moc"

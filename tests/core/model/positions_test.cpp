@@ -1,5 +1,7 @@
 #include "core/model/config.h"
 
+#include "tests/support/program.h"
+
 #include <QtTest>
 
 #include <cmath>
@@ -90,5 +92,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(PositionsTest)
+HEADWISE_TEST(PositionsTest)
 #include "positions_test.moc"

@@ -1,3 +1,5 @@
+#include "tests/support/program.h"
+
 #include "tests/core/model/processing_cases.h"
 
 using namespace headwise;
@@ -250,5 +252,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(ProcessingQuirksTest)
+HEADWISE_TEST(ProcessingQuirksTest)
 #include "processing_quirks_test.moc"

@@ -1,3 +1,5 @@
+#include "tests/support/program.h"
+
 #include "tests/core/model/processing_cases.h"
 
 using namespace headwise;
@@ -231,5 +233,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(ProcessingTest)
+HEADWISE_TEST(ProcessingTest)
 #include "processing_test.moc"

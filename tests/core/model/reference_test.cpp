@@ -1,4 +1,5 @@
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/reference_forward.h"
 #include "tests/support/toy_model.h"
 
@@ -304,5 +305,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(ReferenceTest)
+HEADWISE_TEST(ReferenceTest)
 #include "reference_test.moc"

@@ -2,6 +2,7 @@
 
 #include "core/model/checkpoint_writer.h"
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QTemporaryDir>
@@ -395,5 +396,5 @@ private:
     int m_count = 0;
 };
 
-QTEST_GUILESS_MAIN(SkiplessTest)
+HEADWISE_TEST(SkiplessTest)
 #include "skipless_test.moc"

@@ -1,6 +1,7 @@
 #include "core/io/hdf5.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QTemporaryDir>
 #include <QTest>
@@ -431,5 +432,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(SessionFileTest)
+HEADWISE_TEST(SessionFileTest)
 #include "session_file_test.moc"

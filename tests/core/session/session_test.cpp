@@ -4,6 +4,7 @@
 #include "core/session/partial_run.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QCryptographicHash>
 #include <QFile>
@@ -152,5 +153,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(SessionTest)
+HEADWISE_TEST(SessionTest)
 #include "session_test.moc"

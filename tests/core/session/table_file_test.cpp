@@ -1,5 +1,6 @@
 #include "core/session/table_file.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QFile>
 #include <QProcess>
@@ -130,5 +131,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TableFileTest)
+HEADWISE_TEST(TableFileTest)
 #include "table_file_test.moc"

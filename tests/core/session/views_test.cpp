@@ -1,6 +1,7 @@
 #include "core/session/session_file.h"
 #include "core/session/views.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QTest>
 
@@ -158,5 +159,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ViewsTest)
+HEADWISE_TEST(ViewsTest)
 #include "views_test.moc"

@@ -1,6 +1,7 @@
 #include "ui/models/array_table_model.h"
 
 #include "tests/support/printed.h"
+#include "tests/support/program.h"
 #include "ui/text.h"
 
 #include <QAbstractItemModelTester>
@@ -278,5 +279,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(ArrayTableModelTest)
+HEADWISE_TEST(ArrayTableModelTest)
 #include "array_table_model_test.moc"

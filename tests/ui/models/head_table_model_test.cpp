@@ -1,6 +1,7 @@
 #include "ui/models/head_table_model.h"
 
 #include "tests/support/printed.h"
+#include "tests/support/program.h"
 
 #include <QAbstractItemModelTester>
 #include <QSortFilterProxyModel>
@@ -73,5 +74,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(HeadTableModelTest)
+HEADWISE_TEST(HeadTableModelTest)
 #include "head_table_model_test.moc"

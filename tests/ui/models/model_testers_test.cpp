@@ -5,6 +5,7 @@
 
 #include "core/io/tensor_statistics.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/compare_page.h"
 #include "ui/pages/composition_page.h"
@@ -255,5 +256,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(ModelTestersTest)
+HEADWISE_TEST(ModelTestersTest)
 #include "model_testers_test.moc"

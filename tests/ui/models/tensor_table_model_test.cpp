@@ -2,6 +2,7 @@
 
 #include "tests/support/loaded.h"
 #include "tests/support/printed.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QAbstractItemModelTester>
@@ -91,5 +92,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(TensorTableModelTest)
+HEADWISE_TEST(TensorTableModelTest)
 #include "tensor_table_model_test.moc"

@@ -1,6 +1,7 @@
 #include "ui/models/token_table_model.h"
 
 #include "tests/support/printed.h"
+#include "tests/support/program.h"
 
 #include <QAbstractItemModelTester>
 #include <QSortFilterProxyModel>
@@ -92,5 +93,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(TokenTableModelTest)
+HEADWISE_TEST(TokenTableModelTest)
 #include "token_table_model_test.moc"

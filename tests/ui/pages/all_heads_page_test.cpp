@@ -1,6 +1,7 @@
 #include "ui/pages/all_heads_page.h"
 
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/head_metrics.h"
 #include "ui/models/array_table_model.h"
 #include "ui/text.h"
@@ -104,5 +105,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(AllHeadsPageTest)
+HEADWISE_TEST(AllHeadsPageTest)
 #include "all_heads_page_test.moc"

@@ -3,6 +3,7 @@
 #include "core/analysis/direction_source.h"
 #include "tests/support/matchers.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QComboBox>
@@ -120,5 +121,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(AnalysisFormTest)
+HEADWISE_TEST(AnalysisFormTest)
 #include "analysis_form_test.moc"

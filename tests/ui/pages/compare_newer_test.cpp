@@ -3,6 +3,7 @@
 #include "core/analysis/block.h"
 #include "tests/support/analysed.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/compared_model.h"
 #include "ui/pages/compare_page.h"
 #include "ui/pages/models_page.h"
@@ -280,5 +281,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(CompareNewerTest)
+HEADWISE_TEST(CompareNewerTest)
 #include "compare_newer_test.moc"

@@ -3,6 +3,7 @@
 #include "core/analysis/block.h"
 #include "core/analysis/comparison/ratio.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/text.h"
 #include "ui/views/heatmap_view.h"
 #include "ui/views/spectrum_chart.h"
@@ -274,5 +275,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(ComparePageTest)
+HEADWISE_TEST(ComparePageTest)
 #include "compare_page_test.moc"

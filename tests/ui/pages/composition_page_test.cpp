@@ -1,6 +1,7 @@
 #include "ui/pages/composition_page.h"
 
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/array_part.h"
 #include "ui/models/array_table_model.h"
 #include "ui/pages/composition_panel.h"
@@ -249,5 +250,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(CompositionPageTest)
+HEADWISE_TEST(CompositionPageTest)
 #include "composition_page_test.moc"

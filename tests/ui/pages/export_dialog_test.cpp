@@ -1,5 +1,7 @@
 #include "ui/pages/export_dialog.h"
 
+#include "tests/support/program.h"
+
 #include "ui/theme.h"
 #include "ui/views/heatmap_view.h"
 
@@ -235,5 +237,5 @@ private:
     HeatmapView m_view;
 };
 
-QTEST_MAIN(ExportDialogTest)
+HEADWISE_TEST(ExportDialogTest)
 #include "export_dialog_test.moc"

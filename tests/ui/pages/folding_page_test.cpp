@@ -2,6 +2,7 @@
 
 #include "core/model/processing.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/models/token_table_model.h"
 #include "ui/text.h"
 #include "ui/views/table_figure.h"
@@ -113,5 +114,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(FoldingPageTest)
+HEADWISE_TEST(FoldingPageTest)
 #include "folding_page_test.moc"

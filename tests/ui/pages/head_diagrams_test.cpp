@@ -1,5 +1,6 @@
 #include "tests/support/analysis_results.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "ui/color_choice.h"
 #include "ui/head_classes.h"
 #include "ui/theme.h"
@@ -198,5 +199,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(HeadDiagramsTest)
+HEADWISE_TEST(HeadDiagramsTest)
 #include "head_diagrams_test.moc"

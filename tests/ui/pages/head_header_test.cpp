@@ -1,6 +1,7 @@
 #include "ui/pages/head_header.h"
 
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/head_metrics.h"
 #include "ui/text.h"
 
@@ -77,5 +78,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(HeadHeaderTest)
+HEADWISE_TEST(HeadHeaderTest)
 #include "head_header_test.moc"

@@ -1,5 +1,6 @@
 #include "tests/support/analysis_results.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 #include "ui/color_choice.h"
 #include "ui/theme.h"
@@ -342,5 +343,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(HeadPicturesTest)
+HEADWISE_TEST(HeadPicturesTest)
 #include "head_pictures_test.moc"

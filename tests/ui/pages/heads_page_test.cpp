@@ -1,6 +1,7 @@
 #include "ui/pages/heads_page.h"
 
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/head_metrics.h"
 #include "ui/text.h"
 #include "ui/views/heatmap_view.h"
@@ -161,5 +162,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(HeadsPageTest)
+HEADWISE_TEST(HeadsPageTest)
 #include "heads_page_test.moc"

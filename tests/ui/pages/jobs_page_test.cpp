@@ -1,5 +1,7 @@
 #include "ui/pages/jobs_page.h"
 
+#include "tests/support/program.h"
+
 #include <QLabel>
 #include <QListWidget>
 #include <QSignalSpy>
@@ -151,5 +153,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(JobsPageTest)
+HEADWISE_TEST(JobsPageTest)
 #include "jobs_page_test.moc"

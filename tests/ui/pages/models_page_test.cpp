@@ -2,6 +2,7 @@
 
 #include "tests/support/loaded.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/heads_page.h"
@@ -117,5 +118,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(ModelsPageTest)
+HEADWISE_TEST(ModelsPageTest)
 #include "models_page_test.moc"

@@ -3,6 +3,7 @@
 #include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/token_table.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 #include "ui/text.h"
 #include "ui/views/table_figure.h"
@@ -92,5 +93,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(OffsetTableTest)
+HEADWISE_TEST(OffsetTableTest)
 #include "offset_table_test.moc"

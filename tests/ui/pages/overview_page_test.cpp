@@ -1,6 +1,7 @@
 #include "ui/pages/overview_page.h"
 
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/salient_panel.h"
 #include "ui/text.h"
@@ -154,5 +155,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(OverviewPageTest)
+HEADWISE_TEST(OverviewPageTest)
 #include "overview_page_test.moc"

@@ -2,6 +2,7 @@
 
 #include "core/analysis/position_scores.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 #include "ui/text.h"
 #include "ui/views/heatmap_view.h"
@@ -187,5 +188,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(PositionPageTest)
+HEADWISE_TEST(PositionPageTest)
 #include "position_page_test.moc"

@@ -5,6 +5,7 @@
 #include "core/model/forward.h"
 #include "core/model/layer_parts.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/pages/head_grid.h"
 #include "ui/theme.h"
 #include "ui/views/pattern_grid.h"
@@ -354,5 +355,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(PromptPageTest)
+HEADWISE_TEST(PromptPageTest)
 #include "prompt_page_test.moc"

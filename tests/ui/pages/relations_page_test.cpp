@@ -3,6 +3,7 @@
 
 #include "core/io/token_search.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/heads_page.h"
 #include "ui/relation_store.h"
@@ -208,5 +209,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(RelationsPageTest)
+HEADWISE_TEST(RelationsPageTest)
 #include "relations_page_test.moc"

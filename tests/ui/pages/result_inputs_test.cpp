@@ -1,5 +1,6 @@
 #include "core/analysis/token_counts.h"
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 #include "tests/support/result_page_driver.h"
 #include "ui/array_part.h"
 #include "ui/pages/analysis_form.h"
@@ -226,5 +227,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(ResultInputsTest)
+HEADWISE_TEST(ResultInputsTest)
 #include "result_inputs_test.moc"

@@ -3,6 +3,7 @@
 #include "core/analysis/token_counts.h"
 #include "core/session/session_file.h"
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 #include "tests/support/result_page_driver.h"
 #include "ui/array_part.h"
 #include "ui/head_metrics.h"
@@ -316,5 +317,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(ResultPageTest)
+HEADWISE_TEST(ResultPageTest)
 #include "result_page_test.moc"

@@ -3,6 +3,7 @@
 #include "core/analysis/singular_directions.h"
 #include "core/base/decompositions.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/head_metrics.h"
 #include "ui/text.h"
 #include "ui/views/spectrum_chart.h"
@@ -149,5 +150,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(SpectrumPageTest)
+HEADWISE_TEST(SpectrumPageTest)
 #include "spectrum_page_test.moc"

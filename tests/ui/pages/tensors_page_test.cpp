@@ -1,6 +1,7 @@
 #include "ui/pages/tensors_page.h"
 
 #include "tests/support/numpy_file.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 #include "ui/models/tensor_table_model.h"
 #include "ui/views/heatmap_view.h"
@@ -184,5 +185,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(TensorsPageTest)
+HEADWISE_TEST(TensorsPageTest)
 #include "tensors_page_test.moc"

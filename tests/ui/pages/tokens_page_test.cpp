@@ -5,6 +5,7 @@
 #include "core/analysis/token_counts.h"
 #include "core/analysis/token_table.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 #include "ui/models/token_table_model.h"
 #include "ui/text.h"
@@ -394,5 +395,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(TokensPageTest)
+HEADWISE_TEST(TokensPageTest)
 #include "tokens_page_test.moc"

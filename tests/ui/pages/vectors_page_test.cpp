@@ -5,6 +5,7 @@
 #include "core/base/decompositions.h"
 #include "tests/support/matchers.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/vector_tables.h"
 #include "ui/text.h"
@@ -300,5 +301,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(VectorsPageTest)
+HEADWISE_TEST(VectorsPageTest)
 #include "vectors_page_test.moc"

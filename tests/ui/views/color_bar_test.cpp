@@ -1,5 +1,7 @@
 #include "ui/views/color_bar.h"
 
+#include "tests/support/program.h"
+
 #include "ui/theme.h"
 #include "ui/views/heatmap_panel.h"
 #include "ui/views/heatmap_view.h"
@@ -275,5 +277,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(ColorBarTest)
+HEADWISE_TEST(ColorBarTest)
 #include "color_bar_test.moc"

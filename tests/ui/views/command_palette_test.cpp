@@ -1,5 +1,7 @@
 #include "ui/views/command_palette.h"
 
+#include "tests/support/program.h"
+
 #include <QLineEdit>
 #include <QListView>
 #include <QPointer>
@@ -81,5 +83,5 @@ private:
     QString m_ran;
 };
 
-QTEST_MAIN(CommandPaletteTest)
+HEADWISE_TEST(CommandPaletteTest)
 #include "command_palette_test.moc"

@@ -1,3 +1,5 @@
+#include "tests/support/program.h"
+
 // What of a heatmap does not fit its scale, what is at its edges, and what a screen reader is told.
 
 #include "ui/theme.h"
@@ -289,5 +291,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(HeatmapScaleTest)
+HEADWISE_TEST(HeatmapScaleTest)
 #include "heatmap_scale_test.moc"

@@ -1,3 +1,5 @@
+#include "tests/support/program.h"
+
 // A heatmap of what is too large to be formed: tiles that come as they are looked at.
 
 #include "ui/theme.h"
@@ -256,5 +258,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(HeatmapTilesTest)
+HEADWISE_TEST(HeatmapTilesTest)
 #include "heatmap_tiles_test.moc"

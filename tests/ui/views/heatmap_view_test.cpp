@@ -1,5 +1,7 @@
 #include "ui/views/heatmap_view.h"
 
+#include "tests/support/program.h"
+
 #include "ui/theme.h"
 
 #include <QApplication>
@@ -412,5 +414,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(HeatmapViewTest)
+HEADWISE_TEST(HeatmapViewTest)
 #include "heatmap_view_test.moc"

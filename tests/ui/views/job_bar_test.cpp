@@ -1,5 +1,7 @@
 #include "ui/views/job_bar.h"
 
+#include "tests/support/program.h"
+
 #include "ui/job.h"
 
 #include <QLabel>
@@ -64,5 +66,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(JobBarTest)
+HEADWISE_TEST(JobBarTest)
 #include "job_bar_test.moc"

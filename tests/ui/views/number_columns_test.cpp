@@ -1,5 +1,7 @@
 #include "ui/views/number_columns.h"
 
+#include "tests/support/program.h"
+
 #include "ui/models/token_table_model.h"
 #include "ui/pages/table_cells.h"
 #include "ui/text.h"
@@ -163,5 +165,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(NumberColumnsTest)
+HEADWISE_TEST(NumberColumnsTest)
 #include "number_columns_test.moc"

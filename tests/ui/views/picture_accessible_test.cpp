@@ -1,3 +1,5 @@
+#include "tests/support/program.h"
+
 // Charts, grids of patterns and diagrams as a screen reader finds them: tables.
 
 #include "ui/views/diagram_view.h"
@@ -174,5 +176,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(PictureAccessibleTest)
+HEADWISE_TEST(PictureAccessibleTest)
 #include "picture_accessible_test.moc"

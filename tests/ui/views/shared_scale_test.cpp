@@ -1,5 +1,7 @@
 #include "ui/views/shared_scale.h"
 
+#include "tests/support/program.h"
+
 #include "ui/theme.h"
 #include "ui/views/heatmap_view.h"
 
@@ -100,5 +102,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(SharedScaleTest)
+HEADWISE_TEST(SharedScaleTest)
 #include "shared_scale_test.moc"

@@ -1,5 +1,7 @@
 #include "ui/views/spectrum_chart.h"
 
+#include "tests/support/program.h"
+
 #include "ui/theme.h"
 #include "ui/views/chart_painter.h"
 
@@ -416,5 +418,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(SpectrumChartTest)
+HEADWISE_TEST(SpectrumChartTest)
 #include "spectrum_chart_test.moc"

@@ -1,6 +1,7 @@
 #include "ui/views/token_edit.h"
 
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/table_cells.h"
 #include "ui/views/table_copy.h"
@@ -132,5 +133,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(TokenEditTest)
+HEADWISE_TEST(TokenEditTest)
 #include "token_edit_test.moc"

@@ -1,6 +1,7 @@
 #include "ui/views/wrapped_header.h"
 
 #include "tests/support/opened_page.h"
+#include "tests/support/program.h"
 #include "ui/pages/compare_page.h"
 #include "ui/pages/heads_page.h"
 #include "ui/pages/table_cells.h"
@@ -153,5 +154,5 @@ private slots:
     }
 };
 
-QTEST_MAIN(WrappedHeaderTest)
+HEADWISE_TEST(WrappedHeaderTest)
 #include "wrapped_header_test.moc"

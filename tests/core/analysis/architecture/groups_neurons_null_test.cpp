@@ -1,4 +1,5 @@
 #include "tests/support/group_toys.h"
+#include "tests/support/program.h"
 
 #include <QTest>
 
@@ -159,5 +160,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(GroupsNeuronsNullTest)
+HEADWISE_TEST(GroupsNeuronsNullTest)
 #include "groups_neurons_null_test.moc"

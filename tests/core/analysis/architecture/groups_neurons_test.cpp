@@ -1,4 +1,5 @@
 #include "tests/support/group_toys.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -426,5 +427,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(GroupsNeuronsTest)
+HEADWISE_TEST(GroupsNeuronsTest)
 #include "groups_neurons_test.moc"

@@ -1,6 +1,7 @@
 #include "core/model/skipless.h"
 #include "tests/support/analysed.h"
 #include "tests/support/dense_algebra.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <cmath>
@@ -150,5 +151,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(SkiplessMergesTest)
+HEADWISE_TEST(SkiplessMergesTest)
 #include "skipless_merges_test.moc"

@@ -1,6 +1,7 @@
 #include "core/analysis/comparison/direction_match.h"
 
 #include "tests/support/planted.h"
+#include "tests/support/program.h"
 
 #include <QTest>
 
@@ -100,5 +101,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(DirectionMatchTest)
+HEADWISE_TEST(DirectionMatchTest)
 #include "direction_match_test.moc"

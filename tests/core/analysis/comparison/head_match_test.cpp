@@ -4,6 +4,7 @@
 #include "core/io/tokenizer.h"
 #include "tests/support/analysed.h"
 #include "tests/support/loaded.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <Eigen/QR>
@@ -207,6 +208,6 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(HeadMatchTest)
+HEADWISE_TEST(HeadMatchTest)
 
 #include "head_match_test.moc"

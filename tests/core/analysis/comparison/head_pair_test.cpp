@@ -3,6 +3,7 @@
 #include "core/analysis/comparison/ratio.h"
 #include "core/base/decompositions.h"
 #include "tests/support/planted.h"
+#include "tests/support/program.h"
 
 #include <QTest>
 
@@ -217,5 +218,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(HeadPairTest)
+HEADWISE_TEST(HeadPairTest)
 #include "head_pair_test.moc"

@@ -2,6 +2,7 @@
 
 #include "core/analysis/random_matrix.h"
 #include "tests/support/changed_toy.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/LU>
@@ -399,5 +400,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(ModelComparisonTest)
+HEADWISE_TEST(ModelComparisonTest)
 #include "model_comparison_test.moc"

@@ -3,6 +3,7 @@
 
 #include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/LU>
@@ -370,5 +371,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(SimilarityTest)
+HEADWISE_TEST(SimilarityTest)
 #include "similarity_test.moc"

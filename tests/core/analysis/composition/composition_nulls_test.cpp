@@ -3,6 +3,7 @@
 #include "core/analysis/subspace.h"
 
 #include "tests/support/planted.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/SVD>
@@ -230,5 +231,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(CompositionNullsTest)
+HEADWISE_TEST(CompositionNullsTest)
 #include "composition_nulls_test.moc"

@@ -2,6 +2,7 @@
 #include "core/analysis/spectrum.h"
 
 #include "tests/support/planted.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/Eigenvalues>
@@ -464,5 +465,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(InductionTest)
+HEADWISE_TEST(InductionTest)
 #include "induction_test.moc"

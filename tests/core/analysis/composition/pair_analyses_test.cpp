@@ -3,6 +3,7 @@
 #include "core/analysis/subspace.h"
 
 #include "tests/support/planted.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/Eigenvalues>
@@ -276,5 +277,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(PairAnalysesTest)
+HEADWISE_TEST(PairAnalysesTest)
 #include "pair_analyses_test.moc"

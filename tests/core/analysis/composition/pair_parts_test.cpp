@@ -2,6 +2,7 @@
 
 #include "tests/support/matchers.h"
 #include "tests/support/planted.h"
+#include "tests/support/program.h"
 
 #include <Eigen/SVD>
 
@@ -83,5 +84,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(PairPartsTest)
+HEADWISE_TEST(PairPartsTest)
 #include "pair_parts_test.moc"

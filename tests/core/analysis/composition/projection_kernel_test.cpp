@@ -2,6 +2,7 @@
 #include "core/analysis/subspace.h"
 
 #include "tests/support/planted.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/LU>
@@ -223,5 +224,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(ProjectionKernelTest)
+HEADWISE_TEST(ProjectionKernelTest)
 #include "projection_kernel_test.moc"

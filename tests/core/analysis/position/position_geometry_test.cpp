@@ -2,6 +2,7 @@
 #include "core/analysis/position/norm_divisors.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/SVD>
@@ -283,5 +284,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(PositionGeometryTest)
+HEADWISE_TEST(PositionGeometryTest)
 #include "position_geometry_test.moc"

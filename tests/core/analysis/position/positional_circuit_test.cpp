@@ -3,6 +3,7 @@
 #include "core/analysis/position_scores.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <cmath>
@@ -326,5 +327,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(PositionalCircuitTest)
+HEADWISE_TEST(PositionalCircuitTest)
 #include "positional_circuit_test.moc"

@@ -1,3 +1,5 @@
+#include "tests/support/program.h"
+
 #include "tests/core/analysis/small_models.h"
 
 #include <cmath>
@@ -172,5 +174,5 @@ private:
     }
 };
 
-QTEST_APPLESS_MAIN(PreviousTokenTest)
+HEADWISE_TEST(PreviousTokenTest)
 #include "previous_token_test.moc"

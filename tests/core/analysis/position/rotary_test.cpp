@@ -4,6 +4,7 @@
 #include "core/model/forward.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 #include "tests/support/rotation.h"
 #include "tests/support/toy_classes.h"
 
@@ -384,5 +385,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(RotaryTest)
+HEADWISE_TEST(RotaryTest)
 #include "rotary_test.moc"

@@ -5,6 +5,7 @@
 #include "core/model/forward.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -471,5 +472,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(SixTermsTest)
+HEADWISE_TEST(SixTermsTest)
 #include "six_terms_test.moc"

@@ -5,6 +5,7 @@
 #include "core/io/tokenizer.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -455,5 +456,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(TokenPriorTest)
+HEADWISE_TEST(TokenPriorTest)
 #include "token_prior_test.moc"

@@ -1,5 +1,7 @@
 #include "core/io/tokenizer.h"
+
 #include "tests/core/analysis/prompt/prompt_toys.h"
+#include "tests/support/program.h"
 
 #include <cmath>
 
@@ -145,5 +147,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(AttentionTest)
+HEADWISE_TEST(AttentionTest)
 #include "attention_test.moc"

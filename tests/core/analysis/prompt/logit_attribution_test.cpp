@@ -1,3 +1,5 @@
+#include "tests/support/program.h"
+
 #include "tests/core/analysis/prompt/prompt_toys.h"
 
 #include <algorithm>
@@ -297,5 +299,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(LogitAttributionTest)
+HEADWISE_TEST(LogitAttributionTest)
 #include "logit_attribution_test.moc"

@@ -3,6 +3,7 @@
 #include "core/io/hdf5.h"
 #include "core/io/npy.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QTemporaryDir>
 #include <QTest>
@@ -169,5 +170,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(PatternFileTest)
+HEADWISE_TEST(PatternFileTest)
 #include "pattern_file_test.moc"

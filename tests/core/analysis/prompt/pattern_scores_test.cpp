@@ -1,6 +1,7 @@
 #include "core/analysis/pattern_scores.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -264,5 +265,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(PatternScoresTest)
+HEADWISE_TEST(PatternScoresTest)
 #include "pattern_scores_test.moc"

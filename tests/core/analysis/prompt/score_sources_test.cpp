@@ -1,5 +1,7 @@
 #include "core/analysis/prompt/score_split.h"
+
 #include "tests/core/analysis/prompt/prompt_toys.h"
+#include "tests/support/program.h"
 
 #include <Eigen/SVD>
 
@@ -349,5 +351,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(ScoreSourcesTest)
+HEADWISE_TEST(ScoreSourcesTest)
 #include "score_sources_test.moc"

@@ -3,6 +3,7 @@
 #include "core/analysis/storage_precision.h"
 
 #include "tests/support/changed_toy.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/SVD>
@@ -241,5 +242,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(DegeneracyTest)
+HEADWISE_TEST(DegeneracyTest)
 #include "degeneracy_test.moc"

@@ -2,6 +2,7 @@
 
 #include "tests/core/analysis/spectra/dense_directions.h"
 #include "tests/support/changed_toy.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -274,5 +275,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(DirectionSearchTest)
+HEADWISE_TEST(DirectionSearchTest)
 #include "direction_search_test.moc"

@@ -3,6 +3,7 @@
 
 #include "tests/support/changed_toy.h"
 #include "tests/support/dense_algebra.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -395,5 +396,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(GeometryTest)
+HEADWISE_TEST(GeometryTest)
 #include "geometry_test.moc"

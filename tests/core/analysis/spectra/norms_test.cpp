@@ -4,6 +4,7 @@
 #include "tests/core/analysis/small_models.h"
 #include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/LU>
@@ -274,5 +275,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(NormsTest)
+HEADWISE_TEST(NormsTest)
 #include "norms_test.moc"

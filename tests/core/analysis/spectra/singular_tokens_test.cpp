@@ -2,6 +2,7 @@
 
 #include "tests/core/analysis/spectra/dense_directions.h"
 #include "tests/support/changed_toy.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -276,5 +277,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(SingularTokensTest)
+HEADWISE_TEST(SingularTokensTest)
 #include "singular_tokens_test.moc"

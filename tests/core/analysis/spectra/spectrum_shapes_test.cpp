@@ -2,6 +2,7 @@
 
 #include "tests/core/analysis/spectra/dense_directions.h"
 #include "tests/support/changed_toy.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -288,5 +289,5 @@ private:
     }
 };
 
-QTEST_APPLESS_MAIN(SpectrumShapesTest)
+HEADWISE_TEST(SpectrumShapesTest)
 #include "spectrum_shapes_test.moc"

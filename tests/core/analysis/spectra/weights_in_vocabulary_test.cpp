@@ -1,5 +1,6 @@
 #include "core/analysis/random_matrix.h"
 #include "tests/support/changed_toy.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -294,5 +295,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(WeightsInVocabularyTest)
+HEADWISE_TEST(WeightsInVocabularyTest)
 #include "weights_in_vocabulary_test.moc"

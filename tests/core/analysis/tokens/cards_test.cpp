@@ -4,6 +4,7 @@
 #include "core/io/tokenizer.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
@@ -488,5 +489,5 @@ private:
     }
 };
 
-QTEST_GUILESS_MAIN(CardsTest)
+HEADWISE_TEST(CardsTest)
 #include "cards_test.moc"

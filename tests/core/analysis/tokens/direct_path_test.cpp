@@ -1,6 +1,7 @@
 #include "core/analysis/gaussian_order.h"
 #include "core/analysis/token_table.h"
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 
 #include <algorithm>
 #include <cmath>
@@ -164,5 +165,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(DirectPathTest)
+HEADWISE_TEST(DirectPathTest)
 #include "direct_path_test.moc"

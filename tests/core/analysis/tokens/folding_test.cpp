@@ -1,4 +1,5 @@
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/Eigenvalues>
@@ -165,5 +166,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(FoldingTest)
+HEADWISE_TEST(FoldingTest)
 #include "folding_test.moc"

@@ -1,6 +1,7 @@
 #include "core/analysis/largest_entries.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/LU>
@@ -343,5 +344,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(LargestEntriesTest)
+HEADWISE_TEST(LargestEntriesTest)
 #include "largest_entries_test.moc"

@@ -1,5 +1,7 @@
 #include "core/analysis/tokens/relation_questions.h"
 
+#include "tests/support/program.h"
+
 #include "tests/core/analysis/tokens/token_oracles.h"
 
 #include <algorithm>
@@ -183,5 +185,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(MapsTest)
+HEADWISE_TEST(MapsTest)
 #include "maps_test.moc"

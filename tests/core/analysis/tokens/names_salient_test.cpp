@@ -1,5 +1,7 @@
 #include "core/analysis/tokens/relation_lists.h"
+
 #include "core/io/tokenizer.h"
+#include "tests/support/program.h"
 
 #include "tests/core/analysis/tokens/token_oracles.h"
 
@@ -214,5 +216,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(NamesSalientTest)
+HEADWISE_TEST(NamesSalientTest)
 #include "names_salient_test.moc"

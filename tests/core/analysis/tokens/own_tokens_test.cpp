@@ -5,6 +5,7 @@
 
 #include "tests/core/analysis/tokens/token_oracles.h"
 #include "tests/support/planted_tokens.h"
+#include "tests/support/program.h"
 
 #include <Eigen/LU>
 
@@ -459,5 +460,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(OwnTokensTest)
+HEADWISE_TEST(OwnTokensTest)
 #include "own_tokens_test.moc"

@@ -5,6 +5,7 @@
 #include "core/io/tokenizer.h"
 
 #include "tests/support/planted_tokens.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <Eigen/LU>
@@ -435,5 +436,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(RelationsTest)
+HEADWISE_TEST(RelationsTest)
 #include "relations_test.moc"

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <QTest>
+
+#ifdef QT_WIDGETS_LIB
+#include <QApplication>
+#else
+#include <QCoreApplication>
+#endif
+
+#include <string_view>
+
+namespace headwise::test {
+
+using TestMain = int (*)(int argc, char** argv);
+
+/// Adds a test to its program under the name of its file: `headwise_io_tests json_test [arguments of Qt Test]`.
+///
+/// Many tests share a program: the libraries are linked, and headers are parsed, once. CTest still starts a process a test.
+class RegisteredTest {
+public:
+    /// \param file __FILE__
+    RegisteredTest(std::string_view file, TestMain main);
+};
+
+/// The arguments of the program, the test's name after the program's, with the null at their end.
+char** programArguments();
+
+/// Runs every function of a test class under an application object, as QTEST_MAIN does.
+template <typename Test>
+int runTest(int argc, char** argv)
+{
+#ifdef QT_WIDGETS_LIB
+    QApplication application(argc, argv);
+    application.setAttribute(Qt::AA_Use96Dpi, true);
+#else
+    const QCoreApplication application(argc, argv);
+#endif
+    Test test;
+    return QTest::qExec(&test, argc, argv);
+}
+
+} // namespace headwise::test
+
+#define HEADWISE_TEST(Class) HEADWISE_TEST_MAIN(headwise::test::runTest<Class>)
+
+/// For tests that set up their process themselves.
+#define HEADWISE_TEST_MAIN(function)                                                                         \
+    namespace {                                                                                              \
+    const headwise::test::RegisteredTest registeredTest(__FILE__, function);                                 \
+    }
