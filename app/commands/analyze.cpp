@@ -170,7 +170,8 @@ Result<int> analyze(const AnalyzeOptions& options, const Task& task)
     if (const auto source = options.model->source())
         setConfigSource(session, *source);
     PartialRun partial(options.output, session, runQuestion(**weights, session, analysisOptions));
-    auto found = computed(circuits, options, analysisOptions, partial, task);
+    auto found = checkedAnswer(computed(circuits, options, analysisOptions, partial, task),
+                               (*weights)->original().file());
     if (!found)
         return found.error();
     ResultSet results = std::move(found).value();

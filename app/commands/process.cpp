@@ -127,7 +127,8 @@ Result<int> processModel(const ProcessOptions& options, const Task& task)
         return output.error();
     const std::shared_ptr<const ProcessedWeights>& weights = output->weights;
     // Writing reads every weight anyway.
-    const auto damaged = nonFiniteWarning(weights->original(), Task{task.stop, {}, task.threads});
+    const auto damaged = checkedAnswer(
+        nonFiniteWarning(weights->original(), Task{task.stop, {}, task.threads}), weights->original().file());
     if (!damaged)
         return damaged.error();
     if (*damaged)
