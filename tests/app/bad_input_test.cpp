@@ -480,9 +480,9 @@ private slots:
         process.setWorkingDirectory(m_folder->path());
         process.setProcessEnvironment(test::quietEnvironment(m_state.path()));
         // One thread and float64: some seconds of work, of which the first line of progress is the beginning.
-        process.start(
-            HEADWISE_BINARY,
-            {"analyze", "model", "-o", "demo.h5", "--precision", "f64", "--threads", "1", "--progress"});
+        process.start(HEADWISE_BINARY,
+                      {"analyze", "model", "-o", "demo.h5", "--replace", "--precision", "f64", "--threads",
+                       "1", "--progress"});
         process.setReadChannel(QProcess::StandardError);
         QVERIFY(process.waitForReadyRead(60'000));
         ::kill(static_cast<pid_t>(process.processId()), SIGINT);
