@@ -1,5 +1,6 @@
 #include "core/model/architecture.h"
 
+#include "core/base/blas_memory.h"
 #include "core/base/log.h"
 #include "core/io/file_kind.h"
 #include "core/io/hdf5.h"
@@ -438,3 +439,5 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
 }
 
 } // namespace headwise
+    if (const Result<Done> reserved = reserveBlasBuffers(task.threads); !reserved)
+        return reserved.error();
