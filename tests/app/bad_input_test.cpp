@@ -304,6 +304,11 @@ std::vector<Case> targets()
     const auto to = [](const char* path) {
         return QStringList{"analyze", "model", "--analyses", "copying", "-o", path};
     };
+    const auto dangling = [](const QDir& model) {
+        QFile::link("absent/x.h5", model.filePath("../link.h5"));
+        QFile::link("absent/x.csv", model.filePath("../link.csv"));
+    };
+    static const QByteArray longName = QByteArray(247, 'n') + ".h5"; // fits, but nothing beside it does
     const auto pipe = [](const QDir& model) {
         ::mkfifo(qPrintable(model.filePath("../pipe")), 0600);
         ::mkfifo(qPrintable(model.filePath("../pipe.png")), 0600);
@@ -327,6 +332,25 @@ std::vector<Case> targets()
         {"pipe", pipe, to("pipe"), 4, "'pipe' is a device, a pipe or a socket"},
         {"run: pipe", pipe, {"run", "model", "--tokens", "1", "-o", "pipe"}, 4, "'pipe' is a device"},
         {"run: folder", nothing, {"run", "model", "--tokens", "1", "-o", "model"}, 4, "'model'"},
+        {"link to nothing", dangling, to("link.h5"), 4,
+         "'link.h5' is a link to 'absent/x.h5', which does not exist"},
+        {"process: link to nothing",
+         dangling,
+         {"process", "model", "-o", "link.h5"},
+         4,
+         "which does not exist"},
+        {"export: link to nothing",
+         dangling,
+         {"export", "demo.h5", "--view", "copying", "-o", "link.csv"},
+         4,
+         "which does not exist"},
+        {"long name", nothing, to(longName), 4, "File name too long; name a shorter one"},
+        {"process: long name", nothing, {"process", "model", "-o", longName}, 4, "File name too long"},
+        {"run: long name",
+         nothing,
+         {"run", "model", "--tokens", "1", "-o", longName},
+         4,
+         "File name too long"},
         {"export: pipe",
          pipe,
          {"export", "demo.h5", "--view", "copying", "-o", "pipe.png"},
