@@ -481,6 +481,29 @@ private slots:
         QCOMPARE(contentOf(file("a.csv")), QByteArray("old"));
     }
 
+    /// As a user who is not allowed to: root may do everything.
+    void aFolderThatMayNotBeReadIsNotOneWithoutAConfig()
+    {
+        const QString model = file("model");
+        for (const mode_t mode : {0000, 0600, 0100}) {
+            if (mode == 0100)
+                QVERIFY(QFile::remove(model + "/config.json")); // may be entered, and not listed
+            QCOMPARE(::chmod(qPrintable(model), mode), 0);
+            QCOMPARE(::chmod(qPrintable(m_folder->path()), 0711), 0);
+            const bool isRoot = ::geteuid() == 0;
+            if (isRoot)
+                QCOMPARE(::chown(qPrintable(model), 65534, 65534), 0);
+            const test::CommandRun ended = run({"info", model}, [isRoot] {
+                if (isRoot && (::setgid(65534) != 0 || ::setuid(65534) != 0))
+                    ::_exit(99);
+            });
+            ::chmod(qPrintable(model), 0700);
+            QVERIFY2(ended.exitCode == 4, ended.err);
+            QVERIFY2(ended.err.contains("cannot be read: Permission denied"), ended.err);
+            QCOMPARE(ended.err.count('\n'), 1);
+        }
+    }
+
     void closedStandardStreamsAreNotMixedUpWithFiles()
     {
         const QStringList analyzed{"analyze", "model", "-o", "out.h5", "--analyses", "copying"};
