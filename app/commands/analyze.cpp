@@ -167,6 +167,21 @@ Result<Session> withStored(const AnalyzeOptions& options, Session run, const Tas
     return added(std::move(stored).value(), std::move(run));
 }
 
+/// Before hours of work: whether its results will have a place, and whether they may be of other weights.
+Result<Done> checkStored(const AnalyzeOptions& options, const Session& run, const WeightMap& weights,
+                         const Task& task)
+{
+    const auto whole = withStored(options, run, task);
+    if (!whole)
+        return whole.error();
+    if (const auto file = changedSince(*whole, weights); !file.empty())
+        printWarnings(
+            {fmt::format("{} is younger than the session '{}'; if its weights changed since, --replace "
+                         "begins the session anew.",
+                         file.string(), options.output)});
+    return Done{};
+}
+
 Result<int> analyze(const AnalyzeOptions& options, const Task& task)
 {
     if (const auto writable = checkSessionPath(options.output); !writable)
@@ -202,7 +217,7 @@ Result<int> analyze(const AnalyzeOptions& options, const Task& task)
     Session session = makeSession(**weights, options.embedding, *tokenizer ? &**tokenizer : nullptr, {});
     if (const auto source = options.model->source())
         setConfigSource(session, *source);
-    if (const auto belongs = withStored(options, session, task); !belongs)
+    if (const auto belongs = checkStored(options, session, (*weights)->original().file(), task); !belongs)
         return belongs.error();
     PartialRun partial(options.output, session, runQuestion(**weights, session, analysisOptions));
     auto found = checkedAnswer(computed(circuits, options, analysisOptions, partial, task),

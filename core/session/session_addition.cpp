@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <variant>
+
+#include <sys/stat.h>
 
 namespace headwise {
 
@@ -89,6 +91,24 @@ std::string whyNotAdded(const Session& stored, const Session& run, Precision pre
         return "has the tokens of another tokenizer";
     if (isAnotherCheckpoint(stored.model, run.model))
         return "is about other weights of the same shape, those of '" + stored.model.source + "'";
+    return {};
+}
+
+std::filesystem::path changedSince(const Session& stored, const WeightMap& weights)
+{
+    if (stored.created.empty()) // not written yet
+        return {};
+    for (int i = 0; i < static_cast<int>(weights.tensors().size()); ++i) {
+        struct stat status { };
+        std::tm parts{};
+        char text[32];
+        if (::stat(weights.fileOf(i).c_str(), &status) != 0 || !gmtime_r(&status.st_mtime, &parts))
+            continue;
+        // Both are UTC to the second in ISO 8601, in which later times come later in the alphabet.
+        const std::string time(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts));
+        if (time > stored.created)
+            return weights.fileOf(i);
+    }
     return {};
 }
 

@@ -3,6 +3,7 @@
 #include "core/circuits/circuits.h"
 #include "core/session/session.h"
 
+#include <filesystem>
 #include <string>
 
 namespace headwise {
@@ -13,6 +14,10 @@ namespace headwise {
 /// Both models are opened and their weights compared only if `stored` was computed from other files that are still there.
 /// \returns the end of a sentence that begins with the name of the stored session: "is about another model, …"
 std::string whyNotAdded(const Session& stored, const Session& run, Precision precision);
+
+/// The first file of the weights that was changed after `stored` was created, so that its results may be of other weights;
+/// empty if there is none. A copy or a fresh download is younger too: a reason to say so, not to refuse.
+std::filesystem::path changedSince(const Session& stored, const WeightMap& weights);
 
 /// Returns `run` with all that `stored` has besides: notes, bookmarks, view, results, warnings, the time it was created.
 ///

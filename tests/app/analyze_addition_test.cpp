@@ -10,6 +10,8 @@
 #include <QTest>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <memory>
 
 using namespace headwise;
@@ -146,6 +148,23 @@ private slots:
         const CommandRun trained = analyze({"--analyses", "composition"}, other);
         QCOMPARE(trained.exitCode, 2);
         QVERIFY2(trained.err.contains("other weights of the same shape"), trained.err);
+    }
+
+    void weightsThatAreYoungerThanTheSessionAreToldOf()
+    {
+        const QString model = m_folder->filePath("model");
+        writeToyModel(model.toStdString(), {});
+        QVERIFY(analyze({"--analyses", "spectra"}, model).exitCode == 0);
+        const CommandRun same = analyze({"--analyses", "composition"}, model);
+        QVERIFY2(same.exitCode == 0 && !same.err.contains("is younger than"), same.err);
+        const std::filesystem::path weights = (model + "/model.safetensors").toStdString();
+        std::filesystem::last_write_time(
+            weights, std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+        const CommandRun younger = analyze({"--analyses", "composition"}, model);
+        QVERIFY2(younger.exitCode == 0 && younger.err.contains("model.safetensors is younger than"),
+                 younger.err);
+        const CommandRun anew = analyze({"--analyses", "composition", "--replace"}, model);
+        QVERIFY2(anew.exitCode == 0 && !anew.err.contains("is younger than"), anew.err);
     }
 
     void aDamagedSessionIsNotWrittenOver()
