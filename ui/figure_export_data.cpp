@@ -1,5 +1,6 @@
 #include "ui/figure_export_formats.h"
 
+#include "core/io/spreadsheet_cell.h"
 #include "core/io/table_formats.h"
 #include "core/session/table_file.h"
 #include "ui/text.h"
@@ -38,7 +39,7 @@ QByteArray delimited(const FigureSource& source, const FigureSettings& settings,
     }
     source.forEachDataRow([&](const QStringList& row) {
         for (qsizetype i = 0; i < row.size(); ++i) {
-            QString cell = row[i];
+            QString cell = QString::fromStdString(spreadsheetCell(row[i].toStdString()));
             const bool quoted = cell.contains(separator) || cell.contains(u'"') || cell.contains(u'\n')
                 || cell.contains(u'\r');
             if (quoted)

@@ -1,6 +1,7 @@
 #include "ui/first_norms.h"
 
 #include "core/base/parallel.h"
+#include "ui/about_model.h"
 
 #include <utility>
 
@@ -33,17 +34,19 @@ void FirstNorms::startLayer()
     using Norms = std::vector<double>;
     m_job.start(
         tr("Norms of layer %1").arg(m_layer),
-        [circuits = m_circuits, layer = m_layer](const Task& task) -> Result<Norms> {
-            Norms norms(static_cast<std::size_t>(circuits->config().nHeads));
-            const auto done =
-                parallelFor(static_cast<int>(norms.size()), task, "heads", [&](int head) -> Result<Done> {
-                    norms[static_cast<std::size_t>(head)] = circuits->ov({layer, head}).frobeniusNorm();
-                    return Done{};
-                });
-            if (!done)
-                return done.error();
-            return norms;
-        },
+        aboutModel(
+            m_circuits,
+            [circuits = m_circuits, layer = m_layer](const Task& task) -> Result<Norms> {
+                Norms norms(static_cast<std::size_t>(circuits->config().nHeads));
+                const auto done =
+                    parallelFor(static_cast<int>(norms.size()), task, "heads", [&](int head) -> Result<Done> {
+                        norms[static_cast<std::size_t>(head)] = circuits->ov({layer, head}).frobeniusNorm();
+                        return Done{};
+                    });
+                if (!done)
+                    return done.error();
+                return norms;
+            }),
         [this](const Result<Norms>& norms) {
             if (!norms)
                 return; // The analyses say what is wrong.

@@ -1,6 +1,7 @@
 #include "ui/glitch_tokens.h"
 
 #include "core/analysis/token_filter.h"
+#include "ui/about_model.h"
 #include "ui/workspace_part.h"
 
 #include <utility>
@@ -36,12 +37,13 @@ void GlitchTokens::look()
         return m_job.cancel();
     m_job.start(
         tr("Looking for tokens that were hardly trained"),
-        [circuits, unused = m_workspace->unusedTokens()](const Task& task) -> Result<Marks> {
-            auto marks = hardlyTrained(circuits->weights(), unused, task);
-            if (!marks)
-                return marks.error();
-            return std::make_shared<const std::vector<bool>>(std::move(marks).value());
-        },
+        aboutModel(circuits,
+                   [circuits, unused = m_workspace->unusedTokens()](const Task& task) -> Result<Marks> {
+                       auto marks = hardlyTrained(circuits->weights(), unused, task);
+                       if (!marks)
+                           return marks.error();
+                       return std::make_shared<const std::vector<bool>>(std::move(marks).value());
+                   }),
         [this](const Result<Marks>& marks) {
             if (!marks)
                 return; // nothing is flagged

@@ -1,4 +1,5 @@
 #include "core/analysis/comparison/head_match.h"
+#include "ui/about_model.h"
 #include "ui/compared_model.h"
 #include "ui/estimate.h"
 #include "ui/text.h"
@@ -49,20 +50,22 @@ void Workspace::compareWith(const ModelSource& newer)
     m_comparisonJob.start(
         withEstimate(tr("Comparing with %1").arg(text(newer.path.filename().string())),
                      comparisonCost(m_circuits->config())),
-        [older = m_circuits, tokenizer = m_tokenizer, unused = m_unused, wish = m_wish,
-         newer](const Task& task) -> Result<Answer> {
-            auto opened = readModel(newer, wish, task);
-            if (!opened)
-                return opened.error();
-            ComparisonOptions options;
-            options.unusedTokens = unused;
-            options.sameVocabulary =
-                haveSameVocabulary(tokenizer.get(), opened->tokenizer.get(), older->config().dVocab);
-            auto results = changes(*older, tokenizer.get(), *opened, options, task);
-            if (!results && results.error().code == ErrorCode::Cancelled)
-                return results.error();
-            return std::make_shared<const Compared>(Compared{std::move(opened).value(), std::move(results)});
-        },
+        aboutModel(m_circuits,
+                   [older = m_circuits, tokenizer = m_tokenizer, unused = m_unused, wish = m_wish,
+                    newer](const Task& task) -> Result<Answer> {
+                       auto opened = readModel(newer, wish, task);
+                       if (!opened)
+                           return opened.error();
+                       ComparisonOptions options;
+                       options.unusedTokens = unused;
+                       options.sameVocabulary = haveSameVocabulary(tokenizer.get(), opened->tokenizer.get(),
+                                                                   older->config().dVocab);
+                       auto results = changes(*older, tokenizer.get(), *opened, options, task);
+                       if (!results && results.error().code == ErrorCode::Cancelled)
+                           return results.error();
+                       return std::make_shared<const Compared>(
+                           Compared{std::move(opened).value(), std::move(results)});
+                   }),
         [this, wish = m_wish](const Result<Answer>& compared) {
             if (!compared)
                 return emit failed(text(compared.error()));

@@ -1,5 +1,6 @@
 #include "core/analysis/residual_basis.h"
 #include "core/analysis/run_estimate.h"
+#include "ui/about_model.h"
 #include "ui/array_part.h"
 #include "ui/estimate.h"
 #include "ui/opened_model.h"
@@ -87,21 +88,22 @@ void Workspace::startTokens()
 
 void Workspace::readTokens(TokenParts parts)
 {
-    m_tokensJob.start(
-        parts == TokenParts::MatricesAlone ? tr("Reading the embeddings") : tr("Multiplying the embeddings"),
-        [circuits = m_circuits, embedding = m_embedding, parts](const Task& task) {
-            return tokenSide(*circuits, embedding, task, Precision::F32, parts);
-        },
-        [this, parts](const Result<std::shared_ptr<const TokenSide>>& result) {
-            if (!result)
-                return emit failed(text(result.error()));
-            m_tokens = *result;
-            m_tokensHaveGrams = parts == TokenParts::WithGrams;
-            if (m_tokensHaveGrams)
-                return runNext();
-            emit tokensChanged();
-            readTokens(TokenParts::WithGrams);
-        });
+    m_tokensJob.start(parts == TokenParts::MatricesAlone ? tr("Reading the embeddings")
+                                                         : tr("Multiplying the embeddings"),
+                      aboutModel(m_circuits,
+                                 [circuits = m_circuits, embedding = m_embedding, parts](const Task& task) {
+                                     return tokenSide(*circuits, embedding, task, Precision::F32, parts);
+                                 }),
+                      [this, parts](const Result<std::shared_ptr<const TokenSide>>& result) {
+                          if (!result)
+                              return emit failed(text(result.error()));
+                          m_tokens = *result;
+                          m_tokensHaveGrams = parts == TokenParts::WithGrams;
+                          if (m_tokensHaveGrams)
+                              return runNext();
+                          emit tokensChanged();
+                          readTokens(TokenParts::WithGrams);
+                      });
 }
 
 AnalysisOptions Workspace::analysisOptions() const
@@ -206,9 +208,10 @@ void Workspace::runNext()
     m_runningWith = options;
     m_analysisJob.start(
         withEstimate(text(analysis->title), runCost(*analysis, m_circuits->config(), options)),
-        [analysis, context = AnalysisContext{*m_circuits, m_tokens, options}](const Task& task) {
-            return runMeasured(*analysis, context, task);
-        },
+        aboutModel(m_circuits,
+                   [analysis, context = AnalysisContext{*m_circuits, m_tokens, options}](const Task& task) {
+                       return runMeasured(*analysis, context, task);
+                   }),
         [this, analysis, filter = m_tokenFilter](Result<ResultSet> result) {
             if (result) {
                 ResultSet found = std::move(result).value();

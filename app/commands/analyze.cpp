@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/session/partial_run.h"
+#include "core/session/session_addition.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -36,6 +37,10 @@ constexpr std::string_view analyzeFooter =
     "What is found is kept in SESSION.h5.partial until the session is written: the same command takes up a "
     "run "
     "that\nwas killed where it stopped.\n"
+    "A SESSION.h5 that is there keeps its notes, bookmarks, view and other results; an analysis computed "
+    "again "
+    "replaces\nits earlier numbers. A session of another model, or computed with other switches, --embedding "
+    "or --precision,\nis refused; --replace begins anew.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model, 4 input/output or memory, 130 cancelled.";
 
@@ -49,7 +54,7 @@ struct AnalyzeOptions {
     std::optional<std::string> analyses, heads; ///< Not given: the default ones, all.
     std::string embedding = "raw";
     int tableSize = 10;
-    bool selfContained = false, oneEnd = false;
+    bool selfContained = false, oneEnd = false, replace = false;
 };
 
 Result<std::vector<const Analysis*>> chosenAnalyses(const std::optional<std::string>& names,
@@ -134,6 +139,49 @@ Result<ResultSet> computed(const Circuits& circuits, const AnalyzeOptions& optio
     return all;
 }
 
+bool isThere(const std::string& output)
+{
+    std::error_code code;
+    return std::filesystem::is_regular_file(output, code) && std::filesystem::file_size(output, code) > 0;
+}
+
+/// Returns `run` with what the session file holds besides; as it is where there is none or --replace was given.
+/// Errors: InvalidArgument if the two do not belong together; those of readSession.
+Result<Session> withStored(const AnalyzeOptions& options, Session run, const Task& task)
+{
+    if (options.replace || !isThere(options.output))
+        return run;
+    Result<Session> stored = readSession(options.output, Task{task.stop, {}, task.threads});
+    if (!stored) {
+        if (stored.error().code == ErrorCode::Cancelled)
+            return stored.error();
+        return Error{stored.error().code, stored.error().message + " To write it anew, pass --replace."};
+    }
+    const std::string why = stored->formatVersion > sessionFormatVersion
+        ? "was written by a later version of Headwise"
+        : whyNotAdded(*stored, run, *options.precision);
+    if (!why.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "Session '" + options.output + "' " + why
+                         + "; name another file to write, or pass --replace to begin it anew."};
+    return added(std::move(stored).value(), std::move(run));
+}
+
+/// Before hours of work: whether its results will have a place, and whether they may be of other weights.
+Result<Done> checkStored(const AnalyzeOptions& options, const Session& run, const WeightMap& weights,
+                         const Task& task)
+{
+    const auto whole = withStored(options, run, task);
+    if (!whole)
+        return whole.error();
+    if (const auto file = changedSince(*whole, weights); !file.empty())
+        printWarnings(
+            {fmt::format("{} is younger than the session '{}'; if its weights changed since, --replace "
+                         "begins the session anew.",
+                         file.string(), options.output)});
+    return Done{};
+}
+
 Result<int> analyze(const AnalyzeOptions& options, const Task& task)
 {
     if (const auto writable = checkSessionPath(options.output); !writable)
@@ -169,8 +217,11 @@ Result<int> analyze(const AnalyzeOptions& options, const Task& task)
     Session session = makeSession(**weights, options.embedding, *tokenizer ? &**tokenizer : nullptr, {});
     if (const auto source = options.model->source())
         setConfigSource(session, *source);
+    if (const auto belongs = checkStored(options, session, (*weights)->original().file(), task); !belongs)
+        return belongs.error();
     PartialRun partial(options.output, session, runQuestion(**weights, session, analysisOptions));
-    auto found = computed(circuits, options, analysisOptions, partial, task);
+    auto found = checkedAnswer(computed(circuits, options, analysisOptions, partial, task),
+                               (*weights)->original().file());
     if (!found)
         return found.error();
     ResultSet results = std::move(found).value();
@@ -178,10 +229,14 @@ Result<int> analyze(const AnalyzeOptions& options, const Task& task)
     markFilter(results, *options.filter);
     const std::size_t arrays = results.arrays.size();
     addResults(session, std::move(results));
-    if (const auto written = writeSession(options.output, session, task); !written)
+    // Read again: a run may take hours, in which somebody wrote notes.
+    const auto whole = withStored(options, std::move(session), task);
+    if (!whole)
+        return whole.error();
+    if (const auto written = writeSession(options.output, *whole, task); !written)
         return written.error();
     partial.remove();
-    std::cout << "Wrote " << options.output << " with " << arrays << " arrays about " << session.model.name
+    std::cout << "Wrote " << options.output << " with " << arrays << " arrays about " << whole->model.name
               << ".\n";
     return 0;
 }
@@ -198,6 +253,8 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
     command->add_option("-o,--output", options->output, "The session file to write (HDF5)")
         ->required()
         ->type_name("SESSION.h5");
+    command->add_flag("--replace", options->replace,
+                      "Begin SESSION.h5 anew instead of adding to what it holds");
     options->processing = addProcessingArguments(*command);
     addHeadChangeArguments(*command, options->processing);
     command

@@ -10,6 +10,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -152,17 +153,21 @@ Result<int> runWork(const CommandContext& context, bool progress)
     ProgressLine line(onTerminal     ? ProgressLine::Mode::Terminal
                           : progress ? ProgressLine::Mode::Lines
                                      : ProgressLine::Mode::Silent);
-    const Interruption interruption;
-    const Task task{interruption.token(),
-                    [&line](int done, int total, std::string_view step) { line.report(done, total, step); },
-                    context.threads};
     try {
+        const Interruption interruption;
+        const Task task{
+            interruption.token(),
+            [&line](int done, int total, std::string_view step) { line.report(done, total, step); },
+            context.threads};
         Result<int> code = context.work(task);
         if (code && !(std::cout << std::flush))
             return Error{ErrorCode::Io, std::string(notWritten)};
         return code;
     } catch (const std::bad_alloc&) {
         return Error{ErrorCode::OutOfMemory, "There is not enough memory for this model."};
+    } catch (const std::system_error& e) { // a thread that cannot be started
+        return Error{ErrorCode::OutOfMemory,
+                     std::string("The system gives no further memory or threads: ") + e.what() + "."};
     } catch (const std::exception& e) {
         return Error{ErrorCode::Internal, std::string("An error of headwise itself: ") + e.what() + "."};
     }

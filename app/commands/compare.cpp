@@ -93,7 +93,8 @@ Result<int> compare(CompareOptions options, const Task& task)
     const auto b = opened(options.b, *options.processing, task);
     if (!b)
         return b.error();
-    auto answer = found(options, *a, *b, task);
+    auto answer = checkedAnswer(checkedAnswer(found(options, *a, *b, task), a->weights->original().file()),
+                                b->weights->original().file());
     if (!answer)
         return answer.error();
     ResultSet results = std::move(answer).value();

@@ -314,7 +314,8 @@ Result<int> info(const InfoOptions& options, const Task& task)
     std::vector<NormFactors> norms;
     if (options.tensors) {
         Result<StatisticsOfAll> all =
-            statisticsOfAll(answer->weights->file(), options.json ? histogramBins : 0, task);
+            checkedAnswer(statisticsOfAll(answer->weights->file(), options.json ? histogramBins : 0, task),
+                          answer->weights->file());
         if (!all)
             return all.error();
         statistics = *std::move(all);

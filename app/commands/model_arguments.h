@@ -2,6 +2,7 @@
 
 #include "app/commands/command.h"
 #include "core/circuits/circuits.h"
+#include "core/io/file_change.h"
 #include "core/io/tokenizer.h"
 #include "core/model/architecture.h"
 #include "core/model/processing.h"

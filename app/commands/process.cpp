@@ -1,5 +1,6 @@
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
+#include "core/io/file_write.h"
 #include "core/model/checkpoint_writer.h"
 #include "core/model/finite_weights.h"
 #include "core/model/skipless.h"
@@ -118,6 +119,10 @@ Result<int> processModel(const ProcessOptions& options, const Task& task)
     if (options.folder.empty())
         return Error{ErrorCode::InvalidArgument,
                      "The folder to write has no name; name one, as in processed."};
+    if (const Result<Done> writable =
+            canReplaceFolder(options.folder, options.force ? Existing::Replace : Existing::Refuse);
+        !writable)
+        return writable.error();
     const std::string& tokenizer = options.model->tokenizerFile;
     if (!tokenizer.empty())
         if (const auto opened = Tokenizer::open(tokenizer); !opened)
@@ -127,7 +132,8 @@ Result<int> processModel(const ProcessOptions& options, const Task& task)
         return output.error();
     const std::shared_ptr<const ProcessedWeights>& weights = output->weights;
     // Writing reads every weight anyway.
-    const auto damaged = nonFiniteWarning(weights->original(), Task{task.stop, {}, task.threads});
+    const auto damaged = checkedAnswer(
+        nonFiniteWarning(weights->original(), Task{task.stop, {}, task.threads}), weights->original().file());
     if (!damaged)
         return damaged.error();
     if (*damaged)

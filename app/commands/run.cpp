@@ -112,7 +112,7 @@ Result<int> runAs(const RunOptions& options, const ProcessedWeights& weights, co
     const auto tokens = greedyDecode<Scalar>(weights, prompt, options.greedy, task);
     if (!tokens)
         return tokens.error();
-    const auto run = forward<Scalar>(weights, *tokens, task);
+    const auto run = checkedAnswer(forward<Scalar>(weights, *tokens, task), weights.original().file());
     if (!run)
         return run.error();
     if (!run->logits.allFinite()) {

@@ -3,6 +3,7 @@
 #include "core/base/log.h"
 #include "core/io/file_write.h"
 #include "core/io/hdf5.h"
+#include "core/io/spreadsheet_cell.h"
 
 #include <nlohmann/json.hpp>
 
@@ -112,10 +113,11 @@ std::string shortest(double value)
 
 std::string csvField(std::string_view text)
 {
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos)
-        return std::string(text);
+    const std::string cell = spreadsheetCell(text);
+    if (cell.find_first_of(",\"\r\n") == std::string::npos)
+        return cell;
     std::string field = "\"";
-    for (const char c : text) {
+    for (const char c : cell) {
         if (c == '"')
             field += '"';
         field += c;

@@ -34,7 +34,7 @@ void printJson(const nlohmann::ordered_json& value);
 std::string shortest(float value);
 std::string shortest(double value);
 
-/// A field of RFC 4180: quoted if it holds a comma, a quote or a line end.
+/// A field of RFC 4180: quoted if it holds a comma, a quote or a line end; no formula for a spreadsheet.
 std::string csvField(std::string_view text);
 
 /// A word as a shell reads it back: quoted where it holds more than letters.

@@ -185,10 +185,13 @@ Result<int> tokens(const TokensOptions& options, const Task& task)
     auto unused = leftOutTokens(*options.filter, options.tokenCounts, *tokenizer, **weights, task);
     if (!unused)
         return unused.error();
-    return answer(modelTokens(Circuits(*weights), *tokenizer,
-                              *parseEmbedding(options.embedding.value_or("raw")), std::move(unused).value(),
-                              task),
-                  options);
+    TokenSource source =
+        modelTokens(Circuits(*weights), *tokenizer, *parseEmbedding(options.embedding.value_or("raw")),
+                    std::move(unused).value(), task);
+    source.ask = [ask = std::move(source.ask), weights = *weights](const TokenQuery& query) {
+        return checkedAnswer(ask(query), weights->original().file());
+    };
+    return answer(source, options);
 }
 
 } // namespace

@@ -90,7 +90,8 @@ Result<int> top(const TopOptions& options, const Task& task)
         tokens->get());
     if (!circuit)
         return circuit.error();
-    const auto entries = largestEntries(*circuit, {options.count, *unused, *unused}, task);
+    const auto entries = checkedAnswer(largestEntries(*circuit, {options.count, *unused, *unused}, task),
+                                       (*weights)->original().file());
     if (!entries)
         return entries.error();
     printTop(*entries, *tokenizer, options.csv);

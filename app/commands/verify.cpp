@@ -269,7 +269,7 @@ Result<int> verifyModel(const VerifyOptions& options, const Task& task)
     const std::vector<int> ids = tokens->empty() && !options.prompt->prompt
         ? seededTokens((*model)->config(), defaultTokenCount, 0)
         : *tokens;
-    const auto steps = verifyAll(options, *model, ids, task);
+    const auto steps = checkedAnswer(verifyAll(options, *model, ids, task), (*model)->file());
     if (!steps)
         return steps.error();
     // Written so that a NaN is not good.

@@ -7,6 +7,7 @@
 #include "core/analysis/run_estimate.h"
 #include "core/analysis/run_parts.h"
 #include "core/base/memory.h"
+#include "core/io/file_change.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -230,6 +231,9 @@ Result<ResultSet> runAnalysesInParts(const Circuits& circuits, std::span<const A
             }
             Result<ResultSet> part = fitting[i]->run(contexts->of(*fitting[i]),
                                                      catalogueNamed(task, fitting[i]->id, i, fitting.size()));
+            const auto unchanged = checkUnchanged(circuits.weights().original().file());
+            if (!unchanged) // whatever the analysis made of it
+                return unchanged.error();
             if (!part && part.error().code == ErrorCode::Corrupt && chosen.size() > 1) {
                 results.warnings.push_back(
                     fmt::format("{} was left out. {}", fitting[i]->title, part.error().message));

@@ -1,5 +1,7 @@
 #include "core/io/delimited.h"
 
+#include "core/io/spreadsheet_cell.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -7,8 +9,9 @@
 namespace headwise {
 namespace {
 
-void appendField(std::string& text, const std::string& field, char delimiter)
+void appendField(std::string& text, const std::string& content, char delimiter)
 {
+    const std::string field = spreadsheetCell(content);
     const char special[] = {delimiter, '"', '\r', '\n', '\0'};
     if (field.find_first_of(special) == std::string::npos) {
         text += field;
@@ -127,6 +130,8 @@ Result<Table> parseDelimited(std::string_view text, Delimiter delimiter)
     std::vector<DelimitedRow> rows = std::move(parsed).value();
     Table table;
     for (DelimitedRow& delimitedRow : rows) {
+        for (std::string& field : delimitedRow.fields)
+            field = plainCell(field);
         if (table.columns.empty())
             table.columns = std::move(delimitedRow.fields);
         else if (delimitedRow.fields.size() != table.columns.size())

@@ -28,6 +28,7 @@ std::string_view remedy(int number)
     case ENOENT:
     case ENOTDIR: return "; make its folder first";
     case EISDIR: return "; name a file";
+    case ENAMETOOLONG: return "; name a shorter one";
     default: return "";
     }
 }
@@ -116,6 +117,27 @@ int exchange(const std::filesystem::path& complete, const std::filesystem::path&
     return ::rename(aside.c_str(), complete.c_str()) == 0 ? 0 : errno;
 }
 
+/// Whether the path names a place: not a link to nothing, and not longer than a name may be with what is put around it while
+/// the file is written.
+Result<Done> checkName(const std::filesystem::path& path)
+{
+    struct stat status { };
+    if (::lstat(path.c_str(), &status) != 0 && errno == ENAMETOOLONG)
+        return cannotWrite(path, ENAMETOOLONG);
+    std::error_code error;
+    if (std::filesystem::is_symlink(path, error) && ::stat(path.c_str(), &status) != 0)
+        return Error{ErrorCode::Io,
+                     "'" + path.string() + "' is a link to '"
+                         + std::filesystem::read_symlink(path, error).string()
+                         + "', which does not exist; name that file itself, or remove the link."};
+    const std::filesystem::path target = behindLink(path);
+    const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
+    const long longest = ::pathconf(folder.c_str(), _PC_NAME_MAX);
+    if (longest > 0 && temporaryBeside(target).filename().string().size() > static_cast<std::size_t>(longest))
+        return cannotWrite(path, ENAMETOOLONG);
+    return Done{};
+}
+
 } // namespace
 
 Error cannotWrite(const std::filesystem::path& path, int number)
@@ -127,6 +149,8 @@ Error cannotWrite(const std::filesystem::path& path, int number)
 
 Result<Done> canReplaceFile(const std::filesystem::path& path)
 {
+    if (Result<Done> named = checkName(path); !named)
+        return named;
     const std::filesystem::path target = behindLink(path);
     struct stat old { };
     if (::stat(target.c_str(), &old) == 0) {
@@ -190,6 +214,8 @@ Result<Done> replaceFile(const std::filesystem::path& path,
 
 Result<Done> canReplaceFolder(const std::filesystem::path& path, Existing existing)
 {
+    if (Result<Done> named = checkName(path.has_filename() ? path : path.parent_path()); !named)
+        return named;
     const std::filesystem::path target = folderPath(path);
     const std::filesystem::path parent = target.has_parent_path() ? target.parent_path() : ".";
     std::error_code error;

@@ -25,11 +25,29 @@ Error failed(const std::filesystem::path& path, int number)
             "Cannot read '" + path.string() + "': " + std::generic_category().message(number) + "."};
 }
 
+/// Everything that writing into a file in place changes, and what tells it from one that took its name.
+struct Stamp {
+    dev_t device = 0;
+    ino_t number = 0;
+    off_t size = 0;
+    time_t seconds = 0;
+    long nanoseconds = 0;
+
+    bool operator==(const Stamp&) const = default;
+    bool isOfSameFile(const Stamp& other) const { return device == other.device && number == other.number; }
+};
+
+Stamp stampOf(const struct stat& status)
+{
+    return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
 /// What the signal handler may know of a mapping. The table has a fixed place: a handler must not take a lock.
 struct Guard {
     std::atomic<bool> isTaken = false;
     std::atomic<std::uintptr_t> begin = 0, end = 0;
     std::atomic<bool> isBroken = false;
+    Stamp stamp; // when it was opened; none of the handler's business
 };
 
 constexpr int guardCount = 4096; // more shards than any checkpoint has
@@ -70,7 +88,7 @@ void installHandler()
 }
 
 /// An entry of the table for these bytes, or -1.
-int watch(std::span<const std::byte> bytes)
+int watch(std::span<const std::byte> bytes, const Stamp& stamp)
 {
     static std::once_flag installed;
     std::call_once(installed, installHandler);
@@ -78,6 +96,7 @@ int watch(std::span<const std::byte> bytes)
         if (guards[i].isTaken.exchange(true))
             continue;
         guards[i].isBroken = false;
+        guards[i].stamp = stamp;
         guards[i].end = reinterpret_cast<std::uintptr_t>(bytes.data() + bytes.size());
         guards[i].begin = reinterpret_cast<std::uintptr_t>(bytes.data());
         return i;
@@ -122,7 +141,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path)
     if (address == MAP_FAILED)
         return failed(path, mapNumber);
     const std::span<const std::byte> bytes(static_cast<const std::byte*>(address), size);
-    return MappedFile(path, bytes, watch(bytes));
+    return MappedFile(path, bytes, watch(bytes, stampOf(status)));
 }
 
 MappedFile::MappedFile(std::filesystem::path path, std::span<const std::byte> bytes, int guard)
@@ -149,7 +168,15 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept
 
 bool MappedFile::isIntact() const
 {
-    return m_guard < 0 || !guards[m_guard].isBroken;
+    if (m_guard < 0)
+        return true;
+    if (guards[m_guard].isBroken)
+        return false;
+    struct stat status { };
+    if (::stat(m_path.c_str(), &status) != 0)
+        return true; // removed: the mapping still has it
+    const Stamp now = stampOf(status);
+    return !now.isOfSameFile(guards[m_guard].stamp) || now == guards[m_guard].stamp;
 }
 
 MappedFile::~MappedFile()

@@ -11,8 +11,8 @@ namespace headwise {
 /// A regular file as read-only bytes, mapped: nothing is read from disk before it is touched.
 ///
 /// The mapping lives as long as the object and survives that the file is replaced by renaming or removed. If another
-/// program shortens the file in place, or the disk fails, the bytes that are gone read as 0 and isIntact() turns false:
-/// without that the first touch would end the program (SIGBUS).
+/// program shortens the file in place, or the disk fails, the bytes that are gone read as 0 instead of ending the program
+/// (SIGBUS), and isIntact() turns false; so it does if another program writes into the file.
 /// Threads: reading the bytes from several threads is fine.
 class MappedFile {
 public:
@@ -28,7 +28,7 @@ public:
     const std::filesystem::path& path() const { return m_path; }
     std::span<const std::byte> bytes() const { return m_bytes; }
 
-    /// Whether every byte touched so far was there.
+    /// Whether every byte touched so far was there and the file was not written into since it was opened.
     bool isIntact() const;
 
 private:

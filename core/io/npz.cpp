@@ -1,8 +1,11 @@
 #include "core/io/npz.h"
 
+#include "core/base/memory.h"
 #include "core/io/inflate.h"
 #include "core/io/little_endian.h"
 #include "core/io/scattered.h"
+
+#include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <array>
@@ -180,10 +183,48 @@ void swapBytes(std::span<std::byte> numbers, std::size_t width)
                      numbers.begin() + static_cast<std::ptrdiff_t>(at + width));
 }
 
+/// Weights shrink by a fifth when they are packed, sparse ones by more; only an archive that is made to fill the memory of
+/// whoever opens it shrinks a hundredfold.
+constexpr std::uint64_t mostPacked = 100;
+constexpr std::uint64_t smallArchive = std::uint64_t(256) << 20; // bytes unpacked, whatever its ratio
+
+std::string gigabytes(double bytes)
+{
+    return fmt::format("{:.1f} GB", bytes / 1e9);
+}
+
+/// Refuses what cannot be unpacked before the first byte is: nobody waits for it, and no other program pays for it.
+Result<Done> canUnpack(std::span<const std::byte> file, std::span<const ZipEntry> entries,
+                       std::string_view fileName)
+{
+    double total = 0, largest = 0; // sums of claims may pass 2⁶⁴
+    for (const ZipEntry& entry : entries) {
+        total += static_cast<double>(entry.size);
+        largest = std::max(largest, static_cast<double>(entry.size));
+    }
+    if (total > static_cast<double>(smallArchive)
+        && total > static_cast<double>(mostPacked) * static_cast<double>(file.size()))
+        return Error{
+            ErrorCode::Corrupt,
+            fmt::format("File '{}' claims to unpack its {:.1f} MB to {}, which no weights do; save the "
+                        "model again with numpy.savez.",
+                        fileName, static_cast<double>(file.size()) / 1e6, gigabytes(total))};
+    const double needed = total + 2 * largest; // the member that is being unpacked grows by doubling
+    const auto free = availableMemory();
+    if (free && needed > *free)
+        return Error{ErrorCode::OutOfMemory,
+                     fmt::format("Unpacking '{}' needs {} of memory, and {} are free; save the model without "
+                                 "compression (numpy.savez), which is read in place.",
+                                 fileName, gigabytes(needed), gigabytes(*free))};
+    return Done{};
+}
+
 /// All arrays one after another in memory, little endian.
 Result<NpzContent> unpackedArrays(std::span<const std::byte> file, std::span<const ZipEntry> entries,
                                   std::string_view fileName)
 {
+    if (const Result<Done> possible = canUnpack(file, entries, fileName); !possible)
+        return possible.error();
     NpzContent content;
     for (const ZipEntry& entry : entries) {
         if (entry.name.ends_with("/"))

@@ -2,6 +2,7 @@
 
 #include "core/base/log.h"
 #include "core/io/block_formats.h"
+#include "core/io/file_change.h"
 #include "core/io/json.h"
 #include "core/io/number_formats.h"
 #include "core/io/scattered.h"
@@ -170,11 +171,10 @@ Result<WeightMap> WeightMap::open(const fs::path& path)
         if (!mapped)
             return mapped.error();
         Result<WeightFile> content = readWeightFile(*mapped);
+        if (!mapped->isIntact()) // whatever its content seemed to be
+            return changedWhileRead(file);
         if (!content)
             return content.error();
-        if (!mapped->isIntact())
-            return Error{ErrorCode::Io,
-                         "File '" + file.string() + "' was shortened while it was read; open it again."};
         identities.push_back(content->identity);
         map.m_warnings.insert(map.m_warnings.end(), content->warnings.begin(), content->warnings.end());
         for (StoredTensor tensor : content->tensors) {
@@ -310,7 +310,7 @@ bool WeightMap::isIntact(int tensor) const
     const MappedFile& file = m_files[m_tensors[tensor].shard];
     if (file.isIntact())
         return true;
-    logger().warn("File '{}' was shortened or became unreadable while it was open; tensor '{}' reads as NaN.",
+    logger().warn("File '{}' changed or became unreadable while it was open; tensor '{}' reads as NaN.",
                   file.path().string(), m_tensors[tensor].name);
     return false;
 }

@@ -76,7 +76,7 @@ public:
     Result<Done> checkView(const TensorView& view) const;
 
     /// Decodes the rectangle into `out`, resized to [rows, cols]. The view must have passed checkView().
-    /// All NaN, and a line in the log, once another program shortened the file.
+    /// All NaN, and a line in the log, once another program shortened the file or wrote into it.
     /// Cost: as fast as memory for either stride; touches only the rectangle's pages.
     template <typename Scalar>
     void read(const TensorView& view, Matrix<Scalar>& out) const;
@@ -85,11 +85,11 @@ public:
     bool holdsNumbers(int tensor) const;
 
     /// The numbers [first, first + count) of a tensor in row-major order, whatever its axes; holdsNumbers() must hold.
-    /// All NaN, and a line in the log, once another program shortened the file.
+    /// All NaN, and a line in the log, once another program shortened the file or wrote into it.
     template <typename Scalar>
     void readNumbers(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const;
 
-    /// False, and a line in the log, if the tensor's file lost bytes since it was opened.
+    /// False, and a line in the log, if the tensor's file changed since it was opened (file_change.h).
     bool isIntact(int tensor) const;
 
     /// Counts NaN and infinity in a tensor; none in one that holds no floating-point numbers. Cost: reads all of it.

@@ -147,6 +147,22 @@ Result<ZipEntry> readEntry(ZipDirectoryBytes file, LittleEndianReader& list, std
     return entry;
 }
 
+/// Members that share their bytes unpack to more than any ratio of the file allows.
+Result<Done> lieApart(std::span<const ZipEntry> entries, std::string_view fileName)
+{
+    std::vector<const ZipEntry*> inOrder;
+    for (const ZipEntry& entry : entries)
+        inOrder.push_back(&entry);
+    std::sort(inOrder.begin(), inOrder.end(),
+              [](const ZipEntry* a, const ZipEntry* b) { return a->begin < b->begin; });
+    for (std::size_t i = 1; i < inOrder.size(); ++i)
+        if (inOrder[i - 1]->begin + inOrder[i - 1]->storedSize > inOrder[i]->begin)
+            return damagedZip(fileName,
+                              "its members '" + inOrder[i - 1]->name + "' and '" + inOrder[i]->name
+                                  + "' overlap");
+    return Done{};
+}
+
 } // namespace
 
 Result<std::vector<ZipEntry>> readZipDirectory(ZipDirectoryBytes file, std::string_view fileName)
@@ -165,6 +181,8 @@ Result<std::vector<ZipEntry>> readZipDirectory(ZipDirectoryBytes file, std::stri
             return damagedZip(fileName, "its member '" + entry->name + "' is there twice");
         entries.push_back(std::move(entry).value());
     }
+    if (const Result<Done> apart = lieApart(entries, fileName); !apart)
+        return apart.error();
     return entries;
 }
 

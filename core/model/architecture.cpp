@@ -1,5 +1,6 @@
 #include "core/model/architecture.h"
 
+#include "core/base/blas_memory.h"
 #include "core/base/log.h"
 #include "core/io/file_kind.h"
 #include "core/io/hdf5.h"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace headwise {
@@ -86,10 +88,25 @@ json overrideValue(const std::string& text)
     return value ? *value : json(text);
 }
 
+/// Why nobody can tell whether the file is there: its folder, or one above, may not be entered.
+std::optional<Error> notAllowed(const fs::path& file)
+{
+    std::error_code code;
+    if (const fs::file_status status = fs::status(file, code);
+        !code || status.type() == fs::file_type::not_found)
+        return std::nullopt;
+    return Error{ErrorCode::Io,
+                 "'" + file.string() + "' cannot be read: " + code.message()
+                     + "; change the permissions of its folder."};
+}
+
 Error noConfig(const ModelSource& source, const fs::path& folder)
 {
     const std::string where = "'" + folder.string() + "'";
     std::error_code code;
+    if (const fs::directory_iterator entries(folder, code); code)
+        return {ErrorCode::Io,
+                "Folder " + where + " cannot be read: " + code.message() + "; change its permissions."};
     if (isFolder(source.path) && fs::is_empty(folder, code))
         return {ErrorCode::NotFound,
                 "Folder " + where + " is empty; expected config.json beside model.safetensors."};
@@ -174,6 +191,8 @@ Result<ConfigText> configOfWeights(const ModelSource& source, const fs::path& fo
 
 Result<ConfigText> readConfigText(const ModelSource& source)
 {
+    if (const auto closed = notAllowed(source.path))
+        return *closed;
     if (!isThere(source.path))
         return Error{ErrorCode::NotFound, "'" + source.path.string() + "' does not exist."};
     if (!isFolder(source.path))
@@ -184,6 +203,8 @@ Result<ConfigText> readConfigText(const ModelSource& source)
                                                   : fs::path(".");
     const fs::path file = source.configFile.value_or(folder / "config.json");
     ConfigText config{json::object(), file.string()};
+    if (const auto closed = notAllowed(file))
+        return *closed;
     if (source.configFile || isThere(file)) {
         Result<json> values = readConfigFile(file);
         if (!values)
@@ -418,6 +439,8 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
 {
     if (task.cancelled())
         return stopped();
+    if (const Result<Done> reserved = reserveBlasBuffers(task.threads); !reserved)
+        return reserved.error();
     const Result<Understood> understood = understand(source);
     if (!understood)
         return understood.error();

@@ -1,5 +1,6 @@
 #include "core/model/checkpoint_writer.h"
 
+#include "core/io/file_change.h"
 #include "core/io/file_write.h"
 #include "core/io/safetensors_writer.h"
 #include "core/model/merges.h"
@@ -325,6 +326,8 @@ Result<Done> writeFiles(const ProcessedWeights& weights, const fs::path& folder,
                                                     : writeCheckpointTensors<float>(stored, file, task);
     if (!tensors)
         return tensors;
+    if (const Result<Done> unchanged = checkUnchanged(weights.original().file()); !unchanged)
+        return unchanged;
     const MergeSource source = weights.config().merged ? mergeSource(weights.original()) : MergeSource();
     return replaceFile(folder / "config.json",
                        transformerLensConfig(weights.config(), isGrouped(weights), source));

@@ -1,4 +1,5 @@
 #include "core/io/block_formats.h"
+#include "core/io/file_change.h"
 #include "core/io/file_write.h"
 #include "core/io/number_formats.h"
 #include "core/io/safetensors_writer.h"
@@ -343,6 +344,8 @@ Result<Done> writeOriginalFolder(const ProcessedWeights& weights, const Original
                                                       : writeOriginalTensors<float>(weights, file, task);
         if (!tensors)
             return tensors;
+        if (const Result<Done> unchanged = checkUnchanged(model.file()); !unchanged)
+            return unchanged;
         return replaceFile(beside / "config.json", untiedConfig(model));
     });
 }

@@ -77,7 +77,9 @@ Result<Done> readRoot(Reading& reading)
 {
     const Result<Hdf5Attributes> attributes = reading.file.attributes("");
     if (!attributes)
-        return attributes.error();
+        return Error{attributes.error().code,
+                     "'" + reading.file.path().string()
+                         + "' is damaged: its root group cannot be read; restore it from a copy."};
     if (textOf(*attributes, "format") != layout::format)
         return Error{ErrorCode::Unsupported,
                      "'" + reading.file.path().string()
@@ -489,7 +491,8 @@ bool isSessionFile(const std::filesystem::path& path)
         return false;
     const Result<Hdf5Reader> file = Hdf5Reader::open(path);
     const Result<Hdf5Attributes> attributes = file ? file->attributes("") : file.error();
-    return attributes && textOf(*attributes, "format") == layout::format;
+    // What cannot be looked into is no model either, and as a session it is said to be damaged.
+    return !attributes || textOf(*attributes, "format") == layout::format;
 }
 
 } // namespace headwise

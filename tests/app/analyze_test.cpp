@@ -216,8 +216,9 @@ private slots:
         QVERIFY2(byId.exitCode == 0, byId.err);
         QCOMPARE(byId.out.count("\r\n"), 1 + 2 * 2);
 
-        const auto filtered = run({"analyze", m_demo, "-o", session, "--analyses", "largest_entries",
-                                   "--heads", "1.5", "--token-counts", counts, "--min-count", "7"});
+        const auto filtered =
+            run({"analyze", m_demo, "-o", session, "--replace", "--analyses", "largest_entries", "--heads",
+                 "1.5", "--token-counts", counts, "--min-count", "7"});
         QVERIFY2(filtered.exitCode == 0, filtered.err);
         const auto again = readSession(session.toStdString(), Task{});
         QVERIFY(test::isOk(again));
@@ -359,8 +360,8 @@ private slots:
             QVERIFY(test::copyPatched(whole, spoilt, tensor, [value = value](QByteArray& bytes) {
                 std::memcpy(bytes.data(), &value, sizeof value);
             }));
-            const auto done =
-                run({"analyze", spoilt, "-o", m_folder.filePath("spoilt.h5"), "--analyses", "all"});
+            const auto done = run(
+                {"analyze", spoilt, "-o", m_folder.filePath("spoilt.h5"), "--replace", "--analyses", "all"});
             QVERIFY2(done.exitCode == 0, done.err);
             const auto session = readSession(m_folder.filePath("spoilt.h5").toStdString(), Task{});
             QVERIFY(test::isOk(session));

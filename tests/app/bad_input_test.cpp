@@ -305,6 +305,11 @@ std::vector<Case> targets()
     const auto to = [](const char* path) {
         return QStringList{"analyze", "model", "--analyses", "copying", "-o", path};
     };
+    const auto dangling = [](const QDir& model) {
+        QFile::link("absent/x.h5", model.filePath("../link.h5"));
+        QFile::link("absent/x.csv", model.filePath("../link.csv"));
+    };
+    static const QByteArray longName = QByteArray(247, 'n') + ".h5"; // fits, but nothing beside it does
     const auto pipe = [](const QDir& model) {
         ::mkfifo(qPrintable(model.filePath("../pipe")), 0600);
         ::mkfifo(qPrintable(model.filePath("../pipe.png")), 0600);
@@ -328,6 +333,25 @@ std::vector<Case> targets()
         {"pipe", pipe, to("pipe"), 4, "'pipe' is a device, a pipe or a socket"},
         {"run: pipe", pipe, {"run", "model", "--tokens", "1", "-o", "pipe"}, 4, "'pipe' is a device"},
         {"run: folder", nothing, {"run", "model", "--tokens", "1", "-o", "model"}, 4, "'model'"},
+        {"link to nothing", dangling, to("link.h5"), 4,
+         "'link.h5' is a link to 'absent/x.h5', which does not exist"},
+        {"process: link to nothing",
+         dangling,
+         {"process", "model", "-o", "link.h5"},
+         4,
+         "which does not exist"},
+        {"export: link to nothing",
+         dangling,
+         {"export", "demo.h5", "--view", "copying", "-o", "link.csv"},
+         4,
+         "which does not exist"},
+        {"long name", nothing, to(longName), 4, "File name too long; name a shorter one"},
+        {"process: long name", nothing, {"process", "model", "-o", longName}, 4, "File name too long"},
+        {"run: long name",
+         nothing,
+         {"run", "model", "--tokens", "1", "-o", longName},
+         4,
+         "File name too long"},
         {"export: pipe",
          pipe,
          {"export", "demo.h5", "--view", "copying", "-o", "pipe.png"},
@@ -458,6 +482,29 @@ private slots:
         QCOMPARE(contentOf(file("a.csv")), QByteArray("old"));
     }
 
+    /// As a user who is not allowed to: root may do everything.
+    void aFolderThatMayNotBeReadIsNotOneWithoutAConfig()
+    {
+        const QString model = file("model");
+        for (const mode_t mode : {0000, 0600, 0100}) {
+            if (mode == 0100)
+                QVERIFY(QFile::remove(model + "/config.json")); // may be entered, and not listed
+            QCOMPARE(::chmod(qPrintable(model), mode), 0);
+            QCOMPARE(::chmod(qPrintable(m_folder->path()), 0711), 0);
+            const bool isRoot = ::geteuid() == 0;
+            if (isRoot)
+                QCOMPARE(::chown(qPrintable(model), 65534, 65534), 0);
+            const test::CommandRun ended = run({"info", model}, [isRoot] {
+                if (isRoot && (::setgid(65534) != 0 || ::setuid(65534) != 0))
+                    ::_exit(99);
+            });
+            ::chmod(qPrintable(model), 0700);
+            QVERIFY2(ended.exitCode == 4, ended.err);
+            QVERIFY2(ended.err.contains("cannot be read: Permission denied"), ended.err);
+            QCOMPARE(ended.err.count('\n'), 1);
+        }
+    }
+
     void closedStandardStreamsAreNotMixedUpWithFiles()
     {
         const QStringList analyzed{"analyze", "model", "-o", "out.h5", "--analyses", "copying"};
@@ -481,9 +528,9 @@ private slots:
         process.setWorkingDirectory(m_folder->path());
         process.setProcessEnvironment(test::quietEnvironment(m_state.path()));
         // One thread and float64: some seconds of work, of which the first line of progress is the beginning.
-        process.start(
-            HEADWISE_BINARY,
-            {"analyze", "model", "-o", "demo.h5", "--precision", "f64", "--threads", "1", "--progress"});
+        process.start(HEADWISE_BINARY,
+                      {"analyze", "model", "-o", "demo.h5", "--replace", "--precision", "f64", "--threads",
+                       "1", "--progress"});
         process.setReadChannel(QProcess::StandardError);
         QVERIFY(process.waitForReadyRead(60'000));
         ::kill(static_cast<pid_t>(process.processId()), SIGINT);

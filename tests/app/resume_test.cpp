@@ -122,6 +122,26 @@ private slots:
         QVERIFY(!QFile::exists(file + ".partial")); // the session is there: nothing is left to take up
     }
 
+    void aKilledRunIsTakenUpBesideWhatTheSessionHolds()
+    {
+        const QString file = m_folder.filePath("held.h5");
+        Session held = sessionOf({"--analyses", "copying"}, file);
+        held.notes = {{"1.5", "copies names"}};
+        QVERIFY(isOk(writeSession(file.toStdString(), held, {})));
+        killOnceSomethingIsSafe(file);
+        QCOMPARE(readSession(file.toStdString(), {})->notes, held.notes); // the kill left it alone
+        held.notes["0.0"] = "written meanwhile";
+        QVERIFY(isOk(writeSession(file.toStdString(), held, {})));
+        const CommandRun again = runHeadwise(command(file), m_folder.path());
+        QVERIFY2(again.exitCode == 0, again.err.constData());
+        QVERIFY2(again.err.contains("they are taken from it"), again.err.constData());
+        const auto whole = readSession(file.toStdString(), {});
+        QVERIFY(isOk(whole));
+        QCOMPARE(whole->notes, held.notes);
+        QVERIFY(whole->results.find("scores/copying") && whole->results.find("spectra/ov/frobenius_norm"));
+        QVERIFY(!QFile::exists(file + ".partial"));
+    }
+
     void aSideFileThatIsBrokenIsPassedOver()
     {
         const QString file = m_folder.filePath("broken.h5");
@@ -141,6 +161,13 @@ private:
     {
         return {"analyze", HEADWISE_DEMO_MODEL, "-o",          output,      "--analyses",
                 "all",     "--prompt",          "the cat sat", "--threads", "1"};
+    }
+
+    Session sessionOf(const QStringList& options, const QString& file) const
+    {
+        runHeadwise(QStringList{"analyze", HEADWISE_DEMO_MODEL, "-o", file} + options, m_folder.path());
+        auto session = readSession(file.toStdString(), {});
+        return session ? std::move(session).value() : Session();
     }
 
     void killOnceSomethingIsSafe(const QString& output)

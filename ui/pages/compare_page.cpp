@@ -1,5 +1,6 @@
 #include "ui/pages/compare_page.h"
 
+#include "ui/about_model.h"
 #include "ui/compared_model.h"
 #include "ui/pages/compare_pictures.h"
 #include "ui/pages/compare_tables.h"
@@ -307,14 +308,16 @@ void ComparePage::recompute()
     m_tokens = isTokenCircuit() ? tokensToShow(*workspace(), m_text->text(), comparePageSampleSize)
                                 : std::vector<int>();
     m_pictures->setPending(true);
-    m_job.start(
-        tr("Comparing %1 with %2").arg(sides.first.name, sides.second.name),
-        [sides, kind = kind(), ids = m_tokens](const Task& task) { return compared(sides, kind, ids, task); },
-        [this, sides](const Result<CompareAnswer>& answer) {
-            if (!answer)
-                return clear(text(answer.error()));
-            showAnswer(*answer, sides);
-        });
+    m_job.start(tr("Comparing %1 with %2").arg(sides.first.name, sides.second.name),
+                aboutModel(workspace()->circuits(),
+                           [sides, kind = kind(), ids = m_tokens](const Task& task) {
+                               return compared(sides, kind, ids, task);
+                           }),
+                [this, sides](const Result<CompareAnswer>& answer) {
+                    if (!answer)
+                        return clear(text(answer.error()));
+                    showAnswer(*answer, sides);
+                });
     compareTables(sides);
 }
 
@@ -407,8 +410,11 @@ void ComparePage::compareTables(const CompareSides& sides)
             : tr("reads: query %1 → the %2 strongest key tokens").arg(token).arg(tableSize));
     m_tableJob.start(
         tr("Tables of %1").arg(token),
-        [sides, kind = fullOf(kind()), token = workspace()->token(), unused = workspace()->unusedTokens()](
-            const Task&) { return tablesCompared(sides, kind, token, tableSize, unused); },
+        aboutModel(workspace()->circuits(),
+                   [sides, kind = fullOf(kind()), token = workspace()->token(),
+                    unused = workspace()->unusedTokens()](const Task&) {
+                       return tablesCompared(sides, kind, token, tableSize, unused);
+                   }),
         [this, first = sides.first.name, second = sides.second.name](const Result<TableDifference>& found) {
             if (found)
                 return m_tables->show(*found, first, second);

@@ -1,5 +1,6 @@
 #include "ui/pages/direction_search_panel.h"
 
+#include "ui/about_model.h"
 #include "ui/estimate.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/figure_subject.h"
@@ -99,10 +100,10 @@ void DirectionSearchPanel::search(int token)
     m_state->clear();
     m_job.start(
         withEstimate(tr("Looking for %1").arg(workspace()->tokenText(token)), searchCost(*workspace())),
-        [circuits = workspace()->circuits(), tokens,
-         asked = DirectionSearch{token, searchTop, {}, workspace()->unusedTokens()}](const Task& task) {
-            return findInDirections(*circuits, *tokens, asked, task);
-        },
+        aboutModel(workspace()->circuits(),
+                   [circuits = workspace()->circuits(), tokens,
+                    asked = DirectionSearch{token, searchTop, {}, workspace()->unusedTokens()}](
+                       const Task& task) { return findInDirections(*circuits, *tokens, asked, task); }),
         [this, token](const Result<std::vector<DirectionHit>>& hits) {
             if (hits)
                 return show(*hits, token);

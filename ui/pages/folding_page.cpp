@@ -1,6 +1,7 @@
 #include "ui/pages/folding_page.h"
 
 #include "core/model/processing.h"
+#include "ui/about_model.h"
 #include "ui/pages/compare_tables.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -161,28 +162,29 @@ void FoldingPage::recompute()
     const CircuitOfHead of{static_cast<CircuitKind>(m_circuit->currentData().toInt()), workspace()->head()};
     m_job.start(
         tr("The row of %1 with other processing").arg(workspace()->tokenText(workspace()->token())),
-        [circuits, tokens, of, wanted = Other{wish(), workspace()->weights(), {}}, known = m_other,
-         token = workspace()->token(),
-         unused = workspace()->unusedTokens()](const Task& task) mutable -> Result<Answer> {
-            if (!known || known->wish != wanted.wish || known->of != wanted.of) {
-                auto plan = planProcessing(*wanted.of, wanted.wish);
-                if (!plan)
-                    return plan.error();
-                auto weights = process(wanted.of, std::move(plan).value(), task);
-                if (!weights)
-                    return weights.error();
-                wanted.circuits = std::make_shared<const Circuits>(*weights);
-                known = std::make_shared<const Other>(std::move(wanted));
-            }
-            const auto a = tokenLine(*circuits, *tokens, of, TableSide::Row, token);
-            if (!a)
-                return a.error();
-            const auto b = tokenRowOnce(*known->circuits, tokens->embedding, of, token, task);
-            if (!b)
-                return b.error();
-            return Answer{known, tableDifference(*a, *b, foldingPageTableLength, unused),
-                          cosineOf(*a, *b, unused)};
-        },
+        aboutModel(workspace()->circuits(),
+                   [circuits, tokens, of, wanted = Other{wish(), workspace()->weights(), {}}, known = m_other,
+                    token = workspace()->token(),
+                    unused = workspace()->unusedTokens()](const Task& task) mutable -> Result<Answer> {
+                       if (!known || known->wish != wanted.wish || known->of != wanted.of) {
+                           auto plan = planProcessing(*wanted.of, wanted.wish);
+                           if (!plan)
+                               return plan.error();
+                           auto weights = process(wanted.of, std::move(plan).value(), task);
+                           if (!weights)
+                               return weights.error();
+                           wanted.circuits = std::make_shared<const Circuits>(*weights);
+                           known = std::make_shared<const Other>(std::move(wanted));
+                       }
+                       const auto a = tokenLine(*circuits, *tokens, of, TableSide::Row, token);
+                       if (!a)
+                           return a.error();
+                       const auto b = tokenRowOnce(*known->circuits, tokens->embedding, of, token, task);
+                       if (!b)
+                           return b.error();
+                       return Answer{known, tableDifference(*a, *b, foldingPageTableLength, unused),
+                                     cosineOf(*a, *b, unused)};
+                   }),
         [this](const Result<Answer>& answer) {
             if (!answer)
                 return clear(text(answer.error()));

@@ -4,6 +4,7 @@
 #include "core/analysis/layer_null.h"
 #include "core/analysis/residual_basis.h"
 #include "core/model/circuit_badges.h"
+#include "ui/about_model.h"
 #include "ui/head_metrics.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -211,9 +212,10 @@ void HeadHeader::findNearest()
         return m_nearestJob.cancel(); // the analysis "similarity" knows them
     m_nearestJob.start(
         tr("Heads like %1").arg(text(workspace()->head())),
-        [circuits, head = workspace()->head()](const Task& task) {
-            return nearestHeads(*circuits, CircuitKind::Ov, head, mostNearest, task);
-        },
+        aboutModel(workspace()->circuits(),
+                   [circuits, head = workspace()->head()](const Task& task) {
+                       return nearestHeads(*circuits, CircuitKind::Ov, head, mostNearest, task);
+                   }),
         [this](const Result<std::vector<NearHead>>& found) {
             if (!found || found->empty())
                 return;

@@ -1,6 +1,7 @@
 #include "ui/pages/heatmap_page.h"
 
 #include "core/io/token_search.h"
+#include "ui/about_model.h"
 #include "ui/pages/figure_subject.h"
 #include "ui/pages/offset_box.h"
 #include "ui/text.h"
@@ -358,12 +359,13 @@ void HeatmapPage::recompute()
         return view->setMessage(tr("Reading the embeddings…"));
     }
     view->setPending(true);
-    m_job.start(
-        heading(), [picture = picture()](const Task& task) { return shownCircuit(picture, task); },
-        [this](const Result<ShownCircuit>& shown) {
-            m_panel->view()->setPending(false);
-            shown ? showCircuit(*shown) : showError(shown.error());
-        });
+    m_job.start(heading(),
+                aboutModel(workspace()->circuits(),
+                           [picture = picture()](const Task& task) { return shownCircuit(picture, task); }),
+                [this](const Result<ShownCircuit>& shown) {
+                    m_panel->view()->setPending(false);
+                    shown ? showCircuit(*shown) : showError(shown.error());
+                });
 }
 
 CircuitPicture HeatmapPage::picture() const

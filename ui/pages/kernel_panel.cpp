@@ -1,6 +1,7 @@
 #include "ui/pages/kernel_panel.h"
 
 #include "core/analysis/position_scores.h"
+#include "ui/about_model.h"
 #include "ui/text.h"
 #include "ui/views/spectrum_chart.h"
 
@@ -72,19 +73,20 @@ void KernelPanel::recompute()
     if (!tokens && circuits->config().positional == Positional::Rotary)
         return clear(tr("Reading the embeddings…"));
     const Eigen::Index n = std::min(circuits->config().nCtx, longestKernel);
-    m_job.start(
-        tr("Scores of %1 by offset").arg(text(workspace()->head())),
-        [circuits, tokens, head = workspace()->head(), n](const Task&) -> Result<std::vector<double>> {
-            return scoresByOffset(*circuits, tokens.get(), head, n);
-        },
-        [this, head = workspace()->head()](const Result<std::vector<double>>& found) {
-            if (!found)
-                return clear(text(found.error()));
-            ChartSeries series{text(head), {}, SeriesStyle::Line};
-            for (std::size_t i = 0; i < found->size(); ++i)
-                series.points << QPointF(static_cast<double>(i), (*found)[i]);
-            m_chart->setSeries({series});
-        });
+    m_job.start(tr("Scores of %1 by offset").arg(text(workspace()->head())),
+                aboutModel(workspace()->circuits(),
+                           [circuits, tokens, head = workspace()->head(),
+                            n](const Task&) -> Result<std::vector<double>> {
+                               return scoresByOffset(*circuits, tokens.get(), head, n);
+                           }),
+                [this, head = workspace()->head()](const Result<std::vector<double>>& found) {
+                    if (!found)
+                        return clear(text(found.error()));
+                    ChartSeries series{text(head), {}, SeriesStyle::Line};
+                    for (std::size_t i = 0; i < found->size(); ++i)
+                        series.points << QPointF(static_cast<double>(i), (*found)[i]);
+                    m_chart->setSeries({series});
+                });
 }
 
 QList<FigureSource*> KernelPanel::figures()

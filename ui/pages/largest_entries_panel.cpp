@@ -2,6 +2,7 @@
 
 #include "core/analysis/head_at_offset.h"
 #include "core/analysis/largest_entries.h"
+#include "ui/about_model.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/offset_box.h"
 #include "ui/pages/table_cells.h"
@@ -92,23 +93,24 @@ void LargestEntriesPanel::recompute()
         return clear(tr("Reading the embeddings…"));
     m_job.start(
         tr("Largest entries of %1").arg(text(workspace()->head())),
-        [circuits, tokens, of = CircuitOfHead{m_kind, workspace()->head(), {.offset = m_offset}},
-         unused = workspace()->unusedTokens()](const Task& task) -> Result<Found> {
-            // An id past the end is left out there, and none is meant.
-            const auto marks = [&unused](Eigen::Index count) {
-                std::vector<bool> sized = unused;
-                sized.resize(static_cast<std::size_t>(count), false);
-                return sized;
-            };
-            const auto circuit = circuitAtOffset(*circuits, of, tokens.get());
-            if (!circuit)
-                return circuit.error();
-            const EntrySearch search{howMany, marks(circuit->rows()), marks(circuit->cols())};
-            auto entries = largestEntries(*circuit, search, task);
-            if (!entries)
-                return entries.error();
-            return Found{of, std::move(entries).value(), largestGaussianEntries(*circuit, search)};
-        },
+        aboutModel(workspace()->circuits(),
+                   [circuits, tokens, of = CircuitOfHead{m_kind, workspace()->head(), {.offset = m_offset}},
+                    unused = workspace()->unusedTokens()](const Task& task) -> Result<Found> {
+                       // An id past the end is left out there, and none is meant.
+                       const auto marks = [&unused](Eigen::Index count) {
+                           std::vector<bool> sized = unused;
+                           sized.resize(static_cast<std::size_t>(count), false);
+                           return sized;
+                       };
+                       const auto circuit = circuitAtOffset(*circuits, of, tokens.get());
+                       if (!circuit)
+                           return circuit.error();
+                       const EntrySearch search{howMany, marks(circuit->rows()), marks(circuit->cols())};
+                       auto entries = largestEntries(*circuit, search, task);
+                       if (!entries)
+                           return entries.error();
+                       return Found{of, std::move(entries).value(), largestGaussianEntries(*circuit, search)};
+                   }),
         [this](const Result<Found>& found) { found ? showEntries(*found) : clear(text(found.error())); });
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/token_table.h"
+#include "ui/about_model.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/table_cells.h"
 #include "ui/pages/token_filter_button.h"
@@ -99,13 +100,14 @@ void OffsetTable::recompute()
         return clear(tr("Reading the embeddings…"));
     m_job.start(
         heading(),
-        [circuits, tokens, head = workspace()->head(), token = workspace()->token(), at = offset(),
-         unused = workspace()->unusedTokens()](const Task&) -> Result<TokenEnds> {
-            const auto line = rotaryTokenLine(*circuits, *tokens, head, token, at);
-            if (!line)
-                return line.error();
-            return ends(*line, offsetTableLength, unused);
-        },
+        aboutModel(workspace()->circuits(),
+                   [circuits, tokens, head = workspace()->head(), token = workspace()->token(), at = offset(),
+                    unused = workspace()->unusedTokens()](const Task&) -> Result<TokenEnds> {
+                       const auto line = rotaryTokenLine(*circuits, *tokens, head, token, at);
+                       if (!line)
+                           return line.error();
+                       return ends(*line, offsetTableLength, unused);
+                   }),
         [this, words = heading()](const Result<TokenEnds>& found) {
             if (!found)
                 return clear(text(found.error()));

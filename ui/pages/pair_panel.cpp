@@ -1,6 +1,7 @@
 #include "ui/pages/pair_panel.h"
 
 #include "core/analysis/residual_basis.h"
+#include "ui/about_model.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/spectrum_chart.h"
@@ -97,14 +98,16 @@ void PairPanel::showPair(ReadBy by, const QString& letter)
         pair += tr(", lengths by the embedding");
     m_job.start(
         pair,
-        [context =
-             AnalysisContext{*workspace()->circuits(), workspace()->tokens(), workspace()->analysisOptions()},
-         isByEmbedding, by, earlier = *reference, later](const Task& task) -> Result<PairParts> {
-            const auto as = isByEmbedding ? inEmbeddingBasis(context, TokensInBasis::LeftOut, task) : context;
-            if (!as)
-                return as.error();
-            return pairParts(as->circuits, by, earlier, later, task);
-        },
+        aboutModel(workspace()->circuits(),
+                   [context = AnalysisContext{*workspace()->circuits(), workspace()->tokens(),
+                                              workspace()->analysisOptions()},
+                    isByEmbedding, by, earlier = *reference, later](const Task& task) -> Result<PairParts> {
+                       const auto as =
+                           isByEmbedding ? inEmbeddingBasis(context, TokensInBasis::LeftOut, task) : context;
+                       if (!as)
+                           return as.error();
+                       return pairParts(as->circuits, by, earlier, later, task);
+                   }),
         [this, pair](const Result<PairParts>& parts) {
             if (!parts)
                 return say(text(parts.error()));

@@ -2,6 +2,7 @@
 
 #include "core/analysis/position/rotary_kernel.h"
 #include "core/analysis/position_scores.h"
+#include "ui/about_model.h"
 #include "ui/color_choice.h"
 #include "ui/pages/kernel_panel.h"
 #include "ui/pages/offset_table.h"
@@ -237,15 +238,15 @@ void PositionPage::recompute()
     m_seen = {m_mask->isChecked() && !config.bidirectional, config.windowOf(workspace()->head().layer)};
     const Question question{circuits, workspace()->tokens(), workspace()->head(), showsAttention(), m_seen};
     m_panel->view()->setPending(true);
-    m_job.start(
-        tr("Positions of %1").arg(text(workspace()->head())),
-        [question](const Task&) -> Result<Answer> { return answerTo(question); },
-        [this](const Result<Answer>& answer) {
-            if (answer)
-                showAnswer(*answer);
-            else
-                clear(text(answer.error()));
-        });
+    m_job.start(tr("Positions of %1").arg(text(workspace()->head())),
+                aboutModel(workspace()->circuits(),
+                           [question](const Task&) -> Result<Answer> { return answerTo(question); }),
+                [this](const Result<Answer>& answer) {
+                    if (answer)
+                        showAnswer(*answer);
+                    else
+                        clear(text(answer.error()));
+                });
 }
 
 void PositionPage::showAnswer(const Answer& answer)

@@ -1,6 +1,7 @@
 #include "ui/pages/prefix_table.h"
 
 #include "core/analysis/token_table.h"
+#include "ui/about_model.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/table_cells.h"
 #include "ui/text.h"
@@ -80,21 +81,23 @@ void PrefixTable::recompute()
         return clear(tr("Reading the norms of tokens…"));
     m_job.start(
         tr("Prefixes of %1").arg(workspace()->tokenText(workspace()->token())),
-        [tokens = m_tokens, circuits = workspace()->circuits(), tokenizer = workspace()->tokenizer(),
-         head = workspace()->head(), token = workspace()->token(),
-         unused = workspace()->unusedTokens()](const Task& task) -> Result<Answer> {
-            const FoldedHead folded = foldedHead(circuits->weights(), head);
-            const Matrix<double> sought = folded.W_K * (tokens->row(token) * folded.W_Q).transpose();
-            const auto scores = tokens->times(sought, task);
-            if (!scores)
-                return scores.error();
-            Answer answer{ends(scores->col(0).transpose(), prefixTableLength, unused),
-                          {},
-                          tokens->randomScore(token, folded)};
-            for (const TokenEntry& entry : answer.ends.top)
-                answer.together.push_back(tokenizer ? bothTogether(*tokenizer, entry.id, token) : -1);
-            return answer;
-        },
+        aboutModel(
+            workspace()->circuits(),
+            [tokens = m_tokens, circuits = workspace()->circuits(), tokenizer = workspace()->tokenizer(),
+             head = workspace()->head(), token = workspace()->token(),
+             unused = workspace()->unusedTokens()](const Task& task) -> Result<Answer> {
+                const FoldedHead folded = foldedHead(circuits->weights(), head);
+                const Matrix<double> sought = folded.W_K * (tokens->row(token) * folded.W_Q).transpose();
+                const auto scores = tokens->times(sought, task);
+                if (!scores)
+                    return scores.error();
+                Answer answer{ends(scores->col(0).transpose(), prefixTableLength, unused),
+                              {},
+                              tokens->randomScore(token, folded)};
+                for (const TokenEntry& entry : answer.ends.top)
+                    answer.together.push_back(tokenizer ? bothTogether(*tokenizer, entry.id, token) : -1);
+                return answer;
+            }),
         [this](const Result<Answer>& found) {
             if (!found)
                 return clear(text(found.error()));

@@ -4,6 +4,7 @@
 #include "core/analysis/prompt/pattern_file.h"
 #include "core/analysis/prompt/value_norms.h"
 #include "core/io/token_search.h"
+#include "ui/about_model.h"
 #include "ui/head_metrics.h"
 #include "ui/imported_attention.h"
 #include "ui/pages/figure_subject.h"
@@ -231,40 +232,40 @@ void PromptPage::run()
         return;
     using Found = std::shared_ptr<const Answer>;
     m_panel->view()->setPending(true);
-    m_job.start(
-        tr("Running the prompt"),
-        [circuits = workspace()->circuits(), tokenizer = workspace()->tokenizer(),
-         prompt = m_prompt->text().toStdString(),
-         isWeighted = m_weighs->isChecked()](const Task& task) -> Result<Found> {
-            auto tokens = tokenizer->encode(prompt);
-            if (!tokens)
-                return tokens.error();
-            auto run = forward<float>(circuits->weights(), *tokens, task);
-            if (!run)
-                return run.error();
-            ForwardResult<float> passed = *std::move(run);
-            auto answer = std::make_shared<Answer>();
-            answer->prompt = text(prompt);
-            answer->isWeighted = isWeighted;
-            if (isWeighted)
-                weigh(circuits->weights(), passed);
-            answer->tokens = *tokens;
-            answer->setPatterns(std::move(passed.patterns));
-            Eigen::Index best = 0;
-            passed.logits.row(passed.logits.rows() - 1).maxCoeff(&best);
-            answer->likeliestNext = static_cast<int>(best);
-            return Found(std::move(answer));
-        },
-        [this](const Result<Found>& result) {
-            m_panel->view()->setPending(false);
-            if (!result) {
-                clear();
-                return m_panel->view()->setMessage(text(result.error()));
-            }
-            take(*result);
-            attribute();
-            showKept();
-        });
+    m_job.start(tr("Running the prompt"),
+                aboutModel(workspace()->circuits(),
+                           [circuits = workspace()->circuits(), tokenizer = workspace()->tokenizer(),
+                            prompt = m_prompt->text().toStdString(),
+                            isWeighted = m_weighs->isChecked()](const Task& task) -> Result<Found> {
+                               auto tokens = tokenizer->encode(prompt);
+                               if (!tokens)
+                                   return tokens.error();
+                               auto run = forward<float>(circuits->weights(), *tokens, task);
+                               if (!run)
+                                   return run.error();
+                               ForwardResult<float> passed = *std::move(run);
+                               auto answer = std::make_shared<Answer>();
+                               answer->prompt = text(prompt);
+                               answer->isWeighted = isWeighted;
+                               if (isWeighted)
+                                   weigh(circuits->weights(), passed);
+                               answer->tokens = *tokens;
+                               answer->setPatterns(std::move(passed.patterns));
+                               Eigen::Index best = 0;
+                               passed.logits.row(passed.logits.rows() - 1).maxCoeff(&best);
+                               answer->likeliestNext = static_cast<int>(best);
+                               return Found(std::move(answer));
+                           }),
+                [this](const Result<Found>& result) {
+                    m_panel->view()->setPending(false);
+                    if (!result) {
+                        clear();
+                        return m_panel->view()->setMessage(text(result.error()));
+                    }
+                    take(*result);
+                    attribute();
+                    showKept();
+                });
 }
 
 void PromptPage::take(std::shared_ptr<const Answer> answer)

@@ -2,6 +2,7 @@
 
 #include "core/analysis/relation_file.h"
 #include "core/analysis/tokens/relation_lists.h"
+#include "ui/about_model.h"
 #include "ui/color_choice.h"
 #include "ui/head_metrics.h"
 #include "ui/models/token_table_model.h"
@@ -365,17 +366,17 @@ void RelationsPage::showPairs(HeadId head)
     }
     AnalysisContext context{*workspace()->circuits(), tokens, workspace()->analysisOptions()};
     context.options.inputs.relations = m_shownRelations;
-    m_pairJob.start(
-        tr("Pairs of %1").arg(text(head)),
-        [context, head, relation = relationOf(head)](const Task& task) {
-            return relationPairs(context, relation, head, pairsShown, task);
-        },
-        [this, head](const Result<std::vector<RelationPair>>& pairs) {
-            if (pairs)
-                return fillPairs(*pairs, head);
-            m_pairModel->clear();
-            m_pairsTitle->setText(text(pairs.error()));
-        });
+    m_pairJob.start(tr("Pairs of %1").arg(text(head)),
+                    aboutModel(workspace()->circuits(),
+                               [context, head, relation = relationOf(head)](const Task& task) {
+                                   return relationPairs(context, relation, head, pairsShown, task);
+                               }),
+                    [this, head](const Result<std::vector<RelationPair>>& pairs) {
+                        if (pairs)
+                            return fillPairs(*pairs, head);
+                        m_pairModel->clear();
+                        m_pairsTitle->setText(text(pairs.error()));
+                    });
 }
 
 void RelationsPage::fillPairs(const std::vector<RelationPair>& pairs, HeadId head)

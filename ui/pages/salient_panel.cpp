@@ -1,5 +1,6 @@
 #include "ui/pages/salient_panel.h"
 
+#include "ui/about_model.h"
 #include "ui/array_part.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/table_cells.h"
@@ -143,19 +144,18 @@ void SalientPanel::ask()
     if (!m_asked || !circuits)
         return;
     const HeadId head = m_asked->options.heads.front();
-    m_job.start(
-        tr("Salient tokens of %1").arg(text(head)),
-        [context = AnalysisContext{*circuits, m_asked->tokens, m_asked->options}](const Task& task) {
-            return findAnalysis(analysisId)->run(context, task);
-        },
-        [this, head, question = *m_asked](const Result<ResultSet>& found) {
-            if (!found)
-                return clear(text(found.error()));
-            m_known.push_front({question, std::make_shared<const ResultSet>(*found)});
-            if (m_known.size() > mostKnown)
-                m_known.pop_back();
-            showAnswer(*found, head);
-        });
+    m_job.start(tr("Salient tokens of %1").arg(text(head)),
+                aboutModel(workspace()->circuits(),
+                           [context = AnalysisContext{*circuits, m_asked->tokens, m_asked->options}](
+                               const Task& task) { return findAnalysis(analysisId)->run(context, task); }),
+                [this, head, question = *m_asked](const Result<ResultSet>& found) {
+                    if (!found)
+                        return clear(text(found.error()));
+                    m_known.push_front({question, std::make_shared<const ResultSet>(*found)});
+                    if (m_known.size() > mostKnown)
+                        m_known.pop_back();
+                    showAnswer(*found, head);
+                });
 }
 
 void SalientPanel::showAnswer(const ResultSet& found, HeadId head)

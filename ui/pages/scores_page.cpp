@@ -1,6 +1,7 @@
 #include "ui/pages/scores_page.h"
 
 #include "core/analysis/position/positions_shown.h"
+#include "ui/about_model.h"
 #include "ui/pages/figure_row.h"
 #include "ui/pages/invitation.h"
 #include "ui/pages/prefix_table.h"
@@ -273,8 +274,9 @@ void ScoresPage::readNorms(Extent extent)
     m_normsJob.start(
         extent == Extent::All ? tr("Norms of tokens and positions")
                               : tr("Norms of some tokens and positions"),
-        [circuits = workspace()->circuits(), options = workspace()->analysisOptions(),
-         extent](const Task& task) { return Norms::read(circuits, options, extent, task); },
+        aboutModel(workspace()->circuits(),
+                   [circuits = workspace()->circuits(), options = workspace()->analysisOptions(),
+                    extent](const Task& task) { return Norms::read(circuits, options, extent, task); }),
         [this](const Result<std::shared_ptr<const Norms>>& found) {
             if (!found)
                 return clear(text(found.error()));
@@ -289,17 +291,17 @@ void ScoresPage::readNorms(Extent extent)
 void ScoresPage::readTerms()
 {
     using Found = std::shared_ptr<const PositionTerms>;
-    m_termsJob.start(
-        tr("Positions of %1").arg(text(workspace()->head())),
-        [norms = m_norms, head = workspace()->head()](const Task&) -> Result<Found> {
-            return std::make_shared<const PositionTerms>(norms->circuits->weights(), head, norms->positions,
-                                                         norms->spread);
-        },
-        [this, norms = m_norms](const Result<Found>& found) {
-            if (!found)
-                return clear(text(found.error()));
-            takeTerms(*found, norms);
-        });
+    m_termsJob.start(tr("Positions of %1").arg(text(workspace()->head())),
+                     aboutModel(workspace()->circuits(),
+                                [norms = m_norms, head = workspace()->head()](const Task&) -> Result<Found> {
+                                    return std::make_shared<const PositionTerms>(
+                                        norms->circuits->weights(), head, norms->positions, norms->spread);
+                                }),
+                     [this, norms = m_norms](const Result<Found>& found) {
+                         if (!found)
+                             return clear(text(found.error()));
+                         takeTerms(*found, norms);
+                     });
 }
 
 void ScoresPage::takeTerms(std::shared_ptr<const PositionTerms> terms,

@@ -3,6 +3,7 @@
 #include "core/analysis/residual_basis.h"
 #include "core/analysis/singular_directions.h"
 #include "core/analysis/spectrum.h"
+#include "ui/about_model.h"
 #include "ui/head_metrics.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -112,27 +113,28 @@ void SpectrumPanel::recompute()
 void SpectrumPanel::compute(const std::vector<CircuitKind>& missing)
 {
     using Answer = std::map<CircuitKind, std::vector<double>>;
-    m_job.start(
-        tr("Singular values of %1").arg(text(workspace()->head())),
-        [circuits = workspace()->circuits(), head = workspace()->head(),
-         missing](const Task&) -> Result<Answer> {
-            Answer sigma;
-            const HeadWeights<double> weights = circuits->weights().head<double>(head);
-            for (const CircuitKind kind : missing) {
-                auto values = circuitSingularValues(*circuits, weights, kind, head, nullptr);
-                if (!values)
-                    return values.error();
-                sigma[kind] = std::move(values).value();
-            }
-            return sigma;
-        },
-        [this](const Result<Answer>& sigma) {
-            if (sigma)
-                return show(*sigma);
-            m_chart->setSeries({});
-            m_chart->setBrackets({});
-            m_chart->setMessage(text(sigma.error()));
-        });
+    m_job.start(tr("Singular values of %1").arg(text(workspace()->head())),
+                aboutModel(workspace()->circuits(),
+                           [circuits = workspace()->circuits(), head = workspace()->head(),
+                            missing](const Task&) -> Result<Answer> {
+                               Answer sigma;
+                               const HeadWeights<double> weights = circuits->weights().head<double>(head);
+                               for (const CircuitKind kind : missing) {
+                                   auto values =
+                                       circuitSingularValues(*circuits, weights, kind, head, nullptr);
+                                   if (!values)
+                                       return values.error();
+                                   sigma[kind] = std::move(values).value();
+                               }
+                               return sigma;
+                           }),
+                [this](const Result<Answer>& sigma) {
+                    if (sigma)
+                        return show(*sigma);
+                    m_chart->setSeries({});
+                    m_chart->setBrackets({});
+                    m_chart->setMessage(text(sigma.error()));
+                });
 }
 
 void SpectrumPanel::show(const std::map<CircuitKind, std::vector<double>>& sigma)

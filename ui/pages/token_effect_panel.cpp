@@ -2,6 +2,7 @@
 
 #include "core/analysis/token_table.h"
 #include "core/analysis/tokens/token_effect.h"
+#include "ui/about_model.h"
 #include "ui/color_choice.h"
 #include "ui/head_metrics.h"
 #include "ui/pages/figure_subject.h"
@@ -82,16 +83,15 @@ void TokenEffectPanel::recompute()
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
     m_panel->view()->setPending(true);
-    m_job.start(
-        title(),
-        [circuits = workspace()->circuits(), tokens, token = workspace()->token()](const Task& task) {
-            return tokenEffect(*circuits, *tokens, token, task);
-        },
-        [this](const Result<Matrix<double>>& effect) {
-            if (!effect)
-                return clear(text(effect.error()));
-            m_panel->setValues(std::make_shared<const Eigen::MatrixXf>(effect->cast<float>()));
-        });
+    m_job.start(title(),
+                aboutModel(workspace()->circuits(),
+                           [circuits = workspace()->circuits(), tokens, token = workspace()->token()](
+                               const Task& task) { return tokenEffect(*circuits, *tokens, token, task); }),
+                [this](const Result<Matrix<double>>& effect) {
+                    if (!effect)
+                        return clear(text(effect.error()));
+                    m_panel->setValues(std::make_shared<const Eigen::MatrixXf>(effect->cast<float>()));
+                });
 }
 
 QString TokenEffectPanel::numberOf(HeadId head) const
@@ -112,23 +112,25 @@ void TokenEffectPanel::readOut(HeadId head)
     m_hovered = head;
     const QString words = numberOf(head);
     emit readOutChanged(words);
-    m_hoverJob.start(
-        tr("Outputs of %1").arg(text(head)),
-        [circuits = workspace()->circuits(), tokens = workspace()->tokens(), token = workspace()->token(),
-         unused = workspace()->unusedTokens(), head](const Task&) -> Result<TokenEnds> {
-            const auto line =
-                tokenLine(*circuits, *tokens, {CircuitKind::FullOv, head}, TableSide::Row, token);
-            if (!line)
-                return line.error();
-            return ends(*line, outputsRead, unused);
-        },
-        [this, words](const Result<TokenEnds>& found) {
-            QStringList outputs;
-            for (const TokenEntry& entry : found ? found->top : std::vector<TokenEntry>())
-                outputs << workspace()->tokenText(entry.id);
-            if (m_hovered)
-                emit readOutChanged(tr("%1   → %2").arg(words, outputs.join(u' ')));
-        });
+    m_hoverJob.start(tr("Outputs of %1").arg(text(head)),
+                     aboutModel(workspace()->circuits(),
+                                [circuits = workspace()->circuits(), tokens = workspace()->tokens(),
+                                 token = workspace()->token(), unused = workspace()->unusedTokens(),
+                                 head](const Task&) -> Result<TokenEnds> {
+                                    const auto line =
+                                        tokenLine(*circuits, *tokens, {CircuitKind::FullOv, head},
+                                                  TableSide::Row, token);
+                                    if (!line)
+                                        return line.error();
+                                    return ends(*line, outputsRead, unused);
+                                }),
+                     [this, words](const Result<TokenEnds>& found) {
+                         QStringList outputs;
+                         for (const TokenEntry& entry : found ? found->top : std::vector<TokenEntry>())
+                             outputs << workspace()->tokenText(entry.id);
+                         if (m_hovered)
+                             emit readOutChanged(tr("%1   → %2").arg(words, outputs.join(u' ')));
+                     });
 }
 
 QList<FigureSource*> TokenEffectPanel::figures()

@@ -2,6 +2,7 @@
 
 #include "core/analysis/block.h"
 #include "core/analysis/stored_table.h"
+#include "ui/about_model.h"
 #include "ui/glitch_tokens.h"
 #include "ui/pages/offset_box.h"
 #include "ui/pages/table_cells.h"
@@ -315,18 +316,19 @@ void TokensPanel::recompute()
         m_job.cancel();
         return show(*answer);
     }
-    m_job.start(
-        heading(),
-        [circuits = workspace()->circuits(), tokens = workspace()->tokens(),
-         unused = workspace()->unusedTokens(),
-         question](const Task&) -> Result<Answer> { return answerTo(question, *circuits, *tokens, unused); },
-        [this, question](const Result<Answer>& result) {
-            if (!result)
-                return clear(text(result.error()));
-            if (m_filter.isEmpty()) // not whole vocabularies
-                keep(question, *result);
-            show(*result);
-        });
+    m_job.start(heading(),
+                aboutModel(workspace()->circuits(),
+                           [circuits = workspace()->circuits(), tokens = workspace()->tokens(),
+                            unused = workspace()->unusedTokens(), question](const Task&) -> Result<Answer> {
+                               return answerTo(question, *circuits, *tokens, unused);
+                           }),
+                [this, question](const Result<Answer>& result) {
+                    if (!result)
+                        return clear(text(result.error()));
+                    if (m_filter.isEmpty()) // not whole vocabularies
+                        keep(question, *result);
+                    show(*result);
+                });
 }
 
 const TokensPanel::Answer* TokensPanel::kept(const Question& question) const

@@ -1,6 +1,7 @@
 #include "ui/pages/vectors_page.h"
 
 #include "core/analysis/direction_source.h"
+#include "ui/about_model.h"
 #include "ui/pages/direction_search_panel.h"
 #include "ui/pages/spectrum_panel.h"
 #include "ui/pages/token_filter_button.h"
@@ -207,16 +208,18 @@ void VectorsPage::recompute()
     if (m_directions && m_directions->head == head && m_directions->kind == kind())
         return showDirections();
     m_look->setEnabled(false); // until there are those of this head
-    m_job.start(
-        tr("Singular vectors of %1").arg(text(head)),
-        [circuits, head, kind = kind()](const Task&) { return circuitDirections(*circuits, kind, head); },
-        [this](const Result<DirectionsPtr>& found) {
-            if (!found)
-                return clear(text(found.error()));
-            m_directions = *found;
-            m_lists.clear();
-            showDirections();
-        });
+    m_job.start(tr("Singular vectors of %1").arg(text(head)),
+                aboutModel(workspace()->circuits(),
+                           [circuits, head, kind = kind()](const Task&) {
+                               return circuitDirections(*circuits, kind, head);
+                           }),
+                [this](const Result<DirectionsPtr>& found) {
+                    if (!found)
+                        return clear(text(found.error()));
+                    m_directions = *found;
+                    m_lists.clear();
+                    showDirections();
+                });
 }
 
 void VectorsPage::showDirections()
@@ -291,10 +294,12 @@ void VectorsPage::computeLists()
     const int chunk = current() / chunkSize;
     m_listJob.start(
         tr("Tokens of directions %1 to %2").arg(chunk * chunkSize + 1).arg((chunk + 1) * chunkSize),
-        [directions = m_directions, tokens, chunk, unused = workspace()->unusedTokens()](const Task& task) {
-            return directionLists(*directions, *tokens, {chunk * chunkSize, chunkSize, listLength}, unused,
-                                  task);
-        },
+        aboutModel(workspace()->circuits(),
+                   [directions = m_directions, tokens, chunk,
+                    unused = workspace()->unusedTokens()](const Task& task) {
+                       return directionLists(*directions, *tokens, {chunk * chunkSize, chunkSize, listLength},
+                                             unused, task);
+                   }),
         [this, chunk](const Result<ListsPtr>& lists) {
             if (!lists)
                 return m_state->setText(text(lists.error()));

@@ -65,13 +65,23 @@ private slots:
         const auto file = MappedFile::open(m_path);
         const auto other = MappedFile::open(m_path);
         QVERIFY(test::isOk(file) && test::isOk(other));
+        QVERIFY(file->isIntact() && other->isIntact());
         fs::resize_file(m_path, 10);
         QVERIFY(file->bytes()[5] == std::byte{'x'});
-        QVERIFY(file->isIntact());
         QVERIFY(file->bytes()[50'000] == std::byte{0} && file->bytes().back() == std::byte{0});
-        QVERIFY(!file->isIntact());
-        QVERIFY(other->isIntact());
+        QVERIFY(!file->isIntact() && !other->isIntact());
+        fs::remove(m_path);
+        QVERIFY(!file->isIntact()); // bytes were touched that were not there
+        std::ofstream(m_path) << "new";
         QVERIFY(MappedFile::open(m_path)->isIntact()); // the entry of one that is gone is as good as new
+    }
+
+    void noticesThatTheFileIsWrittenInto()
+    {
+        const auto file = MappedFile::open(m_path);
+        QVERIFY(test::isOk(file) && file->isIntact());
+        fs::last_write_time(m_path, fs::last_write_time(m_path) - std::chrono::hours(1));
+        QVERIFY(!file->isIntact());
     }
 };
 

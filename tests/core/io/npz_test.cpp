@@ -1,5 +1,6 @@
 #include "core/io/weight_map.h"
 
+#include "tests/support/address_space_limit.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 #include "tests/support/zip_writer.h"
@@ -159,11 +160,49 @@ private slots:
         const std::string packed = deflated(array);
         for (const auto& [bytes, claimed] :
              {std::pair(packed, std::int64_t(array.size()) - 1),
-              std::pair(packed, std::int64_t(array.size()) + 1), std::pair(packed, std::int64_t(0xfffffffe)),
+              std::pair(packed, std::int64_t(array.size()) + 1),
               std::pair(packed.substr(0, packed.size() / 2), std::int64_t(array.size())),
               std::pair(std::string("abc"), std::int64_t(array.size()))})
             QVERIFY(test::failsWith(opened({{"w.npy", bytes, 8, 0, claimed}}), ErrorCode::Corrupt,
                                     "does not unpack"));
+    }
+
+    void aBombIsRefusedBeforeItIsUnpacked()
+    {
+        constexpr std::int64_t numbers = 75'000'000; // 300 MB in 300 kB
+        const std::string array = npy(described("<f4", "(75000000,)"), std::string(4 * numbers, '\0'));
+        const std::vector<test::ZipMember> bomb{{"w.npy", deflated(array), 8, 0, std::int64_t(array.size())}};
+        QVERIFY(test::failsWith(opened(bomb), ErrorCode::Corrupt, "claims to unpack its 0.3 MB to 0.3 GB"));
+        // Many small ones are as large.
+        std::vector<test::ZipMember> many;
+        const std::string tenth = npy(described("<f4", "(7500000,)"), std::string(30'000'000, '\0'));
+        for (int i = 0; i < 10; ++i)
+            many.push_back({std::to_string(i) + ".npy", deflated(tenth), 8, 0, std::int64_t(tenth.size())});
+        QVERIFY(test::failsWith(opened(many), ErrorCode::Corrupt, "claims to unpack"));
+        many.resize(8); // 240 MB of zeros may be somebody's biases
+        QVERIFY(test::isOk(opened(many)));
+    }
+
+    void anArchiveThatNeedsMoreThanIsFreeIsRefused()
+    {
+        const std::string array = npy(described("<f4", "(15000000,)"), std::string(60'000'000, '\0'));
+        const std::vector<test::ZipMember> members{
+            {"w.npy", deflated(array), 8, 0, std::int64_t(array.size())}};
+        QVERIFY(test::isOk(opened(members)));
+        const test::AddressSpaceLimit limit(100'000'000);
+        QVERIFY(test::failsWith(opened(members), ErrorCode::OutOfMemory, "needs 0.2 GB of memory"));
+    }
+
+    void membersThatShareTheirBytesAreRefused()
+    {
+        const std::string array = npy(described("<f4", "(6,)"), six);
+        std::string file = test::zipArchive({{"a.npy", array}, {"b.npy", array}});
+        const auto ofA = file.find("PK\1\2");
+        const std::string longer = littleEndian(array.size() + 60, 4); // into b
+        file.replace(ofA + 20, 8, longer + longer);
+        std::ofstream(m_file, std::ios::binary) << file;
+        QVERIFY(test::failsWith(WeightMap::open(m_file), ErrorCode::Corrupt,
+                                "its members 'a.npy' and 'b.npy' overlap"));
     }
 };
 

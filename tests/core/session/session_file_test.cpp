@@ -136,6 +136,19 @@ private slots:
         QVERIFY(*read == session);
     }
 
+    void aSessionWhoseRootCannotBeReadIsADamagedSession()
+    {
+        QVERIFY(isOk(writeSession(file("root.h5"), fullSession(), Task{})));
+        QVERIFY(isSessionFile(file("root.h5")));
+        std::fstream bytes(file("root.h5"), std::ios::in | std::ios::out | std::ios::binary);
+        std::uint64_t root = 0; // behind the superblock's mark, version, sizes and three other addresses
+        bytes.seekg(36).read(reinterpret_cast<char*>(&root), sizeof root);
+        bytes.seekp(static_cast<std::streamoff>(root) + 20).put('\x55'); // its checksum is wrong now
+        bytes.close();
+        QVERIFY(isSessionFile(file("root.h5"))); // and not a model that is to be opened
+        QVERIFY(failsWith(readSession(file("root.h5"), Task{}), ErrorCode::Corrupt, "is damaged"));
+    }
+
     void anAlmostEmptySessionComesBackEqual()
     {
         Session session;

@@ -1,0 +1,141 @@
+#include "core/session/session_addition.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include <sys/stat.h>
+
+namespace headwise {
+
+namespace {
+
+/// Whether two checkpoints hold the same bytes in the same tensors. Cost: reads both, up to the first difference.
+bool haveSameWeights(const std::string& mine, const std::string& other)
+{
+    const auto a = WeightMap::open(mine), b = WeightMap::open(other);
+    if (!a || !b || a->tensors().size() != b->tensors().size())
+        return false;
+    for (int i = 0; i < static_cast<int>(a->tensors().size()); ++i) {
+        const auto left = a->bytes(i), right = b->bytes(i);
+        if (a->tensors()[i].name != b->tensors()[i].name || left.size() != right.size()
+            || !std::equal(left.begin(), left.end(), right.begin()))
+            return false;
+    }
+    return true;
+}
+
+/// The digest of a model is that of its headers: two checkpoints of one training share it.
+bool isAnotherCheckpoint(const ModelCard& stored, const ModelCard& run)
+{
+    std::error_code code;
+    if (stored.source == run.source || !std::filesystem::exists(stored.source, code)
+        || std::filesystem::equivalent(stored.source, run.source, code))
+        return false;
+    return !haveSameWeights(stored.source, run.source);
+}
+
+bool isSameModel(const ModelCard& stored, const ModelCard& run)
+{
+    ModelCard moved = stored; // a model may be renamed and stand elsewhere
+    moved.source = run.source;
+    moved.name = run.name;
+    return moved == run;
+}
+
+/// The groups whose numbers --precision decides in every analysis.
+constexpr std::array<std::string_view, 4> precisionRoots = {"spectra/", "eigenvalues/", "composition/",
+                                                            "factors/"};
+
+bool hasOtherPrecision(const ResultSet& results, Precision precision)
+{
+    return std::any_of(results.arrays.begin(), results.arrays.end(), [&](const ResultArray& array) {
+        const bool follows = std::any_of(precisionRoots.begin(), precisionRoots.end(),
+                                         [&](std::string_view root) { return array.path.starts_with(root); });
+        const bool isDouble = std::holds_alternative<std::vector<double>>(array.values)
+            || std::holds_alternative<std::vector<std::complex<double>>>(array.values);
+        return follows && isDouble != (precision == Precision::F64);
+    });
+}
+
+/// What is replaced as a whole: "analyses/NAME/" or "tables/CIRCUIT/"; empty for every other path.
+std::string unitOf(const std::string& path)
+{
+    if (!path.starts_with("analyses/") && !path.starts_with("tables/"))
+        return {};
+    return path.substr(0, path.find('/', path.find('/') + 1) + 1);
+}
+
+} // namespace
+
+std::string whyNotAdded(const Session& stored, const Session& run, Precision precision)
+{
+    if (!isSameModel(stored.model, run.model))
+        return "is about another model, '" + stored.model.name + "' (" + stored.model.architecture
+            + ", from '" + stored.model.source + "')";
+    if (stored.overrides != run.overrides || stored.configFile != run.configFile)
+        return "was computed with other --set or --config options";
+    if (stored.processing != run.processing)
+        return "was computed with other processing switches";
+    if (stored.embedding != run.embedding)
+        return "was computed with --embedding " + stored.embedding;
+    if (hasOtherPrecision(stored.results, precision))
+        return std::string("was computed with --precision ") + (precision == Precision::F64 ? "f32" : "f64");
+    if (!stored.tokens.empty() && !run.tokens.empty() && stored.tokenBytes != run.tokenBytes)
+        return "has the tokens of another tokenizer";
+    if (isAnotherCheckpoint(stored.model, run.model))
+        return "is about other weights of the same shape, those of '" + stored.model.source + "'";
+    return {};
+}
+
+std::filesystem::path changedSince(const Session& stored, const WeightMap& weights)
+{
+    if (stored.created.empty()) // not written yet
+        return {};
+    for (int i = 0; i < static_cast<int>(weights.tensors().size()); ++i) {
+        struct stat status { };
+        std::tm parts{};
+        char text[32];
+        if (::stat(weights.fileOf(i).c_str(), &status) != 0 || !gmtime_r(&status.st_mtime, &parts))
+            continue;
+        // Both are UTC to the second in ISO 8601, in which later times come later in the alphabet.
+        const std::string time(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts));
+        if (time > stored.created)
+            return weights.fileOf(i);
+    }
+    return {};
+}
+
+Session added(Session stored, Session run)
+{
+    std::set<std::string> units;
+    for (const ResultArray& array : run.results.arrays)
+        units.insert(unitOf(array.path));
+    units.erase(std::string());
+    std::erase_if(stored.results.arrays,
+                  [&](const ResultArray& array) { return units.contains(unitOf(array.path)); });
+    std::erase_if(stored.results.groupAttributes,
+                  [&](const auto& group) { return units.contains(unitOf(group.first + "/")); });
+    stored.results.merge(std::move(run.results));
+    run.results = std::move(stored.results);
+    run.created = std::move(stored.created);
+    run.notes = std::move(stored.notes);
+    run.bookmarks = std::move(stored.bookmarks);
+    run.view = std::move(stored.view);
+    if (run.tokens.empty()) {
+        run.tokens = std::move(stored.tokens);
+        run.tokenBytes = std::move(stored.tokenBytes);
+    }
+    for (std::string& warning : stored.warnings)
+        if (std::find(run.warnings.begin(), run.warnings.end(), warning) == run.warnings.end())
+            run.warnings.push_back(std::move(warning));
+    return run;
+}
+
+} // namespace headwise
