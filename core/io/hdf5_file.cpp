@@ -357,12 +357,14 @@ Result<Done> File::numbers(std::string_view name, const std::function<void(const
         std::vector<hsize_t> begin(std::max<std::size_t>(dataset.shape.size(), 1));
         std::vector<hsize_t> extent(dataset.shape.begin(), dataset.shape.end());
         begin[0] = first;
-        hsize_t items = count * (rowBytes / size);
         if (!extent.empty()) {
             extent[0] = count;
             H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, begin.data(), nullptr, extent.data(), nullptr);
         }
-        const Handle target(H5Screate_simple(1, &items, nullptr), H5Sclose);
+        // With another rank than the file's, the library would copy number by number.
+        const Handle target(extent.empty() ? H5Screate(H5S_SCALAR)
+                                           : H5Screate_simple(int(extent.size()), extent.data(), nullptr),
+                            H5Sclose);
         if (H5Dread(dataset.id.get(), memory.get(), target.get(), space.get(), H5P_DEFAULT, part.data()) < 0)
             return fails(ErrorCode::Corrupt, name, "cannot be read: " + lastError());
         values(std::span(part).first(count * rowBytes));
