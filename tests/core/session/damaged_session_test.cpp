@@ -153,7 +153,7 @@ FileBytes mutated(FileBytes file, const std::vector<Summed>& pieces, std::mt1993
     return file;
 }
 
-/// The processes this one started.
+/// Processes this one started and has not seen end.
 std::vector<pid_t> readingProcesses()
 {
     std::vector<pid_t> found;
@@ -315,7 +315,7 @@ private slots:
         }
     }
 
-    /// Checksums are right, so that the library believes what it reads: about one in ten ends it.
+    /// Checksums are right, so that the library believes what it reads: several in a hundred end it.
     void mutantsEndInAnErrorOrASession()
     {
         const FileBytes whole = bytesOf(written("whole.h5"));
@@ -375,7 +375,7 @@ private slots:
         QVERIFY(readingProcesses().empty());
     }
 
-    /// An answer of a process that nobody else could make: it has no file, no socket and no other process.
+    /// Reads the limits where the kernel tells them.
     void theReadingProcessIsConfined()
     {
         const auto reader = Hdf5Reader::open(written("confined.h5"));
