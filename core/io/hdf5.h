@@ -21,7 +21,7 @@ namespace headwise {
 /// Types are those h5py reads without help: little-endian f32, f64, i32, i64; complex as compound (r, i); bool as the
 /// enumeration FALSE, TRUE of i8; text as variable-length UTF-8.
 ///
-/// Threads: the HDF5 C library is not thread-safe, so every call here waits for one lock of the whole program. Objects
+/// Threads: the HDF5 C library is not thread-safe, so every call of a writer waits for one lock of the whole program. Objects
 /// may be used from any thread, one thread at a time.
 
 /// The numbers of a dataset; the same alternatives as ResultArray::Values.
@@ -97,23 +97,27 @@ struct Hdf5Entry {
     bool operator==(const Hdf5Entry&) const = default;
 };
 
-/// Reads a file that somebody may have damaged on purpose: follows no soft or external link, loads no filter but shuffle and
-/// deflate, and allocates no more than the stored bytes can give.
+/// Reads a file that somebody may have damaged on purpose. A process of its own does it (hdf5_child.cpp), with limits on memory,
+/// time and what it may ask of the system, and hands over plain arrays; if it crashes or hangs, that is an Error here.
+/// It follows no soft or external link, loads no filter but shuffle and deflate, and enters no group twice.
+/// Cost: about 20 ms to start the process, which lives as long as the reader. Only what is asked for is read.
 class Hdf5Reader {
 public:
     /// Opens without a lock, so that read-only folders and network disks do.
-    /// Errors: NotFound, Io, Corrupt (not HDF5, truncated).
-    static Result<Hdf5Reader> open(const std::filesystem::path& path);
+    /// \param task ends every later call too, within 50 ms
+    /// Errors: NotFound, Io, Corrupt (not HDF5, truncated), Cancelled.
+    static Result<Hdf5Reader> open(const std::filesystem::path& path, const Task& task = {});
 
     bool has(std::string_view path) const;
 
-    /// What is in a group, in the order it was written. Errors: NotFound, Corrupt.
+    /// What is in a group, in the order it was written. Errors: NotFound; Corrupt, also if the group has a second path.
     Result<std::vector<Hdf5Entry>> entries(std::string_view group) const;
 
     /// The attributes of a group or dataset; those of a type we do not know are left out. Errors: NotFound, Corrupt.
     Result<Hdf5Attributes> attributes(std::string_view path) const;
 
-    /// Errors: NotFound; Unsupported (another type or filter); Corrupt (more values than the bytes can hold); OutOfMemory.
+    /// Errors: NotFound; Unsupported (another type or filter); Corrupt (more values than the bytes can hold, or than a
+    /// file of this size is believed to hold); OutOfMemory.
     Result<Hdf5Array> readArray(std::string_view path) const;
     Result<std::vector<std::string>> readTexts(std::string_view path) const; // scalar: one
     Result<std::vector<std::string>> readBytes(std::string_view path) const;

@@ -470,7 +470,7 @@ Result<Done> checkTables(Reading& reading)
 
 Result<Session> readSession(const std::filesystem::path& path, const Task& task)
 {
-    const Result<Hdf5Reader> file = Hdf5Reader::open(path);
+    const Result<Hdf5Reader> file = Hdf5Reader::open(path, task);
     if (!file)
         return file.error();
     Session session;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the seed corpora: python3 tests/fuzz/make_seeds.py; the tokenizers' are tests/data/tokenizers/shapes."""
+"""Writes the seed corpora: python3 tests/fuzz/make_seeds.py; the tokenizers' are tests/data/tokenizers/shapes,
+hdf5_session's is a session as damaged_session_test writes it."""
 
 import base64
 import io
@@ -272,6 +273,18 @@ def all_npz():
             save("npz", label + "-" + "-".join(names), out.getvalue())
 
 
+def all_hdf5_answers():
+    text = lambda value: struct.pack("<Q", len(value)) + value
+    save("hdf5_answer", "error", b"\0" + b"\2" + text(b"It is damaged."))
+    save("hdf5_answer", "flag", b"\1" + b"\1")
+    save("hdf5_answer", "numbers", b"\2" + struct.pack("<BBQQ", 4, 2, 2, 3))
+    save("hdf5_answer", "entries", b"\3" + struct.pack("<Q", 2) + b"\0" + text(b"a") + b"\4" + text(b""))
+    save("hdf5_answer", "attributes", b"\4" + struct.pack("<Q", 5) + text(b"a") + b"\0" + text(b"x") + text(b"b") + b"\1" +
+         struct.pack("<d", 0.5) + text(b"c") + b"\2\1" + text(b"d") + b"\3" + struct.pack("<Q", 1) + text(b"y") + text(b"e") + b"\4" +
+         struct.pack("<q", -3))
+    save("hdf5_answer", "rows", b"\5" + struct.pack("<Q", 2) + text(b"one") + text(b""))
+
+
 all_safetensors()
 all_indices()
 all_configs()
@@ -280,3 +293,4 @@ all_vocabularies()
 all_pickles()
 all_ggufs()
 all_npz()
+all_hdf5_answers()

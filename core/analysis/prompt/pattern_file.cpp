@@ -86,7 +86,7 @@ NpyNumbers inDouble(const Hdf5Array& array)
 Result<PatternFile> firstFitting(const std::filesystem::path& path, const PatternSizes& sizes,
                                  const Task& task)
 {
-    const auto reader = Hdf5Reader::open(path);
+    const auto reader = Hdf5Reader::open(path, task);
     if (!reader)
         return reader.error();
     std::vector<std::string> groups{""};

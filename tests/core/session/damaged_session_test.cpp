@@ -1,0 +1,402 @@
+#include "core/io/hdf5.h"
+#include "core/session/session_file.h"
+#include "tests/support/matchers.h"
+
+#include <QElapsedTimer>
+#include <QRegularExpression>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <hdf5.h>
+#include <zlib.h>
+
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <thread>
+#include <unistd.h>
+
+using namespace headwise;
+using namespace headwise::test;
+
+namespace {
+
+constexpr qint64 mostMilliseconds = 15'000; // the reading process may compute for ten seconds
+
+Session smallSession()
+{
+    Session session;
+    session.headwiseVersion = "0.1.0";
+    session.created = "2025-01-02T03:04:05Z";
+    session.model = {"toy", "gpt2", 2,  3,         3,       7,          5,
+                     28,    11,     13, "learned", "LNPre", "a/folder", std::string(64, 'a')};
+    for (int i = 0; i < 11; ++i) {
+        session.tokens.push_back("t" + std::to_string(i));
+        session.tokenBytes.push_back(session.tokens.back());
+    }
+    for (const char* name : {"copying", "prefix", "first", "second"}) {
+        ResultArray array;
+        array.path = std::string("scores/") + name;
+        array.shape = {2, 3};
+        array.axes = {"layer", "head"};
+        array.definition = "a number of each head";
+        array.values = std::vector<float>{1, 2, 3, 4, 5, 6};
+        session.results.arrays.push_back(std::move(array));
+    }
+    session.notes["0.1"] = "a note";
+    session.bookmarks = {"1.2"};
+    return session;
+}
+
+using FileBytes = std::vector<unsigned char>;
+
+FileBytes bytesOf(const std::filesystem::path& path)
+{
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void store(const std::filesystem::path& path, const FileBytes& bytes)
+{
+    std::ofstream out(path, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(bytes.data()), std::streamsize(bytes.size()));
+}
+
+/// Checksum of HDF5's metadata, Bob Jenkins' lookup3.
+std::uint32_t lookup3(const unsigned char* bytes, std::size_t size)
+{
+    const auto turned = [](std::uint32_t x, int k) { return (x << k) | (x >> (32 - k)); };
+    std::uint32_t a = 0xdeadbeef + std::uint32_t(size);
+    std::uint32_t b = a;
+    std::uint32_t c = a;
+    const auto add = [&](std::size_t count) {
+        unsigned char block[12] = {};
+        std::memcpy(block, bytes, count);
+        std::uint32_t word[3];
+        std::memcpy(word, block, sizeof word);
+        a += word[0], b += word[1], c += word[2];
+    };
+    for (; size > 12; size -= 12, bytes += 12) {
+        add(12);
+        a -= c, a ^= turned(c, 4), c += b;
+        b -= a, b ^= turned(a, 6), a += c;
+        c -= b, c ^= turned(b, 8), b += a;
+        a -= c, a ^= turned(c, 16), c += b;
+        b -= a, b ^= turned(a, 19), a += c;
+        c -= b, c ^= turned(b, 4), b += a;
+    }
+    if (size == 0)
+        return c;
+    add(size);
+    c ^= b, c -= turned(b, 14);
+    a ^= c, a -= turned(c, 11);
+    b ^= a, b -= turned(a, 25);
+    c ^= b, c -= turned(b, 16);
+    a ^= c, a -= turned(c, 4);
+    b ^= a, b -= turned(a, 14);
+    c ^= b, c -= turned(b, 24);
+    return c;
+}
+
+/// A piece of metadata that ends with its checksum.
+struct Summed {
+    std::size_t begin, size; // without the checksum
+};
+
+std::optional<Summed> summedAt(const FileBytes& file, std::size_t at)
+{
+    const auto is = [&](const char* name) { return std::memcmp(file.data() + at, name, 4) == 0; };
+    if (file.size() - at < 48)
+        return std::nullopt;
+    if (at == 0)
+        return Summed{0, 44}; // the superblock of version 2
+    if (is("BTHD"))
+        return Summed{at, 34};
+    if (!is("OHDR"))
+        return std::nullopt;
+    const unsigned char flags = file[at + 5];
+    std::size_t size = 6 + (flags & 0x20 ? 16 : 0) + (flags & 0x10 ? 4 : 0);
+    const std::size_t width = std::size_t(1) << (flags & 3);
+    std::size_t chunk = 0;
+    std::memcpy(&chunk, file.data() + at + size, width);
+    if (chunk > file.size() - at - size - width - 4)
+        return std::nullopt;
+    return Summed{at, size + width + chunk};
+}
+
+std::vector<Summed> allSummed(const FileBytes& file)
+{
+    std::vector<Summed> found;
+    for (std::size_t at = 0; at + 48 < file.size(); ++at)
+        if (const auto piece = summedAt(file, at))
+            found.push_back(*piece);
+    return found;
+}
+
+/// Damages up to eight bytes, mostly of metadata, and makes the checksums right again.
+FileBytes mutated(FileBytes file, const std::vector<Summed>& pieces, std::mt19937& random)
+{
+    const auto below = [&](std::size_t end) { return random() % end; };
+    const Summed piece = pieces[below(pieces.size())];
+    for (std::size_t left = 1 + below(8); left > 0; --left) {
+        const std::size_t at = below(8) == 0 ? below(file.size()) : piece.begin + 6 + below(piece.size - 6);
+        constexpr unsigned char edges[] = {0, 1, 0x7f, 0x80, 0xff};
+        file[at] = below(2) == 0 ? edges[below(5)] : static_cast<unsigned char>(random());
+    }
+    for (const Summed& old : pieces)
+        if (const auto now = summedAt(file, old.begin)) {
+            const std::uint32_t sum = lookup3(file.data() + now->begin, now->size);
+            std::memcpy(file.data() + now->begin + now->size, &sum, sizeof sum);
+        }
+    return file;
+}
+
+/// Processes this one started and has not seen end.
+std::vector<pid_t> readingProcesses()
+{
+    std::vector<pid_t> found;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream in(thread.path() / "children");
+        for (pid_t pid = 0; in >> pid;)
+            found.push_back(pid);
+    }
+    return found;
+}
+
+} // namespace
+
+class DamagedSessionTest : public QObject {
+    Q_OBJECT
+
+private:
+    QTemporaryDir m_folder;
+
+    std::filesystem::path file(const char* name) const
+    {
+        return std::filesystem::path(m_folder.path().toStdString()) / name;
+    }
+
+    std::filesystem::path written(const char* name)
+    {
+        return isOk(writeSession(file(name), smallSession(), Task{})) ? file(name) : std::filesystem::path();
+    }
+
+    /// A good session that `change` got to work on with the HDF5 library.
+    template <typename Change>
+    std::filesystem::path changed(const char* name, Change change)
+    {
+        const auto path = written(name);
+        const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+        change(id);
+        H5Fclose(id);
+        return path;
+    }
+
+    static void addDataset(hid_t at, const char* path, hid_t properties, std::vector<hsize_t> shape)
+    {
+        const hid_t space = H5Screate_simple(int(shape.size()), shape.data(), nullptr);
+        const hid_t links = H5Pcreate(H5P_LINK_CREATE);
+        H5Pset_create_intermediate_group(links, 1);
+        const hid_t dataset = H5Dcreate2(at, path, H5T_IEEE_F32LE, space, links, properties, H5P_DEFAULT);
+        const std::vector<float> values(6);
+        if (shape == std::vector<hsize_t>{2, 3})
+            H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+        H5Dclose(dataset), H5Pclose(links), H5Sclose(space);
+    }
+
+private slots:
+    void initTestCase() { QVERIFY(isOk(readSession(written("good.h5"), Task{}))); }
+
+    /// Where there are many, the library sorts them, for which the C library asks how much memory there is.
+    void aGroupOfManyArraysIsRead()
+    {
+        Session wide = smallSession();
+        for (int i = 0; i < 1000; ++i) {
+            wide.results.arrays.push_back(wide.results.arrays.front());
+            wide.results.arrays.back().path = "scores/array" + std::to_string(i);
+            wide.notes["1.1"] += "a long note ";
+        }
+        QVERIFY(isOk(writeSession(file("wide.h5"), wide, Task{})));
+        const auto read = readSession(file("wide.h5"), Task{});
+        QVERIFY(isOk(read));
+        QCOMPARE(read->results.arrays.size(), wide.results.arrays.size());
+    }
+
+    void linksToOtherFilesAndPathsAreNotFollowed()
+    {
+        const auto other = written("other.h5");
+        const auto path = changed("links.h5", [&](hid_t id) {
+            H5Lcreate_external(other.c_str(), "/scores/copying", id, "scores/external", H5P_DEFAULT,
+                               H5P_DEFAULT);
+            H5Lcreate_soft("/scores/copying", id, "scores/soft", H5P_DEFAULT, H5P_DEFAULT);
+        });
+        const auto read = readSession(path, Task{});
+        QVERIFY(isOk(read));
+        QVERIFY(read->results.find("scores/copying"));
+        QVERIFY(!read->results.find("scores/external") && !read->results.find("scores/soft"));
+    }
+
+    void valuesInAnotherFileAreNotRead()
+    {
+        const auto path = changed("external.h5", [](hid_t id) {
+            const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+            H5Pset_external(properties, "/etc/hostname", 0, 24);
+            const hsize_t shape[] = {2, 3};
+            const hid_t space = H5Screate_simple(2, shape, nullptr);
+            H5Dclose(H5Dcreate2(id, "scores/outside", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties,
+                                H5P_DEFAULT));
+            H5Sclose(space), H5Pclose(properties);
+        });
+        QVERIFY(failsWith(readSession(path, Task{}), ErrorCode::Unsupported, "another file"));
+    }
+
+    void aGroupThatContainsItselfIsRefused()
+    {
+        const auto path = changed("circle.h5", [](hid_t id) {
+            for (int i = 0; i < 200; ++i)
+                H5Lcreate_hard(id, "scores", id, ("scores/again" + std::to_string(i)).c_str(), H5P_DEFAULT,
+                               H5P_DEFAULT);
+        });
+        QElapsedTimer timer;
+        timer.start();
+        QVERIFY(failsWith(readSession(path, Task{}), ErrorCode::Corrupt, "leads back to itself"));
+        QVERIFY2(timer.elapsed() < mostMilliseconds, qPrintable(QString::number(timer.elapsed())));
+    }
+
+    /// 288 times the same 16 MiB of zeros, packed.
+    void aBombIsRefusedBeforeItUnpacks()
+    {
+        constexpr hsize_t chunk = hsize_t(4) << 20;
+        const std::vector<unsigned char> zeros(chunk * 4);
+        std::vector<unsigned char> packed(compressBound(zeros.size()));
+        uLongf size = packed.size();
+        QCOMPARE(compress2(packed.data(), &size, zeros.data(), zeros.size(), 9), Z_OK);
+        const auto path = changed("bomb.h5", [&](hid_t id) {
+            const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+            const hsize_t chunks[] = {1, 1, chunk};
+            H5Pset_chunk(properties, 3, chunks), H5Pset_deflate(properties, 9);
+            addDataset(id, "tables/bomb/values", properties, {1, 288, chunk});
+            const hid_t dataset = H5Dopen2(id, "tables/bomb/values", H5P_DEFAULT);
+            for (hsize_t i = 0; i < 288; ++i) {
+                const hsize_t at[] = {0, i, 0};
+                H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, at, size, packed.data());
+            }
+            H5Dclose(dataset), H5Pclose(properties);
+        });
+        QVERIFY(std::filesystem::file_size(path) < 6'000'000);
+        QElapsedTimer timer;
+        timer.start();
+        QVERIFY(failsWith(readSession(path, Task{}), ErrorCode::Corrupt, "is not believed to hold"));
+        QVERIFY2(timer.elapsed() < mostMilliseconds, qPrintable(QString::number(timer.elapsed())));
+    }
+
+    void anUnknownFilterIsRefused()
+    {
+        const auto path = changed("filter.h5", [](hid_t id) {
+            const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+            const hsize_t chunks[] = {2, 3};
+            H5Pset_chunk(properties, 2, chunks);
+            H5Pset_scaleoffset(properties, H5Z_SO_FLOAT_DSCALE, 2);
+            addDataset(id, "scores/packed", properties, {2, 3});
+            H5Pclose(properties);
+        });
+        QVERIFY(failsWith(readSession(path, Task{}), ErrorCode::Unsupported, "filter"));
+    }
+
+    void aTruncatedSessionIsRefused()
+    {
+        const FileBytes whole = bytesOf(written("whole.h5"));
+        for (std::size_t i = 1; i < 20; ++i) {
+            store(file("short.h5"),
+                  FileBytes(whole.begin(), whole.begin() + std::ptrdiff_t(whole.size() * i / 20)));
+            QVERIFY(failsWith(readSession(file("short.h5"), Task{}), ErrorCode::Corrupt, "short.h5"));
+        }
+    }
+
+    /// Checksums are right, so that the library believes what it reads: several in a hundred end it.
+    void mutantsEndInAnErrorOrASession()
+    {
+        const FileBytes whole = bytesOf(written("whole.h5"));
+        const std::vector<Summed> pieces = allSummed(whole);
+        QVERIFY(pieces.size() > 10);
+        for (const Summed& piece : pieces) { // the test's own checksums are the library's
+            std::uint32_t sum = 0;
+            std::memcpy(&sum, whole.data() + piece.begin + piece.size, sizeof sum);
+            QCOMPARE(lookup3(whole.data() + piece.begin, piece.size), sum);
+        }
+        std::mt19937 random(17);
+        int good = 0;
+        int ended = 0;
+        for (int i = 0; i < 400; ++i) {
+            store(file("mutant.h5"), mutated(whole, pieces, random));
+            QElapsedTimer timer;
+            timer.start();
+            const auto read = readSession(file("mutant.h5"), Task{});
+            QVERIFY2(timer.elapsed() < mostMilliseconds, qPrintable(QString::number(timer.elapsed())));
+            good += read.has_value();
+            if (read)
+                continue;
+            QVERIFY2(read.error().message.find("mutant.h5") != std::string::npos,
+                     read.error().message.c_str());
+            ended += read.error().message.find("could not go on") != std::string::npos;
+        }
+        qInfo("%d of 400 mutants were read, %d ended the reading process", good, ended);
+        QVERIFY(readingProcesses().empty());
+    }
+
+    void aReadingProcessThatDiesIsAnError()
+    {
+        const auto reader = Hdf5Reader::open(written("dies.h5"));
+        QVERIFY(isOk(reader));
+        QVERIFY(isOk(reader->readArray("scores/copying")));
+        const auto started = readingProcesses();
+        QCOMPARE(started.size(), std::size_t(1));
+        kill(started.front(), SIGSEGV);
+        QVERIFY(failsWith(reader->readArray("scores/copying"), ErrorCode::Corrupt, "dies.h5' is damaged"));
+        QVERIFY(failsWith(reader->entries(""), ErrorCode::Corrupt, "dies.h5' is damaged")); // nor later
+        QVERIFY(readingProcesses().empty());
+    }
+
+    void cancellingEndsAReadingProcessThatDoesNotAnswer()
+    {
+        std::stop_source source;
+        const auto reader = Hdf5Reader::open(written("waits.h5"), Task{source.get_token(), {}, 0});
+        QVERIFY(isOk(reader));
+        const auto started = readingProcesses();
+        QCOMPARE(started.size(), std::size_t(1));
+        kill(started.front(), SIGSTOP);
+        QElapsedTimer timer;
+        timer.start();
+        const std::jthread canceller([&] { source.request_stop(); });
+        QVERIFY(failsWith(reader->readArray("scores/copying"), ErrorCode::Cancelled, ""));
+        QVERIFY(timer.elapsed() < 5'000);
+        QVERIFY(readingProcesses().empty());
+    }
+
+    /// Reads the limits where the kernel tells them.
+    void theReadingProcessIsConfined()
+    {
+        const auto reader = Hdf5Reader::open(written("confined.h5"));
+        QVERIFY(isOk(reader));
+        const auto started = readingProcesses();
+        QCOMPARE(started.size(), std::size_t(1));
+        const std::string folder = "/proc/" + std::to_string(started.front());
+        std::ifstream in(folder + "/limits");
+        std::stringstream limits;
+        limits << in.rdbuf();
+        QVERIFY2(QString::fromStdString(limits.str()).contains(QRegularExpression("Max cpu time +1\\d ")),
+                 limits.str().c_str());
+        std::ifstream status(folder + "/status");
+        std::stringstream lines;
+        lines << status.rdbuf();
+        QVERIFY2(lines.str().find("NoNewPrivs:\t1") != std::string::npos, lines.str().c_str());
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        QVERIFY2(lines.str().find("Seccomp:\t2") != std::string::npos, lines.str().c_str());
+#endif
+    }
+};
+
+QTEST_GUILESS_MAIN(DamagedSessionTest)
+#include "damaged_session_test.moc"

@@ -1,0 +1,15 @@
+#include "core/session/session_file.h"
+#include "tests/fuzz/input_folder.h"
+
+#include <cstdlib>
+
+/// A session, through the process that reads it: whatever happens to that one, this one goes on.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    static const headwise::fuzz::InputFolder folder;
+    const auto session = headwise::readSession(folder.write("session.h5", data, size), headwise::Task{});
+    if (!session
+        && (session.error().message.empty() || session.error().code == headwise::ErrorCode::Internal))
+        abort();
+    return 0;
+}
