@@ -184,7 +184,7 @@ void MainWindow::connectSignals()
         logger().info("saved {}", file.toStdString());
         showMessage(tr("Saved %1").arg(file));
         if (const auto next = std::exchange(m_afterSave, {}))
-            next();
+            whenNotesAreSafe(next); // asks again about what changed while this was being saved
     });
     connect(m_workspace, &Workspace::openFailed, this, &MainWindow::showOpenError);
     connect(m_workspace, &Workspace::configMissing, this, &MainWindow::askForConfig);

@@ -117,7 +117,7 @@ private:
     QString askForModelFile(const QString& title);
     void compareWith(const QString& path); ///< A newer model.
     void save();
-    void saveAs();
+    void saveAs(); ///< Forgets what was to follow the saving if no file is chosen.
     void exportFigure(); ///< Of the current page and the head grid; asks which if there are several.
     void exportFigureOf(ui::FigureSource* source);
     void exportAgain();               ///< With the same settings under the next free name, without a dialog.

@@ -121,8 +121,10 @@ void MainWindow::saveAs()
     const QString name = text(m_workspace->card().name) + QStringLiteral(".h5");
     QString file = QFileDialog::getSaveFileName(this, tr("Save session"), m_settings.lastFolder + u'/' + name,
                                                 tr("Headwise sessions (*.h5)"));
-    if (file.isEmpty())
+    if (file.isEmpty()) {
+        m_afterSave = {};
         return;
+    }
     if (QFileInfo(file).suffix().isEmpty())
         file += QStringLiteral(".h5");
     keepFolderOf(file);

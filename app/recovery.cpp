@@ -60,7 +60,11 @@ Recovery::Recovery(std::filesystem::path folder, ui::Workspace* workspace, std::
     });
     connect(workspace, &ui::Workspace::resultsChanged, this, [this] { m_isChanged = true; });
     connect(workspace, &ui::Workspace::notesChanged, this, [this] { m_isChanged = true; });
-    connect(workspace, &ui::Workspace::sessionSaved, this, &Recovery::remove);
+    connect(workspace, &ui::Workspace::sessionSaved, this, [this] {
+        if (!m_workspace->isModified())
+            return remove();
+        m_isChanged = true; // while it was being saved; the copy is of another file by now
+    });
     connect(workspace, &ui::Workspace::closed, this, &Recovery::remove);
 }
 

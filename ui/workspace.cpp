@@ -26,7 +26,7 @@ Workspace::Workspace(QObject* parent)
     : QObject(parent)
 {
     auto* imported = ImportedAttention::of(this); // there when the first session brings some
-    connect(imported, &ImportedAttention::kept, this, [this] { m_hasUnsavedResults = true; });
+    connect(imported, &ImportedAttention::kept, this, [this] { m_resultRevision.change(); });
 }
 
 Workspace::~Workspace() = default;
@@ -320,7 +320,7 @@ void Workspace::setNote(HeadId head, const QString& noteText)
         m_notes.erase(dottedHead(head));
     else
         m_notes[dottedHead(head)] = noteText.toStdString();
-    m_modified = true;
+    m_noteRevision.change();
     emit notesChanged(head);
 }
 
@@ -337,7 +337,7 @@ void Workspace::setBookmarked(HeadId head, bool on)
         m_bookmarks.push_back(dottedHead(head));
     else
         std::erase(m_bookmarks, dottedHead(head));
-    m_modified = true;
+    m_noteRevision.change();
     emit notesChanged(head);
 }
 

@@ -13,6 +13,7 @@
 #include <QString>
 #include <QStringList>
 
+#include <algorithm>
 #include <deque>
 #include <filesystem>
 #include <functional>
@@ -81,9 +82,9 @@ public:
     bool lacksTokenizer() const { return isOpen() && !m_tokenizer; }
     bool isReadOnly() const { return m_readOnly; } ///< A session of a newer format.
     /// Notes or bookmarks not saved, or results that somebody asked for.
-    bool isModified() const { return m_modified || m_hasUnsavedResults; }
-    bool hasUnsavedResults() const { return m_hasUnsavedResults; } ///< Beside those of the default analyses.
-    bool hasUnsavedNotes() const { return m_modified; }
+    bool isModified() const { return hasUnsavedNotes() || hasUnsavedResults(); }
+    bool hasUnsavedResults() const { return m_resultRevision.isUnsaved(); } ///< Beside those of the default analyses.
+    bool hasUnsavedNotes() const { return m_noteRevision.isUnsaved(); }
 
     const ModelCard& card() const { return *m_card; } ///< Only while something is open.
     const std::filesystem::path& sessionFile() const { return m_sessionFile; }
@@ -292,8 +293,18 @@ private:
     Embedding m_embedding = Embedding::Raw;
     ProcessingWish m_wish;
     bool m_readOnly = false;
-    bool m_modified = false; // notes and bookmarks
-    bool m_hasUnsavedResults = false;
+    /// Counts changes. A save knows which of them it wrote: what changed while it ran stays unsaved.
+    struct Revision {
+        quint64 made = 0, saved = 0;
+
+        bool isUnsaved() const { return made != saved; }
+        void change() { ++made; }
+        void keep(quint64 upTo) { saved = std::max(saved, upTo); }
+        void forget() { saved = made; }
+    };
+    Revision m_noteRevision;   // notes and bookmarks
+    Revision m_resultRevision; // results that somebody asked for
+    quint64 m_opening = 0;     // grows with everything that is opened or closed
     std::set<const Analysis*> m_asked; // by the user, of those waiting or running
 
     std::deque<const Analysis*> m_queue;

@@ -123,8 +123,9 @@ void Workspace::forgetSession()
     m_sessionView.clear();
     m_notes.clear();
     m_bookmarks.clear();
-    m_modified = false;
-    m_hasUnsavedResults = false;
+    ++m_opening;
+    m_noteRevision.forget();
+    m_resultRevision.forget();
     m_readOnly = false;
     m_processJob.cancel();
     m_results = std::make_shared<ResultSet>();
@@ -256,8 +257,11 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     m_notes = m_session->notes;
     m_bookmarks = m_session->bookmarks;
     m_readOnly = m_session->formatVersion > 1;
-    m_modified = origin == Origin::Recovery;
-    m_hasUnsavedResults = false;
+    ++m_opening;
+    m_noteRevision.forget();
+    m_resultRevision.forget();
+    if (origin == Origin::Recovery)
+        m_noteRevision.change();
     m_wish = wishOf(m_session->processing);
     m_embedding = parseEmbedding(m_session->embedding).value_or(Embedding::Raw);
     m_head = {};
@@ -378,8 +382,9 @@ void Workspace::close()
     m_results = std::make_shared<ResultSet>();
     forgetInputs();
     m_sessionFile.clear();
-    m_modified = false;
-    m_hasUnsavedResults = false;
+    ++m_opening;
+    m_noteRevision.forget();
+    m_resultRevision.forget();
     emit bannerChanged({});
     emit closed();
 }

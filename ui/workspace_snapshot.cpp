@@ -94,12 +94,15 @@ void Workspace::saveSession(const std::filesystem::path& file, const QString& vi
     m_saveJob.start(
         tr("Saving %1").arg(text(file.filename().string())),
         [file, session = snapshot(view)](const Task& task) { return writeSession(file, session(), task); },
-        [this, file, saved = m_results](const Result<Done>& result) {
+        [this, file, opening = m_opening, notes = m_noteRevision.made,
+         results = m_resultRevision.made](const Result<Done>& result) {
             if (!result)
                 return emit failed(text(result.error()));
+            if (opening != m_opening) // another model or session is open by now
+                return;
             m_sessionFile = file;
-            m_modified = false;
-            m_hasUnsavedResults = m_hasUnsavedResults && m_results != saved;
+            m_noteRevision.keep(notes);
+            m_resultRevision.keep(results);
             emit sessionSaved(text(file.string()));
         });
 }
