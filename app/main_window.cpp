@@ -10,6 +10,7 @@
 #include "ui/pages/head_header.h"
 #include "ui/pages/heads_page.h"
 #include "ui/pages/start_page.h"
+#include "ui/plain_text.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/notice_bar.h"
@@ -195,7 +196,7 @@ void MainWindow::connectSignals()
         showError(tr("Headwise"), message);
     });
     connect(m_workspace, &Workspace::bannerChanged, this, [this](const QString& message) {
-        m_banner->setText(message);
+        setMarkup(m_banner, message);
         m_banner->setVisible(!message.isEmpty());
     });
     connect(m_start, &StartPage::openFolderRequested, this, &MainWindow::chooseFolder);

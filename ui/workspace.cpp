@@ -295,7 +295,7 @@ void Workspace::updateBanner()
     else if (const auto changes = processing().headChanges; !changes.empty()) {
         QStringList words;
         for (const HeadChange& change : changes)
-            words << text(headChangeText(change));
+            words << text(headChangeText(change)).toHtmlEscaped();
         emit bannerChanged(tr("%1. What is shown is not the function of the model. "
                               "<a href=\"undo-head-changes\">Undo</a>")
                                .arg(words.join(QStringLiteral(", "))));

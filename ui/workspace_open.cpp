@@ -1,5 +1,6 @@
 #include "core/base/log.h"
 #include "core/io/token_search.h"
+#include "core/io/token_text.h"
 #include "core/session/session_file.h"
 #include "ui/text.h"
 #include "ui/workspace_opened.h"
@@ -43,13 +44,26 @@ struct OpenedSession {
 };
 
 Result<std::shared_ptr<const OpenedSession>> readWhole(const std::filesystem::path& file, const Task& task)
+/// Controls become visible, those of the direction of writing too: names of a file cannot reorder what stands beside them.
+void showControls(ResultSet& results)
+{
+    for (ResultArray& array : results.arrays) {
+        for (std::string* words : {&array.title, &array.definition, &array.unit})
+            *words = shownSpecialToken(*words);
+    }
+    for (std::string& warning : results.warnings)
+        warning = shownSpecialToken(warning);
+}
+
 {
     auto session = readSession(file, task);
     if (!session)
         return session.error();
     auto opened = std::make_shared<OpenedSession>();
     opened->session = std::make_shared<const Session>(std::move(session).value());
-    opened->results = std::make_shared<const ResultSet>(opened->session->results);
+    ResultSet results = opened->session->results;
+    showControls(results);
+    opened->results = std::make_shared<const ResultSet>(std::move(results));
     if (!opened->session->tokens.empty()) {
         opened->tokenizer = std::make_shared<const Tokenizer>(
             Tokenizer::fromVocabulary(opened->session->tokens, opened->session->tokenBytes));
@@ -263,6 +277,7 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     if (origin == Origin::Recovery)
         m_noteRevision.change();
     m_wish = wishOf(m_session->processing);
+    m_card->name = shownSpecialToken(m_card->name);
     m_embedding = parseEmbedding(m_session->embedding).value_or(Embedding::Raw);
     m_head = {};
     m_token = firstWord();

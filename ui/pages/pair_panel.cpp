@@ -1,6 +1,7 @@
 #include "ui/pages/pair_panel.h"
 
 #include "core/analysis/residual_basis.h"
+#include "ui/plain_text.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/spectrum_chart.h"
@@ -59,7 +60,7 @@ PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
 
 void PairPanel::say(const QString& message)
 {
-    m_title->setText(message);
+    setPlain(m_title, message);
     m_pair.clear();
     for (LineChart* chart : {m_angles, m_parts}) {
         chart->setSeries({});
@@ -134,13 +135,13 @@ void PairPanel::showParts(const PairParts& pair)
     setMaximumHeight(QWIDGETSIZE_MAX);
     setMinimumHeight(chartsHeight);
     setCharted(true);
-    m_title->setText(
-        tr("<b>%1</b>: score %2, of which the first rank-1 part is %3; smallest angle %4° "
-           "(random subspaces %5°)")
-            .arg(m_pair, number(score),
-                 pair.parts.empty() ? QStringLiteral("–") : percent(parts.points.front().y()),
-                 pair.angles.empty() ? QStringLiteral("–") : number(pair.angles.front()),
-                 pair.angles.empty() ? QStringLiteral("–") : number(pair.anglesOfChance.front())));
+    setMarkup(m_title,
+              tr("<b>%1</b>: score %2, of which the first rank-1 part is %3; smallest angle %4° "
+                 "(random subspaces %5°)")
+                  .arg(m_pair, number(score),
+                       pair.parts.empty() ? QStringLiteral("–") : percent(parts.points.front().y()),
+                       pair.angles.empty() ? QStringLiteral("–") : number(pair.angles.front()),
+                       pair.angles.empty() ? QStringLiteral("–") : number(pair.anglesOfChance.front())));
 }
 
 QList<FigureSource*> PairPanel::figures()

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <QString>
+
+class QApplication;
+class QLabel;
+
+namespace headwise::ui {
+
+// Names, titles and tokens come from files of strangers. No widget takes them for markup, and no document opens a file.
+
+/// Every label and tooltip of the program that does not ask for markup shows its text as it is; whatever a document names,
+/// it gets an empty picture. Once for the application; again is harmless.
+void showTextAsItIs(QApplication& application);
+
+/// Markup of ours; what it quotes of a file is escaped.
+void setMarkup(QLabel* label, const QString& html);
+void setPlain(QLabel* label, const QString& words);
+
+} // namespace headwise::ui
