@@ -187,6 +187,8 @@ void MainWindow::connectSignals()
         if (const auto next = std::exchange(m_afterSave, {}))
             whenNotesAreSafe(next); // asks again about what changed while this was being saved
     });
+    connect(m_workspace, &Workspace::sessionConflict, this, &MainWindow::askAboutConflict);
+    connect(m_workspace, &Workspace::sessionMerged, this, &MainWindow::save);
     connect(m_workspace, &Workspace::openFailed, this, &MainWindow::showOpenError);
     connect(m_workspace, &Workspace::configMissing, this, &MainWindow::askForConfig);
     connect(m_workspace, &Workspace::locatedConfigMissing, this, &MainWindow::askForLocatedConfig);

@@ -63,11 +63,19 @@ void MainWindow::createNotices()
     for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->analysisJob()})
         job->setThreads(m_settings.threads);
     m_fileWatch = new FileWatch(this);
-    connect(m_fileWatch, &FileWatch::changed, this, [this] {
-        m_notices->post(
-            {QStringLiteral("changed"),
-             tr("%1 has changed on disk. What is shown was read before.").arg(text(m_workspace->card().name)),
-             {{tr("Reload (F5)"), [this] { reload(); }}}});
+    connect(m_fileWatch, &FileWatch::changed, this, [this](const QStringList& files) {
+        if (!m_workspace->isOpen())
+            return;
+        const std::filesystem::path& session = m_workspace->sessionFile();
+        const bool isSession = !session.empty()
+            && files.contains(QFileInfo(text(session.string())).absoluteFilePath())
+            && stampOf(session) != m_workspace->sessionStamp(); // not what this window saved
+        if (!isSession && files.size() == 1 && isSameFile(files.first().toStdString(), session))
+            return;
+        const QString name = isSession ? text(session.filename().string()) : text(m_workspace->card().name);
+        m_notices->post({QStringLiteral("changed"),
+                         tr("%1 has changed on disk. You are looking at the old version.").arg(name),
+                         {{tr("Reload (F5)"), [this] { reload(); }}}});
     });
     const auto watch = [this] {
         m_notices->withdraw(QStringLiteral("changed"));

@@ -31,13 +31,15 @@ std::shared_ptr<QLockFile> lockOf(const std::filesystem::path& file)
     return lock;
 }
 
-void writeDescription(const QString& file, const QString& model, const QString& original)
+void writeDescription(const QString& file, const ui::Workspace& workspace)
 {
     QSaveFile description(file);
     if (!description.open(QIODevice::WriteOnly))
         return; // the copy itself says what is wrong
-    description.write(
-        QJsonDocument({{QStringLiteral("model"), model}, {QStringLiteral("session"), original}}).toJson());
+    description.write(QJsonDocument({{QStringLiteral("model"), text(workspace.card().name)},
+                                     {QStringLiteral("session"), text(workspace.sessionFile().string())},
+                                     {QStringLiteral("stamp"), text(workspace.sessionStamp())}})
+                          .toJson());
     description.commit();
 }
 
@@ -102,8 +104,7 @@ void Recovery::saveNow()
         return emit failed(tr("No recovery copy can be written into %1.").arg(text(m_folder.string())));
     m_isChanged = false;
     m_savedView = view;
-    writeDescription(text(file(".json").string()), text(m_workspace->card().name),
-                     text(m_workspace->sessionFile().string()));
+    writeDescription(text(file(".json").string()), *m_workspace);
     m_job.start(
         tr("Writing the recovery copy"),
         [target = file(".h5"), session = m_workspace->snapshot(view)](const Task& task) {
@@ -172,7 +173,7 @@ void Recovery::recover(const LostSession& lost)
     remove();
     m_id = lost.id;
     m_lock = lost.lock;
-    m_workspace->recoverSession(lost.file, lost.original);
+    m_workspace->recoverSession(lost.file, lost.original, lost.stamp);
 }
 
 std::filesystem::path Recovery::defaultFolder()
@@ -181,3 +182,4 @@ std::filesystem::path Recovery::defaultFolder()
 }
 
 } // namespace headwise::app
+        lost.stamp = ui::parseFileStamp(description[QStringLiteral("stamp")].toString());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ui/file_stamp.h"
 #include "ui/job.h"
 
 #include <QDateTime>
@@ -27,6 +28,7 @@ struct LostSession {
     QString model;                   ///< Its name.
     std::filesystem::path file;      ///< The recovery copy.
     std::filesystem::path original;  ///< The session it was saved as; empty: never.
+    ui::FileStamp stamp;             ///< Of that when it was opened.
     QDateTime time;                  ///< Of the copy.
     std::shared_ptr<QLockFile> lock; ///< Held while somebody looks after it: no two windows offer it.
 };

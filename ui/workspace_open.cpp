@@ -41,9 +41,9 @@ struct OpenedSession {
     std::shared_ptr<const ResultSet> results;
     std::shared_ptr<const Tokenizer> tokenizer; // null where it has no tokens
     std::vector<bool> unused;
+    FileStamp stamp;
 };
 
-Result<std::shared_ptr<const OpenedSession>> readWhole(const std::filesystem::path& file, const Task& task)
 /// Controls become visible, those of the direction of writing too: names of a file cannot reorder what stands beside them.
 void showControls(ResultSet& results)
 {
@@ -55,11 +55,14 @@ void showControls(ResultSet& results)
         warning = shownSpecialToken(warning);
 }
 
+Result<std::shared_ptr<const OpenedSession>> readWhole(const std::filesystem::path& file, const Task& task)
 {
+    const FileStamp stamp = stampOf(file); // before: what is written while it is read is a change
     auto session = readSession(file, task);
     if (!session)
         return session.error();
     auto opened = std::make_shared<OpenedSession>();
+    opened->stamp = stamp;
     opened->session = std::make_shared<const Session>(std::move(session).value());
     ResultSet results = opened->session->results;
     showControls(results);
@@ -135,8 +138,11 @@ void Workspace::forgetSession()
     m_session.reset();
     m_sessionFile.clear();
     m_sessionView.clear();
+    m_sessionStamp = {};
     m_notes.clear();
     m_bookmarks.clear();
+    m_fileNotes.clear();
+    m_fileBookmarks.clear();
     ++m_opening;
     m_noteRevision.forget();
     m_resultRevision.forget();
@@ -234,8 +240,10 @@ void Workspace::openSession(const std::filesystem::path& file)
     readAndApply(file, file, Origin::File);
 }
 
-void Workspace::recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original)
+void Workspace::recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original,
+                               const FileStamp& stamp)
 {
+    m_recoveredStamp = stamp;
     readAndApply(copy, original, Origin::Recovery);
 }
 
@@ -251,6 +259,7 @@ void Workspace::readAndApply(const std::filesystem::path& from, const std::files
             m_tokenizer = (*result)->tokenizer;
             m_unused = (*result)->unused;
             m_results = (*result)->results;
+            m_sessionStamp = origin == Origin::File ? (*result)->stamp : m_recoveredStamp;
             applySession((*result)->session, file, origin);
         });
 }
@@ -268,8 +277,12 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     m_source = {};
     m_sessionView = text(m_session->view);
     m_card = m_session->model;
+    m_card->name = shownSpecialToken(m_card->name);
     m_notes = m_session->notes;
     m_bookmarks = m_session->bookmarks;
+    // A recovery copy does not say what its original had: none of its notes goes by a merge.
+    m_fileNotes = origin == Origin::File ? m_notes : decltype(m_notes)();
+    m_fileBookmarks = origin == Origin::File ? m_bookmarks : decltype(m_bookmarks)();
     m_readOnly = m_session->formatVersion > 1;
     ++m_opening;
     m_noteRevision.forget();
@@ -277,7 +290,6 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     if (origin == Origin::Recovery)
         m_noteRevision.change();
     m_wish = wishOf(m_session->processing);
-    m_card->name = shownSpecialToken(m_card->name);
     m_embedding = parseEmbedding(m_session->embedding).value_or(Embedding::Raw);
     m_head = {};
     m_token = firstWord();
