@@ -4,6 +4,7 @@
 #include "app/preferences_dialog.h"
 #include "app/recovery.h"
 #include "core/analysis/catalogue.h"
+#include "core/io/file_write.h"
 #include "ui/pages/heatmap_page.h"
 #include "ui/text.h"
 #include "ui/token_font.h"
@@ -336,6 +337,7 @@ void MainWindow::keepRecovery(const std::filesystem::path& folder)
     m_recovery = new Recovery(
         folder, m_workspace, [this] { return viewState(); }, this);
     m_recovery->setInterval(m_settings.autosaveInterval());
+    sweepTemporaries(folder);
     for (const LostSession& lost : Recovery::lostSessions(folder)) {
         const QString model = lost.model.isEmpty() ? tr("a model without a name") : lost.model;
         const QString time = lost.time.date() == QDate::currentDate()

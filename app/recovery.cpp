@@ -54,6 +54,13 @@ Recovery::Recovery(std::filesystem::path folder, ui::Workspace* workspace, std::
     , m_id(QUuid::createUuid().toString(QUuid::WithoutBraces))
 {
     connect(&m_timer, &QTimer::timeout, this, &Recovery::saveNow);
+    m_typing.setSingleShot(true);
+    m_typing.setInterval(typingPause);
+    connect(&m_typing, &QTimer::timeout, this, [this] {
+        saveNow();
+        if (m_isChanged) // while a copy is being written
+            m_typing.start();
+    });
     connect(workspace, &ui::Workspace::opened, this, [this] {
         m_isChanged = false;
         m_savedView.clear();
@@ -61,7 +68,11 @@ Recovery::Recovery(std::filesystem::path folder, ui::Workspace* workspace, std::
             remove();
     });
     connect(workspace, &ui::Workspace::resultsChanged, this, [this] { m_isChanged = true; });
-    connect(workspace, &ui::Workspace::notesChanged, this, [this] { m_isChanged = true; });
+    connect(workspace, &ui::Workspace::notesChanged, this, [this] {
+        m_isChanged = true;
+        if (m_timer.isActive() && !m_typing.isActive())
+            m_typing.start();
+    });
     connect(workspace, &ui::Workspace::sessionSaved, this, [this] {
         if (!m_workspace->isModified())
             return remove();
@@ -77,6 +88,19 @@ void Recovery::setInterval(std::chrono::milliseconds interval)
     m_timer.stop();
     if (interval.count() > 0)
         m_timer.start(interval);
+}
+
+void Recovery::saveForEnd()
+{
+    if (!m_workspace->isModified())
+        return remove();
+    m_isEnding = true;
+    saveNow();
+}
+
+bool Recovery::isAtRest() const
+{
+    return !m_job.isRunning();
 }
 
 std::filesystem::path Recovery::file(const char* suffix) const
@@ -103,6 +127,7 @@ void Recovery::saveNow()
     if (!QDir().mkpath(text(m_folder.string())) || !takeLock())
         return emit failed(tr("No recovery copy can be written into %1.").arg(text(m_folder.string())));
     m_isChanged = false;
+    m_typing.stop();
     m_savedView = view;
     writeDescription(text(file(".json").string()), *m_workspace);
     m_job.start(
@@ -115,8 +140,12 @@ void Recovery::saveNow()
             return written;
         },
         [this](const Result<Done>& result) {
-            if (result)
-                return emit saved();
+            if (result) {
+                emit saved();
+                if (m_isEnding && m_isChanged) // after this copy was begun
+                    saveNow();
+                return;
+            }
             m_isChanged = true;
             logger().warn("recovery copy: {}", result.error().message);
             emit failed(text(result.error()));
@@ -156,6 +185,7 @@ std::vector<LostSession> Recovery::lostSessions(const std::filesystem::path& fol
         const QJsonObject description = QJsonDocument::fromJson(file.read(64LL * 1024)).object();
         lost.model = description[QStringLiteral("model")].toString();
         lost.original = description[QStringLiteral("session")].toString().toStdString();
+        lost.stamp = ui::parseFileStamp(description[QStringLiteral("stamp")].toString());
         lost.time = copy.lastModified();
         found.push_back(std::move(lost));
     }
@@ -182,4 +212,3 @@ std::filesystem::path Recovery::defaultFolder()
 }
 
 } // namespace headwise::app
-        lost.stamp = ui::parseFileStamp(description[QStringLiteral("stamp")].toString());

@@ -2,9 +2,11 @@
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/window_driver.h"
+#include "ui/views/notice_bar.h"
 
 #include <QDir>
 #include <QFileDialog>
+#include <QLabel>
 #include <QPushButton>
 #include <QSemaphore>
 #include <QSignalSpy>
@@ -110,6 +112,97 @@ private slots:
         QCOMPARE(driver.workspace().sessionFile(), std::filesystem::path());
     }
 
+    void aSessionThatAnotherWindowSavedIsMergedOrOverwritten_data()
+    {
+        QTest::addColumn<QString>("button");
+        QTest::newRow("merge") << QStringLiteral("Merge notes");
+        QTest::newRow("overwrite") << QStringLiteral("Overwrite");
+        QTest::newRow("cancel") << QStringLiteral("Cancel");
+    }
+
+    void aSessionThatAnotherWindowSavedIsMergedOrOverwritten()
+    {
+        QFETCH(QString, button);
+        const QString file = m_folder->filePath(QStringLiteral("shared.h5"));
+        {
+            WindowDriver first;
+            first.openDemo();
+            first.workspace().setNote({0, 3}, QStringLiteral("old"));
+            first.workspace().setBookmarked({0, 4}, true);
+            saveAndWait(first, file);
+        }
+        WindowDriver one, two;
+        for (WindowDriver* driver : {&one, &two}) {
+            driver->window.openPath(file);
+            driver->waitForAnalyses();
+        }
+        one.workspace().setNote({0, 1}, QStringLiteral("of one"));
+        one.workspace().setNote({0, 5}, QStringLiteral("one of both"));
+        one.workspace().setBookmarked({0, 4}, false);
+        saveAndWait(one, file);
+        two.workspace().setNote({0, 2}, QStringLiteral("of two"));
+        two.workspace().setNote({0, 3}, {});
+        two.workspace().setNote({0, 5}, QStringLiteral("two of both"));
+        QSignalSpy saved(&two.workspace(), &Workspace::sessionSaved);
+        two.window.saveTo(file);
+        QAbstractButton* pressed = nullptr;
+        QTRY_VERIFY_WITH_TIMEOUT((pressed = buttonOf(two.window, button)) || saved.count(), patience);
+        QCOMPARE(saved.count(), 0); // nobody was asked
+        QCOMPARE(noteIn(file, "0.1"), "of one");
+        pressed->click();
+        if (button == QLatin1String("Cancel")) {
+            QVERIFY(two.workspace().hasUnsavedNotes());
+            QCOMPARE(noteIn(file, "0.2"), "");
+            return;
+        }
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        const bool isMerged = button == QLatin1String("Merge notes");
+        QCOMPARE(noteIn(file, "0.1"), isMerged ? "of one" : "");
+        QCOMPARE(noteIn(file, "0.2"), "of two");
+        QCOMPARE(noteIn(file, "0.3"), ""); // taken away here
+        QCOMPARE(noteIn(file, "0.5"), isMerged ? "two of both\none of both" : "two of both");
+        QCOMPARE(two.workspace().isBookmarked({0, 4}), !isMerged);
+        QVERIFY(!two.workspace().isModified());
+        two.workspace().setNote({0, 2}, QStringLiteral("more of two"));
+        saveAndWait(two, file); // nobody is asked about what this window wrote
+        QCOMPARE(noteIn(file, "0.2"), "more of two");
+    }
+
+    void aSessionThatChangesOnDiskIsNoticed()
+    {
+        const QString file = m_folder->filePath(QStringLiteral("watched.h5"));
+        WindowDriver driver;
+        driver.openDemo();
+        saveAndWait(driver, file);
+        auto* notices = driver.window.findChild<NoticeBar*>();
+        const auto stored = readSession(file.toStdString(), {});
+        QVERIFY(test::isOk(stored));
+        QVERIFY(!notices->isVisible());
+        Session session = *stored;
+        session.notes["0.1"] = "from elsewhere";
+        QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
+        QTRY_VERIFY_WITH_TIMEOUT(notices->isVisible(), patience);
+        QStringList said;
+        for (const QLabel* label : notices->findChildren<QLabel*>())
+            said << label->text();
+        QVERIFY2(said.join(u' ').contains(QStringLiteral("watched.h5")), qPrintable(said.join(u' ')));
+    }
+
+    void typingIsCopiedSoon()
+    {
+        QVERIFY(app::Recovery::typingPause <= std::chrono::seconds(25)); // the rest of 30 s is for writing
+        QSettings().setValue(QStringLiteral("autosaveMinutes"), 30);
+        WindowDriver driver;
+        driver.window.keepRecovery(recovery());
+        driver.openDemo();
+        auto* keeper = driver.window.findChild<app::Recovery*>();
+        keeper->setTypingPause(std::chrono::milliseconds(50));
+        QSignalSpy kept(keeper, &app::Recovery::saved);
+        driver.workspace().setNote({0, 1}, QStringLiteral("typed"));
+        QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 1, patience);
+        QCOMPARE(noteIn(recovery(copies().first()), "0.1"), "typed");
+    }
+
     void aSaveThatWasGivenUpDoesNotCloseTheWindowLater()
     {
         WindowDriver driver;
@@ -135,6 +228,22 @@ private slots:
     }
 
 private:
+    static void saveAndWait(WindowDriver& driver, const QString& file)
+    {
+        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        driver.window.saveTo(file);
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+    }
+
+    static QAbstractButton* buttonOf(app::MainWindow& window, const QString& words)
+    {
+        for (QMessageBox* box : window.findChildren<QMessageBox*>())
+            for (QAbstractButton* button : box->buttons())
+                if (QString(button->text()).remove(u'&') == words)
+                    return button;
+        return nullptr;
+    }
+
     std::filesystem::path recovery() const
     {
         return std::filesystem::path(m_folder->path().toStdString()) / "recovery";
