@@ -62,9 +62,9 @@ Recovery::Recovery(std::filesystem::path folder, ui::Workspace* workspace, std::
             m_typing.start();
     });
     connect(workspace, &ui::Workspace::opened, this, [this] {
-        m_isChanged = false;
+        m_isChanged = m_workspace->isModified();
         m_savedView.clear();
-        if (!m_workspace->isModified()) // a recovered session is the copy
+        if (!m_isChanged) // a recovered session is the copy
             remove();
     });
     connect(workspace, &ui::Workspace::resultsChanged, this, [this] { m_isChanged = true; });

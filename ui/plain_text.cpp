@@ -2,10 +2,7 @@
 
 #include <QApplication>
 #include <QEvent>
-#include <QImage>
 #include <QLabel>
-#include <QTextDocument>
-#include <QVariant>
 
 namespace headwise::ui {
 
@@ -25,14 +22,6 @@ public:
     }
 };
 
-/// Not null: Qt would read the file on its own in place of a picture that is none.
-QVariant emptyPicture(const QUrl&)
-{
-    QImage picture(1, 1, QImage::Format_ARGB32_Premultiplied);
-    picture.fill(Qt::transparent);
-    return picture;
-}
-
 } // namespace
 
 void showTextAsItIs(QApplication& application)
@@ -40,7 +29,6 @@ void showTextAsItIs(QApplication& application)
     static const QString name = QStringLiteral("plain labels");
     if (application.findChild<QObject*>(name, Qt::FindDirectChildrenOnly))
         return;
-    QTextDocument::setDefaultResourceProvider(emptyPicture);
     auto* labels = new PlainLabels(&application);
     labels->setObjectName(name);
     application.installEventFilter(labels);

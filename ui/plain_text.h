@@ -7,10 +7,11 @@ class QLabel;
 
 namespace headwise::ui {
 
-// Names, titles and tokens come from files of strangers. No widget takes them for markup, and no document opens a file.
+// Names, titles and tokens come from files of strangers. No widget takes them for markup, which would open the
+// files it names.
 
-/// Every label and tooltip of the program that does not ask for markup shows its text as it is; whatever a document names,
-/// it gets an empty picture. Once for the application; again is harmless.
+/// Makes every label, tooltip and message box of the program that does not ask for markup show its text as it is. Once for
+/// the application; again is harmless.
 void showTextAsItIs(QApplication& application);
 
 /// Markup of ours; what it quotes of a file is escaped.

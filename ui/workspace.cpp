@@ -2,6 +2,7 @@
 
 #include "core/analysis/run_estimate.h"
 #include "core/base/log.h"
+#include "core/io/token_text.h"
 #include "ui/imported_attention.h"
 #include "ui/text.h"
 
@@ -42,7 +43,7 @@ QStringList Workspace::warnings() const
             sentences << text(sentence);
     } else if (m_session) {
         for (const std::string& sentence : m_session->warnings)
-            sentences << text(sentence);
+            sentences << text(shownSpecialToken(sentence));
     }
     for (const std::string& sentence : m_results->warnings)
         sentences << text(sentence);

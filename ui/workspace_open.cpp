@@ -277,7 +277,9 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     m_source = {};
     m_sessionView = text(m_session->view);
     m_card = m_session->model;
-    m_card->name = shownSpecialToken(m_card->name);
+    for (std::string* words :
+         {&m_card->name, &m_card->architecture, &m_card->positional, &m_card->normalization})
+        *words = shownSpecialToken(*words);
     m_notes = m_session->notes;
     m_bookmarks = m_session->bookmarks;
     // A recovery copy does not say what its original had: none of its notes goes by a merge.

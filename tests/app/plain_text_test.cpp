@@ -40,7 +40,7 @@ public:
     Bait& operator=(const Bait&) = delete;
 
     QString markup() const { return QStringLiteral("<img src='%1'>").arg(m_file); }
-    bool wasTaken() const
+    bool wasTaken() const ///< Since it was asked last.
     {
         alignas(inotify_event) char events[4096];
         return ::read(m_watch, events, sizeof events) > 0;
@@ -118,24 +118,15 @@ private slots:
         m_bait = std::make_unique<Bait>(m_folder.filePath(QStringLiteral("bait.png")));
     }
 
-    void noDocumentOpensAFile()
+    void noLabelOpensAFile()
     {
-        layOut(m_bait->markup());
-        QVERIFY(!m_bait->wasTaken());
-        QLabel label;
-        label.setTextFormat(Qt::RichText);
-        label.setText(m_bait->markup());
+        QLabel label(m_bait->markup());
         label.show();
         label.grab();
         QVERIFY(!m_bait->wasTaken());
-        QTextDocument::setDefaultResourceProvider({}); // the positive control: as Qt does it
-        layOut(m_bait->markup());
+        QCOMPARE(label.textFormat(), Qt::PlainText);
+        layOut(m_bait->markup()); // the positive control: as Qt does it
         QVERIFY(m_bait->wasTaken());
-        for (QObject* filter : qApp->findChildren<QObject*>(QStringLiteral("plain labels")))
-            delete filter;
-        applyTheme(*qApp, ThemeMode::Light);
-        layOut(m_bait->markup());
-        QVERIFY(!m_bait->wasTaken());
     }
 
     void aSessionOfAStrangerIsShownAsItIs()
@@ -159,7 +150,8 @@ private slots:
                                 model + u'/' + QLatin1String(name)));
         QFile words(vocabulary);
         QVERIFY(words.open(QIODevice::WriteOnly));
-        for (int id = 0; id < 2048; ++id)
+        words.write("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
+        for (int id = 5; id < 2048; ++id)
             words.write(m_bait->markup().toUtf8() + "\u202E" + QByteArray::number(id) + '\n');
         words.close();
         WindowDriver driver;
@@ -189,19 +181,20 @@ private:
         driver.openDemo();
         driver.window.saveTo(file);
         QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().sessionFile().empty(), patience);
-        auto session = readSession(file.toStdString(), {});
-        QVERIFY(test::isOk(session));
+        const auto stored = readSession(file.toStdString(), {});
+        QVERIFY(test::isOk(stored));
+        Session session = *stored;
         const std::string words = hostile(*m_bait);
-        for (ResultArray& array : session->results.arrays)
+        for (ResultArray& array : session.results.arrays)
             array.title = array.definition = array.unit = words;
-        session->results.warnings = session->warnings = session->bookmarks = {words};
-        session->model.name = words;
-        session->model.architecture = words;
-        session->model.source = m_folder.filePath(QStringLiteral("gone"));
-        session->notes = {{"0.1", words}, {words, words}};
-        for (std::string& token : session->tokens)
+        session.results.warnings = session.warnings = session.bookmarks = {words};
+        session.model.name = words;
+        session.model.architecture = words;
+        session.model.source = m_folder.filePath(QStringLiteral("gone")).toStdString();
+        session.notes = {{"0.1", words}, {words, words}};
+        for (std::string& token : session.tokens)
             token = words + token;
-        QVERIFY(test::isOk(writeSession(file.toStdString(), *session, {})));
+        QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
     }
 
     void walk(WindowDriver& driver)
@@ -223,7 +216,8 @@ private:
                  driver.page() ? driver.page()->figures() : QList<FigureSource*>())
                 for (const auto& [format, name] :
                      {std::pair(FigureFormat::Svg, "x.svg"), std::pair(FigureFormat::Pdf, "x.pdf")})
-                    exportFigure(*source, m_folder.filePath(QLatin1String(name)), {.format = format});
+                    QVERIFY(test::isOk(
+                        exportFigure(*source, m_folder.filePath(QLatin1String(name)), {.format = format})));
             QToolTip::hideText();
             QVERIFY2(!m_bait->wasTaken(), qPrintable(driver.tabs()->tabText(page)));
         }
