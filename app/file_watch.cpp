@@ -58,16 +58,17 @@ void FileWatch::watch(const std::vector<std::filesystem::path>& paths)
 
 void FileWatch::check()
 {
-    bool differs = false;
+    QStringList files;
     for (auto file = m_stamps.begin(); file != m_stamps.end(); ++file) {
         const Stamp now = stampOf(file.key());
         if (now.size >= 0 && !m_watcher.files().contains(file.key()))
             m_watcher.addPath(file.key()); // replaced by another of its name
-        differs = differs || now != file.value();
+        if (now != file.value())
+            files << file.key();
         file.value() = now;
     }
-    if (differs)
-        emit changed();
+    if (!files.isEmpty())
+        emit changed(files);
 }
 
 } // namespace headwise::app

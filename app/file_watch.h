@@ -21,7 +21,7 @@ public:
     void watch(const std::vector<std::filesystem::path>& paths);
 
 signals:
-    void changed(); ///< Once the files have been left alone for a second.
+    void changed(const QStringList& files); ///< Once the files have been left alone for a second.
 
 private:
     struct Stamp {

@@ -10,6 +10,7 @@
 #include "ui/pages/head_header.h"
 #include "ui/pages/heads_page.h"
 #include "ui/pages/start_page.h"
+#include "ui/plain_text.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/notice_bar.h"
@@ -184,8 +185,10 @@ void MainWindow::connectSignals()
         logger().info("saved {}", file.toStdString());
         showMessage(tr("Saved %1").arg(file));
         if (const auto next = std::exchange(m_afterSave, {}))
-            next();
+            whenNotesAreSafe(next); // asks again about what changed while this was being saved
     });
+    connect(m_workspace, &Workspace::sessionConflict, this, &MainWindow::askAboutConflict);
+    connect(m_workspace, &Workspace::sessionMerged, this, &MainWindow::save);
     connect(m_workspace, &Workspace::openFailed, this, &MainWindow::showOpenError);
     connect(m_workspace, &Workspace::configMissing, this, &MainWindow::askForConfig);
     connect(m_workspace, &Workspace::locatedConfigMissing, this, &MainWindow::askForLocatedConfig);
@@ -195,7 +198,7 @@ void MainWindow::connectSignals()
         showError(tr("Headwise"), message);
     });
     connect(m_workspace, &Workspace::bannerChanged, this, [this](const QString& message) {
-        m_banner->setText(message);
+        setMarkup(m_banner, message);
         m_banner->setVisible(!message.isEmpty());
     });
     connect(m_start, &StartPage::openFolderRequested, this, &MainWindow::chooseFolder);

@@ -108,6 +108,7 @@ private:
     void reload();
     void copyReference(); ///< Onto the clipboard: what --goto takes to come back here.
 
+    void askAboutConflict(const QString& file); ///< Of a session that was not saved.
     void chooseFolder();
     void chooseFile();
     void chooseComparison();
@@ -117,7 +118,7 @@ private:
     QString askForModelFile(const QString& title);
     void compareWith(const QString& path); ///< A newer model.
     void save();
-    void saveAs();
+    void saveAs();       ///< Forgets what was to follow the saving if no file is chosen.
     void exportFigure(); ///< Of the current page and the head grid; asks which if there are several.
     void exportFigureOf(ui::FigureSource* source);
     void exportAgain();               ///< With the same settings under the next free name, without a dialog.

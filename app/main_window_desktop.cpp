@@ -4,6 +4,7 @@
 #include "app/preferences_dialog.h"
 #include "app/recovery.h"
 #include "core/analysis/catalogue.h"
+#include "core/io/file_write.h"
 #include "ui/pages/heatmap_page.h"
 #include "ui/text.h"
 #include "ui/token_font.h"
@@ -63,11 +64,19 @@ void MainWindow::createNotices()
     for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->analysisJob()})
         job->setThreads(m_settings.threads);
     m_fileWatch = new FileWatch(this);
-    connect(m_fileWatch, &FileWatch::changed, this, [this] {
-        m_notices->post(
-            {QStringLiteral("changed"),
-             tr("%1 has changed on disk. What is shown was read before.").arg(text(m_workspace->card().name)),
-             {{tr("Reload (F5)"), [this] { reload(); }}}});
+    connect(m_fileWatch, &FileWatch::changed, this, [this](const QStringList& files) {
+        if (!m_workspace->isOpen())
+            return;
+        const std::filesystem::path& session = m_workspace->sessionFile();
+        const bool isSession = !session.empty()
+            && files.contains(QFileInfo(text(session.string())).absoluteFilePath())
+            && stampOf(session) != m_workspace->sessionStamp(); // not what this window saved
+        if (!isSession && files.size() == 1 && isSameFile(files.first().toStdString(), session))
+            return;
+        const QString name = isSession ? text(session.filename().string()) : text(m_workspace->card().name);
+        m_notices->post({QStringLiteral("changed"),
+                         tr("%1 has changed on disk. You are looking at the old version.").arg(name),
+                         {{tr("Reload (F5)"), [this] { reload(); }}}});
     });
     const auto watch = [this] {
         m_notices->withdraw(QStringLiteral("changed"));
@@ -328,6 +337,7 @@ void MainWindow::keepRecovery(const std::filesystem::path& folder)
     m_recovery = new Recovery(
         folder, m_workspace, [this] { return viewState(); }, this);
     m_recovery->setInterval(m_settings.autosaveInterval());
+    sweepTemporaries(folder);
     for (const LostSession& lost : Recovery::lostSessions(folder)) {
         const QString model = lost.model.isEmpty() ? tr("a model without a name") : lost.model;
         const QString time = lost.time.date() == QDate::currentDate()

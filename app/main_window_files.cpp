@@ -13,6 +13,7 @@
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPushButton>
 
 #include <spdlog/logger.h>
 
@@ -121,12 +122,40 @@ void MainWindow::saveAs()
     const QString name = text(m_workspace->card().name) + QStringLiteral(".h5");
     QString file = QFileDialog::getSaveFileName(this, tr("Save session"), m_settings.lastFolder + u'/' + name,
                                                 tr("Headwise sessions (*.h5)"));
-    if (file.isEmpty())
+    if (file.isEmpty()) {
+        m_afterSave = {};
         return;
+    }
     if (QFileInfo(file).suffix().isEmpty())
         file += QStringLiteral(".h5");
     keepFolderOf(file);
     saveTo(file);
+}
+
+void MainWindow::askAboutConflict(const QString& file)
+{
+    auto* box = new QMessageBox(QMessageBox::Question, tr("Not saved"),
+                                tr("%1 was changed since it was opened here; nothing was saved. Merge notes "
+                                   "keeps both sides, Overwrite "
+                                   "only this one.")
+                                    .arg(file),
+                                QMessageBox::Cancel, this);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    const QPushButton* merge = box->addButton(tr("Merge notes"), QMessageBox::AcceptRole);
+    const QPushButton* elsewhere = box->addButton(tr("Save as…"), QMessageBox::AcceptRole);
+    const QPushButton* overwrite = box->addButton(tr("Overwrite"), QMessageBox::DestructiveRole);
+    connect(box, &QMessageBox::buttonClicked, this, [=, this](const QAbstractButton* pressed) {
+        if (pressed == merge)
+            m_workspace->mergeSessionFile();
+        else if (pressed == elsewhere)
+            saveAs();
+        else if (pressed == overwrite)
+            m_workspace->saveSession(std::filesystem::path(file.toStdString()), viewState(),
+                                     Workspace::IfChanged::Overwrite);
+        else
+            m_afterSave = {};
+    });
+    box->open();
 }
 
 void MainWindow::closeModel()

@@ -31,13 +31,15 @@ std::shared_ptr<QLockFile> lockOf(const std::filesystem::path& file)
     return lock;
 }
 
-void writeDescription(const QString& file, const QString& model, const QString& original)
+void writeDescription(const QString& file, const ui::Workspace& workspace)
 {
     QSaveFile description(file);
     if (!description.open(QIODevice::WriteOnly))
         return; // the copy itself says what is wrong
-    description.write(
-        QJsonDocument({{QStringLiteral("model"), model}, {QStringLiteral("session"), original}}).toJson());
+    description.write(QJsonDocument({{QStringLiteral("model"), text(workspace.card().name)},
+                                     {QStringLiteral("session"), text(workspace.sessionFile().string())},
+                                     {QStringLiteral("stamp"), text(workspace.sessionStamp())}})
+                          .toJson());
     description.commit();
 }
 
@@ -52,15 +54,30 @@ Recovery::Recovery(std::filesystem::path folder, ui::Workspace* workspace, std::
     , m_id(QUuid::createUuid().toString(QUuid::WithoutBraces))
 {
     connect(&m_timer, &QTimer::timeout, this, &Recovery::saveNow);
+    m_typing.setSingleShot(true);
+    m_typing.setInterval(typingPause);
+    connect(&m_typing, &QTimer::timeout, this, [this] {
+        saveNow();
+        if (m_isChanged) // while a copy is being written
+            m_typing.start();
+    });
     connect(workspace, &ui::Workspace::opened, this, [this] {
-        m_isChanged = false;
+        m_isChanged = m_workspace->isModified();
         m_savedView.clear();
-        if (!m_workspace->isModified()) // a recovered session is the copy
+        if (!m_isChanged) // a recovered session is the copy
             remove();
     });
     connect(workspace, &ui::Workspace::resultsChanged, this, [this] { m_isChanged = true; });
-    connect(workspace, &ui::Workspace::notesChanged, this, [this] { m_isChanged = true; });
-    connect(workspace, &ui::Workspace::sessionSaved, this, &Recovery::remove);
+    connect(workspace, &ui::Workspace::notesChanged, this, [this] {
+        m_isChanged = true;
+        if (m_timer.isActive() && !m_typing.isActive())
+            m_typing.start();
+    });
+    connect(workspace, &ui::Workspace::sessionSaved, this, [this] {
+        if (!m_workspace->isModified())
+            return remove();
+        m_isChanged = true; // while it was being saved; the copy is of another file by now
+    });
     connect(workspace, &ui::Workspace::closed, this, &Recovery::remove);
 }
 
@@ -71,6 +88,19 @@ void Recovery::setInterval(std::chrono::milliseconds interval)
     m_timer.stop();
     if (interval.count() > 0)
         m_timer.start(interval);
+}
+
+void Recovery::saveForEnd()
+{
+    if (!m_workspace->isModified())
+        return remove();
+    m_isEnding = true;
+    saveNow();
+}
+
+bool Recovery::isAtRest() const
+{
+    return !m_job.isRunning();
 }
 
 std::filesystem::path Recovery::file(const char* suffix) const
@@ -97,9 +127,9 @@ void Recovery::saveNow()
     if (!QDir().mkpath(text(m_folder.string())) || !takeLock())
         return emit failed(tr("No recovery copy can be written into %1.").arg(text(m_folder.string())));
     m_isChanged = false;
+    m_typing.stop();
     m_savedView = view;
-    writeDescription(text(file(".json").string()), text(m_workspace->card().name),
-                     text(m_workspace->sessionFile().string()));
+    writeDescription(text(file(".json").string()), *m_workspace);
     m_job.start(
         tr("Writing the recovery copy"),
         [target = file(".h5"), session = m_workspace->snapshot(view)](const Task& task) {
@@ -110,8 +140,12 @@ void Recovery::saveNow()
             return written;
         },
         [this](const Result<Done>& result) {
-            if (result)
-                return emit saved();
+            if (result) {
+                emit saved();
+                if (m_isEnding && m_isChanged) // after this copy was begun
+                    saveNow();
+                return;
+            }
             m_isChanged = true;
             logger().warn("recovery copy: {}", result.error().message);
             emit failed(text(result.error()));
@@ -151,6 +185,7 @@ std::vector<LostSession> Recovery::lostSessions(const std::filesystem::path& fol
         const QJsonObject description = QJsonDocument::fromJson(file.read(64LL * 1024)).object();
         lost.model = description[QStringLiteral("model")].toString();
         lost.original = description[QStringLiteral("session")].toString().toStdString();
+        lost.stamp = ui::parseFileStamp(description[QStringLiteral("stamp")].toString());
         lost.time = copy.lastModified();
         found.push_back(std::move(lost));
     }
@@ -168,7 +203,7 @@ void Recovery::recover(const LostSession& lost)
     remove();
     m_id = lost.id;
     m_lock = lost.lock;
-    m_workspace->recoverSession(lost.file, lost.original);
+    m_workspace->recoverSession(lost.file, lost.original, lost.stamp);
 }
 
 std::filesystem::path Recovery::defaultFolder()

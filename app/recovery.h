@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ui/file_stamp.h"
 #include "ui/job.h"
 
 #include <QDateTime>
@@ -27,6 +28,7 @@ struct LostSession {
     QString model;                   ///< Its name.
     std::filesystem::path file;      ///< The recovery copy.
     std::filesystem::path original;  ///< The session it was saved as; empty: never.
+    ui::FileStamp stamp;             ///< Of that when it was opened.
     QDateTime time;                  ///< Of the copy.
     std::shared_ptr<QLockFile> lock; ///< Held while somebody looks after it: no two windows offer it.
 };
@@ -44,9 +46,17 @@ public:
              QObject* parent = nullptr);
     ~Recovery() override;
 
+    /// Longest time between typing and its copy, whatever the interval.
+    static constexpr std::chrono::seconds typingPause{20};
+
     void setInterval(std::chrono::milliseconds interval); ///< Zero: no copies but those asked for.
-    void saveNow();                                       ///< If something changed since the last copy.
-    void remove();                                        ///< The work is safe, or given up.
+    void setTypingPause(std::chrono::milliseconds pause) { m_typing.setInterval(pause); }
+    void saveNow(); ///< If something changed since the last copy.
+    /// Before the program is ended from outside: a copy of what is not saved; none of what is.
+    void saveForEnd();
+    bool
+    isAtRest() const; ///< No copy is being written, and the last one has everything or cannot be written.
+    void remove();    ///< The work is safe, or given up.
 
     /// What ended without remove() and nobody looks after, newest first.
     static std::vector<LostSession> lostSessions(const std::filesystem::path& folder);
@@ -70,6 +80,8 @@ private:
     QString m_id;
     std::shared_ptr<QLockFile> m_lock;
     QTimer m_timer;
+    QTimer m_typing; // from the first key after a copy
+    bool m_isEnding = false;
     QString m_savedView;      // of the last copy, or of the moment of opening
     bool m_isChanged = false; // results, notes or bookmarks
     ui::Job m_job;

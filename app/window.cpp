@@ -4,19 +4,24 @@
 #include "app/main_window.h"
 #include "app/remote.h"
 #include "app/screenshot.h"
+#include "app/termination.h"
 #include "app/windows.h"
 #include "core/base/log.h"
+#include "core/io/file_write.h"
 #include "ui/job.h"
 #include "ui/text.h"
 
 #include <QApplication>
+#include <QDir>
 #include <QFileInfo>
+#include <QRegularExpression>
 #include <QSettings>
 #include <QTemporaryDir>
 
 #include <spdlog/logger.h>
 
 #include <cstdlib>
+#include <unistd.h>
 
 namespace headwise::app {
 namespace {
@@ -61,7 +66,31 @@ int show(const WindowRequest& request)
     if (!request.fresh && request.screenshot.empty())
         server = std::make_unique<RemoteServer>(
             [&windows](const RemoteRequest& asked) { return windows.handle(asked); });
+    const Termination termination;
+    QObject::connect(&termination, &Termination::asked, &windows,
+                     [&windows](int signal) { windows.saveAndExit(128 + signal); });
     return QApplication::exec();
+}
+
+/// "/tmp/headwise-1234-XXXXXX": the process is in the name, so that the next one knows whose it was.
+QString temporaryFolderName()
+{
+    return QStringLiteral("%1/headwise-%2-XXXXXX")
+        .arg(QDir::tempPath())
+        .arg(QCoreApplication::applicationPid());
+}
+
+/// Removes the temporary folders of processes of this user that were killed.
+void sweepTemporaryFolders()
+{
+    static const QRegularExpression name(QStringLiteral("^headwise-(\\d+)-[A-Za-z0-9]{6}$"));
+    for (const QFileInfo& folder :
+         QDir(QDir::tempPath())
+             .entryInfoList({QStringLiteral("headwise-*")}, QDir::Dirs | QDir::NoSymLinks)) {
+        const auto match = name.match(folder.fileName());
+        if (match.hasMatch() && folder.ownerId() == geteuid() && hasEnded(match.captured(1).toInt()))
+            QDir(folder.absoluteFilePath()).removeRecursively();
+    }
 }
 
 /// While Qt starts. What it has to say goes into the log; where it gives up, which would abort, one line says so.
@@ -98,7 +127,8 @@ int runWindow(int& argc, char** argv, const WindowRequest& request)
 {
     introduce();
     // Settings of a folder that goes with the program: as if there had never been any.
-    const QTemporaryDir nowhere;
+    sweepTemporaryFolders();
+    const QTemporaryDir nowhere(temporaryFolderName());
     if (request.fresh)
         for (const QSettings::Scope scope : {QSettings::UserScope, QSettings::SystemScope})
             QSettings::setPath(QSettings::NativeFormat, scope, nowhere.path());

@@ -3,6 +3,12 @@
 #include "app/main_window.h"
 #include "app/recovery.h"
 
+#include <QCoreApplication>
+#include <QDeadlineTimer>
+#include <QTimer>
+
+#include <chrono>
+
 namespace headwise::app {
 
 Windows::Windows(Memory memory, QObject* parent)
@@ -20,6 +26,24 @@ Windows::~Windows()
 MainWindow* Windows::first()
 {
     return m_windows.isEmpty() ? add() : m_windows.first();
+}
+
+void Windows::saveAndExit(int code)
+{
+    using namespace std::chrono_literals;
+    constexpr auto patience = 20s; // for a disk that does not answer
+    for (MainWindow* window : m_windows)
+        if (auto* recovery = window->findChild<Recovery*>())
+            recovery->saveForEnd();
+    auto* wait = new QTimer(this);
+    connect(wait, &QTimer::timeout, this, [this, code, end = QDeadlineTimer(patience)] {
+        for (const MainWindow* window : m_windows)
+            if (const auto* recovery = window->findChild<Recovery*>();
+                recovery && !recovery->isAtRest() && !end.hasExpired())
+                return;
+        QCoreApplication::exit(code);
+    });
+    wait->start(10ms);
 }
 
 MainWindow* Windows::add()

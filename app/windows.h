@@ -26,6 +26,8 @@ public:
     Result<RemoteServer::Answer> handle(const RemoteRequest& request);
 
     MainWindow* first(); ///< Never null: made if there is none.
+    /// Writes recovery copies of what is not saved, then leaves the event loop with `code`.
+    void saveAndExit(int code);
 
 private:
     MainWindow* add();

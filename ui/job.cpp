@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 
 #include <algorithm>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -14,7 +15,7 @@ Job::Job(QObject* parent)
 Job::~Job()
 {
     m_stop.request_stop();
-    retire(true);
+    JobBoard::instance().remove(this, true);
 }
 
 void Job::cancel()
@@ -24,7 +25,6 @@ void Job::cancel()
     m_stop.request_stop();
     abandon();
     retire(true);
-    emit finished();
 }
 
 void Job::announce()
@@ -34,12 +34,23 @@ void Job::announce()
 
 void Job::retire(bool cancelled)
 {
+    const QPointer<Job> self(this);
+    m_owesFinished = true;
     JobBoard::instance().remove(this, cancelled);
+    if (self)
+        sayFinished(); // unless a slot of the board has started the next work, which says it first
+}
+
+void Job::sayFinished()
+{
+    if (std::exchange(m_owesFinished, false))
+        emit finished();
 }
 
 // From here on nothing the old work does reaches us: its promise has no listener any more.
 void Job::abandon()
 {
+    ++m_turn;
     m_watcher->disconnect(this);
     m_watcher->deleteLater();
     m_watcher = nullptr;

@@ -23,7 +23,8 @@ namespace headwise::ui {
 ///
 /// Starting a job that is still running supersedes it: the old work is asked to stop and its answer
 /// is dropped, so a view never shows the answer to an earlier question. Cancelling and destroying
-/// the job do the same. Every signal and callback arrives on the thread the Job lives in.
+/// the job do the same. A slot of any of the signals below may start, cancel or destroy the job it hears of: what it
+/// asks is the newest question. Every signal and callback arrives on the thread the Job lives in.
 ///
 /// `work` runs on another thread. It must own everything it uses: capture by value, shared_ptr to
 /// const data, no `this`, no QObject. It is a core call, nothing more.
@@ -35,7 +36,7 @@ public:
     ~Job() override;
 
     /// \param work Result<T>(const Task&), runs on the pool.
-    /// \param done void(Result<T>), runs here, unless superseded, cancelled or destroyed before.
+    /// \param done void(Result<T>), runs here, unless superseded, cancelled or destroyed before, also by a slot of finished().
     template <typename Work, typename DoneFn>
     void start(const QString& title, Work work, DoneFn done);
 
@@ -55,10 +56,13 @@ signals:
 private:
     void abandon();
     void announce();             ///< Running, from here on.
-    void retire(bool cancelled); ///< Not running any more.
+    void retire(bool cancelled); ///< Not running any more; says finished().
+    void sayFinished();          ///< If it is still to be said.
 
     std::stop_source m_stop;
     QFutureWatcherBase* m_watcher = nullptr;
+    quint64 m_turn = 0;          // grows with every start, cancel and answer
+    bool m_owesFinished = false; // of the work that has just ended
     QString m_title;
     int m_threads = 0;
 };
@@ -133,8 +137,15 @@ void Job::start(const QString& title, Work work, DoneFn done)
 {
     using Answer = std::invoke_result_t<Work&, const Task&>;
 
-    if (isRunning())
+    const QPointer<Job> self(this);
+    quint64 turn = ++m_turn;
+    sayFinished();
+    if (self && turn == m_turn && isRunning()) {
+        turn += 1; // by cancelling
         cancel();
+    }
+    if (!self || turn != m_turn)
+        return;
     m_stop = std::stop_source();
     m_title = title;
 
@@ -146,14 +157,17 @@ void Job::start(const QString& title, Work work, DoneFn done)
         Answer answer = watcher->future().takeResult();
         auto callback = std::move(done); // `watcher` and this lambda may go away below.
         abandon();
+        const QPointer<Job> alive(this);
+        const quint64 ended = m_turn;
         retire(false);
-        const QPointer<Job> self(this);
-        emit finished();
-        if (self)
+        if (alive && ended == m_turn)
             callback(std::move(answer));
     });
     announce();
-    emit started(title);
+    if (self && turn == m_turn)
+        emit started(title);
+    if (!self || turn != m_turn)
+        return;
     watcher->setFuture(QtConcurrent::run(&detail::jobPool(),
                                          [work = std::move(work), stop = m_stop.get_token(),
                                           threads = m_threads](QPromise<Answer>& promise) mutable {

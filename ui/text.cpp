@@ -1,6 +1,9 @@
 #include "ui/text.h"
 
+#include "core/io/token_text.h"
+
 #include <QCoreApplication>
+#include <QStringList>
 
 #include <algorithm>
 #include <array>
@@ -43,7 +46,10 @@ QString text(std::string_view utf8)
 
 QString text(const Error& error)
 {
-    return text(error.message);
+    QStringList lines = text(error.message).split(u'\n'); // what they quote of a file cannot reorder them
+    for (QString& line : lines)
+        line = text(shownSpecialToken(line.toStdString()));
+    return lines.join(u'\n');
 }
 
 QString text(HeadId head)

@@ -1,5 +1,7 @@
 #include "ui/theme.h"
 
+#include "ui/plain_text.h"
+
 #include "ui/icons.h"
 #include "ui/text_size.h"
 #include "ui/token_font.h"
@@ -296,6 +298,7 @@ int bodyPointSize(const QFont& system)
 
 void applyTheme(QApplication& application, ThemeMode mode)
 {
+    showTextAsItIs(application);
     if (application.style()->name() != QStringLiteral("fusion"))
         QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
     const bool dark = mode == ThemeMode::Dark || (mode == ThemeMode::System && systemIsDark());

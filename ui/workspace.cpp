@@ -2,6 +2,7 @@
 
 #include "core/analysis/run_estimate.h"
 #include "core/base/log.h"
+#include "core/io/token_text.h"
 #include "ui/imported_attention.h"
 #include "ui/text.h"
 
@@ -26,7 +27,7 @@ Workspace::Workspace(QObject* parent)
     : QObject(parent)
 {
     auto* imported = ImportedAttention::of(this); // there when the first session brings some
-    connect(imported, &ImportedAttention::kept, this, [this] { m_hasUnsavedResults = true; });
+    connect(imported, &ImportedAttention::kept, this, [this] { m_resultRevision.change(); });
 }
 
 Workspace::~Workspace() = default;
@@ -42,7 +43,7 @@ QStringList Workspace::warnings() const
             sentences << text(sentence);
     } else if (m_session) {
         for (const std::string& sentence : m_session->warnings)
-            sentences << text(sentence);
+            sentences << text(shownSpecialToken(sentence));
     }
     for (const std::string& sentence : m_results->warnings)
         sentences << text(sentence);
@@ -295,7 +296,7 @@ void Workspace::updateBanner()
     else if (const auto changes = processing().headChanges; !changes.empty()) {
         QStringList words;
         for (const HeadChange& change : changes)
-            words << text(headChangeText(change));
+            words << text(headChangeText(change)).toHtmlEscaped();
         emit bannerChanged(tr("%1. What is shown is not the function of the model. "
                               "<a href=\"undo-head-changes\">Undo</a>")
                                .arg(words.join(QStringLiteral(", "))));
@@ -320,7 +321,7 @@ void Workspace::setNote(HeadId head, const QString& noteText)
         m_notes.erase(dottedHead(head));
     else
         m_notes[dottedHead(head)] = noteText.toStdString();
-    m_modified = true;
+    m_noteRevision.change();
     emit notesChanged(head);
 }
 
@@ -337,7 +338,7 @@ void Workspace::setBookmarked(HeadId head, bool on)
         m_bookmarks.push_back(dottedHead(head));
     else
         std::erase(m_bookmarks, dottedHead(head));
-    m_modified = true;
+    m_noteRevision.change();
     emit notesChanged(head);
 }
 

@@ -6,6 +6,7 @@
 #include "core/model/architecture.h"
 #include "core/session/session.h"
 #include "ui/figure_export.h"
+#include "ui/file_stamp.h"
 #include "ui/first_norms.h"
 #include "ui/job.h"
 
@@ -13,6 +14,7 @@
 #include <QString>
 #include <QStringList>
 
+#include <algorithm>
 #include <deque>
 #include <filesystem>
 #include <functional>
@@ -60,7 +62,9 @@ public:
     void openSession(const std::filesystem::path& file);
     /// Opens a recovery copy as what it is a copy of, not saved yet.
     /// \param original  empty: it had never been saved
-    void recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original);
+    /// \param stamp     of the original when it was opened
+    void recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original,
+                        const FileStamp& stamp);
     /// Looks for the open session's model there; refused where its fingerprint differs. What `source` leaves open about its
     /// config is as the session was made with.
     void locateModel(ModelSource source);
@@ -70,8 +74,14 @@ public:
     /// The same model, results and selection but for the head, for pictures that nobody looks at; what is computed there stays
     /// there. Costs nothing: everything is shared.
     std::unique_ptr<Workspace> snapshot(HeadId head) const;
-    /// Writes beside and renames; `view` is the window's state as one JSON string.
-    void saveSession(const std::filesystem::path& file, const QString& view);
+    enum class IfChanged { Ask, Overwrite };
+    /// Writes beside and renames; `view` is the window's state as one JSON string. An open session that somebody else has
+    /// written meanwhile is left alone with a sessionConflict(), unless it is to be overwritten.
+    void saveSession(const std::filesystem::path& file, const QString& view,
+                     IfChanged ifChanged = IfChanged::Ask);
+    /// Takes in notes, bookmarks and results that the file of the open session has by now; what it was opened with says which
+    /// side changed a note. Where both did, the note has both texts.
+    void mergeSessionFile();
 
     /// What saving writes, put together by whoever calls it, on any thread.
     std::function<Session()> snapshot(const QString& view) const;
@@ -81,12 +91,16 @@ public:
     bool lacksTokenizer() const { return isOpen() && !m_tokenizer; }
     bool isReadOnly() const { return m_readOnly; } ///< A session of a newer format.
     /// Notes or bookmarks not saved, or results that somebody asked for.
-    bool isModified() const { return m_modified || m_hasUnsavedResults; }
-    bool hasUnsavedResults() const { return m_hasUnsavedResults; } ///< Beside those of the default analyses.
-    bool hasUnsavedNotes() const { return m_modified; }
+    bool isModified() const { return hasUnsavedNotes() || hasUnsavedResults(); }
+    bool hasUnsavedResults() const
+    {
+        return m_resultRevision.isUnsaved();
+    } ///< Beside those of the default analyses.
+    bool hasUnsavedNotes() const { return m_noteRevision.isUnsaved(); }
 
     const ModelCard& card() const { return *m_card; } ///< Only while something is open.
     const std::filesystem::path& sessionFile() const { return m_sessionFile; }
+    const FileStamp& sessionStamp() const { return m_sessionStamp; } ///< As it was read or saved.
     const ModelSource& modelSource() const { return m_source; }
     std::shared_ptr<const Circuits> circuits() const
     {
@@ -206,6 +220,8 @@ signals:
     void embeddingChanged();
     void notesChanged(HeadId head);
     void sessionSaved(const QString& file);
+    void sessionConflict(const QString& file); ///< Not saved: somebody else has written it.
+    void sessionMerged();
     void failed(
         const QString& message); ///< Of something that has no page of its own: saving, a background analysis.
     void bannerChanged(
@@ -228,6 +244,7 @@ private:
     void applyTokenizer(std::shared_ptr<const Tokenizer> tokenizer);
     enum class Origin { File, Recovery };
     void readAndApply(const std::filesystem::path& from, const std::filesystem::path& file, Origin origin);
+    void merge(const Session& other, const FileStamp& stamp);
     void applySession(std::shared_ptr<const Session> session, const std::filesystem::path& file,
                       Origin origin);
     void stopComputing();
@@ -250,6 +267,10 @@ private:
     std::optional<ModelCard> m_card;
     ModelSource m_source;
     std::filesystem::path m_sessionFile;
+    FileStamp m_recoveredStamp;                     // of the original of the copy that is being opened
+    FileStamp m_sessionStamp;                       // of m_sessionFile, as it was read or saved
+    std::map<std::string, std::string> m_fileNotes; // in it then
+    std::vector<std::string> m_fileBookmarks;
     std::shared_ptr<const ModelWeights> m_weights;
     std::shared_ptr<const ProcessedWeights> m_processed;
     std::shared_ptr<const Circuits> m_circuits;
@@ -292,8 +313,18 @@ private:
     Embedding m_embedding = Embedding::Raw;
     ProcessingWish m_wish;
     bool m_readOnly = false;
-    bool m_modified = false; // notes and bookmarks
-    bool m_hasUnsavedResults = false;
+    /// Counts changes. A save knows which of them it wrote: what changed while it ran stays unsaved.
+    struct Revision {
+        quint64 made = 0, saved = 0;
+
+        bool isUnsaved() const { return made != saved; }
+        void change() { ++made; }
+        void keep(quint64 upTo) { saved = std::max(saved, upTo); }
+        void forget() { saved = made; }
+    };
+    Revision m_noteRevision;           // notes and bookmarks
+    Revision m_resultRevision;         // results that somebody asked for
+    quint64 m_opening = 0;             // grows with everything that is opened or closed
     std::set<const Analysis*> m_asked; // by the user, of those waiting or running
 
     std::deque<const Analysis*> m_queue;

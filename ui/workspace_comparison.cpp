@@ -76,7 +76,7 @@ void Workspace::compareWith(const ModelSource& newer)
                               [](const ResultArray& array) { return array.path.starts_with("comparison/"); });
                 all.groupAttributes.erase("comparison/match");
                 all.merge(*found);
-                m_hasUnsavedResults = true;
+                m_resultRevision.change();
                 setResults(std::move(all));
             }
             ComparedModel::of(this)->keep(opened, wish);

@@ -74,7 +74,7 @@ void Workspace::computeAgain()
 {
     emit tokensChanged();
     m_askedWith.clear();
-    m_hasUnsavedResults = false;
+    m_resultRevision.forget();
     setResults({});
     startTokens();
     queueDefaultAnalyses();
@@ -230,7 +230,8 @@ void Workspace::mergeResults(const Analysis& analysis, ResultSet results)
     std::erase_if(all.arrays, [&](const ResultArray& array) { return array.path.starts_with(folder); });
     all.merge(std::move(results));
     m_askedWith[std::string(analysis.id)] = m_runningWith;
-    m_hasUnsavedResults = m_asked.erase(&analysis) > 0 || m_hasUnsavedResults;
+    if (m_asked.erase(&analysis) > 0)
+        m_resultRevision.change();
     setResults(std::move(all));
 }
 

@@ -1,5 +1,6 @@
 #include "core/base/log.h"
 #include "core/io/token_search.h"
+#include "core/io/token_text.h"
 #include "core/session/session_file.h"
 #include "ui/text.h"
 #include "ui/workspace_opened.h"
@@ -40,16 +41,32 @@ struct OpenedSession {
     std::shared_ptr<const ResultSet> results;
     std::shared_ptr<const Tokenizer> tokenizer; // null where it has no tokens
     std::vector<bool> unused;
+    FileStamp stamp;
 };
+
+/// Controls become visible, those of the direction of writing too: names of a file cannot reorder what stands beside them.
+void showControls(ResultSet& results)
+{
+    for (ResultArray& array : results.arrays) {
+        for (std::string* words : {&array.title, &array.definition, &array.unit})
+            *words = shownSpecialToken(*words);
+    }
+    for (std::string& warning : results.warnings)
+        warning = shownSpecialToken(warning);
+}
 
 Result<std::shared_ptr<const OpenedSession>> readWhole(const std::filesystem::path& file, const Task& task)
 {
+    const FileStamp stamp = stampOf(file); // before: what is written while it is read is a change
     auto session = readSession(file, task);
     if (!session)
         return session.error();
     auto opened = std::make_shared<OpenedSession>();
+    opened->stamp = stamp;
     opened->session = std::make_shared<const Session>(std::move(session).value());
-    opened->results = std::make_shared<const ResultSet>(opened->session->results);
+    ResultSet results = opened->session->results;
+    showControls(results);
+    opened->results = std::make_shared<const ResultSet>(std::move(results));
     if (!opened->session->tokens.empty()) {
         opened->tokenizer = std::make_shared<const Tokenizer>(
             Tokenizer::fromVocabulary(opened->session->tokens, opened->session->tokenBytes));
@@ -121,10 +138,14 @@ void Workspace::forgetSession()
     m_session.reset();
     m_sessionFile.clear();
     m_sessionView.clear();
+    m_sessionStamp = {};
     m_notes.clear();
     m_bookmarks.clear();
-    m_modified = false;
-    m_hasUnsavedResults = false;
+    m_fileNotes.clear();
+    m_fileBookmarks.clear();
+    ++m_opening;
+    m_noteRevision.forget();
+    m_resultRevision.forget();
     m_readOnly = false;
     m_processJob.cancel();
     m_results = std::make_shared<ResultSet>();
@@ -219,8 +240,10 @@ void Workspace::openSession(const std::filesystem::path& file)
     readAndApply(file, file, Origin::File);
 }
 
-void Workspace::recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original)
+void Workspace::recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original,
+                               const FileStamp& stamp)
 {
+    m_recoveredStamp = stamp;
     readAndApply(copy, original, Origin::Recovery);
 }
 
@@ -236,6 +259,7 @@ void Workspace::readAndApply(const std::filesystem::path& from, const std::files
             m_tokenizer = (*result)->tokenizer;
             m_unused = (*result)->unused;
             m_results = (*result)->results;
+            m_sessionStamp = origin == Origin::File ? (*result)->stamp : m_recoveredStamp;
             applySession((*result)->session, file, origin);
         });
 }
@@ -253,11 +277,20 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     m_source = {};
     m_sessionView = text(m_session->view);
     m_card = m_session->model;
+    for (std::string* words :
+         {&m_card->name, &m_card->architecture, &m_card->positional, &m_card->normalization})
+        *words = shownSpecialToken(*words);
     m_notes = m_session->notes;
     m_bookmarks = m_session->bookmarks;
+    // A recovery copy does not say what its original had: none of its notes goes by a merge.
+    m_fileNotes = origin == Origin::File ? m_notes : decltype(m_notes)();
+    m_fileBookmarks = origin == Origin::File ? m_bookmarks : decltype(m_bookmarks)();
     m_readOnly = m_session->formatVersion > 1;
-    m_modified = origin == Origin::Recovery;
-    m_hasUnsavedResults = false;
+    ++m_opening;
+    m_noteRevision.forget();
+    m_resultRevision.forget();
+    if (origin == Origin::Recovery)
+        m_noteRevision.change();
     m_wish = wishOf(m_session->processing);
     m_embedding = parseEmbedding(m_session->embedding).value_or(Embedding::Raw);
     m_head = {};
@@ -378,8 +411,9 @@ void Workspace::close()
     m_results = std::make_shared<ResultSet>();
     forgetInputs();
     m_sessionFile.clear();
-    m_modified = false;
-    m_hasUnsavedResults = false;
+    ++m_opening;
+    m_noteRevision.forget();
+    m_resultRevision.forget();
     emit bannerChanged({});
     emit closed();
 }

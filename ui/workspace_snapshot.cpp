@@ -84,22 +84,43 @@ std::function<Session()> Workspace::snapshot(const QString& view) const
     };
 }
 
-void Workspace::saveSession(const std::filesystem::path& file, const QString& view)
+void Workspace::saveSession(const std::filesystem::path& file, const QString& view, IfChanged ifChanged)
 {
     if (!isOpen())
         return;
     if (m_readOnly)
         return emit failed(
             tr("This session was written by a newer Headwise and is open read-only; nothing was saved."));
+    std::error_code code;
+    const bool isOpenSession =
+        file == m_sessionFile || std::filesystem::equivalent(file, m_sessionFile, code);
+    const auto known =
+        isOpenSession && ifChanged == IfChanged::Ask ? std::optional(m_sessionStamp) : std::nullopt;
     m_saveJob.start(
         tr("Saving %1").arg(text(file.filename().string())),
-        [file, session = snapshot(view)](const Task& task) { return writeSession(file, session(), task); },
-        [this, file, saved = m_results](const Result<Done>& result) {
+        [file, session = snapshot(view), known](const Task& task) -> Result<FileStamp> {
+            // Nobody is asked about a file that is gone: nothing can be lost.
+            if (known && stampOf(file).exists() && stampOf(file) != *known)
+                return FileStamp{};
+            if (const auto written = writeSession(file, session(), task); !written)
+                return written.error();
+            return stampOf(file);
+        },
+        [this, file, opening = m_opening, noteRevision = m_noteRevision.made,
+         resultRevision = m_resultRevision.made, notes = m_notes,
+         bookmarks = m_bookmarks](const Result<FileStamp>& result) {
             if (!result)
                 return emit failed(text(result.error()));
+            if (opening != m_opening) // another model or session is open by now
+                return;
+            if (!result->exists())
+                return emit sessionConflict(text(file.string()));
             m_sessionFile = file;
-            m_modified = false;
-            m_hasUnsavedResults = m_hasUnsavedResults && m_results != saved;
+            m_sessionStamp = *result;
+            m_fileNotes = notes;
+            m_fileBookmarks = bookmarks;
+            m_noteRevision.keep(noteRevision);
+            m_resultRevision.keep(resultRevision);
             emit sessionSaved(text(file.string()));
         });
 }

@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace headwise {
 
@@ -40,6 +42,34 @@ protected:
 private:
     LogLine m_line;
 };
+
+/// Makes it where that is possible. Whoever writes into it says what is wrong where it is not.
+std::filesystem::path privateFolder(const std::filesystem::path& folder)
+{
+    std::error_code code;
+    std::filesystem::create_directories(folder.parent_path(), code);
+    struct stat found { };
+    if (::mkdir(folder.c_str(), S_IRWXU) != 0 && ::lstat(folder.c_str(), &found) == 0
+        && S_ISDIR(found.st_mode) && found.st_uid == ::geteuid()
+        && (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        ::chmod(folder.c_str(), S_IRWXU); // an earlier version made it for all to read
+    return folder;
+}
+
+/// In /tmp anybody may have taken the name: then one that nobody can know, for this process alone.
+std::filesystem::path folderWithoutHome()
+{
+    const std::filesystem::path known = "/tmp/headwise-" + std::to_string(::geteuid());
+    struct stat found { };
+    privateFolder(known);
+    if (::lstat(known.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == ::geteuid())
+        return known;
+    static const std::string own = [] {
+        std::string name = "/tmp/headwise-" + std::to_string(::getpid()) + "-XXXXXX";
+        return ::mkdtemp(name.data()) ? name : std::string("/nonexistent/headwise");
+    }();
+    return own;
+}
 
 } // namespace
 
@@ -89,10 +119,12 @@ Result<Done> setLogLevel(std::string_view level)
 std::filesystem::path stateFolder()
 {
     const char* state = std::getenv("XDG_STATE_HOME");
-    if (state && *state == '/')
-        return std::filesystem::path(state) / "headwise";
     const char* home = std::getenv("HOME");
-    return std::filesystem::path(home && *home ? home : "/tmp") / ".local/state/headwise";
+    if (state && *state == '/')
+        return privateFolder(std::filesystem::path(state) / "headwise");
+    if (home && *home == '/')
+        return privateFolder(std::filesystem::path(home) / ".local/state/headwise");
+    return folderWithoutHome();
 }
 
 std::string_view versionText()

@@ -29,7 +29,8 @@ void logTo(LogLine sink);
 /// Errors: InvalidArgument, naming the levels.
 Result<Done> setLogLevel(std::string_view level);
 
-/// The folder where a program of this user keeps its log: $XDG_STATE_HOME/headwise, else ~/.local/state/headwise.
+/// The folder where a program of this user keeps its log and recovery copies: $XDG_STATE_HOME/headwise, else
+/// ~/.local/state/headwise, else, without HOME, /tmp/headwise-UID. Made if it is missing; nobody else may look into it.
 std::filesystem::path stateFolder();
 
 /// "0.1.0"

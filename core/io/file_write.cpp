@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <fcntl.h>
 #include <string>
@@ -145,6 +147,29 @@ Error cannotWrite(const std::filesystem::path& path, int number)
     return {ErrorCode::Io,
             "Cannot write '" + path.string() + "': " + std::generic_category().message(number)
                 + std::string(remedy(number)) + "."};
+}
+
+bool hasEnded(int process)
+{
+    return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
+}
+
+void sweepTemporaries(const std::filesystem::path& folder)
+{
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        const std::string name = entry.path().filename().string();
+        const std::size_t number = name.rfind('-'), dot = name.rfind('.', number);
+        const bool isOurs = name.starts_with('.') && name.ends_with(".tmp") && number != std::string::npos
+            && dot != std::string::npos && dot > 0 && entry.is_regular_file(error);
+        int process = 0;
+        if (!isOurs)
+            continue;
+        const char* end = name.data() + number;
+        const auto [stop, wrong] = std::from_chars(name.data() + dot + 1, end, process);
+        if (wrong == std::errc() && stop == end && hasEnded(process))
+            ::unlink(entry.path().c_str());
+    }
 }
 
 Result<Done> canReplaceFile(const std::filesystem::path& path)

@@ -42,6 +42,12 @@ Result<Done> replaceFile(const std::filesystem::path& path, std::span<const char
 /// Errors: Io, naming the path.
 Result<Done> canReplaceFile(const std::filesystem::path& path);
 
+/// Whether there is no process of that number any more.
+bool hasEnded(int process);
+
+/// Removes what killed processes left in `folder` of files that replaceFile() was writing there.
+void sweepTemporaries(const std::filesystem::path& folder);
+
 enum class Existing { Refuse, Replace };
 
 /// Makes the folder `path` hold exactly what `content` writes into the folder it is given: one beside it, which is

@@ -225,6 +225,8 @@ Tokenizer Tokenizer::fromVocabulary(std::vector<std::string> shown, std::vector<
             continue;
         // Only special tokens are shown otherwise than their bytes are.
         const bool special = shown[id] != shownToken(bytes[id]);
+        if (special) // a session that somebody else wrote may have anything there
+            shown[id] = shownSpecialToken(shown[id]);
         tables->put(id, {bytes[id], bytes[id], std::move(shown[id]), special, special});
     }
     tables->tokenOfId.resize(shown.size(), noToken);

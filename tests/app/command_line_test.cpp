@@ -1,6 +1,7 @@
 #include "tests/support/command.h"
 #include "tests/support/program.h"
 
+#include <QDir>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -78,6 +79,33 @@ private slots:
         const QByteArray err = process.readAllStandardError();
         QCOMPARE(process.exitCode(), 3);
         QVERIFY2(err.contains("damaged or was not written to its end") && !err.contains("HDF5-DIAG"), err);
+    }
+
+    void temporaryFoldersOfKilledProcessesAreSwept()
+    {
+        QProcess ended;
+        ended.start("sleep", {"0"});
+        QVERIFY(ended.waitForStarted());
+        const qint64 number = ended.processId();
+        QVERIFY(ended.waitForFinished());
+        const QTemporaryDir temporary;
+        const QDir folder(temporary.path());
+        const QString dead = QString("headwise-%1-AbCdEf").arg(number);
+        const QString alive = QString("headwise-%1-AbCdEf").arg(QCoreApplication::applicationPid());
+        for (const QString& name : {dead, alive, QString("headwise-notes")})
+            QVERIFY(folder.mkpath(name + "/headwise"));
+        QProcess process;
+        QProcessEnvironment environment = test::quietEnvironment(m_state.path());
+        environment.insert("QT_QPA_PLATFORM", "offscreen");
+        environment.insert("TMPDIR", temporary.path());
+        process.setProcessEnvironment(environment);
+        process.start(QStringLiteral(HEADWISE_BINARY),
+                      {"--fresh", HEADWISE_DEMO_MODEL, "--screenshot", m_state.filePath("swept.png")});
+        QVERIFY(process.waitForFinished(120'000));
+        QCOMPARE(process.exitCode(), 0);
+        QVERIFY(!folder.exists(dead));
+        QVERIFY(folder.exists(alive));
+        QVERIFY(folder.exists("headwise-notes"));
     }
 
     void helpThatCannotBeWrittenIsAnError()

@@ -6,6 +6,7 @@
 #include <QTest>
 
 #include <atomic>
+#include <utility>
 
 using namespace headwise;
 using headwise::ui::Job;
@@ -22,6 +23,22 @@ auto untilCancelled(std::shared_ptr<std::atomic<bool>> stopped)
         *stopped = true;
         return headwise::stopped();
     };
+}
+
+auto answerOf(int number)
+{
+    return [number](const Task&) -> Result<int> { return number; };
+}
+
+auto keep(QStringList& heard)
+{
+    return [&heard](const Result<int>& result) { heard << QString::number(*result); };
+}
+
+void hear(Job& job, QStringList& heard)
+{
+    QObject::connect(&job, &Job::started, &job, [&heard] { heard << QStringLiteral("started"); });
+    QObject::connect(&job, &Job::finished, &job, [&heard] { heard << QStringLiteral("finished"); });
 }
 
 } // namespace
@@ -186,6 +203,91 @@ private slots:
                     [&](const Result<int>& second) { answer = *second; });
             });
         QTRY_COMPARE(answer, 21);
+    }
+
+    void aSlotMayStartTheJobThatWasSuperseded()
+    {
+        Job job;
+        QStringList heard;
+        hear(job, heard);
+        const auto stopped = std::make_shared<std::atomic<bool>>(false);
+        bool again = true;
+        connect(&job, &Job::finished, &job, [&] {
+            if (std::exchange(again, false))
+                job.start(QStringLiteral("third"), answerOf(3), keep(heard));
+        });
+        job.start(QStringLiteral("first"), untilCancelled(stopped), keep(heard));
+        job.start(QStringLiteral("second"), answerOf(2), keep(heard)); // superseded before it began
+        QTRY_VERIFY(!job.isRunning());
+        QVERIFY(waitForJobs(std::chrono::seconds(5)));
+        QTest::qWait(50); // room for a stale answer
+        QCOMPARE(heard.join(u' '), QStringLiteral("started finished started finished 3"));
+        QVERIFY(*stopped);
+        QVERIFY(!ui::JobBoard::instance().running().contains(&job));
+    }
+
+    void aSlotOfTheEndMayAskAgain()
+    {
+        Job job;
+        QStringList heard;
+        hear(job, heard);
+        bool again = true;
+        connect(&job, &Job::finished, &job, [&] {
+            if (std::exchange(again, false))
+                job.start(QStringLiteral("second"), answerOf(2), keep(heard));
+        });
+        job.start(QStringLiteral("first"), answerOf(1), keep(heard));
+        QTRY_COMPARE(heard.join(u' '), QStringLiteral("started finished started finished 2"));
+        QVERIFY(!job.isRunning());
+    }
+
+    void aSlotOfTheBeginningMayAskSomethingElse()
+    {
+        Job job;
+        QStringList heard;
+        hear(job, heard);
+        const auto stopped = std::make_shared<std::atomic<bool>>(false);
+        bool again = true;
+        connect(&job, &Job::started, &job, [&] {
+            if (std::exchange(again, false))
+                job.start(QStringLiteral("second"), answerOf(2), keep(heard));
+        });
+        job.start(QStringLiteral("first"), untilCancelled(stopped), keep(heard));
+        QTRY_COMPARE(heard.join(u' '), QStringLiteral("started finished started finished 2"));
+        QVERIFY2(waitForJobs(std::chrono::seconds(5)), "the first work runs without anybody to stop it");
+    }
+
+    void aSlotOfTheBoardMayAskAgain()
+    {
+        Job job;
+        QStringList heard;
+        hear(job, heard);
+        QObject listener;
+        bool again = true;
+        connect(&ui::JobBoard::instance(), &ui::JobBoard::ended, &listener, [&](Job* ended) {
+            if (ended == &job && std::exchange(again, false))
+                job.start(QStringLiteral("second"), answerOf(2), keep(heard));
+        });
+        job.start(QStringLiteral("first"), answerOf(1), keep(heard));
+        QTRY_COMPARE(heard.join(u' '), QStringLiteral("started finished started finished 2"));
+        QVERIFY(!ui::JobBoard::instance().running().contains(&job));
+    }
+
+    void aSlotMayDestroyTheJob()
+    {
+        for (const bool atItsBeginning : {false, true}) {
+            auto* job = new Job;
+            const QPointer<Job> alive(job);
+            bool answered = false;
+            if (atItsBeginning)
+                connect(job, &Job::started, job, [job] { delete job; });
+            connect(job, &Job::finished, job, [job] { delete job; });
+            job->start(QStringLiteral("last"), answerOf(1), [&](const Result<int>&) { answered = true; });
+            QTRY_VERIFY(!alive);
+            QVERIFY(waitForJobs(std::chrono::seconds(5)));
+            QCoreApplication::processEvents();
+            QVERIFY(!answered);
+        }
     }
 };
 

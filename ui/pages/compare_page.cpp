@@ -7,6 +7,7 @@
 #include "ui/pages/spectrum_panel.h"
 #include "ui/pages/token_choice.h"
 #include "ui/pages/token_filter_button.h"
+#include "ui/plain_text.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/job_bar.h"
@@ -339,9 +340,9 @@ void ComparePage::showAnswer(const CompareAnswer& answer, const CompareSides& si
         showNumbers(*answer.pair);
         showCharts(*answer.pair);
     } else {
-        m_numbers->setText(
-            tr("The models' residual streams are of different sizes: there are no cosine and no "
-               "angles of the two heads."));
+        setPlain(m_numbers,
+                 tr("The models' residual streams are of different sizes: there are no cosine and no "
+                    "angles of the two heads."));
         m_spectra->setSeries({});
         m_angles->setSeries({});
     }
@@ -365,7 +366,7 @@ void ComparePage::showNumbers(const HeadPair& pair)
                        .arg(number(pair.left.angles.front()), number(pair.right.angles.front()),
                             number(pair.left.ofChance.front()));
     numbers << tr("distance of the spectra <b>%1</b>").arg(number(pair.spectrumDistance));
-    m_numbers->setText(numbers.join(QStringLiteral(" &nbsp;·&nbsp; ")));
+    setMarkup(m_numbers, numbers.join(QStringLiteral(" &nbsp;·&nbsp; ")));
     m_numbers->setToolTip(tr("⟨A, B⟩/(‖A‖ ‖B‖); ‖U_Aᵀ U_B‖² of the spaces that the weights span, and the "
                              "smallest of the angles between them; ‖σ_A/‖σ_A‖ − σ_B/‖σ_B‖‖"));
 }

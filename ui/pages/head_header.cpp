@@ -58,6 +58,11 @@ int lineCount(const QString& html, const QLabel& label)
     return isTooWide ? headHeaderMostLines + 1 : document.firstBlock().layout()->lineCount();
 }
 
+QString withoutMarkup(const QString& html)
+{
+    return QTextDocumentFragment::fromHtml(html).toPlainText().replace(QChar::Nbsp, u' ');
+}
+
 QString unbroken(QString name)
 {
     return name.replace(u' ', QStringLiteral("&nbsp;"));
@@ -179,9 +184,8 @@ void HeadHeader::fitScores()
             others << m_entries[static_cast<qsizetype>(i)];
     if (!others.isEmpty())
         explained.prepend(others.join(QStringLiteral("&nbsp;&nbsp;&nbsp; ")));
-    m_scores->setToolTip(QStringLiteral("<qt>%1</qt>").arg(explained.join(QStringLiteral("<br><br>"))));
-    const QString all = QTextDocumentFragment::fromHtml(m_entries.join(QStringLiteral(", "))).toPlainText();
-    m_scores->setAccessibleDescription(QString(all).replace(QChar::Nbsp, u' '));
+    m_scores->setToolTip(withoutMarkup(explained.join(QStringLiteral("<br><br>"))));
+    m_scores->setAccessibleDescription(withoutMarkup(m_entries.join(QStringLiteral(", "))));
 }
 
 void HeadHeader::showBadges()
@@ -191,13 +195,12 @@ void HeadHeader::showBadges()
         for (const std::string& badge : circuitBadges(weights->config(), workspace()->head().layer))
             badges << text(badge);
         for (const std::string& note : circuitNotes(weights->config()))
-            notes << text(note).toHtmlEscaped();
+            notes << text(note);
     } else if (workspace()->card().positional == "rotary") {
         badges << tr("rotary: QK at Δ = 0");
     }
     m_badges->setText(badges.join(QStringLiteral("  ·  ")));
-    m_badges->setToolTip(
-        notes.isEmpty() ? QString() : QStringLiteral("<qt>%1</qt>").arg(notes.join(QStringLiteral("<br>"))));
+    m_badges->setToolTip(notes.join(u'\n'));
     m_badges->setVisible(!badges.isEmpty());
 }
 

@@ -10,6 +10,7 @@
 #include "ui/pages/invitation.h"
 #include "ui/pages/picture_card.h"
 #include "ui/pages/table_cells.h"
+#include "ui/plain_text.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/job_bar.h"
@@ -252,13 +253,13 @@ void ModelsPage::recompute()
             if (const QString estimate = estimateText(comparisonCost(workspace()->circuits()->config()));
                 !estimate.isEmpty())
                 question += tr(" It takes %1.").arg(estimate);
-        return m_state->setText(question);
+        return setPlain(m_state, question);
     }
     const auto [older, newer] = namesOf(*workspace());
-    m_state->setText((isMatched()
-                          ? tr("Heads of <b>%1</b> and of <b>%2</b>, matched by the tokens they write")
-                          : tr("From <b>%1</b> to <b>%2</b>; both with the same processing"))
-                         .arg(older.toHtmlEscaped(), newer.toHtmlEscaped()));
+    setMarkup(m_state,
+              (isMatched() ? tr("Heads of <b>%1</b> and of <b>%2</b>, matched by the tokens they write")
+                           : tr("From <b>%1</b> to <b>%2</b>; both with the same processing"))
+                  .arg(older.toHtmlEscaped(), newer.toHtmlEscaped()));
     if (isMatched())
         showMatches();
     else
@@ -283,7 +284,7 @@ void ModelsPage::showMatches()
     const ResultArray* cka = results.find(modelsPageFolder + "match/cka");
     m_headModel->clear();
     m_headOfRow.clear();
-    m_headsTitle->setText(tr("<b>Heads by how well one of the other model matches them</b>"));
+    setMarkup(m_headsTitle, tr("<b>Heads by how well one of the other model matches them</b>"));
     if (!heads || !cka || cka->shape.size() != 4)
         return;
     m_headModel->setHorizontalHeaderLabels(
@@ -351,7 +352,7 @@ void ModelsPage::showHeads()
         }
         m_headModel->appendRow(row);
     }
-    m_headsTitle->setText(tr("<b>Heads, those that changed most first</b>"));
+    setMarkup(m_headsTitle, tr("<b>Heads, those that changed most first</b>"));
     fitColumns(m_heads);
 }
 
@@ -364,10 +365,10 @@ void ModelsPage::showTokens()
     const ResultArray* sources = results.find(modelsPageFolder + "full_ov/sampled_tokens");
     const bool isThere = before && after && sources;
     m_tokensTitle->setVisible(!isMatched());
-    m_tokensTitle->setText(isThere
-                               ? tr("<b>%1: tokens that left and entered the top of its rows of full OV</b>")
-                                     .arg(text(workspace()->head()))
-                               : tr("The vocabularies differ, so their tables cannot be compared."));
+    setMarkup(m_tokensTitle,
+              isThere ? tr("<b>%1: tokens that left and entered the top of its rows of full OV</b>")
+                            .arg(text(workspace()->head()))
+                      : tr("The vocabularies differ, so their tables cannot be compared."));
     m_tokens->setVisible(isThere);
     if (!isThere)
         return;

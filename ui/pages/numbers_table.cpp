@@ -2,6 +2,7 @@
 
 #include "ui/array_part.h"
 #include "ui/head_metrics.h"
+#include "ui/plain_text.h"
 #include "ui/text.h"
 #include "ui/views/table_figure.h"
 #include "ui/views/wrapped_header.h"
@@ -36,7 +37,9 @@ NumbersTable::NumbersTable(QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 8);
     layout->setSpacing(4);
-    layout->addWidget(new QLabel(tr("<b>Numbers</b>"), this));
+    auto* title = new QLabel(this);
+    setMarkup(title, tr("<b>Numbers</b>"));
+    layout->addWidget(title);
     layout->addWidget(m_table);
     m_table->setAccessibleName(tr("Numbers"));
     m_table->setSource(m_model, Qt::UserRole);

@@ -2,6 +2,7 @@
 
 #include "core/analysis/residual_basis.h"
 #include "ui/about_model.h"
+#include "ui/plain_text.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/spectrum_chart.h"
@@ -60,7 +61,7 @@ PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
 
 void PairPanel::say(const QString& message)
 {
-    m_title->setText(message);
+    setPlain(m_title, message);
     m_pair.clear();
     for (LineChart* chart : {m_angles, m_parts}) {
         chart->setSeries({});
@@ -137,13 +138,13 @@ void PairPanel::showParts(const PairParts& pair)
     setMaximumHeight(QWIDGETSIZE_MAX);
     setMinimumHeight(chartsHeight);
     setCharted(true);
-    m_title->setText(
-        tr("<b>%1</b>: score %2, of which the first rank-1 part is %3; smallest angle %4° "
-           "(random subspaces %5°)")
-            .arg(m_pair, number(score),
-                 pair.parts.empty() ? QStringLiteral("–") : percent(parts.points.front().y()),
-                 pair.angles.empty() ? QStringLiteral("–") : number(pair.angles.front()),
-                 pair.angles.empty() ? QStringLiteral("–") : number(pair.anglesOfChance.front())));
+    setMarkup(m_title,
+              tr("<b>%1</b>: score %2, of which the first rank-1 part is %3; smallest angle %4° "
+                 "(random subspaces %5°)")
+                  .arg(m_pair, number(score),
+                       pair.parts.empty() ? QStringLiteral("–") : percent(parts.points.front().y()),
+                       pair.angles.empty() ? QStringLiteral("–") : number(pair.angles.front()),
+                       pair.angles.empty() ? QStringLiteral("–") : number(pair.anglesOfChance.front())));
 }
 
 QList<FigureSource*> PairPanel::figures()

@@ -1,5 +1,6 @@
 #include "ui/pages/picture_card.h"
 
+#include "ui/plain_text.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 #include "ui/views/small_multiples.h"
@@ -43,7 +44,8 @@ PictureCard::PictureCard(Workspace* workspace, const Picture& picture, QWidget* 
     , m_body(newBody(picture.kind, workspace, this))
     , m_caption(new QLabel(this))
 {
-    auto* title = new QLabel(QStringLiteral("<b>%1</b>").arg(text(picture.title).toHtmlEscaped()), this);
+    auto* title = new QLabel(this);
+    setMarkup(title, QStringLiteral("<b>%1</b>").arg(text(picture.title).toHtmlEscaped()));
     title->setWordWrap(true);
     makeSecondary(m_caption);
     m_caption->setWordWrap(true);

@@ -10,6 +10,7 @@
 #include "ui/pages/head_grid.h"
 #include "ui/pages/table_cells.h"
 #include "ui/pages/token_filter_button.h"
+#include "ui/plain_text.h"
 #include "ui/relation_store.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -362,7 +363,7 @@ void RelationsPage::showPairs(HeadId head)
     const auto tokens = workspace()->tokens();
     if (!workspace()->circuits() || !tokens || !workspace()->tokenizer()) {
         m_pairModel->clear();
-        return m_pairsTitle->setText(tr("The pairs of a head need the model's files."));
+        return setPlain(m_pairsTitle, tr("The pairs of a head need the model's files."));
     }
     AnalysisContext context{*workspace()->circuits(), tokens, workspace()->analysisOptions()};
     context.options.inputs.relations = m_shownRelations;
@@ -375,7 +376,7 @@ void RelationsPage::showPairs(HeadId head)
                         if (pairs)
                             return fillPairs(*pairs, head);
                         m_pairModel->clear();
-                        m_pairsTitle->setText(text(pairs.error()));
+                        setPlain(m_pairsTitle, text(pairs.error()));
                     });
 }
 
@@ -385,7 +386,8 @@ void RelationsPage::fillPairs(const std::vector<RelationPair>& pairs, HeadId hea
     const auto hits =
         std::count_if(pairs.begin(), pairs.end(), [](const RelationPair& p) { return p.isHit; });
     const QString name = text(shownRelations()[std::min(relationOf(head), shownRelations().size() - 1)].name);
-    m_pairsTitle->setText(
+    setMarkup(
+        m_pairsTitle,
         tr("<b>%1</b>%2, %3: %4 of the first %5 pairs hit")
             .arg(text(head), head == bestHead() ? tr(" (the best head)") : QString(), name.toHtmlEscaped())
             .arg(hits)

@@ -1,5 +1,6 @@
 #include "ui/pages/table_cells.h"
 
+#include "core/io/token_text.h"
 #include "ui/models/token_table_model.h"
 #include "ui/text.h"
 #include "ui/theme.h"
@@ -97,7 +98,8 @@ QString quotedToken(const Workspace& workspace, int token)
                 + QString::number(static_cast<uchar>(byte), 16).toUpper().rightJustified(2, u'0');
     for (const auto& [raw, written] : {std::pair(u'\n', "\\n"), {u'\r', "\\r"}, {u'\t', "\\t"}})
         quoted.replace(raw, QLatin1StringView(written));
-    return u'"' + quoted + u'"';
+    return u'"' + text(shownSpecialToken(quoted.toStdString()))
+        + u'"'; // controls would reorder the number beside it
 }
 
 int tokenOf(const QStandardItemModel& model, int row, int column)

@@ -1,0 +1,231 @@
+#include "core/session/session_file.h"
+#include "tests/support/matchers.h"
+#include "tests/support/window_driver.h"
+#include "ui/figure_export.h"
+#include "ui/text.h"
+
+#include <QDir>
+#include <QImage>
+#include <QLabel>
+#include <QPainter>
+#include <QTableView>
+#include <QTextDocument>
+#include <QToolTip>
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::WindowDriver;
+
+namespace {
+
+constexpr int patience = 60000; // ms, under a loaded machine
+
+/// Counts how often anybody opens a picture that markup can name.
+class Bait {
+public:
+    explicit Bait(const QString& file)
+        : m_file(file)
+    {
+        QImage picture(8, 8, QImage::Format_RGB32);
+        picture.fill(Qt::red);
+        if (!picture.save(file))
+            qFatal("the bait cannot be written");
+        inotify_add_watch(m_watch, file.toLocal8Bit().constData(), IN_OPEN);
+    }
+    ~Bait() { ::close(m_watch); }
+    Bait(const Bait&) = delete;
+    Bait& operator=(const Bait&) = delete;
+
+    QString markup() const { return QStringLiteral("<img src='%1'>").arg(m_file); }
+    bool wasTaken() const ///< Since it was asked last.
+    {
+        alignas(inotify_event) char events[4096];
+        return ::read(m_watch, events, sizeof events) > 0;
+    }
+
+private:
+    QString m_file;
+    int m_watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+};
+
+/// A picture, a number whose digits are turned round and a control.
+std::string hostile(const Bait& bait)
+{
+    return bait.markup().toStdString() + "\u202E123\a";
+}
+
+void layOut(const QString& html)
+{
+    QTextDocument document;
+    document.setHtml(html);
+    document.setTextWidth(200);
+    QImage paper(200, 50, QImage::Format_RGB32);
+    QPainter painter(&paper);
+    document.drawContents(&painter);
+}
+
+bool quotesMarkup(const QString& words)
+{
+    return words.contains(QStringLiteral("<img"));
+}
+
+void checkLabels()
+{
+    for (QWidget* widget : QApplication::allWidgets())
+        if (auto* label = qobject_cast<QLabel*>(widget); label && label->isVisible()) {
+            QVERIFY2(label->textFormat() != Qt::AutoText, qPrintable(label->text()));
+            QVERIFY2(label->textFormat() == Qt::PlainText || !quotesMarkup(label->text()),
+                     qPrintable(label->text()));
+            QVERIFY2(!label->text().contains(QChar(0x202E)), qPrintable(label->text()));
+        }
+}
+
+void checkToolTip(QWidget* widget, const QString& words)
+{
+    if (words.isEmpty())
+        return;
+    QToolTip::showText(widget->mapToGlobal(QPoint(1, 1)), words, widget);
+    for (QWidget* top : QApplication::topLevelWidgets())
+        if (auto* tip = qobject_cast<QLabel*>(top); tip && tip->inherits("QTipLabel"))
+            QCOMPARE(tip->textFormat(), Qt::PlainText);
+    QVERIFY2(!words.contains(QChar(0x202E)), qPrintable(words));
+}
+
+void checkTable(QTableView* table)
+{
+    const QAbstractItemModel* model = table->model();
+    for (int row = 0; model && row < std::min(3, model->rowCount()); ++row)
+        for (int column = 0; column < model->columnCount(); ++column)
+            for (const int role : {static_cast<int>(Qt::DisplayRole), static_cast<int>(Qt::ToolTipRole)})
+                checkToolTip(table, model->index(row, column).data(role).toString());
+    for (int column = 0; model && column < model->columnCount(); ++column)
+        checkToolTip(table, model->headerData(column, Qt::Horizontal, Qt::ToolTipRole).toString());
+}
+
+} // namespace
+
+/// What stands in a file of a stranger is shown and never obeyed.
+class PlainTextTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase()
+    {
+        test::beginWithOwnSettings(m_folder);
+        m_bait = std::make_unique<Bait>(m_folder.filePath(QStringLiteral("bait.png")));
+    }
+
+    void noLabelOpensAFile()
+    {
+        QLabel label(m_bait->markup());
+        label.show();
+        label.grab();
+        QVERIFY(!m_bait->wasTaken());
+        QCOMPARE(label.textFormat(), Qt::PlainText);
+        layOut(m_bait->markup()); // the positive control: as Qt does it
+        QVERIFY(m_bait->wasTaken());
+    }
+
+    void aSessionOfAStrangerIsShownAsItIs()
+    {
+        const QString file = m_folder.filePath(QStringLiteral("stranger.h5"));
+        makeSession(file);
+        WindowDriver driver;
+        driver.window.openPath(file);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            driver.workspace().isOpen() && driver.workspace().results()->find("scores/copying"), patience);
+        walk(driver);
+    }
+
+    void aTokenizerOfAStrangerIsShownAsItIs()
+    {
+        const QString model = m_folder.filePath(QStringLiteral("<b>a model")),
+                      vocabulary = model + QStringLiteral("/vocab.txt");
+        QVERIFY(QDir().mkpath(model));
+        for (const char* name : {"config.json", "model.safetensors"})
+            QVERIFY(QFile::copy(QStringLiteral(HEADWISE_DEMO_MODEL "/") + QLatin1String(name),
+                                model + u'/' + QLatin1String(name)));
+        QFile words(vocabulary);
+        QVERIFY(words.open(QIODevice::WriteOnly));
+        words.write("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
+        for (int id = 5; id < 2048; ++id)
+            words.write(m_bait->markup().toUtf8() + "\u202E" + QByteArray::number(id) + '\n');
+        words.close();
+        WindowDriver driver;
+        driver.window.openPath(model);
+        driver.waitForAnalyses();
+        QVERIFY(driver.workspace().tokenizer());
+        QVERIFY(quotesMarkup(driver.workspace().tokenText(5)));
+        walk(driver);
+    }
+
+    void whatGoesWrongIsSaidAsItIs()
+    {
+        WindowDriver driver;
+        emit driver.workspace().failed(text(Error{ErrorCode::Io, hostile(*m_bait)}));
+        QTRY_VERIFY(driver.window.findChild<QMessageBox*>());
+        QVERIFY(driver.window.findChild<QMessageBox*>()->text().contains(
+            QStringLiteral("<0xE2><0x80><0xAE>123<0x07>")));
+        checkLabels();
+        driver.window.findChild<QMessageBox*>()->grab();
+        QVERIFY(!m_bait->wasTaken());
+    }
+
+private:
+    void makeSession(const QString& file)
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        driver.window.saveTo(file);
+        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().sessionFile().empty(), patience);
+        const auto stored = readSession(file.toStdString(), {});
+        QVERIFY(test::isOk(stored));
+        Session session = *stored;
+        const std::string words = hostile(*m_bait);
+        for (ResultArray& array : session.results.arrays)
+            array.title = array.definition = array.unit = words;
+        session.results.warnings = session.warnings = session.bookmarks = {words};
+        session.model.name = words;
+        session.model.architecture = words;
+        session.model.source = m_folder.filePath(QStringLiteral("gone")).toStdString();
+        session.notes = {{"0.1", words}, {words, words}};
+        for (std::string& token : session.tokens)
+            token = words + token;
+        QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
+    }
+
+    void walk(WindowDriver& driver)
+    {
+        for (int page = 0; page < driver.tabs()->count(); ++page) {
+            driver.tabs()->setCurrentIndex(page);
+            QCoreApplication::processEvents();
+            driver.window.grab();
+            checkLabels();
+            for (QWidget* part : driver.window.findChildren<QWidget*>())
+                if (part->isVisible()) {
+                    checkToolTip(part, part->toolTip());
+                    QVERIFY2(!quotesMarkup(part->whatsThis()), qPrintable(part->whatsThis()));
+                }
+            for (QTableView* table : driver.window.findChildren<QTableView*>())
+                if (table->isVisible())
+                    checkTable(table);
+            for (const FigureSource* source :
+                 driver.page() ? driver.page()->figures() : QList<FigureSource*>())
+                for (const auto& [format, name] :
+                     {std::pair(FigureFormat::Svg, "x.svg"), std::pair(FigureFormat::Pdf, "x.pdf")})
+                    QVERIFY(test::isOk(
+                        exportFigure(*source, m_folder.filePath(QLatin1String(name)), {.format = format})));
+            QToolTip::hideText();
+            QVERIFY2(!m_bait->wasTaken(), qPrintable(driver.tabs()->tabText(page)));
+        }
+    }
+
+    QTemporaryDir m_folder;
+    std::unique_ptr<Bait> m_bait;
+};
+
+QTEST_MAIN(PlainTextTest)
+#include "plain_text_test.moc"

@@ -1,0 +1,264 @@
+#include "app/recovery.h"
+#include "core/session/session_file.h"
+#include "tests/support/matchers.h"
+#include "tests/support/window_driver.h"
+#include "ui/views/notice_bar.h"
+
+#include <QDir>
+#include <QFileDialog>
+#include <QLabel>
+#include <QPushButton>
+#include <QSemaphore>
+#include <QSignalSpy>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::WindowDriver;
+
+namespace {
+
+constexpr int patience = 60000; // ms, under a loaded machine
+
+/// Keeps every thread of the jobs busy until it goes: a save that is asked for meanwhile is as slow as that.
+class SlowDisk {
+public:
+    SlowDisk()
+        : m_threads(detail::jobPool().maxThreadCount())
+    {
+        detail::jobPool().setMaxThreadCount(1);
+        detail::jobPool().start([end = m_end] { end->acquire(); });
+    }
+    ~SlowDisk()
+    {
+        detail::jobPool().setMaxThreadCount(m_threads);
+        m_end->release();
+    }
+    SlowDisk(const SlowDisk&) = delete;
+    SlowDisk& operator=(const SlowDisk&) = delete;
+
+private:
+    int m_threads;
+    std::shared_ptr<QSemaphore> m_end = std::make_shared<QSemaphore>();
+};
+
+std::string noteIn(const QString& file, const std::string& head)
+{
+    const auto session = readSession(file.toStdString(), {});
+    if (!session)
+        return session.error().message;
+    const auto note = session->notes.find(head);
+    return note == session->notes.end() ? std::string() : note->second;
+}
+
+} // namespace
+
+/// Nothing that is typed is lost by saving it.
+class SavingTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void init()
+    {
+        m_folder = std::make_unique<QTemporaryDir>();
+        test::beginWithOwnSettings(*m_folder);
+        QSettings().setValue(QStringLiteral("autosaveMinutes"), 0);
+    }
+
+    void whatIsTypedWhileASaveRunsStaysUnsaved()
+    {
+        WindowDriver driver;
+        driver.window.keepRecovery(recovery());
+        driver.openDemo();
+        auto* keeper = driver.window.findChild<app::Recovery*>();
+        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved), kept(keeper, &app::Recovery::saved);
+        driver.workspace().setNote({0, 1}, QStringLiteral("before"));
+        keeper->saveNow();
+        QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 1, patience);
+        const QString file = m_folder->filePath(QStringLiteral("a.h5"));
+        {
+            const SlowDisk slow;
+            driver.window.saveTo(file);
+            driver.workspace().setNote({0, 2}, QStringLiteral("meanwhile"));
+            QCOMPARE(saved.count(), 0);
+        }
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QCOMPARE(noteIn(file, "0.1"), "before");
+        QCOMPARE(noteIn(file, "0.2"), "");
+        QVERIFY(driver.workspace().hasUnsavedNotes());
+        QVERIFY(driver.window.isWindowModified());
+        QCOMPARE(copies().size(), 1); // the only place on disk that may still get the second note
+        keeper->saveNow();
+        QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 2, patience);
+        QCOMPARE(noteIn(recovery(copies().first()), "0.2"), "meanwhile");
+
+        driver.window.saveTo(file); // the positive control: nothing is typed
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 2, patience);
+        QCOMPARE(noteIn(file, "0.2"), "meanwhile");
+        QVERIFY(!driver.workspace().isModified());
+        QCOMPARE(copies(), QStringList());
+    }
+
+    void whatIsOpenedWhileASaveRunsIsNotTakenForIt()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        {
+            const SlowDisk slow;
+            driver.window.saveTo(m_folder->filePath(QStringLiteral("a.h5")));
+            driver.workspace().close();
+        }
+        driver.openDemo(); // its job stands behind the one that saves
+        QVERIFY(QFile::exists(m_folder->filePath(QStringLiteral("a.h5"))));
+        QCOMPARE(driver.workspace().sessionFile(), std::filesystem::path());
+    }
+
+    void aSessionThatAnotherWindowSavedIsMergedOrOverwritten_data()
+    {
+        QTest::addColumn<QString>("button");
+        QTest::newRow("merge") << QStringLiteral("Merge notes");
+        QTest::newRow("overwrite") << QStringLiteral("Overwrite");
+        QTest::newRow("cancel") << QStringLiteral("Cancel");
+    }
+
+    void aSessionThatAnotherWindowSavedIsMergedOrOverwritten()
+    {
+        QFETCH(QString, button);
+        const QString file = m_folder->filePath(QStringLiteral("shared.h5"));
+        {
+            WindowDriver first;
+            first.openDemo();
+            first.workspace().setNote({0, 3}, QStringLiteral("old"));
+            first.workspace().setBookmarked({0, 4}, true);
+            saveAndWait(first, file);
+        }
+        WindowDriver one, two;
+        for (WindowDriver* driver : {&one, &two}) {
+            driver->window.openPath(file);
+            driver->waitForAnalyses();
+        }
+        one.workspace().setNote({0, 1}, QStringLiteral("of one"));
+        one.workspace().setNote({0, 5}, QStringLiteral("one of both"));
+        one.workspace().setBookmarked({0, 4}, false);
+        saveAndWait(one, file);
+        two.workspace().setNote({0, 2}, QStringLiteral("of two"));
+        two.workspace().setNote({0, 3}, {});
+        two.workspace().setNote({0, 5}, QStringLiteral("two of both"));
+        QSignalSpy saved(&two.workspace(), &Workspace::sessionSaved);
+        two.window.saveTo(file);
+        QAbstractButton* pressed = nullptr;
+        QTRY_VERIFY_WITH_TIMEOUT((pressed = buttonOf(two.window, button)) || saved.count(), patience);
+        QCOMPARE(saved.count(), 0); // nobody was asked
+        QCOMPARE(noteIn(file, "0.1"), "of one");
+        pressed->click();
+        if (button == QLatin1String("Cancel")) {
+            QVERIFY(two.workspace().hasUnsavedNotes());
+            QCOMPARE(noteIn(file, "0.2"), "");
+            return;
+        }
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        const bool isMerged = button == QLatin1String("Merge notes");
+        QCOMPARE(noteIn(file, "0.1"), isMerged ? "of one" : "");
+        QCOMPARE(noteIn(file, "0.2"), "of two");
+        QCOMPARE(noteIn(file, "0.3"), ""); // taken away here
+        QCOMPARE(noteIn(file, "0.5"), isMerged ? "two of both\none of both" : "two of both");
+        QCOMPARE(two.workspace().isBookmarked({0, 4}), !isMerged);
+        QVERIFY(!two.workspace().isModified());
+        two.workspace().setNote({0, 2}, QStringLiteral("more of two"));
+        saveAndWait(two, file); // nobody is asked about what this window wrote
+        QCOMPARE(noteIn(file, "0.2"), "more of two");
+    }
+
+    void aSessionThatChangesOnDiskIsNoticed()
+    {
+        const QString file = m_folder->filePath(QStringLiteral("watched.h5"));
+        WindowDriver driver;
+        driver.openDemo();
+        saveAndWait(driver, file);
+        auto* notices = driver.window.findChild<NoticeBar*>();
+        const auto stored = readSession(file.toStdString(), {});
+        QVERIFY(test::isOk(stored));
+        QVERIFY(!notices->isVisible());
+        Session session = *stored;
+        session.notes["0.1"] = "from elsewhere";
+        QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
+        QTRY_VERIFY_WITH_TIMEOUT(notices->isVisible(), patience);
+        QStringList said;
+        for (const QLabel* label : notices->findChildren<QLabel*>())
+            said << label->text();
+        QVERIFY2(said.join(u' ').contains(QStringLiteral("watched.h5")), qPrintable(said.join(u' ')));
+    }
+
+    void typingIsCopiedSoon()
+    {
+        QVERIFY(app::Recovery::typingPause <= std::chrono::seconds(25)); // the rest of 30 s is for writing
+        QSettings().setValue(QStringLiteral("autosaveMinutes"), 30);
+        WindowDriver driver;
+        driver.window.keepRecovery(recovery());
+        driver.openDemo();
+        auto* keeper = driver.window.findChild<app::Recovery*>();
+        keeper->setTypingPause(std::chrono::milliseconds(50));
+        QSignalSpy kept(keeper, &app::Recovery::saved);
+        driver.workspace().setNote({0, 1}, QStringLiteral("typed"));
+        QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 1, patience);
+        QCOMPARE(noteIn(recovery(copies().first()), "0.1"), "typed");
+    }
+
+    void aSaveThatWasGivenUpDoesNotCloseTheWindowLater()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        driver.workspace().setNote({0, 1}, QStringLiteral("a note"));
+        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        QTimer answers;
+        answers.callOnTimeout(&driver.window, [&driver] {
+            for (auto* dialog : driver.window.findChildren<QFileDialog*>())
+                return dialog->reject();
+            for (auto* box : driver.window.findChildren<QMessageBox*>())
+                if (QAbstractButton* save = box->button(QMessageBox::Save))
+                    return save->click();
+        });
+        answers.start(20);
+        QVERIFY(!driver.window.close());
+        answers.stop();
+        QCOMPARE(saved.count(), 0);
+        driver.window.saveTo(m_folder->filePath(QStringLiteral("a.h5")));
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QCoreApplication::processEvents();
+        QVERIFY(driver.window.isVisible());
+    }
+
+private:
+    static void saveAndWait(WindowDriver& driver, const QString& file)
+    {
+        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        driver.window.saveTo(file);
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+    }
+
+    static QAbstractButton* buttonOf(app::MainWindow& window, const QString& words)
+    {
+        for (QMessageBox* box : window.findChildren<QMessageBox*>())
+            for (QAbstractButton* button : box->buttons())
+                if (QString(button->text()).remove(u'&') == words)
+                    return button;
+        return nullptr;
+    }
+
+    std::filesystem::path recovery() const
+    {
+        return std::filesystem::path(m_folder->path().toStdString()) / "recovery";
+    }
+    QString recovery(const QString& name) const
+    {
+        return QString::fromStdString((recovery() / name.toStdString()).string());
+    }
+    QStringList copies() const
+    {
+        return QDir(QString::fromStdString(recovery().string())).entryList({QStringLiteral("*.h5")});
+    }
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+};
+
+QTEST_MAIN(SavingTest)
+#include "saving_test.moc"

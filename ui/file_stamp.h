@@ -1,0 +1,26 @@
+#pragma once
+
+#include <QString>
+
+#include <filesystem>
+
+namespace headwise::ui {
+
+/// State of a file at one moment. Whoever writes it afterwards, in place or by renaming, changes it.
+struct FileStamp {
+    qint64 size = -1; ///< Bytes; -1: there is no such file.
+    quint64 inode = 0;
+    qint64 modified = 0; ///< Nanoseconds since 1970.
+
+    bool operator==(const FileStamp&) const = default;
+    bool exists() const { return size >= 0; }
+};
+
+FileStamp stampOf(const std::filesystem::path& file);
+
+/// As one line, for a JSON file.
+QString text(const FileStamp& stamp);
+/// Reads text(); whatever else it is given is a file that does not exist.
+FileStamp parseFileStamp(const QString& words);
+
+} // namespace headwise::ui
