@@ -126,7 +126,6 @@ private slots:
                     QVERIFY(view->colorScale().inverted);
                 else
                     QVERIFY(view->colorScale().map != ColorMap::Viridis);
-            QTest::qWait(50);
             grab(dialog, QStringLiteral("preferences-dark"));
             QTest::keyClick(dialog, Qt::Key_Escape);
         }
@@ -300,7 +299,7 @@ private slots:
         window.show();
         AboutDialog about(&window);
         about.show();
-        QTest::qWait(50);
+        QVERIFY(QTest::qWaitForWindowExposed(&about));
         grab(&about, QStringLiteral("about-light"));
         click<QPushButton>(&about, QStringLiteral("Copy diagnostics"));
         const QString copied = QGuiApplication::clipboard()->text();

@@ -342,7 +342,8 @@ private slots:
         Driver::press(Qt::Key_Escape);
         QVERIFY(!workspace.isUnderWay("degeneracy"));
         QVERIFY(!workspace.analysisJob()->isRunning());
-        QTest::qWait(100);
+        QVERIFY(waitForJobs(std::chrono::seconds(20)));
+        QCoreApplication::processEvents(); // A late answer would be in the queue by now.
         QVERIFY(!isThere());
         workspace.runAnalysis("copying"); // runs by itself on every model: nothing to stop
         QVERIFY(workspace.isUnderWay("copying"));

@@ -46,7 +46,8 @@ private slots:
                 QVERIFY(layer + 1 == config.nLayers || std::isnan(grid(layer + 1, head)));
             }
         }
-        QTest::qWait(50);
+        QVERIFY(waitForJobs(std::chrono::seconds(20)));
+        QCoreApplication::processEvents(); // A late answer would be in the queue by now.
         QCOMPARE(std::ssize(told), config.nLayers);
     }
 
@@ -57,7 +58,8 @@ private slots:
         connect(&norms, &FirstNorms::changed, this, [&] { ++told; });
         norms.start(demo());
         norms.stop();
-        QTest::qWait(200);
+        QVERIFY(waitForJobs(std::chrono::seconds(20)));
+        QCoreApplication::processEvents(); // A late answer would be in the queue by now.
         QCOMPARE(told, 0);
         QVERIFY(!norms.array());
     }

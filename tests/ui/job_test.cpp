@@ -100,7 +100,8 @@ private slots:
             [&](const Result<int>& result) { answers << *result; });
         QTRY_VERIFY(*firstStopped);
         QTRY_COMPARE(answers, QList<int>{2});
-        QTest::qWait(50); // Room for a stale answer to arrive, were there one.
+        QVERIFY(waitForJobs(std::chrono::seconds(5)));
+        QCoreApplication::processEvents(); // A stale answer would be in the queue by now.
         QCOMPARE(answers, QList<int>{2});
         QCOMPARE(finished.count(), 2);
     }
@@ -116,7 +117,8 @@ private slots:
         job.cancel();
         QCOMPARE(finished.count(), 1);
         QTRY_VERIFY(*stopped);
-        QTest::qWait(50);
+        QVERIFY(waitForJobs(std::chrono::seconds(5)));
+        QCoreApplication::processEvents(); // A stale answer would be in the queue by now.
         QVERIFY(!answered);
     }
 
@@ -130,7 +132,8 @@ private slots:
                       [&](const Result<int>&) { answered = true; });
         }
         QTRY_VERIFY(*stopped);
-        QTest::qWait(50);
+        QVERIFY(waitForJobs(std::chrono::seconds(5)));
+        QCoreApplication::processEvents(); // A stale answer would be in the queue by now.
         QVERIFY(!answered);
     }
 

@@ -111,7 +111,7 @@ private:
             for (const HeadId head : {HeadId{1, 0}, HeadId{0, 1}, HeadId{1, 1}}) {
                 workspace.setHead(head);
                 workspace.setToken(head.layer + 2 * head.head + 3);
-                QTest::qWait(50); // Answers of the pages' jobs.
+                QTRY_VERIFY_WITH_TIMEOUT(JobBoard::instance().running().isEmpty(), test::patience);
             }
             QVERIFY(!QTest::currentTestFailed());
             workspace.close();

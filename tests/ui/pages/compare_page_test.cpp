@@ -10,10 +10,12 @@
 #include "ui/views/split_bar.h"
 #include "ui/views/table_figure.h"
 
+#include <QAbstractButton>
 #include <QComboBox>
 #include <QLabel>
 #include <QSignalSpy>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace headwise;
@@ -140,7 +142,9 @@ private slots:
         QVERIFY(!selected(opened)->isVisible());
         QVERIFY(shows(between, a - b));
         QVERIFY(opened.page.figures().first()->figureTitle().startsWith(QStringLiteral("L1H5 − L0H1")));
-        QTest::qWait(150); // until the button is up again
+        const auto buttons = opened.page.findChildren<QAbstractButton*>();
+        QTRY_VERIFY(
+            std::ranges::none_of(buttons, [](const QAbstractButton* button) { return button->isDown(); }));
         QTest::keyClick(&opened.page, Qt::Key_D);
         QTRY_VERIFY(selected(opened)->isVisible());
     }

@@ -199,7 +199,8 @@ private slots:
         (void)view.grab();
         QCOMPARE(started.count(), 1);
         view.tileLoader()->scan()->cancel();
-        QTest::qWait(50);
+        QVERIFY(waitForJobs(std::chrono::seconds(20)));
+        QCoreApplication::processEvents(); // A late answer would be in the queue by now.
         (void)view.grab();
         QVERIFY(!view.tileLoader()->scan()->isRunning());
         QVERIFY(view.note().contains(QStringLiteral("estimated; exact in ")));

@@ -149,7 +149,6 @@ private slots:
         for (const char* name :
              {"Tokens only the selected head has", "Tokens both heads have", "Tokens only the reference has"})
             QTRY_COMPARE(cutTitle(opened.find<QTableView>(QString::fromLatin1(name))), QString());
-        QTest::qWait(100);
         grab(opened.page, QStringLiteral("compare-narrow"));
     }
 };
