@@ -1,5 +1,7 @@
 #include "tests/support/command.h"
 
+#include "tests/support/program.h"
+
 #include <QElapsedTimer>
 #include <QFile>
 #include <QTemporaryDir>
@@ -49,5 +51,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(AddressSpaceTest)
+HEADWISE_TEST(AddressSpaceTest)
 #include "address_space_test.moc"

@@ -1,7 +1,9 @@
 #include "core/session/session_file.h"
+
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
 #include "tests/support/patched_model.h"
+#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QDir>
@@ -202,5 +204,5 @@ private:
     QString m_session;
 };
 
-QTEST_GUILESS_MAIN(AnalyzeAdditionTest)
+HEADWISE_TEST(AnalyzeAdditionTest)
 #include "analyze_addition_test.moc"

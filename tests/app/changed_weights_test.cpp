@@ -1,5 +1,7 @@
 #include "tests/support/command.h"
 
+#include "tests/support/program.h"
+
 #include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
@@ -151,5 +153,5 @@ private:
     QString m_weights;
 };
 
-QTEST_GUILESS_MAIN(ChangedWeightsTest)
+HEADWISE_TEST(ChangedWeightsTest)
 #include "changed_weights_test.moc"

@@ -1,5 +1,7 @@
 #include "core/session/session_file.h"
+
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/figure_export.h"
 #include "ui/text.h"
@@ -227,5 +229,5 @@ private:
     std::unique_ptr<Bait> m_bait;
 };
 
-QTEST_MAIN(PlainTextTest)
+HEADWISE_TEST(PlainTextTest)
 #include "plain_text_test.moc"

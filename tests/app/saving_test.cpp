@@ -1,6 +1,8 @@
 #include "app/recovery.h"
+
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/views/notice_bar.h"
 
@@ -260,5 +262,5 @@ private:
     std::unique_ptr<QTemporaryDir> m_folder;
 };
 
-QTEST_MAIN(SavingTest)
+HEADWISE_TEST(SavingTest)
 #include "saving_test.moc"

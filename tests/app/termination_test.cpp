@@ -1,9 +1,11 @@
 #include "app/recovery.h"
+
 #include "app/termination.h"
 #include "app/windows.h"
 #include "core/base/log.h"
 #include "core/io/file_write.h"
 #include "core/session/session_file.h"
+#include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 
 #include <QDir>
@@ -171,14 +173,17 @@ private:
         QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
         environment.insert(QStringLiteral("XDG_STATE_HOME"), m_folder->path());
         child.setProcessEnvironment(environment);
-        child.start(QCoreApplication::applicationFilePath(), QStringList(QStringLiteral("--child")) + more);
+        child.start(QCoreApplication::applicationFilePath(),
+                    QStringList{QStringLiteral("termination_test"), QStringLiteral("--child")} + more);
         QVERIFY(child.waitForReadyRead(patience));
     }
 
     std::unique_ptr<QTemporaryDir> m_folder;
 };
 
-int main(int argc, char** argv)
+namespace {
+
+int runTermination(int argc, char** argv)
 {
     if (argc > 1 && std::string_view(argv[1]) == "--child")
         return runChild(argc, argv);
@@ -186,4 +191,7 @@ int main(int argc, char** argv)
     TerminationTest test;
     return QTest::qExec(&test, argc, argv);
 }
+} // namespace
+
+HEADWISE_TEST_MAIN(runTermination)
 #include "termination_test.moc"

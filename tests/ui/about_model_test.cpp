@@ -1,5 +1,7 @@
 #include "ui/about_model.h"
 
+#include "tests/support/program.h"
+
 #include "core/model/architecture.h"
 #include "core/model/processing.h"
 #include "tests/support/matchers.h"
@@ -70,5 +72,5 @@ private:
     std::shared_ptr<const Circuits> m_circuits;
 };
 
-QTEST_GUILESS_MAIN(AboutModelTest)
+HEADWISE_TEST(AboutModelTest)
 #include "about_model_test.moc"

@@ -1,5 +1,7 @@
 #include "core/io/hdf5_wire.h"
 
+#include "tests/support/program.h"
+
 #include <QTest>
 
 #include <limits>
@@ -98,5 +100,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(Hdf5WireTest)
+HEADWISE_TEST(Hdf5WireTest)
 #include "hdf5_wire_test.moc"

@@ -1,5 +1,7 @@
 #include "core/io/spreadsheet_cell.h"
 
+#include "tests/support/program.h"
+
 #include "core/io/delimited.h"
 #include "tests/support/matchers.h"
 
@@ -57,5 +59,5 @@ private slots:
     }
 };
 
-QTEST_APPLESS_MAIN(SpreadsheetCellTest)
+HEADWISE_TEST(SpreadsheetCellTest)
 #include "spreadsheet_cell_test.moc"

@@ -1,6 +1,8 @@
 #include "core/io/hdf5.h"
+
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
+#include "tests/support/program.h"
 
 #include <QElapsedTimer>
 #include <QRegularExpression>
@@ -398,5 +400,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(DamagedSessionTest)
+HEADWISE_TEST(DamagedSessionTest)
 #include "damaged_session_test.moc"
