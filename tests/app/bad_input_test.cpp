@@ -453,7 +453,7 @@ private slots:
     void aFullDiskLeavesTheOldFilesAndNothingElse_data()
     {
         QTest::addColumn<QStringList>("arguments");
-        QTest::newRow("analyze") << QStringList{"analyze", "model", "-o", "demo.h5"};
+        QTest::newRow("analyze") << QStringList{"analyze", "model", "-o", "demo.h5", "--replace"};
         QTest::newRow("run") << QStringList{"run",      "model", "--tokens", "1",
                                             "--greedy", "99",    "-o",       "demo.h5"};
         QTest::newRow("process") << QStringList{"process", "model", "-o", "processed"};
@@ -469,7 +469,8 @@ private slots:
         const QStringList before = names();
         const QByteArray session = contentOf(file("demo.h5"));
         const test::CommandRun ended = run(arguments, [] {
-            const rlimit limit{100'000, 100'000}; // bytes in a file: less than any of these needs
+            // Bytes in a file: less than any of these needs, more than the process that reads HDF5.
+            const rlimit limit{250'000, 250'000};
             ::setrlimit(RLIMIT_FSIZE, &limit);
         });
         QVERIFY2(ended.exitCode == 4, ended.err);

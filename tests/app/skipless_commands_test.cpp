@@ -59,7 +59,7 @@ private slots:
             QVERIFY2(done.out.contains(said), done.out);
         QCOMPARE(configOf("merged")["merged"].toString(), pair);
         QCOMPARE(run({"run", folder, "--tokens", "3,1,4", "-o", path("run.h5")}).exitCode, 0);
-        QCOMPARE(run({"analyze", folder, "-o", path("session.h5")}).exitCode, 0);
+        QCOMPARE(run({"analyze", folder, "-o", path("session.h5"), "--replace"}).exitCode, 0);
 
         const test::CommandRun verified = run({"verify", folder, "--json"});
         QCOMPARE(verified.exitCode, 0);
