@@ -39,7 +39,7 @@ find /usr/share/fonts -name 'NotoSans-Regular.ttf' -exec cp {} "$base/usr/share/
 inside() {
     unshare --mount --pid --fork --net $([ "$(id -u)" = 0 ] || echo --map-root-user) sh -c '
         mount -t proc proc "$1/proc"; shift
-        exec env -i HOME=/home LC_ALL=C.UTF-8 QT_QPA_PLATFORM=offscreen chroot "$@"' sh "$base" "$base" "$@"
+        exec env -i PATH=/usr/sbin:/usr/bin HOME=/home LC_ALL=C.UTF-8 QT_QPA_PLATFORM=offscreen chroot "$@"' sh "$base" "$base" "$@"
 }
 program=/opt/$(basename "$tree")/headwise
 demo=/opt/$(basename "$tree")/share/headwise/demo
