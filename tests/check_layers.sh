@@ -37,7 +37,7 @@ refuse "the name of a package registry" \
     "${everything[@]}"
 
 top=$(git ls-files | cut -d/ -f1 | sort -u |
-    grep -vxE 'app|core|ui|resources|tests|CMakeLists\.txt|CMakePresets\.json|README\.md|CHANGELOG\.md|LICENSE|\..*' || true)
+    grep -vxE 'app|core|ui|resources|tests|CMakeLists\.txt|CMakePresets\.json|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|LICENSE|\..*' || true)
 if [ -n "$top" ]; then
     printf 'the top level holds more than the design names: %s\n' "$top"
     failed=1
