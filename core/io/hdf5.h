@@ -110,7 +110,7 @@ public:
 
     bool has(std::string_view path) const;
 
-    /// What is in a group, in the order it was written. Errors: NotFound; Corrupt, also if the group has a second path.
+    /// Lists a group in the order it was written. Errors: NotFound; Corrupt, also if the group has a second path.
     Result<std::vector<Hdf5Entry>> entries(std::string_view group) const;
 
     /// The attributes of a group or dataset; those of a type we do not know are left out. Errors: NotFound, Corrupt.

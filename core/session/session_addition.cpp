@@ -64,7 +64,7 @@ bool hasOtherPrecision(const ResultSet& results, Precision precision)
     });
 }
 
-/// What is replaced as a whole: "analyses/NAME/" or "tables/CIRCUIT/"; empty for every other path.
+/// Returns the group that is replaced as a whole: "analyses/NAME/" or "tables/CIRCUIT/"; empty for every other path.
 std::string unitOf(const std::string& path)
 {
     if (!path.starts_with("analyses/") && !path.starts_with("tables/"))

@@ -491,7 +491,7 @@ bool isSessionFile(const std::filesystem::path& path)
         return false;
     const Result<Hdf5Reader> file = Hdf5Reader::open(path);
     const Result<Hdf5Attributes> attributes = file ? file->attributes("") : file.error();
-    // What cannot be looked into is no model either, and as a session it is said to be damaged.
+    // A file that cannot be looked into is no model either; as a session it is reported as damaged.
     return !attributes || textOf(*attributes, "format") == layout::format;
 }
 

@@ -109,7 +109,7 @@ void checkTable(QTableView* table)
 
 } // namespace
 
-/// What stands in a file of a stranger is shown and never obeyed.
+/// Strings from a stranger's file are shown and never obeyed.
 class PlainTextTest : public QObject {
     Q_OBJECT
 
