@@ -188,11 +188,11 @@ Result<Done> ResidualParts<Scalar>::addLayer(const Task& task)
 template <typename Scalar>
 Result<Done> ResidualParts<Scalar>::checked() const
 {
-    constexpr double tolerance = 1e-3; // float32 sums in another order; a missing part is far more
+    constexpr double largestError = 1e-3; // float32 sums in another order; a missing part is far more
     const Matrix<Scalar>& stream = m_run.residuals[static_cast<std::size_t>(m_layer)];
     for (std::size_t i = 0; i < m_positions.size(); ++i) {
         const RowVector<double> expected = stream.row(m_positions[i]).template cast<double>();
-        if ((total(i) - expected).norm() > tolerance * expected.norm()) {
+        if ((total(i) - expected).norm() > largestError * expected.norm()) {
             return Error{
                 ErrorCode::Internal,
                 fmt::format("The parts of the residual stream after layer {} do not add up to it, so "
