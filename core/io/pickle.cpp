@@ -348,13 +348,14 @@ void Machine::reduce()
         return fail("it applies what is no builder of tensors");
     std::string name = at(callable).text;
     m_argumentCount += at(arguments).items.size(); // one list can be an argument many times over
-    const std::optional<int> made =
-        m_argumentCount > maxValues ? std::nullopt : applyGlobal(m_pickle, name, arguments);
-    m_argumentCount += made ? at(*made).items.size() : 0;
+    constexpr int none = -1;
+    const int made =
+        m_argumentCount > maxValues ? none : applyGlobal(m_pickle, name, arguments).value_or(none);
+    m_argumentCount += made == none ? 0 : at(made).items.size();
     std::replace(name.begin(), name.end(), ' ', '.');
-    if (!made || m_pickle.values.size() > maxValues)
+    if (made == none || m_pickle.values.size() > maxValues)
         return fail("'" + name + "' is applied to what it does not take");
-    m_stack.push_back(*made);
+    m_stack.push_back(made);
 }
 
 /// State of an OrderedDict is its `_metadata`, of a parameter its attributes: nothing that is a weight.
