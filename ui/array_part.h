@@ -14,7 +14,7 @@
 
 namespace headwise::ui {
 
-/// What is left of an array when some of its first dimensions are fixed: a run of its numbers.
+/// Remainder of an array when some of its first dimensions are fixed: a run of its numbers.
 struct ArrayPart {
     const ResultArray* array = nullptr;
     std::size_t first = 0;          ///< Its first number, of the array's.
@@ -23,13 +23,13 @@ struct ArrayPart {
     std::size_t size() const;
     double at(std::size_t index) const; ///< The real part of complex numbers; NaN outside.
     double imaginaryAt(std::size_t index) const;
-    const std::string& axis(std::size_t dimension) const; ///< Of the part's dimensions.
+    const std::string& axis(std::size_t dimension) const; ///< Name of one of the part's dimensions.
 };
 
 ArrayPart wholeArray(const ResultArray& array);
 ArrayPart entryOf(const ArrayPart& part, std::size_t index); ///< Fixes the part's first dimension.
 
-/// Which heads an array speaks of by its first dimensions; Layer: lists of each layer, not of its heads.
+/// Heads that an array's first dimensions refer to; Layer: lists of each layer, not of its heads.
 enum class HeadAxes { None, OneHead, TwoHeads, ListedHeads, Layer };
 HeadAxes headAxes(const ResultArray& array, const ModelCard& card);
 
@@ -62,7 +62,7 @@ bool isComputed(const Analysis& analysis, const ResultSet& results);
 bool canBeDrawn(const Picture& picture, const ResultSet& results);
 /// Whether all that `picture` could show of the selected head was left out of the computation.
 bool isOfMissingHead(const Picture& picture, const Workspace& workspace);
-/// What the page of an analysis shows: its own pictures, or those that its arrays' axes suggest.
+/// Pictures on the page of an analysis: its own, or those that its arrays' axes suggest.
 std::vector<Picture> picturesOf(const Analysis& analysis, const ResultSet& results, const ModelCard& card);
 
 } // namespace headwise::ui

@@ -9,15 +9,15 @@
 
 namespace headwise::ui {
 
-/// What can be chosen for values without a sign.
+/// Colour maps on offer for values without a sign.
 inline constexpr std::array sequentialMaps{ColorMap::Viridis, ColorMap::Cividis, ColorMap::Gray,
                                            ColorMap::HighContrast};
 
 /// The colours that pictures have until their reader chooses others.
 struct ColorChoice {
     ColorMap sequential = ColorMap::Viridis; ///< One of sequentialMaps.
-    bool redIsNegative = false;              ///< Of signed values: red to blue.
-    QMap<QString, QColor> classes = {};      ///< Of heads, by name; those that are not here have the theme's.
+    bool redIsNegative = false;              ///< Signed values run from red to blue.
+    QMap<QString, QColor> classes = {};      ///< Colours of head classes, by name; others have the theme's.
 
     bool operator==(const ColorChoice&) const = default;
 
@@ -36,7 +36,7 @@ class ColorNews : public QObject {
     Q_OBJECT
 
 public:
-    static ColorNews& instance(); ///< Of the GUI thread.
+    static ColorNews& instance(); ///< GUI thread only.
 
 signals:
     void classColorChanged(const QString& name, const QColor& color);

@@ -12,7 +12,7 @@ namespace {
 
 using Ready = ComparedModel::Ready;
 
-/// What a job of preparing asks for.
+/// Inputs of the job that prepares the newer model.
 struct Question {
     std::shared_ptr<const Ready> known; // null: nothing is open yet
     ModelSource source;                 // of which to open it then

@@ -25,7 +25,7 @@ class ComparedModel : public QObject {
 public:
     static ComparedModel* of(Workspace* workspace); ///< Made when first asked for.
 
-    /// What the model's files gave; immutable, replaced as a whole.
+    /// The newer model as prepared from its files; immutable, replaced as a whole.
     struct Ready {
         OpenedModel model;
         ProcessingWish wish;
@@ -58,7 +58,7 @@ private:
     friend ComparedModel* partOf<ComparedModel>(Workspace* workspace);
     explicit ComparedModel(Workspace* workspace);
     void follow();     ///< The workspace has other circuits, or another model.
-    void startAgain(); ///< What was made of the weights is to be made anew.
+    void startAgain(); ///< Drops everything made of the weights, to be made anew.
     void forget();
     std::optional<ModelSource> source() const;
 

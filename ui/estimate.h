@@ -8,7 +8,7 @@
 
 namespace headwise::ui {
 
-// What is said before something begins that takes over two seconds.
+// Estimates shown before anything that takes over two seconds begins.
 
 /// "about 8 s"; empty where it takes less than two.
 QString estimateText(std::chrono::milliseconds time);

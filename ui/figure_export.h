@@ -18,7 +18,7 @@ class QPainter;
 
 namespace headwise::ui {
 
-/// What a figure needs to be made again: model, head, processing, scale, …, in the order in which it is written.
+/// Facts needed to make a figure again: model, head, processing, scale, …, in the order in which they are written.
 using Provenance = QList<std::pair<QString, QString>>;
 
 /// How a figure on paper differs from the same view in the window.
@@ -72,7 +72,7 @@ struct FigureSettings {
     FigureFormat format = FigureFormat::Pdf;
     double width = 85;             // mm
     double height = 70;            // mm
-    int dpi = 300;                 ///< Of PNG.
+    int dpi = 300;                 ///< PNG only.
     bool dataBeside = false;       ///< Also the numbers, as NAME.csv.
     bool provenanceInData = false; ///< Lines starting with "# " before the header; RFC 4180 has no comments.
     FigureStyle style = {};
@@ -84,7 +84,7 @@ struct FigureSettings {
 
 /// One line for the program's settings, the session and the clipboard; reads back as an equal value.
 QString text(const FigureSettings& settings);
-/// What is not understood keeps its default: a figure's settings are a convenience.
+/// Reads the line of text(). Parts it does not understand keep their defaults: a figure's settings are a convenience.
 FigureSettings parseFigureSettings(const QString& line);
 bool isFigureSettings(const QString& line); ///< Whether text() could have written it.
 
@@ -97,10 +97,10 @@ QString figureCaption(const FigureSource& source);
 
 /// A figure as it will be in its file; a value that any thread may write.
 struct RenderedFigure {
-    QByteArray bytes;               ///< Of the file; empty while `picture` stands for it.
+    QByteArray bytes;               ///< Contents of the file; empty while `picture` holds them.
     QImage picture;                 ///< PNG, not yet packed.
-    Provenance texts;               ///< Of PNG.
-    std::optional<QByteArray> data; ///< What lies beside it.
+    Provenance texts;               ///< Text chunks of the PNG.
+    std::optional<QByteArray> data; ///< Contents of the data file beside it; none: no such file.
 };
 /// Errors: InvalidArgument (a size that makes no picture, a table too long to be set in type), OutOfMemory (too many pixels).
 Result<RenderedFigure> renderFigure(const FigureSource& source, const FigureSettings& settings);

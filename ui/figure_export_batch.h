@@ -30,7 +30,7 @@ public:
     struct Order {
         std::vector<HeadId> heads;
         QString
-            title; ///< Of the picture that is there, with the selected head's name in it: by it the others are found.
+            title; ///< Title of the existing picture, with the selected head's name in it; used to find the others.
         QString folder; ///< Files are named after their titles.
         FigureSettings settings;
         /// A page like the one that has the picture, set up like it, about the workspace it is given.

@@ -19,7 +19,7 @@ using DataRows = std::function<void(const std::function<void(const QStringList&)
 class DetachableRows {
 public:
     virtual ~DetachableRows() = default;
-    virtual DataRows detachedRows() const = 0; ///< Of the numbers as they are now, for any thread.
+    virtual DataRows detachedRows() const = 0; ///< Writer of the numbers as they are now, for any thread.
 };
 
 /// A figure whose numbers can be read on the window's thread only: a few at a time, where they are many.
@@ -32,7 +32,7 @@ public:
     virtual int dataRevision() const = 0;
 };
 
-/// What was painted, to be painted again elsewhere: a device of points with the rulers of the paper's.
+/// Recorded painting that can be replayed elsewhere: a device measured in points, with the metrics of the paper's device.
 ///
 /// Unlike QPicture it keeps images as they are, without packing each into a PNG.
 class PaintRecording : public QPaintDevice {
@@ -69,7 +69,7 @@ public:
     bool lacksRows() const { return m_lacksRows; }
     void setRows(std::vector<QStringList> rows); ///< The header first.
 
-    /// Who is told how far the painting is, and may stop it. Must outlive it.
+    /// Reports the progress of painting to `task`, which can cancel it. The task must outlive this figure.
     void setTask(const Task* task) { m_task = task; }
 
     /// `size` and `style` are those of the settings it was recorded with.

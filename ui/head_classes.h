@@ -14,7 +14,7 @@
 
 namespace headwise::ui {
 
-/// What a head is known to do, by the scores that are there.
+/// Known behaviour of a head, by the scores computed so far.
 enum class HeadClass { None, PreviousToken, Induction, DuplicateToken, Suppression, Copying };
 inline constexpr int headClassCount = 6;
 
@@ -26,14 +26,14 @@ QString text(HeadClass headClass); ///< "previous token"; empty for None.
 std::vector<HeadClass> headClasses(const ResultSet& results, const ModelCard& card,
                                    const std::vector<HeadId>& previousTokenHeads = {});
 
-/// What the user knows heads to do: a CSV file of rows head,class ("5.1,name mover"), with or without these words as its header.
+/// Reads the user's own head classes: a CSV file of rows head,class ("5.1,name mover"), with or without that header.
 /// Errors: NotFound, Io; Corrupt, naming the line (no two fields; no head of this model, or one that came before; an empty or
 /// overlong class; more than 40 classes).
 Result<std::map<HeadId, QString>> readHeadClasses(const std::filesystem::path& file, const ModelCard& card);
 
 /// The classes of heads by their names.
 struct NamedClasses {
-    QStringList names;        ///< Those of the rules, then the user's own.
+    QStringList names;        ///< Classes of the rules, then the user's own.
     std::vector<int> ofHeads; ///< [layer · H + head], 0: none, else 1 + place in `names`.
 };
 

@@ -29,7 +29,7 @@ public:
     static void putInto(ResultSet& results, const Array& array); ///< In place of what they have of it.
 
 signals:
-    void kept(); ///< What no session has yet.
+    void kept(); ///< Attention was kept that no session has yet.
 
 private:
     friend ImportedAttention* partOf<ImportedAttention>(Workspace* workspace);

@@ -40,9 +40,10 @@ public:
     template <typename Work, typename DoneFn>
     void start(const QString& title, Work work, DoneFn done);
 
+    /// In a slot of finished(): also the answer that is about to come, or the work about to start.
     void cancel();
     bool isRunning() const { return m_watcher != nullptr; }
-    const QString& title() const { return m_title; } ///< Of the newest start; empty before the first.
+    const QString& title() const { return m_title; } ///< Title of the newest start; empty before the first.
 
     /// At most this many threads inside the work started from now on; 0 means one per core.
     void setThreads(int threads) { m_threads = threads; }
@@ -72,7 +73,7 @@ class JobBoard : public QObject {
     Q_OBJECT
 
 public:
-    static JobBoard& instance(); ///< Of the GUI thread.
+    static JobBoard& instance(); ///< GUI thread only.
 
     const QList<Job*>& running() const { return m_running; } ///< In the order they were started.
 

@@ -10,8 +10,8 @@ class Workspace;
 template <typename Part>
 Part* partOf(Workspace* workspace);
 
-/// What can be taken back of notes and bookmarks, of the open model. It belongs to the workspace and is found through it; whoever
-/// changes a note or a bookmark for the user does it here.
+/// Undo history of the open model's notes and bookmarks. It belongs to the workspace and is found through it. Code that
+/// changes a note or a bookmark for the user does so here.
 class NoteHistory : public QUndoStack {
     Q_OBJECT
 
@@ -19,7 +19,7 @@ public:
     static NoteHistory* of(Workspace* workspace); ///< Made when first asked for.
 
     void setBookmarked(HeadId head, bool on);
-    void setNote(HeadId head, const QString& text); ///< What is written on one head in a row is one step.
+    void setNote(HeadId head, const QString& text); ///< Consecutive edits of one head's note are one step.
 
 private:
     friend NoteHistory* partOf<NoteHistory>(Workspace* workspace);

@@ -11,7 +11,7 @@ namespace headwise::ui {
 
 // Relations that the user keeps, one JSON file each in the program's data folder.
 
-/// Those that can be read, by file name. What cannot is logged and left out.
+/// Returns the relations that can be read, by file name. Unreadable files are logged and left out.
 std::vector<Relation> savedRelations();
 /// Errors: Io naming the file.
 Result<Done> saveRelation(const Relation& relation);

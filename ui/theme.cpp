@@ -141,7 +141,7 @@ QLabel[role="secondary"] { color: @muted; font-size: @secondarySizept; }
 QLabel[role="error"] { color: @bad; }
 )";
 
-/// What windows wear since the last applyTheme().
+/// Style sheet of the windows since the last applyTheme().
 QString& wornSheet()
 {
     static QString text;

@@ -9,13 +9,13 @@ class QWidget;
 
 namespace headwise::ui {
 
-// What Shift+F1 says of a thing, as the catalogue and the arrays themselves have it.
+// Explanations shown by Shift+F1, taken from the catalogue and from the arrays themselves.
 
 QString explanationOf(const Analysis& analysis); ///< Title, formula and source.
 QString explanationOf(
     const ResultArray& array); ///< Title, definition, unit, null, and the formula and source of its analysis.
 QString explanationOfPage(
-    const QString& name); ///< What it answers, and from which analyses; empty for a name it does not know.
+    const QString& name); ///< The question it answers, and its analyses; empty for an unknown name.
 
 /// A header of `table` says its title and what its model or its page says of it.
 void explainHeader(QTableView* table);

@@ -35,7 +35,7 @@ struct SingularChoice {
     bool operator==(const SingularChoice&) const = default;
 };
 
-/// Which heads an analysis is asked about.
+/// Heads that an analysis is asked about.
 struct HeadChoice {
     enum class Which { All, Selected, Listed };
     Which which = Which::All;
@@ -44,7 +44,7 @@ struct HeadChoice {
     bool operator==(const HeadChoice&) const = default;
 };
 
-/// What is open, what is selected, and what has been computed of it; every page reads it and only it.
+/// The open model or session, the selection, and the results computed so far. Every page reads it and only it.
 ///
 /// A model, a session, or both: a session opened without its model's files still has its results, notes and view.
 /// Results are immutable and shared by pointer; a change of processing or embedding replaces them.
@@ -83,7 +83,7 @@ public:
     /// side changed a note. Where both did, the note has both texts.
     void mergeSessionFile();
 
-    /// What saving writes, put together by whoever calls it, on any thread.
+    /// Returns a function that puts together the session to be saved; it may be called on any thread.
     std::function<Session()> snapshot(const QString& view) const;
 
     bool isOpen() const { return m_card.has_value(); }
@@ -116,14 +116,14 @@ public:
     std::shared_ptr<const ResultSet> results() const { return m_results; }     ///< Never null.
     QString sessionView() const { return m_sessionView; } ///< The saved window state, empty if none.
     QStringList warnings() const;
-    Provenance provenance() const;  ///< Of every figure and table: model, processing, embedding, version.
+    Provenance provenance() const;  ///< For every figure and table: model, processing, embedding, version.
     QString processingText() const; ///< "norms folded, writing weights centred, …" or "raw weights".
 
     HeadId head() const { return m_head; }
     int token() const { return m_token; }
     Embedding embedding() const { return m_embedding; }
     const ProcessingWish& processingWish() const { return m_wish; }
-    Processing processing() const; ///< What was applied to the weights in use.
+    Processing processing() const; ///< Steps applied to the weights in use.
     bool isProcessed() const;      ///< Whether any step was applied, whatever heads were changed.
     /// true: an id without a token, or one that the filter leaves out. What tables, ranks and searches are asked with.
     const std::vector<bool>& unusedTokens() const { return m_tokenFilter.isOn() ? m_leftOut : m_unused; }
@@ -140,7 +140,7 @@ public:
     void setToken(int token);  ///< Ignored outside the vocabulary.
     void goBack();             ///< To the head, token, reference and direction that were selected before.
     void goForward();
-    void forgetHistory(); ///< What is selected now is where it begins.
+    void forgetHistory(); ///< The history begins at the present selection.
     void setEmbedding(Embedding embedding);
     void setProcessingWish(const ProcessingWish& wish);
     enum class Asker { User, Page };
@@ -150,18 +150,18 @@ public:
     const std::deque<const Analysis*>& waiting() const { return m_queue; } ///< The next first.
     void removeWaiting(const Analysis& analysis);
 
-    /// What analyses are about beside the weights. Token, tokenizer and pair are those of the selection.
+    /// Inputs that analyses need besides the weights. Token, tokenizer and pair are those of the selection.
     AnalysisInputs inputs() const;
     void setInputs(const AnalysisInputs& inputs);
-    AnalysisOptions analysisOptions() const; ///< Of everything that is run from here, about all heads.
+    AnalysisOptions analysisOptions() const; ///< For everything run from here, about all heads.
     AnalysisOptions analysisOptions(const Analysis& analysis) const; ///< About those that are chosen for it.
-    /// Those chosen last, else all, or the selected one where all are more than the analysis takes.
+    /// Heads chosen last for the analysis. Default: all, or the selected one if the analysis cannot take all.
     HeadChoice headChoice(const Analysis& analysis) const;
     void setHeadChoice(const Analysis& analysis, const HeadChoice& choice);
     const std::map<std::string, HeadChoice, std::less<>>& headChoices() const { return m_headChoices; }
-    /// What the results of an analysis were computed with; none if a session brought them or they are not there.
+    /// Options the results of an analysis were computed with; none if they came with a session or do not exist.
     std::optional<AnalysisOptions> askedWith(std::string_view id) const;
-    std::optional<AnalysisInputs> inputsOf(std::string_view id) const; ///< Of that.
+    std::optional<AnalysisInputs> inputsOf(std::string_view id) const; ///< The inputs in askedWith().
 
     std::optional<HeadId> reference() const { return m_reference; } ///< The head others are compared with.
     void setReference(std::optional<HeadId> head);                  ///< Ignored where there is no such head.
@@ -170,7 +170,7 @@ public:
     int rotaryOffset() const { return m_rotaryOffset; }
     void setRotaryOffset(int offset); ///< Ignored where the model has no such offset.
 
-    /// What the user knows heads to do; those not named are classed by their scores.
+    /// Classes the user gave to heads; heads not named here are classed by their scores.
     const std::map<HeadId, QString>& ownHeadClasses() const { return m_ownHeadClasses; }
     void setOwnHeadClasses(std::map<HeadId, QString> classes);
 
@@ -178,7 +178,7 @@ public:
     void
     setDirection(const SingularChoice& direction); ///< Ignored below 0; a head with fewer shows its last.
 
-    /// What changed between the open model and a newer one, as results under "comparison/"; `failed` says why not.
+    /// Compares the open model with a newer one; adds the changes as results under "comparison/". `failed` says why not.
     void compareWith(const ModelSource& newer);
     QString comparedWith() const; ///< The newer model's name; empty if the results compare none.
 
@@ -208,7 +208,7 @@ signals:
     void circuitsChanged(); ///< Other weights or another processing.
     void tokensChanged();   ///< The token side is there, or gone.
     void resultsChanged();
-    void waitingChanged(); ///< Of the analyses that have not begun.
+    void waitingChanged(); ///< The list of analyses that have not begun.
     void headChanged(HeadId head);
     void tokenChanged(int token);
     void referenceChanged();
@@ -223,10 +223,10 @@ signals:
     void sessionConflict(const QString& file); ///< Not saved: somebody else has written it.
     void sessionMerged();
     void failed(
-        const QString& message); ///< Of something that has no page of its own: saving, a background analysis.
+        const QString& message); ///< A failure that has no page of its own: saving or a background analysis.
     void bannerChanged(
         const QString&
-            text); ///< What stands over the pages: "The model's files are not here…"; empty: nothing.
+            text); ///< Text of the banner above the pages: "The model's files are not here…"; empty: nothing.
 
 private:
     struct Opened; // what a job of opening brings back

@@ -7,13 +7,13 @@
 
 #include <utility>
 
-// What changed between the open model and a newer one.
+// Changes between the open model and a newer one.
 
 namespace headwise::ui {
 
 namespace {
 
-/// What a comparison brings back: the newer model can be looked at also where the two cannot be compared head by head.
+/// Answer of a comparison. The newer model can be looked at even where the two cannot be compared head by head.
 struct Compared {
     OpenedModel newer;
     Result<ResultSet> results;

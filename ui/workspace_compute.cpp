@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-// What is computed of the open model without being asked: processing, token side, the analyses of all heads.
+// Work done on the open model without being asked: processing, token side, the analyses of all heads.
 
 namespace headwise::ui {
 
@@ -167,7 +167,7 @@ void Workspace::runAnalysis(std::string_view id, Asker asker)
             return;
         m_analysisJob.cancel(); // a newer question
     }
-    // What was asked for goes before what nobody asked for; that of it which is under way begins again afterwards.
+    // Requested analyses go before the default ones. A default analysis under way begins again afterwards.
     const std::vector<const Analysis*> unasked = defaultAnalyses(m_circuits->config(), analysisOptions());
     const bool needsTokens = needsTokenSide(*analysis, analysisOptions(*analysis));
     const bool canBegin = !needsTokens || m_tokensHaveGrams;

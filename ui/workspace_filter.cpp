@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-// Which tokens tables, ranks and searches look at.
+// Choice of the tokens that tables, ranks and searches look at.
 
 namespace headwise::ui {
 

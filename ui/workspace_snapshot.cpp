@@ -4,7 +4,7 @@
 #include "ui/text.h"
 #include "ui/workspace.h"
 
-// What leaves the workspace: a copy for pictures, the session on disk.
+// Copies that leave the workspace: one for pictures, and the session on disk.
 
 namespace headwise::ui {
 

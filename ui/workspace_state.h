@@ -8,8 +8,8 @@ namespace headwise::ui {
 
 class Workspace;
 
-/// What a session keeps of what is asked on every page: the filter of tokens, the heads of each analysis, Δ, and the classes of
-/// heads that are the user's own.
+/// Choices common to all pages, as a session saves them: the token filter, the heads of each analysis, Δ, and the user's own
+/// head classes.
 QJsonObject questionState(const Workspace& workspace);
 void restoreQuestion(Workspace& workspace, const QJsonObject& state);
 

@@ -6,7 +6,7 @@
 
 namespace headwise {
 
-/// What a processor can do, of what OpenBLAS has kernels for.
+/// Vector instructions of a processor for which OpenBLAS has kernels.
 struct VectorUnits {
     bool avx2 = false;   ///< With FMA.
     bool avx512 = false; ///< F, DQ, BW and VL.

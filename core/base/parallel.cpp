@@ -30,8 +30,8 @@ namespace {
 [[maybe_unused]] const bool blasIsSerial = (openblas_set_num_threads(1), true);
 
 #ifdef __GLIBC__
-// What a worker frees it soon needs again. The kernel would clear every temporary of some MB anew, which took a third of the
-// time of analyses of many; larger ones than these still go back at once.
+// Memory that a worker frees is soon needed again. The kernel would clear every temporary of some MB anew, which took a third
+// of the time in analyses that make many of them. Temporaries above this size still go back at once.
 constexpr int keptBytes = 32 * 1024 * 1024;
 [[maybe_unused]] const bool temporariesAreKept =
     mallopt(M_MMAP_THRESHOLD, keptBytes) == 1 && mallopt(M_TRIM_THRESHOLD, keptBytes) == 1;

@@ -13,7 +13,7 @@
 
 namespace headwise {
 
-/// Which token vectors stand on the token sides of full circuits (DESIGN §2, E).
+/// Token vectors on the token sides of full circuits (DESIGN §2, E).
 enum class Embedding {
     Raw, ///< W_E of the weights in use: exactly what enters the residual stream.
     Effective, ///< W_E plus layer 0 with attention locked to self, no positions; for heads of layer ≥ 1, layer 0 uses raw.
@@ -35,7 +35,7 @@ constexpr bool isFull(CircuitKind kind)
     return kind == CircuitKind::FullQk || kind == CircuitKind::FullOv;
 }
 
-/// What numbers are kept and given out as; sums, Gram products and decompositions are in double either way.
+/// Precision in which numbers are kept and returned; sums, Gram products and decompositions are in double either way.
 enum class Precision { F32, F64 };
 
 /// The token side of every full circuit of a model: the matrices E and W_U and their Gram products, computed once.

@@ -7,7 +7,7 @@
 
 namespace headwise {
 
-/// Which of the two factors of a Gram product stands on its side. With one matrix on both sides the product is symmetric.
+/// The factor of a Gram product that is transposed, if any. With one matrix on both sides the product is symmetric.
 enum class Turned { None, Left, Right };
 
 /// left · right, leftᵀ · right or left · rightᵀ in double, [d, d], tile by tile of the result, so that the sum over the

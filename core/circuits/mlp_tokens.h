@@ -9,7 +9,7 @@ namespace headwise {
 
 /// Whether the MLP of this layer reads other vectors than E: MLP 0, whose own output is in the E of effective and mlp0.
 bool readsBeforeMlp0(Embedding embedding, int layer);
-/// What definitions of what MLPs read add about it: "; MLP 0, … reads W_E"; empty where it reads E.
+/// Clause about MLP 0 to add to a definition of what MLPs read: "; MLP 0, … reads W_E". Empty where MLP 0 reads E.
 std::string_view mlp0Reads(Embedding embedding, const ModelConfig& config);
 
 /// Memory of what `tokensOfMlp` makes for MLP 0, in bytes.

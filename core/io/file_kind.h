@@ -9,7 +9,7 @@
 
 namespace headwise {
 
-/// What a file is, judged by its first bytes alone: names lie, and downloads are saved under wrong ones.
+/// Kind of a file, judged by its first bytes alone: names lie, and downloads are saved under wrong ones.
 enum class FileKind {
     Safetensors,
     Zip, ///< A PyTorch checkpoint or an .npz.
@@ -25,7 +25,7 @@ enum class FileKind {
     Llama2c,    ///< Version 0 has no mark, but a size that its header fixes.
     LfsPointer, ///< Git LFS's stand-in for a file that was not downloaded.
     Html,       ///< A web page saved in place of the file.
-    JsonError,  ///< What a server answered in place of the file.
+    JsonError,  ///< A server's JSON reply saved in place of the file.
     Unknown,
 };
 

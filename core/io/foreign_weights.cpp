@@ -12,7 +12,7 @@ struct Sign {
     std::string_view part;
     bool atEnd;
     std::string_view what;   ///< "… holds a model quantised by …"
-    std::string_view advice; ///< What to do.
+    std::string_view advice; ///< The remedy.
 };
 
 constexpr std::string_view original = "; open the model it was made from, in F32, F16 or BF16.";

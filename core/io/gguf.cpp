@@ -50,7 +50,7 @@ std::uint64_t minimumBytes(std::uint32_t type)
     }
 }
 
-/// Of the types of numbers that are not read. Source: ggml.h, ggml_type.
+/// Names of the number types that are not read. Source: ggml.h, ggml_type.
 std::string ggmlName(std::uint32_t type)
 {
     static constexpr std::array<std::pair<std::uint32_t, std::string_view>, 24> names{

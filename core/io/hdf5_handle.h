@@ -68,7 +68,7 @@ Handle bytesType();               ///< Variable-length u8.
 Handle boolType();                ///< As h5py: enumeration FALSE = 0, TRUE = 1 of i8.
 Handle complexType(hid_t scalar); ///< Compound (r, i).
 Handle fileAccess();              ///< No locking; closing the file closes what is open in it.
-/// What stands in the file for a value of variable length, 16 bytes, read as they are: GlobalHeap knows what is behind them.
+/// Stored form of a value of variable length, 16 bytes read as they are: GlobalHeap knows what is behind them.
 Handle referenceType();
 /// The names of a dataset's dimensions, as its dimension labels. False: lastError() says why.
 bool labelAxes(hid_t file, const std::string& path, const std::vector<std::string>& names);

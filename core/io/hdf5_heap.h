@@ -12,7 +12,7 @@ namespace headwise::hdf5 {
 inline constexpr std::size_t referenceBytes =
     16; ///< u32 length, u64 address of the collection, u32 index in it.
 
-/// What lies behind the references of text and bytes of variable length: the global heap of an HDF5 file, read by us because
+/// Targets of the references of text and bytes of variable length: the global heap of an HDF5 file, read by us because
 /// the library (1.10) trusts it and crashes where it is wrong.
 /// Source: HDF5 File Format Specification 3.0, III.E "Disk Format: Level 1E - Global Heap".
 class GlobalHeap {

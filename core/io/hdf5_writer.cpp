@@ -79,7 +79,7 @@ struct Image {
     Image& operator=(const Image&) = delete;
     ~Image() { std::free(bytes); }
 
-    /// What the superblock says is the file; the room behind it is not.
+    /// The file as long as its superblock says; the room behind it is not part of it.
     std::span<const char> file() const
     {
         constexpr std::size_t endAddressAt = 28; // superblock version 2

@@ -11,7 +11,7 @@
 
 namespace headwise {
 
-/// What a JSON text of ours may contain.
+/// Limits and extensions for the JSON texts that we read.
 struct JsonRules {
     int maxDepth = 128; ///< Objects and arrays inside each other.
     /// Bare NaN, Infinity and -Infinity become numbers, as Python writes them into config.json.

@@ -42,7 +42,7 @@ Stamp stampOf(const struct stat& status)
     return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
-/// What the signal handler may know of a mapping. The table has a fixed place: a handler must not take a lock.
+/// The parts of a mapping that the signal handler may know. The table has a fixed place: a handler must not take a lock.
 struct Guard {
     std::atomic<bool> isTaken = false;
     std::atomic<std::uintptr_t> begin = 0, end = 0;

@@ -69,7 +69,7 @@ Result<Done> writeNumbers(FileWriter& writer, const WeightMap& file, int tensor,
     }
 }
 
-/// What is stored column by column. [product of shape]
+/// Reorders numbers stored column by column into row order. [product of shape]
 std::vector<double> byRows(const std::vector<double>& stored, const std::vector<std::int64_t>& shape)
 {
     std::vector<double> values(stored.size());

@@ -11,7 +11,7 @@
 
 namespace headwise {
 
-/// What a NumPy file begins with: format 1.0, C order, padded so that the numbers start at a multiple of 64.
+/// Header of a NumPy file: format 1.0, C order, padded so that the numbers start at a multiple of 64.
 /// \param type of the numbers, as NumPy writes it: "<f4"
 /// Source: NumPy, numpy/lib/format.py.
 std::string npyHeader(std::string_view type, const std::vector<std::int64_t>& shape);

@@ -36,7 +36,7 @@ struct PickleValue {
     std::vector<int> items = {}; ///< of Tuple, List, Set; key, value, key, value, … of a Dict
 };
 
-/// What the arguments of a Storage and a Tensor are, as their items.
+/// All values of a pickle. A Storage and a Tensor hold their arguments as items.
 ///
 /// Storage: (type: Global, key: Text, place: Text, count: Integer), a persistent id of torch.save without its first word.
 /// Tensor: (Storage, offset: Integer, sizes: Tuple, strides: Tuple), in elements.

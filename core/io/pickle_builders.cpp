@@ -61,7 +61,7 @@ std::optional<int> typedTensor(Pickle& pickle, const std::vector<int>& arguments
     return made;
 }
 
-/// Of a wrapper whose first argument is what it wraps.
+/// Unwraps a pickle wrapper: returns its first argument.
 std::optional<int> firstArgument(Pickle& /*pickle*/, const std::vector<int>& arguments)
 {
     return arguments.empty() ? std::nullopt : std::optional(arguments[0]);

@@ -24,7 +24,7 @@ struct PieceVocabulary {
     bool addDummyPrefix = true;                     ///< A space before the text.
     bool removeExtraWhitespaces = false;            ///< Runs of spaces become one, none at either end.
     bool escapeWhitespaces = true;                  ///< Spaces become ▁.
-    std::optional<int> idBefore = {}, idAfter = {}; ///< What encoding puts around a text.
+    std::optional<int> idBefore = {}, idAfter = {}; ///< Ids that encoding puts around a text.
 };
 
 /// The same vocabulary as the tokenizer.json that Hugging Face's converter would make of it, except that the character map is

@@ -64,7 +64,7 @@ struct StoredTensor {
     std::vector<std::int64_t> shape = {}; ///< Empty for a single number.
     std::size_t begin = 0;                ///< Byte offset in its file.
     std::size_t byteCount = 0;
-    int shard = 0; ///< Which file, for a checkpoint of several.
+    int shard = 0; ///< Index of its file, for a checkpoint of several.
     /// Where the numbers lie if not one after another, slowest axis first; their sizes multiply to those of `shape`.
     std::vector<StoredAxis> axes = {};
 

@@ -20,7 +20,7 @@ using SentencepieceKind = PieceVocabulary::Kind;
 struct Field {
     std::uint64_t number = 0;
     std::uint64_t value = 0;     ///< A varint, or the bits of a fixed-size number.
-    std::string_view bytes = {}; ///< Of a length-delimited field.
+    std::string_view bytes = {}; ///< Content of a length-delimited field.
     bool isBytes = false;
 
     bool flag() const { return value != 0; }

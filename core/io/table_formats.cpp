@@ -91,7 +91,7 @@ struct Replacement {
     std::string_view from, to;
 };
 
-// What LaTeX would not print as it stands, and what its usual fonts lack.
+// Characters that LaTeX would not print as they are, and those that its usual fonts lack.
 constexpr std::array latexReplacements{Replacement{"\\", "\\textbackslash{}"},
                                        Replacement{"{", "\\{"},
                                        Replacement{"}", "\\}"},
@@ -122,7 +122,7 @@ constexpr std::array latexReplacements{Replacement{"\\", "\\textbackslash{}"},
                                        Replacement{"λ", "$\\lambda$"},
                                        Replacement{"σ", "$\\sigma$"}};
 
-/// Of TeX's own: dashes, quotes, ?` and !`.
+/// TeX's own ligatures: dashes, quotes, ?` and !`.
 bool isLigature(char first, char second)
 {
     return (first == second && std::string_view("-`',").find(first) != std::string_view::npos)

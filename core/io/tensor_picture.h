@@ -12,7 +12,7 @@ struct TensorPicture {
     /// Each cell is the entry of largest magnitude, with its sign, of the `rowsPerCell` × `columnsPerCell` entries it
     /// stands for (fewer in the last row and column); NaN if one of them is not a number, infinite if one is.
     Matrix<float> cells;
-    std::int64_t rows = 0, columns = 0; ///< Of the tensor.
+    std::int64_t rows = 0, columns = 0; ///< Shape of the tensor.
     std::int64_t rowsPerCell = 1, columnsPerCell = 1;
 };
 

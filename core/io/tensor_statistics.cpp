@@ -13,7 +13,7 @@ constexpr std::int64_t tensorStatisticsBlockNumbers = 1 << 18; // of one thread'
 constexpr std::int64_t tensorStatisticsChunkNumbers = 1
     << 13; // decoded at once: 64 KiB, which the second cache holds
 
-/// What is known of some of the numbers.
+/// Counts and moments of some of the numbers.
 struct Moments {
     std::int64_t nanCount = 0, infinityCount = 0, zeroCount = 0, finiteCount = 0;
     double minimum = std::numeric_limits<double>::infinity();

@@ -22,10 +22,10 @@ struct Histogram {
 
 /// The numbers of a stored tensor as they are in the file, quantised ones as they decode.
 struct TensorStatistics {
-    std::int64_t count = 0; ///< Of all elements, finite or not.
+    std::int64_t count = 0; ///< All elements, finite or not.
     std::int64_t nanCount = 0;
-    std::int64_t infinityCount = 0; ///< Of both signs.
-    std::int64_t zeroCount = 0;     ///< Of both signs.
+    std::int64_t infinityCount = 0; ///< Positive and negative.
+    std::int64_t zeroCount = 0;     ///< Positive and negative.
     // Over the finite elements; NaN if there is none.
     double minimum = 0, maximum = 0, mean = 0;
     double deviation = 0; ///< √(mean of (x − mean)²), the divisor being the number of finite elements.

@@ -29,7 +29,7 @@ public:
     /// Errors: Corrupt or Unsupported naming the file if a pattern does not compile.
     static Result<TokenDecoder> create(const TokenizerFile& file);
 
-    /// What a token stands for where it is not the first of a text. \param spelling not of an added token
+    /// Bytes of a token that is not the first of a text. \param spelling not of an added token
     std::string bytes(std::string_view spelling) const;
 
     /// Errors: none; where a pattern exceeds its limits its step is left out.

@@ -19,7 +19,7 @@ struct Special {
     int id;
 };
 
-/// What is known of a vocabulary by its size.
+/// Properties of a vocabulary that its size tells.
 struct Known {
     std::size_t count;
     std::string_view pattern; ///< Empty: GPT-2's.

@@ -12,7 +12,7 @@
 
 namespace headwise {
 
-/// What cuts a piece of pre-tokenized text into tokens, whichever kind the file is of.
+/// Cuts a piece of pre-tokenized text into tokens, for every kind of tokenizer file.
 class TokenModel {
 public:
     /// Errors: Corrupt naming the file if its tokens contradict each other.

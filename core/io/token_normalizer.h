@@ -10,7 +10,7 @@
 
 namespace headwise {
 
-/// What a tokenizer does to text before it splits it: Unicode normalization forms, replacements, prefixes.
+/// Changes text before a tokenizer splits it: Unicode normalization forms, replacements, prefixes.
 class TokenNormalizer {
 public:
     /// Errors: Corrupt or Unsupported if a pattern does not compile or a character map is damaged; the sentence lacks the file.

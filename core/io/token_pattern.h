@@ -17,7 +17,7 @@ namespace headwise {
 /// A regular expression in the syntax of PCRE2 that means what the pattern means in Oniguruma, for which
 /// tokenizer files are written; nothing if it uses what PCRE2 has no word for.
 ///
-/// What differs: \s and \w follow the Unicode properties, \h is a hexadecimal digit, \p{Han} a script and
+/// Differences: \s and \w follow the Unicode properties, \h is a hexadecimal digit, \p{Han} a script and
 /// \p{Letter} a category, and a class may contain classes.
 std::optional<std::string> pcre2Syntax(std::string_view oniguruma);
 

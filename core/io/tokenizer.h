@@ -63,7 +63,7 @@ public:
                                     SpecialTokens specialTokens = SpecialTokens::AsTokenizerSays) const;
 
     /// The id a person means: #id, a token as shown, its raw text, or its spelling in the file, in this order.
-    /// Of several tokens that read the same: an added one, then an ordinary one, then a byte token; the lowest id.
+    /// Where several tokens read the same: an added one, then an ordinary one, then a byte token; the lowest id.
     /// Errors: NotFound naming the query, with a token close to it if there is one; InvalidArgument if empty.
     Result<int> find(std::string_view query) const;
 

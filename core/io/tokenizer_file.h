@@ -13,7 +13,7 @@ namespace headwise {
 /// Ids are below it: more than ten times the largest vocabulary known, and tables of that size still fit.
 constexpr int tokenIdLimit = 10'000'000;
 
-/// What a step of a tokenizer looks for: a literal text or a regular expression (Oniguruma's syntax).
+/// Pattern that a tokenizer step looks for: a literal text or a regular expression (Oniguruma's syntax).
 struct TokenPatternText {
     bool isRegex = false;
     std::string text;
@@ -90,12 +90,12 @@ struct BpeMerge {
     std::uint32_t rank; ///< Lower first, the leftmost of equal ones.
 };
 
-/// What surrounds the model: the steps before and behind it, sequences flattened.
+/// Steps before and after the tokenizer's model, sequences flattened.
 struct TokenizerStages {
     std::vector<NormalizerStep> normalizers;
     std::vector<PreTokenizerStep> preTokenizers;
     std::vector<DecoderStep> decoders;
-    std::vector<int> idsBefore; ///< What the post_processor puts before the text,
+    std::vector<int> idsBefore; ///< Ids that the post_processor puts before the text,
     std::vector<int> idsAfter;  ///< and after it.
     /// The first step this version does not have: "the normalizer 'Precompiled'". Empty if it has all of them.
     std::string unknownStep;

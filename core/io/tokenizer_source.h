@@ -12,7 +12,7 @@ namespace headwise {
 /// tokenizer.json; vocab.json with merges.txt; tokenizer.model, then spiece.model (SentencePiece or tiktoken's ranks);
 /// vocab.txt (BERT); tokenizer.bin (llama2.c).
 ///
-/// Of a GGUF file the vocabulary inside it. Of vocab.json and merges.txt either may be named.
+/// A GGUF file gives the vocabulary inside it. Either of vocab.json and merges.txt may be named.
 /// Errors: as Tokenizer::open; NotFound naming what was looked for.
 Result<TokenizerFile> readTokenizerSource(const std::filesystem::path& path);
 

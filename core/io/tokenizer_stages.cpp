@@ -174,7 +174,7 @@ void StageReader::readCharacterMap(const json& step)
 {
     NormalizerStep& normalizer = m_stages.normalizers.emplace_back();
     normalizer.kind = NormalizerStep::Kind::Precompiled;
-    // What is no base64 is no character map either; that is said when somebody encodes.
+    // Text that is not base64 is no character map either; encoding reports that.
     const std::string text = m_fields.text(step, "precompiled_charsmap");
     normalizer.content = fromBase64(text).value_or(text);
 }

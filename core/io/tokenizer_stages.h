@@ -9,7 +9,7 @@ namespace headwise {
 
 /// The normalizer, pre_tokenizer, decoder and post_processor of a tokenizer.json.
 ///
-/// What is wrong with them is said to `fields`; a step of a type we do not know is no error but named in the result.
+/// Faults in them are reported to `fields`; a step of an unknown type is not an error but named in the result.
 TokenizerStages readTokenizerStages(const nlohmann::json& root, TokenizerFields& fields);
 
 } // namespace headwise

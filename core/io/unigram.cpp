@@ -46,7 +46,7 @@ Result<Unigram> Unigram::create(const TokenizerFile& file)
     return unigram;
 }
 
-/// What ends at each position of the best cut of the text up to it.
+/// For each position, the last piece of the best segmentation of the text up to it.
 std::vector<Unigram::Step> Unigram::bestPath(std::string_view text) const
 {
     std::vector<Step> steps(text.size() + 1);

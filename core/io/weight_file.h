@@ -11,12 +11,11 @@
 
 namespace headwise {
 
-/// What one file of weights says about itself, whatever its format.
+/// Description that one file of weights gives of itself, in any format.
 struct WeightFile {
     std::vector<StoredTensor> tensors =
-        {}; ///< Each inside the file: no number is read from outside its bytes.
-    std::span<const std::byte>
-        identity;            ///< What the checkpoint's digest is made of: a header, or the first MiB.
+        {};                              ///< Each inside the file: no number is read from outside its bytes.
+    std::span<const std::byte> identity; ///< Input of the checkpoint's digest: a header, or the first MiB.
     std::string config = {}; ///< The text of a config.json, where the file brings its own (GGUF, llama2.c).
     std::vector<std::string> warnings = {};
     std::vector<std::byte> unpacked =

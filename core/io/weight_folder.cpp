@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view indexName = "model.safetensors.index.json";
 constexpr std::string_view singleName = "model.safetensors";
 
-/// What a folder may hold its weights as, the format that opens fastest first.
+/// File names that weights may have in a folder, the format that opens fastest first.
 struct Naming {
     std::string_view index, single;
     std::vector<std::string_view> endings;
@@ -79,7 +79,7 @@ Result<std::vector<std::string>> namesIn(const fs::path& folder)
     return names;
 }
 
-/// What to say about a folder without a file we would open.
+/// Explains why a folder has no file that we can open.
 Error noWeights(const fs::path& folder, const std::vector<std::string>& names)
 {
     const std::string start = "Folder '" + folder.string() + "' ";

@@ -9,7 +9,7 @@
 
 namespace headwise {
 
-/// Which files of a folder are its weights.
+/// The weight files of a folder.
 struct WeightFiles {
     std::vector<std::filesystem::path> files;   ///< In file-name order.
     std::map<std::string, std::string> shardOf; ///< Tensor → file name, from the index; empty without one.

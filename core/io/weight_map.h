@@ -49,7 +49,7 @@ public:
     /// (another format, a LoRA adapter); Io.
     static Result<WeightMap> open(const std::filesystem::path& path);
 
-    const std::filesystem::path& path() const { return m_path; } ///< What was opened.
+    const std::filesystem::path& path() const { return m_path; } ///< The path that was opened.
     const std::filesystem::path& folder() const
     {
         return m_folder;
@@ -60,12 +60,12 @@ public:
     }                                      ///< By name; `shard` indexes the files.
     int find(std::string_view name) const; ///< Index in tensors(), or -1.
 
-    /// What is odd about the files without being wrong, a sentence each.
+    /// Oddities in the files that are not errors, a sentence each.
     const std::vector<std::string>& warnings() const { return m_warnings; }
 
-    std::size_t fileBytes() const; ///< Of all files.
+    std::size_t fileBytes() const; ///< Total size of all files.
 
-    /// Of config.json and the JSON of each file's header, in file-name order, as one digest; lower-case hex.
+    /// Digest of config.json and the JSON of each file's header, in file-name order; lower-case hex.
     const std::string& sha256() const { return m_sha256; }
 
     const std::filesystem::path& fileOf(int tensor) const;

@@ -14,9 +14,9 @@ namespace headwise {
 /// A member of a zip archive, inside the file by all its bytes.
 struct ZipEntry {
     std::string name = {};
-    std::uint64_t begin = 0;      ///< Of its data in the file.
-    std::uint64_t storedSize = 0; ///< In the file.
-    std::uint64_t size = 0;       ///< Unpacked, as the archive claims.
+    std::uint64_t begin = 0;      ///< Offset of its data in the file.
+    std::uint64_t storedSize = 0; ///< Bytes in the file.
+    std::uint64_t size = 0;       ///< Unpacked bytes, as the archive claims.
     bool isDeflated = false;
 };
 

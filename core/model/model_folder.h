@@ -26,7 +26,8 @@ struct OriginalFiles {
     std::filesystem::path tokenizer; ///< Another folder, or one file; what is inside a GGUF file stays there.
 };
 
-/// Writes a folder that appears complete or not at all: made beside it, then renamed. The tokenizer's files are copied.
+/// Writes a folder that appears complete or not at all: made beside it, then exchanged for the old one in one step. The
+/// tokenizer's files are copied.
 ///
 /// \param fill     writes the model's own files into the folder it is given
 /// Errors: InvalidArgument if `folder` is not empty, no folder, or the model's own; what `fill` returns; Io.

@@ -19,11 +19,11 @@ public:
     enum Role {
         SortRole = TokenTableModel::SortRole,       ///< The number itself, NaN below all others.
         IsTokenRole = TokenTableModel::IsTokenRole, ///< Whether this cell is drawn as a chip.
-        IdRole = TokenTableModel::IdRole,           ///< Of such a cell.
+        IdRole = TokenTableModel::IdRole,           ///< Token id of such a cell.
         BarRole = TokenTableModel::BarRole,
-        IsMutedRole = TokenTableModel::IsMutedRole, ///< Of a direction that means something only with others.
+        IsMutedRole = TokenTableModel::IsMutedRole, ///< Whether a direction means something only with others.
         HeatRole =
-            TokenTableModel::HeatRole, ///< Of tables of tokens: numbers without bounds, one scale per array.
+            TokenTableModel::HeatRole, ///< Colour of unbounded numbers in token tables, one scale per array.
     };
 
     explicit ArrayTableModel(QObject* parent = nullptr);

@@ -17,7 +17,7 @@ class DirectionInput;
 class HeadsInput;
 class TextInputs;
 
-/// What analyses are asked about beside the weights, as fields; only those that the shown analysis asks for are there.
+/// Fields for the inputs that analyses need besides the weights. Only those that the shown analysis asks for are there.
 class AnalysisForm : public QWidget {
     Q_OBJECT
 
@@ -25,13 +25,13 @@ public:
     explicit AnalysisForm(Workspace* workspace, QWidget* parent = nullptr);
 
     void setNeeds(const Analysis& analysis);
-    /// Takes the fields over into the workspace; what cannot be read is said under them.
+    /// Takes the fields over into the workspace; a message under them names any that cannot be read.
     /// \returns whether it is known which heads are asked about
     bool apply();
 
     QString prompt() const;
     void setPrompt(const QString& prompt);
-    /// Of the score that is taken apart: −1 for the last query, for each head's strongest key.
+    /// Sets the positions of the score that is taken apart: −1 for the last query, or for each head's strongest key.
     void setPositions(int query, int key);
     int seed() const;
     void setSeed(int seed);
@@ -40,7 +40,8 @@ public:
     void setDirection(const QString& name);
 
 signals:
-    void directionRead(); ///< Of a name: inputs have it now, or it is said why not.
+    void
+    directionRead(); ///< A direction's name was read: it is in the inputs now, or a message says why not.
 
 protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
@@ -51,15 +52,15 @@ private:
     void createRows();
     void createKeyToken();
     void createPositions();
-    void createMarks(); ///< Of heads that are known.
+    void createMarks(); ///< Fields that mark known heads.
     void createMetric();
-    void showHeads();     ///< Those that the analysis is asked about.
+    void showHeads();     ///< The heads that the analysis is asked about.
     void suggest();       ///< A prompt and a direction to begin with.
     void showSelection(); ///< Token and heads.
     std::vector<int> readPrompt(QString& problem) const;
     std::optional<int> readKeyToken(QString& problem) const;
     void readPositions(AnalysisInputs& inputs, QString& problem) const;
-    std::vector<HeadId> readHeads(QString& problem) const; ///< Those that are marked by hand.
+    std::vector<HeadId> readHeads(QString& problem) const; ///< The heads marked by hand.
     void chooseRelations();
     void showRelations();
 

@@ -34,15 +34,15 @@ private:
 
 /// "Circuits and tokens", of the letter an analysis' number begins with.
 QString groupTitle(QChar letter);
-/// What "D7" beside a title means.
+/// Explanation of the "D7" beside a title.
 QString explainedNumber(const Analysis& analysis);
 /// The groups in their order, each with its analyses.
 std::vector<std::pair<QString, std::vector<const Analysis*>>> analysisGroups();
 
-/// What the user is asked for: the inputs an analysis needs, and those it takes where there are some.
+/// Inputs that the user is asked for: those an analysis needs, and those it takes where there are some.
 InputNeeds askedInputs(const Analysis& analysis);
 
-/// What an analysis takes of a text and of words of the user's own, where they are there.
+/// Files of the user's that an analysis makes use of if given: token counts, bigram counts, names.
 struct TextNeeds {
     bool tokenCounts = false, bigramCounts = false, names = false;
 };

@@ -38,7 +38,7 @@ QString storedText(const WeightMap& file)
     return words.join(QStringLiteral(", "));
 }
 
-/// What is held in memory once the model is open, and what stays in its files.
+/// Text on the data held in memory once the model is open, and on the data left in its files.
 QString memoryText(const ModelConfig& config, const AnalysisOptions& options)
 {
     const double d = config.dModel;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t chartContentsMostLines = 16; // a person tells apart, with a name each
 constexpr std::size_t mostNames = 300;             // along an axis
 
-/// What the titles of all begin with, with the unit of the first: "Singular values" of QK and of OV.
+/// Words that all titles begin with, with the unit of the first: "Singular values" of QK and of OV.
 QString commonTitle(const std::vector<const ResultArray*>& arrays)
 {
     if (arrays.empty())

@@ -5,14 +5,14 @@
 
 namespace headwise::ui {
 
-/// What a chart shows of a picture's arrays.
+/// Contents of a chart, taken from a picture's arrays.
 struct ChartContents {
     ChartLook look;
     std::vector<ChartSeries> series;
     std::vector<ChartBaseline> baselines;
-    std::function<QString(int)> names; ///< Of the points of every series; empty: they have none.
-    std::function<int(int)> tokens;    ///< Which token a point is; empty: none.
-    QString caption;                   ///< What else one has to know to read it.
+    std::function<QString(int)> names; ///< Names of the points of every series; empty: they have none.
+    std::function<int(int)> tokens;    ///< Token id of a point; empty: none.
+    QString caption;                   ///< Anything else needed to read the chart.
     QString message;                   ///< Why there is nothing.
 };
 

@@ -35,7 +35,7 @@ protected:
     void hideEvent(QHideEvent* event) override;
 
 private:
-    /// What is asked for, or why nothing can be.
+    /// The two sides to compare, or why there are none.
     struct Asked {
         std::optional<CompareSides> sides;
         QString message;
@@ -48,7 +48,7 @@ private:
     void recompute() override;
     Asked asked() const;
     Asked askedOfNewer() const;
-    void showAgainst(); ///< What there is to compare with.
+    void showAgainst(); ///< Fills the list of models to compare with.
     void compareTables(const CompareSides& sides);
     void clear(const QString& message); ///< Says why there is nothing.
     void showAnswer(const CompareAnswer& answer, const CompareSides& sides);

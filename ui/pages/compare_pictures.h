@@ -25,7 +25,7 @@ class ComparePictures : public QWidget {
 public:
     explicit ComparePictures(QWidget* parent = nullptr);
 
-    /// What the two are called: "L1H5", "L0H1", of what: "OV", and what the second is: "reference".
+    /// Names of the two ("L1H5", "L0H1"), of their circuit ("OV"), and of the second one's role ("reference").
     struct Names {
         QString first, second, circuit, role;
     };
@@ -55,16 +55,16 @@ signals:
 private:
     QWidget* titled(QLabel* title, HeatmapPanel* panel, const QString& name);
     void connectPanel(HeatmapPanel* panel);
-    void shareScale(HeatmapView* view); ///< What is chosen in it holds in those like it.
+    void shareScale(HeatmapView* view); ///< A choice of scale in it applies to all of alike().
     void fitBoth(); ///< One scale for both matrices, as far as the reader leaves it to us.
     void titlePictures();
-    void fill(); ///< What is on screen, of the two matrices.
+    void fill(); ///< The pictures on screen, from the two matrices.
     void put(HeatmapPanel* panel, const HeatmapView::Matrix& matrix); ///< Looked at where the others are.
     void fillSplit();
     void fillRatio();
     void placeDivider(); ///< Where it was, as a fraction of the columns.
     std::array<HeatmapPanel*, 5> panels() const { return {m_first, m_second, m_split, m_between, m_ratio}; }
-    /// Those that show the numbers themselves.
+    /// The panels that show the numbers themselves.
     std::array<HeatmapPanel*, 3> alike() const { return {m_first, m_second, m_split}; }
 
     QStackedWidget* m_pages; // by Way

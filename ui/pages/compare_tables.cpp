@@ -63,7 +63,7 @@ void CompareTables::show(const TableDifference& difference, const QString& first
                               countCell(entry.firstRank + 1), countCell(entry.secondRank + 1), moved,
                               signedNumberCell(entry.first), signedNumberCell(entry.second)});
         }
-        // What is the same for a whole table, or said by another, is left to the export.
+        // Columns constant in a whole table, or repeated from another table, are left to the export.
         const std::array<std::array<int, 3>, 3> hidden{{{1, 2, 3}, {1, 4, 5}, {1, 2, 3}}};
         for (const int column : hidden[i])
             m_tables[i]->setColumnHidden(column, true);

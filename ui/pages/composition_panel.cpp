@@ -115,7 +115,7 @@ void CompositionPanel::fitColumns()
     for (int column = 0; column < m_model->columnCount(); ++column)
         wanted +=
             std::max(cells->sizeHintForColumn(column), column > 0 ? header->sectionSizeHint(column) : 0);
-    // Which head it is, and by how much more than chance, say the most.
+    // The head, and its score above chance, say the most.
     m_table->setColumnHidden(scoreColumn, wanted > m_table->viewport()->width());
 }
 

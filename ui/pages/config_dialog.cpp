@@ -16,7 +16,7 @@ namespace headwise::ui {
 
 namespace {
 
-/// What such a key may look like.
+/// Example value for such a key.
 QString example(const QString& key)
 {
     static const QHash<QString, QString> examples{

@@ -36,16 +36,16 @@ const DirectionSide& directionSideOf(CircuitKind kind, std::size_t side);
 
 /// The tokens of neighbouring directions.
 struct DirectionLists {
-    int first = 0;                               ///< direction
-    std::vector<double> signs;                   ///< Of each direction, those of the decomposition's pair.
+    int first = 0;             ///< direction
+    std::vector<double> signs; ///< For each direction, the sign of the decomposition's pair.
     std::array<std::vector<TokenEnds>, 2> sides; ///< of each direction, signs as jointSign has them
-    /// Of each direction that stands in a block, the tokens that reach furthest into the block's span, falling; else none.
+    /// For each direction in a block, the tokens that reach furthest into the block's span, in falling order; else none.
     std::array<std::vector<std::vector<TokenEntry>>, 2> spans;
 
     bool hasSpan(std::size_t index) const { return index < spans[0].size() && !spans[0][index].empty(); }
 };
 
-/// Which directions, and how long a list of each.
+/// Range of directions, and the length of each one's list.
 struct DirectionRange {
     int first = 0, count = 0;
     int listLength = 0;

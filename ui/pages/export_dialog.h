@@ -46,7 +46,7 @@ public:
     const FigureSettings& settings() const { return m_settings; }
     FigureSettings
     remembered() const; ///< The same with the preset's height where that was only fitted to the view.
-    void applyPreset(int index); ///< Of figurePresets().
+    void applyPreset(int index); ///< Index into figurePresets().
     /// Writes without asking for a name, by a job; closes once the file is there. An error stands in the dialog, which
     /// stays open. To close it before is to cancel.
     void exportTo(const QString& fileName);
@@ -66,11 +66,11 @@ private:
     QWidget* createCaption();
     QDialogButtonBox* createButtons();
     void connectControls();
-    void fitHeight();          ///< Of a preset, to the view.
+    void fitHeight();          ///< Fits a preset's height to the view.
     void showSettings();       ///< m_settings → controls
     void readControls();       ///< controls → m_settings
-    void updateEnabled();      ///< Of what the format knows.
-    void showUnit();           ///< Of the lengths.
+    void updateEnabled();      ///< Enables the controls that the format has a use for.
+    void showUnit();           ///< The unit of the lengths.
     double unitLength() const; // mm
     void updatePreview();
     void copySettings();

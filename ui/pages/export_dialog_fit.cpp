@@ -18,7 +18,7 @@ constexpr double leastHeight = 15;          // mm
 constexpr double worthIt = 0.9;             // of the preset's height: less is not worth another shape
 constexpr double sameWidth = 0.985;         // of what is drawn; less: it had become too low
 
-/// What of the figure is not blank, mm from its top left corner.
+/// Extent of the figure's part that is not blank, mm from its top left corner.
 QSizeF drawnSize(const FigureSource& source, const FigureSettings& settings)
 {
     FigureSettings onWhite = settings;

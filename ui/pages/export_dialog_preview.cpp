@@ -28,7 +28,7 @@ constexpr qsizetype shownLines = 60;          // of the numbers
 constexpr qsizetype shownCharacters = 400;    // of a line
 constexpr double mostDots = 2400;             // device pixels of the preview, each way
 
-/// What lies behind a transparent figure: squares, as in every program that edits pictures.
+/// Puts squares behind a transparent figure, as every program that edits pictures does.
 QImage onSquares(const QImage& figure)
 {
     QImage sheet(figure.size(), QImage::Format_RGB32);

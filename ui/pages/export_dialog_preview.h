@@ -33,7 +33,7 @@ private:
     void showData();
     struct Beginning;
     void showBeginning(const Beginning& text);
-    double dotsPerInch() const; ///< Of the screen, in device-independent pixels.
+    double dotsPerInch() const; ///< Resolution of the screen, in device-independent pixels.
 
     const FigureSource* m_source = nullptr; // while the dialog lives
     FigureSettings m_settings;

@@ -31,8 +31,8 @@ private:
     std::vector<Panel> m_panels;
 };
 
-/// Of the pictures of the six terms: T^p, T^pp and the softmax of both, as figure 3 of Kamoda et al. 2025 has them.
-/// \returns null where they are not all there
+/// Makes a row of three pictures of the six terms: T^p, T^pp and the softmax of both, as in figure 3 of Kamoda et al. 2025.
+/// \returns null unless all three are there
 FigureRow* positionFigure(const std::vector<PictureCard*>& cards, QObject* parent);
 
 } // namespace headwise::ui

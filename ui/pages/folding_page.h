@@ -14,8 +14,8 @@ namespace headwise::ui {
 
 class CompareTables;
 
-/// What the choice of processing does to what one reads: the selected token's row of a full circuit with the weights in use
-/// beside the same row with the steps that are ticked.
+/// Effect of the choice of processing on the tables: the selected token's row of a full circuit with the weights in use
+/// beside the same row with the ticked steps.
 class FoldingPage : public Page {
     Q_OBJECT
 

@@ -24,10 +24,10 @@ private:
     QString lineOf(const std::vector<bool>& shown) const; ///< \param shown which of the entries
     bool isFurtherNearest(qsizetype entry) const;
     void findNearest();
-    void showBadges(); ///< What stands beside this head's circuits; the sentences as a tooltip.
+    void showBadges(); ///< Parts that this head's circuits leave out; the sentences as a tooltip.
 
-    QStringList m_entries;         ///< Of scores, as rich text.
-    QString m_definitions;         ///< What they are, as rich text.
+    QStringList m_entries;         ///< The scores, as rich text.
+    QString m_definitions;         ///< Definitions of the scores, as rich text.
     QStringList m_nearest;         ///< The same of the heads most alike, one each.
     qsizetype m_firstNearest = -1; ///< Where these stand among the entries; −1: they do not.
     std::optional<HeadId> m_nearestOf;

@@ -174,7 +174,7 @@ void HeadsPage::chooseMetric()
 
 void HeadsPage::findMetric()
 {
-    // What was typed may be a part of a name.
+    // The typed text may be a part of a name.
     const QString typed = m_metric->lineEdit()->text().trimmed();
     int found = typed.isEmpty() ? -1 : m_metric->findText(typed, Qt::MatchFixedString);
     if (found < 0 && !typed.isEmpty())

@@ -32,7 +32,7 @@ void sortByName(std::vector<int>& tokens, const Tokenizer& tokenizer)
                                    : QString(),
                            token);
     }
-    // What has no letters, and ids without a token, come last.
+    // Tokens without letters, and ids without a token, come last.
     std::ranges::stable_sort(named, [](const auto& a, const auto& b) {
         return std::pair(a.first.isEmpty(), a) < std::pair(b.first.isEmpty(), b);
     });
@@ -44,7 +44,7 @@ void sortByCount(std::vector<int>& tokens, const TokenCounts& counts)
     std::ranges::stable_sort(tokens, std::greater(), [&](int token) { return counts.of(token); });
 }
 
-/// What the tokens themselves say of their order, whatever the matrix.
+/// Applies the orders that depend on the tokens alone, not on the matrix.
 void sortTokens(CircuitPicture& picture)
 {
     for (auto* tokens : {&picture.rows, &picture.columns}) {

@@ -12,7 +12,7 @@
 
 namespace headwise::ui {
 
-/// Which matrix the page of matrices shows, and in which order. A value that any thread may answer.
+/// Matrix shown on the matrix page, and its order. A value that any thread may answer.
 struct CircuitPicture {
     /// ByName: the tokens' own letters, a leading space and case aside; ByCount: falling in the reader's text. Without a
     /// tokenizer or counts, and of residual directions, both are ByIndex.
@@ -35,7 +35,7 @@ struct ShownCircuit {
     Matrix<float> matrix;                      ///< Empty where there are tiles.
     std::shared_ptr<const TiledCircuit> tiles; ///< Null where it is formed.
     std::vector<int> rows, columns;            ///< Tokens or residual directions, as they stand.
-    EntryStatistics statistics = {};           ///< Of all entries that are shown.
+    EntryStatistics statistics = {};           ///< Statistics of all entries shown.
 };
 
 /// Errors: those of circuitBlock, circuitFactors and axisOrders; Cancelled.

@@ -28,7 +28,7 @@ public:
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;
 
-    /// Of the current cell of a circuit between tokens: that of its row and that of its column.
+    /// Tokens of the current cell's row and column, in a circuit between tokens; else none.
     std::optional<std::pair<int, int>> currentTokens() const;
 
 private:
@@ -46,7 +46,7 @@ private:
     CircuitPicture picture() const;
     CircuitTerms terms() const;
     QString termsText() const; ///< "no scale, no bias"
-    CircuitKind kind() const;  ///< Of the direct path that of the same rows and columns.
+    CircuitKind kind() const;  ///< For the direct path: full OV, which has the same rows and columns.
     bool isDirect() const;
     bool isOfScores() const; ///< QK or full QK.
     bool isTokenCircuit() const;
@@ -56,7 +56,7 @@ private:
     /// A softmax is of scores as attention takes them: scale and biases come and go with it, unless the reader says otherwise.
     void setTermsOfSoftmax();
     QString formText() const;           ///< " · z-scores of rows"; empty of rows as they are.
-    std::vector<int> rowTokens() const; ///< Of a circuit of tokens.
+    std::vector<int> rowTokens() const; ///< Rows of a circuit of tokens.
     std::vector<int> columnTokens() const;
     QString entryName(const std::vector<int>& shown, int index) const;
 

@@ -6,7 +6,7 @@ namespace headwise::ui {
 
 class LineChart;
 
-/// What distance alone does to the selected head's scores: the mean score at every offset.
+/// Effect of distance alone on the selected head's scores: the mean score at every offset.
 class KernelPanel : public Page {
     Q_OBJECT
 

@@ -27,7 +27,7 @@ public:
     QList<FigureSource*> figures() override;
 
 signals:
-    void tokenActivated(int token); ///< Of the row that was double-clicked, the first of the pair.
+    void tokenActivated(int token); ///< First token of the pair in the double-clicked row.
 
 private:
     struct Found;

@@ -15,7 +15,7 @@ namespace headwise::ui {
 class PictureCard;
 class TableFigure;
 
-/// What changed between the open model and a newer one, head by head: the heads that changed most first, how W_OV and W_QK
+/// Changes between the open model and a newer one, head by head: the heads that changed most first, how W_OV and W_QK
 /// moved, which directions are new, and which tokens entered the selected head's tables.
 class ModelsPage : public Page {
     Q_OBJECT
@@ -35,10 +35,10 @@ private:
     void createLayout();
     void connectSignals();
     void recompute() override;
-    bool isMatched() const; ///< Of two models of different kind or size.
+    bool isMatched() const; ///< Whether the two models differ in kind or size.
     void showHeads();
     void showMatches();
-    void showTokens(); ///< Of the selected head.
+    void showTokens(); ///< The selected head's tokens.
     void makeCards();
     void followHead();
     void drawVisible();

@@ -8,8 +8,8 @@ class QGridLayout;
 
 namespace headwise::ui {
 
-/// What the selected head does, at a glance: what it attends to, what it writes, what it does most, its spectra and
-/// eigenvalues, which heads it works with, and what distance does.
+/// The selected head at a glance: what it attends to, what it writes, what it does most, its spectra and eigenvalues,
+/// the heads it works with, and the effect of distance.
 class OverviewPage : public Page {
     Q_OBJECT
 

@@ -22,7 +22,7 @@ public:
     {
     }
 
-    /// What a session keeps of how this page looks.
+    /// State of this page's view, as a session saves it.
     virtual QJsonObject viewState() const { return {}; }
     virtual void setViewState(const QJsonObject& /*state*/) { }
 
@@ -30,7 +30,7 @@ public:
     virtual QList<FigureSource*> figures() { return {}; }
 
 signals:
-    void readOutChanged(const QString& text); ///< What is under the mouse; empty when nothing is.
+    void readOutChanged(const QString& text); ///< Text for the place under the mouse; empty for none.
 
 protected:
     /// Shows what is the case now; at once if the page is on screen, else when it next is.

@@ -17,7 +17,7 @@ class PairPanel : public Page {
 public:
     explicit PairPanel(Workspace* workspace, QWidget* parent = nullptr);
 
-    /// Of the reference, if it is the earlier head, and the selected head. \param letter "K", "Q", "V", for people
+    /// Shows the reference with the selected head, if the reference is the earlier one. \param letter "K", "Q", "V", for people
     void showPair(ReadBy by, const QString& letter);
     QList<FigureSource*> figures() override;
 

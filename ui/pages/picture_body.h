@@ -11,7 +11,7 @@
 
 namespace headwise::ui {
 
-/// What one picture shows: those of its arrays that are there, and the results that keep them.
+/// Data of one picture: the arrays it has, and the results that keep them alive.
 struct PictureData {
     Picture picture;
     std::shared_ptr<const ResultSet> results;
@@ -35,7 +35,7 @@ public:
 
     /// The views that have something to take away, with the name of each ("" where there is but one).
     virtual std::vector<std::pair<QWidget*, QString>> figures() = 0;
-    virtual QString caption() const { return {}; } ///< What else one has to know: how many are left out, …
+    virtual QString caption() const { return {}; } ///< Anything else to know: how many are left out, …
 
 signals:
     void readOutChanged(const QString& text);

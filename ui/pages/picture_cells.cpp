@@ -141,7 +141,7 @@ private:
         panel.panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 24 + aroundCells, 160, 420));
     }
 
-    /// Of all grids of the picture that measure the same: side by side, equal colours are to be equal numbers.
+    /// Statistics over all grids of the picture with the same unit and range: equal colours side by side mean equal numbers.
     ValueStatistics comparable(const ResultArray& array) const
     {
         ValueStatistics all;
@@ -287,7 +287,7 @@ private:
             && headAxes(*shown.arrays.front(), workspace()->card()) == HeadAxes::OneHead;
     }
 
-    /// Those heads that were computed, on one scale.
+    /// Shows the heads that were computed, on one scale.
     void showMultiples(const PictureData& shown)
     {
         constexpr int ofLayer = 1, fewAbreast = 4, largestTile = 240, leastTile = 60;
@@ -329,7 +329,7 @@ private:
         return {index / heads, index % heads};
     }
 
-    /// Of a picture of pairs: which head stands where, −1 for those that stand nowhere.
+    /// The head at a place in a picture of pairs, and the place of a head: −1 for heads without one.
     HeadId headAt(int place) const
     {
         return headOf(m_order.empty() ? place : m_order.at(static_cast<std::size_t>(place)));
@@ -391,7 +391,7 @@ private:
         markHead();
     }
 
-    /// What is left of more than two dimensions once the boxes over the picture have been asked.
+    /// Reduces a part to two dimensions at the entries chosen in the boxes over the picture.
     ArrayPart chosen(ArrayPart part)
     {
         std::size_t box = 0;

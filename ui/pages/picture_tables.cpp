@@ -88,7 +88,7 @@ public:
     }
 
 private:
-    /// Of a table with a row per token: that of the selected one is selected and brought into view.
+    /// Selects the selected token's row and brings it into view, in a table with a row per token.
     void showToken()
     {
         const int token = workspace()->token();

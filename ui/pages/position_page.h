@@ -13,7 +13,7 @@ class HeatmapPanel;
 class LineChart;
 class OffsetTable;
 
-/// What the selected head attends to by position alone: the score for every offset, for learned positions the whole table
+/// Attention of the selected head by position alone: the score for every offset, for learned positions the whole table
 /// of query and key positions, their scores or what attention makes of them, for rotary ones the energy of every frequency
 /// and the keys at an offset.
 class PositionPage : public Page {

@@ -18,7 +18,7 @@ class PrefixTable : public Page {
 public:
     explicit PrefixTable(Workspace* workspace, QWidget* parent = nullptr);
 
-    /// Of the model that is open; null: not known yet.
+    /// Takes the tokens of the open model; null: not known yet.
     void setTokens(std::shared_ptr<const MeanDivided> tokens);
     QList<FigureSource*> figures() override;
 

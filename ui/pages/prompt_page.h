@@ -38,7 +38,7 @@ public:
     void importPatterns(const QString& fileName);
 
 signals:
-    /// What made the selected head's score of the query with the key, two positions of the prompt.
+    /// Asks what made the selected head's score of the query with the key, two positions of the prompt.
     void scoreWanted(const QString& prompt, int query, int key);
 
 protected:
@@ -53,20 +53,20 @@ private:
     void takePatterns(std::function<Result<PatternFile>(const Task&)> read);
     void showKept(); ///< Attention that was imported for these tokens.
     PatternSizes sizes() const;
-    std::vector<std::string> shownTokens() const; ///< Of the prompt that was run.
+    std::vector<std::string> shownTokens() const; ///< Tokens of the prompt that was run.
     void createLayout();
-    QWidget* createPattern(); ///< Of the selected head, as text and as a matrix.
+    QWidget* createPattern(); ///< The selected head's pattern, as text and as a matrix.
     void connectSignals();
     void connectText();
-    void connectScores();               ///< The cells of the large pattern to what made their scores.
-    void askForScore();                 ///< Of the current cell.
+    void connectScores();               ///< The large pattern's cells to the sources of their scores.
+    void askForScore();                 ///< Emits scoreWanted() for the current cell.
     QString placeText(int shown) const; ///< "3 ␣Paris", of a row or column.
     void attribute();                   ///< The last position's logit to the heads.
     void fitColors();                   ///< From 0 to 1 where that is what attention can be.
-    void showPatterns();                ///< Of every head, and of the selected one.
+    void showPatterns();                ///< The patterns of every head, and of the selected one.
     void showPattern();
     Eigen::Index skipped() const; ///< Positions at the beginning that are not shown.
-    void chooseFile();            ///< Of patterns to import.
+    void chooseFile();            ///< Asks for a file of patterns to import.
     QString measure() const;      ///< "attention", or what it is weighted to.
     QString origin() const;       ///< ", imported from …", or empty.
     void clear();

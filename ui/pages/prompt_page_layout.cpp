@@ -1,4 +1,4 @@
-// What stands where on the page of a prompt.
+// Layout of the prompt page.
 
 #include "ui/pages/head_grid.h"
 #include "ui/pages/prompt_page.h"

@@ -37,7 +37,7 @@ namespace {
 constexpr std::size_t pairsShown = 20;
 const std::string relationsPageFolder = "analyses/relations/";
 
-/// What the selection adds to the inputs does not belong to them.
+/// The workspace's inputs with other relations, without the token, pair and tokenizer that the selection adds.
 AnalysisInputs inputsWith(const Workspace& workspace, std::vector<Relation> relations)
 {
     AnalysisInputs inputs = workspace.inputs();

@@ -16,8 +16,8 @@ namespace headwise::ui {
 class HeadGrid;
 class TableFigure;
 
-/// Which heads turn a word into its partner: a list of pairs, the share of them that every head raises or lowers most, and
-/// the pairs of one head with what became of them.
+/// Heads that turn a word into its partner: a list of pairs, the share of them that every head raises or lowers most, and
+/// the pairs of one head with their outcomes.
 class RelationsPage : public Page {
     Q_OBJECT
 
@@ -49,7 +49,7 @@ private:
     void say(const QString& message);
     std::size_t relationOf(HeadId head) const; ///< The one whose pairs are shown.
     HeadId bestHead() const;
-    const std::vector<Relation>& shownRelations() const; ///< Of the results there are.
+    const std::vector<Relation>& shownRelations() const; ///< Relations of the results at hand.
 
     struct Entry {
         Relation relation;

@@ -210,7 +210,7 @@ void ResultPage::recompute()
     showHead();
     showNumbers();
     QTimer::singleShot(0, this, &ResultPage::drawVisible); // once they have their places
-    // What is about one token follows it, where that takes no longer than a look.
+    // An analysis of one token follows the selected token if it is quick enough not to be noticed.
     if (!askedInputs(*m_analysis).token || !workspace()->hasModel()
         || !isComputed(*m_analysis, *workspace()->results())
         || m_analysis->cost(workspace()->circuits()->config(), workspace()->analysisOptions(*m_analysis))

@@ -48,11 +48,11 @@ private:
     void createPictures();
     void connectSignals();
     void choose(const Analysis* analysis);
-    void showHead();  ///< What it is and whether it can be run.
-    void makeCards(); ///< Those of the analysis' pictures, new if they are not those that are there.
+    void showHead();  ///< The analysis, and whether it can be run.
+    void makeCards(); ///< Makes the cards of the analysis' pictures unless they are already there.
     std::vector<PictureCard*> shownCards() const; ///< Without those that say nothing of the selected head.
     void placeCards();                            ///< One or two abreast.
-    void drawVisible();                           ///< Those cards that are on screen.
+    void drawVisible();                           ///< Draws the cards on screen.
     void showNumbers();                           ///< The arrays that no picture shows.
     void followSelection();
     bool isStale() const;             ///< Computed, but about other inputs.

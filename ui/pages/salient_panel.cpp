@@ -25,7 +25,7 @@ constexpr const char* analysisId = "salient_tokens";
 constexpr std::size_t mostKnown = 24;           // heads, of half a megabyte
 constexpr std::chrono::milliseconds pause{250}; // the rest of the overview takes the cores first
 
-/// What one array of the analysis says of a head; none where it is not there.
+/// A head's part of one of the analysis' arrays; none if it is not there.
 std::optional<ArrayPart> partOf(const ResultSet& results, const char* name, HeadId head)
 {
     const ResultArray* array = results.find(std::string("analyses/") + analysisId + '/' + name);

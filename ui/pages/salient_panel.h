@@ -13,7 +13,7 @@ namespace headwise::ui {
 
 class TableFigure;
 
-/// What the selected head does most: the tokens that it makes the most of, each with the outputs that they raise.
+/// Strongest effects of the selected head: the tokens that it makes the most of, each with the outputs that they raise.
 class SalientPanel : public Page {
     Q_OBJECT
 

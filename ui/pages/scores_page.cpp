@@ -42,7 +42,7 @@ ChartSeries curve(const QString& name, const RowVector<double>& values, SeriesSt
 
 } // namespace
 
-/// What the norm of layer 0 divides by, of one model.
+/// Divisors of layer 0's norm, for one model.
 struct ScoresPage::Norms {
     std::shared_ptr<const Circuits> circuits;
     Matrix<double> positions; // [n, d]

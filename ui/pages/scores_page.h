@@ -20,7 +20,7 @@ class PrefixTable;
 class TermMap;
 class TokenEdit;
 
-/// What the scores of a layer-0 head are made of (Kamoda et al. 2025): the terms of positions over all keys, for a query
+/// Components of a layer-0 head's scores (Kamoda et al. 2025): the terms of positions over all keys, for a query
 /// position and a token that sliders move, a term over a list of tokens, and the prefixes that the token looks for.
 class ScoresPage : public Page {
     Q_OBJECT
@@ -39,7 +39,7 @@ private:
     QWidget* createCharts();
     void connectSignals();
     void recompute() override;
-    enum class Extent { Sample, All }; ///< Of the tokens whose norms are read.
+    enum class Extent { Sample, All }; ///< Tokens whose norms are read.
     void readNorms(Extent extent);
     void readTerms();
     void takeTerms(std::shared_ptr<const PositionTerms> terms, const std::shared_ptr<const Norms>& norms);

@@ -10,7 +10,7 @@ class QLabel;
 
 namespace headwise::ui {
 
-/// What a recent file was when it was opened last.
+/// Description of a recent file as it was when last opened.
 struct RecentCard {
     int layers = 0;
     int heads = 0;
@@ -21,7 +21,7 @@ struct RecentCard {
     bool operator==(const RecentCard&) const = default;
 };
 
-/// What an empty window shows: a place to drop a model, the demo, the recent files.
+/// Contents of an empty window: a place to drop a model, the demo, the recent files.
 class StartPage : public QWidget {
     Q_OBJECT
 

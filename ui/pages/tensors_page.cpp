@@ -97,7 +97,7 @@ QWidget* TensorsPage::createTable()
     m_table->verticalHeader()->setDefaultSectionSize(22);
     m_table->setWordWrap(false);
     m_table->setAccessibleName(tr("Tensors of the checkpoint"));
-    // Of the widest that is usual, so that they do not jump while numbers come in.
+    // Columns as wide as the widest usual number do not jump while numbers come in.
     const QFontMetrics metrics(numberFont());
     const auto widthFor = [&](const char* sample) {
         return metrics.horizontalAdvance(QString::fromUtf8(sample)) + 16;

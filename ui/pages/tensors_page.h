@@ -40,12 +40,12 @@ public:
     QList<FigureSource*> figures() override;
 
 private:
-    /// What a reading hands over while it goes on.
+    /// Statistics that a reading hands over while it goes on.
     struct Mailbox {
         std::mutex mutex;
         std::vector<std::pair<int, std::optional<TensorStatistics>>> fresh;
     };
-    /// What is shown of one tensor.
+    /// Statistics and picture of one tensor, as shown.
     struct Detail {
         std::optional<TensorStatistics> statistics;
         TensorPicture picture;
@@ -57,7 +57,7 @@ private:
     void recompute() override;
     void fitColumns();
     void readAll();
-    void collect(); ///< What the mailbox holds, into the table.
+    void collect(); ///< Moves the mailbox's contents into the table.
     void finishReading(const Result<Done>& result);
     int currentTensor() const; ///< Index in the file; −1: none.
     void select(const QString& name);

@@ -21,7 +21,7 @@ namespace headwise::ui {
 
 namespace {
 
-/// What a file holds, with the other inputs empty.
+/// Contents of a file, with the other inputs empty.
 struct Read {
     AnalysisInputs inputs;
     std::string warning;

@@ -34,7 +34,7 @@ private:
     QPushButton* m_clear;
 };
 
-/// What analyses take from files of the user's: how often tokens and pairs of tokens occur in a text, and a list of words.
+/// Inputs that analyses take from the user's files: counts of tokens and of pairs of tokens in a text, and a list of words.
 class TextInputs : public QObject {
     Q_OBJECT
 

@@ -27,8 +27,8 @@ public:
 private:
     QWidget* makeForm();
     void limitToModel();
-    void followCounts();        ///< Those of the text that the workspace knows of.
-    TokenFilter filter() const; ///< What the fields say.
+    void followCounts();        ///< Token counts in the workspace's inputs.
+    TokenFilter filter() const; ///< The filter in the fields.
     void apply();
     void showFilter();
 

@@ -222,7 +222,7 @@ void TokensPanel::resizeEvent(QResizeEvent* event)
 void TokensPanel::showColumns()
 {
     for (QTableView* table : {m_topTable, m_bottomTable}) {
-        // Of the whole row only where some of it is left out: else it is the order on the screen.
+        // The rank in the whole row is shown only if some of it is left out: else it is the order on the screen.
         table->setColumnHidden(TokenTableModel::RankColumn, m_isCompact || m_filter.isEmpty());
         table->setColumnHidden(TokenTableModel::IdColumn,
                                m_isCompact || !m_showsIds); // on hover all the same

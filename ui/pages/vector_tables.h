@@ -39,7 +39,7 @@ signals:
     void directionClicked(int direction);
 
 private:
-    /// What the cells depend on; a move from one direction to the next leaves it as it is.
+    /// Everything the cells depend on; it stays the same on a move from one direction to the next.
     struct Contents {
         std::shared_ptr<const DirectionLists> lists;
         int turned = -1; ///< The direction with its sign turned; −1: none.
