@@ -1,9 +1,11 @@
 #include "core/session/session_file.h"
+#include "core/session/views.h"
 #include "tests/fuzz/input_folder.h"
 
 #include <cstdlib>
+#include <optional>
 
-/// A session, through the process that reads it: whatever happens to that one, this one goes on.
+/// A session, through the process that reads it: whatever happens to that one, this one goes on. What opens has views.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     static const headwise::fuzz::InputFolder folder;
@@ -11,5 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!session
         && (session.error().message.empty() || session.error().code == headwise::ErrorCode::Internal))
         abort();
+    if (session)
+        for (const headwise::ViewDescription& view : headwise::viewsOf(*session))
+            static_cast<void>(headwise::viewData(
+                *session, view.name, view.ofHead ? std::optional(headwise::HeadId{}) : std::nullopt));
     return 0;
 }

@@ -1,0 +1,16 @@
+#include "app/address.h"
+#include "tests/fuzz/text_input.h"
+
+using namespace headwise;
+
+/// Addresses of places in a model: what is read is written as an address that is read as the same.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    const auto address = app::parseAddress(fuzz::textOf(data, size));
+    if (!fuzz::isAnswered(address))
+        return 0;
+    fuzz::require(!address->model.empty() && address->model.string().find('\0') == std::string::npos);
+    const auto again = app::parseAddress(app::addressText(*address));
+    fuzz::require(again && *again == *address);
+    return 0;
+}
