@@ -1,11 +1,14 @@
 // The program that Hdf5Reader starts for each file: reads it with the HDF5 library, behind limits, and answers questions.
 //
-// usage: PATH, which is only for messages; standard input is a socket for questions and answers, standard output the file.
+// usage: PATH, which is only for messages; standard input is a socket for questions and answers, standard output the file,
+// number 4 the shared memory for values.
 
 #include "core/io/hdf5_file.h"
 #include "core/io/hdf5_sandbox.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <new>
 #include <sys/mman.h>
@@ -17,6 +20,9 @@ namespace {
 
 constexpr int socketNumber = STDIN_FILENO;
 constexpr int fileNumber = STDOUT_FILENO;
+constexpr int sharedNumber = STDERR_FILENO + 2; // after the program itself
+
+std::span<std::byte> shared; // two halves for values
 
 /// False at the end: the parent closed its side.
 bool readAll(void* into, std::size_t size)
@@ -61,11 +67,55 @@ void answer(const Result<T>& result)
         answer(Answer::Failure, encoded(result.error()));
 }
 
+/// Hands over values by halves of the shared memory. It goes on with one while the parent takes the other.
+class ValuesWriter {
+public:
+    ValuesWriter() = default;
+    ValuesWriter(const ValuesWriter&) = delete;
+    ValuesWriter& operator=(const ValuesWriter&) = delete;
+    ~ValuesWriter() { finish(); }
+
+    void write(std::span<const std::byte> values)
+    {
+        const std::size_t half = shared.size() / 2;
+        while (!values.empty()) {
+            if (m_waiting == 2)
+                waitForOne();
+            const std::span<const std::byte> piece = values.first(std::min(values.size(), half));
+            std::memcpy(shared.data() + m_half * half, piece.data(), piece.size());
+            const Frame frame{static_cast<std::uint32_t>(Answer::Values), m_half, piece.size()};
+            writeAll(&frame, sizeof frame);
+            m_half = 1 - m_half;
+            ++m_waiting;
+            values = values.subspan(piece.size());
+        }
+    }
+    void finish()
+    {
+        while (m_waiting > 0)
+            waitForOne();
+    }
+
+private:
+    void waitForOne()
+    {
+        char taken = 0;
+        if (!readAll(&taken, 1))
+            _exit(1);
+        --m_waiting;
+    }
+
+    std::uint32_t m_half = 0;
+    int m_waiting = 0; // halves that the parent has not taken
+};
+
 void answerNumbers(File& file, const std::string& path)
 {
+    ValuesWriter writer;
     const auto done = file.numbers(
         path, [](const NumbersHeader& header) { answer(Answer::Numbers, encoded(header)); },
-        [](std::span<const std::byte> values) { answer(Answer::Values, values.data(), values.size()); });
+        [&](std::span<const std::byte> values) { writer.write(values); });
+    writer.finish();
     if (!done)
         answer(Answer::Failure, encoded(done.error()));
 }
@@ -117,6 +167,15 @@ int run(const char* path)
     if (bytes == MAP_FAILED)
         return 1;
     close(fileNumber);
+    struct stat values { };
+    if (fstat(sharedNumber, &values) != 0 || values.st_size <= 0)
+        return 1;
+    const auto sharedBytes = static_cast<std::size_t>(values.st_size);
+    void* halves = mmap(nullptr, sharedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, sharedNumber, 0);
+    if (halves == MAP_FAILED)
+        return 1;
+    close(sharedNumber);
+    shared = std::span(static_cast<std::byte*>(halves), sharedBytes);
     clearenv(); // HDF5 looks there for plugins and drivers
     H5PLset_loading_state(0);
     const auto held = lock();

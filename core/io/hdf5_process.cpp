@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "core/io/hdf5_program.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,7 +26,9 @@ extern char** environ;
 namespace headwise::hdf5 {
 namespace {
 
-constexpr int programNumber = STDERR_FILENO + 1; // of the program's descriptor in the new process
+// Descriptors of the new process beside its standard ones.
+constexpr int programNumber = STDERR_FILENO + 1;
+constexpr int sharedNumber = programNumber + 1;
 constexpr int pollMilliseconds = 50;
 constexpr std::chrono::seconds mostSilence{60}; // a slow disk; a busy processor meets its limit long before
 constexpr std::size_t stepBytes = std::size_t(1) << 20;
@@ -54,7 +58,7 @@ private:
 /// A copy that is none of the numbers the new process gets.
 int aboveStandard(int number)
 {
-    return number < 0 ? -1 : fcntl(number, F_DUPFD_CLOEXEC, programNumber + 1);
+    return number < 0 ? -1 : fcntl(number, F_DUPFD_CLOEXEC, sharedNumber + 1);
 }
 
 /// The program's bytes as a file without a name, made once: no installation can lack it or have another version.
@@ -65,9 +69,10 @@ int programFile()
         const std::span<const char> program = childProgram();
         for (std::size_t done = 0; made.get() >= 0 && done < program.size();) {
             const ssize_t count = write(made.get(), program.data() + done, program.size() - done);
-            if (count <= 0)
+            if (count > 0)
+                done += static_cast<std::size_t>(count);
+            else if (errno != EINTR)
                 return -1;
-            done += static_cast<std::size_t>(count);
         }
         if (made.get() >= 0)
             fcntl(made.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
@@ -93,6 +98,8 @@ Process::Process(std::filesystem::path path, std::size_t fileBytes, std::stop_to
 Process::~Process()
 {
     stop();
+    if (!m_shared.empty())
+        munmap(const_cast<std::byte*>(m_shared.data()), m_shared.size());
 }
 
 Result<std::unique_ptr<Process>> Process::start(const std::filesystem::path& path, int file, const Task& task)
@@ -111,6 +118,23 @@ Result<std::unique_ptr<Process>> Process::start(const std::filesystem::path& pat
     return process;
 }
 
+/// Makes the memory for values, of a size that the other process cannot change. Its descriptor, or -1.
+int Process::shareMemory()
+{
+    rlimit limit = {};
+    const bool isLimited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur / 2 < mostHalfBytes;
+    const std::size_t size = 2 * (isLimited ? std::size_t(limit.rlim_cur / 2) : mostHalfBytes);
+    const Descriptor made(memfd_create("headwise-values", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (made.get() < 0 || ftruncate(made.get(), static_cast<off_t>(size)) != 0
+        || fcntl(made.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return -1;
+    void* memory = mmap(nullptr, size, PROT_READ, MAP_SHARED, made.get(), 0);
+    if (memory == MAP_FAILED)
+        return -1;
+    m_shared = std::span(static_cast<const std::byte*>(memory), size);
+    return aboveStandard(made.get());
+}
+
 Result<Done> Process::launch(int file)
 {
     const auto fails = [&](int code) {
@@ -124,7 +148,8 @@ Result<Done> Process::launch(int file)
     const Descriptor given(pair[1]);
     const Descriptor socket(aboveStandard(given.get()));
     const Descriptor source(aboveStandard(file));
-    if (socket.get() < 0 || source.get() < 0)
+    const Descriptor values(shareMemory());
+    if (socket.get() < 0 || source.get() < 0 || values.get() < 0)
         return fails(errno);
 
     posix_spawn_file_actions_t actions;
@@ -132,8 +157,9 @@ Result<Done> Process::launch(int file)
     posix_spawn_file_actions_adddup2(&actions, socket.get(), STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, source.get(), STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, programFile(), programNumber);
+    posix_spawn_file_actions_adddup2(&actions, values.get(), sharedNumber);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addclosefrom_np(&actions, programNumber + 1);
+    posix_spawn_file_actions_addclosefrom_np(&actions, sharedNumber + 1);
     const std::string program = "/proc/self/fd/" + std::to_string(programNumber);
     std::string name = "headwise-hdf5";
     std::string path = m_path.string();
@@ -326,11 +352,15 @@ Result<Done> Process::receiveValues(void* into, std::size_t size)
             return frame.error();
         if (frame->kind == std::uint32_t(Answer::Failure))
             return failure(*frame);
-        if (frame->kind != std::uint32_t(Answer::Values) || frame->bytes == 0 || frame->bytes > size - done)
+        const std::size_t half = m_shared.size() / 2;
+        const bool fits = frame->bytes > 0 && frame->bytes <= std::min(half, size - done);
+        if (frame->kind != std::uint32_t(Answer::Values) || frame->half > 1 || !fits)
             return garbled();
-        if (const auto received = receive(static_cast<char*>(into) + done, frame->bytes); !received)
-            return received;
+        std::memcpy(static_cast<char*>(into) + done, m_shared.data() + frame->half * half, frame->bytes);
         done += frame->bytes;
+        const char taken = 1;
+        if (const Result<Done> sent = send(&taken, 1); !sent)
+            return sent;
     }
     return Done{};
 }

@@ -31,6 +31,7 @@ private:
     Process(std::filesystem::path path, std::size_t fileBytes, std::stop_token stop);
 
     Result<Done> launch(int file);
+    int shareMemory();
     Result<Done> expect(Answer kind);
     Result<Done> send(const void* bytes, std::size_t size);
     Result<Done> receive(void* into, std::size_t size);
@@ -48,6 +49,7 @@ private:
     std::stop_token m_stop;
     pid_t m_pid = -1;
     int m_socket = -1;
+    std::span<const std::byte> m_shared; ///< Two halves for values.
     bool m_isReady = false;
     std::optional<Error> m_error;
 };

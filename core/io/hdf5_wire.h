@@ -15,20 +15,23 @@ namespace headwise::hdf5 {
 inline constexpr std::size_t maxRank = 8;
 inline constexpr std::size_t mostSentenceBytes = 4096; ///< Of an error's text.
 inline constexpr std::size_t mostPathBytes = 65536;    ///< Of a path inside the file.
+/// Values pass through memory that both processes see, in two halves: one is filled while the other is emptied. They are smaller where
+/// the system limits the size of files, this memory among them.
+inline constexpr std::size_t mostHalfBytes = std::size_t(4) << 20;
 
 enum class Question : std::uint32_t { Attributes, Entries, Has, Numbers, Texts, Bytes };
 enum class Answer : std::uint32_t {
     Ready,   ///< The process runs; the first answer of all.
     Good,    ///< The whole answer, encoded as below.
     Numbers, ///< A shape; its values follow as answers of the kind Values.
-    Values,  ///< As they lie in memory.
+    Values, ///< `bytes` of them are in one half of the shared memory, without a payload. One byte back says that they are taken.
     Failure, ///< An Error.
 };
 
 /// In front of every question and answer.
 struct Frame {
     std::uint32_t kind = 0;
-    std::uint32_t reserved = 0;
+    std::uint32_t half = 0;  ///< With Values: 0 or 1.
     std::uint64_t bytes = 0; ///< Length of the payload that follows.
 };
 static_assert(sizeof(Frame) == 16);
