@@ -2,6 +2,7 @@
 #include "app/commands/support.h"
 #include "app/window.h"
 #include "core/base/blas_kernels.h"
+#include "core/base/memory.h"
 
 #include <csignal>
 #include <fcntl.h>
@@ -26,6 +27,7 @@ int main(int argc, char** argv)
 {
     using namespace headwise::app;
     headwise::restartWithFasterKernels(argv);
+    headwise::limitMemoryPools();
     occupyStandardStreams();
     std::signal(SIGXFSZ,
                 SIG_IGN); // past a quota of file sizes, writing fails and says so instead of ending here

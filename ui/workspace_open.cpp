@@ -1,4 +1,5 @@
 #include "core/base/log.h"
+#include "core/base/memory.h"
 #include "core/io/token_search.h"
 #include "core/io/token_text.h"
 #include "core/session/session_file.h"
@@ -8,6 +9,7 @@
 #include <QTimer>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 // Models and sessions: opened, closed, saved.
@@ -48,8 +50,10 @@ struct OpenedSession {
 void showControls(ResultSet& results)
 {
     for (ResultArray& array : results.arrays) {
-        for (std::string* words : {&array.title, &array.definition, &array.unit})
+        for (std::string* words : {&array.path, &array.title, &array.definition, &array.unit})
             *words = shownSpecialToken(*words);
+        for (std::string& axis : array.axes)
+            axis = shownSpecialToken(axis);
     }
     for (std::string& warning : results.warnings)
         warning = shownSpecialToken(warning);
@@ -403,12 +407,10 @@ void Workspace::close()
     m_comparisonJob.cancel();
     stopComputing();
     m_card.reset();
-    dispose(m_weights);
-    dispose(m_processed);
-    dispose(m_circuits);
-    dispose(m_tokenizer);
-    dispose(m_session);
-    m_results = std::make_shared<ResultSet>();
+    auto last = std::tuple(std::exchange(m_weights, nullptr), std::exchange(m_processed, nullptr),
+                           std::exchange(m_circuits, nullptr), std::exchange(m_tokenizer, nullptr),
+                           std::exchange(m_session, nullptr),
+                           std::exchange(m_results, std::make_shared<ResultSet>()));
     forgetInputs();
     m_sessionFile.clear();
     ++m_opening;
@@ -416,6 +418,10 @@ void Workspace::close()
     m_resultRevision.forget();
     emit bannerChanged({});
     emit closed();
+    detail::jobPool().start([last = std::move(last)]() mutable {
+        last = {};
+        returnFreedMemory();
+    });
 }
 
 } // namespace headwise::ui

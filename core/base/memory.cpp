@@ -5,6 +5,9 @@
 #include <limits>
 #include <sstream>
 
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
 #if __has_include(<sys/resource.h>)
 #include <sys/resource.h>
 #endif
@@ -27,7 +30,7 @@ std::optional<double> entry(const std::string& path, const std::string& key)
     return std::nullopt;
 }
 
-/// What the limit of the address space leaves; infinite without a limit.
+/// Address space still free under its limit (RLIMIT_AS), in bytes; infinite without a limit.
 double addressSpaceLeft(const std::string& process)
 {
 #if __has_include(<sys/resource.h>)
@@ -38,7 +41,7 @@ double addressSpaceLeft(const std::string& process)
     return std::numeric_limits<double>::infinity();
 }
 
-/// What the group of a container may take in all; infinite without a limit.
+/// Memory limit of the container's control group, in bytes; infinite without a limit.
 double groupLimit(const std::string& group)
 {
     double bytes = 0;
@@ -57,6 +60,20 @@ std::optional<double> availableMemory(const MemoryFiles& files)
     if (most == std::numeric_limits<double>::infinity())
         return std::nullopt;
     return most;
+}
+
+void limitMemoryPools()
+{
+#ifdef M_ARENA_MAX
+    mallopt(M_ARENA_MAX, 2);
+#endif
+}
+
+void returnFreedMemory()
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 } // namespace headwise

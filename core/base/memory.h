@@ -16,4 +16,11 @@ struct MemoryFiles {
 /// available, at most what its limits (address space, the memory of its group) leave. Nothing where the system does not say.
 std::optional<double> availableMemory(const MemoryFiles& files = {});
 
+/// Lets all threads take memory from two pools. The C library would give each thread its own, and keeps in each what was freed:
+/// 10 MB a thread with the demo. Called before threads start.
+void limitMemoryPools();
+
+/// Gives the system what was freed and is kept for later: when a model is closed, tens of megabytes.
+void returnFreedMemory();
+
 } // namespace headwise
