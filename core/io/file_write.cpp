@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t fileWriteBlockBytes = std::size_t(16) << 20;
 
-/// What a person can do about an errno.
+/// Advice to the user for an errno.
 std::string_view remedy(int number)
 {
     switch (number) {
@@ -31,6 +31,7 @@ std::string_view remedy(int number)
     case ENOTDIR: return "; make its folder first";
     case EISDIR: return "; name a file";
     case ENAMETOOLONG: return "; name a shorter one";
+    case EIO: return "; check the disk. What was there before is unchanged";
     default: return "";
     }
 }
@@ -52,13 +53,40 @@ std::filesystem::path temporaryBeside(const std::filesystem::path& path)
            + ".tmp");
 }
 
+/// The name of what a process that has ended was writing under a name of temporaryBeside(); empty for every other name.
+std::string abandonedName(const std::filesystem::path& temporary)
+{
+    const std::string name = temporary.filename().string();
+    const std::size_t number = name.rfind('-'), dot = name.rfind('.', number);
+    if (!name.starts_with('.') || !name.ends_with(".tmp") || number == std::string::npos
+        || dot == std::string::npos || dot == 0)
+        return {};
+    int process = 0;
+    const char* end = name.data() + number;
+    const auto [stop, wrong] = std::from_chars(name.data() + dot + 1, end, process);
+    return wrong == std::errc() && stop == end && hasEnded(process) ? name.substr(1, dot - 1) : std::string();
+}
+
+/// Removes what killed processes left of the file or folder `target`, now that there is a new one.
+void sweepTemporariesOf(const std::filesystem::path& target)
+{
+    const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+        std::error_code ignored;
+        if (abandonedName(entry->path()) == target.filename())
+            std::filesystem::remove_all(entry->path(), ignored);
+    }
+}
+
 /// Forces a file or the names in a folder to disk. 0, or the errno of what went wrong.
 int sync(const std::filesystem::path& path)
 {
     const int file = ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return errno;
-    const int number = ::fsync(file) == 0 ? 0 : errno;
+    const int number = forceToDisk(file);
     ::close(file);
     return number == EINVAL ? 0 : number; // not every file system can
 }
@@ -72,8 +100,8 @@ Result<Done> writeFile(const std::filesystem::path& path, int file, mode_t mode,
     FileWriter writer(path, file);
     if (Result<Done> written = content(writer); !written)
         return written;
-    if (::fsync(file) != 0)
-        return cannotWrite(path, errno);
+    if (const int number = forceToDisk(file); number != 0)
+        return cannotWrite(path, number);
     return Done{};
 }
 
@@ -86,9 +114,13 @@ std::filesystem::path folderPath(const std::filesystem::path& path)
 Result<Done> syncContent(const std::filesystem::path& path, const std::filesystem::path& folder)
 {
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        std::error_code unknown;
+        if (entry.is_symlink(unknown))
+            continue;
         if (const int number = sync(entry.path()); number != 0)
             return cannotWrite(path, number);
+    }
     if (error)
         return cannotWrite(path, error.value());
     if (const int number = sync(folder); number != 0)
@@ -149,6 +181,14 @@ Error cannotWrite(const std::filesystem::path& path, int number)
                 + std::string(remedy(number)) + "."};
 }
 
+int forceToDisk(int file)
+{
+    int done = ::fsync(file);
+    while (done != 0 && errno == EINTR) // some network file systems wait for their server there
+        done = ::fsync(file);
+    return done == 0 ? 0 : errno;
+}
+
 bool hasEnded(int process)
 {
     return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
@@ -157,19 +197,9 @@ bool hasEnded(int process)
 void sweepTemporaries(const std::filesystem::path& folder)
 {
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-        const std::string name = entry.path().filename().string();
-        const std::size_t number = name.rfind('-'), dot = name.rfind('.', number);
-        const bool isOurs = name.starts_with('.') && name.ends_with(".tmp") && number != std::string::npos
-            && dot != std::string::npos && dot > 0 && entry.is_regular_file(error);
-        int process = 0;
-        if (!isOurs)
-            continue;
-        const char* end = name.data() + number;
-        const auto [stop, wrong] = std::from_chars(name.data() + dot + 1, end, process);
-        if (wrong == std::errc() && stop == end && hasEnded(process))
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+        if (!abandonedName(entry.path()).empty() && entry.is_regular_file(error))
             ::unlink(entry.path().c_str());
-    }
 }
 
 Result<Done> canReplaceFile(const std::filesystem::path& path)
@@ -233,6 +263,7 @@ Result<Done> replaceFile(const std::filesystem::path& path,
         ::unlink(temporary.c_str());
         return result;
     }
+    sweepTemporariesOf(target);
     sync(target.parent_path()); // the rename itself has happened
     return result;
 }
@@ -253,7 +284,7 @@ Result<Done> canReplaceFolder(const std::filesystem::path& path, Existing existi
                 return Error{ErrorCode::InvalidArgument,
                              "Folder '" + path.string()
                                  + "' is not empty; name another one, or allow to replace it (--force)."};
-            if (entry.is_directory(error))
+            if (std::error_code dangling; entry.is_directory(dangling))
                 return Error{ErrorCode::InvalidArgument,
                              "Folder '" + path.string() + "' holds the folder '"
                                  + entry.path().filename().string()
@@ -282,6 +313,9 @@ Result<Done> replaceFolder(const std::filesystem::path& path, Existing existing,
     if (::mkdir(temporary.c_str(), 0777) != 0)
         return cannotWrite(path, errno);
     Result<Done> result = content(temporary);
+    struct stat old { };
+    if (result && ::stat(target.c_str(), &old) == 0)
+        ::chmod(temporary.c_str(), old.st_mode & 07777);
     if (result)
         result = syncContent(path, temporary);
     if (result)
@@ -290,6 +324,8 @@ Result<Done> replaceFolder(const std::filesystem::path& path, Existing existing,
         if (const int number = exchange(temporary, target); number != 0)
             result = cannotWrite(path, number);
     std::filesystem::remove_all(temporary, ignored); // the unfinished folder, or the one that was replaced
+    if (result)
+        sweepTemporariesOf(target);
     sync(target.parent_path());
     return result;
 }

@@ -125,7 +125,7 @@ Result<Done> SafetensorsWriter::write(std::size_t entry, std::int64_t first, std
 
 Result<Done> SafetensorsWriter::close()
 {
-    const int synced = ::fsync(m_file) == 0 ? 0 : errno;
+    const int synced = forceToDisk(m_file);
     const int closed = ::close(std::exchange(m_file, -1)) == 0 ? 0 : errno;
     if (synced != 0 || closed != 0)
         return cannotWrite(m_path, synced != 0 ? synced : closed);

@@ -5,9 +5,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <array>
 #include <system_error>
-#include <unistd.h>
 
 namespace headwise {
 
@@ -70,23 +70,34 @@ Result<Done> copyFilesBeside(const OriginalFiles& original, const fs::path& to)
     return Done{};
 }
 
-/// The new files go over the old ones; an index of shards would send readers to tensors that are no longer meant, and
-/// another model's tokenizer would give ids words that they do not have.
-Result<Done> moveInto(const fs::path& from, const fs::path& folder)
+/// Whether a file of the old folder goes with the old model: an index of shards would send readers to tensors that are no
+/// longer meant, and another model's tokenizer would give ids words that they do not have.
+bool goesWithModel(const fs::path& name)
+{
+    const auto is = [&](const char* other) { return name == other; };
+    return is("model.safetensors.index.json") || is("generation_config.json")
+        || std::any_of(tokenizerFiles.begin(), tokenizerFiles.end(), is);
+}
+
+/// Gives the new folder what else is in the old one.
+Result<Done> keepOthers(const fs::path& old, const fs::path& folder)
 {
     std::error_code code;
-    fs::remove(folder / "model.safetensors.index.json", code);
-    for (const char* name : tokenizerFiles)
-        if (!fs::exists(from / name, code))
-            fs::remove(folder / name, code);
-    if (!fs::exists(from / "generation_config.json", code))
-        fs::remove(folder / "generation_config.json", code);
-    for (const auto& entry : fs::directory_iterator(from, code)) {
-        fs::rename(entry.path(), folder / entry.path().filename(), code);
+    if (!fs::is_directory(old, code))
+        return Done{};
+    for (const auto& entry : fs::directory_iterator(old, code)) {
+        const fs::path name = entry.path().filename();
+        if (goesWithModel(name) || fs::exists(folder / name, code))
+            continue;
+        constexpr auto links = fs::copy_options::copy_symlinks;
+        fs::copy(entry.path(), folder / name, links | fs::copy_options::create_hard_links, code);
+        if (code) // a file system without hard links, or a file of somebody else
+            fs::copy(entry.path(), folder / name, links, code);
         if (code)
-            return cannotWrite(folder / entry.path().filename(), code.value());
+            return cannotWrite(folder / name, code.value());
     }
-    fs::remove(from, code);
+    if (code)
+        return cannotWrite(old, code.value());
     return Done{};
 }
 
@@ -114,6 +125,8 @@ Result<Done> checkTarget(const fs::path& original, const fs::path& folder, Exist
 Error aboutFolder(Error error, const fs::path& beside, const fs::path& folder)
 {
     const std::string unknown = beside.string();
+    if (unknown.empty())
+        return error;
     if (const auto at = error.message.find(unknown); at != std::string::npos)
         error.message.replace(at, unknown.size(), folder.string());
     return error;
@@ -126,29 +139,17 @@ Result<Done> writeModelFolder(const OriginalFiles& original, const fs::path& fol
 {
     if (const auto checked = checkTarget(original.folder, folder, existing); !checked)
         return checked;
-    std::error_code code;
-    fs::path target = fs::weakly_canonical(folder, code);
-    if (code || target.filename().empty())
-        target = target.has_parent_path() ? target.parent_path() : folder;
-    const fs::path beside =
-        target.parent_path() / fmt::format(".{}.{}.tmp", target.filename().string(), ::getpid());
-    fs::remove_all(beside, code); // of a killed process that had our number
-    if (!fs::create_directories(beside, code) && code)
-        return cannotWrite(folder, code.value());
-
-    auto done = fill(beside);
-    if (done)
-        done = copyFilesBeside(original, beside);
-    if (done) {
-        fs::rename(beside, target, code); // onto nothing or an empty folder
-        if (code)
-            done = fs::is_directory(target) ? moveInto(beside, target)
-                                            : Result<Done>(cannotWrite(folder, code.value()));
-    }
-    if (done)
-        return done;
-    fs::remove_all(beside, code);
-    return aboutFolder(done.error(), beside, folder);
+    fs::path made;
+    const auto content = [&](const fs::path& beside) {
+        made = beside;
+        Result<Done> done = fill(beside);
+        if (done)
+            done = copyFilesBeside(original, beside);
+        return done ? keepOthers(folder, beside) : done;
+    };
+    const auto done = replaceFolder(
+        folder, existing == ExistingFolder::Replace ? Existing::Replace : Existing::Refuse, content);
+    return done ? done : aboutFolder(done.error(), made, folder);
 }
 
 } // namespace headwise

@@ -62,15 +62,10 @@ std::optional<double> numberOf(const Hdf5Attributes& attributes, std::string_vie
 /// Whole numbers become doubles: an AttributeValue knows no others.
 AttributeValue attributeValue(const Hdf5Attribute& value)
 {
-    if (const auto* integer = std::get_if<std::int64_t>(&value))
-        return static_cast<double>(*integer);
-    if (const auto* number = std::get_if<double>(&value))
-        return *number;
-    if (const auto* flag = std::get_if<bool>(&value))
-        return *flag;
-    if (const auto* text = std::get_if<std::string>(&value))
-        return *text;
-    return std::get<std::vector<std::string>>(value);
+    const auto kept = []<typename T>(const T& held) -> AttributeValue {
+        return static_cast<std::conditional_t<std::is_same_v<T, std::int64_t>, double, T>>(held);
+    };
+    return std::visit(kept, value);
 }
 
 Result<Done> readRoot(Reading& reading)
@@ -110,6 +105,10 @@ Result<Done> checkSizes(const Reading& reading)
                                "has " + number(m.nLayers) + " layers of " + number(heads)
                                    + " heads, more than the " + number(mostHeads)
                                    + " heads that are believed");
+    if (m.nHeads % m.nKvHeads != 0)
+        return reading.corrupt("model",
+                               "has " + number(m.nHeads) + " heads, which its " + number(m.nKvHeads)
+                                   + " key/value heads cannot share evenly");
     if (m.dVocab > mostTokens)
         return reading.corrupt("model",
                                "has " + number(m.dVocab) + " tokens, more than the " + number(mostTokens)

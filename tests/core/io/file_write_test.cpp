@@ -11,6 +11,8 @@
 #include <sstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace headwise;
 namespace fs = std::filesystem;
@@ -34,6 +36,16 @@ std::set<std::string> names(const fs::path& folder)
     for (const auto& entry : fs::directory_iterator(folder))
         found.insert(entry.path().filename().string());
     return found;
+}
+
+/// The number of a process that has ended.
+pid_t endedProcess()
+{
+    const pid_t process = ::fork();
+    if (process == 0)
+        ::_exit(0);
+    ::waitpid(process, nullptr, 0);
+    return process;
 }
 
 /// A disk with room for files of this many bytes, as long as it lives.
@@ -107,6 +119,24 @@ private slots:
         QVERIFY(test::isOk(replaceFile(m_root / "link", std::string("new"))));
         QVERIFY(fs::is_symlink(m_root / "link"));
         QCOMPARE(content(m_root / "real"), std::string("new"));
+    }
+
+    void whatKilledProcessesLeftOfAFileIsRemoved()
+    {
+        const std::string ended = std::to_string(endedProcess()), alive = std::to_string(::getpid());
+        const std::set<std::string> others{".a.bin." + alive + "-99.tmp", ".b.bin." + ended + "-0.tmp",
+                                           ".a.bin." + ended + ".tmp", "a.bin." + ended + "-0.tmp"};
+        for (const std::string& name : others)
+            write(m_root / name, "of others");
+        write(m_root / (".a.bin." + ended + "-0.tmp"), "half");
+        fs::create_directory(m_root / (".out." + ended + "-3.tmp"));
+        write(m_root / (".out." + ended + "-3.tmp") / "model", "half");
+        QVERIFY(test::isOk(replaceFile(m_root / "a.bin", std::string("new"))));
+        QVERIFY(test::isOk(replaceFolder(m_root / "out", Existing::Refuse,
+                                         [](const fs::path&) -> Result<Done> { return Done{}; })));
+        std::set<std::string> expected = others;
+        expected.insert({"a.bin", "out"});
+        QCOMPARE(names(m_root), expected);
     }
 
     void aFullDiskLeavesTheOldFile()

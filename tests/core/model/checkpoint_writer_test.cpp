@@ -10,6 +10,8 @@
 #include <QJsonObject>
 #include <QTemporaryDir>
 
+#include <sys/stat.h>
+
 using namespace headwise;
 
 namespace {
@@ -204,6 +206,24 @@ private slots:
         QVERIFY(std::filesystem::exists(folder / "note"));
         QCOMPARE(QDir(m_folder.path()).entryList({".*"}, QDir::Hidden | QDir::Dirs | QDir::NoDotAndDotDot),
                  QStringList());
+    }
+
+    void aFolderIsReplacedInOneStep()
+    {
+        const test::ToyModel toy = write({});
+        const ProcessedWeights weights = test::raw(test::loaded(toy.folder));
+        const std::filesystem::path folder = fresh();
+        std::filesystem::create_directory(folder);
+        std::filesystem::create_symlink("nowhere", folder / "link");
+        struct stat old { };
+        QCOMPARE(::stat(folder.c_str(), &old), 0);
+        QVERIFY(test::isOk(
+            writeTransformerLensFolder(weights, toy.folder, folder, ExistingFolder::Replace, Task{})));
+        struct stat now { };
+        QCOMPARE(::stat(folder.c_str(), &now), 0);
+        QVERIFY2(now.st_ino != old.st_ino, "the new files were put into the old folder one by one");
+        QVERIFY(std::filesystem::is_symlink(folder / "link"));
+        QVERIFY(std::filesystem::exists(folder / "model.safetensors"));
     }
 
     void theModelsOwnFolderIsRefused()

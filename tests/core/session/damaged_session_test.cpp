@@ -3,6 +3,7 @@
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
+#include "tests/support/session_mutants.h"
 
 #include <QElapsedTimer>
 #include <QRegularExpression>
@@ -50,109 +51,6 @@ Session smallSession()
     session.notes["0.1"] = "a note";
     session.bookmarks = {"1.2"};
     return session;
-}
-
-using FileBytes = std::vector<unsigned char>;
-
-FileBytes bytesOf(const std::filesystem::path& path)
-{
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void store(const std::filesystem::path& path, const FileBytes& bytes)
-{
-    std::ofstream out(path, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(bytes.data()), std::streamsize(bytes.size()));
-}
-
-/// Checksum of HDF5's metadata, Bob Jenkins' lookup3.
-std::uint32_t lookup3(const unsigned char* bytes, std::size_t size)
-{
-    const auto turned = [](std::uint32_t x, int k) { return (x << k) | (x >> (32 - k)); };
-    std::uint32_t a = 0xdeadbeef + std::uint32_t(size);
-    std::uint32_t b = a;
-    std::uint32_t c = a;
-    const auto add = [&](std::size_t count) {
-        unsigned char block[12] = {};
-        std::memcpy(block, bytes, count);
-        std::uint32_t word[3];
-        std::memcpy(word, block, sizeof word);
-        a += word[0], b += word[1], c += word[2];
-    };
-    for (; size > 12; size -= 12, bytes += 12) {
-        add(12);
-        a -= c, a ^= turned(c, 4), c += b;
-        b -= a, b ^= turned(a, 6), a += c;
-        c -= b, c ^= turned(b, 8), b += a;
-        a -= c, a ^= turned(c, 16), c += b;
-        b -= a, b ^= turned(a, 19), a += c;
-        c -= b, c ^= turned(b, 4), b += a;
-    }
-    if (size == 0)
-        return c;
-    add(size);
-    c ^= b, c -= turned(b, 14);
-    a ^= c, a -= turned(c, 11);
-    b ^= a, b -= turned(a, 25);
-    c ^= b, c -= turned(b, 16);
-    a ^= c, a -= turned(c, 4);
-    b ^= a, b -= turned(a, 14);
-    c ^= b, c -= turned(b, 24);
-    return c;
-}
-
-/// A piece of metadata that ends with its checksum.
-struct Summed {
-    std::size_t begin, size; // without the checksum
-};
-
-std::optional<Summed> summedAt(const FileBytes& file, std::size_t at)
-{
-    const auto is = [&](const char* name) { return std::memcmp(file.data() + at, name, 4) == 0; };
-    if (file.size() - at < 48)
-        return std::nullopt;
-    if (at == 0)
-        return Summed{0, 44}; // the superblock of version 2
-    if (is("BTHD"))
-        return Summed{at, 34};
-    if (!is("OHDR"))
-        return std::nullopt;
-    const unsigned char flags = file[at + 5];
-    std::size_t size = 6 + (flags & 0x20 ? 16 : 0) + (flags & 0x10 ? 4 : 0);
-    const std::size_t width = std::size_t(1) << (flags & 3);
-    std::size_t chunk = 0;
-    std::memcpy(&chunk, file.data() + at + size, width);
-    if (chunk > file.size() - at - size - width - 4)
-        return std::nullopt;
-    return Summed{at, size + width + chunk};
-}
-
-std::vector<Summed> allSummed(const FileBytes& file)
-{
-    std::vector<Summed> found;
-    for (std::size_t at = 0; at + 48 < file.size(); ++at)
-        if (const auto piece = summedAt(file, at))
-            found.push_back(*piece);
-    return found;
-}
-
-/// Damages up to eight bytes, mostly of metadata, and makes the checksums right again.
-FileBytes mutated(FileBytes file, const std::vector<Summed>& pieces, std::mt19937& random)
-{
-    const auto below = [&](std::size_t end) { return random() % end; };
-    const Summed piece = pieces[below(pieces.size())];
-    for (std::size_t left = 1 + below(8); left > 0; --left) {
-        const std::size_t at = below(8) == 0 ? below(file.size()) : piece.begin + 6 + below(piece.size - 6);
-        constexpr unsigned char edges[] = {0, 1, 0x7f, 0x80, 0xff};
-        file[at] = below(2) == 0 ? edges[below(5)] : static_cast<unsigned char>(random());
-    }
-    for (const Summed& old : pieces)
-        if (const auto now = summedAt(file, old.begin)) {
-            const std::uint32_t sum = lookup3(file.data() + now->begin, now->size);
-            std::memcpy(file.data() + now->begin + now->size, &sum, sizeof sum);
-        }
-    return file;
 }
 
 /// Processes this one started and has not seen end.
@@ -307,6 +205,17 @@ private slots:
         QVERIFY(failsWith(readSession(path, Task{}), ErrorCode::Unsupported, "filter"));
     }
 
+    /// The window divides the one by the other.
+    void keyValueHeadsMustDivideTheHeads()
+    {
+        for (const int heads : {2, 4, 6}) {
+            Session session = smallSession(); // of 3 heads
+            session.model.nKvHeads = heads;
+            QVERIFY(isOk(writeSession(file("shared.h5"), session, Task{})));
+            QVERIFY(failsWith(readSession(file("shared.h5"), Task{}), ErrorCode::Corrupt, "share evenly"));
+        }
+    }
+
     void aTruncatedSessionIsRefused()
     {
         const FileBytes whole = bytesOf(written("whole.h5"));
@@ -323,11 +232,8 @@ private slots:
         const FileBytes whole = bytesOf(written("whole.h5"));
         const std::vector<Summed> pieces = allSummed(whole);
         QVERIFY(pieces.size() > 10);
-        for (const Summed& piece : pieces) { // the test's own checksums are the library's
-            std::uint32_t sum = 0;
-            std::memcpy(&sum, whole.data() + piece.begin + piece.size, sizeof sum);
-            QCOMPARE(lookup3(whole.data() + piece.begin, piece.size), sum);
-        }
+        for (const Summed& piece : pieces) // the test's own checksums are the library's
+            QCOMPARE(computedSum(whole, piece), storedSum(whole, piece));
         std::mt19937 random(17);
         int good = 0;
         int ended = 0;

@@ -215,6 +215,54 @@ private slots:
         QCOMPARE(read->view, std::string("{\"head\": \"1.2\"}"));
     }
 
+    /// Files of Headwise itself: of the first commit that wrote any, and of one that names axes by HDF5's scales. The numbers
+    /// are those that h5py reads.
+    void filesOfEveryWriterAreRead_data()
+    {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("path");
+        QTest::addColumn<int>("at");
+        QTest::addColumn<double>("number");
+        const auto row = [](const char* name, const char* path, int at, double number) {
+            QTest::addRow("%s %s", name, path) << QString(name) << QString(path) << at << number;
+        };
+        for (const char* name : {"session-v1-first-writer.h5", "session-v1-with-scales.h5"}) {
+            row(name, "scores/copying", 5, 0.70181096F);
+            row(name, "composition/k", 3, 0.24255705F);
+            row(name, "eigenvalues/full_ov", 1, 0.0029329564F);
+        }
+        row("session-v1-first-writer.h5", "spectra/ov/singular_values", 0, 0.033182852F);
+        row("session-v1-first-writer.h5", "spectra/full_qk/frobenius_norm", 3, 0.0018992522F);
+        row("session-v1-first-writer.h5", "scores/previous_token", 8, 0.19927447F);
+        row("session-v1-first-writer.h5", "tables/full_ov/ids", 4, 2);
+        row("session-v1-first-writer.h5", "tables/full_ov/values", 80, -0.011731211F);
+    }
+
+    void filesOfEveryWriterAreRead()
+    {
+        QFETCH(QString, name);
+        QFETCH(QString, path);
+        QFETCH(int, at);
+        QFETCH(double, number);
+        const Result<Session> read = readSession(testData(name.toStdString()), Task{});
+        QVERIFY(isOk(read));
+        QCOMPARE(read->formatVersion, 1);
+        QCOMPARE(read->model.name, std::string("gpt-nano-sort"));
+        QCOMPARE(read->model.nLayers, 3);
+        QVERIFY(read->processing.foldLayerNorm && read->processing.centerUnembed);
+        const ResultArray* array = read->results.find(path.toStdString());
+        QVERIFY(array && !array->definition.empty() && array->axes.size() == array->shape.size());
+        const double found = std::visit(
+            [at](const auto& values) {
+                if constexpr (requires { values[0].real(); })
+                    return double(values[std::size_t(at)].real());
+                else
+                    return double(values[std::size_t(at)]);
+            },
+            array->values);
+        QCOMPARE(found, number);
+    }
+
     void aLaterVersionIsReadButNotWritten()
     {
         auto made = Hdf5Writer::create(file("later.h5"));
@@ -436,6 +484,7 @@ private slots:
             if (child == 0)
                 for (;;)
                     static_cast<void>(!writeSession(path, fullSession(), Task{}));
+            // No fact to wait for: the kill must come at any moment of the writing.
             usleep(static_cast<useconds_t>(3000 + 1700 * wait));
             kill(child, SIGKILL);
             waitpid(child, nullptr, 0);
