@@ -65,8 +65,9 @@ Result<Address::Direction> readDirection(std::string_view text)
     Address::Direction direction{.isQk = text.starts_with("qk.")};
     const char* end = text.data() + text.size();
     const bool isNamed = direction.isQk || text.starts_with("ov.");
-    if (!isNamed || std::from_chars(text.data() + 3, end, direction.number).ptr != end
-        || direction.number < 1)
+    const auto [stop, wrong] =
+        isNamed ? std::from_chars(text.data() + 3, end, direction.number) : std::from_chars_result{end, {}};
+    if (!isNamed || wrong != std::errc() || stop != end || direction.number < 1)
         return addressWrong("'" + std::string(text) + "' is no singular direction such as ov.3");
     return direction;
 }
@@ -121,6 +122,8 @@ Result<std::filesystem::path> readModel(std::string_view text)
 {
     if (text.empty())
         return addressWrong("There is no model before the '#'");
+    if (text.find('\0') != std::string_view::npos)
+        return addressWrong("The model before the '#' holds a zero byte");
     std::error_code code;
     if (std::filesystem::exists(std::filesystem::path(text), code))
         return std::filesystem::path(text);

@@ -67,7 +67,9 @@ void FileWatch::check()
             files << file.key();
         file.value() = now;
     }
-    if (!files.isEmpty())
+    if (files.isEmpty())
+        emit unchanged();
+    else
         emit changed(files);
 }
 

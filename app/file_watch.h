@@ -22,6 +22,7 @@ public:
 
 signals:
     void changed(const QStringList& files); ///< Once the files have been left alone for a second.
+    void unchanged();                       ///< Something else in a folder changed, none of these files.
 
 private:
     struct Stamp {

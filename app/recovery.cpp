@@ -117,13 +117,15 @@ bool Recovery::takeLock()
 
 void Recovery::saveNow()
 {
-    if (!m_workspace->isOpen() || m_workspace->isReadOnly() || m_job.isRunning())
+    if (m_job.isRunning())
         return;
+    if (!m_workspace->isOpen() || m_workspace->isReadOnly())
+        return emit nothingToSave();
     const QString view = m_viewState();
     if (m_savedView.isEmpty() && !m_isChanged)
         m_savedView = view; // as it was opened
     if (!m_isChanged && view == m_savedView)
-        return;
+        return emit nothingToSave();
     if (!QDir().mkpath(text(m_folder.string())) || !takeLock())
         return emit failed(tr("No recovery copy can be written into %1.").arg(text(m_folder.string())));
     m_isChanged = false;

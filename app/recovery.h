@@ -68,6 +68,7 @@ public:
 
 signals:
     void saved();
+    void nothingToSave(); ///< saveNow() looked and found no change.
     void failed(const QString& message);
 
 private:

@@ -20,8 +20,10 @@ Job::~Job()
 
 void Job::cancel()
 {
-    if (!isRunning())
+    if (!isRunning()) {
+        ++m_turn; // of an answer whose finished() is being heard
         return;
+    }
     m_stop.request_stop();
     abandon();
     retire(true);
@@ -90,7 +92,7 @@ QThreadPool& jobPool()
     static QThreadPool* const pool = [] {
         auto* created = new QThreadPool;
         created->setMaxThreadCount(std::max(8, 2 * QThread::idealThreadCount()));
-        // What is cancelled with the application ends before anything static goes that it may still read.
+        // Jobs cancelled with the application end before the static objects that they may still read are destroyed.
         qAddPostRoutine([] { waitForJobs(std::chrono::seconds(2)); });
         return created;
     }();

@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QEvent>
 #include <QLabel>
+#include <QRegularExpression>
 
 namespace headwise::ui {
 
@@ -34,10 +35,18 @@ void showTextAsItIs(QApplication& application)
     application.installEventFilter(labels);
 }
 
+QString harmlessMarkup(const QString& html)
+{
+    static const QRegularExpression otherTag(QStringLiteral("<(?!/?(b|a|br|span)\\b)")),
+        address(QStringLiteral("url\\s*\\("), QRegularExpression::CaseInsensitiveOption);
+    QString harmless = html;
+    return harmless.replace(otherTag, QStringLiteral("&lt;")).remove(address);
+}
+
 void setMarkup(QLabel* label, const QString& html)
 {
     label->setTextFormat(Qt::RichText);
-    label->setText(html);
+    label->setText(harmlessMarkup(html));
 }
 
 void setPlain(QLabel* label, const QString& words)

@@ -14,6 +14,10 @@ namespace headwise::ui {
 /// the application; again is harmless.
 void showTextAsItIs(QApplication& application);
 
+/// Markup with tags that open no file: bold, coloured, links, lines. Other tags become letters, should a name of a file not have been
+/// escaped.
+QString harmlessMarkup(const QString& html);
+
 /// Markup of ours; what it quotes of a file is escaped.
 void setMarkup(QLabel* label, const QString& html);
 void setPlain(QLabel* label, const QString& words);

@@ -4,6 +4,7 @@
 #include "core/io/file_write.h"
 #include "core/io/hdf5.h"
 #include "core/io/spreadsheet_cell.h"
+#include "core/io/token_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -31,7 +32,7 @@ std::string oneLine(std::string_view text)
         line += digits[byte >> 4];
         line += digits[byte & 15];
     }
-    return line;
+    return shownSpecialToken(line); // controls of the direction of writing
 }
 
 template <typename Number>

@@ -1,3 +1,4 @@
+#include "core/io/hdf5.h"
 #include "core/session/session_file.h"
 
 #include "tests/support/command.h"
@@ -182,6 +183,25 @@ private slots:
         QCOMPARE(bytes(), before);
         QCOMPARE(analyze({"--analyses", "copying", "--replace"}).exitCode, 0);
         QVERIFY(read().results.find("scores/copying"));
+    }
+
+    void aSessionOfALaterVersionIsNotWrittenOver()
+    {
+        auto made = Hdf5Writer::create(m_session.toStdString());
+        QVERIFY(isOk(made));
+        Hdf5Writer writer = std::move(made).value();
+        QVERIFY(isOk(writer.setAttribute("", "format", std::string("headwise-session"))));
+        QVERIFY(isOk(writer.setAttribute("", "format_version", std::int64_t(2))));
+        QVERIFY(isOk(writer.createGroup("model")));
+        for (const char* name :
+             {"n_layers", "n_heads", "n_kv_heads", "d_model", "d_head", "d_mlp", "d_vocab", "n_ctx"})
+            QVERIFY(isOk(writer.setAttribute("model", name, std::int64_t(1))));
+        QVERIFY(isOk(writer.close()));
+        const QByteArray before = bytes();
+        const CommandRun run = analyze({"--analyses", "copying"});
+        QCOMPARE(run.exitCode, 2);
+        QVERIFY2(run.err.contains("later version of Headwise") && run.err.count('\n') == 1, run.err);
+        QCOMPARE(bytes(), before);
     }
 
 private:

@@ -213,7 +213,7 @@ private slots:
         Workspace& workspace = driver.workspace();
         const auto gesture = [](auto change) {
             change();
-            QTest::qWait(10);
+            QCoreApplication::processEvents(); // A gesture ends with its event.
         };
         gesture([&] { workspace.setHead({1, 2}); });
         gesture([&] { // a pair on the map: one click

@@ -3,7 +3,6 @@
 #include "tests/support/window_driver.h"
 #include "ui/figure_export.h"
 #include "ui/models/token_table_model.h"
-#include "ui/pages/export_dialog.h"
 #include "ui/pages/head_header.h"
 #include "ui/pages/result_page.h"
 #include "ui/pages/start_page.h"
@@ -12,14 +11,11 @@
 #include "ui/views/token_edit.h"
 
 #include <QAbstractButton>
-#include <QComboBox>
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QLabel>
 #include <QMessageBox>
 #include <QRegularExpression>
-#include <QScrollArea>
-#include <QScrollBar>
 #include <QTableView>
 #include <QToolBar>
 
@@ -210,87 +206,7 @@ private slots:
             QCOMPARE(dynamic_cast<QWidget*>(source)->contextMenuPolicy(), Qt::CustomContextMenu);
     }
 
-    /// Pictures of every page for a person to look at, where HEADWISE_SCREENSHOTS names a folder.
-    void everyPageCanBeLookedAt()
-    {
-        const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS");
-        if (folder.isEmpty())
-            QSKIP("HEADWISE_SCREENSHOTS names no folder");
-        for (const ThemeMode mode : {ThemeMode::Light, ThemeMode::Dark}) {
-            const QString suffix =
-                mode == ThemeMode::Light ? QStringLiteral("light") : QStringLiteral("dark");
-            applyTheme(*qApp, mode);
-            WindowDriver driver;
-            driver.window.grab().save(folder + QStringLiteral("/start-%1.png").arg(suffix));
-            // Of any model that has a head L1H5.
-            driver.window.openPath(
-                qEnvironmentVariable("HEADWISE_SCREENSHOTS_OF", QStringLiteral(HEADWISE_DEMO_MODEL)));
-            driver.waitForAnalyses();
-            driver.workspace().setHead({1, 5});
-            driver.workspace().setReference(HeadId{0, 1});
-            driver.workspace().runAnalysis("relations");
-            driver.workspace().compareWith({HEADWISE_DEMO_MODEL, std::nullopt, {}});
-            const QString wanted = qEnvironmentVariable("HEADWISE_SCREENSHOT_PAGES"); // empty: all
-            for (int i = 0; i < driver.tabs()->count(); ++i) {
-                const QString name = driver.tabs()->tabText(i).toLower();
-                if (!wanted.isEmpty() && !wanted.contains(name))
-                    continue;
-                driver.tabs()->setCurrentIndex(i);
-                if (name == QLatin1String("prompt"))
-                    driver.page()->findChild<QAbstractButton*>()->click();
-                if (auto* page = dynamic_cast<ResultPage*>(driver.page()))
-                    grabAnalyses(driver, *page, folder, suffix);
-                QTest::qWait(700);
-                driver.window.grab().save(folder + QStringLiteral("/%1-%2.png").arg(name, suffix));
-                if (name == QLatin1String("matrix")) {
-                    driver.page()->findChild<QComboBox*>()->setCurrentIndex(2);
-                    QTest::qWait(700);
-                    QTRY_VERIFY_WITH_TIMEOUT(!driver.page()->figures().isEmpty(), patience);
-                    driver.window.grab().save(folder + QStringLiteral("/block-%1.png").arg(suffix));
-                    ExportDialog dialog(driver.page()->figures().first(), {},
-                                        folder + QStringLiteral("/figure"), &driver.window);
-                    dialog.show();
-                    QTest::qWait(700);
-                    dialog.grab().save(folder + QStringLiteral("/export-%1.png").arg(suffix));
-                }
-            }
-        }
-        applyTheme(*qApp, ThemeMode::Light);
-    }
-
 private:
-    /// Of those that HEADWISE_SCREENSHOTS_ANALYSES names, "all", or a few of different kinds.
-    static void grabAnalyses(WindowDriver& driver, ResultPage& page, const QString& folder,
-                             const QString& suffix)
-    {
-        const QString wanted =
-            qEnvironmentVariable("HEADWISE_SCREENSHOTS_ANALYSES",
-                                 QStringLiteral("spectra,composition,position_kernel,direct_path,induction"));
-        driver.workspace().setReference(HeadId{0, 1});
-        for (const Analysis& analysis : catalogue()) {
-            const QString id = text(analysis.id);
-            if (wanted != QLatin1String("all") && !wanted.split(u',').contains(id))
-                continue;
-            page.showAnalysis(analysis.id);
-            page.run();
-            QTest::qWait(100);
-            QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().analysisJob()->isRunning(), patience);
-            QTest::qWait(300);
-            driver.window.grab().save(folder + QStringLiteral("/analysis-%1-%2.png").arg(id, suffix));
-            auto* scroll = page.findChild<QScrollArea*>();
-            for (int part = 2;
-                 part < 5 && scroll->verticalScrollBar()->value() < scroll->verticalScrollBar()->maximum();
-                 ++part) {
-                scroll->verticalScrollBar()->setValue(scroll->verticalScrollBar()->value()
-                                                      + scroll->viewport()->height() - 40);
-                QTest::qWait(200);
-                driver.window.grab().save(
-                    folder + QStringLiteral("/analysis-%1-%2-%3.png").arg(id, suffix).arg(part));
-            }
-        }
-        page.showAnalysis("copying");
-    }
-
     QTemporaryDir m_folder;
 };
 

@@ -4,6 +4,7 @@
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/figure_export.h"
+#include "ui/plain_text.h"
 #include "ui/text.h"
 
 #include <QDir>
@@ -42,6 +43,10 @@ public:
     Bait& operator=(const Bait&) = delete;
 
     QString markup() const { return QStringLiteral("<img src='%1'>").arg(m_file); }
+    QString background() const
+    {
+        return QStringLiteral("<span style='background-image:url(%1)'>word</span>").arg(m_file);
+    }
     bool wasTaken() const ///< Since it was asked last.
     {
         alignas(inotify_event) char events[4096];
@@ -127,7 +132,19 @@ private slots:
         label.grab();
         QVERIFY(!m_bait->wasTaken());
         QCOMPARE(label.textFormat(), Qt::PlainText);
-        layOut(m_bait->markup()); // the positive control: as Qt does it
+    }
+
+    void markupOpensNoFile()
+    {
+        const QString names = m_bait->markup() + m_bait->background();
+        QLabel label;
+        setMarkup(&label, QStringLiteral("<b>%1</b>").arg(names));
+        label.show();
+        label.grab();
+        QVERIFY(!m_bait->wasTaken());
+        layOut(m_bait->background()); // the positive controls: as Qt does it
+        QVERIFY(m_bait->wasTaken());
+        layOut(m_bait->markup());
         QVERIFY(m_bait->wasTaken());
     }
 
@@ -189,6 +206,10 @@ private:
         const std::string words = hostile(*m_bait);
         for (ResultArray& array : session.results.arrays)
             array.title = array.definition = array.unit = words;
+        ResultArray unknown = *session.results.find("scores/copying");
+        unknown.path = "scores/\u202E123\a";
+        unknown.axes.assign(unknown.axes.size(), words);
+        session.results.arrays.push_back(std::move(unknown));
         session.results.warnings = session.warnings = session.bookmarks = {words};
         session.model.name = words;
         session.model.architecture = words;
@@ -216,12 +237,26 @@ private:
                     checkTable(table);
             for (const FigureSource* source :
                  driver.page() ? driver.page()->figures() : QList<FigureSource*>())
-                for (const auto& [format, name] :
-                     {std::pair(FigureFormat::Svg, "x.svg"), std::pair(FigureFormat::Pdf, "x.pdf")})
-                    QVERIFY(test::isOk(
-                        exportFigure(*source, m_folder.filePath(QLatin1String(name)), {.format = format})));
+                checkExports(*source);
             QToolTip::hideText();
             QVERIFY2(!m_bait->wasTaken(), qPrintable(driver.tabs()->tabText(page)));
+        }
+    }
+
+    /// No format opens the bait, and none turns the writing round.
+    void checkExports(const FigureSource& source)
+    {
+        using enum FigureFormat;
+        for (const FigureFormat format : {Svg, Pdf, Csv, Tsv, Latex, Markdown}) {
+            const QString name = m_folder.filePath(QStringLiteral("exported"));
+            const auto done = exportFigure(source, name, {.format = format});
+            if (isData(format) && !done && done.error().code == ErrorCode::Unsupported)
+                continue; // pictures without numbers
+            QVERIFY(test::isOk(done));
+            QFile file(name);
+            QVERIFY(file.open(QIODevice::ReadOnly));
+            QVERIFY2(format == Pdf || !file.readAll().contains("\u202E"), qPrintable(name));
+            QVERIFY(file.remove());
         }
     }
 

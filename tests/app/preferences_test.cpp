@@ -89,7 +89,7 @@ private slots:
         const auto change = [&window] {
             QEvent changed(QEvent::ThemeChange); // what Qt sends to every window then
             QApplication::sendEvent(&window, &changed);
-            QTest::qWait(50);
+            QCoreApplication::processEvents(); // The system is asked in an event of its own.
         };
         QVERIFY(!ui::systemIsDark());
         choose(ui::ThemeMode::System);

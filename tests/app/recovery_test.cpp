@@ -1,3 +1,4 @@
+#include "app/file_watch.h"
 #include "app/recovery.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
@@ -164,12 +165,18 @@ private slots:
                                 model + u'/' + QLatin1String(name)));
         MainWindow window;
         window.show();
+        QSignalSpy opened(window.workspace(), &ui::Workspace::opened); // with which the files are watched
         window.openPath(model);
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen(), patience);
+        QVERIFY(opened.wait(patience));
         window.workspace()->setHead({1, 3});
         auto* notices = window.findChild<ui::NoticeBar*>();
-        QTest::qWait(1500);
-        QVERIFY(!notices->isVisible()); // reading it is no change
+        // Another file beside them has the watch look at those that were read.
+        QSignalSpy unchanged(window.findChild<app::FileWatch*>(), &app::FileWatch::unchanged);
+        QFile other(model + QStringLiteral("/other.txt"));
+        QVERIFY(other.open(QIODevice::WriteOnly));
+        other.close();
+        QVERIFY(unchanged.wait(patience));
+        QVERIFY(!notices->isVisible()); // reading them is no change
         const auto before = window.workspace()->weights();
         QFile config(model + QStringLiteral("/config.json"));
         QVERIFY(config.open(QIODevice::Append));
@@ -189,17 +196,20 @@ private slots:
         MainWindow window;
         window.keepRecovery(recovery());
         window.show();
-        QTest::qWait(700); // two intervals with nothing open
-        QCOMPARE(copies(), QStringList());
         auto* keeper = window.findChild<Recovery*>();
+        QSignalSpy nothing(keeper, &Recovery::nothingToSave);
+        QTRY_VERIFY_WITH_TIMEOUT(nothing.count() >= 2, patience); // intervals with nothing open
+        QCOMPARE(copies(), QStringList());
         QSignalSpy saved(keeper, &Recovery::saved); // from the first copy on, which may hold every result
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->results()->find("composition/k"), patience);
         QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->analysisJob()->isRunning() && saved.count() > 0,
                                  patience);
-        QTest::qWait(1500); // the last of the results
-        const qsizetype before = saved.count();
-        QTest::qWait(1500);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            window.workspace()->waiting().empty() && ui::JobBoard::instance().running().isEmpty(), patience);
+        QVERIFY(nothing.wait(patience)); // after the copy with the last of the results
+        const qsizetype before = saved.count(), looks = nothing.count();
+        QTRY_VERIFY_WITH_TIMEOUT(nothing.count() >= looks + 3, patience);
         QCOMPARE(saved.count(), before);
         window.workspace()->setHead({1, 3}); // the positive control
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), before + 1, patience);

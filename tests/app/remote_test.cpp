@@ -125,6 +125,8 @@ private slots:
         row("gpt2#L1H1?reference=", "names no reference");
         row("gpt2#L1H1?reference=L1", "not a head");
         row("gpt2#L1H1?direction=ov.0", "no singular direction");
+        row("gpt2#L1H1?direction=ov.", "no singular direction");
+        row("gpt2#L1H1?direction=qk.99999999999", "no singular direction");
         row("gpt2#L1H1?direction=vo.1", "no singular direction");
         row("gpt2#L1H1?direction=qk.1x", "no singular direction");
         row("gpt2#L1H1?row=%2", "hexadecimal");
@@ -132,6 +134,7 @@ private slots:
         row("gpt2#L1H1?row=%FF", "UTF-8");
         row("gpt2#L1H1?row=%00", "zero byte");
         row("%FF#L1H1", "UTF-8");
+        QTest::newRow("zero byte of a model") << QByteArray("gpt2\0x#L1H1", 11) << QByteArray("zero byte");
     }
     void addressesThatAreNone()
     {

@@ -1,5 +1,6 @@
 #include "app/recovery.h"
 
+#include "core/io/hdf5.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
@@ -190,6 +191,27 @@ private slots:
         QVERIFY2(said.join(u' ').contains(QStringLiteral("watched.h5")), qPrintable(said.join(u' ')));
     }
 
+    void aSessionOfALaterVersionIsShownAndNotSaved()
+    {
+        const std::filesystem::path file = m_folder->filePath(QStringLiteral("later.h5")).toStdString();
+        writeLaterSession(file);
+        const auto before = std::filesystem::last_write_time(file);
+        WindowDriver driver;
+        driver.window.openPath(QString::fromStdString(file.string()));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
+        QVERIFY(driver.workspace().isReadOnly());
+        QVERIFY(driver.workspace().results()->find("scores/copying"));
+        QSignalSpy failed(&driver.workspace(), &Workspace::failed);
+        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        for (const char* name : {"later.h5", "copy.h5"})
+            driver.window.saveTo(m_folder->filePath(QLatin1String(name)));
+        QCOMPARE(failed.count(), 2); // at once
+        QVERIFY(failed.first().first().toString().contains(QStringLiteral("read-only")));
+        QCOMPARE(saved.count(), 0);
+        QCOMPARE(std::filesystem::last_write_time(file), before);
+        QVERIFY(!QFile::exists(m_folder->filePath(QStringLiteral("copy.h5"))));
+    }
+
     void typingIsCopiedSoon()
     {
         QVERIFY(app::Recovery::typingPause <= std::chrono::seconds(25)); // the rest of 30 s is for writing
@@ -230,6 +252,23 @@ private slots:
     }
 
 private:
+    /// A session of format version 2, with an array that ours have too and a group that none has.
+    static void writeLaterSession(const std::filesystem::path& file)
+    {
+        auto made = Hdf5Writer::create(file);
+        QVERIFY(test::isOk(made));
+        Hdf5Writer writer = std::move(made).value();
+        QVERIFY(test::isOk(writer.setAttribute("", "format", std::string("headwise-session"))));
+        QVERIFY(test::isOk(writer.setAttribute("", "format_version", std::int64_t(2))));
+        QVERIFY(test::isOk(writer.createGroup("model")));
+        for (const char* name :
+             {"n_layers", "n_heads", "n_kv_heads", "d_model", "d_head", "d_mlp", "d_vocab", "n_ctx"})
+            QVERIFY(test::isOk(writer.setAttribute("model", name, std::int64_t(1))));
+        QVERIFY(test::isOk(writer.writeTexts("future", std::vector<std::string>{"x"})));
+        QVERIFY(test::isOk(writer.writeArray("scores/copying", {1, 1}, std::vector<float>{0.5F}, Task{})));
+        QVERIFY(test::isOk(writer.close()));
+    }
+
     static void saveAndWait(WindowDriver& driver, const QString& file)
     {
         QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);

@@ -134,7 +134,8 @@ int runJourneys(int argc, char** argv)
     WatchedApplication application(argc, argv);
     ui::applyTheme(application, ui::ThemeMode::Light);
     Test test;
-    const int failed = QTest::qExec(&test, argc, argv);
+    const int failed =
+        QTest::qExec(&test, withFunctionsOfPart(Test::staticMetaObject, QCoreApplication::arguments()));
     return failed + WatchedApplication::tryStalledWalksAgain();
 }
 

@@ -72,14 +72,16 @@ inline QString readOutAt(Journey& journey, QWidget* view, const QPoint& place)
 inline QString readOut(Journey& journey, ui::HeatmapView* view, int row, int column)
 {
     // A new matrix may still be on its way: its cells have their place once they were painted and laid out.
+    journey.waitForRest();
     QPoint place;
     int same = 0;
-    for (int i = 0; i < 100 && same < 3; ++i) {
+    const auto isStill = [&] {
         (void)view->grab();
-        QTest::qWait(10);
         same = place == placeOf(view, row, column) ? same + 1 : 0;
         place = placeOf(view, row, column);
-    }
+        return same == 3;
+    };
+    journey.waitFor(isStill, QStringLiteral("a picture that stands still"));
     return readOutAt(journey, view, place);
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "ui/job.h"
+
+#include <QCoreApplication>
 #include <QImage>
 #include <QLabel>
 #include <QRect>
@@ -7,6 +10,17 @@
 #include <QWidget>
 
 namespace headwise::test {
+
+/// Whether nothing is being computed and the window paints the same twice, what is queued being done in between.
+inline bool isSettled(QWidget& window)
+{
+    const auto picture = [&window] {
+        QCoreApplication::processEvents();
+        return ui::JobBoard::instance().running().isEmpty() ? window.grab().toImage() : QImage();
+    };
+    const QImage before = picture();
+    return !before.isNull() && picture() == before;
+}
 
 /// Where nothing of the window paints, and the screen would show what was there before; null if there is no such place.
 inline QRect unpainted(QWidget& window)

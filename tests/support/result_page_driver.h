@@ -93,7 +93,7 @@ protected:
         QTRY_VERIFY_WITH_TIMEOUT(ui::isComputed(m_page->analysis(), *m_workspace->results())
                                      && !m_workspace->analysisJob()->isRunning(),
                                  patience);
-        QTest::qWait(10);
+        QCoreApplication::processEvents(); // draws what is in sight
     }
 };
 

@@ -6,6 +6,7 @@
 #include "core/model/circuit_badges.h"
 #include "ui/about_model.h"
 #include "ui/head_metrics.h"
+#include "ui/plain_text.h"
 #include "ui/text.h"
 #include "ui/theme.h"
 
@@ -52,7 +53,7 @@ int lineCount(const QString& html, const QLabel& label)
     QTextDocument document;
     document.setDocumentMargin(0);
     document.setDefaultFont(label.font());
-    document.setHtml(html);
+    document.setHtml(harmlessMarkup(html));
     document.setTextWidth(label.width());
     const bool isTooWide = document.idealWidth() > label.width();
     return isTooWide ? headHeaderMostLines + 1 : document.firstBlock().layout()->lineCount();
@@ -95,7 +96,6 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
     , m_badges(new QLabel(this))
 {
     makeHeading(m_head);
-    m_scores->setTextFormat(Qt::RichText);
     m_scores->setWordWrap(true);
     makeSecondary(m_state);
     makeSecondary(m_badges);
@@ -177,7 +177,7 @@ void HeadHeader::fitScores()
             if (isFurtherNearest(static_cast<qsizetype>(i)) && shown[i - 1])
                 showIfThereIsRoom(i);
     }
-    m_scores->setText(lineOf(shown));
+    setMarkup(m_scores, lineOf(shown));
     QStringList explained{m_definitions}, others;
     for (std::size_t i = 0; i < count; ++i)
         if (!shown[i])

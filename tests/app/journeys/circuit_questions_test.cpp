@@ -2,6 +2,7 @@
 #include "core/analysis/singular_directions.h"
 #include "core/analysis/subspace.h"
 #include "core/base/decompositions.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/figure_files.h"
 #include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"
@@ -9,8 +10,6 @@
 #include "tests/support/program.h"
 #include "ui/theme.h"
 #include "ui/views/spectrum_chart.h"
-
-#include <Eigen/QR>
 
 #include <QSlider>
 
@@ -169,10 +168,8 @@ private:
         const HeadWeights<double> from = circuits.weights().head<double>({0, 2});
         const HeadWeights<double> to = circuits.weights().head<double>({1, 5});
         const Matrix<double> written = from.W_O.transpose();
-        const Matrix<double> q = Eigen::HouseholderQR<Matrix<double>>(written).householderQ()
-            * Matrix<double>::Identity(written.rows(), written.cols());
-        const Matrix<double> k = Eigen::HouseholderQR<Matrix<double>>(to.W_K).householderQ()
-            * Matrix<double>::Identity(to.W_K.rows(), to.W_K.cols());
+        const Matrix<double> q = orthonormalBasis(written);
+        const Matrix<double> k = orthonormalBasis(to.W_K);
         const auto cosines = singularValues(q.transpose() * k);
         QVERIFY(isOk(cosines));
         const double smallest = std::acos((*cosines)(0)) * 180 / std::acos(-1.0);

@@ -169,7 +169,10 @@ private slots:
         connect(view.get(), &QObject::destroyed, &dialog, &ExportDialog::forgetSource);
         view.reset();
         QVERIFY(!dialog.isVisible());
-        QTest::qWait(60); // longer than the preview waits
+        // The preview that it was waiting for would come before that of a dialog opened later.
+        ExportDialog later(&m_view, {}, QStringLiteral("fig"));
+        later.show();
+        QTRY_VERIFY(!named<QLabel>(later, "Preview of the figure")->pixmap().isNull());
     }
 
     void thePreviewIsTheFigure()

@@ -177,7 +177,7 @@ private slots:
         list->setFocus(Qt::TabFocusReason); // which makes its first row the current one
         QTest::keyClick(list, Qt::Key_Down);
         QTest::keyClick(list, Qt::Key_Down);
-        QTest::qWait(50);
+        QCoreApplication::processEvents(); // A question would be under way by now.
         QVERIFY(list->currentRow() > 0);
         QVERIFY(asked().empty() && !opened.workspace.results()->find("analyses/relations/by_head"));
         QVERIFY(!opened.workspace.hasUnsavedResults());

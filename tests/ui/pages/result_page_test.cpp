@@ -117,14 +117,14 @@ private slots:
         if (std::any_of(pictures.begin(), pictures.end(), isMissing)) { // of layer 0, as is said
             QVERIFY(says(QStringLiteral("It says nothing of L1H5")));
             m_workspace->setHead({0, 1});
-            QTest::qWait(10);
+            QCoreApplication::processEvents(); // draws what is in sight
         }
         QVERIFY(!m_page->figures().isEmpty());
         for (const Picture& picture : pictures)
             if (!isMissing(picture))
                 checkPicture(picture);
-        m_page->resize(742, 560); // as in a window of 1280 × 800
-        QTest::qWait(50);
+        m_page->resize(742, 560);          // as in a window of 1280 × 800
+        QCoreApplication::processEvents(); // draws what came into sight
         const auto* scroll = m_page->findChild<QScrollArea*>();
         QVERIFY2(scroll->widget()->width() <= scroll->viewport()->width(),
                  qPrintable(QStringLiteral("%1 of %2 px")
