@@ -1,8 +1,13 @@
 #include "tests/support/dense_algebra.h"
 
+#include "tests/support/matchers.h"
+
 #include <Eigen/Eigenvalues>
+#include <Eigen/LU>
 #include <Eigen/QR>
 #include <Eigen/SVD>
+
+#include <random>
 
 namespace headwise::test {
 
@@ -35,6 +40,50 @@ Eigen::MatrixXd orthonormalBasis(const Eigen::MatrixXd& m)
 {
     const Eigen::HouseholderQR<Eigen::MatrixXd> qr(m);
     return qr.householderQ() * Eigen::MatrixXd::Identity(m.rows(), m.cols());
+}
+
+Eigen::MatrixXd inverseOf(const Eigen::MatrixXd& m)
+{
+    return m.inverse();
+}
+
+std::complex<double> determinantOf(const Eigen::MatrixXcd& m)
+{
+    return m.determinant();
+}
+
+Eigen::MatrixXd pseudoInverseOf(const Eigen::MatrixXd& m)
+{
+    return m.completeOrthogonalDecomposition().pseudoInverse();
+}
+
+Eigen::MatrixXd normalNumbers(Eigen::Index rows, Eigen::Index cols, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    return Eigen::MatrixXd::NullaryExpr(rows, cols, [&] { return normal(random); });
+}
+
+Eigen::MatrixXd orthonormalColumns(Eigen::Index rows, Eigen::Index cols, unsigned seed)
+{
+    return orthonormalBasis(normalNumbers(rows, cols, seed));
+}
+
+bool areClose(const Eigen::MatrixXcd& actual, const Eigen::MatrixXcd& expected, double tolerance)
+{
+    if (actual.rows() != expected.rows() || actual.cols() != expected.cols()) {
+        qWarning("shape [%d, %d], expected [%d, %d]", int(actual.rows()), int(actual.cols()),
+                 int(expected.rows()), int(expected.cols()));
+        return false;
+    }
+    if (expected.size() == 0)
+        return true;
+    const double error = (actual - expected).cwiseAbs().maxCoeff();
+    const double size = expected.cwiseAbs().maxCoeff();
+    const bool close = error <= tolerance * size && actual.allFinite();
+    if (!close)
+        qWarning("largest difference %g, allowed %g", error, tolerance * size);
+    return close;
 }
 
 } // namespace headwise::test

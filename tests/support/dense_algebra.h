@@ -42,4 +42,17 @@ private:
 /// Orthonormal columns that span those of m, as many.
 Eigen::MatrixXd orthonormalBasis(const Eigen::MatrixXd& m);
 
+/// For matrices with as many rows as columns.
+Eigen::MatrixXd inverseOf(const Eigen::MatrixXd& m);
+std::complex<double> determinantOf(const Eigen::MatrixXcd& m);
+
+/// Moore and Penrose's, by a complete orthogonal decomposition. [cols, rows]
+Eigen::MatrixXd pseudoInverseOf(const Eigen::MatrixXd& m);
+
+/// [rows, cols], normal numbers; the same wherever the standard library is.
+Eigen::MatrixXd normalNumbers(Eigen::Index rows, Eigen::Index cols, unsigned seed);
+
+/// [rows, cols], columns that span those of normal numbers.
+Eigen::MatrixXd orthonormalColumns(Eigen::Index rows, Eigen::Index cols, unsigned seed);
+
 } // namespace headwise::test

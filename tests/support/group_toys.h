@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/support/changed_toy.h"
+#include "tests/support/dense_algebra.h"
 
 #include <QDebug>
 
@@ -34,7 +35,7 @@ inline bool close(double a, double b, double tolerance = 1e-9)
 /// The projector onto the columns of a matrix, from its normal equations.
 inline Matrix<double> projector(const Matrix<double>& m)
 {
-    return m * (m.transpose() * m).inverse() * m.transpose();
+    return m * inverseOf(m.transpose() * m) * m.transpose();
 }
 
 inline ToyOptions grouped()

@@ -1,7 +1,11 @@
 #include "tests/support/program.h"
 
+#include <QMetaMethod>
+
+#include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +41,30 @@ RegisteredTest::RegisteredTest(std::string_view file, TestMain main)
 char** programArguments()
 {
     return arguments();
+}
+
+QStringList withFunctionsOfPart(const QMetaObject& test, QStringList arguments)
+{
+    const qsizetype at = arguments.indexOf(QLatin1String("--part"));
+    if (at < 0)
+        return arguments;
+    const QStringList part = arguments.value(at + 1).split(u'/');
+    const int which = part.value(0).toInt(), parts = part.value(1).toInt();
+    arguments.remove(at, std::min<qsizetype>(2, arguments.size() - at));
+    const qsizetype others = arguments.size();
+    const std::set<QByteArray> around{"initTestCase", "init", "cleanup", "cleanupTestCase"};
+    int functions = 0;
+    for (int i = test.methodOffset(); i < test.methodCount(); ++i) {
+        const QMetaMethod method = test.method(i);
+        const QByteArray name = method.name();
+        const bool isFunction = method.methodType() == QMetaMethod::Slot
+            && method.access() == QMetaMethod::Private && !name.endsWith("_data") && !around.contains(name);
+        if (isFunction && parts > 0 && functions++ % parts == which - 1)
+            arguments << QString::fromLatin1(name);
+    }
+    if (arguments.size() == others) // which would run them all
+        qFatal("%s: no function is in that part", test.className());
+    return arguments;
 }
 
 } // namespace headwise::test

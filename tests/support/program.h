@@ -26,6 +26,10 @@ public:
 /// The arguments of the program, the test's name after the program's, with the null at their end.
 char** programArguments();
 
+/// `arguments` with the names of some functions of `test` in place of "--part 2/3": every third, from the second on. The parts of
+/// a test are processes of their own, so that none takes long and they may run side by side.
+QStringList withFunctionsOfPart(const QMetaObject& test, QStringList arguments);
+
 /// Runs every function of a test class under an application object, as QTEST_MAIN does.
 template <typename Test>
 int runTest(int argc, char** argv)
@@ -37,7 +41,7 @@ int runTest(int argc, char** argv)
     const QCoreApplication application(argc, argv);
 #endif
     Test test;
-    return QTest::qExec(&test, argc, argv);
+    return QTest::qExec(&test, withFunctionsOfPart(Test::staticMetaObject, QCoreApplication::arguments()));
 }
 
 } // namespace headwise::test

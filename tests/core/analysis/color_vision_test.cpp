@@ -6,8 +6,6 @@
 
 #include <QTest>
 
-#include <Eigen/LU>
-
 #include <cmath>
 
 using namespace headwise;

@@ -8,7 +8,7 @@
 #include <random>
 
 using namespace headwise;
-using test::orthonormal;
+using test::orthonormalColumns;
 using test::PlantedModel;
 
 namespace {
@@ -48,10 +48,10 @@ private slots:
     {
         constexpr int d = 24, r = 4, V = 29;
         PlantedModel model(test::plantedSizes(d, r, V));
-        const Matrix<double> E = orthonormal(V, d, 5);
+        const Matrix<double> E = orthonormalColumns(V, d, 5);
         model.set("embed.W_E", E);
         model.set("unembed.W_U", E.transpose());
-        const Matrix<double> U = orthonormal(d, r, 1);
+        const Matrix<double> U = orthonormalColumns(d, r, 1);
         Matrix<double> quarterTurn = Matrix<double>::Zero(r, r);
         quarterTurn(0, 1) = quarterTurn(2, 3) = 1;
         quarterTurn(1, 0) = quarterTurn(3, 2) = -1;
@@ -110,7 +110,7 @@ private slots:
     {
         PlantedModel model(test::plantedSizes(24, 5, 11));
         const Matrix<double> basis =
-            orthonormal(24, 20, 2); // four subspaces of five dimensions, orthogonal to each other
+            orthonormalColumns(24, 20, 2); // four subspaces of five dimensions, orthogonal to each other
         const Matrix<double> read = basis.leftCols(5), shared = basis.middleCols(5, 5),
                              query = basis.middleCols(10, 5), out = basis.rightCols(5);
         model.set("W_V", {0, 1}, read);
@@ -136,13 +136,13 @@ private slots:
         for (int i = 0; i < 2 * heads; ++i) {
             const HeadId head{i / heads, i % heads};
             const auto seed = static_cast<unsigned>(10 * i);
-            model.set("W_Q", head, orthonormal(d, r, seed + 1));
-            model.set("W_K", head, orthonormal(d, r, seed + 2));
-            model.set("W_V", head, orthonormal(d, r, seed + 3));
-            model.set("W_O", head, orthonormal(d, r, seed + 4).transpose());
+            model.set("W_Q", head, orthonormalColumns(d, r, seed + 1));
+            model.set("W_K", head, orthonormalColumns(d, r, seed + 2));
+            model.set("W_V", head, orthonormalColumns(d, r, seed + 3));
+            model.set("W_O", head, orthonormalColumns(d, r, seed + 4).transpose());
         }
         const HeadId earlier{0, 1}, later{1, 2};
-        model.set("W_O", earlier, orthonormal(d, r, 10 * 6 + 2).transpose()); // W_K of head 6, L1H2
+        model.set("W_O", earlier, orthonormalColumns(d, r, 10 * 6 + 2).transpose()); // W_K of head 6, L1H2
         const Circuits circuits = model.circuits();
         const auto results = test::analysed(circuits, {"composition", "projection_kernel"}, exactly());
         const double bound = 1 / std::sqrt(static_cast<double>(r));
@@ -193,7 +193,7 @@ private slots:
     void anEqualPairOfSingularValuesIsFoundAsSuch()
     {
         PlantedModel model(test::plantedSizes(24, 5, 11));
-        const Matrix<double> basis = orthonormal(24, 10, 3);
+        const Matrix<double> basis = orthonormalColumns(24, 10, 3);
         const Eigen::VectorXd sigma = (Eigen::VectorXd(5) << 4, 2, 2, 1e-3, 1e-9).finished();
         model.set("W_V", {1, 1}, basis.leftCols(5) * sigma.asDiagonal());
         model.set("W_O", {1, 1}, basis.rightCols(5).transpose());
@@ -212,7 +212,7 @@ private slots:
     void aProductMuchSmallerThanItsFactorsKeepsItsDigits()
     {
         PlantedModel model(test::plantedSizes(24, 5, 11));
-        const Matrix<double> basis = orthonormal(24, 15, 4);
+        const Matrix<double> basis = orthonormalColumns(24, 15, 4);
         Matrix<double> left = 1e4 * basis.leftCols(5);
         left.col(0) = 1e-4 * basis.col(0);
         Matrix<double> right = 1e-6 * basis.middleCols(5, 5).transpose();

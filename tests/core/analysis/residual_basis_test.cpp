@@ -6,8 +6,6 @@
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
-#include <Eigen/LU>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -212,7 +210,7 @@ private slots:
             const auto w = circuits.weights().head<double>({1, head});
             const auto index = static_cast<std::size_t>(config.nHeads + head);
             const double read = (w.W_Q.transpose() * scaled * w.W_Q).trace();
-            const double written = (w.W_O * scaled.inverse() * w.W_O.transpose()).trace();
+            const double written = (w.W_O * test::inverseOf(scaled) * w.W_O.transpose()).trace();
             QVERIFY(std::abs(norms[index] - std::sqrt(read)) < 1e-11 * std::sqrt(read));
             QVERIFY(std::abs(ofOutputs[index] - std::sqrt(written)) < 1e-11 * std::sqrt(written));
         }

@@ -2,10 +2,9 @@
 
 #include "core/analysis/block.h"
 
+#include "tests/support/dense_algebra.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
-
-#include <Eigen/Eigenvalues>
 
 #include <limits>
 #include <random>
@@ -35,8 +34,7 @@ Eigen::VectorXd singularValuesOfDense(const Matrix<double>& dense, Eigen::Index 
     const bool wide = dense.cols() > dense.rows();
     const Matrix<double> gram =
         wide ? Matrix<double>(dense * dense.transpose()) : Matrix<double>(dense.transpose() * dense);
-    const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(gram, Eigen::EigenvaluesOnly);
-    return solver.eigenvalues().reverse().head(count).cwiseMax(0).cwiseSqrt();
+    return test::DenseEigen(gram).eigenvalues().reverse().head(count).cwiseMax(0).cwiseSqrt();
 }
 
 template <typename T>
@@ -206,8 +204,7 @@ private slots:
         const auto values = m.eigenvalues();
         QVERIFY(test::isOk(values));
         QCOMPARE(static_cast<int>(values->size()), std::min(size, inner));
-        const Eigen::EigenSolver<Matrix<double>> dense(m.dense(), false);
-        const auto expected = inReadingOrder(dense.eigenvalues());
+        const auto expected = inReadingOrder(test::eigenvaluesOf(m.dense()));
         for (std::size_t i = 0; i < values->size(); ++i)
             QVERIFY(std::abs((*values)[i] - expected[i]) <= 1e-9 * std::abs(expected[0]));
         for (std::size_t i = 1; i < values->size(); ++i)
@@ -253,7 +250,8 @@ private slots:
     {
         const auto m = product<double>(30, 5, 30);
         const Matrix<double> basis = gaussian<double>(5, 5, 9);
-        const auto turned = FactoredMatrix<double>::create(m.left() * basis, basis.inverse() * m.right());
+        const auto turned =
+            FactoredMatrix<double>::create(m.left() * basis, test::inverseOf(basis) * m.right());
         QVERIFY(test::isClose(asVector(*turned->singularValues()), asVector(*m.singularValues()), 1e-10));
         QVERIFY(test::isClose(asVector(*turned->eigenvalues()), asVector(*m.eigenvalues()), 1e-9));
     }

@@ -3,6 +3,7 @@
 #include "core/model/forward.h"
 #include "tests/core/analysis/spectra/dense_directions.h"
 #include "tests/support/changed_toy.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
@@ -157,8 +158,7 @@ private slots:
                 const std::string part = "weights_in_vocabulary/" + std::string(name);
                 const auto column =
                     static_cast<Eigen::Index>(test::numbers(results, "analyses/" + part + "_column")[neuron]);
-                const Matrix<double> inverse =
-                    Matrix<double>(read.transpose()).completeOrthogonalDecomposition().pseudoInverse();
+                const Matrix<double> inverse = test::pseudoInverseOf(read.transpose());
                 QVERIFY(lists(results, part, neuron, read * W.col(column)));
                 QVERIFY(lists(results, part + "_pinv", neuron, inverse * W.col(column)));
             }

@@ -1,11 +1,11 @@
 #include "core/model/merges.h"
 
 #include "core/model/architecture.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
-#include <Eigen/SVD>
 #include <QTemporaryDir>
 
 #include <random>
@@ -112,8 +112,8 @@ private slots:
             const auto random = [&] {
                 return Matrix<double>::NullaryExpr(n, n, [&] { return normal(engine); }).eval();
             };
-            const Matrix<double> U = Eigen::HouseholderQR<Matrix<double>>(random()).householderQ();
-            const Matrix<double> V = Eigen::HouseholderQR<Matrix<double>>(random()).householderQ();
+            const Matrix<double> U = test::orthonormalBasis(random());
+            const Matrix<double> V = test::orthonormalBasis(random());
             Eigen::VectorXd s(n);
             for (Eigen::Index i = 0; i < n; ++i)
                 s[i] = std::pow(wanted, -static_cast<double>(i) / static_cast<double>(n - 1));

@@ -1,3 +1,4 @@
+#include "tests/support/dense_algebra.h"
 #include "tests/support/group_toys.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
@@ -219,9 +220,10 @@ private slots:
         const Matrix<double> T = test::normalNumbers(5, 5, 3) + 3 * Matrix<double>::Identity(5, 5);
         for (int head = 0; head < 3; ++head) { // group 0 of layer 0 as a whole
             toy.set("blocks.0.attn.W_Q", head, toy.matrix("blocks.0.attn.W_Q", head) * T);
-            toy.set("blocks.0.attn.W_O", head, T.inverse() * toy.matrix("blocks.0.attn.W_O", head));
+            toy.set("blocks.0.attn.W_O", head, test::inverseOf(T) * toy.matrix("blocks.0.attn.W_O", head));
         }
-        toy.set("blocks.0.attn._W_K", 0, toy.matrix("blocks.0.attn._W_K", 0) * T.inverse().transpose());
+        toy.set("blocks.0.attn._W_K", 0,
+                toy.matrix("blocks.0.attn._W_K", 0) * test::inverseOf(T).transpose());
         toy.set("blocks.0.attn._W_V", 0, toy.matrix("blocks.0.attn._W_V", 0) * T);
         const auto after = test::analysed(toy.circuits(), {"groups"}, exactOptions());
         for (const ResultArray& array : before.arrays) {

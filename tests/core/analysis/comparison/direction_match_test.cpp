@@ -8,7 +8,7 @@
 #include <cmath>
 
 using namespace headwise;
-using test::orthonormal;
+using test::orthonormalColumns;
 
 namespace {
 
@@ -36,7 +36,8 @@ class DirectionMatchTest : public QObject {
 private slots:
     void isTheCosineWhereAllStandAlone()
     {
-        const Matrix<double> cosines = orthonormal(13, 5, 1).transpose() * orthonormal(13, 4, 2);
+        const Matrix<double> cosines =
+            orthonormalColumns(13, 5, 1).transpose() * orthonormalColumns(13, 4, 2);
         QCOMPARE(directionMatches(cosines, alone(5), alone(4)), Matrix<double>(cosines.cwiseAbs()));
     }
 
@@ -57,13 +58,13 @@ private slots:
 
     void noRotationInsideABlockChangesIt()
     {
-        const Matrix<double> older = orthonormal(23, 7, 3), newer = orthonormal(23, 6, 4);
+        const Matrix<double> older = orthonormalColumns(23, 7, 3), newer = orthonormalColumns(23, 6, 4);
         const std::vector<int> oldBlocks{0, 1, 1, 1, 2, 3, 3}, newBlocks{0, 0, 1, 2, 2, 2};
         Matrix<double> turnedOld = older, turnedNew = newer;
-        turnedOld.middleCols(1, 3) *= orthonormal(3, 3, 5);
-        turnedOld.rightCols(2) *= orthonormal(2, 2, 6);
-        turnedNew.leftCols(2) *= orthonormal(2, 2, 7);
-        turnedNew.rightCols(3) *= orthonormal(3, 3, 8);
+        turnedOld.middleCols(1, 3) *= orthonormalColumns(3, 3, 5);
+        turnedOld.rightCols(2) *= orthonormalColumns(2, 2, 6);
+        turnedNew.leftCols(2) *= orthonormalColumns(2, 2, 7);
+        turnedNew.rightCols(3) *= orthonormalColumns(3, 3, 8);
         const Matrix<double> found = directionMatches(newer.transpose() * older, newBlocks, oldBlocks);
         const Matrix<double> turned =
             directionMatches(turnedNew.transpose() * turnedOld, newBlocks, oldBlocks);
@@ -75,8 +76,8 @@ private slots:
     // What several old directions span, apart by a little more than the limit, may come back as one block and the reverse.
     void aSpanThatIsKeptIsMatchedHoweverItFallsIntoBlocks()
     {
-        const Matrix<double> span = orthonormal(29, 10, 9);
-        const Matrix<double> turned = span * orthonormal(10, 10, 10);
+        const Matrix<double> span = orthonormalColumns(29, 10, 9);
+        const Matrix<double> turned = span * orthonormalColumns(10, 10, 10);
         const std::vector<int> whole(10, 0);
         const Matrix<double> ones = Matrix<double>::Ones(10, 10);
         QVERIFY(areNear(directionMatches(span.transpose() * turned, whole, whole), ones, 1e-14));
@@ -91,8 +92,8 @@ private slots:
 
     void aDirectionOfNoOldOneIsMatchedByNone()
     {
-        const Matrix<double> basis = orthonormal(29, 7, 11);
-        const Matrix<double> older = basis.leftCols(6) * orthonormal(6, 6, 12);
+        const Matrix<double> basis = orthonormalColumns(29, 7, 11);
+        const Matrix<double> older = basis.leftCols(6) * orthonormalColumns(6, 6, 12);
         const Matrix<double> found =
             directionMatches(basis.transpose() * older, {0, 1, 1, 1, 1, 1, 2}, {0, 0, 0, 0, 0, 0});
         QVERIFY(found.topRows(6).minCoeff() > 1 - 1e-14);

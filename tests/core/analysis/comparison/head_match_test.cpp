@@ -3,11 +3,11 @@
 #include "core/analysis/random_matrix.h"
 #include "core/io/tokenizer.h"
 #include "tests/support/analysed.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/loaded.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
-#include <Eigen/QR>
 #include <QTemporaryDir>
 
 #include <algorithm>
@@ -59,8 +59,7 @@ void writeLarger(const test::ToyModel& small, const std::filesystem::path& folde
     options.nLayers = 1;
     test::ToyModel large = test::writeToyModel(folder, options);
     const Eigen::Index d = small.options.dModel, r = small.options.dHead;
-    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(Eigen::MatrixXd(gaussianMatrix(19, d, 3)));
-    const Eigen::MatrixXd P = (qr.householderQ() * Eigen::MatrixXd::Identity(19, d)).transpose(); // [d, 19]
+    const Eigen::MatrixXd P = test::orthonormalBasis(gaussianMatrix(19, d, 3)).transpose(); // [d, 19]
     put(large.tensors.at("embed.W_E"), 0, matrixOf(small.tensors.at("embed.W_E"), 0, vocabulary, d) * P);
     put(large.tensors.at("unembed.W_U"), 0,
         P.transpose() * matrixOf(small.tensors.at("unembed.W_U"), 0, d, vocabulary));

@@ -93,11 +93,11 @@ private slots:
         // The newer head reads the same directions but for one, which is turned by 30° out of their space.
         PlantedModel older(widePlantedOptions()), newer(widePlantedOptions());
         const HeadId head{1, 0};
-        const Matrix<double> basis = orthonormal(24, 6, 3);
+        const Matrix<double> basis = orthonormalColumns(24, 6, 3);
         Matrix<double> turned = basis.leftCols(5);
         const double angle = 30 * std::numbers::pi / 180;
         turned.col(2) = std::cos(angle) * basis.col(2) + std::sin(angle) * basis.col(5);
-        const Matrix<double> writing = orthonormal(24, 5, 4).transpose();
+        const Matrix<double> writing = orthonormalColumns(24, 5, 4).transpose();
         older.set("W_V", head, basis.leftCols(5));
         newer.set("W_V", head, turned);
         older.set("W_O", head, writing);
@@ -135,7 +135,7 @@ private slots:
         PlantedModel narrow(options);
         const HeadId head{1, 1};
         // σ = 2, 1, 2 and 1, 1, 1, 1, 1 along the same directions.
-        const Matrix<double> U = orthonormal(24, 5, 3), V = orthonormal(24, 5, 4);
+        const Matrix<double> U = orthonormalColumns(24, 5, 3), V = orthonormalColumns(24, 5, 4);
         const Eigen::Vector3d few(2, 1, 2);
         narrow.set("W_V", head, U.leftCols(3) * few.asDiagonal());
         narrow.set("W_O", head, V.leftCols(3).transpose());

@@ -2,12 +2,9 @@
 
 #include "core/analysis/random_matrix.h"
 #include "tests/support/changed_toy.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
-
-#include <Eigen/LU>
-#include <Eigen/QR>
-#include <Eigen/SVD>
 
 #include <cmath>
 
@@ -57,13 +54,6 @@ Eigen::Map<Eigen::Matrix<double, -1, -1, Eigen::RowMajor>>
 part(test::ToyModel& toy, const std::string& name, int head, Eigen::Index rows, Eigen::Index cols)
 {
     return {toy.tensors.at(name).values.data() + head * rows * cols, rows, cols};
-}
-
-/// Orthonormal basis of the columns.
-Matrix<double> basis(const Matrix<double>& m)
-{
-    return Eigen::HouseholderQR<Matrix<double>>(m).householderQ()
-        * Matrix<double>::Identity(m.rows(), m.cols());
 }
 
 /// Where the directions begin and end that stand in one degenerate block with direction k.
@@ -139,8 +129,7 @@ private slots:
                         < 1e-12);
                 const double cosine = A.cwiseProduct(B).sum() / A.norm() / B.norm();
                 QVERIFY(std::abs(numbers(results, root + "/cosine")[i] - cosine) < 1e-12);
-                const Eigen::JacobiSVD<Matrix<double>> svdA(A, Eigen::ComputeFullU | Eigen::ComputeFullV),
-                    svdB(B, Eigen::ComputeFullU | Eigen::ComputeFullV);
+                const test::DenseSvd svdA(A), svdB(B);
                 double intruders = 0;
                 for (Eigen::Index k = 0; k < 5; ++k) {
                     const auto at = i * 5 + static_cast<std::size_t>(k);
@@ -169,7 +158,9 @@ private slots:
                 QCOMPARE(numbers(results, root + "/left_intruders")[i], intruders);
             }
             const auto wa = a.weights().head<double>(head), wb = b.weights().head<double>(head);
-            const double kernel = (basis(wa.W_V).transpose() * basis(wb.W_V)).squaredNorm() / 5;
+            const double kernel =
+                (test::orthonormalBasis(wa.W_V).transpose() * test::orthonormalBasis(wb.W_V)).squaredNorm()
+                / 5;
             QVERIFY(std::abs(numbers(results, "projection_kernel/v")[i] - kernel) < 1e-12);
         }
         QVERIFY(plain > 40 && plain < 60); // of 60, most directions stand alone
@@ -239,7 +230,7 @@ private slots:
         auto W_O = part(toy, "blocks.1.attn.W_O", 2, 5, 31);
         const Matrix<double> random = gaussianMatrix(31, 2, 3);
         Eigen::VectorXd read = random.col(0), written = random.col(1);
-        const Matrix<double> U = basis(W_V), V = basis(W_O.transpose());
+        const Matrix<double> U = test::orthonormalBasis(W_V), V = test::orthonormalBasis(W_O.transpose());
         read -= U * (U.transpose() * read);
         written -= V * (V.transpose() * written);
         W_V.col(0) = 40 * read.normalized();
@@ -319,7 +310,7 @@ private slots:
         auto W_V = part(toy, "blocks.0.attn.W_V", 1, 31, 5);
         auto W_O = part(toy, "blocks.0.attn.W_O", 1, 5, 31);
         W_V = (W_V * T).eval();
-        W_O = (T.inverse() * W_O).eval();
+        W_O = (test::inverseOf(T) * W_O).eval();
         test::writeSafetensors(toy.folder / "model.safetensors", toy.tensors, true);
         const ResultSet results = compared(before, test::circuitsOf(toy.folder, test::noProcessing()));
         QVERIFY(numbers(results, "ov/relative_change")[1] > 0); // the factors did change

@@ -6,8 +6,6 @@
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
-#include <Eigen/LU>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -151,13 +149,13 @@ private slots:
     {
         test::PlantedModel model(wideOptions());
         const auto w = model.circuits().weights().head<double>({0, 1});
-        Matrix<double> T = test::orthonormal(5, 5, 3);
+        Matrix<double> T = test::orthonormalColumns(5, 5, 3);
         T.col(2) *= 4;
         // The same circuits in other coordinates, twice as large, and with the outputs turned round.
         model.set("W_Q", {1, 2}, 2 * w.W_Q * T);
-        model.set("W_K", {1, 2}, w.W_K * T.inverse().transpose());
+        model.set("W_K", {1, 2}, w.W_K * test::inverseOf(T).transpose());
         model.set("W_V", {1, 2}, w.W_V * T);
-        model.set("W_O", {1, 2}, -2 * T.inverse() * w.W_O);
+        model.set("W_O", {1, 2}, -2 * test::inverseOf(T) * w.W_O);
         const Circuits circuits = model.circuits();
         const auto results = test::analysed(circuits, {"similarity"}, inDouble());
         QVERIFY(std::abs(at(circuits, results, "cosine_qk", {0, 1}, {1, 2}) - 1) < 1e-10);
@@ -264,7 +262,7 @@ private slots:
     // Every cluster's spread, summed squares around its centre: the step that adds the least is taken, and that is its height.
     void wardLinkageAddsTheLeastSpread()
     {
-        const Matrix<double> points = test::orthonormal(9, 3, 4);
+        const Matrix<double> points = test::orthonormalColumns(9, 3, 4);
         const auto spread = [&](const std::vector<int>& of) {
             const Matrix<double> some = points(of, Eigen::all);
             return (some.rowwise() - some.colwise().mean()).squaredNorm();

@@ -2,11 +2,10 @@
 #include "core/analysis/random_matrix.h"
 #include "core/analysis/subspace.h"
 
+#include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
-
-#include <Eigen/SVD>
 
 #include <algorithm>
 #include <array>
@@ -37,7 +36,7 @@ double at(const Circuits& circuits, const ResultSet& results, const std::string&
 /// σ²/Σσ² of a dense matrix.
 Eigen::VectorXd shares(const Matrix<double>& dense)
 {
-    const Eigen::VectorXd squares = Eigen::BDCSVD<Matrix<double>>(dense).singularValues().array().square();
+    const Eigen::VectorXd squares = test::singularValuesOf(dense).array().square();
     return squares / squares.sum();
 }
 
@@ -141,7 +140,7 @@ private slots:
     void thePlantedPairStandsOutAndOrthogonalHeadsAreBelowChance()
     {
         test::PlantedModel model(wideOptions());
-        const Matrix<double> basis = test::orthonormal(48, 20, 2);
+        const Matrix<double> basis = test::orthonormalColumns(48, 20, 2);
         const Matrix<double> shared = basis.middleCols(5, 5);
         model.set("W_O", {0, 1}, shared.transpose());
         model.set("W_K", {1, 0}, shared);
@@ -158,7 +157,7 @@ private slots:
     void theNormIsNotPermutedCyclically()
     {
         test::PlantedModel model(wideOptions());
-        const Matrix<double> basis = test::orthonormal(48, 15, 3);
+        const Matrix<double> basis = test::orthonormalColumns(48, 15, 3);
         model.set("W_V", {0, 1}, basis.leftCols(5));
         model.set("W_O", {0, 1}, basis.middleCols(5, 5).transpose());
         model.set("W_V", {1, 2}, basis.middleCols(5, 5));

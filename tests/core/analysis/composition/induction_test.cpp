@@ -1,11 +1,10 @@
 #include "core/analysis/per_pair.h"
 #include "core/analysis/spectrum.h"
 
+#include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
-
-#include <Eigen/Eigenvalues>
 
 #include <algorithm>
 #include <cmath>
@@ -76,7 +75,7 @@ struct PlantedInduction {
         noMatching{1, 6}, afterNotPrevious{1, 1};
 
     test::PlantedModel model;
-    Matrix<double> basis = test::orthonormal(dModel, dModel, 5);
+    Matrix<double> basis = test::orthonormalColumns(dModel, dModel, 5);
     Matrix<double> tokens = basis.leftCols(40);
     Matrix<double> positions = basis.middleCols(40, dHead);
     Matrix<double> place = basis.middleCols(48, dHead);      // where 0.3 writes
@@ -321,7 +320,7 @@ private slots:
                     const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::Ov, {0, p});
                     const Matrix<double> qk = test::denseCircuit(circuits, CircuitKind::Qk, {1, i});
                     const double composition = (ov * qk.transpose()).norm() / ov.norm() / qk.norm();
-                    const auto lambda = Matrix<double>(E * qk * ov.transpose() * E.transpose()).eigenvalues();
+                    const auto lambda = test::eigenvaluesOf(E * qk * ov.transpose() * E.transpose());
                     const double matching = lambda.sum().real() / lambda.cwiseAbs().sum();
                     QVERIFY2(std::abs(at(results, "k_composition", {0, p}, {1, i}) - composition) < 1e-12,
                              name);
@@ -401,14 +400,14 @@ private slots:
             QVERIFY(test::numbers(onOne, path) == test::numbers(results, path));
         }
         PlantedInduction turned(0.3);
-        Matrix<double> T = test::orthonormal(dHead, dHead, 9);
+        Matrix<double> T = test::orthonormalColumns(dHead, dHead, 9);
         T.col(0) *= 3; // a gauge need not be a rotation
         for (const HeadId head : {HeadId{0, 3}, HeadId{1, 2}}) {
             const auto w = circuits.weights().head<double>(head);
             turned.model.set("W_Q", head, w.W_Q * T);
-            turned.model.set("W_K", head, w.W_K * T.inverse().transpose());
+            turned.model.set("W_K", head, w.W_K * test::inverseOf(T).transpose());
             turned.model.set("W_V", head, w.W_V * T);
-            turned.model.set("W_O", head, T.inverse() * w.W_O);
+            turned.model.set("W_O", head, test::inverseOf(T) * w.W_O);
         }
         const auto same = test::analysed(turned.model.circuits(), {"induction"}, inDouble());
         for (const char* name : {"k_composition", "matching", "combined"})

@@ -2,13 +2,10 @@
 #include "core/analysis/spectrum.h"
 #include "core/analysis/subspace.h"
 
+#include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
-
-#include <Eigen/Eigenvalues>
-#include <Eigen/LU>
-#include <Eigen/SVD>
 
 #include <cmath>
 #include <numeric>
@@ -38,7 +35,7 @@ double headNumber(const Circuits& circuits, const ResultSet& results, const std:
 /// σ²/Σσ² of a dense matrix.
 Eigen::VectorXd shares(const Matrix<double>& dense)
 {
-    const Eigen::VectorXd squares = Eigen::BDCSVD<Matrix<double>>(dense).singularValues().array().square();
+    const Eigen::VectorXd squares = test::singularValuesOf(dense).array().square();
     return squares / squares.sum();
 }
 
@@ -53,7 +50,7 @@ private slots:
     void aChannelIsOneComponent()
     {
         test::PlantedModel model(test::widePlantedOptions());
-        const Matrix<double> basis = test::orthonormal(24, 20, 1);
+        const Matrix<double> basis = test::orthonormalColumns(24, 20, 1);
         const Eigen::VectorXd sigma = (Eigen::VectorXd(5) << 3, 2, 1, 0.5, 0).finished();
         model.set("W_V", {0, 1}, basis.leftCols(5) * sigma.asDiagonal());
         model.set("W_O", {0, 1}, basis.middleCols(5, 5).transpose());
@@ -84,7 +81,7 @@ private slots:
                                                 inDouble({{earlier, later}}));
             const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::Ov, earlier);
             const Matrix<double> qk2 = test::denseCircuit(circuits, CircuitKind::Qk, later);
-            const Eigen::BDCSVD<Matrix<double>> svd(ov, Eigen::ComputeThinV);
+            const test::DenseSvd svd(ov);
             const auto q = test::numbers(results, components + "q");
             const auto share = test::numbers(results, components + "q_share");
             double sum = 0;
@@ -115,10 +112,9 @@ private slots:
             const Matrix<double> ov2 = test::denseCircuit(circuits, CircuitKind::Ov, later);
             const Matrix<double> both = ov1 * ov2;
             const auto sigma = test::numbers(results, virtualHead + "singular_values");
-            const Eigen::BDCSVD<Matrix<double>> svd(both);
+            const Eigen::VectorXd expected = test::singularValuesOf(both);
             for (std::size_t i = 0; i < sigma.size(); ++i)
-                QVERIFY2(std::abs(sigma[i] - svd.singularValues()(static_cast<Eigen::Index>(i)))
-                             < 1e-10 * svd.singularValues()(0),
+                QVERIFY2(std::abs(sigma[i] - expected(static_cast<Eigen::Index>(i))) < 1e-10 * expected(0),
                          name);
             QVERIFY2(std::abs(test::numbers(results, virtualHead + "norm_share")[0]
                               - both.norm() / ov1.norm() / ov2.norm())
@@ -127,7 +123,7 @@ private slots:
             const ModelConfig& config = circuits.config();
             const Matrix<double> full = circuits.weights().W_E<double>(0, config.dVocab) * both
                 * circuits.weights().W_U<double>(0, config.dVocabOut);
-            const Eigen::VectorXcd lambda = full.eigenvalues();
+            const Eigen::VectorXcd lambda = test::eigenvaluesOf(full);
             QVERIFY2(std::abs(test::numbers(results, virtualHead + "copying")[0]
                               - lambda.sum().real() / lambda.cwiseAbs().sum())
                          < 1e-4,
@@ -231,7 +227,7 @@ private slots:
         test::ToyOptions options = test::widePlantedOptions();
         options.dVocab = 10;
         test::PlantedModel model(options);
-        const Matrix<double> basis = test::orthonormal(24, 20, 6);
+        const Matrix<double> basis = test::orthonormalColumns(24, 20, 6);
         model.set("embed.W_E", basis.leftCols(10).transpose());
         model.set("unembed.W_U", basis.rightCols(10));
         model.set("W_V", {0, 1}, basis.leftCols(5));
@@ -248,13 +244,13 @@ private slots:
         QVERIFY(headNumber(circuits, results, tokenSides + "reads_value_z", {0, 1}) > 2);
         // Head coordinates do not matter.
         const auto w = circuits.weights().head<double>({1, 0});
-        Matrix<double> T = test::orthonormal(5, 5, 3);
+        Matrix<double> T = test::orthonormalColumns(5, 5, 3);
         T.row(1) *= 5;
         test::PlantedModel turned(options);
         turned.set("embed.W_E", basis.leftCols(10).transpose());
         turned.set("unembed.W_U", basis.rightCols(10));
         turned.set("W_Q", {1, 0}, w.W_Q * T);
-        turned.set("W_K", {1, 0}, w.W_K * T.inverse().transpose());
+        turned.set("W_K", {1, 0}, w.W_K * test::inverseOf(T).transpose());
         const auto same = test::analysed(turned.circuits(), {"embedding_composition"}, inDouble());
         for (const char* side : {"reads_query", "reads_key"})
             QVERIFY(std::abs(headNumber(circuits, same, tokenSides + side, {1, 0})

@@ -1,10 +1,9 @@
 #include "core/analysis/composition/pair_parts.h"
 
+#include "tests/support/dense_algebra.h"
 #include "tests/support/matchers.h"
 #include "tests/support/planted.h"
 #include "tests/support/program.h"
-
-#include <Eigen/SVD>
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +30,7 @@ private slots:
     void sharedDirectionsHaveNoAngleBetweenThem()
     {
         test::PlantedModel model(test::widePlantedOptions());
-        const Matrix<double> basis = test::orthonormal(24, 20, 1);
+        const Matrix<double> basis = test::orthonormalColumns(24, 20, 1);
         Matrix<double> reading(24, 5);
         reading << basis.col(0), 3 * basis.col(1), basis.col(2) + basis.col(10), basis.col(11), basis.col(12);
         model.set("W_O", {0, 1}, basis.leftCols(5).transpose());
@@ -56,7 +55,7 @@ private slots:
             const PairParts found = partsOf(circuits, by);
             const Matrix<double> product = ov * read;
             const double norms = ov.norm() * read.norm();
-            const Eigen::VectorXd sigma = Eigen::BDCSVD<Matrix<double>>(product).singularValues();
+            const Eigen::VectorXd sigma = test::singularValuesOf(product);
             QCOMPARE(found.parts.size(), std::size_t{5});
             for (std::size_t i = 0; i < found.parts.size(); ++i)
                 QVERIFY(std::abs(found.parts[i] - sigma(static_cast<Eigen::Index>(i)) / norms) < 1e-10);

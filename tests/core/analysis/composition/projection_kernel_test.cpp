@@ -1,12 +1,10 @@
 #include "core/analysis/per_pair.h"
 #include "core/analysis/subspace.h"
 
+#include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
-
-#include <Eigen/LU>
-#include <Eigen/SVD>
 
 #include <cmath>
 
@@ -35,7 +33,7 @@ double at(const Circuits& circuits, const ResultSet& results, const std::string&
 /// The projector onto the columns of W, by a decomposition of W Wᵀ.
 Matrix<double> projector(const Matrix<double>& W)
 {
-    const Eigen::BDCSVD<Matrix<double>> svd(W * W.transpose(), Eigen::ComputeFullU);
+    const test::DenseSvd svd(W * W.transpose());
     Matrix<double> sum = Matrix<double>::Zero(W.rows(), W.rows());
     for (Eigen::Index i = 0; i < W.rows() && svd.singularValues()(i) > 1e-10 * svd.singularValues()(0); ++i)
         sum += svd.matrixU().col(i) * svd.matrixU().col(i).transpose();
@@ -119,7 +117,7 @@ private slots:
     void thePlantedPairSharesItsWholeSpace()
     {
         test::PlantedModel model(wideOptions());
-        const Matrix<double> basis = test::orthonormal(48, 20, 2);
+        const Matrix<double> basis = test::orthonormalColumns(48, 20, 2);
         const Matrix<double> shared = basis.middleCols(5, 5);
         Matrix<double> half = shared; // two of its directions, and three of nobody's
         half.rightCols(3) = basis.rightCols(3);
@@ -149,7 +147,7 @@ private slots:
     void anAngleOfThirtyDegrees()
     {
         test::PlantedModel model(wideOptions());
-        const Matrix<double> basis = test::orthonormal(48, 10, 4);
+        const Matrix<double> basis = test::orthonormalColumns(48, 10, 4);
         model.set("W_O", {0, 0}, basis.leftCols(5).transpose());
         model.set("W_Q", {1, 1}, std::sqrt(0.75) * basis.leftCols(5) + 0.5 * basis.rightCols(5));
         AnalysisOptions options = inDouble();
@@ -188,14 +186,14 @@ private slots:
     {
         test::PlantedModel model(wideOptions()), turned(wideOptions());
         const Circuits circuits = model.circuits();
-        Matrix<double> T = test::orthonormal(5, 5, 8);
+        Matrix<double> T = test::orthonormalColumns(5, 5, 8);
         T.row(2) *= 4;
         for (const HeadId head : {HeadId{0, 0}, HeadId{1, 1}}) {
             const auto w = circuits.weights().head<double>(head);
             turned.set("W_Q", head, w.W_Q * T);
-            turned.set("W_K", head, w.W_K * T.inverse().transpose());
+            turned.set("W_K", head, w.W_K * test::inverseOf(T).transpose());
             turned.set("W_V", head, w.W_V * T);
-            turned.set("W_O", head, T.inverse() * w.W_O);
+            turned.set("W_O", head, test::inverseOf(T) * w.W_O);
         }
         Task alone;
         alone.threads = 1;

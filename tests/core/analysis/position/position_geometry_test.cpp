@@ -2,10 +2,9 @@
 #include "core/analysis/position/norm_divisors.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
-
-#include <Eigen/SVD>
 
 #include <cmath>
 #include <functional>
@@ -74,7 +73,7 @@ private slots:
         const ResultSet results = test::analysed(circuits, {"position_geometry"}, exactly());
         const Matrix<double> p = circuits.weights().W_pos<double>(0, 29);
         const Matrix<double> centred = p.rowwise() - p.colwise().mean();
-        const Eigen::JacobiSVD<Matrix<double>> svd(centred, Eigen::ComputeThinU);
+        const test::DenseSvd svd(centred);
         const Matrix<double> components = asMatrix(results, geometry + "components");
         const auto explained = test::numbers(results, geometry + "explained");
         QCOMPARE(components.cols(), Eigen::Index(6));

@@ -1,9 +1,8 @@
 #include "core/analysis/prompt/score_split.h"
 
 #include "tests/core/analysis/prompt/prompt_toys.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/program.h"
-
-#include <Eigen/SVD>
 
 #include <algorithm>
 #include <cmath>
@@ -266,7 +265,7 @@ private slots:
                 const double scale = config.attentionScaleOf(id.layer);
                 QVERIFY2(isNear(whole[at], scale * x.dot(W_QK * y)), toy.name.c_str());
                 QVERIFY2(isNear(sumOf(part(terms, at * r, r)), whole[at]), toy.name.c_str());
-                const Eigen::JacobiSVD<Matrix<double>> svd(W_QK, Eigen::ComputeFullU | Eigen::ComputeFullV);
+                const DenseSvd svd(W_QK);
                 const double first = scale * x.dot(svd.matrixU().col(0)) * svd.singularValues()(0)
                     * y.dot(svd.matrixV().col(0));
                 QVERIFY2(isNear(terms[at * r], first, 1e-7), toy.name.c_str());

@@ -3,10 +3,9 @@
 #include "core/analysis/storage_precision.h"
 
 #include "tests/support/changed_toy.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
-
-#include <Eigen/SVD>
 
 #include <algorithm>
 #include <cmath>
@@ -58,7 +57,7 @@ struct Planted {
 double sine(const Matrix<double>& vectors, const Matrix<double>& span)
 {
     const Matrix<double> outside = vectors - span * (span.transpose() * vectors);
-    return Eigen::JacobiSVD<Matrix<double>>(outside).singularValues()(0);
+    return test::DenseSvd(outside).singularValues()(0);
 }
 
 } // namespace
@@ -159,11 +158,8 @@ private slots:
                     out.data()[i] *= 1 + (random() % 2 == 0 ? 1 : -1) * std::ldexp(1.0, -24);
                 return out;
             };
-            const auto svd = [](const Matrix<double>& m) {
-                return Eigen::JacobiSVD<Matrix<double>>(m, Eigen::ComputeThinU | Eigen::ComputeThinV);
-            };
-            const auto before = svd(w.W_Q * w.W_K.transpose());
-            const auto after = svd(moved(w.W_Q, 1) * moved(w.W_K, 2).transpose());
+            const test::DenseSvd before(w.W_Q * w.W_K.transpose());
+            const test::DenseSvd after(moved(w.W_Q, 1) * moved(w.W_K, 2).transpose());
             for (Eigen::Index k = 0; k < 8; ++k) {
                 const double turned = std::max(sine(before.matrixU().col(k), after.matrixU().col(k)),
                                                sine(before.matrixV().col(k), after.matrixV().col(k)));
@@ -191,8 +187,7 @@ private slots:
         const auto results = test::analysed(circuits, {"degeneracy"}, exactOptions());
         const HeadId head{config.nLayers - 1, config.nHeads - 1};
         const auto first = static_cast<std::size_t>((head.layer * config.nHeads + head.head) * config.dHead);
-        const Eigen::JacobiSVD<Matrix<double>> svd(test::denseCircuit(circuits, CircuitKind::Qk, head),
-                                                   Eigen::ComputeThinU);
+        const test::DenseSvd svd(test::denseCircuit(circuits, CircuitKind::Qk, head));
         const Eigen::VectorXd& S = svd.singularValues(); // all d of them: those beyond the head's size are 0
         const auto gap = found(results, "qk_gap");
         const Eigen::Index k = std::min(config.dHead, config.dModel);

@@ -367,9 +367,9 @@ private slots:
         const auto before = test::analysed(toy.circuits(), {"symmetry", "bands"}, exactOptions());
         const Matrix<double> T = test::normalNumbers(5, 5, 3) + 3 * Matrix<double>::Identity(5, 5);
         toy.set("blocks.0.attn.W_Q", 1, toy.matrix("blocks.0.attn.W_Q", 1) * T);
-        toy.set("blocks.0.attn.W_K", 1, toy.matrix("blocks.0.attn.W_K", 1) * T.inverse().transpose());
+        toy.set("blocks.0.attn.W_K", 1, toy.matrix("blocks.0.attn.W_K", 1) * test::inverseOf(T).transpose());
         toy.set("blocks.0.attn.W_V", 1, toy.matrix("blocks.0.attn.W_V", 1) * T);
-        toy.set("blocks.0.attn.W_O", 1, T.inverse() * toy.matrix("blocks.0.attn.W_O", 1));
+        toy.set("blocks.0.attn.W_O", 1, test::inverseOf(T) * toy.matrix("blocks.0.attn.W_O", 1));
         Task one;
         one.threads = 1;
         const auto after = test::analysed(toy.circuits(), {"symmetry", "bands"}, exactOptions(), one);

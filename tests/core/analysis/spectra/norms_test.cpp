@@ -7,8 +7,6 @@
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
-#include <Eigen/LU>
-
 #include <algorithm>
 #include <cmath>
 
@@ -155,9 +153,9 @@ private slots:
         std::mt19937 random(1);
         const Matrix<double> T = gaussian(5, 5, 1, random);
         model.set("W_Q", {0, 0}, w.W_Q * T);
-        model.set("W_K", {0, 0}, w.W_K * Matrix<double>(T.inverse()).transpose());
+        model.set("W_K", {0, 0}, w.W_K * test::inverseOf(T).transpose());
         model.set("W_V", {0, 0}, w.W_V * T);
-        model.set("W_O", {0, 0}, Matrix<double>(T.inverse()) * w.W_O);
+        model.set("W_O", {0, 0}, test::inverseOf(T) * w.W_O);
         const ResultSet after = test::analysed(model.circuits(), {"norms"}, exactly());
         for (const ResultArray& array : before.arrays) {
             const double one = numbers(before, array.path)[0], other = numbers(after, array.path)[0];

@@ -2,6 +2,7 @@
 
 #include "tests/core/analysis/spectra/dense_directions.h"
 #include "tests/support/changed_toy.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
@@ -221,9 +222,10 @@ private slots:
                 const auto onTheRight = [&](const Matrix<double>& m) { return Matrix<double>(m * T); };
                 turn("W_Q", onTheRight);
                 turn("W_V", onTheRight);
-                turn("W_K",
-                     [&](const Matrix<double>& m) { return Matrix<double>(m * T.inverse().transpose()); });
-                turn("W_O", [&](const Matrix<double>& m) { return Matrix<double>(T.inverse() * m); });
+                turn("W_K", [&](const Matrix<double>& m) {
+                    return Matrix<double>(m * test::inverseOf(T).transpose());
+                });
+                turn("W_O", [&](const Matrix<double>& m) { return Matrix<double>(test::inverseOf(T) * m); });
             }
         }
         const auto after = test::analysed(toy.circuits(), {"singular_tokens"}, exactOptions());

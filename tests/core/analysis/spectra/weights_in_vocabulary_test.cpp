@@ -1,5 +1,6 @@
 #include "core/analysis/random_matrix.h"
 #include "tests/support/changed_toy.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
@@ -99,9 +100,8 @@ private slots:
         QVERIFY(agrees(results, "W_K", first, w.W_K, E * w.W_K));
         QVERIFY(agrees(results, "W_O", first, w.W_O.transpose(), (w.W_O * W_U).transpose()));
         // The shortest weights of tokens that add up to a column, as Eigen's own pseudoinverse has them.
-        const Matrix<double> inverseE =
-            Matrix<double>(E.transpose()).completeOrthogonalDecomposition().pseudoInverse();
-        const Matrix<double> inverseU = W_U.completeOrthogonalDecomposition().pseudoInverse(); // [tokens, d]
+        const Matrix<double> inverseE = test::pseudoInverseOf(E.transpose());
+        const Matrix<double> inverseU = test::pseudoInverseOf(W_U); // [tokens, d]
         QVERIFY(agrees(results, "W_V_pinv", first, w.W_V, inverseE * w.W_V));
         QVERIFY(agrees(results, "W_K_pinv", first, w.W_K, inverseE * w.W_K));
         QVERIFY(agrees(results, "W_O_pinv", first, w.W_O.transpose(), inverseU * w.W_O.transpose()));
@@ -168,10 +168,7 @@ private slots:
         };
         const Matrix<double> raw = tokens->isLayer0Special(0) ? tokens->layer0E64 : tokens->E64;
         QCOMPARE(tokens->isLayer0Special(0), effective);
-        const auto inverse = [](const Matrix<double>& E) {
-            return Matrix<double>(
-                Matrix<double>(E.transpose()).completeOrthogonalDecomposition().pseudoInverse());
-        };
+        const auto inverse = [](const Matrix<double>& E) { return test::pseudoInverseOf(E.transpose()); };
         const Matrix<double> W_U = circuits.weights().W_U<double>(0, 11);
         const auto first = circuits.weights().head<double>({0, 1});
         const auto later = circuits.weights().head<double>({1, 1});

@@ -1,8 +1,7 @@
 #include "tests/support/analysed.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
-
-#include <Eigen/Eigenvalues>
 
 #include <algorithm>
 #include <cmath>
@@ -138,8 +137,7 @@ private slots:
             for (const CircuitKind kind : circuitKinds) {
                 const Matrix<double> dense = denseCircuit(circuits, kind, {1, 0});
                 // Σ|λ|² of the Schur form's diagonal, by eigenvalues of the dense matrix.
-                const Eigen::VectorXcd lambda =
-                    Eigen::EigenSolver<Matrix<double>>(dense, false).eigenvalues();
+                const Eigen::VectorXcd lambda = eigenvaluesOf(dense);
                 const double expected = lambda.squaredNorm() / dense.squaredNorm();
                 const auto values = numbers(results, "analyses/normality/" + std::string(circuitName(kind)));
                 const double found = values[std::size_t(circuits.config().nHeads)];

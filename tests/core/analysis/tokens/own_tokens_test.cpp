@@ -4,10 +4,9 @@
 #include "core/io/tokenizer.h"
 
 #include "tests/core/analysis/tokens/token_oracles.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/planted_tokens.h"
 #include "tests/support/program.h"
-
-#include <Eigen/LU>
 
 #include <algorithm>
 #include <cmath>
@@ -383,7 +382,7 @@ private slots:
         const auto found = [&](const Matrix<double>& turn, int threads) {
             test::PlantedModel model(test::plantedSizes(13, 5, 97));
             const Matrix<double> W = test::evenNumbers(13, 20, 8);
-            const Matrix<double> back = turn.inverse();
+            const Matrix<double> back = test::inverseOf(turn);
             model.set("W_V", {0, 1}, W.leftCols(5) * turn);
             model.set("W_O", {0, 1}, back * W.middleCols(5, 5).transpose());
             model.set("W_Q", {0, 1}, W.middleCols(10, 5) * turn);

@@ -4,11 +4,10 @@
 #include "core/analysis/tokens/token_factors.h"
 #include "core/io/tokenizer.h"
 
+#include "tests/support/dense_algebra.h"
 #include "tests/support/planted_tokens.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
-
-#include <Eigen/LU>
 
 #include <algorithm>
 #include <cmath>
@@ -172,7 +171,7 @@ private slots:
             W_O.row(i) = W_U.col(100 - 3 * i).transpose();
         }
         Matrix<double> W_V = Matrix<double>::Zero(d, r);
-        W_V.leftCols(pairCount) = sources.completeOrthogonalDecomposition().pseudoInverse();
+        W_V.leftCols(pairCount) = test::pseudoInverseOf(sources);
         model.set("W_V", {1, 0}, W_V);
         model.set("W_O", {1, 0}, W_O);
         model.set("W_V", {0, 1}, W_V);
@@ -257,7 +256,7 @@ private slots:
             const Matrix<double> W_V = test::evenNumbers(13, 5, 8);
             const Matrix<double> W_O = test::evenNumbers(5, 13, 9);
             model.set("W_V", {0, 1}, W_V * turn);
-            model.set("W_O", {0, 1}, turn.inverse() * W_O);
+            model.set("W_O", {0, 1}, test::inverseOf(turn) * W_O);
             Task task;
             task.threads = threads;
             const auto results = test::analysed(model.circuits(), {"relations"}, options, task);
