@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/session/session.h"
+
+#include <QString>
+#include <QStringList>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace headwise::reliability {
+
+/// Prints the one line of a check: verdict, what was done how often, what came of it.
+/// \returns `isGood`
+bool report(bool isGood, const std::string& what, int count, const std::string& found);
+
+/// A session whose notes, 100 kB of them, say which one it is.
+Session lettered(char letter);
+
+/// The letter of such a session; 0: it is broken or a mixture.
+char letterOf(const std::filesystem::path& file);
+
+/// Names in `folder` of files and folders that are being written or were when their process ended.
+std::vector<std::string> temporariesIn(const std::filesystem::path& folder);
+
+/// The files of a folder by their names, or the one file under the name ""; nothing where there is neither.
+std::map<std::string, std::string> contentOf(const std::filesystem::path& path);
+
+// Checks: each prints its lines and returns whether all of them are good.
+bool checkKills(int count, unsigned seed);
+bool checkWrites();
+bool checkMutants(int count, unsigned seed);
+bool checkSoak(int count); ///< Openings and closings, and ten times as many switches of the head.
+bool checkJobs(int count, unsigned seed);
+
+// Processes that a check starts, kills or hinders: this program with the name of a part.
+int runPart(const QStringList& arguments);
+int saveInTurn(const QString& file); ///< Never ends: the letters A and B in turn, by the workspace.
+int copyInTurn(const QString& folder, const QString& file); ///< The same by the recovery copy.
+int saveOnce(const QString& file, const QString& vanishes);
+int closeMidway(int milliseconds); ///< Opens the demo in a window and closes it after that time.
+
+} // namespace headwise::reliability

@@ -1,0 +1,106 @@
+#include "tests/reliability/check.h"
+
+#include "core/base/memory.h"
+#include "tests/support/window_driver.h"
+#include "ui/workspace.h"
+
+#include <QPixmapCache>
+#include <QThread>
+
+#include <fstream>
+#include <functional>
+#include <malloc.h>
+#include <unistd.h>
+
+namespace headwise::reliability {
+
+namespace {
+
+constexpr double mostGrowth = 1e6; // bytes of the heap
+constexpr double mostHeld =
+    40e6; // bytes in memory after a model was closed, beside those of the empty window
+
+/// Bytes that are in use on the heap; what the allocator keeps for later is not counted.
+double heldBytes()
+{
+    const struct mallinfo2 info = mallinfo2();
+    return double(info.uordblks) + double(info.hblkhd);
+}
+
+/// Bytes of the process that are in memory, what the allocator keeps included.
+double residentBytes()
+{
+    long pages = 0, resident = 0;
+    if (std::ifstream statm("/proc/self/statm"); !(statm >> pages >> resident))
+        return 0;
+    return double(resident) * double(sysconf(_SC_PAGESIZE));
+}
+
+/// Lets go what is about to be deleted, and of Qt's cache of icons, which has a limit of its own.
+void settle()
+{
+    QPixmapCache::clear();
+    for (int i = 0; i < 3; ++i) {
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+        QCoreApplication::processEvents();
+    }
+}
+
+std::string megabytes(double bytes)
+{
+    return QString::number(bytes / 1e6, 'f', 2).toStdString() + " MB";
+}
+
+/// Runs `step` until everything that is made once is made, then `count` times more.
+bool grows(const std::string& what, int count, const std::function<void(int)>& step)
+{
+    for (int i = 0; i < std::min(count, 40); ++i)
+        step(i);
+    settle();
+    const double before = heldBytes(), residentBefore = residentBytes();
+    for (int i = 0; i < count; ++i)
+        step(i);
+    settle();
+    const double growth = heldBytes() - before;
+    return report(growth < mostGrowth, what, count,
+                  "the heap grows by " + megabytes(growth) + ", at most 1 MB; what is resident by "
+                      + megabytes(residentBytes() - residentBefore));
+}
+
+} // namespace
+
+bool checkSoak(int count)
+{
+    limitMemoryPools();
+    test::WindowDriver driver;
+    const auto closes = [&] {
+        driver.trigger(QStringLiteral("Close"));
+        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().isOpen(), 20000);
+    };
+    settle();
+    const double residentEmpty = residentBytes();
+    driver.openDemo();
+    const int heads = driver.workspace().circuits()->config().nHeads;
+    const int layers = driver.workspace().circuits()->config().nLayers;
+    bool isGood = grows("switches of the head", count * 10, [&](int i) {
+        driver.workspace().setHead({i / heads % layers, i % heads});
+        settle();
+    });
+    closes();
+    isGood = grows("openings and closings", count,
+                   [&](int) {
+                       driver.openDemo();
+                       closes();
+                   })
+        && isGood;
+    settle();
+    double held = residentBytes() - residentEmpty;
+    for (int i = 0; i < 100 && held > mostHeld; ++i) { // it is freed on another thread
+        QThread::msleep(20);
+        held = residentBytes() - residentEmpty;
+    }
+    return report(held < mostHeld, "held after the last closing", 1, megabytes(held) + ", at most 60 MB")
+        && isGood;
+}
+
+} // namespace headwise::reliability
