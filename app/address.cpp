@@ -1,6 +1,6 @@
 #include "app/address.h"
 
-#include "core/io/utf8.h"
+#include "core/files/utf8.h"
 
 #include <algorithm>
 #include <array>

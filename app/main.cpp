@@ -1,6 +1,6 @@
 #include "app/commands/commands.h"
 #include "app/commands/support.h"
-#include "app/window.h"
+#include "app/window/window.h"
 #include "core/base/blas_kernels.h"
 #include "core/base/memory.h"
 

@@ -1,8 +1,8 @@
 #include "app/screenshot.h"
 
 #include "app/commands/support.h"
-#include "app/main_window.h"
-#include "ui/job.h"
+#include "app/window/main_window.h"
+#include "ui/base/job.h"
 
 #include <QCoreApplication>
 #include <QPixmap>

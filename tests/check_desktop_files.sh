@@ -31,7 +31,7 @@ holds "$entry" "Icon=$id"
 holds "$entry" "StartupWMClass=$id"
 holds "$metainfo" "<id>$id</id>"
 holds "$metainfo" "<launchable type=\"desktop-id\">$id.desktop</launchable>"
-grep -q "\"$id\"" app/window.cpp || fail "app/window.cpp does not set the desktop file name $id"
+grep -q "\"$id\"" app/window/window.cpp || fail "app/window/window.cpp does not set the desktop file name $id"
 version=$(sed -n 's/^project(headwise VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 grep -q "<release version=\"$version\"" "$metainfo" || fail "$metainfo has no release $version"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The arrows of the house, seen by grep: core <- ui <- app, and inside core base < io < model < circuits < analysis < session.
+# The arrows of the house, seen by grep: core <- ui <- app, and the order of the rooms inside core and ui.
 # Also what no committed file may hold: paths of one machine and names of package registries.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -23,12 +23,39 @@ refuse "app includes tests" '#[[:space:]]*include[[:space:]]*[<"]tests/' app
 # The commands are built without Qt too; only the figures need it.
 refuse "a command includes Qt or ui" '#[[:space:]]*include[[:space:]]*([<"]Q|"ui/)' app/commands ':!app/commands/export_figure.*'
 
-layers=(base io model circuits analysis session)
-for ((i = 0; i < ${#layers[@]}; ++i)); do
-    above=$(IFS='|'; printf '%s' "${layers[*]:i + 1}")
-    [ -n "$above" ] || continue
-    refuse "core/${layers[i]} includes a layer above it" "#[[:space:]]*include[[:space:]]*[<\"]core/($above)/" "core/${layers[i]}"
-done
+# order TOP ROOM...: a room of TOP includes itself and those before it.
+order() {
+    local top=$1 i above
+    shift
+    local rooms=("$@")
+    for room in "$top"/*/; do
+        room=$(basename "$room")
+        [[ " ${rooms[*]} " == *" $room "* ]] || { printf '%s/%s has no place in the order of rooms\n' "$top" "$room"; failed=1; }
+    done
+    for ((i = 0; i + 1 < ${#rooms[@]}; ++i)); do
+        above=$(IFS='|'; printf '%s' "${rooms[*]:i + 1}")
+        refuse "$top/${rooms[i]} includes a room above it" "#[[:space:]]*include[[:space:]]*[<\"]$top/($above)/" "$top/${rooms[i]}"
+    done
+}
+order core base files checkpoint tokenizer model circuits results analysis session
+order ui base figures document models widgets heatmaps charts pictures pages
+
+# apart FOLDER SHARED: none of FOLDER's folders includes another, but for SHARED.
+apart() {
+    local folder=$1 shared=$2 one others
+    for one in "$folder"/*/; do
+        one=$(basename "$one")
+        others=$(ls -d "$folder"/*/ | xargs -n 1 basename | grep -vxE "$one|$shared" | paste -sd '|')
+        refuse "$folder/$one includes another of $folder" "#[[:space:]]*include[[:space:]]*[<\"]$folder/($others)/" "$folder/$one"
+    done
+}
+apart core/analysis 'inputs|shared'
+apart ui/pages parts
+
+# No folder holds more than 30 units; a header with its source is one.
+while read -r count folder; do
+    [ "$count" -le 30 ] || { printf '%s holds %s units, more than 30\n' "$folder" "$count"; failed=1; }
+done < <(git ls-files 'core/*.h' 'core/*.cpp' 'ui/*.h' 'ui/*.cpp' 'app/*.h' 'app/*.cpp' | sed 's/\.[a-z]*$//' | sort -u | xargs -n 1 dirname | sort | uniq -c)
 
 everything=(. ':!tests/check_layers.sh' ':!*.safetensors' ':!*/tokenizer.json' ':!*/merges.txt' ':!*/vocab.json')
 refuse "a path of one machine" '(^|[^A-Za-z0-9_.~/-])/(work|root|home/[a-z]+|Users/[A-Za-z]+)/[A-Za-z]' "${everything[@]}" ':!tests/data'

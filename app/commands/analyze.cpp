@@ -4,10 +4,10 @@
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "core/analysis/run_estimate.h"
-#include "core/analysis/self_contained.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/session/partial_run.h"
+#include "core/session/self_contained.h"
 #include "core/session/session_addition.h"
 #include "core/session/session_file.h"
 

@@ -1,7 +1,7 @@
 #include "app/commands/command.h"
 #include "app/commands/export_figure.h"
-#include "core/io/file_write.h"
-#include "core/io/table_formats.h"
+#include "core/files/file_write.h"
+#include "core/files/table_formats.h"
 #include "core/session/session_file.h"
 #include "core/session/views.h"
 

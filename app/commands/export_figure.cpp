@@ -1,12 +1,12 @@
 #include "app/commands/export_figure.h"
 
 #include "core/base/log.h"
-#include "ui/figure_export.h"
-#include "ui/figure_export_title.h"
-#include "ui/text.h"
-#include "ui/theme.h"
-#include "ui/views/heatmap_view.h"
-#include "ui/views/spectrum_chart.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/figures/figure_export.h"
+#include "ui/figures/figure_export_title.h"
+#include "ui/heatmaps/heatmap_view.h"
 
 #include <QApplication>
 #include <QFontMetricsF>

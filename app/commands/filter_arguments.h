@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/commands/model_arguments.h"
-#include "core/analysis/token_filter.h"
+#include "core/analysis/inputs/token_filter.h"
 
 #include <memory>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "app/commands/head_arguments.h"
 
-#include "core/io/token_search.h"
+#include "core/tokenizer/token_search.h"
 
 namespace headwise::app {
 

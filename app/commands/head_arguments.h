@@ -2,8 +2,8 @@
 
 #include "app/commands/model_arguments.h"
 #include "core/analysis/catalogue.h"
-#include "core/io/tokenizer.h"
 #include "core/model/head_list.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/task.h"
-#include "core/io/tensor_statistics.h"
+#include "core/checkpoint/tensor_statistics.h"
 #include "core/model/load_report.h"
 
 #include <nlohmann/json_fwd.hpp>

@@ -2,12 +2,12 @@
 
 #include "app/commands/head_arguments.h"
 #include "app/commands/support.h"
-#include "core/analysis/direction_source.h"
+#include "core/analysis/inputs/direction_source.h"
+#include "core/analysis/inputs/relation_file.h"
+#include "core/analysis/inputs/token_counts.h"
 #include "core/analysis/prompt/score_positions.h"
-#include "core/analysis/relation_file.h"
 #include "core/analysis/residual_basis.h"
-#include "core/analysis/token_counts.h"
-#include "core/io/npy.h"
+#include "core/checkpoint/npy.h"
 
 #include <spdlog/fmt/fmt.h>
 

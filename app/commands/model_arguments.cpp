@@ -1,7 +1,7 @@
 #include "app/commands/model_arguments.h"
 
 #include "app/commands/support.h"
-#include "core/io/model_tokenizer.h"
+#include "core/tokenizer/model_tokenizer.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "app/commands/command.h"
+#include "core/checkpoint/file_change.h"
 #include "core/circuits/circuits.h"
-#include "core/io/file_change.h"
-#include "core/io/tokenizer.h"
 #include "core/model/architecture.h"
 #include "core/model/processing.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <memory>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
-#include "core/io/file_write.h"
+#include "core/files/file_write.h"
 #include "core/model/checkpoint_writer.h"
 #include "core/model/finite_weights.h"
 #include "core/model/skipless.h"

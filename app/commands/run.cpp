@@ -2,7 +2,7 @@
 #include "app/commands/support.h"
 #include "app/commands/token_list.h"
 #include "core/base/log.h"
-#include "core/io/hdf5.h"
+#include "core/files/hdf5.h"
 #include "core/model/finite_weights.h"
 #include "core/model/forward.h"
 

@@ -1,8 +1,8 @@
 #include "app/commands/session_command.h"
 
 #include "app/commands/support.h"
-#include "core/analysis/token_filter.h"
-#include "core/io/model_tokenizer.h"
+#include "core/analysis/inputs/token_filter.h"
+#include "core/tokenizer/model_tokenizer.h"
 
 namespace headwise::app {
 namespace {

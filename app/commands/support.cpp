@@ -1,10 +1,10 @@
 #include "app/commands/support.h"
 
 #include "core/base/log.h"
-#include "core/io/file_write.h"
-#include "core/io/hdf5.h"
-#include "core/io/spreadsheet_cell.h"
-#include "core/io/token_text.h"
+#include "core/files/file_write.h"
+#include "core/files/hdf5.h"
+#include "core/files/spreadsheet_cell.h"
+#include "core/tokenizer/token_text.h"
 
 #include <nlohmann/json.hpp>
 

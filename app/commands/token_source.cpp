@@ -3,7 +3,7 @@
 #include "app/commands/head_arguments.h"
 #include "app/commands/session_command.h"
 #include "app/commands/support.h"
-#include "core/analysis/head_at_offset.h"
+#include "core/circuits/head_at_offset.h"
 
 #include <spdlog/fmt/fmt.h>
 

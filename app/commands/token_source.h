@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/analysis/token_table.h"
-#include "core/io/tokenizer.h"
+#include "core/circuits/token_table.h"
 #include "core/session/session.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <functional>
 #include <memory>

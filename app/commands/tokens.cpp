@@ -5,7 +5,7 @@
 #include "app/commands/session_command.h"
 #include "app/commands/support.h"
 #include "app/commands/token_source.h"
-#include "core/io/hdf5.h"
+#include "core/files/hdf5.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>

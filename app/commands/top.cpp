@@ -3,8 +3,8 @@
 #include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
-#include "core/analysis/head_at_offset.h"
-#include "core/analysis/largest_entries.h"
+#include "core/circuits/head_at_offset.h"
+#include "core/circuits/largest_entries.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -7,7 +7,7 @@
 #include "core/analysis/run_estimate.h"
 #include "core/analysis/run_parts.h"
 #include "core/base/memory.h"
-#include "core/io/file_change.h"
+#include "core/checkpoint/file_change.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/analysis/picture.h"
-#include "core/analysis/relation.h"
-#include "core/analysis/result_set.h"
+#include "core/analysis/inputs/relation.h"
 #include "core/circuits/circuits.h"
+#include "core/results/picture.h"
+#include "core/results/result_set.h"
 
 #include <cstdint>
 #include <memory>

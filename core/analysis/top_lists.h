@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/analysis/catalogue.h"
-#include "core/analysis/token_table.h"
+#include "core/circuits/token_table.h"
 
 #include <cstdint>
 #include <span>

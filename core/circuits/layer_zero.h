@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/circuits/circuits.h"
-#include "core/model/layer_parts.h"
+#include "core/model/families/layer_parts.h"
 
 #include <memory>
 

@@ -2,13 +2,13 @@
 
 #include "core/base/blas_memory.h"
 #include "core/base/log.h"
-#include "core/io/file_kind.h"
-#include "core/io/hdf5.h"
-#include "core/io/json.h"
-#include "core/io/mapped_file.h"
-#include "core/io/weight_file.h"
+#include "core/checkpoint/file_kind.h"
+#include "core/checkpoint/weight_file.h"
+#include "core/files/hdf5.h"
+#include "core/files/json.h"
+#include "core/files/mapped_file.h"
 #include "core/model/config_reader.h"
-#include "core/model/families.h"
+#include "core/model/families/families.h"
 #include "core/model/inferred_config.h"
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #include "core/model/forward.h"
 
 #include "core/base/parallel.h"
-#include "core/model/attention_parts.h"
+#include "core/model/families/attention_parts.h"
 #include "core/model/forward_pass.h"
 
 #include <spdlog/fmt/fmt.h>

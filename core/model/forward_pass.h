@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/model/families/layer_parts.h"
 #include "core/model/forward.h"
-#include "core/model/layer_parts.h"
 
 namespace headwise {
 

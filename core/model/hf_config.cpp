@@ -1,6 +1,6 @@
 #include "core/model/hf_config.h"
 
-#include "core/model/families.h"
+#include "core/model/families/families.h"
 
 #include <nlohmann/json.hpp>
 

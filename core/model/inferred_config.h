@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/io/weight_map.h"
+#include "core/checkpoint/weight_map.h"
 
 #include <string>
 #include <vector>

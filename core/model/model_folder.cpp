@@ -1,7 +1,7 @@
 #include "core/model/model_folder.h"
 
-#include "core/io/file_write.h"
-#include "core/io/tokenizer_source.h"
+#include "core/files/file_write.h"
+#include "core/tokenizer/tokenizer_source.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -1,8 +1,8 @@
-#include "core/io/block_formats.h"
-#include "core/io/file_change.h"
-#include "core/io/file_write.h"
-#include "core/io/number_formats.h"
-#include "core/io/safetensors_writer.h"
+#include "core/checkpoint/block_formats.h"
+#include "core/checkpoint/file_change.h"
+#include "core/checkpoint/number_formats.h"
+#include "core/checkpoint/safetensors_writer.h"
+#include "core/files/file_write.h"
 #include "core/model/checkpoint_writer.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "core/model/layer_parts.h"
+#include "core/model/families/layer_parts.h"
 #include "core/model/processing_state.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/matrix.h"
-#include "core/io/weight_map.h"
+#include "core/checkpoint/weight_map.h"
 #include "core/model/config.h"
 
 #include <cstdint>

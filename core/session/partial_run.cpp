@@ -1,7 +1,7 @@
 #include "core/session/partial_run.h"
 
+#include "core/analysis/inputs/token_counts.h"
 #include "core/analysis/residual_basis.h"
-#include "core/analysis/token_counts.h"
 #include "core/base/log.h"
 #include "core/session/session_file.h"
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/analysis/result_set.h"
-#include "core/io/tokenizer.h"
 #include "core/model/architecture.h"
 #include "core/model/processing.h"
+#include "core/results/result_set.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <map>
 #include <optional>

@@ -1,5 +1,5 @@
 #include "core/base/log.h"
-#include "core/io/hdf5.h"
+#include "core/files/hdf5.h"
 #include "core/model/config_reader.h"
 #include "core/session/session_file.h"
 #include "core/session/session_layout.h"

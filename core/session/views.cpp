@@ -1,7 +1,7 @@
 #include "core/session/views.h"
 
 #include "core/analysis/catalogue.h"
-#include "core/analysis/token_filter.h"
+#include "core/analysis/inputs/token_filter.h"
 
 #include <algorithm>
 #include <array>

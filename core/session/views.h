@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/results/table_file.h"
 #include "core/session/session.h"
-#include "core/session/table_file.h"
 
 #include <optional>
 #include <string>

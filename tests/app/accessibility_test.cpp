@@ -1,10 +1,10 @@
-#include "app/main_window.h"
+#include "app/window/main_window.h"
 
-#include "app/page_tabs.h"
+#include "app/window/page_tabs.h"
 #include "tests/support/program.h"
-#include "ui/job.h"
-#include "ui/pages/page.h"
-#include "ui/text.h"
+#include "ui/base/job.h"
+#include "ui/base/text.h"
+#include "ui/pages/parts/page.h"
 
 #include <QAbstractButton>
 #include <QAbstractItemView>

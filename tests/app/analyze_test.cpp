@@ -1,4 +1,4 @@
-#include "core/io/npy.h"
+#include "core/checkpoint/npy.h"
 #include "core/session/session_file.h"
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"

@@ -1,4 +1,4 @@
-#include "core/io/hdf5.h"
+#include "core/files/hdf5.h"
 #include "tests/support/command.h"
 #include "tests/support/loaded.h"
 #include "tests/support/program.h"

@@ -2,7 +2,7 @@
 
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
-#include "ui/pages/head_header.h"
+#include "ui/pages/heads/head_header.h"
 
 #include <QLabel>
 #include <QMenu>

@@ -1,12 +1,12 @@
-#include "app/export_heads_dialog.h"
+#include "app/window/export_heads_dialog.h"
 #include "core/analysis/comparison/model_comparison.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
-#include "ui/estimate.h"
-#include "ui/pages/config_dialog.h"
-#include "ui/pages/start_page.h"
+#include "ui/document/estimate.h"
+#include "ui/pages/model/config_dialog.h"
+#include "ui/pages/model/start_page.h"
 
 #include <QAbstractButton>
 #include <QComboBox>

@@ -2,16 +2,16 @@
 
 // The circuit of all tokens on the Matrix page, from opening the demo to a number under the mouse.
 
-#include "app/main_window.h"
-#include "core/analysis/axis_order.h"
-#include "core/analysis/block.h"
-#include "core/analysis/entry_statistics.h"
-#include "core/analysis/token_counts.h"
-#include "ui/job.h"
-#include "ui/pages/page.h"
-#include "ui/text.h"
-#include "ui/theme.h"
-#include "ui/views/heatmap_view.h"
+#include "app/window/main_window.h"
+#include "core/analysis/inputs/token_counts.h"
+#include "core/circuits/axis_order.h"
+#include "core/circuits/block.h"
+#include "core/results/entry_statistics.h"
+#include "ui/base/job.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/pages/parts/page.h"
 
 #include <QApplication>
 #include <QCheckBox>

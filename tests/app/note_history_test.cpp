@@ -1,4 +1,4 @@
-#include "ui/note_history.h"
+#include "ui/document/note_history.h"
 
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"

@@ -3,8 +3,8 @@
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/models/token_table_model.h"
-#include "ui/pages/config_dialog.h"
-#include "ui/pages/start_page.h"
+#include "ui/pages/model/config_dialog.h"
+#include "ui/pages/model/start_page.h"
 
 #include <QAbstractButton>
 #include <QDir>

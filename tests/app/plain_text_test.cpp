@@ -3,9 +3,9 @@
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
-#include "ui/figure_export.h"
-#include "ui/plain_text.h"
-#include "ui/text.h"
+#include "ui/base/plain_text.h"
+#include "ui/base/text.h"
+#include "ui/figures/figure_export.h"
 
 #include <QDir>
 #include <QImage>

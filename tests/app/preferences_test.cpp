@@ -1,11 +1,11 @@
-#include "app/about_dialog.h"
-#include "app/preferences_dialog.h"
-#include "core/analysis/color_vision.h"
+#include "app/window/about_dialog.h"
+#include "app/window/preferences_dialog.h"
+#include "core/results/color_vision.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
-#include "ui/figure_export.h"
-#include "ui/theme.h"
-#include "ui/views/heatmap_view.h"
+#include "ui/base/theme.h"
+#include "ui/figures/figure_export.h"
+#include "ui/heatmaps/heatmap_view.h"
 
 #include <QAction>
 #include <QApplication>

@@ -1,11 +1,11 @@
-#include "app/recovery.h"
+#include "app/window/recovery.h"
 
-#include "core/io/hdf5.h"
+#include "core/files/hdf5.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
-#include "ui/views/notice_bar.h"
+#include "ui/widgets/notice_bar.h"
 
 #include <QDir>
 #include <QFileDialog>

@@ -1,9 +1,9 @@
-#include "app/recovery.h"
+#include "app/window/recovery.h"
 
 #include "app/termination.h"
-#include "app/windows.h"
+#include "app/window/windows.h"
 #include "core/base/log.h"
-#include "core/io/file_write.h"
+#include "core/files/file_write.h"
 #include "core/session/session_file.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"

@@ -1,9 +1,9 @@
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
-#include "ui/figure_export.h"
-#include "ui/job.h"
-#include "ui/pages/result_page.h"
-#include "ui/text.h"
+#include "ui/base/job.h"
+#include "ui/base/text.h"
+#include "ui/figures/figure_export.h"
+#include "ui/pages/analyses/result_page.h"
 
 #include <QClipboard>
 #include <QComboBox>

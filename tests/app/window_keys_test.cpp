@@ -2,11 +2,11 @@
 
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
-#include "ui/views/color_bar.h"
-#include "ui/views/heatmap_view.h"
-#include "ui/views/job_bar.h"
-#include "ui/views/pattern_grid.h"
-#include "ui/views/spectrum_chart.h"
+#include "ui/charts/pattern_grid.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/heatmaps/color_bar.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/widgets/job_bar.h"
 
 #include <QAction>
 #include <QCheckBox>

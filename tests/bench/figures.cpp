@@ -1,12 +1,12 @@
 #include "tests/bench/figures.h"
 
-#include "core/analysis/block.h"
 #include "core/analysis/catalogue.h"
-#include "core/analysis/largest_entries.h"
-#include "core/analysis/spectrum.h"
-#include "core/analysis/token_scan.h"
-#include "core/analysis/token_table.h"
 #include "core/base/parallel.h"
+#include "core/circuits/block.h"
+#include "core/circuits/largest_entries.h"
+#include "core/circuits/spectrum.h"
+#include "core/circuits/token_scan.h"
+#include "core/circuits/token_table.h"
 #include "core/model/architecture.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "tests/bench/frame_figures.h"
 
 #include "tests/support/frame_times.h"
-#include "ui/job.h"
+#include "ui/base/job.h"
 
 #include <QStringList>
 

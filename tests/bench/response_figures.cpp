@@ -2,9 +2,9 @@
 
 #include "tests/bench/window_figures.h"
 
-#include "app/window.h"
+#include "app/window/window.h"
 #include "tests/support/frame_times.h"
-#include "ui/views/token_edit.h"
+#include "ui/widgets/token_edit.h"
 
 #include <QApplication>
 #include <QKeyEvent>

@@ -4,11 +4,11 @@
 #include "tests/bench/response_figures.h"
 #include "tests/support/frame_times.h"
 
-#include "app/main_window.h"
-#include "ui/job.h"
+#include "app/window/main_window.h"
+#include "ui/base/job.h"
+#include "ui/heatmaps/heatmap_view.h"
 #include "ui/models/token_table_model.h"
-#include "ui/pages/page.h"
-#include "ui/views/heatmap_view.h"
+#include "ui/pages/parts/page.h"
 
 #include <QApplication>
 #include <QStandardPaths>

@@ -1,5 +1,5 @@
-#include "core/analysis/token_counts.h"
-#include "core/io/tokenizer.h"
+#include "core/analysis/inputs/token_counts.h"
+#include "core/tokenizer/tokenizer.h"
 #include "tests/fuzz/input_folder.h"
 #include "tests/fuzz/text_input.h"
 

@@ -1,6 +1,6 @@
-#include "core/analysis/color_scale.h"
+#include "core/results/color_scale.h"
 #include "tests/fuzz/text_input.h"
-#include "ui/figure_export.h"
+#include "ui/figures/figure_export.h"
 
 using namespace headwise;
 

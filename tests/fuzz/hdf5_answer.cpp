@@ -1,4 +1,4 @@
-#include "core/io/hdf5_wire.h"
+#include "core/files/hdf5_wire.h"
 
 #include <cstdint>
 

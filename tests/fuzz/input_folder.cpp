@@ -1,6 +1,6 @@
 #include "tests/fuzz/input_folder.h"
 
-#include "core/io/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "core/analysis/token_counts.h"
+#include "core/analysis/inputs/token_counts.h"
 #include "tests/fuzz/input_folder.h"
 #include "tests/fuzz/text_input.h"
 

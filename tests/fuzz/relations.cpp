@@ -1,4 +1,4 @@
-#include "core/analysis/relation_file.h"
+#include "core/analysis/inputs/relation_file.h"
 #include "tests/fuzz/text_input.h"
 
 using namespace headwise;

@@ -1,10 +1,10 @@
 #include "tests/reliability/check.h"
 #include "tests/reliability/job_sequences.h"
 
-#include "app/main_window.h"
-#include "ui/job.h"
-#include "ui/theme.h"
-#include "ui/views/job_bar.h"
+#include "app/window/main_window.h"
+#include "ui/base/job.h"
+#include "ui/base/theme.h"
+#include "ui/widgets/job_bar.h"
 
 #include <QApplication>
 #include <QElapsedTimer>

@@ -1,6 +1,6 @@
 #include "tests/reliability/job_sequences.h"
 
-#include "ui/job.h"
+#include "ui/base/job.h"
 
 #include <QCoreApplication>
 #include <QElapsedTimer>

@@ -1,12 +1,12 @@
 #include "tests/reliability/check.h"
 
-#include "app/main_window.h"
-#include "app/recovery.h"
-#include "core/io/file_write.h"
+#include "app/window/main_window.h"
+#include "app/window/recovery.h"
+#include "core/files/file_write.h"
 #include "core/session/session_file.h"
 #include "tests/support/command.h"
 #include "tests/support/toy_model.h"
-#include "ui/workspace.h"
+#include "ui/document/workspace.h"
 
 #include <QApplication>
 #include <QElapsedTimer>

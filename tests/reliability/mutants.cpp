@@ -1,10 +1,10 @@
 #include "tests/reliability/check.h"
 #include "tests/support/session_mutants.h"
 
-#include "app/main_window.h"
+#include "app/window/main_window.h"
 #include "core/session/session_file.h"
 #include "core/session/views.h"
-#include "ui/workspace.h"
+#include "ui/document/workspace.h"
 
 #include <QApplication>
 #include <QElapsedTimer>

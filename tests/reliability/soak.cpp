@@ -2,7 +2,7 @@
 
 #include "core/base/memory.h"
 #include "tests/support/window_driver.h"
-#include "ui/workspace.h"
+#include "ui/document/workspace.h"
 
 #include <QPixmapCache>
 #include <QThread>

@@ -1,10 +1,10 @@
 #include "tests/reliability/check.h"
 
-#include "app/main_window.h"
+#include "app/window/main_window.h"
 #include "core/session/session_file.h"
 #include "tests/support/command.h"
 #include "tests/support/toy_model.h"
-#include "ui/workspace.h"
+#include "ui/document/workspace.h"
 
 #include <QApplication>
 #include <QDir>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "tests/support/opened_page.h"
-#include "ui/array_part.h"
-#include "ui/head_metrics.h"
-#include "ui/pages/result_page.h"
+#include "ui/document/array_part.h"
+#include "ui/document/head_metrics.h"
+#include "ui/pages/analyses/result_page.h"
 
 namespace headwise::test {
 

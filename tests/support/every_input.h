@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/analysis/token_counts.h"
-#include "core/io/token_text.h"
-#include "core/io/tokenizer.h"
+#include "core/analysis/inputs/token_counts.h"
+#include "core/tokenizer/token_text.h"
+#include "core/tokenizer/tokenizer.h"
 #include "tests/support/analysed.h"
 
 namespace headwise::test {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ui/views/heatmap_view.h"
+#include "ui/heatmaps/heatmap_view.h"
 
 #include <QCoreApplication>
 #include <QMouseEvent>

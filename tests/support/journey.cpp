@@ -3,7 +3,7 @@
 #include "tests/bench/make_gpt2_small.h"
 #include "tests/support/painting.h"
 #include "tests/support/program.h"
-#include "ui/job.h"
+#include "ui/base/job.h"
 
 #include <QAbstractButton>
 #include <QAction>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/main_window.h"
+#include "app/window/main_window.h"
 #include "core/base/blas_kernels.h"
 #include "tests/support/program.h"
 

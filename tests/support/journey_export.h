@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/io/delimited.h"
+#include "core/files/delimited.h"
 #include "tests/support/journey.h"
 
 #include <QClipboard>

@@ -2,7 +2,7 @@
 
 #include "tests/support/journey_tables.h"
 #include "tests/support/loaded.h"
-#include "ui/text.h"
+#include "ui/base/text.h"
 
 #include <QScrollArea>
 #include <QStatusBar>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tests/support/journey.h"
-#include "ui/views/heatmap_view.h"
+#include "ui/heatmaps/heatmap_view.h"
 
 #include <QTableView>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "ui/figure_export.h"
-#include "ui/theme.h"
-#include "ui/workspace.h"
+#include "ui/base/theme.h"
+#include "ui/document/workspace.h"
+#include "ui/figures/figure_export.h"
 
 #include <QAbstractItemModel>
 #include <QTableView>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ui/job.h"
+#include "ui/base/job.h"
 
 #include <QCoreApplication>
 #include <QImage>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "tests/support/opened_page.h"
-#include "ui/array_part.h"
-#include "ui/head_metrics.h"
-#include "ui/pages/result_page.h"
-#include "ui/pages/text_inputs.h"
+#include "ui/document/array_part.h"
+#include "ui/document/head_metrics.h"
+#include "ui/pages/analyses/result_page.h"
+#include "ui/pages/analyses/text_inputs.h"
 
 #include <QComboBox>
 #include <QLabel>

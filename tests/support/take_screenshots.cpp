@@ -7,15 +7,15 @@
 // FOLDER is made if it is not there. MODEL is any model with a head L1H5; without it, the demo. Pages are named as --goto names
 // them. Every picture ends with its theme and scale: FOLDER/matrix-dark-2x.png.
 
-#include "app/main_window.h"
-#include "app/page_tabs.h"
-#include "ui/job.h"
-#include "ui/pages/export_dialog.h"
-#include "ui/pages/page.h"
-#include "ui/pages/result_page.h"
-#include "ui/text.h"
-#include "ui/theme.h"
-#include "ui/views/heatmap_view.h"
+#include "app/window/main_window.h"
+#include "app/window/page_tabs.h"
+#include "ui/base/job.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/pages/analyses/result_page.h"
+#include "ui/pages/export/export_dialog.h"
+#include "ui/pages/parts/page.h"
 
 #include <QAbstractButton>
 #include <QApplication>

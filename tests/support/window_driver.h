@@ -1,9 +1,9 @@
 #pragma once
 
-#include "app/main_window.h"
-#include "core/analysis/result_set.h"
-#include "ui/pages/page.h"
-#include "ui/theme.h"
+#include "app/window/main_window.h"
+#include "core/results/result_set.h"
+#include "ui/base/theme.h"
+#include "ui/pages/parts/page.h"
 
 #include <QAbstractButton>
 #include <QAction>

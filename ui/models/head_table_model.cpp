@@ -1,7 +1,7 @@
 #include "ui/models/head_table_model.h"
 
-#include "ui/text.h"
-#include "ui/theme.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
 
 #include <algorithm>
 #include <cmath>

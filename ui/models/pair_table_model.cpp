@@ -1,8 +1,8 @@
 #include "ui/models/pair_table_model.h"
 
-#include "ui/head_metrics.h"
-#include "ui/text.h"
-#include "ui/theme.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/head_metrics.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ui/array_part.h"
+#include "ui/document/array_part.h"
 #include "ui/models/array_table_model.h"
 
 #include <QAbstractTableModel>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/io/tensor_statistics.h"
+#include "core/checkpoint/tensor_statistics.h"
 #include "core/model/load_report.h"
 
 #include <QAbstractTableModel>

@@ -1,7 +1,7 @@
 #include "ui/models/token_table_model.h"
 
-#include "ui/text.h"
-#include "ui/theme.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/picture_of.h"
-#include "core/analysis/subspace.h"
 #include "core/analysis/top_lists.h"
+#include "core/circuits/subspace.h"
+#include "core/results/picture_of.h"
 
 #include "core/base/parallel.h"
 

@@ -1,9 +1,9 @@
 #include "core/analysis/architecture/neuron_tokens.h"
 
 #include "core/analysis/per_head.h"
-#include "core/analysis/token_scan.h"
 #include "core/analysis/top_lists.h"
 #include "core/circuits/mlp_tokens.h"
+#include "core/circuits/token_scan.h"
 
 #include <algorithm>
 #include <optional>

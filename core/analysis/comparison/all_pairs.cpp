@@ -1,8 +1,8 @@
 #include "core/analysis/comparison/all_pairs.h"
 
-#include "core/analysis/subspace.h"
 #include "core/base/matrix.h"
 #include "core/base/parallel.h"
+#include "core/circuits/subspace.h"
 
 #include <algorithm>
 #include <cmath>

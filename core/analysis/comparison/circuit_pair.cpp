@@ -1,6 +1,6 @@
 #include "core/analysis/comparison/circuit_pair.h"
 
-#include "core/analysis/singular_directions.h"
+#include "core/circuits/singular_directions.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/comparison/all_pairs.h"
-#include "core/analysis/comparison/clustering.h"
+#include "core/circuits/clustering.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include "core/analysis/comparison/token_profile.h"
 #include "core/analysis/per_pair.h"
 #include "core/base/parallel.h"
-#include "core/io/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <spdlog/fmt/fmt.h>
 

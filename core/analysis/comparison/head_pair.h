@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/analysis/subspace.h"
-#include "core/analysis/token_table.h"
 #include "core/base/task.h"
 #include "core/circuits/circuits.h"
+#include "core/circuits/subspace.h"
+#include "core/circuits/token_table.h"
 
 #include <vector>
 

@@ -4,9 +4,9 @@
 #include "core/analysis/comparison/direction_match.h"
 #include "core/analysis/comparison/table_change.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/random_matrix.h"
-#include "core/analysis/singular_directions.h"
-#include "core/io/tokenizer.h"
+#include "core/circuits/random_matrix.h"
+#include "core/circuits/singular_directions.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/analysis/catalogue.h"
-#include "core/analysis/result_set.h"
 #include "core/base/task.h"
 #include "core/circuits/circuits.h"
+#include "core/results/result_set.h"
 
 #include <cstdint>
 #include <string>

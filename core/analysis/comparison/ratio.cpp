@@ -1,6 +1,6 @@
 #include "core/analysis/comparison/ratio.h"
 
-#include "core/analysis/color_scale.h"
+#include "core/results/color_scale.h"
 
 #include <cassert>
 #include <cmath>

@@ -1,10 +1,10 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/comparison/all_pairs.h"
-#include "core/analysis/comparison/clustering.h"
 #include "core/analysis/comparison/token_overlap.h"
-#include "core/analysis/random_matrix.h"
-#include "core/analysis/subspace.h"
 #include "core/base/matrix.h"
+#include "core/circuits/clustering.h"
+#include "core/circuits/random_matrix.h"
+#include "core/circuits/subspace.h"
 
 #include <spdlog/fmt/fmt.h>
 

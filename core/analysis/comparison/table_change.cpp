@@ -1,10 +1,10 @@
 #include "core/analysis/comparison/table_change.h"
 
 #include "core/analysis/per_head.h"
-#include "core/analysis/token_table.h"
 #include "core/analysis/top_lists.h"
 #include "core/base/matrix.h"
 #include "core/base/parallel.h"
+#include "core/circuits/token_table.h"
 
 #include <spdlog/fmt/fmt.h>
 

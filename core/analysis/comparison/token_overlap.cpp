@@ -1,8 +1,8 @@
 #include "core/analysis/comparison/token_overlap.h"
 
 #include "core/analysis/comparison/token_profile.h"
-#include "core/analysis/random_matrix.h"
 #include "core/base/parallel.h"
+#include "core/circuits/random_matrix.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,9 +1,9 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_pair.h"
-#include "core/analysis/random_matrix.h"
-#include "core/analysis/subspace.h"
 #include "core/base/matrix.h"
 #include "core/base/parallel.h"
+#include "core/circuits/random_matrix.h"
+#include "core/circuits/subspace.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -1,7 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/subspace.h"
 #include "core/base/matrix.h"
+#include "core/circuits/subspace.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -1,7 +1,7 @@
 #include "core/analysis/composition/induction_meeting.h"
 
-#include "core/analysis/spectrum.h"
 #include "core/base/decompositions.h"
+#include "core/circuits/spectrum.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
 #include "core/analysis/composition/induction_meeting.h"
 #include "core/analysis/composition/induction_parts.h"
-#include "core/analysis/eigenvalue_null.h"
-#include "core/analysis/position/position_vectors.h"
-#include "core/analysis/spectrum.h"
+#include "core/analysis/shared/eigenvalue_null.h"
+#include "core/analysis/shared/position_vectors.h"
 #include "core/base/decompositions.h"
 #include "core/base/matrix.h"
 #include "core/base/parallel.h"
+#include "core/circuits/spectrum.h"
 
 #include <algorithm>
 #include <limits>

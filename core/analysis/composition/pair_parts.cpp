@@ -1,6 +1,6 @@
 #include "core/analysis/composition/pair_parts.h"
 
-#include "core/analysis/subspace.h"
+#include "core/circuits/subspace.h"
 #include "core/model/head_id.h"
 
 #include <spdlog/fmt/fmt.h>

@@ -1,8 +1,8 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_pair.h"
-#include "core/analysis/subspace.h"
 #include "core/base/matrix.h"
 #include "core/base/parallel.h"
+#include "core/circuits/subspace.h"
 
 #include <spdlog/fmt/fmt.h>
 

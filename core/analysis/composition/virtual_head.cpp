@@ -1,10 +1,10 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/eigenvalue_null.h"
 #include "core/analysis/per_pair.h"
-#include "core/analysis/spectrum.h"
-#include "core/analysis/subspace.h"
-#include "core/analysis/token_table.h"
+#include "core/analysis/shared/eigenvalue_null.h"
 #include "core/base/decompositions.h"
+#include "core/circuits/spectrum.h"
+#include "core/circuits/subspace.h"
+#include "core/circuits/token_table.h"
 
 #include <spdlog/fmt/fmt.h>
 

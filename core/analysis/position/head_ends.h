@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/analysis/per_head.h"
-#include "core/analysis/position/positions_shown.h"
-#include "core/analysis/token_table.h"
+#include "core/analysis/shared/positions_shown.h"
+#include "core/circuits/token_table.h"
 
 #include <cstdint>
 #include <string>

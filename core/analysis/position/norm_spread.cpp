@@ -1,7 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/position/norm_divisors.h"
-#include "core/analysis/position/positions_shown.h"
+#include "core/analysis/shared/norm_divisors.h"
+#include "core/analysis/shared/positions_shown.h"
 
 #include <algorithm>
 #include <cmath>

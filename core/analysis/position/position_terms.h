@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/position/norm_divisors.h"
+#include "core/analysis/shared/norm_divisors.h"
 
 namespace headwise {
 

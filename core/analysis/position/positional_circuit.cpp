@@ -1,10 +1,10 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/position/norm_divisors.h"
-#include "core/analysis/position/position_vectors.h"
-#include "core/analysis/position/positions_shown.h"
-#include "core/analysis/position_scores.h"
-#include "core/model/layer_parts.h"
+#include "core/analysis/shared/norm_divisors.h"
+#include "core/analysis/shared/position_vectors.h"
+#include "core/analysis/shared/positions_shown.h"
+#include "core/circuits/position_scores.h"
+#include "core/model/families/layer_parts.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -1,11 +1,11 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/position/position_vectors.h"
-#include "core/analysis/position/positions_shown.h"
 #include "core/analysis/position/previous_token_null.h"
 #include "core/analysis/position/token_rows.h"
-#include "core/analysis/position_scores.h"
+#include "core/analysis/shared/position_vectors.h"
+#include "core/analysis/shared/positions_shown.h"
 #include "core/base/matrix.h"
+#include "core/circuits/position_scores.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -1,7 +1,7 @@
 #include "core/analysis/position/previous_token_null.h"
 
-#include "core/analysis/random_matrix.h"
 #include "core/base/parallel.h"
+#include "core/circuits/random_matrix.h"
 
 #include <algorithm>
 #include <cmath>

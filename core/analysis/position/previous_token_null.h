@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/spectra/random_heads.h"
+#include "core/analysis/shared/random_heads.h"
 
 #include <functional>
 #include <vector>

@@ -1,13 +1,13 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/position/norm_divisors.h"
-#include "core/analysis/position/positions_shown.h"
 #include "core/analysis/position/rotary_energies.h"
 #include "core/analysis/position/rotary_kernel.h"
 #include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/position/token_rows.h"
-#include "core/model/attention_parts.h"
-#include "core/model/layer_parts.h"
+#include "core/analysis/shared/norm_divisors.h"
+#include "core/analysis/shared/positions_shown.h"
+#include "core/model/families/attention_parts.h"
+#include "core/model/families/layer_parts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "core/analysis/position/rotary_energies.h"
 
-#include "core/analysis/position/positions_shown.h"
+#include "core/analysis/shared/positions_shown.h"
 
 #include <algorithm>
 #include <cmath>

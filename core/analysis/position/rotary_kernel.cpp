@@ -1,6 +1,6 @@
 #include "core/analysis/position/rotary_kernel.h"
 
-#include "core/analysis/position/norm_divisors.h"
+#include "core/analysis/shared/norm_divisors.h"
 
 #include <cmath>
 

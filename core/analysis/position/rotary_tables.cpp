@@ -2,10 +2,10 @@
 
 #include "core/analysis/per_head.h"
 #include "core/analysis/position/head_ends.h"
-#include "core/analysis/position/norm_divisors.h"
-#include "core/analysis/position/positions_shown.h"
+#include "core/analysis/shared/norm_divisors.h"
+#include "core/analysis/shared/positions_shown.h"
 #include "core/base/parallel.h"
-#include "core/model/attention_parts.h"
+#include "core/model/families/attention_parts.h"
 
 #include <spdlog/fmt/fmt.h>
 

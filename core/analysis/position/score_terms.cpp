@@ -1,7 +1,7 @@
 #include "core/analysis/position/score_terms.h"
 
-#include "core/model/attention_parts.h"
-#include "core/model/layer_parts.h"
+#include "core/model/families/attention_parts.h"
+#include "core/model/families/layer_parts.h"
 
 #include <cmath>
 #include <utility>

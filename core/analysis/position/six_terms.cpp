@@ -1,8 +1,8 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/position/position_terms.h"
-#include "core/analysis/position/positions_shown.h"
 #include "core/analysis/position/score_terms.h"
+#include "core/analysis/shared/positions_shown.h"
 
 #include <algorithm>
 #include <array>

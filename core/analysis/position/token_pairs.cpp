@@ -1,7 +1,7 @@
 #include "core/analysis/position/token_pairs.h"
 
-#include "core/analysis/token_counts.h"
-#include "core/io/tokenizer.h"
+#include "core/analysis/inputs/token_counts.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 #include "core/analysis/analyses.h"
+#include "core/analysis/inputs/token_counts.h"
 #include "core/analysis/per_head.h"
 #include "core/analysis/position/head_ends.h"
-#include "core/analysis/position/mean_tokens.h"
-#include "core/analysis/position/norm_divisors.h"
-#include "core/analysis/position/positions_shown.h"
-#include "core/analysis/token_counts.h"
+#include "core/analysis/shared/mean_tokens.h"
+#include "core/analysis/shared/norm_divisors.h"
+#include "core/analysis/shared/positions_shown.h"
 #include "core/base/parallel.h"
 
 #include <algorithm>

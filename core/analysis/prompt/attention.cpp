@@ -3,9 +3,9 @@
 #include "core/analysis/per_head.h"
 #include "core/analysis/prompt/prompt_arrays.h"
 #include "core/analysis/prompt/value_norms.h"
-#include "core/model/attention_parts.h"
+#include "core/model/families/attention_parts.h"
+#include "core/model/families/layer_parts.h"
 #include "core/model/forward.h"
-#include "core/model/layer_parts.h"
 #include "core/model/merges.h"
 
 #include <spdlog/fmt/fmt.h>

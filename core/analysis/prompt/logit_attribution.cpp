@@ -3,9 +3,9 @@
 #include "core/analysis/prompt/logit_lens.h"
 #include "core/analysis/prompt/prompt_arrays.h"
 #include "core/analysis/prompt/residual_parts.h"
-#include "core/analysis/token_table.h"
-#include "core/model/attention_parts.h"
-#include "core/model/layer_parts.h"
+#include "core/circuits/token_table.h"
+#include "core/model/families/attention_parts.h"
+#include "core/model/families/layer_parts.h"
 #include "core/model/merges.h"
 
 #include <spdlog/fmt/fmt.h>

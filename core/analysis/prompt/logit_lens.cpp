@@ -2,8 +2,8 @@
 
 #include "core/analysis/per_head.h"
 #include "core/analysis/prompt/prompt_arrays.h"
-#include "core/analysis/token_table.h"
-#include "core/model/layer_parts.h"
+#include "core/circuits/token_table.h"
+#include "core/model/families/layer_parts.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/analysis/result_set.h"
 #include "core/base/matrix.h"
 #include "core/base/result.h"
 #include "core/base/task.h"
+#include "core/results/result_set.h"
 
 #include <Eigen/Core>
 

@@ -1,7 +1,7 @@
 #include "core/analysis/prompt/prompt_arrays.h"
 
 #include "core/analysis/per_head.h"
-#include "core/io/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <algorithm>
 #include <functional>

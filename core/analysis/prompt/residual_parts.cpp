@@ -1,8 +1,8 @@
 #include "core/analysis/prompt/residual_parts.h"
 
 #include "core/base/parallel.h"
-#include "core/model/attention_parts.h"
-#include "core/model/layer_parts.h"
+#include "core/model/families/attention_parts.h"
+#include "core/model/families/layer_parts.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -2,8 +2,8 @@
 
 #include "core/analysis/prompt/residual_parts.h"
 #include "core/analysis/prompt/score_positions.h"
-#include "core/model/attention_parts.h"
-#include "core/model/layer_parts.h"
+#include "core/model/families/attention_parts.h"
+#include "core/model/families/layer_parts.h"
 
 #include <spdlog/fmt/fmt.h>
 

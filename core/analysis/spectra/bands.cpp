@@ -1,6 +1,6 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/picture_of.h"
+#include "core/results/picture_of.h"
 
 #include "core/base/decompositions.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/result_set.h"
+#include "core/results/result_set.h"
 
 #include <cstdint>
 #include <span>

@@ -1,11 +1,11 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/direction_stability.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/picture_of.h"
-#include "core/analysis/random_matrix.h"
-#include "core/analysis/singular_directions.h"
 #include "core/analysis/spectra/block_arrays.h"
 #include "core/analysis/top_lists.h"
+#include "core/circuits/direction_stability.h"
+#include "core/circuits/random_matrix.h"
+#include "core/circuits/singular_directions.h"
+#include "core/results/picture_of.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
-#include "core/analysis/singular_search.h"
+#include "core/circuits/singular_search.h"
 
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/picture_of.h"
-#include "core/analysis/tokens/cards.h"
+#include "core/analysis/shared/cards.h"
 #include "core/analysis/top_lists.h"
+#include "core/results/picture_of.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/picture_of.h"
-#include "core/analysis/spectra/random_heads.h"
-#include "core/analysis/spectrum.h"
+#include "core/analysis/shared/random_heads.h"
 #include "core/base/matrix.h"
+#include "core/circuits/spectrum.h"
+#include "core/results/picture_of.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "core/analysis/spectra/random_list.h"
 
-#include "core/analysis/random_matrix.h"
-#include "core/analysis/token_table.h"
+#include "core/circuits/random_matrix.h"
+#include "core/circuits/token_table.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/analysis/catalogue.h"
-#include "core/analysis/singular_directions.h"
+#include "core/circuits/singular_directions.h"
 
 #include <cstddef>
 #include <vector>

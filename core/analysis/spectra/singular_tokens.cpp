@@ -1,9 +1,9 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/picture_of.h"
 #include "core/analysis/spectra/block_arrays.h"
 #include "core/analysis/spectra/random_list.h"
 #include "core/analysis/top_lists.h"
+#include "core/results/picture_of.h"
 
 #include <algorithm>
 #include <cmath>

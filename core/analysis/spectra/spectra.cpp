@@ -1,7 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/spectra/random_heads.h"
-#include "core/analysis/spectrum.h"
+#include "core/analysis/shared/random_heads.h"
+#include "core/circuits/spectrum.h"
 
 #include <algorithm>
 #include <cmath>

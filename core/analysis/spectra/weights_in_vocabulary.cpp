@@ -1,12 +1,12 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/picture_of.h"
-#include "core/analysis/singular_directions.h"
 #include "core/analysis/spectra/gram_inverse.h"
 #include "core/analysis/spectra/random_list.h"
 #include "core/analysis/top_lists.h"
 #include "core/base/parallel.h"
 #include "core/circuits/mlp_tokens.h"
+#include "core/circuits/singular_directions.h"
+#include "core/results/picture_of.h"
 
 #include <algorithm>
 #include <array>

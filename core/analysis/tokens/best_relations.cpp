@@ -1,6 +1,6 @@
 #include "core/analysis/tokens/best_relations.h"
 
-#include "core/analysis/tokens/cards.h"
+#include "core/analysis/shared/cards.h"
 #include "core/analysis/tokens/relation_questions.h"
 #include "core/analysis/top_lists.h"
 

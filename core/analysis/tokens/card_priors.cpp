@@ -1,13 +1,13 @@
 #include "core/analysis/tokens/card_priors.h"
 
 #include "core/analysis/per_head.h"
-#include "core/analysis/position/mean_tokens.h"
-#include "core/analysis/position/positions_shown.h"
-#include "core/analysis/row_moments.h"
-#include "core/analysis/tokens/cards.h"
+#include "core/analysis/shared/cards.h"
+#include "core/analysis/shared/mean_tokens.h"
+#include "core/analysis/shared/positions_shown.h"
 #include "core/analysis/tokens/token_factors.h"
 #include "core/base/parallel.h"
-#include "core/model/layer_parts.h"
+#include "core/circuits/row_moments.h"
+#include "core/model/families/layer_parts.h"
 
 #include <algorithm>
 #include <cmath>

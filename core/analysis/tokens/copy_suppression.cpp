@@ -1,11 +1,11 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/random_matrix.h"
-#include "core/analysis/spectra/random_heads.h"
+#include "core/analysis/shared/random_heads.h"
 #include "core/analysis/tokens/diagonal_sample.h"
 #include "core/analysis/tokens/entry_ranks.h"
 #include "core/analysis/tokens/token_factors.h"
 #include "core/base/parallel.h"
+#include "core/circuits/random_matrix.h"
 
 #include <spdlog/fmt/fmt.h>
 

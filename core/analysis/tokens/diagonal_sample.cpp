@@ -1,6 +1,6 @@
 #include "core/analysis/tokens/diagonal_sample.h"
 
-#include "core/analysis/token_counts.h"
+#include "core/analysis/inputs/token_counts.h"
 #include "core/analysis/tokens/token_factors.h"
 
 #include <spdlog/fmt/fmt.h>

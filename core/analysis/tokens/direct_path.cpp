@@ -1,9 +1,9 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/block.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/row_moments.h"
-#include "core/analysis/token_scan.h"
-#include "core/analysis/token_table.h"
+#include "core/circuits/block.h"
+#include "core/circuits/row_moments.h"
+#include "core/circuits/token_scan.h"
+#include "core/circuits/token_table.h"
 
 #include <spdlog/fmt/fmt.h>
 

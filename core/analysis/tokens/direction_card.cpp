@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/tokens/cards.h"
+#include "core/analysis/shared/cards.h"
 
 #include <cmath>
 

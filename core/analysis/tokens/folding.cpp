@@ -2,7 +2,7 @@
 #include "core/analysis/per_head.h"
 #include "core/analysis/tokens/writing_means.h"
 #include "core/base/parallel.h"
-#include "core/model/layer_parts.h"
+#include "core/model/families/layer_parts.h"
 
 #include <spdlog/fmt/fmt.h>
 

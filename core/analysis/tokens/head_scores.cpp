@@ -1,8 +1,8 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/eigenvalue_null.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/spectrum.h"
+#include "core/analysis/shared/eigenvalue_null.h"
 #include "core/base/matrix.h"
+#include "core/circuits/spectrum.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "core/analysis/largest_entries.h"
+#include "core/circuits/largest_entries.h"
 
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"

@@ -4,8 +4,8 @@
 #include "core/analysis/tokens/relation_lists.h"
 #include "core/analysis/tokens/token_factors.h"
 
-#include "core/io/tokenizer.h"
-#include "core/model/layer_parts.h"
+#include "core/model/families/layer_parts.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -1,6 +1,6 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/eigenvalue_null.h"
 #include "core/analysis/per_head.h"
+#include "core/analysis/shared/eigenvalue_null.h"
 #include "core/base/decompositions.h"
 
 #include <limits>

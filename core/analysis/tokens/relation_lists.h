@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/relation.h"
+#include "core/analysis/inputs/relation.h"
 
 #include <string>
 #include <vector>

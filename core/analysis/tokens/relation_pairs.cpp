@@ -1,7 +1,7 @@
 #include "core/analysis/tokens/relation_pairs.h"
 
-#include "core/analysis/token_table.h"
 #include "core/analysis/tokens/relation_questions.h"
+#include "core/circuits/token_table.h"
 
 #include <spdlog/fmt/fmt.h>
 

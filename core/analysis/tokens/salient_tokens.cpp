@@ -1,7 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/token_table.h"
 #include "core/analysis/tokens/token_factors.h"
+#include "core/circuits/token_table.h"
 
 #include <algorithm>
 #include <cmath>

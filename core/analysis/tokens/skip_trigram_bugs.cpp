@@ -1,7 +1,7 @@
 #include "core/analysis/tokens/skip_trigram_bugs.h"
 
+#include "core/analysis/inputs/token_counts.h"
 #include "core/analysis/per_head.h"
-#include "core/analysis/token_counts.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/analysis/result_set.h"
 #include "core/circuits/circuits.h"
+#include "core/results/result_set.h"
 
 namespace headwise {
 

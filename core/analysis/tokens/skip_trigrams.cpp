@@ -1,10 +1,10 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/gaussian_order.h"
-#include "core/analysis/row_moments.h"
-#include "core/analysis/token_counts.h"
-#include "core/analysis/token_scan.h"
-#include "core/analysis/tokens/cards.h"
+#include "core/analysis/inputs/token_counts.h"
+#include "core/analysis/shared/cards.h"
 #include "core/analysis/tokens/skip_trigram_bugs.h"
+#include "core/circuits/gaussian_order.h"
+#include "core/circuits/row_moments.h"
+#include "core/circuits/token_scan.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/row_moments.h"
+#include "core/analysis/shared/cards.h"
 #include "core/analysis/tokens/best_relations.h"
 #include "core/analysis/tokens/card_priors.h"
-#include "core/analysis/tokens/cards.h"
+#include "core/circuits/row_moments.h"
 
 #include <algorithm>
 #include <cmath>

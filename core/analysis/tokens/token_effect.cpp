@@ -1,6 +1,6 @@
 #include "core/analysis/tokens/token_effect.h"
 
-#include "core/analysis/tokens/cards.h"
+#include "core/analysis/shared/cards.h"
 #include "core/base/parallel.h"
 
 #include <algorithm>

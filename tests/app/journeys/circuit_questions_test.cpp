@@ -1,15 +1,15 @@
 #include "core/analysis/comparison/direction_match.h"
-#include "core/analysis/singular_directions.h"
-#include "core/analysis/subspace.h"
 #include "core/base/decompositions.h"
+#include "core/circuits/singular_directions.h"
+#include "core/circuits/subspace.h"
 #include "tests/support/dense_algebra.h"
 #include "tests/support/figure_files.h"
 #include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"
 #include "tests/support/patched_model.h"
 #include "tests/support/program.h"
-#include "ui/theme.h"
-#include "ui/views/spectrum_chart.h"
+#include "ui/base/theme.h"
+#include "ui/charts/spectrum_chart.h"
 
 #include <QSlider>
 

@@ -1,12 +1,12 @@
 #include "core/analysis/tokens/relation_pairs.h"
-#include "core/io/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 #include "tests/support/journey_core.h"
 #include "tests/support/journey_steps.h"
 #include "tests/support/program.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/charts/spectrum_chart.h"
 #include "ui/models/token_table_model.h"
-#include "ui/text.h"
-#include "ui/theme.h"
-#include "ui/views/spectrum_chart.h"
 
 #include <QFile>
 #include <QJsonArray>

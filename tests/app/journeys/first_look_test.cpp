@@ -1,11 +1,11 @@
-#include "core/io/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 #include "tests/support/journey_core.h"
 #include "tests/support/journey_tables.h"
 #include "tests/support/program.h"
+#include "ui/base/text.h"
+#include "ui/document/workspace.h"
+#include "ui/heatmaps/heatmap_view.h"
 #include "ui/models/token_table_model.h"
-#include "ui/text.h"
-#include "ui/views/heatmap_view.h"
-#include "ui/workspace.h"
 
 #include <QComboBox>
 #include <QLocale>

@@ -1,12 +1,12 @@
-#include "core/analysis/token_table.h"
-#include "core/io/tokenizer.h"
+#include "core/circuits/token_table.h"
+#include "core/tokenizer/tokenizer.h"
 #include "tests/support/journey_core.h"
 #include "tests/support/journey_steps.h"
 #include "tests/support/program.h"
-#include "ui/head_metrics.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/document/head_metrics.h"
+#include "ui/document/workspace.h"
 #include "ui/models/token_table_model.h"
-#include "ui/views/spectrum_chart.h"
-#include "ui/workspace.h"
 
 #include <QRegularExpression>
 

@@ -1,15 +1,15 @@
 #include "core/analysis/catalogue.h"
 #include "core/analysis/position/position_terms.h"
-#include "core/analysis/position/positions_shown.h"
 #include "core/analysis/position/rotary_kernel.h"
 #include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/position/score_terms.h"
-#include "core/analysis/position_scores.h"
+#include "core/analysis/shared/positions_shown.h"
+#include "core/circuits/position_scores.h"
 #include "tests/bench/make_gpt2_small.h"
 #include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"
 #include "tests/support/program.h"
-#include "ui/views/spectrum_chart.h"
+#include "ui/charts/spectrum_chart.h"
 
 #include <QLineEdit>
 #include <QPlainTextEdit>

@@ -3,7 +3,7 @@
 #include "tests/support/journey.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
-#include "ui/text.h"
+#include "ui/base/text.h"
 
 #include <QDir>
 #include <QFileInfo>

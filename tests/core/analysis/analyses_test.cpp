@@ -1,5 +1,5 @@
 #include "core/analysis/catalogue.h"
-#include "core/analysis/spectrum.h"
+#include "core/circuits/spectrum.h"
 
 #include "tests/core/analysis/small_models.h"
 #include "tests/support/dense_algebra.h"

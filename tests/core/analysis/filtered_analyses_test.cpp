@@ -1,4 +1,4 @@
-#include "core/analysis/token_filter.h"
+#include "core/analysis/inputs/token_filter.h"
 
 #include "tests/support/every_input.h"
 #include "tests/support/program.h"

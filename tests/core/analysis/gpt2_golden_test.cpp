@@ -1,6 +1,6 @@
-#include "core/analysis/position/mean_tokens.h"
-#include "core/analysis/token_table.h"
-#include "core/io/tokenizer.h"
+#include "core/analysis/shared/mean_tokens.h"
+#include "core/circuits/token_table.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/program.h"

@@ -40,7 +40,7 @@ const std::vector<std::pair<Circuits, ResultSet>>& models()
     return all;
 }
 
-/// Whether dimensions `at` and `at` + 1 are all heads of the model, by ui/array_part.cpp's rule.
+/// Whether dimensions `at` and `at` + 1 are all heads of the model, by ui/document/array_part.cpp's rule.
 bool isHead(const ResultArray& array, std::size_t at, const ModelConfig& config)
 {
     return array.shape.size() >= at + 2 && array.shape[at] == static_cast<std::size_t>(config.nLayers)

@@ -1,5 +1,5 @@
-#include "core/analysis/position_scores.h"
-#include "core/analysis/spectrum.h"
+#include "core/circuits/position_scores.h"
+#include "core/circuits/spectrum.h"
 
 #include "tests/support/planted_tokens.h"
 #include "tests/support/program.h"

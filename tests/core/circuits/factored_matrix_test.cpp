@@ -1,6 +1,6 @@
 #include "core/circuits/factored_matrix.h"
 
-#include "core/analysis/block.h"
+#include "core/circuits/block.h"
 
 #include "tests/support/dense_algebra.h"
 #include "tests/support/matchers.h"

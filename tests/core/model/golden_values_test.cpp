@@ -1,4 +1,4 @@
-#include "core/model/layer_parts.h"
+#include "core/model/families/layer_parts.h"
 #include "tests/support/family_model.h"
 #include "tests/support/loaded.h"
 #include "tests/support/program.h"

@@ -1,4 +1,4 @@
-#include "core/io/hdf5.h"
+#include "core/files/hdf5.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"

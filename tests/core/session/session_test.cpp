@@ -1,5 +1,5 @@
 #include "core/analysis/catalogue.h"
-#include "core/analysis/token_counts.h"
+#include "core/analysis/inputs/token_counts.h"
 #include "core/model/architecture.h"
 #include "core/session/partial_run.h"
 #include "core/session/session_file.h"

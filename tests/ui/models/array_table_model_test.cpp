@@ -2,7 +2,7 @@
 
 #include "tests/support/printed.h"
 #include "tests/support/program.h"
-#include "ui/text.h"
+#include "ui/base/text.h"
 
 #include <QAbstractItemModelTester>
 #include <QTest>

@@ -1,16 +1,16 @@
 // The selected head in two models: what the Compare page shows of both equals what each model's own circuits say.
 
-#include "core/analysis/block.h"
+#include "core/circuits/block.h"
 #include "tests/support/analysed.h"
 #include "tests/support/opened_page.h"
 #include "tests/support/program.h"
-#include "ui/compared_model.h"
-#include "ui/pages/compare_page.h"
-#include "ui/pages/models_page.h"
-#include "ui/text.h"
-#include "ui/views/heatmap_view.h"
-#include "ui/views/spectrum_chart.h"
-#include "ui/views/table_figure.h"
+#include "ui/base/text.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/document/compared_model.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/pages/compare/compare_page.h"
+#include "ui/pages/compare/models_page.h"
+#include "ui/widgets/table_figure.h"
 
 #include <QComboBox>
 #include <QLabel>

@@ -1,11 +1,11 @@
 #include "tests/support/analysis_results.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
-#include "ui/color_choice.h"
-#include "ui/head_classes.h"
-#include "ui/theme.h"
-#include "ui/views/diagram_view.h"
-#include "ui/workspace_state.h"
+#include "ui/base/color_choice.h"
+#include "ui/base/theme.h"
+#include "ui/charts/diagram_view.h"
+#include "ui/document/head_classes.h"
+#include "ui/document/workspace_state.h"
 
 #include <QApplication>
 #include <QColorDialog>

@@ -2,13 +2,13 @@
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_model.h"
-#include "ui/color_choice.h"
-#include "ui/theme.h"
-#include "ui/views/heatmap_view.h"
-#include "ui/views/small_multiples.h"
-#include "ui/views/spectrum_chart.h"
-#include "ui/views/table_figure.h"
-#include "ui/workspace_state.h"
+#include "ui/base/color_choice.h"
+#include "ui/base/theme.h"
+#include "ui/charts/small_multiples.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/document/workspace_state.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/widgets/table_figure.h"
 
 #include <QComboBox>
 #include <QTemporaryDir>

@@ -1,10 +1,10 @@
-#include "core/analysis/token_counts.h"
+#include "core/analysis/inputs/token_counts.h"
 #include "tests/support/analysed.h"
 #include "tests/support/program.h"
 #include "tests/support/result_page_driver.h"
-#include "ui/array_part.h"
-#include "ui/pages/analysis_form.h"
-#include "ui/workspace_state.h"
+#include "ui/document/array_part.h"
+#include "ui/document/workspace_state.h"
+#include "ui/pages/analyses/analysis_form.h"
 
 #include <QFile>
 #include <QLineEdit>

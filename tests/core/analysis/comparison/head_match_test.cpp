@@ -1,7 +1,7 @@
 #include "core/analysis/comparison/head_match.h"
 
-#include "core/analysis/random_matrix.h"
-#include "core/io/tokenizer.h"
+#include "core/circuits/random_matrix.h"
+#include "core/tokenizer/tokenizer.h"
 #include "tests/support/analysed.h"
 #include "tests/support/dense_algebra.h"
 #include "tests/support/loaded.h"

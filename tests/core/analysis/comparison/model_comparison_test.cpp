@@ -1,6 +1,6 @@
 #include "core/analysis/comparison/model_comparison.h"
 
-#include "core/analysis/random_matrix.h"
+#include "core/circuits/random_matrix.h"
 #include "tests/support/changed_toy.h"
 #include "tests/support/dense_algebra.h"
 #include "tests/support/program.h"

@@ -1,5 +1,5 @@
-#include "core/analysis/comparison/clustering.h"
 #include "core/analysis/per_pair.h"
+#include "core/circuits/clustering.h"
 
 #include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"

@@ -1,5 +1,5 @@
 #include "core/analysis/per_pair.h"
-#include "core/analysis/spectrum.h"
+#include "core/circuits/spectrum.h"
 
 #include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"

@@ -1,6 +1,6 @@
 #include "core/analysis/per_pair.h"
-#include "core/analysis/spectrum.h"
-#include "core/analysis/subspace.h"
+#include "core/circuits/spectrum.h"
+#include "core/circuits/subspace.h"
 
 #include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"

@@ -1,5 +1,5 @@
 #include "core/analysis/per_pair.h"
-#include "core/analysis/subspace.h"
+#include "core/circuits/subspace.h"
 
 #include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"

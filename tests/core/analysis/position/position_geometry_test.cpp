@@ -1,5 +1,5 @@
 #include "core/analysis/catalogue.h"
-#include "core/analysis/position/norm_divisors.h"
+#include "core/analysis/shared/norm_divisors.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/dense_algebra.h"

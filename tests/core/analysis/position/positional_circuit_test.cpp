@@ -1,6 +1,6 @@
 #include "core/analysis/catalogue.h"
-#include "core/analysis/position/positions_shown.h"
-#include "core/analysis/position_scores.h"
+#include "core/analysis/shared/positions_shown.h"
+#include "core/circuits/position_scores.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/program.h"

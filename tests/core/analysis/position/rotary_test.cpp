@@ -1,6 +1,6 @@
 #include "core/analysis/catalogue.h"
 #include "core/analysis/position/rotary_kernel.h"
-#include "core/analysis/position_scores.h"
+#include "core/circuits/position_scores.h"
 #include "core/model/forward.h"
 
 #include "tests/support/analysed.h"

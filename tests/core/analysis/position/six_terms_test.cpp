@@ -1,7 +1,7 @@
 #include "core/analysis/catalogue.h"
 #include "core/analysis/position/position_terms.h"
-#include "core/analysis/position/positions_shown.h"
 #include "core/analysis/position/score_terms.h"
+#include "core/analysis/shared/positions_shown.h"
 #include "core/model/forward.h"
 
 #include "tests/support/analysed.h"

@@ -1,8 +1,8 @@
 #include "core/analysis/catalogue.h"
-#include "core/analysis/position/norm_divisors.h"
+#include "core/analysis/inputs/token_counts.h"
 #include "core/analysis/position/token_pairs.h"
-#include "core/analysis/token_counts.h"
-#include "core/io/tokenizer.h"
+#include "core/analysis/shared/norm_divisors.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/program.h"

@@ -1,4 +1,4 @@
-#include "core/io/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include "tests/core/analysis/prompt/prompt_toys.h"
 #include "tests/support/program.h"

@@ -1,7 +1,7 @@
 #include "core/analysis/prompt/pattern_file.h"
 
-#include "core/io/hdf5.h"
-#include "core/io/npy.h"
+#include "core/checkpoint/npy.h"
+#include "core/files/hdf5.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 

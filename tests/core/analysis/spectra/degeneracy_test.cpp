@@ -1,6 +1,6 @@
-#include "core/analysis/random_matrix.h"
-#include "core/analysis/singular_directions.h"
-#include "core/analysis/storage_precision.h"
+#include "core/circuits/random_matrix.h"
+#include "core/circuits/singular_directions.h"
+#include "core/circuits/storage_precision.h"
 
 #include "tests/support/changed_toy.h"
 #include "tests/support/dense_algebra.h"

@@ -1,4 +1,4 @@
-#include "core/analysis/singular_search.h"
+#include "core/circuits/singular_search.h"
 
 #include "tests/core/analysis/spectra/dense_directions.h"
 #include "tests/support/changed_toy.h"

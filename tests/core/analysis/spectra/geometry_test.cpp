@@ -1,5 +1,5 @@
-#include "core/analysis/random_matrix.h"
 #include "core/base/decompositions.h"
+#include "core/circuits/random_matrix.h"
 
 #include "tests/support/changed_toy.h"
 #include "tests/support/dense_algebra.h"

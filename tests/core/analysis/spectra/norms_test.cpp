@@ -1,5 +1,5 @@
 #include "core/analysis/position/previous_token_null.h"
-#include "core/analysis/spectra/random_heads.h"
+#include "core/analysis/shared/random_heads.h"
 
 #include "tests/core/analysis/small_models.h"
 #include "tests/support/dense_algebra.h"

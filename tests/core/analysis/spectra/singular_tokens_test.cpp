@@ -1,4 +1,4 @@
-#include "core/analysis/singular_directions.h"
+#include "core/circuits/singular_directions.h"
 
 #include "tests/core/analysis/spectra/dense_directions.h"
 #include "tests/support/changed_toy.h"

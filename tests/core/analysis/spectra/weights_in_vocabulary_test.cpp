@@ -1,4 +1,4 @@
-#include "core/analysis/random_matrix.h"
+#include "core/circuits/random_matrix.h"
 #include "tests/support/changed_toy.h"
 #include "tests/support/dense_algebra.h"
 #include "tests/support/program.h"

@@ -1,7 +1,7 @@
-#include "core/analysis/gaussian_order.h"
-#include "core/analysis/position/mean_tokens.h"
-#include "core/analysis/token_counts.h"
-#include "core/io/tokenizer.h"
+#include "core/analysis/inputs/token_counts.h"
+#include "core/analysis/shared/mean_tokens.h"
+#include "core/circuits/gaussian_order.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/program.h"

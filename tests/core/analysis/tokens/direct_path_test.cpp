@@ -1,5 +1,5 @@
-#include "core/analysis/gaussian_order.h"
-#include "core/analysis/token_table.h"
+#include "core/circuits/gaussian_order.h"
+#include "core/circuits/token_table.h"
 #include "tests/support/analysed.h"
 #include "tests/support/program.h"
 

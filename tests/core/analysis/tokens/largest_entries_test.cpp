@@ -1,4 +1,4 @@
-#include "core/analysis/largest_entries.h"
+#include "core/circuits/largest_entries.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/dense_algebra.h"

@@ -1,6 +1,6 @@
 #include "core/analysis/tokens/relation_lists.h"
 
-#include "core/io/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 #include "tests/support/program.h"
 
 #include "tests/core/analysis/tokens/token_oracles.h"

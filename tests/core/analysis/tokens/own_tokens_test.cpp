@@ -1,7 +1,7 @@
-#include "core/analysis/token_counts.h"
+#include "core/analysis/inputs/token_counts.h"
 #include "core/analysis/tokens/relation_lists.h"
 #include "core/analysis/tokens/token_factors.h"
-#include "core/io/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include "tests/core/analysis/tokens/token_oracles.h"
 #include "tests/support/dense_algebra.h"

@@ -2,7 +2,7 @@
 #include "core/analysis/tokens/relation_lists.h"
 #include "core/analysis/tokens/relation_questions.h"
 #include "core/analysis/tokens/token_factors.h"
-#include "core/io/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include "tests/support/dense_algebra.h"
 #include "tests/support/planted_tokens.h"

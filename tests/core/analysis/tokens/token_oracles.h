@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/analysis/tokens/relation_lists.h"
-#include "core/io/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/toy_classes.h"

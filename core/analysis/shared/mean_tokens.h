@@ -1,0 +1,38 @@
+#pragma once
+
+#include "core/analysis/shared/norm_divisors.h"
+
+namespace headwise {
+
+/// ê_j = e_j/σ̄_j, σ̄_j = mean over positions of σ: what a head of layer 0 reads of a token on average. Read in blocks.
+/// Source: ANALYSES C4, C5; Kamoda et al. 2025, arXiv 2501.15754.
+class MeanDivided {
+public:
+    /// Errors: Cancelled. Cost: `divisorSpread`.
+    static Result<MeanDivided> create(const ProcessedWeights& weights, const AnalysisOptions& options,
+                                      const Task& task);
+    /// \param spread of the same weights
+    MeanDivided(const ProcessedWeights& weights, const DivisorSpread& spread);
+
+    RowVector<double> row(int token) const; ///< [d]
+    /// Ê · right, [V, columns], in parallel over tokens. \param right [d, columns]
+    /// Errors: Cancelled. Cost: once through W_E, which is dearer than few columns: ask for many at once.
+    Result<Matrix<double>> times(const Matrix<double>& right, const Task& task) const;
+    double meanSquare() const { return m_meanSquare; } ///< Mean over tokens of ‖ê_j‖².
+    /// How far scores ê_token W_QK ê_jᵀ lie from 0 where W_QK keeps its norm and loses its directions:
+    /// ‖ê‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d.
+    double randomScore(int token, const FoldedHead& head) const;
+
+private:
+    Matrix<double> rows(Eigen::Index first, Eigen::Index count) const;
+
+    ProcessedWeights m_weights;
+    Norm<double> m_norm;
+    Eigen::VectorXd m_divisors; // [V]
+    double m_meanSquare;
+};
+
+/// Why queries and keys do not meet in one bilinear score whatever their positions; empty if they do.
+std::string whyNotOneScore(const ModelConfig& config);
+
+} // namespace headwise

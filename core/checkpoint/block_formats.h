@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/checkpoint/safetensors.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace headwise {
+
+/// A quantised format stores this many numbers in this many bytes; a dtype that is none has blocks of 0.
+struct BlockSize {
+    std::int64_t numbers = 0;
+    std::size_t bytes = 0;
+};
+
+BlockSize blockSize(DType dtype);
+
+/// Decodes the numbers [first, first + count) of a row of blocks, each as ggml's own float32 arithmetic gives it.
+///
+/// Source: ggml `src/ggml-quants.c`, `dequantize_row_*`; `src/ggml-common.h` for the layouts.
+template <typename Scalar>
+void readBlocks(DType dtype, const std::byte* blocks, std::int64_t first, std::int64_t count, Scalar* out);
+
+} // namespace headwise

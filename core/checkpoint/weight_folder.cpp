@@ -1,0 +1,219 @@
+#include "core/checkpoint/weight_folder.h"
+
+#include "core/checkpoint/file_kind.h"
+#include "core/files/json.h"
+
+#include <nlohmann/json.hpp>
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+#include <system_error>
+
+namespace headwise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view indexName = "model.safetensors.index.json";
+constexpr std::string_view singleName = "model.safetensors";
+
+/// File names that weights may have in a folder, the format that opens fastest first.
+struct Naming {
+    std::string_view index, single;
+    std::vector<std::string_view> endings;
+};
+
+const std::vector<Naming>& namings()
+{
+    static const std::vector<Naming> all{
+        {indexName, singleName, {".safetensors"}},
+        {"pytorch_model.bin.index.json", "pytorch_model.bin", {".bin", ".pt", ".pth"}},
+        {{}, {}, {".gguf"}},
+        {{}, {}, {".npz"}},
+    };
+    return all;
+}
+
+/// Half-precision copies, the original distribution, adapters and what training leaves behind.
+bool isIgnored(std::string_view name)
+{
+    static constexpr std::array beginnings = {"consolidated.", "adapter_model",     "openvino",
+                                              "rng_state",     "training_args.bin", "optimizer.",
+                                              "scheduler.",    "tokenizer."};
+    return name.ends_with(".fp16.safetensors") || name.starts_with(".")
+        || std::any_of(beginnings.begin(), beginnings.end(),
+                       [&](const char* b) { return name.starts_with(b); });
+}
+
+bool isOtherFormat(std::string_view name)
+{
+    static constexpr std::array endings = {".gguf", "tf_model.h5", "flax_model.msgpack", ".onnx"};
+    return std::any_of(endings.begin(), endings.end(), [&](const char* e) { return name.ends_with(e); });
+}
+
+/// Names, the first few of them, as a person lists them.
+std::string listed(const std::vector<std::string>& names)
+{
+    constexpr std::size_t shown = 8;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), shown); ++i)
+        text += (i ? ", '" : "'") + names[i] + "'";
+    if (names.size() > shown)
+        text += " and " + std::to_string(names.size() - shown) + " more";
+    return text;
+}
+
+Result<std::vector<std::string>> namesIn(const fs::path& folder)
+{
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+        names.push_back(entry->path().filename().string());
+    if (error)
+        return Error{ErrorCode::Io,
+                     "Cannot list the folder '" + folder.string() + "': " + error.message() + "."};
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+/// Explains why a folder has no file that we can open.
+Error noWeights(const fs::path& folder, const std::vector<std::string>& names)
+{
+    const std::string start = "Folder '" + folder.string() + "' ";
+    if (names.empty())
+        return {ErrorCode::NotFound,
+                start + "is empty; a model folder holds config.json and model.safetensors."};
+    if (std::find(names.begin(), names.end(), "adapter_config.json") != names.end())
+        return {ErrorCode::Unsupported,
+                start
+                    + "holds a LoRA adapter (adapter_config.json), not a model; merge it into its base model "
+                      "and open that."};
+    if (std::any_of(names.begin(), names.end(),
+                    [](const std::string& n) { return n.starts_with("consolidated."); }))
+        return {ErrorCode::Unsupported,
+                start
+                    + "holds Meta's original distribution (consolidated.*), which this version does not "
+                      "read; open "
+                      "its Hugging Face conversion."};
+    const auto other = std::find_if(names.begin(), names.end(), [](const std::string& name) {
+        return isOtherFormat(name) && !isIgnored(name);
+    });
+    if (other != names.end())
+        return {ErrorCode::Unsupported,
+                start + "holds its weights as '" + *other
+                    + "', a format this version does not read; convert them to safetensors."};
+    return {ErrorCode::NotFound,
+            start + "holds no weights: looked for " + std::string(indexName) + ", " + std::string(singleName)
+                + " or another file of weights, found " + listed(names) + "."};
+}
+
+/// The index is text by whoever made the checkpoint; only a plain name keeps the reader in the folder.
+bool isPlainName(std::string_view name)
+{
+    return !name.empty() && name != "." && name.find("..") == std::string_view::npos
+        && name.find_first_of(std::string_view("/\\:\0", 4)) == std::string_view::npos;
+}
+
+Result<WeightFiles> withShardsPresent(const fs::path& index, WeightFiles found,
+                                      const std::set<std::string>& shards)
+{
+    std::vector<std::string> missing;
+    for (const std::string& shard : shards) {
+        const fs::path file = index.parent_path() / shard;
+        std::error_code error;
+        const fs::file_status status = fs::status(file, error); // follows a symlink, the last component alone
+        if (status.type() == fs::file_type::not_found)
+            missing.push_back(shard);
+        else if (!error && !fs::is_regular_file(status))
+            return Error{ErrorCode::Corrupt,
+                         "The shard '" + shard + "' that '" + index.string()
+                             + "' lists is not a regular file."};
+        found.files.push_back(file);
+    }
+    if (!missing.empty())
+        return Error{ErrorCode::NotFound,
+                     "Of the " + std::to_string(shards.size()) + " files that '" + index.string()
+                         + "' lists, " + std::to_string(missing.size()) + " are missing: " + listed(missing)
+                         + ". Download them into the same folder."};
+    return found;
+}
+
+Error severalFiles(const fs::path& folder, const std::vector<std::string>& names, std::string_view index)
+{
+    const std::string start =
+        "Folder '" + folder.string() + "' holds several weight files (" + listed(names) + ")";
+    return {ErrorCode::NotFound,
+            index.empty() ? start + "; open one of them."
+                          : start + " and no " + std::string(index)
+                    + " that says which belong together; add it or open one of them."};
+}
+
+} // namespace
+
+Result<WeightFiles> weightFilesOfIndex(const fs::path& index)
+{
+    const Result<std::string> text = readTextFile(index);
+    if (!text)
+        return text.error();
+    const FileKind kind = fileKind(std::as_bytes(std::span(*text)));
+    if (const auto other = notSafetensors(kind, index.string()); other && other->code == ErrorCode::Corrupt)
+        return *other;
+    const Result<nlohmann::json> json = parseJson(*text, index.string());
+    if (!json)
+        return json.error();
+    const auto map = json->is_object() ? json->find("weight_map") : json->end();
+    if (!json->is_object() || map == json->end() || !map->is_object() || map->empty())
+        return Error{
+            ErrorCode::Corrupt,
+            "File '" + index.string()
+                + "' has no \"weight_map\" that says which file holds which tensor; download it again."};
+    WeightFiles found;
+    std::set<std::string> shards;
+    for (const auto& [tensor, shard] : map->items()) {
+        if (!shard.is_string())
+            return Error{ErrorCode::Corrupt,
+                         "The entry '" + tensor + "' of '" + index.string() + "' is not the name of a file."};
+        const auto& name = shard.get_ref<const std::string&>();
+        if (!isPlainName(name))
+            return Error{
+                ErrorCode::Corrupt,
+                fmt::format("The entry '{}' of '{}' names '{}', which is not the name of a file in the same "
+                            "folder; do not trust this checkpoint.",
+                            tensor, index.string(), name)};
+        found.shardOf.emplace(tensor, name);
+        shards.insert(name);
+    }
+    return withShardsPresent(index, std::move(found), shards);
+}
+
+Result<WeightFiles> weightFilesIn(const fs::path& folder)
+{
+    const Result<std::vector<std::string>> names = namesIn(folder);
+    if (!names)
+        return names.error();
+    const auto has = [&](std::string_view name) {
+        return std::find(names->begin(), names->end(), name) != names->end();
+    };
+    for (const Naming& naming : namings()) {
+        if (has(naming.index))
+            return weightFilesOfIndex(folder / naming.index);
+        if (has(naming.single))
+            return WeightFiles{{folder / naming.single}, {}};
+        std::vector<std::string> candidates;
+        for (const std::string& name : *names)
+            if (!isIgnored(name)
+                && std::any_of(naming.endings.begin(), naming.endings.end(),
+                               [&](std::string_view ending) { return name.ends_with(ending); }))
+                candidates.push_back(name);
+        if (candidates.size() > 1)
+            return severalFiles(folder, candidates, naming.index);
+        if (candidates.size() == 1)
+            return WeightFiles{{folder / candidates[0]}, {}};
+    }
+    return noWeights(folder, *names);
+}
+
+} // namespace headwise

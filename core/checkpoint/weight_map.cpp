@@ -1,0 +1,360 @@
+#include "core/checkpoint/weight_map.h"
+
+#include "core/base/log.h"
+#include "core/checkpoint/block_formats.h"
+#include "core/checkpoint/file_change.h"
+#include "core/checkpoint/number_formats.h"
+#include "core/checkpoint/scattered.h"
+#include "core/checkpoint/weight_file.h"
+#include "core/checkpoint/weight_folder.h"
+#include "core/files/json.h"
+
+#include <openssl/evp.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <system_error>
+#include <tuple>
+
+namespace headwise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t maxConfigBytes = std::size_t(16) << 20;
+
+bool isReadable(DType dtype)
+{
+    return isReadableFloat(dtype) || blockSize(dtype).numbers > 0;
+}
+
+class Sha256 {
+public:
+    Sha256()
+        : m_context(EVP_MD_CTX_new(), EVP_MD_CTX_free)
+    {
+        EVP_DigestInit_ex(m_context.get(), EVP_sha256(), nullptr);
+    }
+
+    void add(std::span<const std::byte> bytes)
+    {
+        EVP_DigestUpdate(m_context.get(), bytes.data(), bytes.size());
+    }
+
+    std::string hex()
+    {
+        unsigned char digest[32];
+        EVP_DigestFinal_ex(m_context.get(), digest, nullptr);
+        std::string text;
+        for (const unsigned char byte : digest) {
+            text += "0123456789abcdef"[byte >> 4];
+            text += "0123456789abcdef"[byte & 15];
+        }
+        return text;
+    }
+
+private:
+    std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> m_context;
+};
+
+Result<WeightFiles> filesOf(const fs::path& path)
+{
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (status.type() == fs::file_type::not_found)
+        return Error{ErrorCode::NotFound, "There is no file or folder '" + path.string() + "'."};
+    if (error)
+        return Error{ErrorCode::Io, "Cannot look at '" + path.string() + "': " + error.message() + "."};
+    if (fs::is_directory(status))
+        return weightFilesIn(path);
+    if (path.filename().string().ends_with(".index.json"))
+        return weightFilesOfIndex(path);
+    return WeightFiles{{path}, {}};
+}
+
+/// Takes off what compiled and parallel training put before every name, in the index too.
+void unwrapNames(std::vector<StoredTensor>& tensors, std::map<std::string, std::string>& shardOf)
+{
+    const auto haveAll = [&](std::string_view prefix) {
+        return !tensors.empty()
+            && std::all_of(tensors.begin(), tensors.end(),
+                           [&](const StoredTensor& tensor) { return tensor.name.starts_with(prefix); });
+    };
+    for (const std::string_view prefix : {"_orig_mod.", "module.", "_orig_mod."}) { // in either order
+        if (!haveAll(prefix))
+            continue;
+        for (StoredTensor& tensor : tensors)
+            tensor.name.erase(0, prefix.size());
+        std::map<std::string, std::string> without;
+        for (const auto& [name, shard] : shardOf)
+            without[name.starts_with(prefix) ? name.substr(prefix.size()) : name] = shard;
+        shardOf = std::move(without);
+    }
+}
+
+/// Whether shards and index say the same. Tensors of a shard that the index does not list are the second result.
+Result<std::vector<std::string>> unlisted(const std::vector<StoredTensor>& tensors, const WeightFiles& files,
+                                          const fs::path& folder)
+{
+    const auto shardName = [&](const StoredTensor& t) { return files.files[t.shard].filename().string(); };
+    std::vector<std::string> extra;
+    std::size_t listed = 0;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (i > 0 && tensors[i].name == tensors[i - 1].name)
+            return Error{ErrorCode::Corrupt,
+                         "Tensor '" + tensors[i].name + "' is in two files of '" + folder.string() + "', '"
+                             + shardName(tensors[i - 1]) + "' and '" + shardName(tensors[i])
+                             + "'; which one counts cannot be known."};
+        const auto entry = files.shardOf.find(tensors[i].name);
+        if (entry == files.shardOf.end())
+            extra.push_back(tensors[i].name);
+        else if (entry->second == shardName(tensors[i]))
+            ++listed;
+    }
+    if (listed == files.shardOf.size())
+        return extra;
+    for (const auto& [name, shard] : files.shardOf) {
+        const auto found =
+            std::lower_bound(tensors.begin(), tensors.end(), name,
+                             [](const StoredTensor& t, const std::string& n) { return t.name < n; });
+        if (found == tensors.end() || found->name != name || shardName(*found) != shard)
+            return Error{ErrorCode::Corrupt,
+                         "Tensor '" + name + "' is not in '" + (folder / shard).string()
+                             + "', where the index says it is ("
+                             + std::to_string(files.shardOf.size() - listed)
+                             + " such entries); download the files again."};
+    }
+    return extra;
+}
+
+Result<std::string> digest(const fs::path& folder, const std::vector<MappedFile>& files,
+                           const std::vector<std::span<const std::byte>>& identities)
+{
+    const fs::path config = folder / "config.json";
+    Result<std::string> text = readTextFile(config, maxConfigBytes);
+    if (!text && text.error().code != ErrorCode::NotFound)
+        return text.error();
+    bool configIsDue = text.has_value();
+    Sha256 sha;
+    for (std::size_t i = 0; i <= files.size(); ++i) {
+        if (configIsDue && (i == files.size() || config.filename() < files[i].path().filename())) {
+            sha.add(std::as_bytes(std::span(*text)));
+            configIsDue = false;
+        }
+        if (i < files.size())
+            sha.add(identities[i]);
+    }
+    return sha.hex();
+}
+
+} // namespace
+
+Result<WeightMap> WeightMap::open(const fs::path& path)
+{
+    Result<WeightFiles> found = filesOf(path);
+    if (!found)
+        return found.error();
+    WeightFiles files = std::move(found).value();
+    WeightMap map;
+    map.m_path = path;
+    std::error_code error;
+    map.m_folder = fs::is_directory(path, error) ? path
+        : path.has_parent_path()                 ? path.parent_path()
+                                                 : fs::path(".");
+    std::vector<std::span<const std::byte>> identities;
+    for (const fs::path& file : files.files) {
+        Result<MappedFile> mapped = MappedFile::open(file);
+        if (!mapped)
+            return mapped.error();
+        Result<WeightFile> content = readWeightFile(*mapped);
+        if (!mapped->isIntact()) // whatever its content seemed to be
+            return changedWhileRead(file);
+        if (!content)
+            return content.error();
+        identities.push_back(content->identity);
+        map.m_warnings.insert(map.m_warnings.end(), content->warnings.begin(), content->warnings.end());
+        for (StoredTensor tensor : content->tensors) {
+            tensor.shard = static_cast<int>(map.m_files.size());
+            map.m_tensors.push_back(std::move(tensor));
+        }
+        map.m_files.push_back(std::move(mapped).value());
+        map.m_unpacked.push_back(std::move(content).value().unpacked);
+    }
+    unwrapNames(map.m_tensors, files.shardOf);
+    std::sort(map.m_tensors.begin(), map.m_tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
+        return std::tie(a.name, a.shard) < std::tie(b.name, b.shard);
+    });
+    if (!files.shardOf.empty()) {
+        const Result<std::vector<std::string>> extra = unlisted(map.m_tensors, files, map.m_folder);
+        if (!extra)
+            return extra.error();
+        for (const std::string& name : *extra)
+            map.m_warnings.push_back("Tensor '" + name + "' is in its file, but not in the index.");
+    }
+    Result<std::string> sha = digest(map.m_folder, map.m_files, identities);
+    if (!sha)
+        return sha.error();
+    map.m_sha256 = std::move(sha).value();
+    return map;
+}
+
+int WeightMap::find(std::string_view name) const
+{
+    const auto found =
+        std::lower_bound(m_tensors.begin(), m_tensors.end(), name,
+                         [](const StoredTensor& tensor, std::string_view n) { return tensor.name < n; });
+    return found != m_tensors.end() && found->name == name ? static_cast<int>(found - m_tensors.begin()) : -1;
+}
+
+std::size_t WeightMap::fileBytes() const
+{
+    std::size_t total = 0;
+    for (const MappedFile& file : m_files)
+        total += file.bytes().size();
+    return total;
+}
+
+const fs::path& WeightMap::fileOf(int tensor) const
+{
+    return m_files[m_tensors[tensor].shard].path();
+}
+
+std::span<const std::byte> WeightMap::bytes(int tensor) const
+{
+    const StoredTensor& stored = m_tensors[tensor];
+    const std::vector<std::byte>& unpacked = m_unpacked[stored.shard];
+    const std::span<const std::byte> all = unpacked.empty() ? m_files[stored.shard].bytes() : unpacked;
+    return all.subspan(stored.begin, stored.byteCount);
+}
+
+Result<Done> WeightMap::checkView(const TensorView& view) const
+{
+    assert(view.tensor >= 0 && view.tensor < static_cast<int>(m_tensors.size()));
+    const StoredTensor& tensor = m_tensors[view.tensor];
+    const std::string which = "Tensor '" + tensor.name + "' in '" + fileOf(view.tensor).string() + "' ";
+    if (!isReadable(tensor.dtype))
+        return Error{
+            ErrorCode::Unsupported,
+            which + "is stored as " + std::string(dtypeName(tensor.dtype))
+                + "; weights are read from F64, F32, F16, BF16, F8_E4M3, F8_E5M2 and some of ggml's blocks."};
+    if (view.rows == 0 || view.cols == 0)
+        return Done{};
+    std::int64_t down = 0, across = 0, last = 0;
+    const bool fits = view.rows > 0 && view.cols > 0 && view.offset >= 0 && view.rowStride >= 0
+        && view.colStride >= 0 && !__builtin_mul_overflow(view.rows - 1, view.rowStride, &down)
+        && !__builtin_mul_overflow(view.cols - 1, view.colStride, &across)
+        && !__builtin_add_overflow(down, across, &last) && !__builtin_add_overflow(last, view.offset, &last)
+        && last < elementCount(tensor);
+    if (!fits)
+        return Error{ErrorCode::Corrupt,
+                     which + "has shape " + shapeText(tensor.shape) + ", too small for the ["
+                         + std::to_string(view.rows) + ", " + std::to_string(view.cols)
+                         + "] part of it that the config asks for."};
+    return Done{};
+}
+
+namespace {
+
+/// Line by line along whichever stride is 1; number by number where neither is.
+template <typename Scalar>
+void readScatteredView(const StoredTensor& tensor, const std::byte* data, const TensorView& view,
+                       Matrix<Scalar>& out)
+{
+    if (view.rowStride == 1) {
+        for (Eigen::Index c = 0; c < view.cols; ++c)
+            readScattered(tensor, data, view.offset + c * view.colStride, view.rows, out.col(c).data());
+        return;
+    }
+    const bool isLine = view.colStride == 1;
+    RowVector<Scalar> row(view.cols);
+    for (Eigen::Index r = 0; r < view.rows; ++r) {
+        const std::int64_t first = view.offset + r * view.rowStride;
+        if (isLine)
+            readScattered(tensor, data, first, view.cols, row.data());
+        for (Eigen::Index c = 0; c < view.cols && !isLine; ++c)
+            readScattered(tensor, data, first + c * view.colStride, 1, row.data() + c);
+        out.row(r) = row;
+    }
+}
+
+} // namespace
+
+template <typename Scalar>
+void WeightMap::read(const TensorView& view, Matrix<Scalar>& out) const
+{
+    assert(checkView(view));
+    out.resize(view.rows, view.cols);
+    const StoredTensor& tensor = m_tensors[view.tensor];
+    if (tensor.axes.empty() && blockSize(tensor.dtype).numbers == 0) {
+        const std::byte* begin = bytes(view.tensor).data() + view.offset * (dtypeBits(tensor.dtype) / 8);
+        readRectangle(
+            StoredRectangle{tensor.dtype, begin, view.rowStride, view.colStride, view.rows, view.cols},
+            out.data());
+    } else {
+        readScatteredView(tensor, bytes(view.tensor).data(), view, out);
+    }
+    // Zeros in place of what is gone would pass for weights; nobody computes with NaN unnoticed.
+    if (!isIntact(view.tensor))
+        out.setConstant(std::numeric_limits<Scalar>::quiet_NaN());
+}
+
+template void WeightMap::read(const TensorView&, Matrix<float>&) const;
+template void WeightMap::read(const TensorView&, Matrix<double>&) const;
+
+bool WeightMap::isIntact(int tensor) const
+{
+    const MappedFile& file = m_files[m_tensors[tensor].shard];
+    if (file.isIntact())
+        return true;
+    logger().warn("File '{}' changed or became unreadable while it was open; tensor '{}' reads as NaN.",
+                  file.path().string(), m_tensors[tensor].name);
+    return false;
+}
+
+bool WeightMap::holdsNumbers(int tensor) const
+{
+    return isReadable(m_tensors[tensor].dtype) || isReadableInteger(m_tensors[tensor].dtype);
+}
+
+template <typename Scalar>
+void WeightMap::readNumbers(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const
+{
+    const StoredTensor& stored = m_tensors[tensor];
+    assert(holdsNumbers(tensor) && first >= 0 && count >= 0 && first + count <= elementCount(stored));
+    readScattered(stored, bytes(tensor).data(), first, count, out);
+    if (!isIntact(tensor))
+        std::fill_n(out, count, std::numeric_limits<Scalar>::quiet_NaN());
+}
+
+template void WeightMap::readNumbers(int, std::int64_t, std::int64_t, float*) const;
+template void WeightMap::readNumbers(int, std::int64_t, std::int64_t, double*) const;
+
+NonFinite WeightMap::nonFinite(int tensor) const
+{
+    constexpr std::int64_t block = 1 << 14;
+    NonFinite found;
+    const std::int64_t count = isReadable(m_tensors[tensor].dtype) ? elementCount(m_tensors[tensor]) : 0;
+    Matrix<double> numbers;
+    for (std::int64_t begin = 0; begin < count; begin += block) {
+        read({.tensor = tensor,
+              .offset = begin,
+              .rowStride = 1,
+              .colStride = 0,
+              .rows = std::min(block, count - begin),
+              .cols = 1},
+             numbers);
+        for (Eigen::Index i = 0; i < numbers.rows(); ++i) {
+            if (std::isfinite(numbers(i, 0)))
+                continue;
+            if (found.count++ == 0)
+                found.first = begin + i;
+        }
+    }
+    return found;
+}
+
+} // namespace headwise

@@ -1,0 +1,32 @@
+#include "core/circuits/storage_precision.h"
+
+namespace headwise {
+
+double roundingOf(DType dtype)
+{
+    switch (dtype) {
+    case DType::F64: return 0x1p-53;
+    case DType::F16: return 0x1p-11;
+    case DType::BF16: return 0x1p-8;
+    case DType::F8_E4M3:
+    case DType::F8_E4M3FNUZ: return 0x1p-4;
+    case DType::F8_E5M2:
+    case DType::F8_E5M2FNUZ: return 0x1p-3;
+    // The largest of 32 normal numbers is about 2.1 of their deviations, of 16 about 1.8.
+    case DType::Q8_0: return 2.1 / 254;
+    case DType::Q6_K: return 1.8 / 64;
+    case DType::Q4_K: return 2.1 / 15;
+    case DType::Q4_0: return 2.1 / 16;
+    default: return 0x1p-24;
+    }
+}
+
+double roundingOf(const ModelWeights& weights, TensorKind kind, int layer, int head)
+{
+    const auto found = weights.views().find({kind, layer, head});
+    if (found == weights.views().end() || !found->second.isPresent())
+        return 0;
+    return roundingOf(weights.file().tensors()[static_cast<std::size_t>(found->second.tensor)].dtype);
+}
+
+} // namespace headwise

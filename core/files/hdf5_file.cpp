@@ -1,0 +1,489 @@
+#include "core/files/hdf5_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <optional>
+
+namespace headwise::hdf5 {
+namespace {
+
+constexpr std::size_t maxEntries = 1'000'000; // of one group
+constexpr std::size_t maxChunkBytes = std::size_t(256) << 20;
+constexpr std::size_t partBytes = std::size_t(16) << 20; // handed over together
+constexpr std::size_t deflateRatio = 1032;               // the most a deflated byte can become
+constexpr std::size_t attributeTextBytes = 16u << 20;    // of one attribute
+
+herr_t collectName(hid_t /*group*/, const char* name, const H5L_info_t* info, void* names)
+{
+    auto& list = *static_cast<std::vector<std::string>*>(names);
+    if (list.size() >= maxEntries)
+        return -1;
+    if (info->type == H5L_TYPE_HARD)
+        list.emplace_back(name);
+    return 0;
+}
+
+herr_t collectAttribute(hid_t /*object*/, const char* name, const H5A_info_t* /*info*/, void* names)
+{
+    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+    return 0;
+}
+
+/// Number types a stored type can read as, in the order of Hdf5Values.
+enum class NumberType { None, F32, F64, I32, C64, C128 };
+
+NumberType numberType(hid_t type)
+{
+    const std::size_t size = H5Tget_size(type);
+    const H5T_class_t kind = H5Tget_class(type);
+    if (kind == H5T_FLOAT)
+        return size == 4 ? NumberType::F32 : size == 8 ? NumberType::F64 : NumberType::None;
+    if (kind == H5T_INTEGER)
+        return size == 4 && H5Tget_sign(type) == H5T_SGN_2 ? NumberType::I32 : NumberType::None;
+    if (kind != H5T_COMPOUND || H5Tget_nmembers(type) != 2 || H5Tget_member_index(type, "r") != 0
+        || H5Tget_member_index(type, "i") != 1)
+        return NumberType::None;
+    const Handle first(H5Tget_member_type(type, 0), H5Tclose);
+    const Handle second(H5Tget_member_type(type, 1), H5Tclose);
+    const NumberType part = numberType(first.get());
+    if (part != numberType(second.get()))
+        return NumberType::None;
+    return part == NumberType::F32 ? NumberType::C64
+        : part == NumberType::F64  ? NumberType::C128
+                                   : NumberType::None;
+}
+
+Handle memoryTypeOf(NumberType type)
+{
+    switch (type) {
+    case NumberType::F32: return memoryType<float>();
+    case NumberType::F64: return memoryType<double>();
+    case NumberType::I32: return memoryType<std::int32_t>();
+    case NumberType::C64: return memoryType<std::complex<float>>();
+    default: return memoryType<std::complex<double>>();
+    }
+}
+
+bool isBytes(hid_t type)
+{
+    if (H5Tget_class(type) != H5T_VLEN)
+        return false;
+    const Handle item(H5Tget_super(type), H5Tclose);
+    return H5Tget_class(item.get()) == H5T_INTEGER && H5Tget_size(item.get()) == 1;
+}
+
+bool isBool(hid_t type)
+{
+    return H5Tget_class(type) == H5T_ENUM && H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
+}
+
+Hdf5Kind datasetKind(hid_t type)
+{
+    if (numberType(type) != NumberType::None)
+        return Hdf5Kind::Numbers;
+    if (H5Tis_variable_str(type) > 0)
+        return Hdf5Kind::Texts;
+    return isBytes(type) ? Hdf5Kind::Bytes : Hdf5Kind::Other;
+}
+
+std::optional<std::size_t> product(const std::vector<std::size_t>& shape)
+{
+    std::size_t count = 1;
+    for (const std::size_t size : shape)
+        if (__builtin_mul_overflow(count, size, &count)
+            || count > std::numeric_limits<std::size_t>::max() / 64)
+            return std::nullopt;
+    return count;
+}
+
+std::optional<std::vector<std::size_t>> shapeOf(hid_t space)
+{
+    const H5S_class_t kind = H5Sget_simple_extent_type(space);
+    if (kind == H5S_SCALAR)
+        return std::vector<std::size_t>{};
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (kind != H5S_SIMPLE || rank < 0 || rank > int(maxRank))
+        return std::nullopt;
+    std::vector<hsize_t> sizes(static_cast<std::size_t>(rank));
+    H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
+    return std::vector<std::size_t>(sizes.begin(), sizes.end());
+}
+
+std::string printed(const std::vector<std::size_t>& shape)
+{
+    std::string text = "[";
+    for (std::size_t i = 0; i < shape.size(); ++i)
+        text += (i ? ", " : "") + std::to_string(shape[i]);
+    return text + "]";
+}
+
+/// The library's view of bytes that stay where they are: it neither copies nor frees nor grows them.
+struct Image {
+    void* bytes = nullptr;
+    std::size_t size = 0;
+
+    static void* whole(std::size_t wanted, H5FD_file_image_op_t /*when*/, void* image)
+    {
+        const auto* self = static_cast<const Image*>(image);
+        return wanted == self->size ? self->bytes : nullptr;
+    }
+    static void* copy(void* into, const void* /*from*/, std::size_t /*size*/, H5FD_file_image_op_t /*when*/,
+                      void* /*image*/)
+    {
+        return into;
+    }
+    static void* grow(void* /*bytes*/, std::size_t /*size*/, H5FD_file_image_op_t /*when*/, void* /*image*/)
+    {
+        return nullptr;
+    }
+    static herr_t keep(void* /*bytes*/, H5FD_file_image_op_t /*when*/, void* /*image*/) { return 0; }
+    static void* same(void* image) { return image; }
+    static herr_t keepImage(void* /*image*/) { return 0; }
+};
+
+/// \param image must outlive the file
+Handle openedImage(Image& image)
+{
+    const Handle access = fileAccess();
+    H5Pset_fapl_core(access.get(), std::size_t(1) << 20, false);
+    H5FD_file_image_callbacks_t callbacks{Image::whole, Image::copy,      Image::grow, Image::keep,
+                                          Image::same,  Image::keepImage, &image};
+    if (H5Pset_file_image_callbacks(access.get(), &callbacks) < 0
+        || H5Pset_file_image(access.get(), image.bytes, image.size) < 0)
+        return {};
+    // The library insists that no file has the name.
+    return {H5Fopen("/dev/null/image", H5F_ACC_RDONLY, access.get()), H5Fclose};
+}
+
+} // namespace
+
+Error File::fails(ErrorCode code, std::string_view what, const std::string& why) const
+{
+    return {code, "'" + std::string(what) + "' of '" + m_path + "' " + why + "."};
+}
+
+Result<File> File::open(std::string path, std::span<const std::byte> bytes)
+{
+    static Image image;
+    // The library asks for writable bytes and, in a file opened for reading, writes none.
+    image = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+    Handle id = openedImage(image);
+    if (!id)
+        return Error{ErrorCode::Corrupt,
+                     "'" + path + "' is damaged or was not written to its end: " + lastError() + "."};
+    const Handle creation(H5Fget_create_plist(id.get()), H5Pclose);
+    hsize_t userBlock = 0;
+    std::size_t addressSize = 0;
+    std::size_t lengthSize = 0;
+    H5Pget_userblock(creation.get(), &userBlock);
+    H5Pget_sizes(creation.get(), &addressSize, &lengthSize);
+    if (userBlock != 0 || addressSize != 8 || lengthSize != 8)
+        return Error{ErrorCode::Unsupported,
+                     "'" + path
+                         + "' is an HDF5 file with a user block or with addresses other than 64 bits."};
+    return File(std::move(path), bytes, std::move(id));
+}
+
+bool File::has(std::string_view name) const
+{
+    const std::string whole(trimmed(name));
+    if (whole.empty())
+        return true;
+    for (std::size_t end = 0; end != std::string::npos;) {
+        end = whole.find('/', end + 1);
+        H5L_info_t info;
+        const std::string part = whole.substr(0, end);
+        if (H5Lexists(m_id.get(), part.c_str(), H5P_DEFAULT) <= 0
+            || H5Lget_info(m_id.get(), part.c_str(), &info, H5P_DEFAULT) < 0 || info.type != H5L_TYPE_HARD)
+            return false;
+    }
+    return true;
+}
+
+Result<Handle> File::openObject(std::string_view name) const
+{
+    const std::string whole(trimmed(name));
+    if (!has(whole))
+        return Error{ErrorCode::NotFound, "'" + m_path + "' has no '" + whole + "'."};
+    Handle object(H5Oopen(m_id.get(), whole.empty() ? "/" : whole.c_str(), H5P_DEFAULT), H5Oclose);
+    if (!object)
+        return fails(ErrorCode::Corrupt, name, "cannot be read: " + lastError());
+    return object;
+}
+
+/// Notes a group that is about to be listed. False if it was listed under another path.
+bool File::enter(hid_t group, const std::string& path)
+{
+#if H5_VERSION_GE(1, 12, 0)
+    H5O_info1_t info;
+#else
+    H5O_info_t info;
+#endif
+    if (H5Oget_info2(group, &info, H5O_INFO_BASIC) < 0)
+        return false;
+    return m_groups.try_emplace(info.addr, path).first->second == path;
+}
+
+Result<std::vector<Hdf5Entry>> File::entries(std::string_view group)
+{
+    const Result<Handle> object = openObject(group);
+    if (!object)
+        return object.error();
+    if (H5Iget_type(object->get()) != H5I_GROUP)
+        return fails(ErrorCode::Corrupt, group, "is not a group");
+    const std::string place(trimmed(group));
+    if (!enter(object->get(), place))
+        return Error{ErrorCode::Corrupt,
+                     "'" + m_path + "' is damaged: the group '" + place
+                         + "' leads back to itself or is another one too."};
+    std::vector<std::string> names;
+    if (H5Literate(object->get(), H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, collectName, &names) < 0) {
+        names.clear();
+        if (H5Literate(object->get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collectName, &names) < 0)
+            return fails(ErrorCode::Corrupt, group, "cannot be listed: " + lastError());
+    }
+    std::vector<Hdf5Entry> entries;
+    for (std::string& name : names) {
+        const Handle child(H5Oopen(object->get(), name.c_str(), H5P_DEFAULT), H5Oclose);
+        if (!child)
+            return fails(ErrorCode::Corrupt, name, "cannot be read: " + lastError());
+        Hdf5Kind kind = H5Iget_type(child.get()) == H5I_GROUP ? Hdf5Kind::Group : Hdf5Kind::Other;
+        if (H5Iget_type(child.get()) == H5I_DATASET)
+            kind = datasetKind(Handle(H5Dget_type(child.get()), H5Tclose).get());
+        entries.push_back({std::move(name), kind});
+    }
+    return entries;
+}
+
+Result<File::Dataset> File::openDataset(std::string_view name) const
+{
+    Result<Handle> object = openObject(name);
+    if (!object)
+        return object.error();
+    if (H5Iget_type(object->get()) != H5I_DATASET)
+        return fails(ErrorCode::Corrupt, name, "is not a dataset");
+    Dataset dataset;
+    dataset.id = std::move(object).value();
+    dataset.type = {H5Dget_type(dataset.id.get()), H5Tclose};
+    const Handle space(H5Dget_space(dataset.id.get()), H5Sclose);
+    const auto shape = shapeOf(space.get());
+    const auto count = shape ? product(*shape) : std::nullopt;
+    if (!dataset.type || !count)
+        return fails(ErrorCode::Corrupt, name, "has an impossible shape");
+    dataset.shape = *shape;
+    dataset.count = *count;
+    return dataset;
+}
+
+/// Refuses filters that are not ours, and deflated bytes that cannot give what the shape says.
+Result<Done> File::checkFilters(std::string_view name, const Dataset& dataset, hid_t properties)
+{
+    const std::size_t stored = H5Dget_storage_size(dataset.id.get());
+    const std::size_t needed = dataset.count * H5Tget_size(dataset.type.get());
+    std::size_t reachable = stored;
+    for (int i = 0, filters = H5Pget_nfilters(properties); i < filters; ++i) {
+        unsigned flags = 0;
+        std::size_t values = 0;
+        const H5Z_filter_t filter = H5Pget_filter2(properties, static_cast<unsigned>(i), &flags, &values,
+                                                   nullptr, 0, nullptr, nullptr);
+        if (filter == H5Z_FILTER_DEFLATE)
+            reachable = stored * deflateRatio;
+        else if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32)
+            return fails(ErrorCode::Unsupported, name,
+                         "is packed with a filter other than shuffle and deflate");
+    }
+    if (stored > m_bytes.size() || needed > reachable)
+        return fails(ErrorCode::Corrupt, name,
+                     "claims the shape " + printed(dataset.shape) + ", but only " + std::to_string(stored)
+                         + " bytes of it are stored");
+    if (needed > unpackLimit(m_bytes.size()) - m_unpacked)
+        return fails(ErrorCode::Corrupt, name,
+                     "unpacks to " + std::to_string(needed) + " bytes, which a file of "
+                         + std::to_string(m_bytes.size()) + " bytes is not believed to hold");
+    m_unpacked += needed;
+    return Done{};
+}
+
+/// Whether the stored bytes can give as many values as the shape says, before anything is allocated for them.
+Result<Done> File::checkLayout(std::string_view name, Dataset& dataset)
+{
+    const Handle properties(H5Dget_create_plist(dataset.id.get()), H5Pclose);
+    const H5D_layout_t layout = H5Pget_layout(properties.get());
+    if (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS && layout != H5D_COMPACT)
+        return fails(ErrorCode::Unsupported, name, "is a virtual dataset, which is not read");
+    if (H5Pget_external_count(properties.get()) != 0)
+        return fails(ErrorCode::Unsupported, name, "keeps its values in another file, which is not read");
+    if (layout == H5D_CHUNKED) {
+        std::vector<hsize_t> chunk(maxRank);
+        const int rank = H5Pget_chunk(properties.get(), maxRank, chunk.data());
+        chunk.resize(static_cast<std::size_t>(std::clamp(rank, 0, int(maxRank))));
+        const auto items = product({chunk.begin(), chunk.end()});
+        if (!items || *items > maxChunkBytes / std::max<std::size_t>(H5Tget_size(dataset.type.get()), 1))
+            return fails(ErrorCode::Unsupported, name, "has chunks of more than 256 MiB");
+        if (!chunk.empty())
+            dataset.rows = std::max<std::size_t>(chunk.front(), 1);
+    }
+    return checkFilters(name, dataset, properties.get());
+}
+
+Result<Done> File::numbers(std::string_view name, const std::function<void(const NumbersHeader&)>& header,
+                           const std::function<void(std::span<const std::byte>)>& values)
+{
+    Result<Dataset> opened = openDataset(name);
+    if (!opened)
+        return opened.error();
+    Dataset dataset = std::move(opened).value();
+    const NumberType type = numberType(dataset.type.get());
+    if (type == NumberType::None)
+        return fails(ErrorCode::Unsupported, name, "is not an array of f32, f64, i32 or complex numbers");
+    if (const Result<Done> checked = checkLayout(name, dataset); !checked)
+        return checked.error();
+    const Handle memory = memoryTypeOf(type);
+    const std::size_t size = H5Tget_size(memory.get());
+    header({std::size_t(type) - 1, dataset.shape, dataset.count, dataset.count * size});
+    if (dataset.count == 0)
+        return Done{};
+
+    const Handle space(H5Dget_space(dataset.id.get()), H5Sclose);
+    const std::size_t all = dataset.shape.empty() ? 1 : dataset.shape.front();
+    const std::size_t rowBytes = dataset.count / all * size;
+    const std::size_t wanted = std::max<std::size_t>(partBytes / rowBytes, 1);
+    const std::size_t rows = (wanted + dataset.rows - 1) / dataset.rows * dataset.rows;
+    std::vector<std::byte> part(std::min(rows, all) * rowBytes);
+    for (std::size_t first = 0; first < all; first += rows) {
+        const std::size_t count = std::min(rows, all - first);
+        std::vector<hsize_t> begin(std::max<std::size_t>(dataset.shape.size(), 1));
+        std::vector<hsize_t> extent(dataset.shape.begin(), dataset.shape.end());
+        begin[0] = first;
+        if (!extent.empty()) {
+            extent[0] = count;
+            H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, begin.data(), nullptr, extent.data(), nullptr);
+        }
+        // With another rank than the file's, the library would copy number by number.
+        const Handle target(extent.empty() ? H5Screate(H5S_SCALAR)
+                                           : H5Screate_simple(int(extent.size()), extent.data(), nullptr),
+                            H5Sclose);
+        if (H5Dread(dataset.id.get(), memory.get(), target.get(), space.get(), H5P_DEFAULT, part.data()) < 0)
+            return fails(ErrorCode::Corrupt, name, "cannot be read: " + lastError());
+        values(std::span(part).first(count * rowBytes));
+    }
+    return Done{};
+}
+
+Result<std::vector<std::string>> File::rows(std::string_view name, Hdf5Kind wanted)
+{
+    Result<Dataset> opened = openDataset(name);
+    if (!opened)
+        return opened.error();
+    Dataset dataset = std::move(opened).value();
+    if (datasetKind(dataset.type.get()) != wanted)
+        return fails(ErrorCode::Unsupported, name,
+                     wanted == Hdf5Kind::Texts ? "is not text of variable length"
+                                               : "is not bytes of variable length");
+    if (const Result<Done> checked = checkLayout(name, dataset); !checked)
+        return checked.error();
+    if (dataset.count == 0)
+        return std::vector<std::string>();
+    const Handle type = referenceType();
+    std::vector<std::byte> references(dataset.count * referenceBytes);
+    if (H5Dread(dataset.id.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, references.data()) < 0)
+        return fails(ErrorCode::Corrupt, name, "cannot be read: " + lastError());
+    std::optional<std::vector<std::string>> rows = behind(references, wanted);
+    if (!rows)
+        return fails(ErrorCode::Corrupt, name, "points to text that is not in the file");
+    return std::move(*rows);
+}
+
+/// The rows that references point to; text ends at a NUL, if it has one.
+std::optional<std::vector<std::string>> File::behind(std::span<const std::byte> references, Hdf5Kind wanted)
+{
+    std::vector<std::string> rows;
+    rows.reserve(references.size() / referenceBytes);
+    m_heap.restart();
+    for (; !references.empty(); references = references.subspan(referenceBytes)) {
+        std::optional<std::string> row = m_heap.at(references.data());
+        if (!row)
+            return std::nullopt;
+        if (wanted == Hdf5Kind::Texts)
+            row->resize(std::min(row->size(), row->find('\0')));
+        rows.push_back(std::move(*row));
+    }
+    return rows;
+}
+
+namespace {
+
+template <typename T>
+std::optional<Hdf5Attribute> readNumberAttribute(hid_t attribute)
+{
+    T value{};
+    const Handle memory = memoryType<T>();
+    if (H5Aread(attribute, memory.get(), &value) < 0)
+        return std::nullopt;
+    return Hdf5Attribute(value);
+}
+
+} // namespace
+
+std::optional<Hdf5Attribute> File::readTextAttribute(hid_t attribute, std::size_t count, bool isScalar)
+{
+    if (count > attributeTextBytes / referenceBytes)
+        return std::nullopt;
+    std::vector<std::byte> references(count * referenceBytes);
+    const Handle type = referenceType();
+    if (count > 0 && H5Aread(attribute, type.get(), references.data()) < 0)
+        return std::nullopt;
+    auto texts = behind(references, Hdf5Kind::Texts);
+    if (!texts)
+        return std::nullopt;
+    if (isScalar)
+        return Hdf5Attribute(std::move(texts->front()));
+    return Hdf5Attribute(std::move(*texts));
+}
+
+std::optional<Hdf5Attribute> File::readAttribute(hid_t object, const std::string& name)
+{
+    const Handle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose);
+    const Handle type(attribute ? H5Aget_type(attribute.get()) : H5I_INVALID_HID, H5Tclose);
+    const Handle space(attribute ? H5Aget_space(attribute.get()) : H5I_INVALID_HID, H5Sclose);
+    if (!type || !space)
+        return std::nullopt;
+    const auto shape = shapeOf(space.get());
+    const auto count = shape ? product(*shape) : std::nullopt;
+    if (!count)
+        return std::nullopt;
+    if (H5Tis_variable_str(type.get()) > 0 && shape->size() <= 1)
+        return readTextAttribute(attribute.get(), *count, shape->empty());
+    if (*count != 1)
+        return std::nullopt;
+    if (isBool(type.get())) {
+        std::int8_t value = 0;
+        const Handle memory = boolType();
+        return H5Aread(attribute.get(), memory.get(), &value) < 0 ? std::nullopt
+                                                                  : std::optional<Hdf5Attribute>(value != 0);
+    }
+    switch (H5Tget_class(type.get())) {
+    case H5T_FLOAT: return readNumberAttribute<double>(attribute.get());
+    case H5T_INTEGER: return readNumberAttribute<std::int64_t>(attribute.get());
+    default: return std::nullopt;
+    }
+}
+
+Result<Hdf5Attributes> File::attributes(std::string_view name)
+{
+    const Result<Handle> object = openObject(name);
+    if (!object)
+        return object.error();
+    std::vector<std::string> names;
+    if (H5Aiterate2(object->get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collectAttribute, &names) < 0)
+        return fails(ErrorCode::Corrupt, name, "has attributes that cannot be listed: " + lastError());
+    Hdf5Attributes attributes;
+    for (const std::string& attribute : names)
+        if (auto value = readAttribute(object->get(), attribute))
+            attributes.emplace(attribute, std::move(*value));
+    return attributes;
+}
+
+} // namespace headwise::hdf5

@@ -1,0 +1,191 @@
+#include "core/files/mapped_file.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <fcntl.h>
+#include <mutex>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace headwise {
+namespace {
+
+Error failed(const std::filesystem::path& path, int number)
+{
+    if (number == ENOENT || number == ENOTDIR)
+        return {ErrorCode::NotFound, "There is no file '" + path.string() + "'."};
+    return {ErrorCode::Io,
+            "Cannot read '" + path.string() + "': " + std::generic_category().message(number) + "."};
+}
+
+/// Everything that writing into a file in place changes, and what tells it from one that took its name.
+struct Stamp {
+    dev_t device = 0;
+    ino_t number = 0;
+    off_t size = 0;
+    time_t seconds = 0;
+    long nanoseconds = 0;
+
+    bool operator==(const Stamp&) const = default;
+    bool isOfSameFile(const Stamp& other) const { return device == other.device && number == other.number; }
+};
+
+Stamp stampOf(const struct stat& status)
+{
+    return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+/// The parts of a mapping that the signal handler may know. The table has a fixed place: a handler must not take a lock.
+struct Guard {
+    std::atomic<bool> isTaken = false;
+    std::atomic<std::uintptr_t> begin = 0, end = 0;
+    std::atomic<bool> isBroken = false;
+    Stamp stamp; // when it was opened; none of the handler's business
+};
+
+constexpr int guardCount = 4096; // more shards than any checkpoint has
+std::array<Guard, guardCount> guards;
+struct sigaction previousAction;
+long pageBytes = 4096;
+
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+
+/// Puts a page of zeros where a page of a mapped file is gone, so that the read goes on; any other fault is passed on.
+void onBusError(int, siginfo_t* info, void*)
+{
+    const int number = errno;
+    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    for (Guard& guard : guards) {
+        if (address < guard.begin || address >= guard.end)
+            continue;
+        auto* const page =
+            static_cast<std::byte*>(info->si_addr) - address % static_cast<std::uintptr_t>(pageBytes);
+        void* const zeros = ::mmap(page, static_cast<std::size_t>(pageBytes), PROT_READ,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        guard.isBroken = true;
+        errno = number;
+        if (zeros != MAP_FAILED)
+            return;
+    }
+    ::sigaction(SIGBUS, &previousAction,
+                nullptr); // returning repeats the fault, now in the hands of the other
+}
+
+void installHandler()
+{
+    pageBytes = ::sysconf(_SC_PAGESIZE);
+    struct sigaction action { };
+    action.sa_sigaction = onBusError;
+    action.sa_flags = SA_SIGINFO;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(SIGBUS, &action, &previousAction);
+}
+
+/// An entry of the table for these bytes, or -1.
+int watch(std::span<const std::byte> bytes, const Stamp& stamp)
+{
+    static std::once_flag installed;
+    std::call_once(installed, installHandler);
+    for (int i = 0; i < guardCount; ++i) {
+        if (guards[i].isTaken.exchange(true))
+            continue;
+        guards[i].isBroken = false;
+        guards[i].stamp = stamp;
+        guards[i].end = reinterpret_cast<std::uintptr_t>(bytes.data() + bytes.size());
+        guards[i].begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+        return i;
+    }
+    return -1;
+}
+
+void unwatch(int i)
+{
+    guards[i].end = 0;
+    guards[i].begin = 0;
+    guards[i].isTaken = false;
+}
+
+} // namespace
+
+Result<MappedFile> MappedFile::open(const std::filesystem::path& path)
+{
+    // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return failed(path, errno);
+    struct stat status { };
+    const int number = ::fstat(file, &status) == 0 ? 0 : errno;
+    if (number != 0 || !S_ISREG(status.st_mode)) {
+        ::close(file);
+        if (number != 0)
+            return failed(path, number);
+        return Error{ErrorCode::Unsupported,
+                     "'" + path.string() + "' is "
+                         + (S_ISDIR(status.st_mode) ? "a folder" : "not a regular file")
+                         + "; a file was expected."};
+    }
+    const auto size = static_cast<std::size_t>(status.st_size);
+    if (size == 0) { // mmap refuses a length of 0
+        ::close(file);
+        return MappedFile(path, {}, -1);
+    }
+    void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+    const int mapNumber = errno;
+    ::close(file);
+    if (address == MAP_FAILED)
+        return failed(path, mapNumber);
+    const std::span<const std::byte> bytes(static_cast<const std::byte*>(address), size);
+    return MappedFile(path, bytes, watch(bytes, stampOf(status)));
+}
+
+MappedFile::MappedFile(std::filesystem::path path, std::span<const std::byte> bytes, int guard)
+    : m_path(std::move(path))
+    , m_bytes(bytes)
+    , m_guard(guard)
+{
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : m_path(std::move(other.m_path))
+    , m_bytes(std::exchange(other.m_bytes, {}))
+    , m_guard(std::exchange(other.m_guard, -1))
+{
+}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept
+{
+    std::swap(m_path, other.m_path);
+    std::swap(m_bytes, other.m_bytes);
+    std::swap(m_guard, other.m_guard);
+    return *this;
+}
+
+bool MappedFile::isIntact() const
+{
+    if (m_guard < 0)
+        return true;
+    if (guards[m_guard].isBroken)
+        return false;
+    struct stat status { };
+    if (::stat(m_path.c_str(), &status) != 0)
+        return true; // removed: the mapping still has it
+    const Stamp now = stampOf(status);
+    return !now.isOfSameFile(guards[m_guard].stamp) || now == guards[m_guard].stamp;
+}
+
+MappedFile::~MappedFile()
+{
+    if (m_guard >= 0)
+        unwatch(m_guard);
+    if (!m_bytes.empty())
+        ::munmap(const_cast<std::byte*>(m_bytes.data()), m_bytes.size());
+}
+
+} // namespace headwise

@@ -1,0 +1,120 @@
+#include "core/model/families/attention_parts.h"
+
+#include "core/model/families/layer_parts.h"
+
+#include <cmath>
+
+namespace headwise {
+
+Rotation::Rotation(const Rotary& rotary)
+    : m_rotary(rotary)
+    , m_frequencies(rotaryFrequencies(rotary))
+{
+}
+
+template <typename Row>
+void Rotation::turn(Row&& row, double position, double length) const
+{
+    using Scalar = typename std::decay_t<Row>::Scalar;
+    const int half = m_rotary.dim / 2;
+    for (int i = 0; i < half; ++i) {
+        const double angle = position * m_frequencies[static_cast<std::size_t>(i)];
+        const auto cosine = static_cast<Scalar>(length * std::cos(angle));
+        const auto sine = static_cast<Scalar>(length * std::sin(angle));
+        Scalar& a = row(m_rotary.adjacentPairs ? 2 * i : i);
+        Scalar& b = row(m_rotary.adjacentPairs ? 2 * i + 1 : i + half);
+        const Scalar turned = a * cosine - b * sine;
+        b = b * cosine + a * sine;
+        a = turned;
+    }
+}
+
+template <typename Scalar>
+void Rotation::apply(Matrix<Scalar>& heads) const
+{
+    for (Eigen::Index position = 0; position < heads.rows(); ++position)
+        turn(heads.row(position), static_cast<double>(position), m_rotary.scaling.attentionFactor);
+}
+
+RowVector<double> Rotation::turned(const RowVector<double>& q, double offset) const
+{
+    RowVector<double> out = q;
+    turn(out, offset, m_rotary.scaling.attentionFactor * m_rotary.scaling.attentionFactor);
+    return out;
+}
+
+namespace {
+
+template <typename Scalar>
+Matrix<Scalar> affine(const Matrix<Scalar>& x, const Matrix<Scalar>& W, const RowVector<Scalar>& b)
+{
+    return (x * W).rowwise() + b;
+}
+
+/// Normalised over the head itself, or by what all heads of the layer share.
+template <typename Scalar>
+Matrix<Scalar> qkNormalized(const Norm<Scalar>& norm, const Eigen::VectorXd& shared, const Matrix<Scalar>& x)
+{
+    if (shared.size() == 0)
+        return normalized(norm, x);
+    Matrix<Scalar> out = shared.cast<Scalar>().asDiagonal() * x;
+    if (norm.w.size() > 0)
+        out.array().rowwise() *= norm.w.array();
+    return out;
+}
+
+} // namespace
+
+template <typename Scalar>
+SharedQkScale sharedQkScale(const ProcessedWeights& weights, int layer, const Matrix<Scalar>& x)
+{
+    const ModelConfig& config = weights.config();
+    if (config.qkNorm == NormKind::None || !config.qkNormOverAllHeads)
+        return {};
+    const int perKv = config.nHeads / config.nKvHeads;
+    SharedQkScale sums{Eigen::VectorXd::Zero(x.rows()), Eigen::VectorXd::Zero(x.rows())};
+    for (int i = 0; i < config.nHeads; ++i) {
+        const HeadWeights<Scalar> head = weights.head<Scalar>(HeadId{layer, i});
+        sums.q += affine(x, head.W_Q, head.b_Q).template cast<double>().rowwise().squaredNorm();
+        if (i % perKv == 0)
+            sums.k += affine(x, head.W_K, head.b_K).template cast<double>().rowwise().squaredNorm();
+    }
+    const auto scale = [&](Eigen::VectorXd& squares, int heads) {
+        squares = (squares.array() / (heads * config.dHead) + config.normEps).rsqrt();
+    };
+    scale(sums.q, config.nHeads);
+    scale(sums.k, config.nKvHeads);
+    return sums;
+}
+
+template <typename Scalar>
+void limit(double bound, Matrix<Scalar>& x)
+{
+    if (bound > 0)
+        x = x.cwiseMax(static_cast<Scalar>(-bound)).cwiseMin(static_cast<Scalar>(bound)).eval();
+}
+
+template <typename Scalar>
+QueriesAndKeys<Scalar> queriesAndKeys(const HeadWeights<Scalar>& head, const SharedQkScale& shared,
+                                      double bound, const Matrix<Scalar>& x)
+{
+    Matrix<Scalar> q = affine(x, head.W_Q, head.b_Q);
+    Matrix<Scalar> k = affine(x, head.W_K, head.b_K);
+    limit(bound, q);
+    limit(bound, k);
+    return {qkNormalized(head.qNorm, shared.q, q), qkNormalized(head.kNorm, shared.k, k)};
+}
+
+#define HEADWISE_INSTANTIATE(Scalar)                                                                         \
+    template void Rotation::apply(Matrix<Scalar>&) const;                                                    \
+    template SharedQkScale sharedQkScale(const ProcessedWeights&, int, const Matrix<Scalar>&);               \
+    template void limit(double, Matrix<Scalar>&);                                                            \
+    template QueriesAndKeys<Scalar> queriesAndKeys(const HeadWeights<Scalar>&, const SharedQkScale&, double, \
+                                                   const Matrix<Scalar>&);
+
+HEADWISE_INSTANTIATE(float)
+HEADWISE_INSTANTIATE(double)
+
+#undef HEADWISE_INSTANTIATE
+
+} // namespace headwise

@@ -1,0 +1,214 @@
+#include "core/circuits/token_table.h"
+#include "tests/support/program.h"
+#include "tests/support/window_driver.h"
+#include "ui/base/text.h"
+#include "ui/figures/figure_export.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/analyses/result_page.h"
+#include "ui/pages/heads/head_header.h"
+#include "ui/pages/model/start_page.h"
+#include "ui/widgets/token_edit.h"
+
+#include <QAbstractButton>
+#include <QDockWidget>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMessageBox>
+#include <QRegularExpression>
+#include <QTableView>
+#include <QToolBar>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::WindowDriver;
+
+namespace {
+
+constexpr int patience = WindowDriver::patience;
+
+} // namespace
+
+/// The window with the demo open: moving, choosing, taking pictures away.
+class MainWindowTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { test::beginWithOwnSettings(m_folder); }
+
+    void anEmptyWindowInvites()
+    {
+        WindowDriver driver;
+        QVERIFY(driver.window.findChild<StartPage*>()->isVisible());
+        for (QDockWidget* dock : driver.window.findChildren<QDockWidget*>())
+            QVERIFY(!dock->isVisible());
+    }
+
+    void theDemoShowsItsStory()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        auto* ranking =
+            driver.window.findChild<QDockWidget*>(QStringLiteral("heads"))->findChild<QTableView*>();
+        QCOMPARE(ranking->model()->rowCount(), 16);
+        // truth.json: 0.1 looks one token back; 1.5, 1.0 and 1.7 continue what they found.
+        const ResultArray* previous = driver.workspace().results()->find("scores/previous_token");
+        QVERIFY(previous);
+        const auto& scores = std::get<std::vector<float>>(previous->values);
+        QCOMPARE(std::max_element(scores.begin(), scores.begin() + 8) - scores.begin(), 1);
+    }
+
+    void theHeaderSaysWhatCountsInASmallWindow()
+    {
+        WindowDriver driver;
+        driver.window.resize(1280, 800);
+        driver.openDemo();
+        QTRY_VERIFY_WITH_TIMEOUT(
+            driver.workspace().waiting().empty() && !driver.workspace().analysisJob()->isRunning(), patience);
+        driver.workspace().setHead({1, 5});
+        const QLabel* scores = nullptr;
+        for (const QLabel* label : driver.window.findChild<HeadHeader*>()->findChildren<QLabel*>())
+            if (label->text().contains(QStringLiteral("copying")))
+                scores = label;
+        QVERIFY(scores);
+        QTRY_VERIFY_WITH_TIMEOUT(scores->text().contains(QStringLiteral("<a href")), patience); // nearest
+        qsizetype last = -1;
+        for (const char* name : {">copying<", ">‖OV‖<", ">eff.&nbsp;rank&nbsp;OV<", ">nearest<", ">‖QK‖<"}) {
+            const qsizetype at = scores->text().indexOf(QString::fromUtf8(name));
+            QVERIFY2(at > last, name);
+            last = at;
+        }
+        const auto isOnlyInOnePlace = [scores](const char* shown, const char* hovered) {
+            const bool isHovered = scores->toolTip().contains(QRegularExpression(QLatin1String(hovered)));
+            return scores->text().contains(QLatin1String(shown)) != isHovered;
+        };
+        QVERIFY(isOnlyInOnePlace(">matching</span>", "matching [+\\x{2212}\\d]"));
+        QVERIFY(isOnlyInOnePlace(">previous&nbsp;token</span>", "previous token [+\\x{2212}\\d]"));
+        QTRY_VERIFY(scores->height() >= scores->heightForWidth(scores->width()));
+        QVERIFY(scores->heightForWidth(scores->width()) < 3 * scores->fontMetrics().height());
+    }
+
+    void arrowKeysMoveThroughTheGridAndEveryViewFollows()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        auto* grid =
+            driver.window.findChild<QDockWidget*>(QStringLiteral("heads"))->findChild<HeatmapView*>();
+        grid->setFocus();
+        QTest::keyClick(grid, Qt::Key_Down);
+        QTest::keyClick(grid, Qt::Key_Right);
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 1}));
+        QVERIFY(driver.window.findChild<QLabel*>()->window());
+        driver.trigger(QStringLiteral("Back"));
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 0}));
+    }
+
+    void aClickOnTheGridChoosesThatHead()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        auto* grid =
+            driver.window.findChild<QDockWidget*>(QStringLiteral("heads"))->findChild<HeatmapView*>();
+        QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier, grid->cellRect(1, 3).center().toPoint());
+        QCOMPARE(driver.workspace().head(), (HeadId{1, 3}));
+    }
+
+    void aTokenIsFoundByItsTextAndItsTablesAreShown()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        auto* search = driver.window.findChild<QToolBar*>()->findChild<TokenEdit*>();
+        search->setFocus();
+        QTest::keyClicks(search, QStringLiteral(" king"));
+        QTest::keyClick(search, Qt::Key_Return);
+        QCOMPARE(driver.workspace().tokenText(driver.workspace().token()), QStringLiteral("␣king"));
+        auto tables = driver.page()->findChildren<QTableView*>();
+        erase_if(tables, [&](const QTableView* table) { return !table->isVisibleTo(driver.page()); });
+        QCOMPARE(tables.size(), 2); // the largest entries over all pairs are another list
+        QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
+        // The first row on the screen is core's first.
+        const auto line = tokenLine(*driver.workspace().circuits(), *driver.workspace().tokens(),
+                                    {CircuitKind::FullOv, driver.workspace().head()}, TableSide::Row,
+                                    driver.workspace().token());
+        QVERIFY(line);
+        const TokenEntry best = ends(*line, 1, {}).top.front();
+        QCOMPARE(tables.first()->model()->index(0, TokenTableModel::IdColumn).data().toString(),
+                 QString::number(best.id));
+    }
+
+    void everyPageHasPicturesThatExport()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        driver.workspace().setHead({1, 5});
+        driver.workspace().setReference(HeadId{0, 1});
+        driver.workspace().runAnalysis("relations");
+        driver.workspace().compareWith({HEADWISE_DEMO_MODEL, std::nullopt, {}});
+        for (int i = 0; i < driver.tabs()->count(); ++i) {
+            driver.tabs()->setCurrentIndex(i);
+            const QString name = driver.tabs()->tabText(i);
+            if (name == QLatin1String("Model"))
+                continue; // words, no picture
+            driver.workspace().setHead(name == QLatin1String("Scores") ? HeadId{0, 1} : HeadId{1, 5});
+            if (name == QLatin1String("Prompt"))
+                driver.page()->findChild<QAbstractButton*>()->click();
+            QTRY_VERIFY2_WITH_TIMEOUT(!driver.page()->figures().isEmpty(), qPrintable(name), patience);
+            for (FigureSource* source : driver.page()->figures()) {
+                QVERIFY(!source->figureTitle().isEmpty());
+                QVERIFY(!source->provenance().isEmpty());
+                for (const char* type : {"png", "svg", "pdf", "csv"}) {
+                    const QString file = m_folder.filePath(QStringLiteral("figure.") + QLatin1String(type));
+                    FigureSettings settings;
+                    settings.format = *figureFormatOf(file);
+                    const auto exported = exportFigure(*source, file, settings);
+                    QVERIFY2(exported, exported ? "" : exported.error().message.c_str());
+                    QVERIFY(QFileInfo(file).size() > (settings.format == FigureFormat::Csv ? 20 : 200));
+                }
+            }
+        }
+    }
+
+    void rawWeightsAndOtherEmbeddingsAreComputedAnew()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        const auto copying = [&driver] {
+            return std::get<std::vector<float>>(driver.workspace().results()->find("scores/copying")->values);
+        };
+        const std::vector<float> processed = copying();
+        QVERIFY(driver.workspace().isProcessed());
+        driver.workspace().setProcessingWish(
+            {StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off});
+        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().isProcessed() && driver.isComplete(), patience);
+        QVERIFY(copying() != processed);
+        driver.workspace().setProcessingWish({});
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isProcessed() && driver.isComplete(), patience);
+        QCOMPARE(copying(), processed);
+        driver.workspace().setEmbedding(Embedding::Unembed);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete() && copying() != processed, patience);
+        // The demo has no MLP: that embedding does not exist, and the one in use stays.
+        driver.workspace().setEmbedding(Embedding::Mlp0);
+        QCOMPARE(driver.workspace().embedding(), Embedding::Unembed);
+        QTRY_VERIFY(driver.window.findChild<QMessageBox*>());
+        driver.window.findChild<QMessageBox*>()->close();
+    }
+
+    void theAnalysesMenuRunsOneAndItsPicturesHaveAMenu()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        driver.trigger(QStringLiteral("Components for 90 % of the energy, numerical rank"));
+        auto* page = dynamic_cast<ResultPage*>(driver.page());
+        QVERIFY(page);
+        QCOMPARE(page->analysis().id, std::string_view("ranks"));
+        QTRY_VERIFY_WITH_TIMEOUT(!page->figures().isEmpty(), patience);
+        for (FigureSource* source : page->figures())
+            QCOMPARE(dynamic_cast<QWidget*>(source)->contextMenuPolicy(), Qt::CustomContextMenu);
+    }
+
+private:
+    QTemporaryDir m_folder;
+};
+
+HEADWISE_TEST(MainWindowTest)
+#include "main_window_test.moc"

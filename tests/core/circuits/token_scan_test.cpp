@@ -1,0 +1,199 @@
+#include "core/circuits/token_scan.h"
+
+#include "tests/support/matchers.h"
+#include "tests/support/program.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+
+using namespace headwise;
+
+namespace {
+
+Matrix<double> gaussian(Eigen::Index rows, Eigen::Index cols, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    return Matrix<double>::NullaryExpr(rows, cols, [&] { return normal(random); });
+}
+
+/// Brute force: the whole product in double, every row sorted as a whole.
+std::vector<int> sortedRow(const Matrix<double>& dense, Eigen::Index row, const std::vector<bool>& unused,
+                           double sign)
+{
+    std::vector<int> ids(static_cast<std::size_t>(dense.cols()));
+    std::iota(ids.begin(), ids.end(), 0);
+    if (!unused.empty())
+        std::erase_if(ids, [&](int id) { return unused[static_cast<std::size_t>(id)]; });
+    std::stable_sort(ids.begin(), ids.end(),
+                     [&](int a, int b) { return sign * dense(row, a) > sign * dense(row, b); });
+    return ids;
+}
+
+struct Case {
+    Matrix<double> rows, cols; // [r, rows], [r, cols]
+    std::vector<bool> unusedRows, unusedCols;
+    int k = 10;
+    ScanEnds ends = ScanEnds::Both;
+
+    Result<RowEnds> scan(const Task& task = {}) const
+    {
+        const Matrix<float> rows32 = rows.cast<float>();
+        const Matrix<float> cols32 = cols.cast<float>();
+        const Matrix<double> dense = product();
+        return scanRows({rows32, cols32, [&](Eigen::Index i, Eigen::Index j) { return dense(i, j); },
+                         unusedRows, unusedCols, k, ends},
+                        task);
+    }
+    Matrix<double> product() const { return rows.transpose() * cols; }
+};
+
+bool agreesWithBruteForce(const Case& given)
+{
+    const auto found = given.scan();
+    if (!test::isOk(found))
+        return false;
+    const Matrix<double> dense = given.product();
+    for (Eigen::Index row = 0; row < dense.rows(); ++row) {
+        const bool isUnused = !given.unusedRows.empty() && given.unusedRows[static_cast<std::size_t>(row)];
+        for (const double sign : {1.0, -1.0}) {
+            const auto expected =
+                isUnused ? std::vector<int>() : sortedRow(dense, row, given.unusedCols, sign);
+            const auto& ids = sign > 0 ? found->ids : found->lowestIds;
+            const auto& values = sign > 0 ? found->values : found->lowestValues;
+            if (sign < 0 && given.ends == ScanEnds::Largest)
+                continue;
+            for (std::size_t i = 0; i < static_cast<std::size_t>(given.k); ++i) {
+                const std::size_t at = static_cast<std::size_t>(row) * static_cast<std::size_t>(given.k) + i;
+                const bool exists = i < expected.size();
+                const int id = exists ? expected[i] : -1;
+                const bool isRight =
+                    ids[at] == id && (exists ? values[at] == dense(row, id) : std::isnan(values[at]));
+                if (!isRight) {
+                    qWarning("row %d, sign %g, rank %d: id %d, expected %d", int(row), sign, int(i), ids[at],
+                             id);
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+class TokenScanTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void listsAHandMadeMatrix()
+    {
+        Case given;
+        given.rows = Matrix<double>::Identity(2, 2);
+        given.cols = (Matrix<double>(2, 4) << 1, 5, 5, -2, 0, -7, 3, -7).finished();
+        given.k = 2;
+        const auto found = given.scan();
+        QVERIFY(test::isOk(found));
+        QCOMPARE(found->ids, (std::vector<int>{1, 2, 2, 0}));
+        QCOMPARE(found->values, (std::vector<double>{5, 5, 3, 0}));
+        QCOMPARE(found->lowestIds, (std::vector<int>{3, 0, 1, 3}));
+        QCOMPARE(found->lowestValues, (std::vector<double>{-2, 1, -7, -7}));
+    }
+
+    void agreesWithBruteForceOnEveryClassOfShapes_data()
+    {
+        QTest::addColumn<int>("rows");
+        QTest::addColumn<int>("cols");
+        QTest::addColumn<int>("inner");
+        QTest::addColumn<int>("k");
+        QTest::newRow("several blocks and tiles") << 700 << 1500 << 8 << 10;
+        QTest::newRow("one entry") << 1 << 1 << 1 << 1;
+        QTest::newRow("fewer columns than k") << 5 << 3 << 4 << 3;
+        QTest::newRow("k as long as the row") << 40 << 50 << 3 << 50;
+        QTest::newRow("k near the length of the row") << 40 << 50 << 3 << 45;
+        QTest::newRow("a tail shorter than a chunk") << 3 << 515 << 7 << 4;
+        QTest::newRow("most chunks passed over") << 20 << 9001 << 5 << 6;
+    }
+    void agreesWithBruteForceOnEveryClassOfShapes()
+    {
+        QFETCH(int, rows);
+        QFETCH(int, cols);
+        QFETCH(int, inner);
+        QFETCH(int, k);
+        QVERIFY(agreesWithBruteForce(
+            {gaussian(inner, rows, 1), gaussian(inner, cols, 2), {}, {}, k, ScanEnds::Both}));
+        QVERIFY(agreesWithBruteForce(
+            {gaussian(inner, rows, 3), gaussian(inner, cols, 4), {}, {}, k, ScanEnds::Largest}));
+    }
+
+    void entriesCloserThanFloatRoundingAreStillRankedExactly()
+    {
+        Matrix<double> cols = gaussian(4, 300, 5);
+        cols.col(0) *= 3;                      // long enough to be among the strongest
+        for (Eigen::Index i = 1; i < 200; ++i) // apart by less than float32 can see, the last one strongest
+            cols.col(i) = cols.col(0) * (1 + 1e-11 * static_cast<double>(i));
+        QVERIFY(agreesWithBruteForce({gaussian(4, 50, 6), cols, {}, {}, 10, ScanEnds::Both}));
+    }
+
+    void tiesGoToTheLowerIdHoweverMany()
+    {
+        Matrix<double> cols = gaussian(4, 600, 7);
+        for (Eigen::Index i = 1; i < 600; i += 2)
+            cols.col(i) = cols.col(1);
+        QVERIFY(agreesWithBruteForce({gaussian(4, 9, 8), cols, {}, {}, 10, ScanEnds::Both}));
+        QVERIFY(agreesWithBruteForce({Matrix<double>::Zero(4, 9), cols, {}, {}, 10, ScanEnds::Both}));
+        const Matrix<double> repeated = cols.replicate(1, 15);
+        QVERIFY(agreesWithBruteForce({gaussian(4, 9, 8), repeated, {}, {}, 10, ScanEnds::Both}));
+        QVERIFY(agreesWithBruteForce({Matrix<double>::Zero(4, 9), repeated, {}, {}, 10, ScanEnds::Both}));
+    }
+
+    void unusedTokensAreNeverListed()
+    {
+        std::vector<bool> unusedCols(600, false);
+        std::vector<bool> unusedRows(20, false);
+        for (std::size_t i = 0; i < 600; i += 3)
+            unusedCols[i] = true;
+        unusedRows[4] = true;
+        QVERIFY(agreesWithBruteForce(
+            {gaussian(5, 20, 9), gaussian(5, 600, 10), unusedRows, unusedCols, 10, ScanEnds::Both}));
+        const std::vector<bool> nearlyAll{true, false, true, true, false};
+        QVERIFY(
+            agreesWithBruteForce({gaussian(5, 20, 9), gaussian(5, 5, 10), {}, nearlyAll, 5, ScanEnds::Both}));
+    }
+
+    void theAnswerDoesNotDependOnTheNumberOfThreads()
+    {
+        const Case given{gaussian(6, 900, 11), gaussian(6, 700, 12), {}, {}, 7, ScanEnds::Both};
+        Task one;
+        one.threads = 1;
+        Task three;
+        three.threads = 3;
+        QVERIFY(given.scan(one)->ids == given.scan(three)->ids);
+    }
+
+    void numbersThatAreNotFiniteAreAnError()
+    {
+        Case given{gaussian(3, 5, 1), gaussian(3, 5, 2), {}, {}, 2, ScanEnds::Both};
+        given.rows(1, 4) = std::numeric_limits<double>::quiet_NaN();
+        QVERIFY(test::failsWith(given.scan(), ErrorCode::Corrupt, "NaN or an infinity"));
+        given.rows(1, 4) = 0;
+        given.cols(2, 0) = std::numeric_limits<double>::infinity();
+        QVERIFY(test::failsWith(given.scan(), ErrorCode::Corrupt, "NaN or an infinity"));
+    }
+
+    void stopsWhenAsked()
+    {
+        const Case given{gaussian(3, 50, 1), gaussian(3, 50, 2), {}, {}, 2, ScanEnds::Both};
+        std::stop_source stop;
+        Task task;
+        task.stop = stop.get_token();
+        QVERIFY(test::isOk(given.scan(task)));
+        stop.request_stop();
+        QVERIFY(test::failsWith(given.scan(task), ErrorCode::Cancelled, "cancelled"));
+    }
+};
+
+HEADWISE_TEST(TokenScanTest)
+#include "token_scan_test.moc"

@@ -1,0 +1,89 @@
+#include "core/files/mapped_file.h"
+
+#include "tests/support/matchers.h"
+#include "tests/support/program.h"
+
+#include <QTemporaryDir>
+
+#include <fstream>
+
+using namespace headwise;
+namespace fs = std::filesystem;
+
+class MappedFileTest : public QObject {
+    Q_OBJECT
+
+private:
+    std::unique_ptr<QTemporaryDir> m_temporary;
+    fs::path m_path;
+
+private slots:
+    void init()
+    {
+        m_temporary = std::make_unique<QTemporaryDir>();
+        m_path = fs::path(m_temporary->path().toStdString()) / "a.bin";
+        std::ofstream(m_path) << std::string(100'000, 'x');
+    }
+
+    void holdsTheBytesOfTheFile()
+    {
+        const auto file = MappedFile::open(m_path);
+        QVERIFY(test::isOk(file));
+        QCOMPARE(file->bytes().size(), std::size_t{100'000});
+        QVERIFY(file->bytes().front() == std::byte{'x'} && file->bytes().back() == std::byte{'x'});
+        std::ofstream(m_path).close();
+        const auto empty = MappedFile::open(m_path);
+        QVERIFY(test::isOk(empty));
+        QVERIFY(empty->bytes().empty() && empty->isIntact());
+    }
+
+    void isMoved()
+    {
+        auto first = MappedFile::open(m_path);
+        QVERIFY(test::isOk(first));
+        MappedFile second = std::move(first).value();
+        QCOMPARE(second.bytes().size(), std::size_t{100'000});
+        auto third = MappedFile::open(m_path);
+        QVERIFY(test::isOk(third));
+        second = std::move(third).value();
+        QVERIFY(second.bytes().back() == std::byte{'x'} && second.isIntact());
+    }
+
+    void survivesThatTheFileIsReplacedOrRemoved()
+    {
+        const auto file = MappedFile::open(m_path);
+        QVERIFY(test::isOk(file));
+        std::ofstream(m_path.string() + ".new") << "short";
+        fs::rename(m_path.string() + ".new", m_path);
+        QVERIFY(file->bytes().back() == std::byte{'x'});
+        fs::remove(m_path);
+        QVERIFY(file->bytes()[50'000] == std::byte{'x'} && file->isIntact());
+    }
+
+    void survivesThatTheFileIsShortenedInPlace()
+    {
+        const auto file = MappedFile::open(m_path);
+        const auto other = MappedFile::open(m_path);
+        QVERIFY(test::isOk(file) && test::isOk(other));
+        QVERIFY(file->isIntact() && other->isIntact());
+        fs::resize_file(m_path, 10);
+        QVERIFY(file->bytes()[5] == std::byte{'x'});
+        QVERIFY(file->bytes()[50'000] == std::byte{0} && file->bytes().back() == std::byte{0});
+        QVERIFY(!file->isIntact() && !other->isIntact());
+        fs::remove(m_path);
+        QVERIFY(!file->isIntact()); // bytes were touched that were not there
+        std::ofstream(m_path) << "new";
+        QVERIFY(MappedFile::open(m_path)->isIntact()); // the entry of one that is gone is as good as new
+    }
+
+    void noticesThatTheFileIsWrittenInto()
+    {
+        const auto file = MappedFile::open(m_path);
+        QVERIFY(test::isOk(file) && file->isIntact());
+        fs::last_write_time(m_path, fs::last_write_time(m_path) - std::chrono::hours(1));
+        QVERIFY(!file->isIntact());
+    }
+};
+
+HEADWISE_TEST(MappedFileTest)
+#include "mapped_file_test.moc"

@@ -1,0 +1,167 @@
+#include "ui/base/icons.h"
+
+#include "tests/support/program.h"
+#include "ui/base/text_size.h"
+#include "ui/base/theme.h"
+#include "ui/widgets/cell_heat.h"
+
+#include <QApplication>
+#include <QImage>
+#include <QPalette>
+#include <QTest>
+
+#include <cmath>
+
+using namespace headwise::ui;
+
+namespace {
+
+double linear(double x)
+{
+    return x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
+}
+
+// WCAG 2.2, "contrast ratio".
+double contrast(const QColor& a, const QColor& b)
+{
+    const auto luminance = [](const QColor& c) {
+        return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF());
+    };
+    const double high = std::max(luminance(a), luminance(b));
+    const double low = std::min(luminance(a), luminance(b));
+    return (high + 0.05) / (low + 0.05);
+}
+
+// The most opaque pixel's colour: what the stroke was drawn in.
+QColor strokeOf(const QIcon& icon)
+{
+    const QImage image = icon.pixmap(24, 24).toImage().convertToFormat(QImage::Format_ARGB32);
+    QColor strongest(Qt::transparent);
+    for (int y = 0; y < image.height(); ++y)
+        for (int x = 0; x < image.width(); ++x)
+            if (qAlpha(image.pixel(x, y)) > strongest.alpha())
+                strongest = QColor::fromRgba(image.pixel(x, y));
+    return strongest;
+}
+
+} // namespace
+
+class ThemeTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void textIsReadableOnEverySurface()
+    {
+        for (const ThemeColors& c : {lightColors(), darkColors()}) {
+            for (const QColor& surface : {c.window, c.base, c.alternate})
+                for (const QColor& ink : {c.text, c.muted, c.accent, c.good, c.warning, c.bad})
+                    QVERIFY2(contrast(ink, surface) >= 4.5, qPrintable(ink.name() + u' ' + surface.name()));
+            QVERIFY(contrast(c.onAccent, c.accent) >= 4.5);
+        }
+        QVERIFY(contrast(QColor(Qt::white), QColor(Qt::black)) > 20.9); // The oracle of the oracle: 21 to 1.
+    }
+
+    void highContrastTextIsReadableByAlmostEveryone()
+    {
+        const ThemeColors& c = highContrastColors();
+        for (const QColor& surface : {c.window, c.base, c.alternate}) {
+            for (const QColor& ink : {c.text, c.muted, c.accent, c.good, c.warning, c.bad, c.border})
+                QVERIFY2(contrast(ink, surface) >= 7, qPrintable(ink.name() + u' ' + surface.name()));
+            for (const QColor& ink : c.categorical) // names in charts have the colour of their line
+                QVERIFY2(contrast(ink, surface) >= 7, qPrintable(ink.name() + u' ' + surface.name()));
+        }
+        QVERIFY(contrast(c.onAccent, c.accent) >= 7);
+        for (int i = -100; i <= 100; ++i)
+            QVERIFY2(contrast(c.text, heatColor(i / 100.0, c)) >= 7, qPrintable(QString::number(i)));
+    }
+
+    void numbersAreReadableOnTheirColours()
+    {
+        for (const ThemeColors& c : {lightColors(), darkColors()}) {
+            for (int i = -100; i <= 100; ++i)
+                QVERIFY2(contrast(c.text, heatColor(i / 100.0, c)) >= 4.5, qPrintable(QString::number(i)));
+            const QColor low = heatColor(-1, c);
+            const QColor high = heatColor(1, c);
+            QVERIFY(low.blue() > low.red() && high.red() > high.blue());
+            QVERIFY(contrast(heatColor(0, c), c.base) < 1.3); // nothing stands out that is nothing
+            QCOMPARE(heatColor(3, c), high);
+            QCOMPARE(heatColor(std::nan(""), c), c.base);
+        }
+    }
+
+    void chartLinesStandOut()
+    {
+        for (const ThemeColors& c : {lightColors(), darkColors(), highContrastColors()})
+            for (const QColor& line : c.categorical)
+                QVERIFY2(contrast(line, c.base) >= 3, qPrintable(line.name()));
+    }
+
+    void thePaletteNamesItsTheme()
+    {
+        QVERIFY(themeColors(paletteOf(lightColors())) == lightColors());
+        QVERIFY(themeColors(paletteOf(darkColors())) == darkColors());
+        QVERIFY(themeColors(paletteOf(highContrastColors())) == highContrastColors());
+    }
+
+    void applyingAThemeChangesTheWholeProgram()
+    {
+        applyTheme(*qApp, ThemeMode::Dark);
+        QCOMPARE(QApplication::palette().color(QPalette::Window), darkColors().window);
+        applyTheme(*qApp, ThemeMode::HighContrast);
+        QCOMPARE(QApplication::palette().color(QPalette::Window), highContrastColors().window);
+        QCOMPARE(QApplication::palette().color(QPalette::Highlight), highContrastColors().accent);
+        applyTheme(*qApp, ThemeMode::Light);
+        QCOMPARE(QApplication::palette().color(QPalette::Window), lightColors().window);
+        QCOMPARE(QApplication::font().pointSize(), 10);
+        QVERIFY(!systemIsDark()); // The offscreen platform is light, whatever we painted over it.
+        applyTheme(*qApp, ThemeMode::Dark);
+        QVERIFY(!systemIsDark());
+        QCOMPARE(QApplication::palette().color(QPalette::Window), darkColors().window);
+    }
+
+    void windowsWearTheThemeThatIsApplied()
+    {
+        applyTheme(*qApp, ThemeMode::Light);
+        QWidget window, plain;
+        wearTheme(window);
+        const QString light = window.styleSheet();
+        QVERIFY(light.contains(lightColors().accent.name()));
+        applyTheme(*qApp, ThemeMode::Dark);
+        QVERIFY(window.styleSheet().contains(darkColors().accent.name()));
+        QVERIFY(plain.styleSheet().isEmpty());
+        applyTheme(*qApp, ThemeMode::Light);
+        QCOMPARE(window.styleSheet(), light);
+    }
+
+    void textIsAsLargeAsTheSystemsAndNeverSmallerThanOurs()
+    {
+        QFont system(QApplication::font());
+        for (const auto& [wanted, size] : {std::pair(8, 10), {10, 10}, {16, 16}}) {
+            system.setPointSize(wanted);
+            QCOMPARE(bodyPointSize(system), size);
+        }
+        system.setPixelSize(40); // some systems speak of pixels: at 96 dpi 30 points
+        QVERIFY(bodyPointSize(system) > 20);
+    }
+
+    void everyIconFollowsTheTextColor()
+    {
+        QVERIFY(iconNames().size() >= 25);
+        for (const ThemeMode mode : {ThemeMode::Light, ThemeMode::Dark, ThemeMode::HighContrast}) {
+            applyTheme(*qApp, mode);
+            const QColor ink = QApplication::palette().color(QPalette::WindowText);
+            for (const QString& name : iconNames()) {
+                const QColor stroke = strokeOf(icon(qPrintable(name)));
+                QVERIFY2(stroke.alpha() > 150, qPrintable(name));
+                // Half transparent pixels round their colour.
+                QVERIFY2(std::abs(stroke.red() - ink.red()) < 8, qPrintable(name + u' ' + stroke.name()));
+            }
+        }
+        QVERIFY(!applicationIcon().pixmap(64, 64).isNull());
+    }
+
+    void tokensHaveAMonospaceFont() { QVERIFY(QFontInfo(tokenFont()).fixedPitch()); }
+};
+
+HEADWISE_TEST(ThemeTest)
+#include "theme_test.moc"

@@ -1,0 +1,295 @@
+#include "tests/support/program.h"
+
+// What of a heatmap does not fit its scale, what is at its edges, and what a screen reader is told.
+
+#include "ui/base/theme.h"
+#include "ui/heatmaps/color_bar.h"
+#include "ui/heatmaps/heatmap_panel.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/heatmaps/shared_scale.h"
+
+#include <QAccessible>
+#include <QApplication>
+#include <QMenu>
+#include <QTest>
+
+#include <limits>
+
+using namespace headwise;
+using namespace headwise::ui;
+
+namespace {
+
+const ColorScale unitScale{.low = -1, .high = 1, .fit = ColorFit::Fixed};
+
+std::shared_ptr<Eigen::MatrixXf> zeros(int rows, int columns)
+{
+    return std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Zero(rows, columns));
+}
+
+void prepare(HeatmapView& view, std::shared_ptr<const Eigen::MatrixXf> matrix)
+{
+    view.resize(360, 300);
+    view.proposeScale(unitScale);
+    view.setMatrix(std::move(matrix));
+    view.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+}
+
+int countOf(const QImage& image, const QRect& area, QRgb color)
+{
+    int found = 0;
+    for (int y = area.top(); y <= area.bottom(); ++y)
+        for (int x = area.left(); x <= area.right(); ++x)
+            found += image.pixel(x, y) == color ? 1 : 0;
+    return found;
+}
+
+QAction* entry(ColorBar& bar, const QString& text)
+{
+    QContextMenuEvent event(QContextMenuEvent::Mouse, {6, 100}, bar.mapToGlobal(QPoint(6, 100)));
+    QApplication::sendEvent(&bar, &event);
+    QMenu* menu = bar.findChildren<QMenu*>(QString(), Qt::FindDirectChildrenOnly).constLast();
+    for (QMenu* part : QList{menu} + menu->findChildren<QMenu*>())
+        for (QAction* action : part->actions())
+            if (action->text() == text)
+                return action;
+    return nullptr;
+}
+
+} // namespace
+
+class HeatmapScaleTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { applyTheme(*qApp, ThemeMode::Light); }
+
+    void aLargeCellBeyondTheLimitsIsMarkedAndCounted()
+    {
+        HeatmapView view;
+        const auto matrix = zeros(2, 3);
+        (*matrix)(0, 1) = 5;
+        (*matrix)(1, 2) = 1; // At the limit, not beyond it.
+        prepare(view, matrix);
+        const QImage image = view.grab().toImage();
+        const auto corner = [&](int row, int column) {
+            const QRect cell = view.cellRect(row, column).toRect();
+            return QRect(cell.right() - 8, cell.top() + 1, 7, 8);
+        };
+        const QRgb full = colorOf(1, unitScale);
+        QVERIFY(countOf(image, corner(0, 1), full) < 7 * 8 - 10); // The triangle.
+        QCOMPARE(countOf(image, corner(1, 2), full), 7 * 8);
+        QCOMPARE(view.note(), QStringLiteral("1 value beyond the limits"));
+    }
+
+    /// However much room there is: right beside square cells, as long as they are.
+    void aBarKeepsToItsCells_data()
+    {
+        QTest::addColumn<Qt::Orientation>("orientation");
+        QTest::newRow("below") << Qt::Horizontal;
+        QTest::newRow("beside") << Qt::Vertical;
+    }
+    void aBarKeepsToItsCells()
+    {
+        QFETCH(Qt::Orientation, orientation);
+        const bool isBelow = orientation == Qt::Horizontal;
+        HeatmapPanel panel(nullptr, orientation);
+        HeatmapView* view = panel.view();
+        view->setCellShape(HeatmapView::CellShape::Square);
+        const auto* bar = panel.findChild<ColorBar*>();
+        const QSize size(300, 600);
+        panel.resize(isBelow ? size : size.transposed());
+        panel.show();
+        const auto distance = [&] {
+            return isBelow ? bar->y() - view->cellsArea().bottom() : bar->x() - view->cellsArea().right();
+        };
+        for (const int lines : {2, 20}) {
+            view->setMatrix(isBelow ? zeros(lines, 8) : zeros(8, lines));
+            QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest); // before anything is painted
+            QVERIFY(distance() >= 0 && distance() < 24);
+            QVERIFY(panel.rect().contains(bar->geometry()));
+            panel.resize(panel.size() + QSize(60, 60)); // and back
+            QTRY_VERIFY(distance() >= 0 && distance() < 24);
+            panel.resize(panel.size() - QSize(60, 60));
+            QTRY_VERIFY(distance() >= 0 && distance() < 24);
+        }
+        view->setMatrix(nullptr);
+        QTRY_VERIFY((isBelow ? view->height() : view->width()) > 500);
+    }
+
+    void aSmallCellBeyondTheLimitsHasAColourOfItsOwn()
+    {
+        HeatmapView view;
+        const auto matrix = zeros(100, 100);
+        (*matrix)(90, 90) = 5;
+        (*matrix)(20, 20) = -5;
+        (*matrix)(60, 60) = 1;
+        prepare(view, matrix);
+        const QImage image = view.grab().toImage();
+        const auto at = [&](int row, int column) {
+            return image.pixel(view.cellRect(row, column).center().toPoint());
+        };
+        QCOMPARE(at(90, 90), beyondColors(unitScale).high);
+        QCOMPARE(at(20, 20), beyondColors(unitScale).low);
+        QCOMPARE(at(60, 60), colorOf(1, unitScale));
+        QVERIFY(view.note().contains(QStringLiteral("2 values beyond the limits")));
+        view.setColorScale({.fit = ColorFit::Full}); // The positive control: nothing lies beyond these.
+        QVERIFY(!view.note().contains(QStringLiteral("beyond")));
+    }
+
+    void keysLockInvertAndCentre()
+    {
+        HeatmapView view;
+        prepare(view, std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(30, 30)));
+        view.setColorScale({.map = ColorMap::Viridis, .fit = ColorFit::Percentiles, .percentile = 90});
+        const float high = view.colorScale().high;
+        QTest::keyClick(&view, Qt::Key_L);
+        QVERIFY(view.note().contains(QStringLiteral("limits locked")));
+        view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(30, 30) * 100));
+        QCOMPARE(view.colorScale().high, high);
+        QTest::keyClick(&view, Qt::Key_L);
+        QCOMPARE(view.colorScale().fit, ColorFit::Percentiles);
+        QVERIFY(view.colorScale().high > 10 * high);
+        QTest::keyClick(&view, Qt::Key_I);
+        QVERIFY(view.colorScale().inverted);
+        QTest::keyClick(&view, Qt::Key_Z);
+        QCOMPARE(view.colorScale().map, ColorMap::Signed);
+        QCOMPARE(view.colorScale().low, -view.colorScale().high);
+        view.setCurrentCell(3, 3);
+        view.setLettersMove(true); // A grid of heads is walked through with them.
+        QTest::keyClick(&view, Qt::Key_L);
+        QCOMPARE(view.state().column, 4);
+        QCOMPARE(view.colorScale().fit, ColorFit::Percentiles);
+    }
+
+    void theMeanOfAMatrixIsWhatItSays()
+    {
+        HeatmapView view;
+        const auto matrix = zeros(1024, 1024);
+        matrix->col(512).setConstant(64);
+        prepare(view, matrix);
+        const QImage strongest = view.grab().toImage();
+        view.setAggregate(Aggregate::Mean);
+        QVERIFY2(view.note().startsWith(QStringLiteral("each pixel: mean of ")), qPrintable(view.note()));
+        const QImage mean = view.grab().toImage();
+        const QPoint at = view.cellRect(300, 512).center().toPoint();
+        QCOMPARE(strongest.pixel(at), beyondColors(unitScale).high);
+        MatrixPyramid pyramid(matrix, Aggregate::Mean);
+        QCOMPARE(pyramid.level(3)(17, 64), 8.0F); // One of eight columns.
+        QCOMPARE(pyramid.level(10)(0, 0), 64.0F / 1024);
+        QVERIFY(mean.pixel(at) != colorOf(0, unitScale));
+        const auto odd = std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(37, 53));
+        MatrixPyramid ofOdd(odd, Aggregate::Mean);
+        QVERIFY(std::abs(ofOdd.level(6)(0, 0) - odd->mean()) < 1e-6F);
+    }
+
+    void normsStandAtTheEdges()
+    {
+        HeatmapView view;
+        const auto matrix = zeros(2, 2);
+        *matrix << 3, 0, 4, 0; // Norms of columns 5 and 0, of rows 3 and 4.
+        prepare(view, matrix);
+        const QRectF before = view.cellRect(0, 0);
+        view.setNormBars(true);
+        QVERIFY(view.cellRect(0, 0).width() < before.width()); // They need room.
+        const QImage image = view.grab().toImage();
+        const QRgb ink = lightColors().muted.rgb();
+        const auto across = [&](int row) {
+            const QRect cell = view.cellRect(row, 1).toRect();
+            return countOf(image, {cell.right() + 3, cell.center().y(), 26, 1}, ink);
+        };
+        const auto down = [&](int column) {
+            const QRect cell = view.cellRect(1, column).toRect();
+            return countOf(image, {cell.center().x(), cell.bottom() + 3, 1, 26}, ink);
+        };
+        QVERIFY(across(1) >= 20);
+        QVERIFY(std::abs(across(0) - 0.75 * across(1)) <= 1.5);
+        QVERIFY(down(0) >= 20);
+        QCOMPARE(down(1), 0);
+    }
+
+    void aScaleCanBeSharedFromTheMenu()
+    {
+        QWidget window;
+        auto* first = new HeatmapView(&window);
+        auto* second = new HeatmapView(&window);
+        ColorBar firstBar(Qt::Vertical, &window);
+        ColorBar secondBar(Qt::Vertical, &window);
+        firstBar.follow(first);
+        secondBar.follow(second);
+        first->setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Constant(2, 2, 3)));
+        second->setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Constant(2, 2, 8)));
+        const QString share = QStringLiteral("Share the scale with other matrices");
+        entry(firstBar, share)->trigger();
+        QCOMPARE(first->colorScale().high, 3.0F);
+        entry(secondBar, share)->trigger();
+        QCOMPARE(first->colorScale().high, 8.0F);
+        QVERIFY(first->note().contains(QStringLiteral("scale shared by 2")));
+        entry(secondBar, share)->trigger();
+        QCOMPARE(first->colorScale().high, 3.0F);
+    }
+
+    void percentilesAndTransformsAreInTheMenu()
+    {
+        ColorBar bar(Qt::Vertical);
+        entry(bar, QStringLiteral("95 %"))->trigger();
+        QCOMPARE(bar.scale().fit, ColorFit::Percentiles);
+        QCOMPARE(bar.scale().percentile, 95.0F);
+        entry(bar, QStringLiteral("Square root"))->trigger();
+        QCOMPARE(bar.scale().transform, ColorTransform::Sqrt);
+        bar.close();
+    }
+
+    void isATableToAScreenReader()
+    {
+        HeatmapView view;
+        view.setRowAxis(labelledAxis(QStringLiteral("query"), {QStringLiteral("␣a"), QStringLiteral("␣b")}));
+        view.setColumnAxis(labelledAxis(QStringLiteral("key"),
+                                        {QStringLiteral("x"), QStringLiteral("y"), QStringLiteral("z")}));
+        const auto matrix = zeros(2, 3);
+        (*matrix)(1, 2) = 0.123456789F;
+        prepare(view, matrix);
+        QAccessibleInterface* found = QAccessible::queryAccessibleInterface(&view);
+        QVERIFY(found);
+        QCOMPARE(found->role(), QAccessible::Table);
+        QAccessibleTableInterface* table = found->tableInterface();
+        QVERIFY(table);
+        QCOMPARE(table->rowCount(), 2);
+        QCOMPARE(table->columnCount(), 3);
+        QCOMPARE(table->rowDescription(1), QStringLiteral("␣b"));
+        QCOMPARE(found->childCount(), 6);
+        QAccessibleInterface* cell = table->cellAt(1, 2);
+        QVERIFY(cell && cell->isValid());
+        QCOMPARE(cell, found->child(5));
+        QCOMPARE(found->indexOfChild(cell), 5);
+        QCOMPARE(cell->text(QAccessible::Value), QStringLiteral("0.12345679"));
+        QCOMPARE(cell->text(QAccessible::Description), QStringLiteral("row ␣b, column z"));
+        QAccessibleTableCellInterface* place = cell->tableCellInterface();
+        QCOMPARE(place->rowIndex(), 1);
+        QCOMPARE(place->columnIndex(), 2);
+        QCOMPARE(place->rowHeaderCells().first()->text(QAccessible::Name), QStringLiteral("␣b"));
+        QCOMPARE(place->columnHeaderCells().first()->text(QAccessible::Name), QStringLiteral("z"));
+        QVERIFY(!place->isSelected());
+        QVERIFY(!found->focusChild());
+        view.setCurrentCell(1, 2);
+        QCOMPARE(found->focusChild(), cell);
+        QVERIFY(place->isSelected());
+        QVERIFY(!table->cellAt(2, 0) && !table->cellAt(0, 3) && !table->cellAt(-1, 0));
+        view.setMatrix(zeros(1, 1)); // A reader may still hold the cell.
+        QVERIFY(!cell->isValid());
+        QVERIFY(cell->text(QAccessible::Name).isEmpty());
+    }
+
+    void aReaderOfManyCellsHoldsAFew()
+    {
+        HeatmapView view;
+        prepare(view, zeros(100, 100));
+        QAccessibleTableInterface* table = QAccessible::queryAccessibleInterface(&view)->tableInterface();
+        for (int i = 0; i < 100 * 100; ++i)
+            QCOMPARE(table->cellAt(i / 100, i % 100)->tableCellInterface()->columnIndex(), i % 100);
+    }
+};
+
+HEADWISE_TEST(HeatmapScaleTest)
+#include "heatmap_scale_test.moc"

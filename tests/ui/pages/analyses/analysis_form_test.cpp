@@ -1,0 +1,125 @@
+#include "ui/pages/analyses/analysis_form.h"
+
+#include "core/analysis/inputs/direction_source.h"
+#include "tests/support/matchers.h"
+#include "tests/support/opened_page.h"
+#include "tests/support/program.h"
+#include "tests/support/toy_model.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <algorithm>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::OpenedPage;
+using test::patience;
+
+/// The fields that say what an analysis is about.
+class AnalysisFormTest : public QObject {
+    Q_OBJECT
+
+private:
+    QTemporaryDir m_folder;
+
+    std::filesystem::path toy(const test::ToyOptions& options) const
+    {
+        const auto path = std::filesystem::path(m_folder.path().toStdString()) / QTest::currentTestFunction();
+        test::writeToyModel(path, options);
+        return path;
+    }
+
+private slots:
+    // Two tokens under rotary positions: the selected one asks, the one in the field is asked about.
+    void aKeyTokenIsAskedAbout()
+    {
+        OpenedPage<AnalysisForm> opened(toy(test::llamaOptions()));
+        Workspace& workspace = opened.workspace;
+        AnalysisForm& form = opened.page;
+        workspace.setToken(3);
+        form.setNeeds(*findAnalysis("rotary"));
+        auto* field = opened.find<QLineEdit>(QStringLiteral("Key token"));
+        QVERIFY(field->isVisible());
+        QTest::keyClicks(field, QStringLiteral("#7"));
+        QTest::keyClick(field, Qt::Key_Return);
+        QCOMPARE(workspace.inputs().keyToken, std::optional(7));
+        workspace.runAnalysis("rotary");
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("analyses/rotary/token_to_key_score"), patience);
+        const ResultArray* kernel = workspace.results()->find("analyses/rotary/token_to_key_score");
+        QCOMPARE(std::get<double>(kernel->attributes.at("token")), 3.0);
+        QCOMPARE(std::get<double>(kernel->attributes.at("key_token")), 7.0);
+        QCOMPARE(std::get<double>(kernel->attributes.at("seed")), 0.0); // of what the window computes too
+        field->selectAll();
+        QTest::keyClicks(field, QStringLiteral("#99"));
+        QTest::keyClick(field, Qt::Key_Return);
+        QVERIFY(!workspace.inputs().keyToken);
+        const auto labels = form.findChildren<QLabel*>();
+        QVERIFY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+            return label->isVisible() && label->text().contains(QStringLiteral("'#99' is not one token"));
+        }));
+        form.setNeeds(*findAnalysis("copying"));
+        QVERIFY(!field->isVisible());
+    }
+
+    /// In place of two tokens a neuron or a singular vector, which is read by a job.
+    void aDirectionIsANeuronOrASingularVector()
+    {
+        OpenedPage<AnalysisForm> opened(toy({}));
+        Workspace& workspace = opened.workspace;
+        AnalysisForm& form = opened.page;
+        form.setNeeds(*findAnalysis("direction_card"));
+        for (const char* name : {"neuron:1.2:out", "singular:0.1:qk:in:2"}) {
+            form.setDirection(QLatin1String(name));
+            const auto known = readDirection(name, *workspace.circuits(), nullptr);
+            QVERIFY(test::isOk(known));
+            QTRY_VERIFY_WITH_TIMEOUT(workspace.inputs().direction == *known, patience);
+            QCOMPARE(workspace.inputs().directionName, std::string(name));
+        }
+        form.setDirection(QStringLiteral("neuron:9.2:out"));
+        const auto says = [&] {
+            const auto labels = form.findChildren<QLabel*>();
+            return std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+                return label->isVisible() && label->text().contains(QStringLiteral("There is no neuron 9.2"));
+            });
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(says(), patience);
+        QVERIFY(workspace.inputs().direction.empty());
+        form.setDirection(QStringLiteral("#3"));
+        const RowVector<double> row = workspace.circuits()->weights().W_E<double>(3, 1).row(0);
+        QVERIFY(workspace.inputs().direction == std::vector<double>(row.begin(), row.end()));
+        QCOMPARE(workspace.inputs().directionName, std::string("#3"));
+    }
+
+    /// Analyses that compare norms are asked how long things are; the choice stays for the next of them.
+    void lengthsAreMeasuredAsChosen()
+    {
+        OpenedPage<AnalysisForm> opened(toy({}));
+        Workspace& workspace = opened.workspace;
+        AnalysisForm& form = opened.page;
+        const auto composition = [&]() -> const ResultArray* {
+            return workspace.results() ? workspace.results()->find("composition/k") : nullptr;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(composition(), patience);
+        QVERIFY(!composition()->attributes.contains("metric"));
+        const auto as = composition()->values;
+        form.setNeeds(*findAnalysis("composition"));
+        auto* lengths = opened.find<QComboBox>(QStringLiteral("Lengths in the residual stream"));
+        QVERIFY(lengths->isVisible());
+        QVERIFY(lengths->whatsThis().contains(QStringLiteral("covariance")));
+        QTest::keyClick(lengths, Qt::Key_Down);
+        QCOMPARE(workspace.inputs().metric, ResidualMetric::Embedding);
+        workspace.runAnalysis("composition");
+        QTRY_VERIFY_WITH_TIMEOUT(composition()->attributes.contains("metric"), patience);
+        QVERIFY(composition()->values != as);
+        form.setNeeds(*findAnalysis("copying"));
+        QVERIFY(!lengths->isVisible());
+        QCOMPARE(workspace.inputs().metric, ResidualMetric::Embedding);
+    }
+};
+
+HEADWISE_TEST(AnalysisFormTest)
+#include "analysis_form_test.moc"

@@ -1,0 +1,321 @@
+#include "ui/pages/analyses/result_page.h"
+
+#include "core/analysis/inputs/token_counts.h"
+#include "core/session/session_file.h"
+#include "tests/support/analysed.h"
+#include "tests/support/program.h"
+#include "tests/support/result_page_driver.h"
+#include "ui/base/text.h"
+#include "ui/charts/diagram_view.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/document/array_part.h"
+#include "ui/document/head_metrics.h"
+#include "ui/document/workspace_state.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/pages/analyses/analysis_form.h"
+#include "ui/pages/analyses/analysis_list.h"
+#include "ui/pages/analyses/text_inputs.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QComboBox>
+#include <QFile>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QToolButton>
+#include <QTreeWidget>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::dataRows;
+using test::patience;
+using Kind = Picture::Kind;
+
+class ResultPageTest : public QObject, test::ResultPageDriver {
+    Q_OBJECT
+
+private:
+    /// Every number of a grid on screen is the array's.
+    void checkGrid(const ResultArray& grid)
+    {
+        auto* shown = view<HeatmapView>(metricTitle(grid));
+        QVERIFY2(shown && shown->matrix(), grid.path.c_str());
+        const Eigen::MatrixXf expected = metricGrid(grid);
+        QCOMPARE(shown->matrix()->rows(), expected.rows());
+        QCOMPARE(shown->matrix()->cols(), expected.cols());
+        for (Eigen::Index i = 0; i < expected.size(); ++i) {
+            const float want = expected(i);
+            const float have = (*shown->matrix())(i);
+            QVERIFY2(have == want || (std::isnan(have) && std::isnan(want)), grid.path.c_str());
+        }
+    }
+
+    void checkPicture(const Picture& picture)
+    {
+        std::vector<const ResultArray*> there;
+        for (const std::string& path : picture.arrays)
+            if (const ResultArray* found = array(path))
+                there.push_back(found);
+        if (!canBeDrawn(picture, *m_workspace->results()))
+            return; // of another kind of model; checked over all of them below
+        const auto titled = [&](FigureSource* source) {
+            return source->figureTitle().contains(text(picture.title));
+        };
+        const QList<FigureSource*> figures = m_page->figures();
+        const auto figure = std::find_if(figures.begin(), figures.end(), titled);
+        QVERIFY2(figure != figures.end(), ("nothing is drawn of " + picture.title).c_str());
+        QVERIFY(!(*figure)->provenance().isEmpty());
+        QVERIFY2(dataRows(*figure).size() > 1, picture.title.c_str());
+        if (picture.kind == Kind::HeadGrid)
+            for (const ResultArray* grid : there)
+                checkGrid(*grid);
+        if (picture.kind == Kind::Lines || picture.kind == Kind::Bars) {
+            auto* chart = dynamic_cast<LineChart*>(*figure);
+            QVERIFY(chart && !chart->series().empty());
+            const auto part = cutAtHeads(*there.front(), *m_workspace);
+            if (part && !part->shape.empty()) {
+                const QVector<QPointF>& points = chart->series().front().points;
+                QCOMPARE(points.size(), static_cast<qsizetype>(part->shape.back()));
+                for (qsizetype i = 0; i < points.size(); ++i) {
+                    const double want = part->at(static_cast<std::size_t>(i));
+                    QVERIFY(points[i].y() == want || std::isnan(want));
+                }
+            }
+        }
+    }
+
+private slots:
+    void everyAnalysisIsDrawnFromItsArrays_data()
+    {
+        QTest::addColumn<QString>("id");
+        for (const Analysis& analysis : catalogue())
+            QTest::newRow(std::string(analysis.id).c_str()) << text(analysis.id);
+        openDemo();
+    }
+    void everyAnalysisIsDrawnFromItsArrays()
+    {
+        QFETCH(QString, id);
+        m_page->showAnalysis(id.toStdString());
+        const Analysis& analysis = m_page->analysis();
+        QCOMPARE(text(analysis.id), id);
+        const std::string never =
+            analysis.whyNot(m_workspace->circuits()->config(), m_workspace->analysisOptions());
+        if (!never.empty()) {
+            QVERIFY(!m_page->findChild<QPushButton*>()->isEnabled());
+            return;
+        }
+        QCOMPARE(whyNotNow(analysis, *m_workspace), QString());
+        run(analysis.id);
+        const auto pictures = picturesOf(analysis, *m_workspace->results(), m_workspace->card());
+        const auto isMissing = [&](const Picture& picture) {
+            return canBeDrawn(picture, *m_workspace->results()) && isOfMissingHead(picture, *m_workspace);
+        };
+        if (std::any_of(pictures.begin(), pictures.end(), isMissing)) { // of layer 0, as is said
+            QVERIFY(says(QStringLiteral("It says nothing of L1H5")));
+            m_workspace->setHead({0, 1});
+            QCoreApplication::processEvents(); // draws what is in sight
+        }
+        QVERIFY(!m_page->figures().isEmpty());
+        for (const Picture& picture : pictures)
+            if (!isMissing(picture))
+                checkPicture(picture);
+        m_page->resize(742, 560);          // as in a window of 1280 × 800
+        QCoreApplication::processEvents(); // draws what came into sight
+        const auto* scroll = m_page->findChild<QScrollArea*>();
+        QVERIFY2(scroll->widget()->width() <= scroll->viewport()->width(),
+                 qPrintable(QStringLiteral("%1 of %2 px")
+                                .arg(scroll->viewport()->width())
+                                .arg(scroll->widget()->width())));
+        if (const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS"); !folder.isEmpty())
+            scroll->widget()->grab().save(QStringLiteral("%1/analysis-%2.png").arg(folder, id));
+        m_page->resize(1100, 800);
+        m_workspace->setReference(HeadId{0, 1});
+        m_workspace->setHead({1, 5});
+    }
+
+    void whatIsFoundIsChosenByEnterOrDown()
+    {
+        openDemo();
+        m_page->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(m_page.get()));
+        auto* search = field<QLineEdit>(QStringLiteral("Find an analysis"));
+        auto* list = field<QTreeWidget>(QStringLiteral("Analyses"));
+        const auto id = [&] { return text(m_page->analysis().id); };
+        search->setFocus();
+        QTest::keyClicks(search, QStringLiteral("token prior"));
+        QVERIFY(id() != QLatin1String("token_prior"));
+        QTest::keyClick(search, Qt::Key_Return);
+        QCOMPARE(id(), QStringLiteral("token_prior"));
+        search->clear();
+        QTest::keyClicks(search, QStringLiteral("six terms"));
+        QTest::keyClick(search, Qt::Key_Down);
+        QCOMPARE(id(), QStringLiteral("six_terms"));
+        QVERIFY(list->hasFocus());
+        QVERIFY(!search->text().isEmpty());
+        m_page->showAnalysis("token_prior"); // from a menu, say: what is shown is in the list
+        QVERIFY(search->text().isEmpty());
+        QVERIFY(list->currentItem() && !list->currentItem()->isHidden());
+    }
+
+    void aClickOnAGridSelectsThatHeadAndChartsAreCutAgain()
+    {
+        openDemo();
+        m_page->resize(1100, 2000); // pictures are made where they are seen
+        run("spectra");
+        HeatmapView* grid = nullptr;
+        QTRY_VERIFY(grid = view<HeatmapView>(metricTitle(*array("spectra/qk/frobenius_norm"))));
+        QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier, grid->cellRect(0, 3).center().toPoint());
+        QCOMPARE(m_workspace->head(), (HeadId{0, 3}));
+        QTest::mouseClick(grid, Qt::LeftButton, Qt::ShiftModifier, grid->cellRect(1, 2).center().toPoint());
+        QCOMPARE(m_workspace->reference(), std::optional(HeadId{1, 2}));
+        const ResultArray& values = *array("spectra/qk/singular_values");
+        const auto drawsHead = [&](HeadId head) {
+            m_page->figures();
+            for (const LineChart* chart : m_page->findChildren<LineChart*>())
+                for (const ChartSeries& series : chart->series())
+                    if (!series.points.isEmpty()
+                        && series.points.front().y() == headSeries(&values, head).front())
+                        return true;
+            return false;
+        };
+        QVERIFY(drawsHead({0, 3}));
+        m_workspace->setHead({1, 7});
+        QVERIFY(drawsHead({1, 7}) && !drawsHead({0, 3}));
+    }
+
+    void aGridIsReadBackFromItsCsv()
+    {
+        openDemo();
+        run("copying");
+        const QList<FigureSource*> figures = m_page->figures();
+        QVERIFY(!figures.isEmpty());
+        const QString file = m_folder.filePath(QStringLiteral("copying.csv"));
+        FigureSettings settings;
+        settings.format = FigureFormat::Csv;
+        QVERIFY(test::isOk(exportFigure(*figures.first(), file, settings)));
+        QFile read(file);
+        QVERIFY(read.open(QIODevice::ReadOnly));
+        const QString all = QString::fromUtf8(read.readAll());
+        const ResultArray& scores = *array("scores/copying");
+        for (const float score : std::get<std::vector<float>>(scores.values))
+            QVERIFY2(all.contains(exactNumber(score)), qPrintable(exactNumber(score)));
+    }
+
+    void aSessionShowsItsPicturesWithoutTheModel()
+    {
+        openDemo();
+        run("ranks");
+        const auto file = std::filesystem::path(m_folder.filePath(QStringLiteral("s.h5")).toStdString());
+        QSignalSpy saved(m_workspace.get(), &Workspace::sessionSaved);
+        m_workspace->saveSession(file, {});
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        auto read = readSession(file, Task{});
+        QVERIFY(test::isOk(read));
+        Session session = std::move(read).value();
+        session.model.source = "/nowhere";
+        QVERIFY(test::isOk(writeSession(file, session, Task{})));
+        open(file);
+        m_page->showAnalysis("ranks");
+        QTRY_VERIFY(!m_page->figures().isEmpty());
+        auto* button = m_page->findChild<QPushButton*>();
+        QVERIFY(!button->isEnabled());
+        QVERIFY(button->toolTip().contains(QStringLiteral("Locate model")));
+    }
+
+    void theListFindsAndMarks()
+    {
+        openDemo();
+        auto* list = m_page->findChild<AnalysisList*>();
+        auto* tree = list->findChild<QTreeWidget*>();
+        list->findChild<QLineEdit*>()->setText(QStringLiteral("copying"));
+        int shown = 0;
+        QTreeWidgetItem* copying = nullptr;
+        for (int i = 0; i < tree->topLevelItemCount(); ++i)
+            for (int k = 0; k < tree->topLevelItem(i)->childCount(); ++k) {
+                QTreeWidgetItem* item = tree->topLevelItem(i)->child(k);
+                shown += item->isHidden() ? 0 : 1;
+                if (item->data(0, Qt::UserRole) == QStringLiteral("copying"))
+                    copying = item;
+            }
+        QVERIFY(shown > 0 && shown < static_cast<int>(catalogue().size()));
+        QVERIFY(copying && !copying->isHidden());
+        QTRY_COMPARE(copying->text(1), QStringLiteral("●"));
+        tree->setCurrentItem(copying);
+        QCOMPARE(m_page->analysis().id, std::string_view("copying"));
+    }
+
+    void theViewIsKept()
+    {
+        openDemo();
+        m_page->showAnalysis("ranks");
+        const QJsonObject state = m_page->viewState();
+        m_page->showAnalysis("copying");
+        m_page->setViewState(state);
+        QCOMPARE(m_page->analysis().id, std::string_view("ranks"));
+    }
+
+    // A direction of the selected head's MLP a row, every one of them, on the screen and in what is exported.
+    void directionsOfMlpsAreThoseOfTheSelectedLayer()
+    {
+        open(HEADWISE_TEST_DATA "/models/stories260k");
+        m_page->resize(1100, 4000); // pictures are made where they are seen
+        run("mlp_directions");
+        const ResultArray& ids = *array("analyses/mlp_directions/in_ids");
+        const ResultArray& sigma = *array("analyses/mlp_directions/in_sigma");
+        for (const int layer : {3, 0}) {
+            m_workspace->setHead({layer, 2});
+            TableFigure* table = nullptr;
+            QTRY_VERIFY(table = view<TableFigure>(QStringLiteral("What MLPs read")));
+            const ArrayPart lists = entryOf(wholeArray(ids), static_cast<std::size_t>(layer));
+            const ArrayPart values = entryOf(wholeArray(sigma), static_cast<std::size_t>(layer));
+            const auto shows = [&](int direction) {
+                const auto at = static_cast<std::size_t>(direction);
+                return test::cellText(table, direction, 1) == number(values.at(at))
+                    && test::cellText(table, direction, 3)
+                    == m_workspace->tokenText(static_cast<int>(lists.at(at * lists.shape[1])));
+            };
+            QTRY_VERIFY_WITH_TIMEOUT(shows(0), patience);
+            QCOMPARE(table->model()->rowCount(), 10);
+            QVERIFY(shows(7) && shows(9));
+            QCOMPARE(table->model()->columnCount(),
+                     3 + 20); // direction, σ, block; ten tokens and their scores
+            QVERIFY(says(QStringLiteral("Layer %1").arg(layer)));
+            QCOMPARE(dataRows(table).size(), 11U);
+            QVERIFY(dataRows(table).at(10).contains(exactNumber(values.at(9))));
+        }
+    }
+
+    void aDiagramDrawsItsStrongestEdgesAndAClickSelects()
+    {
+        DiagramView diagram;
+        diagram.resize(600, 300);
+        diagram.setHeads(2, 8);
+        diagram.setEdges({{{0, 1}, {1, 5}, 0.9}, {{0, 2}, {1, 3}, 0.5}});
+        QSignalSpy clicked(&diagram, &DiagramView::headClicked);
+        QTest::mouseClick(&diagram, Qt::LeftButton, Qt::NoModifier, diagram.positionOf({1, 5}).toPoint());
+        QCOMPARE(clicked.count(), 1);
+        QCOMPARE(clicked.first().first().value<HeadId>(), (HeadId{1, 5}));
+        QCOMPARE(dataRows(&diagram).at(1),
+                 (QStringList{QStringLiteral("L0H1"), QStringLiteral("L1H5"), QStringLiteral("0.9")}));
+    }
+
+    void aTokenThatIsChosenIsAskedAboutAgain()
+    {
+        openDemo();
+        const auto found = std::find_if(catalogue().begin(), catalogue().end(),
+                                        [](const Analysis& analysis) { return analysis.needs.token; });
+        if (found == catalogue().end())
+            return;
+        run(found->id);
+        const int token = m_workspace->token() + 7;
+        m_workspace->setToken(token);
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputsOf(found->id)->token == token, patience);
+    }
+};
+
+HEADWISE_TEST(ResultPageTest)
+#include "result_page_test.moc"

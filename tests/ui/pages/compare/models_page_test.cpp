@@ -1,0 +1,122 @@
+#include "ui/pages/compare/models_page.h"
+
+#include "tests/support/loaded.h"
+#include "tests/support/opened_page.h"
+#include "tests/support/program.h"
+#include "tests/support/toy_model.h"
+#include "ui/base/text.h"
+#include "ui/document/head_metrics.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/pages/heads/heads_page.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+class ModelsPageTest : public QObject {
+    Q_OBJECT
+
+private:
+    QTemporaryDir m_folder;
+    std::filesystem::path m_older, m_newer;
+
+private slots:
+    void initTestCase()
+    {
+        m_older = std::filesystem::path(m_folder.path().toStdString()) / "older";
+        m_newer = std::filesystem::path(m_folder.path().toStdString()) / "newer";
+        ToyModel model = writeToyModel(m_older, ToyOptions());
+        writeToyModel(m_newer, ToyOptions());
+        // Training made the values of one head twice as large.
+        test::StoredTensor& values = model.tensors.at("blocks.1.attn.W_V");
+        const std::size_t size = values.values.size() / 3;
+        for (std::size_t i = 2 * size; i < 3 * size; ++i)
+            values.values[i] *= 2;
+        writeSafetensors(m_newer / "model.safetensors", model.tensors, false);
+    }
+
+    void theHeadThatChangedStandsFirst()
+    {
+        OpenedPage<ModelsPage> opened(m_older);
+        HeadsPage heads(&opened.workspace);
+        auto* table = opened.find<TableFigure>(QStringLiteral("Heads by how much they changed"));
+        QVERIFY(!table->isVisible());
+        QVERIFY(opened.page.figures().isEmpty());
+        opened.workspace.compareWith({m_newer, std::nullopt, {}});
+        QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 6, patience);
+        const auto results = opened.workspace.results();
+        const ResultArray* change = results->find("comparison/ov/relative_change");
+        QVERIFY(std::abs(metricAt(*change, {1, 2}) - 1) < 1e-5); // (2 W − W)/W
+        QCOMPARE(cellText(table, 0, 0), QStringLiteral("L1H2"));
+        QCOMPARE(cellText(table, 0, 1), number(metricAt(*change, {1, 2})));
+        QCOMPARE(cellText(table, 1, 1), number(0));
+        QCOMPARE(opened.workspace.comparedWith(), QStringLiteral("toy")); // as its config calls it
+        // The grid of heads shows it, and so does the picture of the page.
+        QCOMPARE(heads.findChild<QComboBox*>()->currentData().toString(),
+                 QStringLiteral("comparison/ov/relative_change"));
+        auto* grid = opened.find<HeatmapView>(metricTitle(*change));
+        QTRY_VERIFY(grid->matrix());
+        QCOMPARE((*grid->matrix())(1, 2), static_cast<float>(metricAt(*change, {1, 2})));
+        QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
+                          table->visualRect(table->model()->index(0, 0)).center());
+        QCOMPARE(opened.workspace.head(), (HeadId{1, 2}));
+        QVERIFY(opened.page.figures().size() > 5);
+        const ResultArray* values = results->find("comparison/projection_kernel/v");
+        auto* kept = opened.find<HeatmapView>(metricTitle(*values));
+        QVERIFY(kept->matrix());
+        QCOMPARE((*kept->matrix())(1, 2), static_cast<float>(metricAt(*values, {1, 2})));
+        QVERIFY(metricAt(*values, {1, 2}) > 0.999); // twice as large, and the same space
+        QVERIFY(dataRows(opened.page.figures().first()).size() == 7);
+    }
+
+    void headsOfAModelOfAnotherSizeAreMatched()
+    {
+        const std::filesystem::path demo = HEADWISE_DEMO_MODEL;
+        const std::filesystem::path other = m_older.parent_path() / "other";
+        ToyOptions options;
+        options.nLayers = 5;
+        options.dVocab = test::loaded(demo)->config().dVocab;
+        writeToyModel(other, options);
+        std::filesystem::copy_file(demo / "tokenizer.json", other / "tokenizer.json");
+        OpenedPage<ModelsPage> opened(demo);
+        HeadsPage heads(&opened.workspace);
+        auto* table = opened.find<TableFigure>(QStringLiteral("Heads by how much they changed"));
+        opened.workspace.compareWith({other, std::nullopt, {}});
+        QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 16, patience);
+        const auto results = opened.workspace.results();
+        const ResultArray* best = results->find("comparison/match/best");
+        QVERIFY(best && !results->find("comparison/ov/relative_change"));
+        const auto first = parseHeadId(cellText(table, 0, 0).toStdString());
+        QVERIFY(first);
+        QCOMPARE(cellText(table, 0, 2), number(metricAt(*best, *first)));
+        QCOMPARE(cellText(table, 0, 3), number(zScore(*best, metricAt(*best, *first))));
+        QCOMPARE(heads.findChild<QComboBox*>()->currentData().toString(),
+                 QStringLiteral("comparison/match/best"));
+        // The selected head beside each of the other model's 5 × 3.
+        opened.workspace.setHead(*first);
+        auto* grid = opened.find<HeatmapView>(QStringLiteral("Shared outputs of the heads of two models"));
+        QTRY_VERIFY(grid->matrix() && grid->matrix()->rows() == 5);
+        QCOMPARE(grid->matrix()->cols(), 3);
+        QCOMPARE(grid->matrix()->maxCoeff(), static_cast<float>(metricAt(*best, *first)));
+        QVERIFY(opened.page.figures().size() >= 3);
+    }
+
+    void modelsThatShareNoTokensAreSaid()
+    {
+        OpenedPage<ModelsPage> opened(m_older); // which has no tokenizer
+        QSignalSpy failed(&opened.workspace, &Workspace::failed);
+        opened.workspace.compareWith({HEADWISE_DEMO_MODEL, std::nullopt, {}});
+        QTRY_COMPARE_WITH_TIMEOUT(failed.size(), 1, patience);
+        QVERIFY(failed[0][0].toString().contains(QStringLiteral("share 0 tokens")));
+        QVERIFY(opened.workspace.comparedWith().isEmpty());
+    }
+};
+
+HEADWISE_TEST(ModelsPageTest)
+#include "models_page_test.moc"

@@ -1,0 +1,166 @@
+#include "ui/pages/heads/heads_page.h"
+
+#include "tests/support/opened_page.h"
+#include "tests/support/program.h"
+#include "ui/base/text.h"
+#include "ui/document/head_metrics.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QComboBox>
+#include <QJsonObject>
+#include <QSignalSpy>
+#include <QTableView>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+class HeadsPageTest : public QObject {
+    Q_OBJECT
+
+private:
+    struct Opened : OpenedPage<HeadsPage> {
+        Opened()
+            : OpenedPage(HEADWISE_DEMO_MODEL, {300, 800})
+        {
+            [&] {
+                QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("scores/matching")
+                                             && workspace.results()->find("spectra/ov/frobenius_norm")
+                                             && !workspace.analysisJob()->isRunning()
+                                             && workspace.waiting().empty(),
+                                         patience);
+            }();
+            grid = page.findChild<HeatmapView*>();
+        }
+
+        /// As a user does it, in the box.
+        void colourBy(const char* path)
+        {
+            auto* box = page.findChild<QComboBox*>();
+            box->setCurrentIndex(box->findData(QString::fromLatin1(path)));
+            emit box->activated(box->currentIndex());
+        }
+
+        HeatmapView* grid = nullptr;
+    };
+
+private slots:
+    void coloursThatWereChosenStayWithAnotherScore()
+    {
+        Opened opened;
+        QCOMPARE(opened.grid->colorScale().map, ColorMap::Signed);
+        opened.colourBy("spectra/ov/frobenius_norm"); // never negative: another map, if nobody chose one
+        QVERIFY(!isSigned(opened.grid->colorScale().map));
+        const float high = opened.grid->colorScale().high;
+        opened.grid->setFocus();
+        QTest::keyClick(opened.grid, Qt::Key_I);
+        ColorScale grey = opened.grid->colorScale();
+        grey.map = ColorMap::Gray;
+        opened.grid->setColorScale(grey);
+        opened.colourBy("scores/copying");
+        QCOMPARE(opened.grid->colorScale().map, ColorMap::Gray);
+        QVERIFY(opened.grid->colorScale().inverted);
+        QCOMPARE(opened.grid->colorScale().high, 1.0F); // its range, as nothing is locked
+        QTest::keyClick(opened.grid, Qt::Key_L, Qt::ShiftModifier);
+        opened.colourBy("spectra/ov/frobenius_norm");
+        QCOMPARE(opened.grid->colorScale().high, 1.0F);
+        QTest::keyClick(opened.grid, Qt::Key_L, Qt::ShiftModifier);
+        QCOMPARE(opened.grid->colorScale().high, high);
+        opened.colourBy("scores/copying");
+        QCOMPARE(opened.grid->colorScale().low, -1.0F);
+    }
+
+    /// The best heads are what one looks for; one that is chosen afterwards is shown.
+    void theListOpensAtItsTop()
+    {
+        Opened opened;
+        auto* list = opened.find<QTableView>(QStringLiteral("Heads by their score"));
+        opened.page.resize(300, 420); // a few rows
+        const auto isSeen = [list](int row) {
+            return list->viewport()->rect().contains(list->visualRect(list->model()->index(row, 0)).center());
+        };
+        opened.workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.results()->find("scores/matching")
+                                     && !opened.workspace.analysisJob()->isRunning()
+                                     && opened.workspace.waiting().empty(),
+                                 patience);
+        const int selected = list->currentIndex().row();
+        QTRY_VERIFY(isSeen(0));
+        QVERIFY2(!isSeen(15), "the list is too high for this test");
+        QVERIFY(selected > 0);
+        const QModelIndex last = list->model()->index(15, 0);
+        opened.workspace.setHead(*parseHeadId(last.data().toString().toStdString()));
+        QTRY_VERIFY(isSeen(15));
+    }
+
+    void aSessionBringsTheColoursBack()
+    {
+        Opened opened;
+        opened.grid->setFocus();
+        ColorScale chosen = opened.grid->colorScale();
+        chosen.map = ColorMap::HighContrast;
+        opened.grid->setColorScale(chosen);
+        QTest::keyClick(opened.grid, Qt::Key_L, Qt::ShiftModifier);
+        opened.colourBy("spectra/ov/frobenius_norm");
+        const QJsonObject state = opened.page.viewState();
+        Opened another;
+        another.page.setViewState(state);
+        QCOMPARE(another.grid->colorScale(), opened.grid->colorScale());
+        QCOMPARE(another.page.viewState(), state);
+        QVERIFY(another.grid->isLocked());
+        another.colourBy("scores/matching");
+        QCOMPARE(another.grid->colorScale().map, ColorMap::HighContrast);
+        QCOMPARE(another.grid->colorScale().high, 1.0F);
+    }
+
+    void enterInTheRankingOpensTheHead()
+    {
+        Opened opened;
+        auto* ranking = opened.page.findChild<TableFigure*>();
+        QSignalSpy asked(&opened.page, &HeadsPage::pageRequested);
+        ranking->setCurrentIndex(ranking->model()->index(2, 0));
+        QTest::keyClick(ranking, Qt::Key_Down);
+        QVERIFY(asked.isEmpty()); // It only selects.
+        QCOMPARE(cellText(ranking, 3, 0), text(opened.workspace.head()));
+        for (const Qt::Key key : {Qt::Key_Return, Qt::Key_Enter})
+            QTest::keyClick(ranking, key);
+        QCOMPARE(asked.count(), 2);
+        QCOMPARE(asked.last().first().toString(), QStringLiteral("tokens"));
+    }
+
+    void shiftAndEnterMarkTheReference()
+    {
+        Opened opened;
+        opened.grid->setCurrentCell(1, 3);
+        QTest::keyClick(opened.grid, Qt::Key_Return, Qt::ShiftModifier);
+        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{1, 3}));
+        QTest::keyClick(opened.grid, Qt::Key_Right);
+        QCOMPARE(opened.workspace.head(), (HeadId{1, 4}));
+        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{1, 3}));
+    }
+
+    void theRankingIsTakenAwayAsItStands()
+    {
+        Opened opened;
+        opened.colourBy("spectra/ov/frobenius_norm");
+        const QList<FigureSource*> figures = opened.page.figures();
+        QCOMPARE(figures.size(), 2);
+        QCOMPARE(figures[1]->figureTitle().left(9), QStringLiteral("Heads by "));
+        const std::vector<QStringList> rows = dataRows(figures[1]);
+        QCOMPARE(rows.size(), std::size_t{17});
+        const ResultArray& norms = *opened.workspace.results()->find("spectra/ov/frobenius_norm");
+        double before = std::numeric_limits<double>::infinity();
+        for (std::size_t i = 1; i < rows.size(); ++i) {
+            const auto head = parseHeadId(rows[i][0].toStdString());
+            QVERIFY(head);
+            const double value = rows[i][1].toDouble();
+            QVERIFY(std::abs(value - metricAt(norms, *head)) <= 1e-6 * value);
+            QVERIFY(value <= before); // the largest first
+            before = value;
+        }
+    }
+};
+
+HEADWISE_TEST(HeadsPageTest)
+#include "heads_page_test.moc"

@@ -1,0 +1,157 @@
+#include "ui/pages/session/jobs_page.h"
+
+#include "tests/support/program.h"
+
+#include <QLabel>
+#include <QListWidget>
+#include <QSignalSpy>
+#include <QTest>
+#include <QToolButton>
+
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <thread>
+
+using namespace headwise;
+using namespace headwise::ui;
+
+namespace {
+
+/// What a job did, for the test to look at.
+struct Work {
+    std::atomic<int> begun = 0; ///< Units of work.
+    std::atomic<bool> stopped = false;
+};
+
+/// Works until it is told to stop.
+void startEndless(Job& job, const QString& title, std::shared_ptr<Work> work)
+{
+    job.start(
+        title,
+        [work](const Task& task) -> Result<Done> {
+            while (!task.cancelled()) {
+                const int done = ++work->begun;
+                task.report(std::min(done, 999), 1000, "rows");
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            }
+            work->stopped = true;
+            return headwise::stopped();
+        },
+        [](const Result<Done>&) {});
+}
+
+/// What this thread has computed, however busy the machine is. POSIX clocks count it; elsewhere it stays 0.
+std::chrono::milliseconds ownTime()
+{
+#ifdef CLOCK_THREAD_CPUTIME_ID
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::milliseconds(time.tv_sec * 1000 + time.tv_nsec / 1'000'000);
+#else
+    return {};
+#endif
+}
+
+bool shows(const QWidget& page, const QString& words)
+{
+    for (const QLabel* label : page.findChildren<QLabel*>())
+        if (label->isVisible() && label->text() == words)
+            return true;
+    return false;
+}
+
+QToolButton* buttonNamed(const QWidget& page, const QString& name)
+{
+    for (QToolButton* button : page.findChildren<QToolButton*>())
+        if (button->accessibleName() == name)
+            return button;
+    return nullptr;
+}
+
+} // namespace
+
+class JobsPageTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void everyJobIsListedAndStopsWithinAHundredMilliseconds()
+    {
+        Workspace workspace;
+        JobsPage page(&workspace);
+        page.show();
+        QVERIFY(shows(page, QStringLiteral("Nothing is being computed.")));
+        const auto work = std::make_shared<Work>();
+        Job job;
+        QSignalSpy finished(&job, &Job::finished);
+        startEndless(job, QStringLiteral("Counting"), work);
+        QTRY_VERIFY(shows(page, QStringLiteral("Counting")));
+        QVERIFY(!shows(page, QStringLiteral("Nothing is being computed.")));
+        QToolButton* cancel = buttonNamed(page, QStringLiteral("Cancel Counting"));
+        QVERIFY(cancel);
+        QTRY_VERIFY(work->begun > 2);
+        const auto before = ownTime();
+        QTest::mouseClick(cancel, Qt::LeftButton);
+        const int begun = work->begun; // One may have looked just before it was told to stop.
+        QVERIFY(!job.isRunning());
+        QCOMPARE(finished.count(), 1); // at once: the click waits for no work
+        QVERIFY2(ownTime() - before < std::chrono::milliseconds(100),
+                 qPrintable(QString::number((ownTime() - before).count())));
+        QTRY_VERIFY(shows(page, QStringLiteral("Nothing is being computed.")));
+        QTRY_VERIFY(work->stopped);
+        QVERIFY2(work->begun <= begun + 1, qPrintable(QString::number(work->begun - begun)));
+        auto* ended = page.findChild<QListWidget*>();
+        QCOMPARE(ended->count(), 1);
+        QVERIFY(ended->item(0)->text().startsWith(QStringLiteral("Counting: stopped after")));
+    }
+
+    void whatIsAskedForGoesBeforeWhatRunsUnasked()
+    {
+        Workspace workspace;
+        const Analysis* unasked = nullptr;
+        QStringList running;
+        std::vector<const Analysis*> waiting;
+        // As soon as the first of them has begun; its end is an event that comes later.
+        const auto ask = [&] {
+            if (unasked || workspace.waiting().empty())
+                return;
+            unasked = workspace.waiting().front();
+            workspace.runAnalysis("skipless");
+            running << workspace.analysisJob()->title();
+            workspace.runAnalysis("conditioning");
+            running << workspace.analysisJob()->title();
+            waiting.assign(workspace.waiting().begin(), workspace.waiting().end());
+        };
+        connect(workspace.analysisJob(), &Job::started, this, ask, Qt::QueuedConnection);
+        workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(unasked, 60000);
+        for (const QString& title : running)
+            QVERIFY2(title.startsWith(QStringLiteral("Skipless merges")), qPrintable(title));
+        QVERIFY(waiting.size() > 2);
+        QCOMPARE(waiting[0], findAnalysis("conditioning"));
+        QVERIFY(waiting[1] != unasked && waiting[2] == unasked); // what was under way begins again
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.waiting().empty() && !workspace.analysisJob()->isRunning()
+                                     && !workspace.tokensJob()->isRunning(),
+                                 60000);
+        QVERIFY(workspace.inputsOf("skipless") && workspace.inputsOf("conditioning"));
+        QVERIFY(workspace.inputsOf(waiting[1]->id) && workspace.inputsOf(unasked->id));
+    }
+
+    void aJobThatGoesAwayLeavesTheList()
+    {
+        Workspace workspace;
+        JobsPage page(&workspace);
+        page.show();
+        const auto work = std::make_shared<Work>();
+        {
+            Job job;
+            startEndless(job, QStringLiteral("Short-lived"), work);
+            QTRY_VERIFY(shows(page, QStringLiteral("Short-lived")));
+        }
+        QVERIFY(JobBoard::instance().running().isEmpty());
+        QTRY_VERIFY(!shows(page, QStringLiteral("Short-lived")));
+    }
+};
+
+HEADWISE_TEST(JobsPageTest)
+#include "jobs_page_test.moc"

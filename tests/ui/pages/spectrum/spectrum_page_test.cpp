@@ -1,0 +1,154 @@
+#include "ui/pages/spectrum/spectrum_page.h"
+
+#include "core/base/decompositions.h"
+#include "core/circuits/singular_directions.h"
+#include "tests/support/opened_page.h"
+#include "tests/support/program.h"
+#include "ui/base/text.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/document/head_metrics.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+class SpectrumPageTest : public QObject {
+    Q_OBJECT
+
+private:
+    using Opened = OpenedPage<SpectrumPage>;
+
+    /// What the page says that contains `words`; empty: nothing.
+    static QString said(Opened& opened, const QString& words)
+    {
+        for (const QLabel* label : opened.page.findChildren<QLabel*>())
+            if (label->text().contains(words))
+                return label->text();
+        return {};
+    }
+
+private slots:
+    void saysHowMuchOfTheCircuitItsEigenvaluesTell()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        auto* circuit = opened.find<QComboBox>(QStringLiteral("Circuit whose eigenvalues are shown"));
+        circuit->setCurrentIndex(circuit->findData(static_cast<int>(CircuitKind::Ov)));
+        const Matrix<double> ov =
+            opened.workspace.circuits()->circuit<double>(CircuitKind::Ov, {1, 5}, nullptr).dense();
+        const auto lambda = eigenvalues(ov);
+        QVERIFY(lambda);
+        const double share = lambda->squaredNorm() / ov.squaredNorm();
+        const QString words = QStringLiteral("Σ|λ|² / ‖W‖² = %1, Henrici's departure from normality %2")
+                                  .arg(number(share), number(std::sqrt(1 - share)));
+        QTRY_VERIFY_WITH_TIMEOUT(!said(opened, words).isEmpty(), patience);
+        QCOMPARE(said(opened, words).contains(QStringLiteral("Far from normal")), share < 0.1);
+        // With its null where that has been computed.
+        opened.workspace.runAnalysis("normality");
+        const auto normality = [&] { return opened.workspace.results()->find("analyses/normality/ov"); };
+        QTRY_VERIFY_WITH_TIMEOUT(normality(), patience);
+        const QString null = QStringLiteral("(random weights %1 ± %2)")
+                                 .arg(number(*normality()->nullMean), number(*normality()->nullDeviation));
+        QTRY_VERIFY_WITH_TIMEOUT(!said(opened, null).isEmpty(), patience);
+    }
+
+    void normsAndRanksStandBesideThoseOfRandomWeightsAndNameTheirMetric()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        const auto array = [&](const char* path) { return opened.workspace.results()->find(path); };
+        const auto run = [&](ResidualMetric metric) {
+            AnalysisInputs inputs;
+            inputs.metric = metric;
+            opened.workspace.setInputs(inputs);
+            opened.workspace.runAnalysis("spectra");
+        };
+        run(ResidualMetric::Identity);
+        QTRY_VERIFY_WITH_TIMEOUT(array("spectra/ov/effective_rank"), patience);
+        const ResultArray* ranks = array("spectra/ov/effective_rank");
+        const QString beside = QStringLiteral("effective rank %1 (random %2)")
+                                   .arg(number(metricAt(*ranks, {1, 5})), number(*ranks->nullMean));
+        QTRY_VERIFY_WITH_TIMEOUT(!said(opened, beside).isEmpty(), patience);
+        const QString metric = QStringLiteral("covariance of the embedding");
+        QVERIFY(said(opened, metric).isEmpty());
+        run(ResidualMetric::Embedding);
+        QTRY_VERIFY_WITH_TIMEOUT(!said(opened, metric).isEmpty(), patience);
+    }
+
+    void degenerateBlocksOfBothCircuitsAreBracketed()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        auto* chart = opened.find<LineChart>(QStringLiteral("Singular values of the head"));
+        QCheckBox* normalized = nullptr;
+        for (auto* box : opened.page.findChildren<QCheckBox*>())
+            if (box->text() == QStringLiteral("Divide by σ₁"))
+                normalized = box;
+        QVERIFY(normalized);
+        std::size_t all = 0;
+        for (int head = 0; head < 8; ++head) {
+            normalized->setChecked(head % 2 == 1);
+            opened.workspace.setHead({1, head});
+            std::vector<ChartBracket> wanted;
+            double first = 0;
+            for (const CircuitKind kind : {CircuitKind::Ov, CircuitKind::Qk}) {
+                const auto svd = singularDirections(*opened.workspace.circuits(), kind, {1, head});
+                QVERIFY(svd);
+                const Eigen::VectorXd& S = svd->S;
+                first = S(0); // of QK, the first series
+                const double unit = normalized->isChecked() ? S(0) : 1;
+                std::vector<ChartBracket> own;
+                for (Eigen::Index from = 0, to = 0; from < S.size(); from = to + 1) {
+                    to = from;
+                    while (to + 1 < S.size() && S(to) - S(to + 1) < 0.01 * S(to))
+                        ++to;
+                    if (to > from)
+                        own.push_back({double(from + 1), double(to + 1), S(from) / unit});
+                }
+                wanted.insert(wanted.begin(), own.begin(), own.end());
+            }
+            const double shown = normalized->isChecked() ? 1 : first;
+            QTRY_VERIFY_WITH_TIMEOUT(chart->series().size() == 2
+                                         && std::abs(chart->series()[0].points[0].y() - shown) < 1e-5 * shown,
+                                     patience);
+            QTRY_COMPARE_WITH_TIMEOUT(chart->brackets().size(), wanted.size(), patience);
+            for (std::size_t i = 0; i < wanted.size(); ++i) {
+                QCOMPARE(chart->brackets()[i].from, wanted[i].from);
+                QCOMPARE(chart->brackets()[i].to, wanted[i].to);
+                QVERIFY(std::abs(chart->brackets()[i].y - wanted[i].y) < 1e-5 * wanted[i].y);
+            }
+            all += wanted.size();
+        }
+        QVERIFY(all > 0);
+        QVERIFY(!said(opened, QStringLiteral("mean something only together")).isEmpty()
+                || chart->brackets().empty());
+    }
+
+    void eigenvaluesStandInTheComplexPlaneOrByAngleAndLogarithm()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        auto* chart = opened.find<LineChart>(QStringLiteral("Eigenvalues of the circuit"));
+        QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
+        QCOMPARE(chart->look().plane, ChartLook::Plane::Complex);
+        const QVector<QPointF> before = chart->series().front().points;
+        auto* plane = opened.find<QComboBox>(QStringLiteral("How eigenvalues are drawn"));
+        plane->setCurrentIndex(1);
+        QCOMPARE(chart->look().plane, ChartLook::Plane::LogPolar);
+        QCOMPARE(chart->series().front().points, before);
+        double largest = 0;
+        for (const QPointF& point : before)
+            largest = std::max(largest, std::hypot(point.x(), point.y()));
+        QVERIFY(chart->look().innerRadius > 0 && chart->look().innerRadius < largest);
+        const QJsonObject state = opened.page.viewState();
+        plane->setCurrentIndex(0);
+        QCOMPARE(chart->look().plane, ChartLook::Plane::Complex);
+        opened.page.setViewState(state);
+        QCOMPARE(chart->look().plane, ChartLook::Plane::LogPolar);
+    }
+};
+
+HEADWISE_TEST(SpectrumPageTest)
+#include "spectrum_page_test.moc"

@@ -1,0 +1,399 @@
+#include "ui/pages/tokens/tokens_page.h"
+
+#include "core/analysis/inputs/token_counts.h"
+#include "core/analysis/position/rotary_tables.h"
+#include "core/circuits/gaussian_order.h"
+#include "core/circuits/token_table.h"
+#include "tests/support/opened_page.h"
+#include "tests/support/program.h"
+#include "tests/support/toy_model.h"
+#include "ui/base/text.h"
+#include "ui/document/workspace_state.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/models/token_table_model.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QTemporaryDir>
+#include <QToolButton>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+class TokensPageTest : public QObject {
+    Q_OBJECT
+
+private:
+    using Opened = OpenedPage<TokensPage>;
+
+    static HeatmapView* map(Opened& opened)
+    {
+        return opened.find<HeatmapView>(QStringLiteral("Effect of attending to the token"));
+    }
+
+    static double rowNorm(Opened& opened, HeadId head)
+    {
+        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
+                                    {CircuitKind::FullOv, head}, TableSide::Row, opened.workspace.token());
+        return line->norm();
+    }
+
+    static QTableView* tableNamed(Opened& opened, const QString& name)
+    {
+        return opened.find<QTableView>(name);
+    }
+
+    /// As a user: the text of an item of the box with that name.
+    static void choose(Opened& opened, const QString& name, const QString& item)
+    {
+        auto* box = opened.find<QComboBox>(name);
+        const int index = box->findText(item);
+        QVERIFY2(index >= 0, qPrintable(item));
+        box->setCurrentIndex(index);
+        emit box->activated(index);
+    }
+
+private slots:
+    void everyHeadShowsWhatAttendingToTheTokenDoes()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setToken(opened.workspace.tokenizer()->encode(" king")->back());
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        const auto agrees = [&](HeadId head) {
+            const double shown = double{(*map(opened)->matrix())(head.layer, head.head)};
+            return std::abs(shown - rowNorm(opened, head)) < 1e-5 * rowNorm(opened, head);
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(agrees({1, 5}), patience);
+        QVERIFY(agrees({0, 1}) && agrees({1, 0}));
+        opened.workspace.setToken(opened.workspace.tokenizer()->encode(" the")->back());
+        QTRY_VERIFY_WITH_TIMEOUT(agrees({1, 5}) && agrees({0, 7}), patience);
+    }
+
+    void aClickOpensTheTablesOfThatHead()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setToken(opened.workspace.tokenizer()->encode(" king")->back());
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTest::mouseClick(map(opened), Qt::LeftButton, {}, map(opened)->cellRect(1, 5).center().toPoint());
+        QCOMPARE(opened.workspace.head(), (HeadId{1, 5}));
+        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
+                                    {CircuitKind::FullOv, {1, 5}}, TableSide::Row, opened.workspace.token());
+        const int best = ends(*line, 1, opened.workspace.unusedTokens()).top.front().id;
+        auto* table = opened.page.findChildren<QTableView*>().first();
+        QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, 2), QString::number(best), patience);
+        QTest::mouseClick(map(opened), Qt::RightButton, {}, map(opened)->cellRect(0, 1).center().toPoint());
+        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{0, 1}));
+        QCOMPARE(opened.page.figures().size(), 2);
+    }
+
+    void theDirectPathIsARowOfTheSelectedTokenWithItsBias()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        Workspace& workspace = opened.workspace;
+        workspace.setToken(workspace.tokenizer()->encode(" king")->back());
+        choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
+        choose(opened, QStringLiteral("Circuit of the tables"),
+               QStringLiteral("direct path: what comes next"));
+        QCOMPARE(opened.find<QComboBox>(QStringLiteral("What the tables list"))->currentText(),
+                 QStringLiteral("row of the token"));
+        const auto* largest = tableNamed(opened, QStringLiteral("largest"));
+        const auto* smallest = tableNamed(opened, QStringLiteral("smallest"));
+        const auto& weights = workspace.circuits()->weights();
+        const int V = workspace.card().dVocab;
+        const RowVector<double> bias = weights.b_U<double>(0, V);
+        const auto lineOf = [&](bool isRow) {
+            const int token = workspace.token();
+            return isRow
+                ? RowVector<double>(weights.W_E<double>(token, 1) * weights.W_U<double>(0, V))
+                : RowVector<double>((weights.W_E<double>(0, V) * weights.W_U<double>(token, 1)).transpose());
+        };
+        const auto shows = [&](const RowVector<double>& line, bool isRow, bool withBias) {
+            const RowVector<double> biased =
+                line + (isRow ? bias : RowVector<double>::Constant(V, bias(workspace.token())));
+            const RowVector<double>& shown = withBias ? biased : line;
+            const TokenEnds both = ends(shown, 2, workspace.unusedTokens());
+            const LineStatistics of = lineStatistics(shown, workspace.unusedTokens());
+            const auto is = [&](const QTableView* table, int row, const TokenEntry& entry) {
+                const auto cell = [&](int column) { return cellText(table, row, column); };
+                return cell(TokenTableModel::IdColumn) == QString::number(entry.id)
+                    && cell(TokenTableModel::ValueColumn) == signedNumber(entry.value)
+                    && cell(TokenTableModel::ZColumn) == signedNumber(of.zScore(entry.value))
+                    && (withBias || cell(TokenTableModel::BiasedColumn) == signedNumber(biased(entry.id)));
+            };
+            return is(largest, 0, both.top[0]) && is(largest, 1, both.top[1])
+                && is(smallest, 0, both.bottom[0]);
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, false), patience);
+        QVERIFY(!largest->isColumnHidden(TokenTableModel::ZColumn)
+                && !largest->isColumnHidden(TokenTableModel::BiasedColumn));
+        workspace.setToken(workspace.tokenizer()->encode(" of")->back()); // it follows
+        QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, false), patience);
+        for (auto* box : opened.page.findChildren<QCheckBox*>())
+            if (box->text() == QLatin1String("biases"))
+                box->click();
+        QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, true), patience);
+        choose(opened, QStringLiteral("What the tables list"), QStringLiteral("column of the token"));
+        QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(false), false, true), patience);
+        QVERIFY(opened.page.figures().front()->figureTitle().startsWith(QStringLiteral("direct path: ")));
+        choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full OV: what it writes"));
+        const auto ov = tokenLine(*workspace.circuits(), *workspace.tokens(),
+                                  {CircuitKind::FullOv, workspace.head(), {.biases = true}},
+                                  TableSide::Column, workspace.token());
+        const int best = ends(*ov, 1, workspace.unusedTokens()).top.front().id;
+        QTRY_COMPARE_WITH_TIMEOUT(cellText(largest, 0, TokenTableModel::IdColumn), QString::number(best),
+                                  patience);
+    }
+
+    void filteredTokensAreNotRanked()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        const auto tokenizer = opened.workspace.tokenizer();
+        opened.workspace.setToken(tokenizer->encode(" king")->back());
+        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
+                                    {CircuitKind::FullOv, {1, 5}}, TableSide::Row, opened.workspace.token());
+        std::vector<bool> unused = opened.workspace.unusedTokens();
+        unused.resize(static_cast<std::size_t>(line->size()), false);
+        int left = 0;
+        for (int id = 0; id < static_cast<int>(unused.size()); ++id)
+            if (const auto at = static_cast<std::size_t>(id);
+                !unused[at] && tokenizer->bytes(id).starts_with(' ')) {
+                unused[at] = true;
+                ++left;
+            }
+        const TokenEnds wanted = ends(*line, 100, unused);
+        choose(opened, QStringLiteral("Leading space"), QStringLiteral("without"));
+        auto* button = opened.find<QToolButton>(QStringLiteral("Token filter"));
+        QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("%1 tokens left out").arg(count(left)),
+                                  patience);
+        const auto shows = [&](const QTableView* table, const std::vector<TokenEntry>& entries) {
+            for (int row = 0; row < 100; ++row)
+                if (cellText(table, row, TokenTableModel::IdColumn)
+                    != QString::number(entries[static_cast<std::size_t>(row)].id))
+                    return false;
+            return true;
+        };
+        const auto* largest = tableNamed(opened, QStringLiteral("largest"));
+        const auto* smallest = tableNamed(opened, QStringLiteral("smallest"));
+        QTRY_VERIFY_WITH_TIMEOUT(shows(largest, wanted.top), patience);
+        QVERIFY(shows(smallest, wanted.bottom));
+        choose(opened, QStringLiteral("Leading space"), QStringLiteral("with or without"));
+        QCOMPARE(button->text(), QStringLiteral("all tokens"));
+        QTRY_VERIFY_WITH_TIMEOUT(shows(largest, ends(*line, 100, opened.workspace.unusedTokens()).top),
+                                 patience);
+    }
+
+    void tokensThatOccurSeldomAreLeftOut()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QDoubleSpinBox* lowest = nullptr;
+        for (auto* box : opened.page.findChildren<QDoubleSpinBox*>())
+            if (box->accessibleName() == QLatin1String("Lowest count"))
+                lowest = box;
+        QVERIFY(lowest && !lowest->isEnabled());
+        QVERIFY(lowest->toolTip().contains(QStringLiteral("Analyses page")));
+        std::vector<double> counts(static_cast<std::size_t>(opened.workspace.card().dVocab), 0.0);
+        counts[5] = counts[300] = 10, counts[6] = 9;
+        AnalysisInputs inputs = opened.workspace.inputs();
+        inputs.tokenCounts = std::make_shared<const TokenCounts>("c.csv", counts);
+        opened.workspace.setInputs(inputs);
+        QVERIFY(lowest->isEnabled() && lowest->toolTip().contains(QStringLiteral("c.csv")));
+        auto* button = opened.find<QToolButton>(QStringLiteral("Token filter"));
+        QCOMPARE(button->text(), QStringLiteral("all tokens"));
+        lowest->setValue(10);
+        emit lowest->editingFinished();
+        const auto& unused = opened.workspace.unusedTokens();
+        const auto used =
+            static_cast<int>(counts.size()) - static_cast<int>(std::ranges::count(unused, true));
+        QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("%1 tokens left out").arg(count(used - 2)),
+                                  patience);
+        const std::vector<bool>& leftOut = opened.workspace.unusedTokens();
+        QVERIFY(!leftOut[5] && !leftOut[300] && leftOut[6]);
+        QCOMPARE(filterName(opened.workspace.tokenFilter()), std::string("--min-count 10"));
+        inputs.tokenCounts.reset();
+        opened.workspace.setInputs(inputs);
+        QVERIFY(!lowest->isEnabled());
+        QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("all tokens"), patience);
+    }
+
+    void theFilterIsOfTheWholeWindowAndKept()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        choose(opened, QStringLiteral("Script"), QStringLiteral("printable ASCII"));
+        auto* lowest = opened.find<QSpinBox>(QStringLiteral("First id"));
+        lowest->setValue(300);
+        emit lowest->editingFinished();
+        const auto inForce = [&] { return filterName(opened.workspace.tokenFilter()); };
+        QTRY_COMPARE_WITH_TIMEOUT(inForce(), std::string("--ascii --first-id 300"), patience);
+        for (int id = 0; id < opened.workspace.card().dVocab; ++id) {
+            const std::string bytes = opened.workspace.tokenizer()->bytes(id);
+            const bool isAscii = std::ranges::all_of(bytes, [](char c) { return c >= ' ' && c <= '~'; });
+            QCOMPARE(opened.workspace.unusedTokens()[static_cast<std::size_t>(id)],
+                     id < 300 || !isAscii || !opened.workspace.tokenizer()->hasToken(id));
+        }
+        const QJsonObject state = questionState(opened.workspace);
+        opened.workspace.setTokenFilter({});
+        QCOMPARE(inForce(), std::string());
+        QCOMPARE(lowest->value(), 0); // another page cleared it
+        restoreQuestion(opened.workspace, state);
+        QTRY_COMPARE_WITH_TIMEOUT(inForce(), std::string("--ascii --first-id 300"), patience);
+        QCOMPARE(lowest->value(), 300);
+        const TokenFilter all{.asciiOnly = true,
+                              .wordsOnly = true,
+                              .trainedOnly = true,
+                              .noSpecials = true,
+                              .leadingSpace = TokenFilter::LeadingSpace::Without,
+                              .firstId = 3,
+                              .lastId = 99,
+                              .lowestNorm = 0.5,
+                              .highestNorm = 2.25,
+                              .lowestCount = 7};
+        QCOMPARE(filterFromState(filterState(all)), all);
+        QVERIFY(filterState({}).isEmpty());
+    }
+
+    void scoresStandBesideThoseWithBiases()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        const auto* table = tableNamed(opened, QStringLiteral("largest"));
+        QVERIFY(table->isColumnHidden(TokenTableModel::BiasedColumn));
+        QVERIFY(table->isColumnHidden(TokenTableModel::IdColumn));
+        choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full QK: where it looks"));
+        QVERIFY(!table->isColumnHidden(TokenTableModel::BiasedColumn));
+        const auto with =
+            tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
+                      {CircuitKind::FullQk, {1, 5}, {true, false}}, TableSide::Row, opened.workspace.token());
+        const auto without =
+            tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {CircuitKind::FullQk, {1, 5}},
+                      TableSide::Row, opened.workspace.token());
+        const int first = ends(*without, 1, opened.workspace.unusedTokens()).top.front().id;
+        QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, TokenTableModel::IdColumn), QString::number(first),
+                                  patience);
+        QCOMPARE(cellText(table, 0, TokenTableModel::BiasedColumn), signedNumber((*with)(first)));
+        for (auto* box : opened.page.findChildren<QCheckBox*>())
+            if (box->text() == QLatin1String("ids") || box->text() == QLatin1String("biases"))
+                box->click();
+        QVERIFY(!table->isColumnHidden(TokenTableModel::IdColumn));
+        QVERIFY(table->isColumnHidden(TokenTableModel::BiasedColumn)); // the score itself has them now
+    }
+
+    void scoresOfRotaryModelsAreThoseAtTheOffset()
+    {
+        const QTemporaryDir folder;
+        const auto model = std::filesystem::path(folder.path().toStdString()) / "rotary";
+        ToyOptions options;
+        options.positional = "rotary";
+        options.rotaryDim = 4;
+        options.dHead = 6;
+        writeToyModel(model, options);
+        Opened opened(model);
+        opened.workspace.setHead({1, 2});
+        opened.workspace.setToken(3);
+        auto* offset = opened.find<QSpinBox>(QStringLiteral("Offset of the key"));
+        QVERIFY(offset->isVisible() && !offset->isEnabled());
+        choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full QK: where it looks"));
+        QVERIFY(offset->isEnabled());
+        const auto* table = tableNamed(opened, QStringLiteral("largest"));
+        const auto shows = [&](const RowVector<double>& line) {
+            const TokenEnds found = ends(line, 5, {});
+            for (int row = 0; row < 5; ++row)
+                if (cellText(table, row, TokenTableModel::ValueColumn)
+                    != signedNumber(found.top[static_cast<std::size_t>(row)].value))
+                    return false;
+            return true;
+        };
+        const auto at = [&](int places) {
+            return *rotaryTokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {1, 2}, 3,
+                                    places);
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(shows(at(0)), patience);
+        offset->setValue(4);
+        QCOMPARE(opened.workspace.rotaryOffset(), 4);
+        QTRY_VERIFY_WITH_TIMEOUT(shows(at(4)), patience);
+        QVERIFY(!shows(at(0)));
+        QVERIFY(opened.page.figures().first()->figureTitle().contains(QStringLiteral("Δ = 4")));
+        choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
+        auto* largest = opened.find<TableFigure>(QStringLiteral("Largest entries of all tokens"));
+        double best = -1e9;
+        for (int token = 0; token < opened.workspace.card().dVocab; ++token)
+            best = std::max(
+                best,
+                rotaryTokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {1, 2}, token, 4)
+                    ->maxCoeff());
+        QTRY_COMPARE_WITH_TIMEOUT(cellText(largest, 0, 3), signedNumber(best), patience);
+        Opened learned(HEADWISE_DEMO_MODEL);
+        QVERIFY(!learned.find<QSpinBox>(QStringLiteral("Offset of the key"))->isVisible());
+    }
+
+    void theLargestOfAllPairsAreThoseOfTheWholeCircuit()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.setHead({1, 5});
+        choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
+        Matrix<double> dense =
+            opened.workspace.circuits()
+                ->circuit<double>(CircuitKind::FullOv, {1, 5}, opened.workspace.tokens().get())
+                .dense();
+        const std::vector<bool>& unused = opened.workspace.unusedTokens();
+        const auto leaveOut = [&dense](Eigen::Index id) {
+            dense.row(id).setConstant(-1e9);
+            dense.col(id).setConstant(-1e9);
+        };
+        for (std::size_t id = 0; id < unused.size(); ++id)
+            if (unused[id])
+                leaveOut(static_cast<Eigen::Index>(id));
+        auto* table = opened.find<TableFigure>(QStringLiteral("Largest entries of all tokens"));
+        const auto isFirst = [&] {
+            Eigen::Index row = 0, column = 0;
+            const double value = dense.maxCoeff(&row, &column);
+            return cellText(table, 0, 1) == opened.workspace.tokenText(static_cast<int>(row))
+                && cellText(table, 0, 2) == opened.workspace.tokenText(static_cast<int>(column))
+                && cellText(table, 0, 3) == signedNumber(value);
+        };
+        // The null over the pairs that are looked at, by the definition.
+        const auto gaussian = [&] {
+            double sum = 0, squares = 0, n = 0;
+            for (const double value : dense.reshaped())
+                if (value > -1e8)
+                    sum += value, squares += value * value, n += 1;
+            return sum / n + std::sqrt(squares / n - sum / n * sum / n) * expectedPlace(0, n);
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(isFirst(), patience);
+        QCOMPARE(table->model()->rowCount(), 100);
+        QCOMPARE(cellText(table, 0, 4), signedNumber(gaussian()));
+        auto* lowest = opened.find<QSpinBox>(QStringLiteral("First id"));
+        lowest->setValue(500);
+        emit lowest->editingFinished();
+        for (Eigen::Index id = 0; id < 500; ++id)
+            leaveOut(id);
+        QTRY_VERIFY_WITH_TIMEOUT(isFirst(), patience);
+        QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, 4), signedNumber(gaussian()), patience);
+        QCOMPARE(opened.page.figures().size(), 2);
+    }
+
+    void theMouseReadsOutTheStrongestOutputs()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QSignalSpy said(&opened.page, &Page::readOutChanged);
+        QTest::mouseMove(map(opened), map(opened)->cellRect(1, 7).center().toPoint());
+        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
+                                    {CircuitKind::FullOv, {1, 7}}, TableSide::Row, opened.workspace.token());
+        QStringList outputs;
+        for (const TokenEntry& entry : ends(*line, 5, opened.workspace.unusedTokens()).top)
+            outputs << opened.workspace.tokenText(entry.id);
+        QTRY_VERIFY_WITH_TIMEOUT(!said.isEmpty() && said.last()[0].toString().endsWith(outputs.join(u' ')),
+                                 patience);
+        QVERIFY(said.last()[0].toString().contains(number(rowNorm(opened, {1, 7}))));
+    }
+};
+
+HEADWISE_TEST(TokensPageTest)
+#include "tokens_page_test.moc"

@@ -1,0 +1,70 @@
+#include "ui/widgets/job_bar.h"
+
+#include "tests/support/program.h"
+
+#include "ui/base/job.h"
+
+#include <QLabel>
+#include <QProgressBar>
+#include <QTest>
+#include <QToolButton>
+
+#include <atomic>
+#include <thread>
+
+using namespace headwise;
+using namespace headwise::ui;
+
+class JobBarTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void isThereWhileTheJobRunsAndGoneAfterwards()
+    {
+        QWidget window;
+        Job job;
+        JobBar bar(&job, &window);
+        window.show();
+        QVERIFY(!bar.isVisible());
+        std::atomic<bool> go = false;
+        job.start(
+            QStringLiteral("Counting heads"),
+            [&go](const Task& task) -> Result<int> {
+                task.report(37, 144, "heads");
+                while (!go)
+                    std::this_thread::yield();
+                return 1;
+            },
+            [](const Result<int>&) {});
+        QVERIFY(bar.isVisible());
+        QCOMPARE(bar.findChildren<QLabel*>().first()->text(), QStringLiteral("Counting heads"));
+        QTRY_COMPARE(bar.findChild<QProgressBar*>()->value(), 256);
+        go = true;
+        QTRY_VERIFY(!bar.isVisible());
+    }
+
+    void itsButtonCancelsTheJob()
+    {
+        QWidget window;
+        Job job;
+        JobBar bar(&job, &window);
+        window.show();
+        bool answered = false;
+        job.start(
+            QStringLiteral("Waiting"),
+            [](const Task& task) -> Result<int> {
+                while (!task.cancelled())
+                    std::this_thread::yield();
+                return stopped();
+            },
+            [&answered](const Result<int>&) { answered = true; });
+        QVERIFY(job.isRunning());
+        QTest::mouseClick(bar.findChild<QToolButton*>(), Qt::LeftButton);
+        QVERIFY(!job.isRunning());
+        QVERIFY(!bar.isVisible());
+        QVERIFY(!answered);
+    }
+};
+
+HEADWISE_TEST(JobBarTest)
+#include "job_bar_test.moc"

@@ -1,0 +1,137 @@
+#include "ui/widgets/token_edit.h"
+
+#include "tests/support/opened_page.h"
+#include "tests/support/program.h"
+#include "ui/models/token_table_model.h"
+#include "ui/widgets/table_cells.h"
+#include "ui/widgets/table_copy.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QAbstractItemView>
+#include <QClipboard>
+#include <QCompleter>
+#include <QGuiApplication>
+#include <QMenu>
+#include <QSignalSpy>
+#include <QStandardItemModel>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+namespace {
+
+std::shared_ptr<const Tokenizer> vocabulary()
+{
+    return std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary({"␣the", "the", "1.5", "<0xE2>", "⏎"},
+                                                                       {" the", "the", "1.5", "\xE2", "\n"}));
+}
+
+} // namespace
+
+class TokenEditTest : public QObject {
+    Q_OBJECT
+
+private:
+    /// What the list under the line says once it stands for `query`.
+    static QStringList offered(TokenEdit& edit, const QString& query)
+    {
+        edit.setFocus();
+        edit.clear();
+        auto* lines = edit.findChild<QCompleter*>()->model();
+        lines->removeRows(0, lines->rowCount());
+        QTest::keyClicks(&edit, query);
+        [&] { QTRY_VERIFY_WITH_TIMEOUT(edit.findChild<QCompleter*>()->popup()->isVisible(), patience); }();
+        QStringList shown;
+        for (int row = 0; row < lines->rowCount(); ++row)
+            shown << lines->index(row, 0).data().toString();
+        edit.findChild<QCompleter*>()->popup()->hide();
+        return shown;
+    }
+
+    struct Line {
+        Line()
+        {
+            edit.offerHeads();
+            edit.follow(&workspace);
+            edit.show();
+            edit.activateWindow();
+            workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
+            [&] { QTRY_VERIFY_WITH_TIMEOUT(workspace.tokenizer() && workspace.tokens(), patience); }();
+            edit.setTokenizer(vocabulary());
+        }
+        Workspace workspace;
+        TokenEdit edit;
+    };
+
+private slots:
+    void aHeadComesFirst()
+    {
+        Line line;
+        QCOMPARE(offered(line.edit, QStringLiteral("1.5")),
+                 (QStringList{QStringLiteral("Go to L1H5"), QStringLiteral("1.5   #2")}));
+        QSignalSpy heads(&line.edit, &TokenEdit::headChosen);
+        QSignalSpy tokens(&line.edit, &TokenEdit::tokenChosen);
+        QTest::keyClick(&line.edit, Qt::Key_Return);
+        QCOMPARE(heads.size(), 1);
+        QCOMPARE(heads.front().front().value<HeadId>(), (HeadId{1, 5}));
+        QCOMPARE(tokens.size(), 0);
+        // The model has no such head: a token alone, or nothing.
+        QCOMPARE(offered(line.edit, QStringLiteral("the")).first(), QStringLiteral("the   #1"));
+        line.edit.setText(QStringLiteral("99.5"));
+        QSignalSpy missed(&line.edit, &TokenEdit::notFound);
+        QTest::keyClick(&line.edit, Qt::Key_Return);
+        QCOMPARE(missed.size(), 1);
+    }
+
+    void aPatternFindsTokens()
+    {
+        Line line;
+        QCOMPARE(offered(line.edit, QStringLiteral("/^.the$/")), QStringList{QStringLiteral("␣the   #0")});
+        QSignalSpy tokens(&line.edit, &TokenEdit::tokenChosen);
+        QTest::keyClick(&line.edit, Qt::Key_Return);
+        QTRY_COMPARE_WITH_TIMEOUT(tokens.size(), 1, patience);
+        QCOMPARE(tokens.front().front().toInt(), 0);
+        // What is wrong with one is said in its place, and cannot be chosen.
+        const QStringList wrong = offered(line.edit, QStringLiteral("/(the/"));
+        QCOMPARE(wrong.size(), 1);
+        QVERIFY2(wrong.front().startsWith(QStringLiteral("Pattern '(the' is no regular expression")),
+                 qPrintable(wrong.front()));
+        QSignalSpy missed(&line.edit, &TokenEdit::notFound);
+        QTest::keyClick(&line.edit, Qt::Key_Return);
+        QTRY_COMPARE_WITH_TIMEOUT(missed.size(), 1, patience);
+        QCOMPARE(missed.front().front().toString(), wrong.front());
+    }
+
+    void aTokenIsCopiedAsItIsOrByItsId()
+    {
+        Workspace workspace;
+        workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.tokenizer(), patience);
+        const int token = *workspace.tokenizer()->find("␣the");
+        QStandardItemModel model;
+        model.appendRow({tokenCell(workspace, token), numberCell(1.5)});
+        TableFigure table;
+        table.setSource(&model, TokenTableModel::SortRole);
+        table.resize(300, 200);
+        table.show();
+        const auto menuAt = [&](int column) {
+            auto menu = std::make_unique<QMenu>();
+            addTokenCopies(menu.get(), &table, table.visualRect(table.model()->index(0, column)).center(),
+                           workspace.tokenizer().get());
+            return menu;
+        };
+        const auto menu = menuAt(0);
+        QCOMPARE(menu->actions().size(), 3); // with the line below them
+        menu->actions()[0]->trigger();
+        QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral(" the"));
+        menu->actions()[1]->trigger();
+        QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("#%1").arg(token));
+        QVERIFY(menuAt(1)->isEmpty()); // a number
+        const QString hover = model.item(0)->toolTip();
+        QVERIFY2(hover.endsWith(QStringLiteral("\" the\"")), qPrintable(hover));
+    }
+};
+
+HEADWISE_TEST(TokenEditTest)
+#include "token_edit_test.moc"

@@ -1,0 +1,250 @@
+#include "ui/charts/chart_painter.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double chartLegendGap = 4;
+
+/// The places on the device that a series is drawn at, close enough together to tell what lies under a legend.
+std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<ChartSeries>& series)
+{
+    constexpr double step = 8; // px
+    std::vector<QPointF> places;
+    const auto walk = [&places](const QPointF& from, const QPointF& to) {
+        const QPointF way = to - from;
+        const int steps = static_cast<int>(std::min(200.0, std::hypot(way.x(), way.y()) / step));
+        for (int i = 1; i < steps; ++i)
+            places.push_back(from + way * i / steps);
+    };
+    for (const ChartSeries& one : series) {
+        QPointF last;
+        bool hasLast = false;
+        for (const QPointF& point : one.points) {
+            const QPointF place = frame.map(shownPoint(point, frame.look));
+            if (!std::isfinite(place.x()) || !std::isfinite(place.y())) {
+                hasLast = false;
+                continue;
+            }
+            if (one.style == SeriesStyle::Bars)
+                walk({place.x(), frame.plot.bottom()}, place);
+            else if (hasLast && one.style != SeriesStyle::Points)
+                walk(last, place);
+            places.push_back(place);
+            last = place;
+            hasLast = true;
+        }
+    }
+    return places;
+}
+
+struct LegendRoom {
+    QRectF place;
+    std::ptrdiff_t hidden =
+        std::numeric_limits<std::ptrdiff_t>::max(); ///< How much of the series lies under it.
+};
+
+/// The corner of the plot where a legend of that size hides least; of equal ones the top right, then the top left.
+LegendRoom legendRoom(const ChartFrame& frame, const QSizeF& size, const std::vector<ChartSeries>& series)
+{
+    const QRectF inside =
+        frame.plot.adjusted(chartLegendGap, chartLegendGap, -chartLegendGap, -chartLegendGap);
+    const double right = inside.right() - size.width(), bottom = inside.bottom() - size.height();
+    const std::vector<QPointF> places = drawnPlaces(frame, series);
+    LegendRoom best;
+    for (const QPointF& corner : {QPointF(right, inside.top()), inside.topLeft(), QPointF(right, bottom),
+                                  QPointF(inside.left(), bottom)}) {
+        const QRectF room(corner, size);
+        const auto hidden = std::ranges::count_if(places, [&](const QPointF& p) { return room.contains(p); });
+        if (hidden < best.hidden)
+            best = {room, hidden};
+    }
+    return best;
+}
+
+constexpr double sampleLength = 18; // of a line, before its name
+
+/// A sample of a marker is framed, or it would pass for one of the points.
+double legendPadding(const std::vector<ChartSeries>& series)
+{
+    const bool hasMarker = std::ranges::any_of(series, [](const ChartSeries& one) {
+        return one.style == SeriesStyle::Points && !one.name.isEmpty();
+    });
+    return hasMarker ? chartLegendGap : 0;
+}
+
+QSizeF sizeInside(const std::vector<ChartSeries>& series, const QFontMetricsF& metrics)
+{
+    QSizeF size(0, 0);
+    for (const ChartSeries& one : series)
+        if (!one.name.isEmpty())
+            size = {std::max(size.width(), sampleLength + metrics.horizontalAdvance(one.name)),
+                    size.height() + metrics.height()};
+    const double padding = size.isEmpty() ? 0 : legendPadding(series);
+    return size.grownBy(QMarginsF(padding, padding, padding, padding));
+}
+
+/// The names in rows above the plot.
+struct LegendRows {
+    std::vector<QPointF> places; ///< The top left of each that has room, from that of the first.
+    int hidden = 0;              ///< Names that have none.
+    QPointF rest;                ///< Where it is said how many these are.
+};
+
+QString restOf(int hidden)
+{
+    return QStringLiteral("+ %1").arg(hidden);
+}
+
+LegendRows rowsAbove(const std::vector<ChartSeries>& series, const QFontMetricsF& metrics, double width,
+                     int mostRows)
+{
+    const auto lengthOf = [&](const ChartSeries& one) {
+        return one.name.isEmpty() ? 0
+                                  : sampleLength + metrics.horizontalAdvance(one.name) + 2 * chartLegendGap;
+    };
+    LegendRows rows;
+    QPointF at;
+    for (const ChartSeries& one : series) {
+        const double length = lengthOf(one);
+        if (at.x() > 0 && at.x() + length > width)
+            at = {0, at.y() + metrics.height()};
+        if (at.y() > (mostRows - 0.5) * metrics.height())
+            break;
+        rows.places.push_back(at);
+        at.rx() += length;
+    }
+    const auto countHidden = [&] {
+        rows.hidden =
+            static_cast<int>(std::count_if(series.begin() + std::ssize(rows.places), series.end(),
+                                           [](const ChartSeries& one) { return !one.name.isEmpty(); }));
+    };
+    for (countHidden(); rows.hidden > 0 && !rows.places.empty(); rows.places.pop_back(), countHidden()) {
+        const ChartSeries& last = series[rows.places.size() - 1];
+        rows.rest = rows.places.back() + QPointF(lengthOf(last) - sampleLength, 0);
+        const bool hasRoom =
+            rows.rest.x() + metrics.horizontalAdvance(restOf(rows.hidden)) <= width - chartLegendGap;
+        if (hasRoom || rows.places.back().x() == 0) // a name alone in its row is shortened
+            break;
+    }
+    return rows;
+}
+
+/// How many rows of names a plot of that height spares.
+int mostRowsAbove(double plotHeight, const QFontMetricsF& metrics)
+{
+    constexpr double most = 0.5;
+    return static_cast<int>((most * plotHeight - chartLegendGap) / metrics.height());
+}
+
+struct NamePlace {
+    QPointF at; ///< Where the name begins, on its baseline.
+    double end; ///< Where it has to have ended.
+};
+
+void paintName(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, int index,
+               const NamePlace& place)
+{
+    const QPointF& at = place.at;
+    const QFontMetricsF metrics(frame.font, painter.device());
+    const QColor color = seriesColor(index, frame.colors);
+    const double middle = at.y() - metrics.ascent() / 2 + metrics.descent() / 4;
+    painter.setPen(QPen(color, 1.5 * frame.hairline,
+                        series.style == SeriesStyle::Dashed ? Qt::DashLine : Qt::SolidLine));
+    painter.setBrush(color);
+    if (series.style == SeriesStyle::Points)
+        paintMarker(painter, {at.x() - 10, middle}, index, 5);
+    else
+        painter.drawLine(QPointF(at.x() - sampleLength, middle), QPointF(at.x() - 5, middle));
+    painter.setPen(color);
+    painter.drawText(at, metrics.elidedText(series.name, Qt::ElideRight, std::max(0.0, place.end - at.x())));
+}
+
+void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
+{
+    const QFontMetricsF metrics(frame.font, painter.device());
+    const double padding = legendPadding(series);
+    const auto [place, hidden] = legendRoom(frame, sizeInside(series, metrics), series);
+    const bool isFramed = padding > 0;
+    if (isFramed || hidden > 0) { // readable over what it has to share its place with
+        QColor veil = frame.colors.base;
+        veil.setAlphaF(0.85F);
+        painter.setBrush(veil);
+        painter.setPen(isFramed ? QPen(frame.colors.border, frame.hairline) : QPen(Qt::NoPen));
+        painter.drawRect(place);
+    }
+    const QRectF room = place.adjusted(padding, padding, -padding, -padding);
+    double y = room.top() + metrics.ascent();
+    for (std::size_t i = 0; i < series.size(); ++i) {
+        if (series[i].name.isEmpty())
+            continue;
+        const double x = room.right() - metrics.horizontalAdvance(series[i].name);
+        paintName(painter, frame, series[i], static_cast<int>(i), {{x, y}, frame.plot.right()});
+        y += metrics.height();
+    }
+}
+
+void paintLegendAbove(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
+{
+    const QFontMetricsF metrics(frame.font, painter.device());
+    const int height = static_cast<int>(std::round((frame.legend - chartLegendGap) / metrics.height()));
+    const LegendRows rows = rowsAbove(series, metrics, frame.plot.width(), height);
+    const QPointF first = frame.plot.topLeft() + QPointF(sampleLength, metrics.ascent() - frame.legend);
+    const double restWidth =
+        rows.hidden > 0 ? metrics.horizontalAdvance(restOf(rows.hidden)) + chartLegendGap : 0;
+    for (std::size_t i = 0; i < rows.places.size(); ++i) {
+        const bool isLast = i + 1 == rows.places.size();
+        if (!series[i].name.isEmpty())
+            paintName(painter, frame, series[i], static_cast<int>(i),
+                      {first + rows.places[i], frame.plot.right() - (isLast ? restWidth : 0)});
+    }
+    if (rows.hidden == 0)
+        return;
+    const double right = frame.plot.right() - metrics.horizontalAdvance(restOf(rows.hidden));
+    painter.setPen(frame.colors.muted);
+    painter.drawText(QPointF(std::min(first.x() + rows.rest.x(), right), first.y() + rows.rest.y()),
+                     restOf(rows.hidden));
+}
+
+} // namespace
+
+double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                   const QPaintDevice* device)
+{
+    constexpr double most = 0.4; // of the plot's width and height, inside it
+    const QFontMetricsF metrics(frame.font, device);
+    const QSizeF inside = sizeInside(series, metrics);
+    if (inside.isEmpty() || frame.plot.isEmpty())
+        return 0;
+    const bool isSmall =
+        inside.width() <= most * frame.plot.width() && inside.height() <= most * frame.plot.height();
+    if (isSmall && legendRoom(frame, inside, series).hidden == 0)
+        return 0;
+    const int mostRows = mostRowsAbove(frame.plot.height(), metrics);
+    if (mostRows < 1)
+        return 0;
+    const LegendRows rows = rowsAbove(series, metrics, frame.plot.width(), mostRows);
+    return rows.places.back().y() + metrics.height() + chartLegendGap;
+}
+
+void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
+{
+    painter.save();
+    painter.setFont(frame.font);
+    const QFontMetricsF metrics(frame.font, painter.device());
+    if (frame.legend > 0) {
+        paintLegendAbove(painter, frame, series);
+    } else if (!sizeInside(series, metrics).isEmpty()) {
+        paintLegendInside(painter, frame, series);
+    }
+    painter.restore();
+}
+
+} // namespace headwise::ui

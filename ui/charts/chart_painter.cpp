@@ -1,0 +1,341 @@
+#include "ui/charts/chart_painter.h"
+
+#include "ui/widgets/ticks.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double chartPainterGap = 4;
+
+constexpr double longestLabel = 90;
+constexpr int flatLabels = 8; // As many names still stand side by side.
+
+struct ChartPainterTick {
+    double at; // As shown.
+    QString text;
+};
+
+std::vector<ChartPainterTick> linearTicks(double low, double high, double length, double room)
+{
+    const std::vector<double> values = roundTicks(low, high, std::max(3, static_cast<int>(length / room)));
+    const double spacing = values.size() > 1 ? values[1] - values[0] : high - low;
+    std::vector<ChartPainterTick> ticks;
+    ticks.reserve(values.size());
+    for (const double value : values)
+        ticks.push_back({value, tickText(value, spacing)});
+    return ticks;
+}
+
+std::vector<ChartPainterTick> chartPainterTicksOf(ChartLook::Scale scale, double low, double high,
+                                                  double length, double room)
+{
+    if (scale == ChartLook::Scale::Linear)
+        return linearTicks(low, high, length, room);
+    std::vector<ChartPainterTick> ticks;
+    for (const double value :
+         decadeTicks(std::pow(10, low), std::pow(10, high), std::max(2, static_cast<int>(length / room))))
+        ticks.push_back({std::log10(value), decadeText(value)});
+    if (ticks.size() >= 2)
+        return ticks;
+    ticks.clear();
+    for (const ChartPainterTick& tick : linearTicks(std::pow(10, low), std::pow(10, high), length, room))
+        if (tick.at > 0)
+            ticks.push_back({std::log10(tick.at), tick.text});
+    return ticks;
+}
+
+double widestName(const ChartLook& look, const QFontMetricsF& metrics)
+{
+    double widest = 0;
+    for (const QString& name : look.xLabels)
+        widest = std::max(widest, metrics.horizontalAdvance(name));
+    return std::min(widest, longestLabel);
+}
+
+bool isUpright(const ChartLook& look)
+{
+    return look.xLabels.size() > flatLabels;
+}
+
+void paintNames(QPainter& painter, const ChartFrame& frame, const QFontMetricsF& metrics)
+{
+    const QStringList& names = frame.look.xLabels;
+    const double cell = frame.plot.width() / frame.range.width();
+    const bool upright = isUpright(frame.look);
+    const double room = upright ? metrics.height() : widestName(frame.look, metrics) / 2;
+    const int step = std::max(1, static_cast<int>(std::ceil(room / std::max(cell, 1e-9))));
+    for (int i = 0; i < static_cast<int>(names.size()); i += step) {
+        const double x = frame.map({static_cast<double>(i), 0}).x();
+        if (x < frame.plot.left() || x > frame.plot.right())
+            continue;
+        const QString shown = metrics.elidedText(
+            names[i], Qt::ElideRight, upright ? longestLabel : std::max(cell - chartPainterGap, room));
+        painter.save();
+        if (upright) {
+            painter.translate(x + (metrics.ascent() - metrics.descent()) / 2,
+                              frame.plot.bottom() + chartPainterGap);
+            painter.rotate(-90);
+            painter.drawText(QPointF(-metrics.horizontalAdvance(shown), 0), shown);
+        } else {
+            painter.drawText(QPointF(x - metrics.horizontalAdvance(shown) / 2,
+                                     frame.plot.bottom() + chartPainterGap + metrics.ascent()),
+                             shown);
+        }
+        painter.restore();
+    }
+}
+
+void paintComplexPlane(QPainter& painter, const ChartFrame& frame)
+{
+    const QPointF origin = frame.map({0, 0});
+    ChartSeries circle{.name = {}, .points = {}, .style = SeriesStyle::Dashed};
+    for (int degrees = 0; degrees <= 360; ++degrees) {
+        const double angle = degrees * std::numbers::pi / 180;
+        circle.points << QPointF(std::cos(angle), std::sin(angle));
+    }
+    paintChartSeries(painter, frame, circle, {frame.colors.muted, 0, frame.hairline});
+    painter.setPen(QPen(frame.colors.border, frame.hairline));
+    if (frame.plot.top() < origin.y() && origin.y() < frame.plot.bottom())
+        painter.drawLine(QPointF(frame.plot.left(), origin.y()), QPointF(frame.plot.right(), origin.y()));
+    if (frame.plot.left() < origin.x() && origin.x() < frame.plot.right())
+        painter.drawLine(QPointF(origin.x(), frame.plot.top()), QPointF(origin.x(), frame.plot.bottom()));
+}
+
+/// Circles of whole decades of the modulus, named, and rays of the angle.
+void paintPolarPlane(QPainter& painter, const ChartFrame& frame, const QFontMetricsF& metrics)
+{
+    constexpr int rays = 8;
+    const QRectF& range = frame.range;
+    const double reach = std::max({-range.left(), range.right(), -range.top(), range.bottom()});
+    const double inner = frame.look.innerRadius;
+    const auto at = [](double radius, double turn) {
+        return QPointF(radius * std::cos(2 * std::numbers::pi * turn),
+                       radius * std::sin(2 * std::numbers::pi * turn));
+    };
+    const double outer = std::max(1.0, std::floor(reach + 1e-9));
+    for (int i = 0; i < rays; ++i)
+        paintChartSeries(painter, frame,
+                         {{}, {at(inner, 0), at(inner * std::pow(10, reach), i / double{rays})}},
+                         {frame.colors.border, 0, frame.hairline});
+    for (int decade = 1; decade <= outer; ++decade) {
+        const double radius = inner * std::pow(10, decade);
+        ChartSeries circle{.name = {}, .points = {}, .style = SeriesStyle::Dashed};
+        const bool isUnit = std::abs(std::log10(radius)) < 1e-6;
+        if (!isUnit)
+            circle.style = SeriesStyle::Line;
+        for (int degrees = 0; degrees <= 360; ++degrees)
+            circle.points << at(radius, degrees / 360.0);
+        paintChartSeries(painter, frame, circle,
+                         {isUnit ? frame.colors.muted : frame.colors.border, 0, frame.hairline});
+        const QPointF name = frame.map(shownPoint(at(radius, 0.25), frame.look))
+            + QPointF(chartPainterGap, -chartPainterGap / 2);
+        painter.setPen(frame.colors.muted);
+        if (frame.plot.contains(name))
+            painter.drawText(name, decadeText(radius));
+    }
+    painter.setPen(frame.colors.muted);
+    const QPointF origin = frame.map({0, 0});
+    const QRectF& plot = frame.plot;
+    if (!plot.contains(origin))
+        return;
+    painter.drawText(
+        QPointF(plot.right() - metrics.horizontalAdvance(u'0'), origin.y() - chartPainterGap / 2),
+        QStringLiteral("0"));
+    painter.drawText(QPointF(plot.left(), origin.y() - chartPainterGap / 2), QStringLiteral("π"));
+    painter.drawText(QPointF(origin.x() + chartPainterGap, plot.bottom() - chartPainterGap / 2),
+                     QStringLiteral("−π/2"));
+}
+
+void paintTicks(QPainter& painter, const ChartFrame& frame, const QFontMetricsF& metrics)
+{
+    const QRectF& plot = frame.plot;
+    QColor grid = frame.colors.muted;
+    grid.setAlphaF(0.25F);
+    for (const ChartPainterTick& tick :
+         chartPainterTicksOf(frame.look.yScale, frame.range.top(), frame.range.bottom(), plot.height(),
+                             2.2 * metrics.height())) {
+        const double y = frame.map({0, tick.at}).y();
+        painter.setPen(QPen(grid, frame.hairline));
+        painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
+        painter.setPen(frame.colors.muted);
+        painter.drawText(QPointF(plot.left() - chartPainterGap - metrics.horizontalAdvance(tick.text),
+                                 y + (metrics.ascent() - metrics.descent()) / 2),
+                         tick.text);
+    }
+    const double room = 2.5 * metrics.horizontalAdvance(QStringLiteral("0.00"));
+    painter.setPen(frame.colors.muted);
+    const std::vector<ChartPainterTick> across = frame.look.xLabels.isEmpty()
+        ? chartPainterTicksOf(frame.look.xScale, frame.range.left(), frame.range.right(), plot.width(), room)
+        : std::vector<ChartPainterTick>();
+    for (const ChartPainterTick& tick : across) {
+        const double x = frame.map({tick.at, 0}).x();
+        painter.drawText(QPointF(x - metrics.horizontalAdvance(tick.text) / 2,
+                                 plot.bottom() + chartPainterGap + metrics.ascent()),
+                         tick.text);
+    }
+    if (!frame.look.xLabels.isEmpty())
+        paintNames(painter, frame, metrics);
+}
+
+} // namespace
+
+QPointF ChartFrame::map(const QPointF& point) const
+{
+    return {plot.left() + (point.x() - range.left()) / range.width() * plot.width(),
+            plot.bottom() - (point.y() - range.top()) / range.height() * plot.height()};
+}
+
+QPointF ChartFrame::unmap(const QPointF& position) const
+{
+    return {range.left() + (position.x() - plot.left()) / plot.width() * range.width(),
+            range.top() + (plot.bottom() - position.y()) / plot.height() * range.height()};
+}
+
+QMarginsF chartMargins(const ChartLook& look, const QFont& font, const QPaintDevice* device)
+{
+    const QFontMetricsF metrics(font, device);
+    const double title = metrics.height() + chartPainterGap;
+    const double labels = metrics.horizontalAdvance(QStringLiteral("−0.000")) + 2 * chartPainterGap;
+    const double below =
+        !look.xLabels.isEmpty() && isUpright(look) ? widestName(look, metrics) : metrics.height();
+    return {labels + (look.yTitle.isEmpty() ? 0 : title), metrics.height() / 2 + chartPainterGap,
+            chartPainterGap + metrics.height() / 2,
+            below + 2 * chartPainterGap + (look.xTitle.isEmpty() ? 0 : title)};
+}
+
+QRectF equalUnits(const ChartFrame& frame)
+{
+    if (frame.look.plane == ChartLook::Plane::Free || frame.plot.isEmpty())
+        return frame.range;
+    const double unit =
+        std::max(frame.range.width() / frame.plot.width(), frame.range.height() / frame.plot.height());
+    QRectF range(0, 0, unit * frame.plot.width(), unit * frame.plot.height());
+    range.moveCenter(frame.range.center());
+    return range;
+}
+
+QPointF shownPoint(const QPointF& point, const ChartLook& look)
+{
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    if (look.plane == ChartLook::Plane::LogPolar) {
+        const double radius = std::log10(std::hypot(point.x(), point.y()) / look.innerRadius);
+        const double angle = std::atan2(point.y(), point.x());
+        return std::isfinite(radius) && radius >= 0
+            ? QPointF(radius * std::cos(angle), radius * std::sin(angle))
+            : QPointF(nan, nan);
+    }
+    const bool logX = look.xScale == ChartLook::Scale::Log;
+    const bool logY = look.yScale == ChartLook::Scale::Log;
+    if (!std::isfinite(point.x()) || !std::isfinite(point.y()) || (logX && point.x() <= 0)
+        || (logY && point.y() <= 0))
+        return {nan, nan};
+    return {logX ? std::log10(point.x()) : point.x(), logY ? std::log10(point.y()) : point.y()};
+}
+
+QColor seriesColor(int index, const ThemeColors& colors)
+{
+    return colors.categorical[static_cast<std::size_t>(index) % colors.categorical.size()];
+}
+
+QColor shadeColor(float shade, const ThemeColors& colors)
+{
+    if (!std::isfinite(shade))
+        return colors.muted;
+    const QColor& low = colors.categorical[0];
+    const QColor& high = colors.categorical[1];
+    const auto between = [shade](float from, float to) {
+        return from + std::clamp(shade, 0.0F, 1.0F) * (to - from);
+    };
+    return QColor::fromRgbF(between(low.redF(), high.redF()), between(low.greenF(), high.greenF()),
+                            between(low.blueF(), high.blueF()));
+}
+
+void paintChartAxes(QPainter& painter, const ChartFrame& frame)
+{
+    painter.save();
+    painter.setFont(frame.font);
+    const QFontMetricsF metrics(frame.font, painter.device());
+    const QRectF& plot = frame.plot;
+    if (frame.look.plane == ChartLook::Plane::LogPolar)
+        paintPolarPlane(painter, frame, metrics);
+    else
+        paintTicks(painter, frame, metrics);
+    if (frame.look.plane == ChartLook::Plane::Complex)
+        paintComplexPlane(painter, frame);
+    painter.setPen(frame.colors.muted);
+    painter.drawText(QPointF(plot.center().x() - metrics.horizontalAdvance(frame.look.xTitle) / 2,
+                             plot.bottom() + chartMargins(frame.look, frame.font, painter.device()).bottom()
+                                 - chartPainterGap - metrics.descent()),
+                     frame.look.xTitle);
+    painter.translate(plot.left() - chartMargins(frame.look, frame.font, painter.device()).left()
+                          + metrics.ascent(),
+                      plot.center().y() + metrics.horizontalAdvance(frame.look.yTitle) / 2);
+    painter.rotate(-90);
+    painter.drawText(QPointF(0, 0), frame.look.yTitle);
+    painter.restore();
+}
+
+void paintChartBaselines(QPainter& painter, const ChartFrame& frame,
+                         const std::vector<ChartBaseline>& baselines)
+{
+    painter.save();
+    painter.setFont(frame.font);
+    painter.setPen(QPen(frame.colors.muted, frame.hairline, Qt::DashLine));
+    const QFontMetricsF metrics(frame.font, painter.device());
+    for (const ChartBaseline& baseline : baselines) {
+        const double y = frame.map(shownPoint({1, baseline.y}, frame.look)).y();
+        if (!(frame.plot.top() <= y && y <= frame.plot.bottom()))
+            continue;
+        painter.drawLine(QPointF(frame.plot.left(), y), QPointF(frame.plot.right(), y));
+        const double above = y - metrics.descent() - 2;
+        const bool fits = above - metrics.ascent() > frame.plot.top();
+        painter.drawText(
+            QPointF(frame.plot.left() + chartPainterGap, fits ? above : y + metrics.ascent() + 2),
+            baseline.name);
+    }
+    painter.restore();
+}
+
+void paintChartBrackets(QPainter& painter, const ChartFrame& frame, const std::vector<ChartBracket>& brackets)
+{
+    painter.save();
+    painter.setPen(QPen(frame.colors.warning, 1.5 * frame.hairline));
+    const double tick = chartPainterGap / 2;
+    for (const ChartBracket& bracket : brackets) {
+        const QPointF left = frame.map(shownPoint({bracket.from, bracket.y}, frame.look));
+        const double right = frame.map(shownPoint({bracket.to, bracket.y}, frame.look)).x();
+        if (std::isnan(left.y())) // zeros, on a log axis
+            continue;
+        const double y = std::max(left.y() - chartPainterGap, frame.plot.top() + 1);
+        if (right < frame.plot.left() || left.x() > frame.plot.right() || y > frame.plot.bottom())
+            continue;
+        const std::array<QPointF, 4> line{QPointF(left.x(), y + tick), QPointF(left.x(), y),
+                                          QPointF(right, y), QPointF(right, y + tick)};
+        painter.drawPolyline(line.data(), static_cast<int>(line.size()));
+    }
+    painter.restore();
+}
+
+void paintChartNote(QPainter& painter, const ChartFrame& frame, const QString& note)
+{
+    painter.save();
+    painter.setFont(frame.font);
+    painter.setPen(frame.colors.muted);
+    const QFontMetricsF metrics(frame.font, painter.device());
+    painter.drawText(QPointF(frame.plot.left() + chartPainterGap,
+                             frame.plot.bottom() - chartPainterGap - metrics.descent()),
+                     note);
+    painter.restore();
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "core/circuits/circuits.h"
+#include "ui/base/job.h"
+#include "ui/document/opened_model.h"
+
+#include <QObject>
+
+#include <memory>
+#include <optional>
+
+namespace headwise::ui {
+
+class Workspace;
+template <typename Part>
+Part* partOf(Workspace* workspace);
+
+/// The newer model that the open one is compared with, open as well: what pages show of both of them.
+///
+/// It belongs to the workspace and is found through it. A comparison brings it along; of a session it is opened from where its
+/// results say that it was. It follows the workspace's processing and embedding and is forgotten with the open model.
+class ComparedModel : public QObject {
+    Q_OBJECT
+
+public:
+    static ComparedModel* of(Workspace* workspace); ///< Made when first asked for.
+
+    /// The newer model as prepared from its files; immutable, replaced as a whole.
+    struct Ready {
+        OpenedModel model;
+        ProcessingWish wish;
+        std::shared_ptr<const Circuits> circuits;
+        std::shared_ptr<const TokenSide> tokens; ///< Null until asked for.
+        bool hasSameVocabulary = false;          ///< An id means one token in both.
+    };
+
+    QString name() const;                                ///< Empty: there is none.
+    std::shared_ptr<const Ready> ready() const;          ///< Null until prepared.
+    const QString& problem() const { return m_problem; } ///< Why it could not be prepared.
+    Job* job() { return &m_job; }
+
+    /// Whether the selected head is compared with that of this model rather than with the reference head.
+    bool isReference() const { return m_isReference; }
+    void setReference(bool on);
+
+    /// Takes over what a comparison has opened with the workspace's processing.
+    void keep(const OpenedModel& model, const ProcessingWish& wish);
+    void share(const ComparedModel& other); ///< The same model, for pictures that nobody looks at.
+
+    enum class Parts { Circuits, TokensToo };
+    /// Opens, processes and reads what is missing; `changed` says when it is there or why it cannot be.
+    void prepare(Parts parts);
+
+signals:
+    void changed();
+
+private:
+    friend ComparedModel* partOf<ComparedModel>(Workspace* workspace);
+    explicit ComparedModel(Workspace* workspace);
+    void follow();     ///< The workspace has other circuits, or another model.
+    void startAgain(); ///< Drops everything made of the weights, to be made anew.
+    void forget();
+    std::optional<ModelSource> source() const;
+
+    Workspace* m_workspace;
+    std::weak_ptr<const ModelWeights> m_open; // the workspace's
+    bool m_isOpen = false;
+    std::shared_ptr<const Ready> m_known; // without circuits: its files are open, nothing is made of them yet
+    QString m_problem;
+    bool m_isReference = false;
+    Parts m_parts = Parts::Circuits; // that the running job was asked for
+    Job m_job;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "core/analysis/per_head.h"
+#include "core/circuits/circuits.h"
+#include "ui/base/job.h"
+
+#include <memory>
+#include <optional>
+
+namespace headwise::ui {
+
+/// ‖W_OV‖_F of every head, layer by layer: what the heads are coloured by before the first analysis is done. It needs the
+/// weights of the heads alone; the spectra, which have it too, need the whole embedding.
+class FirstNorms : public QObject {
+    Q_OBJECT
+
+public:
+    explicit FirstNorms(QObject* parent = nullptr);
+
+    void start(std::shared_ptr<const Circuits> circuits);
+    void stop(); ///< And forgets them, without a signal.
+
+    /// [layer, head], NaN where it is not known yet; null before the first layer. As the analysis `spectra` names it.
+    const ResultArray* array() const { return m_array ? &*m_array : nullptr; }
+
+signals:
+    void changed(); ///< One more layer.
+
+private:
+    void startLayer();
+
+    std::shared_ptr<const Circuits> m_circuits;
+    std::optional<PerHead> m_norms;
+    std::optional<ResultArray> m_array;
+    int m_layer = 0;
+    Job m_job;
+};
+
+} // namespace headwise::ui

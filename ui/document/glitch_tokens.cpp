@@ -1,0 +1,55 @@
+#include "ui/document/glitch_tokens.h"
+
+#include "core/analysis/inputs/token_filter.h"
+#include "ui/document/about_model.h"
+#include "ui/document/workspace_part.h"
+
+#include <utility>
+
+namespace headwise::ui {
+
+GlitchTokens* GlitchTokens::of(Workspace* workspace)
+{
+    return partOf<GlitchTokens>(workspace);
+}
+
+GlitchTokens::GlitchTokens(Workspace* workspace)
+    : QObject(workspace)
+    , m_workspace(workspace)
+{
+    for (const auto signal : {&Workspace::circuitsChanged, &Workspace::tokensChanged, &Workspace::closed})
+        connect(workspace, signal, this, &GlitchTokens::look);
+    look();
+}
+
+bool GlitchTokens::contains(int token) const
+{
+    const auto place = static_cast<std::size_t>(token);
+    return m_marks && token >= 0 && place < m_marks->size() && (*m_marks)[place];
+}
+
+void GlitchTokens::look()
+{
+    using Marks = std::shared_ptr<const std::vector<bool>>;
+    m_marks.reset();
+    const auto circuits = m_workspace->circuits();
+    if (!circuits || !m_workspace->tokens()) // what is on screen first comes first
+        return m_job.cancel();
+    m_job.start(
+        tr("Looking for tokens that were hardly trained"),
+        aboutModel(circuits,
+                   [circuits, unused = m_workspace->unusedTokens()](const Task& task) -> Result<Marks> {
+                       auto marks = hardlyTrained(circuits->weights(), unused, task);
+                       if (!marks)
+                           return marks.error();
+                       return std::make_shared<const std::vector<bool>>(std::move(marks).value());
+                   }),
+        [this](const Result<Marks>& marks) {
+            if (!marks)
+                return; // nothing is flagged
+            m_marks = *marks;
+            emit changed();
+        });
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,52 @@
+#include "ui/document/opened_model.h"
+
+#include "core/tokenizer/model_tokenizer.h"
+#include "ui/base/text.h"
+
+#include <utility>
+
+namespace headwise::ui {
+
+Result<OpenedModel> readModel(const ModelSource& source, const ProcessingWish& wish, const Task& task)
+{
+    auto weights = loadModel(source, task);
+    if (!weights)
+        return weights.error();
+    OpenedModel opened{.source = source,
+                       .weights = *weights,
+                       .processed = nullptr,
+                       .tokenizer = nullptr,
+                       .unused = {},
+                       .tokenizerProblem = {}};
+    auto result = processedAs(wish, *weights, task);
+    if (!result)
+        return result.error();
+    opened.processed = *result;
+    auto tokenizer = openModelTokenizer(opened.weights->file());
+    if (tokenizer)
+        opened.tokenizer = std::make_shared<const Tokenizer>(std::move(tokenizer).value());
+    else if (tokenizer.error().code != ErrorCode::NotFound)
+        opened.tokenizerProblem = text(tokenizer.error());
+    if (opened.tokenizer)
+        opened.unused = unusedIds(*opened.tokenizer, opened.weights->config().dVocab);
+    return opened;
+}
+
+Result<std::shared_ptr<const ProcessedWeights>>
+processedAs(const ProcessingWish& wish, std::shared_ptr<const ModelWeights> weights, const Task& task)
+{
+    Result<ProcessingPlan> plan = planProcessing(*weights, wish);
+    if (!plan)
+        return plan.error();
+    return process(std::move(weights), std::move(plan).value(), task);
+}
+
+std::vector<bool> unusedIds(const Tokenizer& tokenizer, int count)
+{
+    std::vector<bool> unused(static_cast<std::size_t>(count));
+    for (int id = 0; id < count; ++id)
+        unused[static_cast<std::size_t>(id)] = !tokenizer.hasToken(id);
+    return unused;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,228 @@
+#include "ui/document/whats_this.h"
+
+#include "ui/base/text.h"
+#include "ui/document/array_part.h"
+
+#include <QHeaderView>
+#include <QHelpEvent>
+#include <QTableView>
+#include <QWhatsThis>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace headwise::ui {
+
+namespace {
+
+QString bold(const QString& words)
+{
+    return QStringLiteral("<p><b>%1</b></p>").arg(words.toHtmlEscaped());
+}
+
+QString plain(const QString& words)
+{
+    return words.isEmpty() ? QString() : QStringLiteral("<p>%1</p>").arg(words.toHtmlEscaped());
+}
+
+QString sourceOf(const Analysis& analysis)
+{
+    return QStringLiteral("<p>%1<br><i>%2</i></p>")
+        .arg(text(analysis.formula).toHtmlEscaped(), text(analysis.citation).toHtmlEscaped());
+}
+
+/// "scores/copying", "analyses/rotary/energy" and "spectra/ov/singular_values" name theirs.
+const Analysis* analysisOf(const ResultArray& array)
+{
+    const QStringList parts = text(array.path).split(u'/');
+    for (qsizetype i = std::min<qsizetype>(1, parts.size() - 1); i >= 0; --i)
+        if (const Analysis* found = findAnalysis(parts[i].toStdString()))
+            return found;
+    const auto all = catalogue();
+    const auto found =
+        std::ranges::find_if(all, [&](const Analysis& analysis) { return belongsTo(array, analysis); });
+    return found == all.end() ? nullptr : &*found;
+}
+
+struct PageWords {
+    QLatin1StringView name;
+    const char* answers;
+    std::array<std::string_view, 6> analyses = {}; ///< By which it answers; the rest are empty.
+};
+
+constexpr std::array pageWords{
+    PageWords{QLatin1StringView("heads"),
+              QT_TRANSLATE_NOOP("WhatsThis", "Every head of the model, coloured and ranked by one score."),
+              {"copying", "matching", "previous_token"}},
+    PageWords{QLatin1StringView("overview"),
+              QT_TRANSLATE_NOOP("WhatsThis",
+                                "What the selected head does, at a glance: what it reads and writes, the "
+                                "tokens it makes the most "
+                                "of, its spectra and eigenvalues, its positions and its partners."),
+              {"tables", "salient_tokens", "spectra", "eigenvalues", "position_kernel", "composition"}},
+    PageWords{QLatin1StringView("all_heads"),
+              QT_TRANSLATE_NOOP("WhatsThis",
+                                "Every head in a row with every score that was computed of it, and any "
+                                "two of the scores as a plane of heads."),
+              {"copying", "matching", "spectra"}},
+    PageWords{QLatin1StringView("tokens"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "The strongest entries of one token's row or column of a full circuit: which tokens the "
+                  "head writes for it, or attends to from it."),
+              {"tables", "token_card"}},
+    PageWords{
+        QLatin1StringView("matrix"),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "A circuit of the selected head as a matrix: QK, OV, or either between tokens."),
+        {"largest_entries", "spectra"}},
+    PageWords{QLatin1StringView("spectrum"),
+              QT_TRANSLATE_NOOP("WhatsThis",
+                                "Singular values and eigenvalues of the circuits of the selected head."),
+              {"spectra", "eigenvalues", "degeneracy"}},
+    PageWords{QLatin1StringView("vectors"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "The singular directions of the selected head, as the tokens they read from and write to."),
+              {"singular_tokens", "direction_search"}},
+    PageWords{QLatin1StringView("position"),
+              QT_TRANSLATE_NOOP("WhatsThis",
+                                "How the score of the selected head depends on where query and key stand."),
+              {"position_kernel", "positional_circuit", "rotary"}},
+    PageWords{QLatin1StringView("scores"),
+              QT_TRANSLATE_NOOP("WhatsThis", "What the scores of a head of layer 0 are made of."),
+              {"six_terms", "token_prior", "detokenization"}},
+    PageWords{
+        QLatin1StringView("composition"),
+        QT_TRANSLATE_NOOP("WhatsThis", "How much every later head reads of what every earlier head writes."),
+        {"composition", "composition_nulls"}},
+    PageWords{
+        QLatin1StringView("compare"),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "The selected head beside the reference: circuits, tables, spectra and angles."),
+        {"similarity", "projection_kernel"}},
+    PageWords{QLatin1StringView("prompt"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "A prompt through the model: the attention of every head, and what each adds to a logit."),
+              {"attention", "logit_attribution"}},
+    PageWords{QLatin1StringView("relations"),
+              QT_TRANSLATE_NOOP("WhatsThis", "Which heads turn the first word of a pair into the second."),
+              {"relations"}},
+    PageWords{QLatin1StringView("models"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "What a newer model changed in every head: the change of its circuits over their norm, "
+                  "‖ΔW‖_F / ‖W‖_F, and the tokens that entered its tables."),
+              {"tables"}},
+    PageWords{QLatin1StringView("tensors"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "Every tensor of the file as stored: minimum, maximum, mean and standard deviation of its "
+                  "finite numbers (divisor: the count), a histogram of 64 equal bins, and its entries.")},
+    PageWords{QLatin1StringView("folding"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "What each step of processing does to what one reads: the selected token's row with the "
+                  "weights in use, and with the steps that are ticked."),
+              {"folding"}},
+    PageWords{
+        QLatin1StringView("model"),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "What the model is: its sizes, its families of parts, what loading found, and what "
+                          "processing changed."),
+        {"folding"}},
+    PageWords{QLatin1StringView("analyses"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "Every analysis of the catalogue, with its formula and its source; each picture says what "
+                  "it shows.")}};
+
+/// Answers for the headers of a table, whose models know titles only.
+class HeaderWords : public QObject {
+public:
+    explicit HeaderWords(QHeaderView* header)
+        : QObject(header)
+        , m_header(header)
+    {
+        header->viewport()->installEventFilter(this);
+    }
+
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        if (event->type() != QEvent::WhatsThis && event->type() != QEvent::QueryWhatsThis)
+            return QObject::eventFilter(watched, event);
+        auto* help = static_cast<QHelpEvent*>(event);
+        const QString words = wordsAt(help->pos());
+        if (words.isEmpty())
+            return false;
+        if (event->type() == QEvent::WhatsThis)
+            QWhatsThis::showText(help->globalPos(), words, m_header);
+        event->accept();
+        return true;
+    }
+
+private:
+    QString wordsAt(const QPoint& position) const
+    {
+        const int column = m_header->logicalIndexAt(position);
+        const QAbstractItemModel* model = m_header->model();
+        if (column < 0 || !model)
+            return {};
+        const auto of = [&](int role) { return model->headerData(column, Qt::Horizontal, role).toString(); };
+        const QString title = of(Qt::DisplayRole), tip = of(Qt::ToolTipRole), own = of(Qt::WhatsThisRole);
+        if (!own.isEmpty())
+            return own;
+        return bold(title) + (tip == title ? QString() : plain(tip)) + explanationAround(m_header);
+    }
+
+    QHeaderView* m_header;
+};
+
+} // namespace
+
+QString explanationOf(const Analysis& analysis)
+{
+    return bold(QStringLiteral("%1 (%2)").arg(text(analysis.title), text(analysis.number)))
+        + sourceOf(analysis);
+}
+
+QString explanationOf(const ResultArray& array)
+{
+    QString words =
+        bold(text(array.title.empty() ? array.path : array.title)) + plain(text(array.definition));
+    if (!array.unit.empty())
+        words += plain(tr("in %1").arg(text(array.unit)));
+    if (const QString null = nullText({&array}); !null.isEmpty())
+        words += plain(null);
+    const Analysis* analysis = analysisOf(array);
+    return analysis ? words + sourceOf(*analysis) : words;
+}
+
+QString explanationOfPage(const QString& name)
+{
+    const auto found = std::ranges::find(pageWords, name, &PageWords::name);
+    if (found == pageWords.end())
+        return {};
+    QString words = plain(tr(found->answers));
+    for (const std::string_view id : found->analyses)
+        if (const Analysis* analysis = findAnalysis(id))
+            words += explanationOf(*analysis);
+    return words;
+}
+
+void explainHeader(QTableView* table)
+{
+    new HeaderWords(table->horizontalHeader());
+}
+
+QString explanationAround(const QWidget* widget)
+{
+    for (; widget; widget = widget->parentWidget())
+        if (!widget->whatsThis().isEmpty())
+            return widget->whatsThis();
+    return {};
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,161 @@
+#include "ui/figures/figure_export_formats.h"
+
+#include "core/files/spreadsheet_cell.h"
+#include "core/files/table_formats.h"
+#include "core/results/table_file.h"
+#include "ui/base/text.h"
+
+#include <QJsonDocument>
+#include <QJsonObject>
+
+#include <algorithm>
+
+// The numbers of a figure in the formats of tables, and what is said about them.
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr qsizetype mostTypesetCells = 100'000; // a hundred pages
+
+QString valueOf(const FigureSource& source, std::initializer_list<QLatin1StringView> names)
+{
+    for (const QLatin1StringView wanted : names)
+        for (const auto& [name, value] : source.provenance())
+            if (name == wanted && !value.isEmpty())
+                return value;
+    return {};
+}
+
+// RFC 4180: quoted where a separator, a quote or a line end is inside, lines end with CRLF.
+QByteArray delimited(const FigureSource& source, const FigureSettings& settings, QChar separator)
+{
+    QByteArray bytes;
+    if (settings.provenanceInData) {
+        bytes += "# creator: " + figureCreator().toUtf8() + "\r\n# figure: " + source.figureTitle().toUtf8()
+            + "\r\n";
+        for (const auto& [name, value] : source.provenance())
+            bytes += "# " + name.toUtf8() + ": " + QString(value).replace(u'\n', u' ').toUtf8() + "\r\n";
+    }
+    source.forEachDataRow([&](const QStringList& row) {
+        for (qsizetype i = 0; i < row.size(); ++i) {
+            QString cell = QString::fromStdString(spreadsheetCell(row[i].toStdString()));
+            const bool quoted = cell.contains(separator) || cell.contains(u'"') || cell.contains(u'\n')
+                || cell.contains(u'\r');
+            if (quoted)
+                cell = u'"' + cell.replace(QStringLiteral("\""), QStringLiteral("\"\"")) + u'"';
+            bytes += (i > 0 ? separator + cell : cell).toUtf8();
+        }
+        bytes += "\r\n";
+    });
+    return bytes;
+}
+
+/// Errors: InvalidArgument beyond `mostCells`.
+Result<Table> tableOf(const FigureSource& source, qsizetype mostCells)
+{
+    Table table;
+    qsizetype cells = 0;
+    source.forEachDataRow([&](const QStringList& row) {
+        cells += row.size();
+        if (cells > mostCells)
+            return;
+        std::vector<std::string> texts;
+        for (const QString& cell : row)
+            texts.push_back(cell.toStdString());
+        if (table.columns.empty())
+            table.columns = std::move(texts);
+        else
+            table.rows.push_back(std::move(texts));
+    });
+    if (cells > mostCells)
+        return Error{
+            ErrorCode::InvalidArgument,
+            QStringLiteral("'%1' has %2 numbers, too many for a table that is set in type; write it as "
+                           "CSV, TSV or NPY, or zoom in to the part you need.")
+                .arg(source.figureTitle())
+                .arg(cells)
+                .toStdString()};
+    return table;
+}
+
+QByteArray bytes(const std::string& text)
+{
+    return QByteArray::fromStdString(text);
+}
+
+Result<QByteArray> npyOf(const FigureSource& source)
+{
+    if (const std::optional<FigureArray> array = source.figureArray())
+        return bytes(npyBytes(array->shape, array->values));
+    const Result<Table> table = tableOf(source, std::numeric_limits<qsizetype>::max());
+    return table ? Result<QByteArray>(bytes(npyText(*table))) : table.error();
+}
+
+Result<QByteArray> typesetOf(const FigureSource& source, FigureFormat format)
+{
+    const Result<Table> table = tableOf(source, mostTypesetCells);
+    if (!table)
+        return table.error();
+    return bytes(format == FigureFormat::Latex
+                     ? latexText(*table, figureCaption(source).replace(u'\n', u' ').toStdString())
+                     : markdownText(*table));
+}
+
+} // namespace
+
+QString figureCreator()
+{
+    return QStringLiteral("Headwise " HEADWISE_VERSION);
+}
+
+QString provenanceLine(const FigureSource& source)
+{
+    QStringList parts;
+    for (const auto& [name, value] : source.provenance())
+        parts << name + QStringLiteral(": ") + value;
+    return parts.join(QStringLiteral("; "));
+}
+
+QByteArray provenanceJson(const FigureSource& source)
+{
+    QJsonObject object{{QStringLiteral("creator"), figureCreator()},
+                       {QStringLiteral("title"), source.figureTitle()}};
+    for (const auto& [name, value] : source.provenance())
+        object[name] = value;
+    return QJsonDocument(object).toJson();
+}
+
+QString figureCaption(const FigureSource& source)
+{
+    const auto is = [](const char* name) { return QLatin1StringView(name); };
+    QString caption = source.figureTitle();
+    const QString head = valueOf(source, {is("head")});
+    if (!head.isEmpty() && !caption.contains(head))
+        caption = caption.isEmpty() ? head : QStringLiteral("%1: %2").arg(head, caption);
+    if (const QString model = valueOf(source, {is("model")}); !model.isEmpty() && !caption.contains(model))
+        caption += (caption.isEmpty() ? QString() : QStringLiteral(", ")) + model;
+    QStringList facts;
+    if (const QString weights = valueOf(source, {is("processing"), is("weights")}); !weights.isEmpty())
+        facts << (weights == is("raw") ? QStringLiteral("raw weights") : weights);
+    if (const QString embedding = valueOf(source, {is("embedding")}); !embedding.isEmpty())
+        facts << QStringLiteral("%1 embedding").arg(embedding);
+    if (const QString hash = valueOf(source, {is("sha256")}); !hash.isEmpty())
+        facts << QStringLiteral("file with SHA-256 %1…").arg(hash.left(12));
+    facts << figureCreator();
+    facts.first()[0] = facts.first()[0].toUpper();
+    return QStringLiteral("%1. %2.").arg(caption, facts.join(QStringLiteral("; ")));
+}
+
+Result<QByteArray> dataOf(const FigureSource& source, const FigureSettings& settings)
+{
+    switch (settings.format) {
+    case FigureFormat::Tsv: return delimited(source, settings, u'\t');
+    case FigureFormat::Npy: return npyOf(source);
+    case FigureFormat::Latex:
+    case FigureFormat::Markdown: return typesetOf(source, settings.format);
+    default: return delimited(source, settings, u',');
+    }
+}
+
+} // namespace headwise::ui

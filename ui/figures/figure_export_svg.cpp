@@ -1,0 +1,106 @@
+#include "ui/figures/figure_export_formats.h"
+
+#include <QBuffer>
+#include <QFontInfo>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QRegularExpression>
+#include <QSvgGenerator>
+
+// Figures that keep their text and lines: SVG and PDF.
+
+namespace headwise::ui {
+
+namespace {
+
+/// A reader without our font still gets one of the right kind that has the tokens' scripts.
+QString withFallbacks(const QString& asked)
+{
+    // "Sans Serif" and the like mean something on this machine only.
+    const QString family = QFontInfo(QFont(asked)).family();
+    const auto has = [&family](const char* part) { return family.contains(QLatin1StringView(part)); };
+    if (has("Mono") || has("Courier"))
+        return family
+            + QStringLiteral(
+                   ", 'Noto Sans Mono', 'DejaVu Sans Mono', 'Noto Sans CJK SC', 'Noto Sans', monospace");
+    if (!has("Sans") && (has("Serif") || has("Times") || has("Roman")))
+        return family + QStringLiteral(", 'Noto Serif', 'Times New Roman', serif");
+    return family + QStringLiteral(", 'Noto Sans', 'DejaVu Sans', Helvetica, Arial, sans-serif");
+}
+
+QString withFontLists(const QString& svg)
+{
+    static const QRegularExpression family(QStringLiteral("font-family=\"([^\"]*)\""));
+    QString result;
+    qsizetype copied = 0;
+    for (auto found = family.globalMatch(svg); found.hasNext();) {
+        const QRegularExpressionMatch match = found.next();
+        result += QStringView(svg).mid(copied, match.capturedStart(1) - copied);
+        result += withFallbacks(match.captured(1));
+        copied = match.capturedEnd(1);
+    }
+    result += QStringView(svg).mid(copied);
+    return result;
+}
+
+// QSvgGenerator rounds the page to whole points and knows neither pixelated pictures nor metadata.
+QByteArray mended(const QByteArray& svg, const FigureSource& source, const FigureSettings& settings)
+{
+    QString text = withFontLists(QString::fromUtf8(svg));
+    const QSizeF points = sizeInPoints(settings);
+    static const QRegularExpression page(
+        QStringLiteral("<svg width=\"[^\"]*\" height=\"[^\"]*\"\\s+viewBox=\"[^\"]*\""));
+    text.replace(page,
+                 QStringLiteral("<svg width=\"%1mm\" height=\"%2mm\" viewBox=\"0 0 %3 %4\"")
+                     .arg(settings.width)
+                     .arg(settings.height)
+                     .arg(points.width())
+                     .arg(points.height()));
+    text.replace(QStringLiteral("<image "), QStringLiteral("<image style=\"image-rendering:pixelated\" "));
+    const QString metadata = QString::fromUtf8(provenanceJson(source)).toHtmlEscaped();
+    if (const qsizetype defs = text.indexOf(QStringLiteral("<defs>")); defs >= 0)
+        text.insert(defs, QStringLiteral("<metadata>%1</metadata>\n").arg(metadata));
+    return text.toUtf8();
+}
+
+} // namespace
+
+QByteArray svgOf(const FigureSource& source, const FigureSettings& settings)
+{
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    QSvgGenerator generator;
+    generator.setOutputDevice(&buffer);
+    generator.setResolution(static_cast<int>(pointsPerInch));
+    const QSizeF points = sizeInPoints(settings);
+    generator.setSize(points.toSize());
+    generator.setViewBox(QRectF(QPointF(), points));
+    generator.setTitle(source.figureTitle().toHtmlEscaped());
+    generator.setDescription(
+        (figureCreator() + QStringLiteral("; ") + provenanceLine(source)).toHtmlEscaped());
+    QPainter painter(&generator);
+    paintPage(source, painter, settings);
+    painter.end();
+    return mended(bytes, source, settings);
+}
+
+QByteArray pdfOf(const FigureSource& source, const FigureSettings& settings)
+{
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    QPdfWriter writer(&buffer);
+    writer.setPageSize(QPageSize(QSizeF(settings.width, settings.height), QPageSize::Millimeter));
+    writer.setPageMargins({});
+    writer.setResolution(static_cast<int>(pointsPerInch));
+    writer.setTitle(source.figureTitle());
+    writer.setCreator(figureCreator() + QStringLiteral("; ") + provenanceLine(source));
+    writer.addFileAttachment(QStringLiteral("provenance.json"), provenanceJson(source),
+                             QStringLiteral("application/json"));
+    QPainter painter(&writer);
+    paintPage(source, painter, settings);
+    painter.end();
+    return bytes;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,81 @@
+#include "ui/figures/figure_export_title.h"
+
+#include "ui/base/theme.h"
+
+#include <QApplication>
+#include <QFontMetricsF>
+#include <QPainter>
+#include <QTextLayout>
+
+#include <algorithm>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double gap = 4; // points
+constexpr qsizetype mostLines = 3;
+constexpr double smallestShare = 0.7; // of the style's size
+
+/// At words where that is possible.
+QStringList wrapped(const QString& title, const QFont& font, double width, QPaintDevice* device)
+{
+    QTextLayout layout(title, font, device);
+    QTextOption option;
+    option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+    layout.setTextOption(option);
+    QStringList lines;
+    layout.beginLayout();
+    for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
+        line.setLineWidth(width);
+        lines << title.mid(line.textStart(), line.textLength()).trimmed();
+    }
+    layout.endLayout();
+    return lines;
+}
+
+} // namespace
+
+QFont figureFont(const FigureStyle& style)
+{
+    QFont font = QApplication::font();
+    if (!style.fontFamily.isEmpty())
+        font.setFamily(style.fontFamily);
+    font.setPointSizeF(std::max(1.0, style.fontSize));
+    font.setHintingPreference(QFont::PreferNoHinting);
+    return font;
+}
+
+QFont figureTokenFont(const FigureStyle& style)
+{
+    QFont font = tokenFont();
+    font.setPointSizeF(std::max(1.0, style.fontSize));
+    font.setHintingPreference(QFont::PreferNoHinting);
+    return font;
+}
+
+double paintFigureTitle(QPainter& painter, const FigureSource& source, double width, const FigureStyle& style)
+{
+    const QString& title = source.figureTitle();
+    if (!style.title || title.isEmpty())
+        return 0;
+    QFont font = figureFont(style);
+    font.setWeight(QFont::DemiBold);
+    const double smallest = smallestShare * font.pointSizeF();
+    QStringList lines = wrapped(title, font, width, painter.device());
+    while (lines.size() > mostLines && font.pointSizeF() > smallest) {
+        font.setPointSizeF(std::max(smallest, 0.92 * font.pointSizeF()));
+        lines = wrapped(title, font, width, painter.device());
+    }
+    const QFontMetricsF metrics(font, painter.device());
+    painter.setFont(font);
+    painter.setPen(lightColors().text);
+    double y = metrics.ascent();
+    for (const QString& line : std::as_const(lines)) {
+        painter.drawText(QPointF(0, y), line);
+        y += metrics.height();
+    }
+    return y - metrics.ascent() + gap;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,242 @@
+// A heatmap on paper: the same painters, the light theme, the paper's size.
+
+#include "ui/base/text.h"
+#include "ui/figures/figure_export_title.h"
+#include "ui/heatmaps/color_bar.h"
+#include "ui/heatmaps/heatmap_groups.h"
+#include "ui/heatmaps/heatmap_view.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double most = 1600;          // cells drawn as rectangles; beyond, as one lossless picture
+constexpr int mostPixels = 4096;       // of that picture, each way
+constexpr double heatmapFigureGap = 6; // points
+constexpr double smallest = 4;         // points, of names that have little room
+
+/// Makes the names of rows and columns small enough for their cells, or for every second or fifth of them; where even the
+/// smallest find no room, indices stand there and the cells get the room.
+void fitNames(HeatmapScene& scene, HeatmapFonts& fonts, const QSizeF& size, const QPaintDevice* device)
+{
+    if (!scene.rows.label && !scene.columns.label)
+        return;
+    const auto cellWith = [&](const HeatmapFonts& used) {
+        const QRectF cells =
+            QRectF(QPointF(), size).marginsRemoved(heatmapRoom(scene, size, used, device).margins());
+        return std::min(cells.width() / scene.visible.width(), cells.height() / scene.visible.height());
+    };
+    const auto largest = static_cast<int>(2 * fonts.labels.pointSizeF());
+    for (const int step : {1, 2, 5}) {
+        for (int halves = largest; halves >= 2 * smallest;
+             --halves) { // tried, not computed: heights are rounded
+            HeatmapFonts tried = fonts;
+            tried.labels.setPointSizeF(halves / 2.0);
+            if (step * cellWith(tried) >= 0.85 * QFontMetricsF(tried.labels, device).height()) {
+                fonts = tried;
+                return;
+            }
+        }
+    }
+    scene.rows.label = nullptr;
+    scene.columns.label = nullptr;
+}
+
+QRectF squared(const QRectF& area, const QRectF& visible)
+{
+    const double side = std::min(area.width() / visible.width(), area.height() / visible.height());
+    return {area.left(), area.top(), side * visible.width(), side * visible.height()};
+}
+
+/// As many pixels as the picture has cells; of tiles, as it has entries of the level on screen, which are there.
+QSize pixelsOf(const HeatmapScene& scene, int level)
+{
+    const auto pixels = [level](double cells) {
+        return std::clamp(static_cast<int>(std::ceil(std::ldexp(cells, -level) - 1e-9)), 1, mostPixels);
+    };
+    return {pixels(scene.visible.width()), pixels(scene.visible.height())};
+}
+
+/// On a device of pixels no more than it has: it would drop cells instead of looking for the strongest.
+QSize onDevice(const QPainter& painter, const QRectF& cells, const QSize& pixels)
+{
+    const auto* recording = dynamic_cast<const PaintRecording*>(painter.device());
+    const bool isOfPixels =
+        recording ? recording->pixelsPerPoint().has_value() : painter.device()->devType() == QInternal::Image;
+    if (!isOfPixels)
+        return pixels;
+    const QSizeF there =
+        painter.combinedTransform().mapRect(cells).size() * (recording ? *recording->pixelsPerPoint() : 1.0);
+    return pixels.boundedTo(QSizeF(std::ceil(there.width()), std::ceil(there.height())).toSize())
+        .expandedTo({1, 1});
+}
+
+/// A hatch would leave every other of single pixels looking like a zero.
+ThemeColors picturesColors(const HeatmapScene& scene)
+{
+    ThemeColors colors = lightColors();
+    if (!scene.nanIsAbsent)
+        colors.base = colors.border;
+    return colors;
+}
+
+/// On the first line of `area`, in the painter's font.
+void paintNoteIn(QPainter& painter, const QRectF& area, const QString& note)
+{
+    const QFontMetricsF metrics(painter.font(), painter.device());
+    painter.setPen(lightColors().muted);
+    painter.drawText(QPointF(area.left(), area.top() + metrics.ascent()),
+                     metrics.elidedText(note, Qt::ElideRight, area.width()));
+}
+
+void paintCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scene,
+                const std::function<QImage()>& picture)
+{
+    const ThemeColors& colors = lightColors();
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    if (scene.visible.width() * scene.visible.height() <= most) {
+        paintHeatmapCells(painter, cells, scene, colors);
+    } else {
+        painter.setRenderHint(QPainter::LosslessImageRendering);
+        painter.drawImage(cells, picture());
+    }
+    painter.setRenderHint(QPainter::Antialiasing);
+}
+
+} // namespace
+
+void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+{
+    if (isEmpty())
+        return;
+    HeatmapFonts fonts{figureFont(style), figureTokenFont(style)};
+    HeatmapScene scene = m_scene;
+    if (scene.matrix) // Whole cells: a picture has a pixel for each, and the table a number.
+        scene.visible = QRectF(m_scene.visibleCells());
+    const ThemeColors& colors = lightColors();
+    const QFontMetricsF metrics(fonts.text, painter.device());
+    QRectF area(QPointF(), size);
+    area.setTop(paintFigureTitle(painter, *this, size.width(), style));
+    const QSize pixels = pixelsOf(scene, std::max(0, m_level));
+    const QString note = noteOf(pixels);
+    if (!note.isEmpty()) {
+        painter.setFont(fonts.text);
+        paintNoteIn(painter, area, note);
+        area.setTop(area.top() + metrics.height() + heatmapFigureGap);
+    }
+    const double barWidth = colorBarExtent(m_scene.scale, Qt::Vertical, fonts.text, painter.device());
+    if (style.colorBar) {
+        const double overhang = colorBarOverhang(m_scene.scale);
+        area.setTop(std::max(area.top(), overhang));
+        area.setRight(area.right() - barWidth - heatmapFigureGap - 3);
+        area.setBottom(area.bottom() - overhang);
+    }
+    HeatmapRoom room;
+    if (style.axes) {
+        fitNames(scene, fonts, area.size(), painter.device());
+        room = heatmapRoom(scene, area.size(), fonts, painter.device());
+    }
+    QRectF cells = area.marginsRemoved(room.margins());
+    if (m_shape == CellShape::Square)
+        cells = squared(cells, scene.visible);
+    if (cells.width() <= 0 || cells.height() <= 0)
+        return;
+    paintCells(painter, cells, scene, [&] {
+        std::vector<TileKey> visible;
+        const QSize drawn = onDevice(painter, cells, pixels);
+        return scene.tiles ? tiledImage(scene, *m_loader, drawn, visible)
+                           : heatmapImage(scene, *m_pyramid, drawn, picturesColors(scene));
+    });
+    paintHeatmapGroups(painter, cells, scene, QPen(colors.muted, 0.5 * style.lineWidth));
+    paintHeatmapMarks(painter, cells, scene);
+    const double cellWidth = cells.width() / scene.visible.width();
+    const double cellHeight = cells.height() / scene.visible.height();
+    if (cellWidth >= metrics.horizontalAdvance(QStringLiteral("−0.000")) + 4
+        && cellHeight >= metrics.height())
+        paintHeatmapValues(painter, cells, scene, fonts.text);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(colors.muted, 0.5 * style.lineWidth));
+    painter.drawRect(cells);
+    if (style.axes) {
+        paintHeatmapAxes(painter, cells, room, scene, {fonts, colors});
+        paintHeatmapNorms(painter, cells, room, scene, colors);
+    }
+    painter.setFont(fonts.text);
+    if (style.colorBar)
+        paintColorBar(
+            painter,
+            QRectF(cells.right() + room.norms + heatmapFigureGap + 2, cells.top(), barWidth, cells.height()),
+            scene.scale, Qt::Vertical, colors);
+}
+
+std::optional<FigureArray> HeatmapView::figureArray() const
+{
+    if (isEmpty() || m_level > 0)
+        return std::nullopt; // Entries that stand for many cells have names that say so.
+    const QRect part = m_scene.visibleCells();
+    FigureArray array{{static_cast<std::size_t>(part.height()), static_cast<std::size_t>(part.width())}, {}};
+    array.values.reserve(array.shape[0] * array.shape[1]);
+    for (int row = part.top(); row <= part.bottom(); ++row)
+        for (int column = part.left(); column <= part.right(); ++column)
+            array.values.push_back(m_scene.at(row, column));
+    return array;
+}
+
+// The visible part, as the picture has it: cells, or entries that stand for as many as a pixel does.
+DataRows HeatmapView::detachedRows() const
+{
+    if (isEmpty())
+        return [](const std::function<void(const QStringList&)>& /*writeRow*/) {};
+    const int level = std::max(0, m_level);
+    const QRect part = m_scene.visibleCells();
+    const QRect entries(QPoint(part.left() >> level, part.top() >> level),
+                        QPoint(part.right() >> level, part.bottom() >> level));
+    const auto name = [level](const HeatmapAxis& axis, int entry, Eigen::Index count) {
+        const int first = entry << level;
+        const int last = std::min(static_cast<int>(count), (entry + 1) << level) - 1;
+        return first == last ? axisLabel(axis, first) : QStringLiteral("%1–%2").arg(first).arg(last);
+    };
+    QStringList header{m_scene.rows.title};
+    for (int column = entries.left(); column <= entries.right(); ++column)
+        header << name(m_scene.columns, column, m_scene.columnCount());
+    QStringList names;
+    for (int row = entries.top(); row <= entries.bottom(); ++row)
+        names << name(m_scene.rows, row, m_scene.rowCount());
+    std::function<float(int, int)> valueAt; // of an entry; of tiles, of those that are there now
+    if (level == 0) {
+        valueAt = [matrix = m_scene.matrix, tiles = m_scene.tiles](int row, int column) {
+            return matrix ? (*matrix)(row, column) : tiles->at(row, column);
+        };
+    } else {
+        Eigen::MatrixXf values(entries.height(), entries.width());
+        for (int row = 0; row < entries.height(); ++row)
+            for (int column = 0; column < entries.width(); ++column)
+                values(row, column) =
+                    m_loader->best(m_scene.aggregate, level, entries.top() + row, entries.left() + column);
+        valueAt = [values = std::move(values), corner = entries.topLeft()](int row, int column) {
+            return values(row - corner.y(), column - corner.x());
+        };
+    }
+    return [=](const std::function<void(const QStringList&)>& writeRow) {
+        writeRow(header);
+        for (int row = entries.top(); row <= entries.bottom(); ++row) {
+            QStringList cells{names[row - entries.top()]};
+            for (int column = entries.left(); column <= entries.right(); ++column)
+                cells << exactNumber(valueAt(row, column));
+            writeRow(cells);
+        }
+    };
+}
+
+void HeatmapView::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
+{
+    detachedRows()(writeRow);
+}
+
+} // namespace headwise::ui

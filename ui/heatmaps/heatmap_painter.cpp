@@ -1,0 +1,255 @@
+#include "ui/heatmaps/heatmap_painter.h"
+
+#include "ui/base/text.h"
+
+#include <QFontMetricsF>
+#include <QLineF>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double heatmapPainterGap = 4;
+constexpr double normBars = 28;
+constexpr int sampledLabels = 256;           // Enough to know how wide labels are; all 50 000 would be slow.
+constexpr int measuredLabels = 24;           // The longest of them.
+constexpr char16_t firstWideLetter = 0x1100; // From Hangul on most are as wide as two.
+
+int count(const HeatmapScene& scene, Qt::Orientation axis)
+{
+    return static_cast<int>(axis == Qt::Vertical ? scene.rowCount() : scene.columnCount());
+}
+
+/// About how long a text is, without asking the font: hundreds of answers of a font take longer than a frame.
+int columnsOf(const QString& text)
+{
+    return static_cast<int>(text.size() + std::count_if(text.begin(), text.end(), [](QChar letter) {
+                                return letter.unicode() >= firstWideLetter;
+                            }));
+}
+
+double heatmapPainterWidestLabel(const HeatmapAxis& axis, int size, const QFontMetricsF& metrics)
+{
+    const double number = metrics.horizontalAdvance(QString::number(std::max(0, size - 1)));
+    if (!axis.label || size == 0)
+        return number;
+    std::vector<std::pair<int, QString>> labels;
+    const int step = std::max(1, size / sampledLabels);
+    labels.reserve(static_cast<std::size_t>(size) / static_cast<std::size_t>(step) + 1);
+    for (int i = 0; i < size; i += step) {
+        const QString label = axis.label(i);
+        labels.emplace_back(columnsOf(label), label);
+    }
+    // Of a vocabulary a few are far longer than the rest: those are shortened.
+    const auto all = std::ssize(labels);
+    const auto end = labels.begin() + (step > 1 ? all * 19 / 20 + 1 : all);
+    const auto first = end - std::min<std::ptrdiff_t>(measuredLabels, end - labels.begin());
+    std::nth_element(labels.begin(), end - 1, labels.end());
+    std::nth_element(labels.begin(), first, end);
+    double widest = number;
+    for (auto label = first; label != end; ++label)
+        widest = std::max(widest, metrics.horizontalAdvance(label->second));
+    return widest;
+}
+
+const QFont& fontOf(const HeatmapAxis& axis, const HeatmapFonts& fonts)
+{
+    return axis.label ? fonts.labels : fonts.text;
+}
+
+// 1, 2, 5, 10, 20, … : the smallest with room for a label each.
+int niceStep(double cellSize, double room)
+{
+    int decade = 1;
+    while (10 * decade * cellSize < room && decade < 100'000'000)
+        decade *= 10;
+    for (const int factor : {1, 2, 5})
+        if (factor * decade * cellSize >= room)
+            return factor * decade;
+    return 10 * decade;
+}
+
+/// The labels of one axis as they are drawn now.
+struct Labels {
+    const HeatmapAxis& axis;
+    QFont font;
+    QFontMetricsF metrics;
+    int step = 1; // In rows or columns.
+    int span = 1; // That one label stands for.
+    bool names = false;
+    int first = 0;
+    int end = 0;
+
+    QString at(int index) const
+    {
+        return names ? axis.label(index) : span > 1 ? axis.groupLabel(index / span) : QString::number(index);
+    }
+};
+
+Labels labelsFor(const HeatmapScene& scene, Qt::Orientation orientation, double cellSize,
+                 const HeatmapFonts& fonts, const QPaintDevice* device)
+{
+    const bool vertical = orientation == Qt::Vertical;
+    const HeatmapAxis& axis = vertical ? scene.rows : scene.columns;
+    const QFontMetricsF metrics(fontOf(axis, fonts), device);
+    // Every second or fifth name says more than numbers; where not even these have room, numbers do.
+    const int namesStep = niceStep(cellSize, 0.85 * metrics.height());
+    const bool names = axis.label && namesStep <= 5;
+    const int size = count(scene, orientation);
+    const QFontMetricsF text(fonts.text, device);
+    const double indexRoom = vertical ? 1.1 * text.height()
+                                      : text.horizontalAdvance(QString::number(size)) + 2 * heatmapPainterGap;
+    const int span = !names && axis.groupLabel ? std::max(1, axis.groupSize) : 1;
+    Labels labels{.axis = axis,
+                  .font = names ? fonts.labels : fonts.text,
+                  .metrics = names ? metrics : text,
+                  .step = names ? namesStep : span * niceStep(span * cellSize, indexRoom),
+                  .span = span,
+                  .names = names};
+    const double from = vertical ? scene.visible.top() : scene.visible.left();
+    const double to = vertical ? scene.visible.bottom() : scene.visible.right();
+    labels.first = static_cast<int>(from / labels.step) * labels.step;
+    labels.end = std::min(size, static_cast<int>(std::ceil(to)));
+    return labels;
+}
+
+void paintRowLabels(QPainter& painter, const QRectF& cells, double room, const HeatmapScene& scene,
+                    const Labels& labels)
+{
+    painter.setFont(labels.font);
+    const QFontMetricsF& metrics = labels.metrics;
+    for (int row = labels.first; row < labels.end; row += labels.step) {
+        const QRectF cell = cellRect(cells, scene, row, 0);
+        const double y = cell.top() + labels.span * cell.height() / 2;
+        if (y < cells.top() || y > cells.bottom())
+            continue;
+        const QString shown = metrics.elidedText(labels.at(row), Qt::ElideMiddle, room - heatmapPainterGap);
+        painter.drawText(QPointF(cells.left() - heatmapPainterGap - metrics.horizontalAdvance(shown),
+                                 y + (metrics.ascent() - metrics.descent()) / 2),
+                         shown);
+    }
+}
+
+void paintColumnLabels(QPainter& painter, const QRectF& cells, const HeatmapRoom& room,
+                       const HeatmapScene& scene, const Labels& labels)
+{
+    painter.setFont(labels.font);
+    const QFontMetricsF& metrics = labels.metrics;
+    const bool flat = room.flatColumnLabels || !labels.names;
+    for (int column = labels.first; column < labels.end; column += labels.step) {
+        const QRectF cell = cellRect(cells, scene, 0, column);
+        const double x = cell.left() + labels.span * cell.width() / 2;
+        if (x < cells.left() || x > cells.right())
+            continue;
+        if (flat) {
+            const QString shown = labels.at(column);
+            const double width = metrics.horizontalAdvance(shown);
+            const double left = std::min(x - width / 2, std::max(cells.left(), cells.right() - width));
+            painter.drawText(QPointF(left, cells.top() - heatmapPainterGap - metrics.descent()), shown);
+            continue;
+        }
+        painter.save();
+        painter.translate(x + (metrics.ascent() - metrics.descent()) / 2, cells.top() - heatmapPainterGap);
+        painter.rotate(-90);
+        painter.drawText(
+            QPointF(0, 0),
+            metrics.elidedText(labels.at(column), Qt::ElideMiddle, room.columnLabels - heatmapPainterGap));
+        painter.restore();
+    }
+}
+
+} // namespace
+
+QString axisLabel(const HeatmapAxis& axis, int index)
+{
+    return axis.label ? axis.label(index) : QString::number(index);
+}
+
+HeatmapAxis labelledAxis(const QString& title, const QStringList& labels)
+{
+    return {title, [labels](int index) { return labels.value(index); }};
+}
+
+QRectF cellRect(const QRectF& cells, const HeatmapScene& scene, int row, int column)
+{
+    const double width = cells.width() / scene.visible.width();
+    const double height = cells.height() / scene.visible.height();
+    return {cells.left() + (column - scene.visible.left()) * width,
+            cells.top() + (row - scene.visible.top()) * height, width, height};
+}
+
+HeatmapRoom heatmapRoom(const HeatmapScene& scene, const QSizeF& size, const HeatmapFonts& fonts,
+                        const QPaintDevice* device)
+{
+    const int rows = count(scene, Qt::Vertical);
+    const int columns = count(scene, Qt::Horizontal);
+    if (rows == 0 || columns == 0)
+        return {};
+    // Labels never take more than a third of a small picture.
+    const double most = std::min(0.33 * std::min(size.width(), size.height()), 160.0);
+    const double title = QFontMetricsF(fonts.text, device).height() + heatmapPainterGap;
+    HeatmapRoom room;
+    room.norms = scene.norms ? std::min(normBars, 0.15 * std::min(size.width(), size.height())) : 0;
+    room.rowTitle = scene.rows.title.isEmpty() ? 0 : title;
+    room.rowLabels =
+        std::min(most,
+                 heatmapPainterWidestLabel(scene.rows, rows, QFontMetricsF(fontOf(scene.rows, fonts), device))
+                     + 2 * heatmapPainterGap);
+    room.columnTitle = scene.columns.title.isEmpty() ? 0 : title;
+    const QFontMetricsF names(fontOf(scene.columns, fonts), device);
+    const double widest = heatmapPainterWidestLabel(scene.columns, columns, names);
+    const double cellWidth = (size.width() - room.rowTitle - room.rowLabels - room.norms) / columns;
+    room.flatColumnLabels = !scene.columns.label || widest + heatmapPainterGap <= cellWidth;
+    room.columnLabels = room.flatColumnLabels ? names.height() + heatmapPainterGap
+                                              : std::min(most, widest + 2 * heatmapPainterGap);
+    return room;
+}
+
+void paintHeatmapAxes(QPainter& painter, const QRectF& cells, const HeatmapRoom& room,
+                      const HeatmapScene& scene, const HeatmapLook& look)
+{
+    const HeatmapFonts& fonts = look.fonts;
+    painter.save();
+    painter.setPen(look.colors.muted);
+    const QPaintDevice* device = painter.device();
+    const double cellHeight = cells.height() / scene.visible.height();
+    const double cellWidth = cells.width() / scene.visible.width();
+    paintRowLabels(painter, cells, room.rowLabels, scene,
+                   labelsFor(scene, Qt::Vertical, cellHeight, fonts, device));
+    paintColumnLabels(painter, cells, room, scene,
+                      labelsFor(scene, Qt::Horizontal, cellWidth, fonts, device));
+    painter.setFont(fonts.text);
+    painter.setPen(look.colors.text);
+    const QFontMetricsF text(fonts.text, device);
+    const QString across = text.elidedText(scene.columns.title, Qt::ElideRight, cells.width());
+    painter.drawText(QPointF(cells.center().x() - text.horizontalAdvance(across) / 2,
+                             cells.top() - room.columnLabels - room.columnTitle + text.ascent()),
+                     across);
+    const QString down = text.elidedText(scene.rows.title, Qt::ElideRight, cells.height());
+    painter.translate(cells.left() - room.rowLabels - room.rowTitle + text.ascent(),
+                      cells.center().y() + text.horizontalAdvance(down) / 2);
+    painter.rotate(-90);
+    painter.drawText(QPointF(0, 0), down);
+    painter.restore();
+}
+
+void paintCellRing(QPainter& painter, const QRectF& cell, const ThemeColors& colors, Qt::PenStyle style)
+{
+    painter.save();
+    painter.setBrush(Qt::NoBrush);
+    // At least 8 px wide, so that it is found on a map of thousands of cells.
+    const double grow = std::max(0.0, (8 - std::min(cell.width(), cell.height())) / 2);
+    const QRectF ring = cell.adjusted(-grow, -grow, grow, grow);
+    painter.setPen(QPen(colors.base, 4, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+    painter.drawRect(ring);
+    painter.setPen(QPen(colors.accent, 2, style, Qt::FlatCap, Qt::MiterJoin));
+    painter.drawRect(ring);
+    painter.restore();
+}
+
+} // namespace headwise::ui

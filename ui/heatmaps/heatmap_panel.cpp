@@ -1,0 +1,117 @@
+#include "ui/heatmaps/heatmap_panel.h"
+
+#include "ui/base/text.h"
+#include "ui/heatmaps/color_bar.h"
+
+#include <QBoxLayout>
+#include <QEvent>
+#include <QJsonArray>
+
+#include <array>
+#include <utility>
+
+namespace headwise::ui {
+
+HeatmapPanel::HeatmapPanel(QWidget* parent, Qt::Orientation bar)
+    : QWidget(parent)
+    , m_view(new HeatmapView(this))
+    , m_bar(new ColorBar(bar, this))
+    , m_isBarBelow(bar == Qt::Horizontal)
+{
+    auto* layout =
+        new QBoxLayout(bar == Qt::Vertical ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom, this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(8);
+    layout->addWidget(m_view, 1000);
+    layout->addWidget(m_bar);
+    layout->addStretch(1); // what square cells leave is behind the bar, not between it and them
+    m_bar->follow(m_view);
+    m_bar->setAlongCells(true);
+    m_view->installEventFilter(this);
+}
+
+bool HeatmapPanel::event(QEvent* event)
+{
+    if (event->type() == QEvent::LayoutRequest) { // the view may need more or less than before
+        limitView();
+        layout()->activate();
+    }
+    return QWidget::event(event);
+}
+
+bool HeatmapPanel::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::Paint && std::exchange(m_cells, m_view->cellsArea()) != m_view->cellsArea())
+        m_bar->update();
+    if (event->type() == QEvent::Show || event->type() == QEvent::Resize)
+        limitView();
+    return QWidget::eventFilter(watched, event);
+}
+
+void HeatmapPanel::limitView()
+{
+    if (!m_view->isVisible()) // hundreds of labels would be measured for nothing
+        return;
+    if (m_isBarBelow)
+        m_view->setMaximumHeight(m_view->usableSize().height());
+    else
+        m_view->setMaximumWidth(m_view->usableSize().width());
+}
+
+namespace {
+
+struct ChoiceName {
+    QLatin1StringView name;
+    bool ScaleChoice::*chosen;
+};
+constexpr std::array choiceNames{ChoiceName{QLatin1StringView("map"), &ScaleChoice::map},
+                                 ChoiceName{QLatin1StringView("inverted"), &ScaleChoice::inverted},
+                                 ChoiceName{QLatin1StringView("transform"), &ScaleChoice::transform},
+                                 ChoiceName{QLatin1StringView("fit"), &ScaleChoice::fit}};
+
+QJsonArray text(const ScaleChoice& choice)
+{
+    QJsonArray names;
+    for (const auto& [name, chosen] : choiceNames)
+        if (choice.*chosen)
+            names << QString(name);
+    return names;
+}
+
+} // namespace
+
+QJsonObject HeatmapPanel::viewState() const
+{
+    const HeatmapState& state = m_view->state();
+    return {{QStringLiteral("scale"), ui::text(headwise::text(m_view->colorScale()))},
+            {QStringLiteral("chosen"), text(m_view->scaleChoice())},
+            {QStringLiteral("zoomX"), state.zoomX},
+            {QStringLiteral("zoomY"), state.zoomY},
+            {QStringLiteral("centerX"), state.centerX},
+            {QStringLiteral("centerY"), state.centerY},
+            {QStringLiteral("mean"), m_view->aggregate() == Aggregate::Mean},
+            {QStringLiteral("norms"), m_view->hasNormBars()}};
+}
+
+void HeatmapPanel::setViewState(const QJsonObject& state)
+{
+    const auto scale = parseColorScale(state[QStringLiteral("scale")].toString().toStdString());
+    if (scale) {
+        ScaleChoice choice;
+        const QJsonArray names = state[QStringLiteral("chosen")].toArray();
+        for (const auto& [name, chosen] : choiceNames)
+            choice.*chosen = names.contains(QString(name));
+        m_view->setColorScale(*scale);
+        m_view->setScaleChoice(choice);
+    }
+    HeatmapState viewed = m_view->state();
+    viewed.zoomX = state[QStringLiteral("zoomX")].toDouble(1);
+    viewed.zoomY = state[QStringLiteral("zoomY")].toDouble(1);
+    viewed.centerX = state[QStringLiteral("centerX")].toDouble(0.5);
+    viewed.centerY = state[QStringLiteral("centerY")].toDouble(0.5);
+    m_view->setState(viewed);
+    m_view->setAggregate(state[QStringLiteral("mean")].toBool() ? Aggregate::Mean : Aggregate::Strongest);
+    m_view->setNormBars(state[QStringLiteral("norms")].toBool());
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,81 @@
+#include "ui/heatmaps/shared_scale.h"
+
+#include "ui/heatmaps/heatmap_view.h"
+
+namespace headwise::ui {
+
+SharedScale::SharedScale(QObject* parent)
+    : QObject(parent)
+{
+}
+
+SharedScale::~SharedScale()
+{
+    for (HeatmapView* view : std::as_const(m_views))
+        view->setSharedScale(nullptr);
+}
+
+void SharedScale::add(HeatmapView* view)
+{
+    if (contains(view))
+        return;
+    if (SharedScale* old = view->sharedScale())
+        old->remove(view);
+    const ColorScale scale = m_views.isEmpty() ? view->colorScale() : m_views.first()->colorScale();
+    m_views << view;
+    view->setSharedScale(this);
+    setScale(scale);
+}
+
+void SharedScale::remove(HeatmapView* view)
+{
+    if (!m_views.removeOne(view))
+        return;
+    view->setSharedScale(nullptr);
+    if (!m_views.isEmpty())
+        setScale(m_views.first()->colorScale());
+}
+
+bool SharedScale::contains(const HeatmapView* view) const
+{
+    return m_views.contains(view);
+}
+
+void SharedScale::setScale(const ColorScale& scale)
+{
+    ValueStatistics all;
+    for (const HeatmapView* view : std::as_const(m_views))
+        all.add(view->statistics());
+    const ColorScale fit = all.count > 0 ? fitted(scale, all) : scale;
+    const QList<HeatmapView*> views = m_views; // A view that is told may leave.
+    for (HeatmapView* view : views)
+        if (contains(view)) {
+            view->showScale(fit);
+            view->update(); // Its corner says how many share the scale.
+        }
+}
+
+SharedScale* scaleOfWindow(const QWidget* widget)
+{
+    const QString name = QStringLiteral("scaleOfWindow");
+    QWidget* window = widget->window();
+    auto* scale = window->findChild<SharedScale*>(name, Qt::FindDirectChildrenOnly);
+    if (!scale) {
+        scale = new SharedScale(window);
+        scale->setObjectName(name);
+    }
+    return scale;
+}
+
+void linkHeatmaps(HeatmapView* first, HeatmapView* second)
+{
+    second->setState(first->state());
+    QObject::connect(first, &HeatmapView::stateChanged, second, &HeatmapView::setState);
+    QObject::connect(second, &HeatmapView::stateChanged, first, &HeatmapView::setState);
+    // The one of the window may hold others as well, which is what was asked for.
+    auto* scale = first->sharedScale() ? first->sharedScale() : new SharedScale(first);
+    scale->add(first);
+    scale->add(second);
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,473 @@
+#include "ui/pages/analyses/analysis_form.h"
+
+#include "core/analysis/inputs/relation_file.h"
+#include "core/analysis/prompt/score_positions.h"
+#include "core/tokenizer/token_search.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/pages/analyses/analysis_list.h"
+#include "ui/pages/analyses/direction_input.h"
+#include "ui/pages/analyses/heads_input.h"
+#include "ui/pages/analyses/text_inputs.h"
+#include "ui/pages/parts/first_prompt.h"
+
+#include <QComboBox>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <limits>
+
+namespace headwise::ui {
+
+AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
+    : QWidget(parent)
+    , m_workspace(workspace)
+    , m_rows(new QFormLayout)
+    , m_prompt(new QPlainTextEdit(this))
+    , m_token(new QLabel(this))
+    , m_keyToken(new QLineEdit(this))
+    , m_positions(new QWidget(this))
+    , m_query(new QSpinBox(m_positions))
+    , m_key(new QSpinBox(m_positions))
+    , m_positionTokens(new QLabel(m_positions))
+    , m_pair(new QWidget(this))
+    , m_reference(new QLineEdit(m_pair))
+    , m_selected(new QLabel(m_pair))
+    , m_direction(new DirectionInput(workspace, this))
+    , m_previousToken(new QLineEdit(this))
+    , m_relations(new QWidget(this))
+    , m_relationsName(new QLabel(m_relations))
+    , m_metric(new QComboBox(this))
+    , m_heads(new HeadsInput(workspace, this))
+    , m_seed(new QSpinBox(this))
+    , m_problem(new QLabel(this))
+{
+    setAcceptDrops(true);
+    createFields();
+    createRows();
+    createKeyToken();
+    createPositions();
+    createMarks();
+    createMetric();
+    connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
+    for (QLineEdit* edit : {m_keyToken, m_previousToken})
+        connect(edit, &QLineEdit::editingFinished, this, &AnalysisForm::apply);
+    connect(m_texts, &TextInputs::loaded, this, &AnalysisForm::apply);
+    connect(m_texts, &TextInputs::said, this, [this](const QString& sentence) {
+        m_problem->setText(sentence);
+        m_problem->show();
+    });
+    connect(m_direction, &DirectionInput::changed, this, &AnalysisForm::apply);
+    connect(m_direction, &DirectionInput::nameRead, this, &AnalysisForm::directionRead);
+    connect(m_heads, &HeadsInput::changed, this, &AnalysisForm::apply);
+    connect(m_metric, &QComboBox::activated, this, &AnalysisForm::apply);
+    for (QSpinBox* number : {m_query, m_key, m_seed})
+        connect(number, &QSpinBox::valueChanged, this, &AnalysisForm::apply);
+    connect(m_reference, &QLineEdit::editingFinished, this, [this] {
+        const auto head = parseHeadId(m_reference->text().toStdString());
+        if (head)
+            m_workspace->setReference(*head);
+        showSelection();
+    });
+    connect(workspace, &Workspace::tokenChanged, this, &AnalysisForm::showSelection);
+    connect(workspace, &Workspace::headChanged, this, &AnalysisForm::showSelection);
+    connect(workspace, &Workspace::referenceChanged, this, &AnalysisForm::showSelection);
+    connect(workspace, &Workspace::inputsChanged, this, &AnalysisForm::showRelations);
+    connect(workspace, &Workspace::inputsChanged, this, &AnalysisForm::showHeads);
+    connect(workspace, &Workspace::circuitsChanged, this, &AnalysisForm::suggest);
+    connect(workspace, &Workspace::opened, this, &AnalysisForm::suggest);
+    suggest();
+    showRelations();
+}
+
+void AnalysisForm::createFields()
+{
+    const auto beside = [](QWidget* box, std::initializer_list<QWidget*> fields) {
+        auto* row = new QHBoxLayout(box);
+        row->setContentsMargins(0, 0, 0, 0);
+        row->setSpacing(8);
+        for (QWidget* field : fields)
+            row->addWidget(field);
+        row->addStretch();
+    };
+    m_rows->setContentsMargins(0, 0, 0, 0);
+    m_rows->setHorizontalSpacing(16);
+    m_rows->setVerticalSpacing(8);
+    m_prompt->setFont(tokenFont());
+    m_prompt->setTabChangesFocus(true);
+    m_prompt->setFixedHeight(2 * QFontMetrics(tokenFont()).lineSpacing() + 14);
+    m_prompt->setAccessibleName(tr("Prompt"));
+    m_token->setFont(tokenFont());
+    m_token->setToolTip(tr("The selected token; find another with Ctrl+F"));
+    m_reference->setFixedWidth(72);
+    m_reference->setAlignment(Qt::AlignCenter);
+    m_reference->setPlaceholderText(QStringLiteral("0.1"));
+    m_reference->setAccessibleName(tr("Reference head"));
+    m_reference->setToolTip(tr("Layer.head; a Shift+click in a grid of heads marks it too"));
+    beside(m_pair, {m_reference, m_selected});
+    auto* choose = new QPushButton(tr("Choose a file…"), m_relations);
+    auto* reset = new QPushButton(tr("Built-in"), m_relations);
+    connect(choose, &QPushButton::clicked, this, &AnalysisForm::chooseRelations);
+    connect(reset, &QPushButton::clicked, this, [this] { loadRelations({}); });
+    m_relationsName->setText(tr("the built-in ones"));
+    beside(m_relations, {m_relationsName, choose, reset});
+    m_seed->setRange(0, std::numeric_limits<int>::max());
+    m_seed->setAccessibleName(tr("Seed"));
+    m_seed->setToolTip(tr("Of random baselines and samples"));
+    m_seed->setFixedWidth(110);
+    makeSecondary(m_problem);
+    m_problem->setWordWrap(true);
+}
+
+void AnalysisForm::createRows()
+{
+    m_rows->addRow(tr("Heads"), m_heads);
+    m_rows->addRow(tr("Prompt"), m_prompt);
+    m_rows->addRow(tr("Query, key"), m_positions);
+    m_rows->addRow(tr("Token"), m_token);
+    m_rows->addRow(tr("Key token"), m_keyToken);
+    m_rows->addRow(tr("Reference, head"), m_pair);
+    m_rows->addRow(tr("Direction"), m_direction);
+    m_rows->addRow(tr("Previous-token heads"), m_previousToken);
+    m_rows->addRow(tr("Relations"), m_relations);
+    m_texts = new TextInputs(m_workspace, m_rows, this);
+    m_rows->addRow(tr("Lengths"), m_metric);
+    m_rows->addRow(tr("Seed"), m_seed);
+    m_problem->hide();
+    // Not one of the rows: Qt 6.4 writes past its rows where one that wraps was there before and others went.
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(8);
+    layout->addLayout(m_rows);
+    layout->addWidget(m_problem);
+}
+
+void AnalysisForm::createKeyToken()
+{
+    m_keyToken->setFont(tokenFont());
+    m_keyToken->setFixedWidth(140);
+    m_keyToken->setPlaceholderText(tr("none"));
+    m_keyToken->setAccessibleName(tr("Key token"));
+    m_keyToken->setToolTip(
+        tr("A token, or #id: the score of the selected token's query with its key, by offset"));
+}
+
+void AnalysisForm::createPositions()
+{
+    auto* row = new QHBoxLayout(m_positions);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(8);
+    for (QSpinBox* position : {m_query, m_key}) {
+        position->setRange(-1, std::numeric_limits<int>::max());
+        position->setValue(-1);
+        position->setFixedWidth(110);
+        row->addWidget(position);
+    }
+    m_query->setSpecialValueText(tr("the last"));
+    m_query->setAccessibleName(tr("Position of the query"));
+    m_query->setToolTip(tr("Where in the prompt, from 0, the token is whose score is taken apart"));
+    m_key->setSpecialValueText(tr("the strongest"));
+    m_key->setAccessibleName(tr("Position of the key"));
+    m_key->setToolTip(
+        tr("Where the token is that it attends to; else the one that each head attends to most"));
+    makeSecondary(m_positionTokens);
+    m_positionTokens->setFont(tokenFont());
+    row->addWidget(m_positionTokens);
+    row->addStretch();
+}
+
+void AnalysisForm::createMarks()
+{
+    m_previousToken->setPlaceholderText(tr("none marked; as 0.1, 4.11"));
+    m_previousToken->setMaximumWidth(240);
+    m_previousToken->setAccessibleName(tr("Heads known to attend to the previous token"));
+    m_previousToken->setToolTip(
+        tr("Heads that you know to attend to the previous token: the ranking takes them as "
+           "certain, whatever their score from weights"));
+}
+
+void AnalysisForm::createMetric()
+{
+    m_metric->addItem(tr("As the weights are"), static_cast<int>(ResidualMetric::Identity));
+    m_metric->addItem(tr("Embedding covariance"), static_cast<int>(ResidualMetric::Embedding));
+    m_metric->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+    m_metric->setAccessibleName(tr("Lengths in the residual stream"));
+    m_metric->setToolTip(tr("How norms in the residual stream are measured"));
+    m_metric->setWhatsThis(
+        tr("Norms take every direction of the residual stream for as important as any other. By the "
+           "covariance of the embedding in use they count in units of how much tokens vary along it: the "
+           "weights are taken in the basis in which the embedding varies alike in all directions, which "
+           "changes norms, angles and composition scores, and no circuit with tokens on both sides."));
+}
+
+void AnalysisForm::showHeads()
+{
+    const bool isAsked = m_heads->isAsked();
+    m_heads->setVisible(isAsked);
+    m_rows->labelForField(m_heads)->setVisible(isAsked);
+    if (isAsked)
+        m_heads->showChoice();
+}
+
+void AnalysisForm::setNeeds(const Analysis& analysis)
+{
+    m_needs = askedInputs(analysis);
+    m_heads->setAnalysis(analysis);
+    showHeads();
+    const auto show = [this](QWidget* field, bool on) {
+        field->setVisible(on);
+        m_rows->labelForField(field)->setVisible(on);
+    };
+    show(m_prompt, m_needs.prompt);
+    show(m_positions, asksForPositions(analysis));
+    show(m_token, m_needs.token);
+    show(m_keyToken, analysis.id == std::string_view("rotary"));
+    show(m_pair, m_needs.pair);
+    show(m_direction, m_needs.direction);
+    show(m_previousToken, analysis.id == std::string_view("induction"));
+    show(m_metric, analysis.followsMetric);
+    show(m_relations, m_needs.tokenizer && text(analysis.id).contains(QLatin1String("relation")));
+    m_texts->setNeeds(analysis);
+    layout()->activate(); // or it would count the hidden fields until it is shown, and the window would grow
+    apply();
+}
+
+void AnalysisForm::suggest()
+{
+    const auto tokenizer = m_workspace->tokenizer();
+    m_prompt->setPlaceholderText(tokenizer
+                                     ? tr("A prompt; the model's own rule for special tokens is followed")
+                                     : tr("Token ids, as 17 4 99"));
+    if (!m_workspace->isOpen())
+        return;
+    if (m_prompt->toPlainText() == m_suggestedPrompt) {
+        m_suggestedPrompt = tokenizer ? repeatedWords(*tokenizer) : QStringLiteral("1 2 3 4 1 2 3 4");
+        m_prompt->setPlainText(m_suggestedPrompt);
+    }
+    m_direction->suggest();
+    showSelection();
+    apply();
+}
+
+void AnalysisForm::showSelection()
+{
+    if (!m_workspace->isOpen())
+        return;
+    m_token->setText(QStringLiteral("%1  #%2")
+                         .arg(m_workspace->tokenText(m_workspace->token()))
+                         .arg(m_workspace->token()));
+    const auto reference = m_workspace->reference();
+    m_reference->setText(reference ? text(dottedHead(*reference)) : QString());
+    m_selected->setText(tr("and %1").arg(text(m_workspace->head())));
+    showHeads();
+}
+
+std::vector<int> AnalysisForm::readPrompt(QString& problem) const
+{
+    const auto tokenizer = m_workspace->tokenizer();
+    const QString words = m_prompt->toPlainText();
+    std::vector<int> ids;
+    if (tokenizer) {
+        const auto encoded = tokenizer->encode(words.toStdString());
+        if (encoded)
+            ids = *encoded;
+        else if (!words.isEmpty())
+            problem = text(encoded.error());
+        return ids;
+    }
+    static const QRegularExpression between(QStringLiteral("[\\s,#]+"));
+    for (const QString& word : words.split(between, Qt::SkipEmptyParts)) {
+        bool isNumber = false;
+        const int id = word.toInt(&isNumber);
+        if (!isNumber || id < 0 || id >= m_workspace->card().dVocab) {
+            problem = tr("'%1' is not a token id below %2.").arg(word).arg(m_workspace->card().dVocab);
+            return {};
+        }
+        ids.push_back(id);
+    }
+    return ids;
+}
+
+std::optional<int> AnalysisForm::readKeyToken(QString& problem) const
+{
+    if (m_keyToken->text().isEmpty())
+        return std::nullopt;
+    const int id = tokenOf(*m_workspace, m_keyToken->text());
+    if (id >= 0 && id < m_workspace->card().dVocab)
+        return id;
+    problem += tr("'%1' is not one token of this model.").arg(m_keyToken->text());
+    return std::nullopt;
+}
+
+void AnalysisForm::readPositions(AnalysisInputs& inputs, QString& problem) const
+{
+    if (m_query->value() >= 0)
+        inputs.queryPosition = m_query->value();
+    if (m_key->value() >= 0)
+        inputs.keyPosition = m_key->value();
+    m_positionTokens->clear();
+    if (inputs.prompt.empty())
+        return;
+    if (const auto checked = checkScorePositions(inputs); !checked) {
+        problem += text(checked.error());
+        inputs.queryPosition.reset();
+        inputs.keyPosition.reset();
+        return;
+    }
+    const auto token = [&](int position) {
+        return m_workspace->tokenText(inputs.prompt[static_cast<std::size_t>(position)]);
+    };
+    const QString query = token(scoreQuery(inputs));
+    m_positionTokens->setText(
+        inputs.keyPosition ? QStringLiteral("%1 → %2").arg(query, token(*inputs.keyPosition)) : query);
+}
+
+void AnalysisForm::setPositions(int query, int key)
+{
+    m_query->setValue(query);
+    m_key->setValue(key);
+}
+
+void AnalysisForm::setDirection(const QString& name)
+{
+    m_direction->setName(name);
+}
+
+std::vector<HeadId> AnalysisForm::readHeads(QString& problem) const
+{
+    static const QRegularExpression between(QStringLiteral("[\\s,]+"));
+    const ModelCard& card = m_workspace->card();
+    std::vector<HeadId> heads;
+    for (const QString& word : m_previousToken->text().split(between, Qt::SkipEmptyParts)) {
+        const auto head = parseHeadId(word.toStdString());
+        if (!head || head->layer >= card.nLayers || head->head >= card.nHeads) {
+            problem += tr("'%1' is no head of this model; write layer.head, as 0.1.").arg(word);
+            return {};
+        }
+        heads.push_back(*head);
+    }
+    return heads;
+}
+
+bool AnalysisForm::apply()
+{
+    if (!m_workspace->isOpen())
+        return false;
+    QString problem;
+    AnalysisInputs inputs;
+    inputs.prompt = readPrompt(problem);
+    if (!m_needs.prompt)
+        problem.clear();
+    QString ofDirection;
+    if (m_needs.direction) {
+        inputs.direction = m_direction->read(ofDirection);
+        inputs.directionName = m_direction->name().toStdString();
+    }
+    problem += ofDirection;
+    if (!m_positions->isHidden())
+        readPositions(inputs, problem);
+    if (!m_keyToken->isHidden())
+        inputs.keyToken = readKeyToken(problem);
+    if (!m_previousToken->isHidden())
+        inputs.previousTokenHeads = readHeads(problem);
+    const AnalysisInputs before = m_workspace->inputs();
+    inputs.relations = before.relations;
+    inputs.names = before.names;
+    inputs.tokenCounts = before.tokenCounts;
+    inputs.bigramCounts = before.bigramCounts;
+    inputs.metric = static_cast<ResidualMetric>(m_metric->currentData().toInt());
+    inputs.seed = static_cast<std::uint64_t>(m_seed->value());
+    const bool knowsHeads = m_heads->apply(problem);
+    m_problem->setText(problem);
+    m_problem->setVisible(!problem.isEmpty());
+    m_workspace->setInputs(inputs);
+    return knowsHeads;
+}
+
+QString AnalysisForm::prompt() const
+{
+    return m_prompt->toPlainText();
+}
+
+void AnalysisForm::setPrompt(const QString& prompt)
+{
+    m_prompt->setPlainText(prompt);
+}
+
+int AnalysisForm::seed() const
+{
+    return m_seed->value();
+}
+
+void AnalysisForm::setSeed(int seed)
+{
+    m_seed->setValue(seed);
+}
+
+void AnalysisForm::chooseRelations()
+{
+    const QString file = QFileDialog::getOpenFileName(this, tr("Pairs of words"), {},
+                                                      tr("Relations (*.csv *.json);;All files (*)"));
+    if (!file.isEmpty())
+        loadRelations(file);
+}
+
+void AnalysisForm::loadRelations(const QString& file)
+{
+    AnalysisInputs inputs = m_workspace->inputs();
+    inputs.relations.clear();
+    m_relationsFile.clear();
+    if (!file.isEmpty()) {
+        const auto relations = readRelations(file.toStdString());
+        if (!relations) {
+            m_workspace->setInputs(inputs);
+            apply();
+            showRelations();
+            m_problem->setText(text(relations.error()));
+            return m_problem->show();
+        }
+        inputs.relations = *relations;
+        m_relationsFile = QFileInfo(file).fileName();
+    }
+    m_workspace->setInputs(inputs);
+    apply();
+    showRelations();
+}
+
+void AnalysisForm::showRelations()
+{
+    const std::vector<Relation> relations = m_workspace->inputs().relations;
+    m_relationsName->setText(relations.empty() ? tr("the built-in ones")
+                                 : !m_relationsFile.isEmpty()
+                                 ? tr("%1 of %2").arg(relations.size()).arg(m_relationsFile)
+                                 : relations.size() == 1 ? text(relations.front().name)
+                                                         : tr("%1 lists").arg(relations.size()));
+}
+
+void AnalysisForm::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (!m_relations->isHidden() && event->mimeData()->hasUrls()
+        && event->mimeData()->urls().first().isLocalFile())
+        event->acceptProposedAction();
+}
+
+void AnalysisForm::dropEvent(QDropEvent* event)
+{
+    event->acceptProposedAction();
+    loadRelations(event->mimeData()->urls().first().toLocalFile());
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,307 @@
+#include "ui/pages/analyses/analysis_list.h"
+
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/array_part.h"
+
+#include <QHash>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QShortcut>
+#include <QStyle>
+#include <QStyledItemDelegate>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr int idRole = Qt::UserRole;
+constexpr int titleRole = Qt::UserRole + 1;
+
+const Analysis* analysisOf(const QTreeWidgetItem* item)
+{
+    return item ? findAnalysis(item->data(0, idRole).toString().toStdString()) : nullptr;
+}
+
+std::vector<QTreeWidgetItem*> leaves(const QTreeWidget* tree)
+{
+    std::vector<QTreeWidgetItem*> all;
+    for (int i = 0; i < tree->topLevelItemCount(); ++i)
+        for (int k = 0; k < tree->topLevelItem(i)->childCount(); ++k)
+            all.push_back(tree->topLevelItem(i)->child(k));
+    return all;
+}
+
+/// Names on as many lines as they take: a tree measures its rows without knowing how wide they are.
+class WrappedNames : public QStyledItemDelegate {
+public:
+    explicit WrappedNames(QTreeWidget* tree)
+        : QStyledItemDelegate(tree)
+        , m_tree(tree)
+    {
+    }
+
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        const QStyle* style = m_tree->style();
+        const int margins = 2 * (style->pixelMetric(QStyle::PM_FocusFrameHMargin, nullptr, m_tree) + 1);
+        const int depth = index.parent().isValid() ? 2 : 1;
+        const int width = std::max(m_tree->columnWidth(0) - depth * m_tree->indentation() - margins, 40);
+        const QString name = index.data().toString();
+        int& height = m_heights[{name, width}]; // asked for again whenever the tree is laid out
+        if (height == 0)
+            height = option.fontMetrics.horizontalAdvance(name) <= width
+                ? option.fontMetrics.height()
+                : option.fontMetrics.boundingRect(QRect(0, 0, width, 0), Qt::TextWordWrap, name).height();
+        return {width, height + 6};
+    }
+
+protected:
+    void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override
+    {
+        QStyledItemDelegate::initStyleOption(option, index);
+        option->features |= QStyleOptionViewItem::WrapText;
+    }
+
+private:
+    const QTreeWidget* m_tree;
+    mutable QHash<std::pair<QString, int>, int> m_heights; // of a name in a width
+};
+
+} // namespace
+
+QString groupTitle(QChar letter)
+{
+    switch (letter.unicode()) {
+    case u'A': return AnalysisList::tr("Circuits and tokens");
+    case u'B': return AnalysisList::tr("What a head does with tokens");
+    case u'C': return AnalysisList::tr("Position");
+    case u'D': return AnalysisList::tr("Composition");
+    case u'E': return AnalysisList::tr("Spectra");
+    case u'F': return AnalysisList::tr("Similarity");
+    case u'G': return AnalysisList::tr("Prompt");
+    case u'H': return AnalysisList::tr("Architecture");
+    case u'I': return AnalysisList::tr("MLP");
+    default: return AnalysisList::tr("Others");
+    }
+}
+
+QString explainedNumber(const Analysis& analysis)
+{
+    const QString number = text(analysis.number);
+    if (number.isEmpty())
+        return {};
+    return AnalysisList::tr(
+               "%1: the number of this analysis in the catalogue; %2 is the group \u201c%3\u201d")
+        .arg(number, number.first(1), groupTitle(number.at(0)));
+}
+
+std::vector<std::pair<QString, std::vector<const Analysis*>>> analysisGroups()
+{
+    std::map<QChar, std::vector<const Analysis*>> byLetter;
+    for (const Analysis& analysis : catalogue())
+        byLetter[text(analysis.number).isEmpty() ? QChar(u'Z') : text(analysis.number).at(0)].push_back(
+            &analysis);
+    const auto numberOf = [](const Analysis* analysis) {
+        return text(analysis->number).mid(1).section(QChar(u'–'), 0, 0).section(QChar(u','), 0, 0).toInt();
+    };
+    std::vector<std::pair<QString, std::vector<const Analysis*>>> groups;
+    for (auto& [letter, rows] : byLetter) {
+        std::stable_sort(rows.begin(), rows.end(),
+                         [&](const Analysis* a, const Analysis* b) { return numberOf(a) < numberOf(b); });
+        groups.emplace_back(groupTitle(letter), rows);
+    }
+    return groups;
+}
+
+InputNeeds askedInputs(const Analysis& analysis)
+{
+    InputNeeds asked = analysis.needs;
+    asked.prompt |= analysis.id == "six_terms";     // else a sample of tokens stands in for it
+    asked.token |= analysis.id == "detokenization"; // the suffix; else it has curves and no table
+    asked.token |= analysis.id == "rotary";         // else the mean token alone stands in for it
+    asked.token |= analysis.id == "direct_path";    // whose row is all there is of large models
+    return asked;
+}
+
+bool asksForPositions(const Analysis& analysis)
+{
+    return analysis.id == "score_sources";
+}
+
+TextNeeds askedTexts(const Analysis& analysis)
+{
+    const std::string_view id = analysis.id;
+    return {.tokenCounts = id == "token_prior" || id == "diagonal_ranks" || id == "copy_suppression",
+            .bigramCounts = id == "detokenization" || id == "skip_trigrams",
+            .names = id == "name_copying"};
+}
+
+bool areAboutOthers(const Analysis& analysis, const AnalysisInputs& with, const AnalysisInputs& now,
+                    bool hasAllTokens)
+{
+    const InputNeeds needs = askedInputs(analysis);
+    const TextNeeds texts = askedTexts(analysis);
+    return (needs.prompt && with.prompt != now.prompt)
+        || (asksForPositions(analysis)
+            && (with.queryPosition != now.queryPosition || with.keyPosition != now.keyPosition))
+        || (needs.token && !hasAllTokens && (with.token != now.token || with.keyToken != now.keyToken))
+        || (needs.pair && with.pair != now.pair) || (needs.direction && with.direction != now.direction)
+        || with.previousTokenHeads != now.previousTokenHeads || with.relations != now.relations
+        || (texts.names && with.names != now.names)
+        || (texts.tokenCounts && with.tokenCounts != now.tokenCounts)
+        || (texts.bigramCounts && with.bigramCounts != now.bigramCounts) || with.seed != now.seed
+        || (analysis.followsMetric && with.metric != now.metric);
+}
+
+QString whyNotNow(const Analysis& analysis, const Workspace& workspace)
+{
+    if (!workspace.isOpen())
+        return AnalysisList::tr("Nothing is open.");
+    if (!workspace.hasModel())
+        return AnalysisList::tr("It needs the model's files; use File → Locate model…");
+    AnalysisOptions options = workspace.analysisOptions(analysis);
+    const AnalysisInputs& inputs = options.inputs;
+    const ModelConfig& config = workspace.circuits()->config();
+    if (std::string never = analysis.whyNot(config, options); !never.empty())
+        return text(never);
+    if (analysis.needs.tokenizer && !inputs.tokenizer)
+        return AnalysisList::tr("It needs the model's tokenizer; use File → Add tokenizer…");
+    if (analysis.needs.prompt && inputs.prompt.empty())
+        return AnalysisList::tr("It needs a prompt: type one below.");
+    if (analysis.needs.pair && !inputs.pair)
+        return AnalysisList::tr(
+            "It needs two heads of different layers: the selected one and a reference, which a "
+            "Shift+click in the grid of heads marks.");
+    if (analysis.needs.direction && inputs.direction.empty())
+        return AnalysisList::tr("It needs a direction: say below which tokens it goes to and comes from.");
+    return text(whyLeftOut(analysis, config, options));
+}
+
+AnalysisList::AnalysisList(Workspace* workspace, QWidget* parent)
+    : QWidget(parent)
+    , m_workspace(workspace)
+    , m_search(new QLineEdit(this))
+    , m_tree(new QTreeWidget(this))
+{
+    m_search->setPlaceholderText(tr("Find an analysis"));
+    m_search->setAccessibleName(m_search->placeholderText());
+    m_search->setClearButtonEnabled(true);
+    m_search->setTextMargins(4, 0, 4, 0);
+    m_tree->setAccessibleName(tr("Analyses"));
+    setMinimumWidth(200); // px, of names on few lines
+    m_tree->setColumnCount(2);
+    m_tree->setHeaderHidden(true);
+    m_tree->setIndentation(12);
+    m_tree->setItemDelegateForColumn(0, new WrappedNames(m_tree));
+    connect(m_tree->header(), &QHeaderView::sectionResized, this, [this](int column) {
+        if (column == 0)
+            QMetaObject::invokeMethod(
+                m_tree, [this] { m_tree->doItemsLayout(); }, Qt::QueuedConnection);
+    });
+    m_tree->header()->setStretchLastSection(false);
+    m_tree->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+    m_tree->header()->setSectionResizeMode(1, QHeaderView::Fixed);
+    m_tree->header()->resizeSection(1, 28);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(8);
+    layout->addWidget(m_search);
+    layout->addWidget(m_tree, 1);
+    fill();
+    connect(m_search, &QLineEdit::textChanged, this, &AnalysisList::filter);
+    const auto chooseFirst = [this](QTreeWidgetItem* stays) {
+        const std::vector<QTreeWidgetItem*> all = leaves(m_tree);
+        const auto first =
+            std::ranges::find_if(all, [](const QTreeWidgetItem* item) { return !item->isHidden(); });
+        if (first != all.end() && (!stays || stays->isHidden()))
+            m_tree->setCurrentItem(*first);
+    };
+    connect(m_search, &QLineEdit::returnPressed, this, [chooseFirst] { chooseFirst(nullptr); });
+    auto* down = new QShortcut(QKeySequence(Qt::Key_Down), m_search);
+    down->setContext(Qt::WidgetShortcut);
+    connect(down, &QShortcut::activated, this, [this, chooseFirst] {
+        m_tree->setFocus(Qt::TabFocusReason);
+        chooseFirst(m_tree->currentItem());
+    });
+    connect(m_tree, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
+        if (const Analysis* analysis = analysisOf(item))
+            emit chosen(analysis);
+    });
+}
+
+void AnalysisList::fill()
+{
+    for (const auto& [title, rows] : analysisGroups()) {
+        auto* group = new QTreeWidgetItem(m_tree, {title});
+        group->setFlags(Qt::ItemIsEnabled);
+        group->setFirstColumnSpanned(true);
+        QFont bold = group->font(0);
+        bold.setWeight(QFont::DemiBold);
+        group->setFont(0, bold);
+        for (const Analysis* analysis : rows) {
+            const QString name = QStringLiteral("%1  %2").arg(text(analysis->number), text(analysis->title));
+            auto* item = new QTreeWidgetItem(group, {name});
+            item->setData(0, idRole, text(analysis->id));
+            item->setData(0, titleRole, name);
+            item->setTextAlignment(1, Qt::AlignCenter);
+        }
+        group->setExpanded(true);
+    }
+}
+
+void AnalysisList::updateMarks()
+{
+    const ThemeColors& colors = themeColors(palette());
+    for (QTreeWidgetItem* item : leaves(m_tree)) {
+        const Analysis* analysis = analysisOf(item);
+        const bool computed = m_workspace->isOpen() && isComputed(*analysis, *m_workspace->results());
+        const QString why = whyNotNow(*analysis, *m_workspace);
+        const QString state = computed ? tr("computed") : why.isEmpty() ? tr("can be computed") : why;
+        item->setText(1,
+                      computed            ? QStringLiteral("●")
+                          : why.isEmpty() ? QStringLiteral("○")
+                                          : QStringLiteral("–"));
+        const QColor color = computed ? colors.good : why.isEmpty() ? colors.accent : colors.muted;
+        item->setForeground(1, color);
+        item->setForeground(0, computed || why.isEmpty() ? colors.text : colors.muted);
+        const QString name = item->data(0, titleRole).toString();
+        for (const int column : {0, 1})
+            item->setToolTip(column, QStringLiteral("%1\n%2").arg(name, state));
+        item->setData(0, Qt::AccessibleTextRole, QStringLiteral("%1, %2").arg(name, state));
+    }
+}
+
+void AnalysisList::select(const Analysis& analysis)
+{
+    const QSignalBlocker quiet(m_tree);
+    for (QTreeWidgetItem* item : leaves(m_tree))
+        if (analysisOf(item) == &analysis) {
+            if (item->isHidden())
+                m_search->clear(); // asked for elsewhere: what is shown is in the list
+            m_tree->setCurrentItem(item);
+        }
+}
+
+void AnalysisList::filter(const QString& words)
+{
+    for (int i = 0; i < m_tree->topLevelItemCount(); ++i) {
+        QTreeWidgetItem* group = m_tree->topLevelItem(i);
+        bool any = false;
+        for (int k = 0; k < group->childCount(); ++k) {
+            const Analysis* analysis = analysisOf(group->child(k));
+            const QString all = group->child(k)->data(0, titleRole).toString() + u' ' + text(analysis->id)
+                + u' ' + text(analysis->formula) + u' ' + text(analysis->citation);
+            const bool fits = all.contains(words, Qt::CaseInsensitive);
+            group->child(k)->setHidden(!fits);
+            any = any || fits;
+        }
+        group->setHidden(!any);
+    }
+}
+
+} // namespace headwise::ui

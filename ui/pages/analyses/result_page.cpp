@@ -1,0 +1,499 @@
+#include "ui/pages/analyses/result_page.h"
+
+#include "core/analysis/residual_basis.h"
+#include "core/analysis/run_estimate.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/array_part.h"
+#include "ui/pages/analyses/analysis_form.h"
+#include "ui/pages/analyses/analysis_list.h"
+#include "ui/pages/analyses/numbers_table.h"
+#include "ui/pages/parts/figure_row.h"
+#include "ui/pages/parts/figure_subject.h"
+#include "ui/pages/parts/token_filter_button.h"
+#include "ui/pictures/picture_card.h"
+#include "ui/widgets/job_bar.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QGridLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSplitter>
+#include <QTimer>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double flopsPerSecond = 1e10; // of a small machine, per core; the real one is rarely slower
+constexpr double cheap = 2e10;          // flops that a change of the token may cost without being asked
+constexpr int twoAbreast = 860;         // px from which small pictures stand in pairs
+
+QString sizeText(double bytes)
+{
+    if (bytes < 1e6)
+        return ResultPage::tr("%1 kB").arg(std::max(1.0, std::round(bytes / 1e3)));
+    return bytes < 1e9 ? ResultPage::tr("%1 MB").arg(std::round(bytes / 1e6))
+                       : ResultPage::tr("%1 GB").arg(number(bytes / 1e9));
+}
+
+} // namespace
+
+ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_analysis(&catalogue().front())
+    , m_list(new AnalysisList(workspace, this))
+    , m_form(new AnalysisForm(workspace, this))
+    , m_title(new QLabel(this))
+    , m_formula(new QLabel(this))
+    , m_citation(new QLabel(this))
+    , m_cost(new QLabel(this))
+    , m_state(new QLabel(this))
+    , m_run(new QPushButton(tr("Run"), this))
+    , m_verify(new QPushButton(tr("Verify on random tokens"), this))
+    , m_scroll(new QScrollArea(this))
+    , m_pictures(new QWidget(m_scroll))
+    , m_grid(new QGridLayout(m_pictures))
+    , m_empty(new QLabel(m_pictures))
+    , m_numbers(new NumbersTable(m_pictures))
+{
+    auto* right = new QWidget(this);
+    auto* column = new QVBoxLayout(right);
+    column->setContentsMargins(8, 0, 0, 0);
+    column->setSpacing(8);
+    column->addWidget(createHead());
+    column->addWidget(m_form);
+    createPictures();
+    column->addWidget(m_scroll, 1);
+    auto* splitter = new QSplitter(this);
+    splitter->addWidget(m_list);
+    splitter->addWidget(right);
+    splitter->setStretchFactor(1, 1);
+    splitter->setSizes({260, 800});
+    splitter->setChildrenCollapsible(false);
+    right->setMinimumSize(380, 560); // px: the words above a picture and the picture
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->addWidget(splitter);
+    connectSignals();
+    m_list->select(*m_analysis);
+    m_form->setNeeds(*m_analysis);
+}
+
+QWidget* ResultPage::createHead()
+{
+    auto* head = new QWidget(this);
+    makeHeading(m_title);
+    for (QLabel* label : {m_title, m_formula, m_citation, m_cost, m_state}) {
+        label->setWordWrap(true);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    }
+    for (QLabel* label : {m_citation, m_cost, m_state})
+        makeSecondary(label);
+    m_run->setAccessibleName(tr("Run this analysis"));
+    auto* layout = new QGridLayout(head);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setHorizontalSpacing(16);
+    layout->setVerticalSpacing(4);
+    layout->addWidget(m_title, 0, 0);
+    layout->addWidget(m_run, 0, 2, Qt::AlignRight | Qt::AlignTop);
+    layout->addWidget(m_verify, 0, 1, Qt::AlignRight | Qt::AlignTop);
+    layout->addWidget(m_formula, 1, 0, 1, 3);
+    layout->addWidget(m_citation, 2, 0, 1, 3);
+    auto* work = new QHBoxLayout; // the words have all of the room while nothing runs
+    work->addWidget(m_cost, 1);
+    work->addWidget(new JobBar(workspace()->analysisJob(), head));
+    layout->addLayout(work, 3, 0, 1, 3);
+    layout->addWidget(m_state, 4, 0, 1, 2);
+    layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, head), 4, 2,
+                      Qt::AlignRight | Qt::AlignTop);
+    layout->setColumnStretch(0, 1);
+    return head;
+}
+
+void ResultPage::createPictures()
+{
+    m_grid->setContentsMargins(0, 0, 8, 0);
+    m_grid->setHorizontalSpacing(24);
+    m_grid->setVerticalSpacing(8);
+    m_empty->setWordWrap(true);
+    m_empty->setAlignment(Qt::AlignCenter);
+    makeSecondary(m_empty);
+    m_scroll->setWidget(m_pictures);
+    m_scroll->setWidgetResizable(true);
+    m_scroll->setFrameShape(QFrame::NoFrame);
+}
+
+void ResultPage::connectSignals()
+{
+    connect(m_list, &AnalysisList::chosen, this, &ResultPage::choose);
+    connect(m_run, &QPushButton::clicked, this, [this] { run(); });
+    connect(m_form, &AnalysisForm::directionRead, this, [this] {
+        if (std::exchange(m_runsWhenRead, false))
+            run();
+    });
+    connect(m_verify, &QPushButton::clicked, this, [this] { workspace()->runAnalysis("pattern_scores"); });
+    connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ResultPage::drawVisible);
+    connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ResultPage::drawVisible);
+    connect(workspace(), &Workspace::opened, this, &ResultPage::refresh);
+    connect(workspace(), &Workspace::closed, this, &ResultPage::refresh);
+    connect(workspace(), &Workspace::circuitsChanged, this, &ResultPage::refresh);
+    connect(workspace(), &Workspace::inputsChanged, this, &ResultPage::refresh);
+    connect(workspace(), &Workspace::tokenFilterChanged, this, &ResultPage::refresh);
+    connect(workspace(), &Workspace::tokenChanged, this, [this] {
+        // A session does not say which token its numbers are about: they are asked for again.
+        m_tokenMoved = true;
+        refresh();
+    });
+    connect(workspace(), &Workspace::resultsChanged, this, [this] {
+        for (PictureCard* card : m_cards)
+            card->markStale();
+        refresh();
+    });
+    connect(workspace(), &Workspace::headChanged, this, &ResultPage::followSelection);
+    connect(workspace(), &Workspace::referenceChanged, this, &ResultPage::followSelection);
+    connect(workspace()->analysisJob(), &Job::started, this, &ResultPage::showHead);
+    connect(workspace()->analysisJob(), &Job::finished, this, &ResultPage::showHead);
+}
+
+void ResultPage::choose(const Analysis* analysis)
+{
+    if (analysis == m_analysis)
+        return;
+    m_analysis = analysis;
+    m_list->select(*analysis);
+    m_form->setNeeds(*analysis);
+    m_scroll->verticalScrollBar()->setValue(0);
+    refresh();
+}
+
+void ResultPage::showAnalysis(std::string_view id)
+{
+    if (const Analysis* analysis = findAnalysis(id))
+        choose(analysis);
+}
+
+void ResultPage::lookAtDirection(const QString& name)
+{
+    showAnalysis("direction_card");
+    m_runsWhenRead = true;
+    m_form->setDirection(name);
+    if (!workspace()->inputs().direction.empty() && std::exchange(m_runsWhenRead, false))
+        run(); // It had been read.
+}
+
+void ResultPage::lookAtScore(const QString& prompt, int query, int key)
+{
+    showAnalysis("score_sources");
+    m_form->setPrompt(prompt);
+    m_form->setPositions(query, key);
+    run(Workspace::Asker::Page);
+}
+
+void ResultPage::run(Workspace::Asker asker)
+{
+    if (m_form->apply() && whyNotNow(*m_analysis, *workspace()).isEmpty())
+        workspace()->runAnalysis(m_analysis->id, asker);
+    showHead();
+}
+
+void ResultPage::recompute()
+{
+    m_list->updateMarks();
+    makeCards();
+    showHead();
+    showNumbers();
+    QTimer::singleShot(0, this, &ResultPage::drawVisible); // once they have their places
+    // An analysis of one token follows the selected token if it is quick enough not to be noticed.
+    if (!askedInputs(*m_analysis).token || !workspace()->hasModel()
+        || !isComputed(*m_analysis, *workspace()->results())
+        || m_analysis->cost(workspace()->circuits()->config(), workspace()->analysisOptions(*m_analysis))
+                .flops
+            > cheap)
+        return;
+    const auto with = workspace()->inputsOf(m_analysis->id);
+    const bool moved = with ? with->token != workspace()->inputs().token : m_tokenMoved;
+    m_tokenMoved = false;
+    if (moved)
+        run(Workspace::Asker::Page);
+}
+
+bool ResultPage::isStale() const
+{
+    const auto asked = workspace()->askedWith(m_analysis->id);
+    if (!asked || !isComputed(*m_analysis, *workspace()->results()))
+        return false;
+    if (asked->heads != workspace()->analysisOptions(*m_analysis).heads)
+        return true;
+    const bool hasAllTokens = workspace()->results()->find("analyses/direct_path/ids")
+        && m_analysis->id == "direct_path"; // another is another row of what is there
+    return areAboutOthers(*m_analysis, asked->inputs, workspace()->inputs(), hasAllTokens);
+}
+
+bool ResultPage::isOtherwiseFiltered() const
+{
+    const ResultSet& results = *workspace()->results();
+    if (!workspace()->hasModel() || !isComputed(*m_analysis, results))
+        return false;
+    const std::string now = filterName(workspace()->tokenFilter());
+    return std::any_of(results.arrays.begin(), results.arrays.end(), [&](const ResultArray& array) {
+        return followsFilter(array) && belongsTo(array, *m_analysis) && filterOf(array) != now;
+    });
+}
+
+QString ResultPage::staleText() const
+{
+    if (isStale())
+        return tr("What is shown was computed about something else: run it again.");
+    if (!isOtherwiseFiltered())
+        return {};
+    return workspace()->tokenFilter().isOn()
+        ? tr("What is shown was computed with other tokens than the filter lets pass: run it again.")
+        : tr("What is shown was computed with a filter of tokens: run it again for all of them.");
+}
+
+QString ResultPage::missingText() const
+{
+    if (!m_lacksHead)
+        return {};
+    const QString head = text(workspace()->head());
+    return workspace()->analysisOptions(*m_analysis).heads.empty()
+        ? tr("It says nothing of %1: select another head, of layer 0 where it is about the embedding.")
+              .arg(head)
+        : tr("%1 is not among the heads that this was computed for: choose it under Heads and run it again.")
+              .arg(head);
+}
+
+QString ResultPage::costText() const
+{
+    if (!workspace()->hasModel())
+        return {};
+    const AnalysisCost cost =
+        runCost(*m_analysis, workspace()->circuits()->config(), workspace()->analysisOptions(*m_analysis));
+    const double seconds = cost.flops / flopsPerSecond;
+    const QString time = seconds < 1
+        ? tr("less than a second")
+        : tr("about %1").arg(duration(std::chrono::milliseconds(static_cast<qint64>(seconds * 1000))));
+    return tr("%1 floating-point operations, %2; %3 of memory")
+        .arg(number(cost.flops), time, sizeText(cost.bytes));
+}
+
+QString ResultPage::metricText() const
+{
+    const ResultSet& results = *workspace()->results();
+    for (const Picture& picture : m_analysis->pictures) {
+        for (const std::string& path : picture.arrays) {
+            const ResultArray* array = results.find(path);
+            const bool isOwn = path.find(m_analysis->id) != std::string::npos; // not another analysis's
+            if (isOwn && array && isInEmbeddingMetric(*array))
+                return tr("Lengths are measured by the covariance of the embedding.");
+        }
+    }
+    return m_analysis->followsMetric && isComputed(*m_analysis, results)
+        ? tr("Lengths are measured as the weights are.")
+        : QString();
+}
+
+void ResultPage::showHead()
+{
+    m_title->setText(QStringLiteral("%1  %2").arg(text(m_analysis->number), text(m_analysis->title)));
+    m_title->setToolTip(explainedNumber(*m_analysis));
+    m_formula->setText(text(m_analysis->formula));
+    m_citation->setText(text(m_analysis->citation));
+    m_cost->setText(costText());
+    m_cost->setVisible(!m_cost->text().isEmpty());
+    const QString why = whyNotNow(*m_analysis, *workspace());
+    const bool computed = workspace()->isOpen() && isComputed(*m_analysis, *workspace()->results());
+    m_run->setText(computed ? tr("Run again") : tr("Run"));
+    m_run->setEnabled(why.isEmpty());
+    m_run->setToolTip(why);
+    m_verify->setVisible(m_analysis->id == "induction" && computed && workspace()->hasModel());
+    m_verify->setToolTip(
+        tr("Runs the model on repeated random tokens and sets its attention beside the weights"));
+    m_form->setVisible(workspace()->hasModel());
+    QStringList states{why, missingText(), staleText(), metricText()};
+    states.removeAll(QString());
+    m_state->setText(states.value(0));
+    m_state->setVisible(!states.isEmpty());
+    m_empty->setText(!why.isEmpty()    ? why
+                         : m_lacksHead ? missingText()
+                         : workspace()->analysisJob()->isRunning()
+                         ? tr("It is being computed.")
+                         : tr("Not computed yet. Run computes it; the "
+                              "results are saved with the session."));
+}
+
+void ResultPage::makeCards()
+{
+    const ResultSet& results = *workspace()->results();
+    std::vector<Picture> pictures;
+    m_lacksHead = false;
+    if (workspace()->isOpen() && isComputed(*m_analysis, results)) {
+        pictures = picturesOf(*m_analysis, results, workspace()->card());
+        std::erase_if(pictures, [&](const Picture& picture) { return !canBeDrawn(picture, results); });
+    }
+    const bool same = std::equal(
+        pictures.begin(), pictures.end(), m_cards.begin(), m_cards.end(),
+        [](const Picture& picture, const PictureCard* card) { return picture == card->picture(); });
+    if (!same) {
+        delete std::exchange(m_paperFigure, nullptr);
+        for (PictureCard* card : m_cards)
+            delete card;
+        m_cards.clear();
+        for (const Picture& picture : pictures) {
+            auto* card = new PictureCard(workspace(), picture, m_pictures);
+            connect(card, &PictureCard::readOutChanged, this, &Page::readOutChanged);
+            connect(card, &PictureCard::viewMade, this, &ResultPage::viewMade);
+            m_cards.push_back(card);
+        }
+        m_abreast = 0;
+    }
+    placeCards();
+    // Hidden, not deleted: whoever selects a head in one of them goes on in it.
+    for (PictureCard* card : m_cards) {
+        const bool isMissing = isOfMissingHead(card->picture(), *workspace());
+        card->setVisible(!isMissing);
+        m_lacksHead = m_lacksHead || isMissing;
+    }
+    m_empty->setVisible(shownCards().empty());
+}
+
+std::vector<PictureCard*> ResultPage::shownCards() const
+{
+    std::vector<PictureCard*> shown;
+    std::copy_if(m_cards.begin(), m_cards.end(), std::back_inserter(shown),
+                 [](const PictureCard* card) { return !card->isHidden(); });
+    return shown;
+}
+
+void ResultPage::placeCards()
+{
+    const int abreast = m_scroll->viewport()->width() >= twoAbreast ? 2 : 1;
+    if (abreast == m_abreast)
+        return;
+    m_abreast = abreast;
+    while (QLayoutItem* item = m_grid->takeAt(0))
+        delete item;
+    int row = 0;
+    int column = 0;
+    for (PictureCard* card : m_cards) {
+        const bool wide = abreast == 1 || card->isWide();
+        if (wide && column == 1) {
+            column = 0;
+            ++row;
+        }
+        m_grid->addWidget(card, row, column, 1, wide ? 2 : 1);
+        column = wide ? 0 : 1 - column;
+        row += column == 0 ? 1 : 0;
+    }
+    m_grid->addWidget(m_empty, ++row, 0, 1, 2);
+    m_grid->addWidget(m_numbers, ++row, 0, 1, 2);
+    m_grid->setRowStretch(++row, 1);
+    m_grid->setColumnStretch(0, 1);
+    m_grid->setColumnStretch(1, abreast == 2 ? 1 : 0);
+}
+
+void ResultPage::drawVisible()
+{
+    if (!isVisible())
+        return;
+    const QRect seen(-m_pictures->pos(), m_scroll->viewport()->size());
+    if (drawCardsIn(seen, shownCards())) // They have taken their height, and others may have come into view.
+        QTimer::singleShot(0, this, &ResultPage::drawVisible);
+    if (m_wantedScroll >= 0 && !m_cards.empty())
+        QTimer::singleShot(
+            0, this, [this] { m_scroll->verticalScrollBar()->setValue(std::exchange(m_wantedScroll, -1)); });
+}
+
+void ResultPage::followSelection()
+{
+    for (PictureCard* card : m_cards)
+        card->changeHead();
+    refresh();
+}
+
+void ResultPage::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    placeCards();
+    QTimer::singleShot(0, this, &ResultPage::drawVisible);
+}
+
+void ResultPage::showNumbers()
+{
+    std::vector<const ResultArray*> others;
+    if (workspace()->isOpen() && isComputed(*m_analysis, *workspace()->results())) {
+        for (const ResultArray& array : workspace()->results()->arrays) {
+            const bool shown = std::any_of(m_cards.begin(), m_cards.end(), [&](const PictureCard* card) {
+                const std::vector<std::string>& paths = card->picture().arrays;
+                return std::find(paths.begin(), paths.end(), array.path) != paths.end();
+            });
+            Picture alone;
+            alone.kind = Picture::Kind::Table;
+            alone.arrays = {array.path};
+            const bool isMissing = m_lacksHead && isOfMissingHead(alone, *workspace());
+            if (!shown && !isMissing && belongsTo(array, *m_analysis))
+                others.push_back(&array);
+        }
+    }
+    m_numbers->show(others, *workspace());
+}
+
+QJsonObject ResultPage::viewState() const
+{
+    return {{QStringLiteral("analysis"), text(m_analysis->id)},
+            {QStringLiteral("scroll"), m_scroll->verticalScrollBar()->value()},
+            {QStringLiteral("prompt"), m_form->prompt()},
+            {QStringLiteral("seed"), m_form->seed()}};
+}
+
+void ResultPage::setViewState(const QJsonObject& state)
+{
+    if (state.isEmpty())
+        return;
+    if (state.contains(QStringLiteral("prompt")))
+        m_form->setPrompt(state[QStringLiteral("prompt")].toString());
+    m_form->setSeed(state[QStringLiteral("seed")].toInt());
+    showAnalysis(state[QStringLiteral("analysis")].toString().toStdString());
+    m_wantedScroll = state[QStringLiteral("scroll")].toInt(-1);
+}
+
+QList<FigureSource*> ResultPage::figures()
+{
+    QList<FigureSource*> all;
+    if (!workspace()->isOpen())
+        return all;
+    for (PictureCard* card : shownCards()) {
+        for (const auto& [view, what] : card->figures()) {
+            auto* source = dynamic_cast<FigureSource*>(view);
+            describe(source, tr("%1, %2").arg(what, text(workspace()->card().name)));
+            setSubject(source, card->headOf(view));
+            all << source;
+        }
+    }
+    if (!m_numbers->isEmpty()) {
+        describe(m_numbers->table(),
+                 tr("%1, %2").arg(text(m_analysis->title), text(workspace()->card().name)));
+        all << m_numbers->table();
+    }
+    if (!m_paperFigure && m_analysis->id == "six_terms")
+        m_paperFigure = positionFigure(m_cards, this);
+    if (FigureSource* figure = m_paperFigure) {
+        describe(figure,
+                 tr("%1 figure 3 of Kamoda et al. 2025, %2")
+                     .arg(text(workspace()->head()), text(workspace()->card().name)));
+        all.prepend(figure);
+    }
+    for (FigureSource* source : all)
+        source->setProvenance(Provenance{{QStringLiteral("analysis"), text(m_analysis->id)}}
+                              + source->provenance());
+    return all;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,497 @@
+#include "ui/pages/compare/compare_page.h"
+
+#include "ui/base/plain_text.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/document/about_model.h"
+#include "ui/document/compared_model.h"
+#include "ui/pages/compare/compare_pictures.h"
+#include "ui/pages/compare/token_choice.h"
+#include "ui/pages/parts/compare_tables.h"
+#include "ui/pages/parts/spectrum_panel.h"
+#include "ui/pages/parts/token_filter_button.h"
+#include "ui/widgets/job_bar.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QApplication>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QShortcut>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr int comparePageSampleSize = 40;
+constexpr int tableSize = 20;
+
+using Way = ComparePictures::Way;
+
+} // namespace
+
+ComparePage::ComparePage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_newer(ComparedModel::of(workspace))
+    , m_circuit(new QComboBox(this))
+    , m_against(new QComboBox(this))
+    , m_text(new QLineEdit(this))
+    , m_way(new QComboBox(this))
+    , m_numbers(new QLabel(this))
+    , m_message(new QLabel(this))
+    , m_body(new QWidget(this))
+    , m_pictures(new ComparePictures(this))
+    , m_tableTitle(new QLabel(this))
+    , m_tables(new CompareTables(workspace, this))
+    , m_spectra(new LineChart(this))
+    , m_angles(new LineChart(this))
+{
+    createControls();
+    createLayout();
+    connectSignals();
+    connectCharts();
+}
+
+void ComparePage::createControls()
+{
+    m_circuit->addItem(tr("OV: W_V W_O"), static_cast<int>(CircuitKind::Ov));
+    m_circuit->addItem(tr("QK: W_Q W_Kᵀ"), static_cast<int>(CircuitKind::Qk));
+    m_circuit->addItem(tr("full OV: E W_V W_O W_U"), static_cast<int>(CircuitKind::FullOv));
+    m_circuit->addItem(tr("full QK: E W_Q W_Kᵀ Eᵀ"), static_cast<int>(CircuitKind::FullQk));
+    m_circuit->setAccessibleName(tr("Circuit to compare"));
+    m_text->setPlaceholderText(tr("Text whose tokens are the rows and columns; empty: a sample of words"));
+    m_text->setFont(tokenFont());
+    m_text->setAccessibleName(tr("Tokens to compare"));
+    QSizePolicy keepsPlace = m_text->sizePolicy();
+    keepsPlace.setRetainSizeWhenHidden(true);
+    m_text->setSizePolicy(keepsPlace);
+    m_way->addItem(tr("Side by side"), static_cast<int>(Way::Beside));
+    m_way->addItem(tr("Split"), static_cast<int>(Way::Split));
+    m_way->addItem(tr("Difference"), static_cast<int>(Way::Difference));
+    m_way->addItem(tr("Ratio"), static_cast<int>(Way::Ratio));
+    m_way->setAccessibleName(tr("How to compare"));
+    m_way->setToolTip(
+        tr("Two pictures; one with a divider that can be dragged, the reference left of it; the "
+           "selected head minus the reference (D), or over it"));
+    m_against->setAccessibleName(tr("What to compare with"));
+    m_against->setToolTip(tr("Another head of this model, or the same head of the newer one"));
+}
+
+void ComparePage::createLayout()
+{
+    m_numbers->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_numbers->setWordWrap(true);
+    m_message->setAlignment(Qt::AlignCenter);
+    m_message->setWordWrap(true);
+    makeSecondary(m_message);
+    makeSecondary(m_tableTitle);
+    auto* controls = new QHBoxLayout;
+    controls->setSpacing(8);
+    controls->addWidget(m_circuit);
+    controls->addWidget(m_against);
+    controls->addWidget(m_text, 1);
+    for (Job* job : {m_newer->job(), &m_job})
+        controls->addWidget(new JobBar(job, this));
+    controls->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
+    controls->addWidget(m_way);
+    auto* tables = new QWidget(m_body);
+    auto* tableColumn = new QVBoxLayout(tables);
+    tableColumn->setContentsMargins(0, 0, 0, 0);
+    tableColumn->setSpacing(4);
+    tableColumn->addWidget(m_tableTitle);
+    tableColumn->addWidget(m_tables, 1);
+    auto* bottom = new QSplitter(m_body);
+    bottom->setChildrenCollapsible(false);
+    bottom->addWidget(tables);
+    bottom->addWidget(chartTabs());
+    bottom->setSizes({720, 280});
+    auto* halves = new QSplitter(Qt::Vertical, m_body);
+    halves->setChildrenCollapsible(false);
+    halves->addWidget(m_pictures);
+    halves->addWidget(bottom);
+    halves->setSizes({440, 320});
+    auto* body = new QVBoxLayout(m_body);
+    body->setContentsMargins(0, 0, 0, 0);
+    body->setSpacing(8);
+    body->addWidget(m_numbers);
+    body->addWidget(halves, 1);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setSpacing(8);
+    layout->addLayout(controls);
+    layout->addWidget(m_message, 1);
+    layout->addWidget(m_body, 1);
+    m_body->hide();
+}
+
+QWidget* ComparePage::chartTabs()
+{
+    m_spectra->setLook({.xTitle = tr("index"), .yTitle = tr("singular value σ")});
+    m_spectra->setAccessibleName(tr("Singular values of both heads"));
+    m_angles->setLook({.xTitle = tr("index"), .yTitle = tr("principal angle (degrees)")});
+    m_angles->setAccessibleName(tr("Principal angles of both heads"));
+    m_angles->setToolTip(
+        tr("Between the subspaces that the two heads read, and that they write; small angles are "
+           "shared directions. Dashed: random subspaces"));
+    auto* tabs = new QTabWidget(m_body);
+    tabs->addTab(m_spectra, tr("Spectra"));
+    tabs->addTab(m_angles, tr("Angles"));
+    return tabs;
+}
+
+void ComparePage::connectSignals()
+{
+    connect(m_circuit, &QComboBox::currentIndexChanged, this, &ComparePage::refresh);
+    connect(m_text, &QLineEdit::editingFinished, this, &ComparePage::refresh);
+    connect(m_way, &QComboBox::currentIndexChanged, this,
+            [this] { m_pictures->setWay(static_cast<Way>(m_way->currentData().toInt())); });
+    connect(new QShortcut(Qt::Key_D, this), &QShortcut::activated, this, [this] {
+        const Way way = m_pictures->way() == Way::Difference ? Way::Beside : Way::Difference;
+        m_way->setCurrentIndex(m_way->findData(static_cast<int>(way)));
+    });
+    connect(m_against, &QComboBox::currentIndexChanged, this,
+            [this] { m_newer->setReference(m_against->currentIndex() == 1); });
+    connect(m_newer, &ComparedModel::changed, this, &ComparePage::refresh);
+    connect(m_pictures, &ComparePictures::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(m_pictures, &ComparePictures::cellHovered, this,
+            [this](int row, int column) { emit readOutChanged(readOut(row, column)); });
+    connect(m_pictures, &ComparePictures::cellClicked, this, [this](int row, int) {
+        if (isTokenCircuit() && row < std::ssize(m_tokens))
+            workspace()->setToken(m_tokens[static_cast<std::size_t>(row)]);
+    });
+    for (const auto signal :
+         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged,
+          &Workspace::referenceChanged, &Workspace::tokenFilterChanged})
+        connect(workspace(), signal, this, &ComparePage::refresh);
+    connect(workspace(), &Workspace::headChanged, this, &ComparePage::refresh);
+    connect(workspace(), &Workspace::tokenChanged, this, [this] {
+        if (!isVisible())
+            return refresh();
+        if (const Asked what = asked(); what.sides)
+            compareTables(*what.sides);
+    });
+}
+
+void ComparePage::connectCharts()
+{
+    for (LineChart* chart : {m_spectra, m_angles})
+        connect(chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(
+        m_angles, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
+            emit readOutChanged(tr("%1   angle %2   %3°").arg(series).arg(index + 1).arg(number(point.y())));
+        });
+    connect(
+        m_spectra, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
+            emit readOutChanged(tr("%1   σ%2 = %3").arg(series).arg(index + 1).arg(exactNumber(point.y())));
+        });
+}
+
+CircuitKind ComparePage::kind() const
+{
+    return static_cast<CircuitKind>(m_circuit->currentData().toInt());
+}
+
+QString ComparePage::entryName(int index) const
+{
+    if (!isTokenCircuit())
+        return QString::number(index);
+    return index < std::ssize(m_tokens) ? workspace()->tokenText(m_tokens[static_cast<std::size_t>(index)])
+                                        : QString();
+}
+
+QString ComparePage::readOut(int row, int column) const
+{
+    const double a = m_pictures->first(row, column);
+    const double b = m_pictures->second(row, column);
+    return tr("%1 → %2   %3 %4   %5 %6   difference %7   ratio %8")
+        .arg(entryName(row), entryName(column), m_shown, signedNumber(a), m_shownReference, signedNumber(b),
+             signedNumber(a - b), signedNumber(a / b));
+}
+
+void ComparePage::clear(const QString& message)
+{
+    m_job.cancel();
+    m_tableJob.cancel();
+    m_pictures->clear();
+    m_tables->clear();
+    m_body->hide();
+    m_message->setText(message);
+    m_message->show();
+}
+
+bool ComparePage::isOfNewer() const
+{
+    return m_newer->isReference() && !m_newer->name().isEmpty();
+}
+
+QString ComparePage::modelNames() const
+{
+    const QString open = text(workspace()->card().name);
+    return isOfNewer() ? tr("%1 and %2").arg(open, m_newer->name()) : open;
+}
+
+void ComparePage::showAgainst()
+{
+    const QSignalBlocker blocker(m_against);
+    m_against->clear();
+    m_against->addItems({tr("with the reference head"), tr("with %1").arg(m_newer->name())});
+    m_against->setCurrentIndex(isOfNewer() ? 1 : 0);
+    m_against->setVisible(!m_newer->name().isEmpty());
+}
+
+ComparePage::Asked ComparePage::asked() const
+{
+    if (!workspace()->isOpen())
+        return {};
+    const auto circuits = workspace()->circuits();
+    if (!circuits)
+        return {{}, tr("Comparing heads needs the model's files; use File → Locate model…")};
+    if (isTokenCircuit() && !workspace()->tokens())
+        return {{}, tr("Reading the embeddings…")};
+    if (isOfNewer())
+        return askedOfNewer();
+    const HeadId head = workspace()->head();
+    const auto reference = workspace()->reference();
+    if (!reference)
+        return {
+            {},
+            tr("Right-click a head in the grid, or click it with Shift, to compare %1 with it; by keyboard "
+               "Shift+Enter marks the head the keys are on, as Model → Use as reference head does.")
+                .arg(text(head))};
+    const QString model = text(workspace()->card().name);
+    const auto tokens = workspace()->tokens();
+    return {CompareSides{{text(head), model, head, circuits, tokens},
+                         {text(*reference), model, *reference, circuits, tokens}},
+            {}};
+}
+
+ComparePage::Asked ComparePage::askedOfNewer() const
+{
+    using Parts = ComparedModel::Parts;
+    const auto newer = m_newer->ready();
+    const bool lacksTokens = newer && newer->hasSameVocabulary && !newer->tokens;
+    if (!newer || lacksTokens)
+        m_newer->prepare(newer ? Parts::TokensToo : Parts::Circuits);
+    if (!newer || (lacksTokens && isTokenCircuit()))
+        return {{},
+                m_newer->problem().isEmpty() ? tr("Reading %1…").arg(m_newer->name()) : m_newer->problem()};
+    const HeadId head = workspace()->head();
+    CompareSides sides{
+        {text(head), text(workspace()->card().name), head, workspace()->circuits(), workspace()->tokens()},
+        {tr("%1 newer").arg(text(head)), m_newer->name(), head, newer->circuits, newer->tokens},
+        newer->hasSameVocabulary};
+    if (const QString reason = sides.whyNot(kind()); !reason.isEmpty())
+        return {{}, reason};
+    return {std::move(sides), {}};
+}
+
+void ComparePage::recompute()
+{
+    const bool hasReference = workspace()->isOpen() && (isOfNewer() || workspace()->reference());
+    for (QWidget* control : {m_circuit, m_way}) // which have something to control
+        control->setVisible(hasReference);
+    m_text->setVisible(hasReference && isTokenCircuit());
+    showAgainst();
+    const Asked what = asked();
+    if (!what.sides)
+        return clear(what.message);
+    const CompareSides& sides = *what.sides;
+    m_tokens = isTokenCircuit() ? tokensToShow(*workspace(), m_text->text(), comparePageSampleSize)
+                                : std::vector<int>();
+    m_pictures->setPending(true);
+    m_job.start(tr("Comparing %1 with %2").arg(sides.first.name, sides.second.name),
+                aboutModel(workspace()->circuits(),
+                           [sides, kind = kind(), ids = m_tokens](const Task& task) {
+                               return compared(sides, kind, ids, task);
+                           }),
+                [this, sides](const Result<CompareAnswer>& answer) {
+                    if (!answer)
+                        return clear(text(answer.error()));
+                    showAnswer(*answer, sides);
+                });
+    compareTables(sides);
+}
+
+void ComparePage::showAnswer(const CompareAnswer& answer, const CompareSides& sides)
+{
+    const bool isQk = residualOf(kind()) == CircuitKind::Qk;
+    const QString of = isTokenCircuit() ? tr("token") : tr("residual direction");
+    const HeatmapAxis rows{isQk ? tr("%1, query").arg(of) : tr("%1, read").arg(of),
+                           [this](int index) { return entryName(index); }};
+    const HeatmapAxis columns{isQk ? tr("%1, key").arg(of) : tr("%1, written").arg(of),
+                              [this](int index) { return entryName(index); }};
+    m_shown = sides.first.name;
+    m_shownReference = sides.second.name;
+    m_pictures->setAxes(rows, columns);
+    m_pictures->setMatrices(answer.first, answer.second,
+                            {m_shown, m_shownReference, circuitTitle(kind()),
+                             isOfNewer() ? sides.second.model : tr("reference")});
+    if (answer.pair) {
+        showNumbers(*answer.pair);
+        showCharts(*answer.pair);
+    } else {
+        setPlain(m_numbers,
+                 tr("The models' residual streams are of different sizes: there are no cosine and no "
+                    "angles of the two heads."));
+        m_spectra->setSeries({});
+        m_angles->setSeries({});
+    }
+    m_message->hide();
+    m_body->show();
+}
+
+void ComparePage::showNumbers(const HeadPair& pair)
+{
+    const bool isQk = residualOf(kind()) == CircuitKind::Qk;
+    const double deviation = 1.0 / workspace()->card().dModel;
+    QStringList numbers;
+    numbers << tr("cosine of %1 <b>%2</b> (null 0 ± %3)")
+                   .arg(circuitTitle(residualOf(kind())), signedNumber(pair.cosine), number(deviation));
+    numbers << tr("projection kernel of %1 <b>%2</b>, of %3 <b>%4</b> (null %5)")
+                   .arg(isQk ? tr("queries") : tr("what they read"), number(pair.leftKernel),
+                        isQk ? tr("keys") : tr("what they write"), number(pair.rightKernel),
+                        number(pair.kernelOfChance));
+    if (!pair.left.angles.empty() && !pair.right.angles.empty())
+        numbers << tr("smallest angles <b>%1°</b> and <b>%2°</b> (null %3°)")
+                       .arg(number(pair.left.angles.front()), number(pair.right.angles.front()),
+                            number(pair.left.ofChance.front()));
+    numbers << tr("distance of the spectra <b>%1</b>").arg(number(pair.spectrumDistance));
+    setMarkup(m_numbers, numbers.join(QStringLiteral(" &nbsp;·&nbsp; ")));
+    m_numbers->setToolTip(tr("⟨A, B⟩/(‖A‖ ‖B‖); ‖U_Aᵀ U_B‖² of the spaces that the weights span, and the "
+                             "smallest of the angles between them; ‖σ_A/‖σ_A‖ − σ_B/‖σ_B‖‖"));
+}
+
+void ComparePage::showCharts(const HeadPair& pair)
+{
+    const auto seriesOf = [](const QString& name, const std::vector<double>& values, SeriesStyle style) {
+        ChartSeries series{name, {}, style};
+        for (std::size_t i = 0; i < values.size(); ++i)
+            series.points << QPointF(static_cast<double>(i + 1), values[i]);
+        return series;
+    };
+    m_spectra->setSeries({seriesOf(m_shown, pair.first, SeriesStyle::Line),
+                          seriesOf(m_shownReference, pair.second, SeriesStyle::Dashed)});
+    const bool isQk = residualOf(kind()) == CircuitKind::Qk;
+    const QString left = isQk ? tr("queries") : tr("read"), right = isQk ? tr("keys") : tr("written");
+    std::vector<ChartSeries> angles{seriesOf(left, pair.left.angles, SeriesStyle::Line),
+                                    seriesOf(right, pair.right.angles, SeriesStyle::Line)};
+    if (pair.left.ofChance == pair.right.ofChance) {
+        angles.push_back(seriesOf(tr("random"), pair.left.ofChance, SeriesStyle::Dashed));
+    } else { // of other ranks
+        angles.push_back(seriesOf(tr("%1, random").arg(left), pair.left.ofChance, SeriesStyle::Dashed));
+        angles.push_back(seriesOf(tr("%1, random").arg(right), pair.right.ofChance, SeriesStyle::Dashed));
+    }
+    m_angles->setSeries(angles);
+}
+
+void ComparePage::compareTables(const CompareSides& sides)
+{
+    m_tableJob.cancel();
+    if (!sides.hasSameVocabulary || !sides.first.tokens || !sides.second.tokens) {
+        m_tables->clear();
+        return m_tableTitle->setText(!sides.hasSameVocabulary
+                                         ? tr("The vocabularies differ, so their tables cannot be compared.")
+                                         : m_newer->problem().isEmpty() ? tr("Reading the embeddings…")
+                                                                        : m_newer->problem());
+    }
+    const QString token = workspace()->tokenText(workspace()->token());
+    m_tableTitle->setText(
+        fullOf(kind()) == CircuitKind::FullOv
+            ? tr("writes: source %1 → the %2 strongest output tokens").arg(token).arg(tableSize)
+            : tr("reads: query %1 → the %2 strongest key tokens").arg(token).arg(tableSize));
+    m_tableJob.start(
+        tr("Tables of %1").arg(token),
+        aboutModel(workspace()->circuits(),
+                   [sides, kind = fullOf(kind()), token = workspace()->token(),
+                    unused = workspace()->unusedTokens()](const Task&) {
+                       return tablesCompared(sides, kind, token, tableSize, unused);
+                   }),
+        [this, first = sides.first.name, second = sides.second.name](const Result<TableDifference>& found) {
+            if (found)
+                return m_tables->show(*found, first, second);
+            m_tables->clear();
+            m_tableTitle->setText(text(found.error()));
+        });
+}
+
+bool ComparePage::eventFilter(QObject* watched, QEvent* event)
+{
+    const bool isKey = event->type() == QEvent::KeyPress || event->type() == QEvent::KeyRelease;
+    if (isKey && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Shift
+        && !qobject_cast<QLineEdit*>(QApplication::focusWidget()))
+        m_pictures->setFlashing(event->type() == QEvent::KeyPress);
+    else if (event->type() == QEvent::WindowDeactivate)
+        m_pictures->setFlashing(false); // The release of the key goes to another window.
+    return Page::eventFilter(watched, event);
+}
+
+void ComparePage::showEvent(QShowEvent* event)
+{
+    Page::showEvent(event);
+    qApp->installEventFilter(this); // The key is for the page, whichever part of the window has the focus.
+}
+
+void ComparePage::hideEvent(QHideEvent* event)
+{
+    Page::hideEvent(event);
+    qApp->removeEventFilter(this);
+    m_pictures->setFlashing(false);
+}
+
+QJsonObject ComparePage::viewState() const
+{
+    return {{QStringLiteral("circuit"), m_circuit->currentIndex()},
+            {QStringLiteral("text"), m_text->text()},
+            {QStringLiteral("way"), m_way->currentIndex()},
+            {QStringLiteral("newer"), m_newer->isReference()},
+            {QStringLiteral("heatmap"), m_pictures->viewState()}};
+}
+
+void ComparePage::setViewState(const QJsonObject& state)
+{
+    m_text->setText(state[QStringLiteral("text")].toString());
+    m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
+    const int wasDifference = state[QStringLiteral("difference")].toBool() ? 2 : 0; // of older sessions
+    m_way->setCurrentIndex(
+        std::clamp(state[QStringLiteral("way")].toInt(wasDifference), 0, m_way->count() - 1));
+    m_newer->setReference(state[QStringLiteral("newer")].toBool());
+    m_pictures->setViewState(state[QStringLiteral("heatmap")].toObject());
+    refresh();
+}
+
+QList<FigureSource*> ComparePage::figures()
+{
+    if (m_pictures->isEmpty())
+        return {};
+    QList<FigureSource*> all;
+    const auto add = [&](FigureSource* figure, const QString& what) {
+        describe(figure, tr("%1, %2").arg(what, modelNames()));
+        if (isOfNewer()) {
+            Provenance provenance = figure->provenance();
+            provenance.emplace_back(QStringLiteral("compared with"), m_newer->name());
+            figure->setProvenance(provenance);
+        }
+        all << figure;
+    };
+    for (const auto& [view, what] : m_pictures->shown())
+        add(view, what);
+    if (!m_spectra->series().empty()) {
+        add(m_spectra, tr("Singular values of %1 and %2").arg(m_shown, m_shownReference));
+        add(m_angles, tr("Principal angles of %1 and %2").arg(m_shown, m_shownReference));
+    }
+    for (int i = 0; i < 3 && !m_tables->isEmpty(); ++i)
+        add(m_tables->table(i), QStringLiteral("%1, %2").arg(m_tableTitle->text(), m_tables->caption(i)));
+    return all;
+}
+
+} // namespace headwise::ui

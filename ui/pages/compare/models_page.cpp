@@ -1,0 +1,445 @@
+#include "ui/pages/compare/models_page.h"
+
+#include "core/analysis/comparison/model_comparison.h"
+#include "ui/base/plain_text.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/array_part.h"
+#include "ui/document/compared_model.h"
+#include "ui/document/estimate.h"
+#include "ui/document/head_metrics.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/parts/figure_subject.h"
+#include "ui/pages/parts/invitation.h"
+#include "ui/pictures/picture_card.h"
+#include "ui/widgets/job_bar.h"
+#include "ui/widgets/table_cells.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QStandardItemModel>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+namespace headwise::ui {
+
+namespace {
+
+const std::string modelsPageFolder = "comparison/";
+
+/// The names of the older and of the newer model; where they are equal, with the folders that tell them apart.
+std::pair<QString, QString> namesOf(const Workspace& workspace)
+{
+    const QString older = text(workspace.card().name), newer = workspace.comparedWith();
+    const auto& groups = workspace.results()->groupAttributes;
+    const auto group = groups.find("comparison");
+    if (older != newer || group == groups.end())
+        return {older, newer};
+    const auto source = group->second.find("model_b_source");
+    const auto* path = source == group->second.end() ? nullptr : std::get_if<std::string>(&source->second);
+    const std::filesystem::path a(workspace.card().source), b(path ? *path : std::string());
+    const bool differ = a.filename() != b.filename();
+    const auto said = [&](const std::filesystem::path& of) {
+        return text((differ ? of.filename() : of).string());
+    };
+    return path ? std::pair(ModelsPage::tr("%1 in %2").arg(older, said(a)),
+                            ModelsPage::tr("%1 in %2").arg(newer, said(b)))
+                : std::pair(older, newer);
+}
+
+std::vector<Picture> matchPictures()
+{
+    return {
+        {.kind = Picture::Kind::Matrix,
+         .title = "Outputs shared with each head of the other model",
+         .arrays = {modelsPageFolder + "match/jaccard"},
+         .signedColors = false,
+         .note = "Mean Jaccard index of the largest outputs of full OV, over tokens both vocabularies have."},
+        {.kind = Picture::Kind::Matrix,
+         .title = "CKA with each head of the other model",
+         .arrays = {modelsPageFolder + "match/cka"},
+         .signedColors = false,
+         .note = "How alike the two heads tell the same tokens apart, in whatever basis they write."},
+        {.kind = Picture::Kind::HeadGrid,
+         .title = "Best match of every head in the other model",
+         .arrays = {modelsPageFolder + "match/best"},
+         .signedColors = false,
+         .note = {}}};
+}
+
+std::vector<Picture> changePictures()
+{
+    using Kind = Picture::Kind;
+    const auto paths = [](std::initializer_list<const char*> names) {
+        std::vector<std::string> all;
+        for (const char* name : names)
+            all.push_back(modelsPageFolder + name);
+        return all;
+    };
+    const auto matrix = [&](const char* title, const char* name) {
+        return Picture{
+            .kind = Kind::Matrix,
+            .title = title,
+            .arrays = paths({name}),
+            .signedColors = false,
+            .note =
+                "|cosine| of each new direction with every old one, or of the spans of degenerate ones; a "
+                "row without a cell of 0.5 is an intruder."};
+    };
+    return {
+        {.kind = Kind::HeadGrid,
+         .title = "Relative change of W_OV and W_QK",
+         .arrays = paths({"ov/relative_change", "qk/relative_change"}),
+         .signedColors = false,
+         .note = {}},
+        {.kind = Kind::HeadGrid,
+         .title = "Intruders: new directions that none of the old ones resembles",
+         .arrays =
+             paths({"ov/left_intruders", "ov/right_intruders", "qk/left_intruders", "qk/right_intruders"}),
+         .signedColors = false,
+         .note = "Of the first ten directions of the newer model, by Shuttleworth et al., arXiv 2410.21228."},
+        matrix("Intruder dimensions of OV: what is read", "ov/left_cosines"),
+        matrix("Intruder dimensions of OV: what is written", "ov/right_cosines"),
+        matrix("Intruder dimensions of QK: queries", "qk/left_cosines"),
+        matrix("Intruder dimensions of QK: keys", "qk/right_cosines"),
+        {.kind = Kind::Lines,
+         .title = "Best match of each new direction among the old ones",
+         .arrays = paths(
+             {"ov/left_max_cosine", "ov/right_max_cosine", "qk/left_max_cosine", "qk/right_max_cosine"}),
+         .note = "Below 0.5 a direction is an intruder."},
+        {.kind = Kind::HeadGrid,
+         .title = "Subspaces that queries, keys, values and the output keep",
+         .arrays = paths(
+             {"projection_kernel/q", "projection_kernel/k", "projection_kernel/v", "projection_kernel/o"}),
+         .signedColors = false,
+         .note = "Projection kernels between then and now over the rank: 1 where a subspace stayed."},
+        {.kind = Kind::Lines,
+         .title = "Singular values of OV, older and newer",
+         .arrays = paths({"ov/singular_values_a", "ov/singular_values_b"}),
+         .note = {}},
+        {.kind = Kind::Lines,
+         .title = "Singular values of QK, older and newer",
+         .arrays = paths({"qk/singular_values_a", "qk/singular_values_b"}),
+         .note = {}},
+        {.kind = Kind::HeadGrid,
+         .title = "Share of the top tokens of full OV that left, and cosines",
+         .arrays = paths({"full_ov/table_change", "ov/cosine", "qk/cosine"}),
+         .note = {}},
+    };
+}
+
+/// The tokens of one list that the other does not have.
+QString tokensOnlyIn(const ArrayPart& list, const ArrayPart& other, const Workspace& workspace)
+{
+    QStringList words;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const int token = static_cast<int>(list.at(i));
+        bool isShared = token < 0;
+        for (std::size_t j = 0; j < other.size() && !isShared; ++j)
+            isShared = static_cast<int>(other.at(j)) == token;
+        if (!isShared)
+            words << workspace.tokenText(token);
+    }
+    return words.join(QStringLiteral("  "));
+}
+
+} // namespace
+
+ModelsPage::ModelsPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_state(new QLabel(this))
+    , m_choose(new QPushButton(tr("Compare with…"), this))
+    , m_chooseFile(new QPushButton(tr("Compare with a file…"), this))
+    , m_circuits(new QPushButton(this))
+    , m_scroll(new QScrollArea(this))
+    , m_pictures(new QWidget(m_scroll))
+    , m_headsTitle(new QLabel(m_pictures))
+    , m_headModel(new QStandardItemModel(this))
+    , m_heads(new TableFigure(m_pictures))
+    , m_tokensTitle(new QLabel(m_pictures))
+    , m_tokenModel(new QStandardItemModel(this))
+    , m_tokens(new TableFigure(m_pictures))
+{
+    createLayout();
+    connectSignals();
+}
+
+void ModelsPage::createLayout()
+{
+    m_state->setWordWrap(true);
+    m_circuits->setToolTip(tr("The selected head in both models, side by side with one scale and zoom"));
+    m_choose->setToolTip(tr("A newer model of the same architecture, or any other, whose heads are then "
+                            "matched by the tokens they "
+                            "write; dropping it on the window with Alt does the same"));
+    auto* controls = new QWidget(this);
+    auto* buttons = new QHBoxLayout(controls);
+    buttons->setContentsMargins(0, 0, 0, 0);
+    buttons->setSpacing(8);
+    buttons->addWidget(new JobBar(workspace()->comparisonJob(), this));
+    for (QPushButton* button : {m_circuits, m_choose, m_chooseFile})
+        buttons->addWidget(button);
+    m_top = new QHBoxLayout;
+    m_top->setSpacing(8);
+    m_top->addWidget(m_state, 1);
+    m_top->addWidget(controls);
+    auto* column = new QVBoxLayout(m_pictures);
+    column->setContentsMargins(0, 0, 8, 0);
+    column->setSpacing(8);
+    for (const auto& [title, table, model, name] :
+         {std::tuple(m_headsTitle, m_heads, m_headModel, tr("Heads by how much they changed")),
+          std::tuple(m_tokensTitle, m_tokens, m_tokenModel, tr("Tokens that left and entered"))}) {
+        table->setSource(model, TokenTableModel::SortRole);
+        table->setAccessibleName(name);
+        table->setFixedHeight(220);
+        column->addWidget(title);
+        column->addWidget(table);
+    }
+    column->addStretch();
+    m_scroll->setWidget(m_pictures);
+    m_scroll->setWidgetResizable(true);
+    m_scroll->setFrameShape(QFrame::NoFrame);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setSpacing(8);
+    layout->addLayout(m_top);
+    layout->addWidget(m_scroll, 1);
+}
+
+void ModelsPage::connectSignals()
+{
+    connect(m_circuits, &QPushButton::clicked, this, [this] {
+        ComparedModel::of(workspace())->setReference(true);
+        emit pageRequested(QStringLiteral("compare"));
+    });
+    connect(m_choose, &QPushButton::clicked, this, &ModelsPage::modelWanted);
+    connect(m_chooseFile, &QPushButton::clicked, this, &ModelsPage::modelFileWanted);
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::resultsChanged})
+        connect(workspace(), signal, this, &ModelsPage::refresh);
+    connect(workspace(), &Workspace::headChanged, this, &ModelsPage::followHead);
+    connect(workspace(), &Workspace::referenceChanged, this, &ModelsPage::followHead);
+    connect(m_heads, &TableFigure::rowChosen, this,
+            [this](int row) { workspace()->setHead(m_headOfRow[static_cast<std::size_t>(row)]); });
+    connect(m_tokens, &TableFigure::rowChosen, this,
+            [this](int row) { workspace()->setToken(tokenOf(*m_tokenModel, row, 0)); });
+    connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ModelsPage::drawVisible);
+    connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ModelsPage::drawVisible);
+}
+
+void ModelsPage::recompute()
+{
+    const bool isThere = workspace()->isOpen()
+        && (isMatched() || workspace()->results()->find(modelsPageFolder + "ov/relative_change"));
+    m_choose->setEnabled(workspace()->hasModel());
+    m_chooseFile->setEnabled(workspace()->hasModel());
+    m_circuits->setVisible(isThere);
+    m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->head())));
+    m_scroll->setVisible(isThere);
+    arrangeInvitation(m_top, m_state, !isThere);
+    if (!isThere) {
+        m_headModel->clear();
+        m_tokenModel->clear();
+        QString question =
+            tr("What did training change? Choose a newer model of the same architecture, or drop it on the "
+               "window with Alt held. Heads of any other model are matched by the tokens they write.");
+        if (workspace()->hasModel())
+            if (const QString estimate = estimateText(comparisonCost(workspace()->circuits()->config()));
+                !estimate.isEmpty())
+                question += tr(" It takes %1.").arg(estimate);
+        return setPlain(m_state, question);
+    }
+    const auto [older, newer] = namesOf(*workspace());
+    setMarkup(m_state,
+              (isMatched() ? tr("Heads of <b>%1</b> and of <b>%2</b>, matched by the tokens they write")
+                           : tr("From <b>%1</b> to <b>%2</b>; both with the same processing"))
+                  .arg(older.toHtmlEscaped(), newer.toHtmlEscaped()));
+    if (isMatched())
+        showMatches();
+    else
+        showHeads();
+    showTokens();
+    makeCards();
+    for (PictureCard* card : m_cards)
+        card->markStale();
+    QTimer::singleShot(0, this, &ModelsPage::drawVisible);
+}
+
+bool ModelsPage::isMatched() const
+{
+    return workspace()->results()->find(modelsPageFolder + "match/best") != nullptr;
+}
+
+void ModelsPage::showMatches()
+{
+    const ResultSet& results = *workspace()->results();
+    const ResultArray* best = results.find(modelsPageFolder + "match/best");
+    const ResultArray* heads = results.find(modelsPageFolder + "match/best_head");
+    const ResultArray* cka = results.find(modelsPageFolder + "match/cka");
+    m_headModel->clear();
+    m_headOfRow.clear();
+    setMarkup(m_headsTitle, tr("<b>Heads by how well one of the other model matches them</b>"));
+    if (!heads || !cka || cka->shape.size() != 4)
+        return;
+    m_headModel->setHorizontalHeaderLabels(
+        {tr("Head"), tr("Best match"), tr("Outputs shared"), tr("z"), tr("CKA")});
+    const ModelCard& card = workspace()->card();
+    for (int layer = 0; layer < card.nLayers; ++layer)
+        for (int head = 0; head < card.nHeads; ++head)
+            if (std::isfinite(metricAt(*best, {layer, head})))
+                m_headOfRow.push_back({layer, head});
+    std::stable_sort(m_headOfRow.begin(), m_headOfRow.end(),
+                     [&](HeadId a, HeadId b) { return metricAt(*best, a) > metricAt(*best, b); });
+    for (const HeadId head : m_headOfRow) {
+        const auto place = static_cast<std::size_t>(head.layer) * static_cast<std::size_t>(card.nHeads)
+            + static_cast<std::size_t>(head.head);
+        const HeadId other{static_cast<int>(wholeArray(*heads).at(2 * place)),
+                           static_cast<int>(wholeArray(*heads).at(2 * place + 1))};
+        const std::size_t pair =
+            (place * cka->shape[2] + static_cast<std::size_t>(other.layer)) * cka->shape[3]
+            + static_cast<std::size_t>(other.head);
+        const double value = metricAt(*best, head);
+        m_headModel->appendRow({wordCell(text(head)), wordCell(text(other)), numberCell(value),
+                                numberCell(zScore(*best, value)), numberCell(wholeArray(*cka).at(pair))});
+    }
+    fitColumns(m_heads);
+}
+
+void ModelsPage::showHeads()
+{
+    const ResultSet& results = *workspace()->results();
+    struct Column {
+        const char* path;
+        QString title;
+        bool isShare = false;
+    };
+    const std::array<Column, 7> columns{{{"ov/relative_change", tr("Change of OV")},
+                                         {"qk/relative_change", tr("Change of QK")},
+                                         {"ov/cosine", tr("Cosine of OV")},
+                                         {"qk/cosine", tr("Cosine of QK")},
+                                         {"ov/left_intruders", tr("Intruders read")},
+                                         {"ov/right_intruders", tr("Intruders written")},
+                                         {"full_ov/table_change", tr("Top tokens that left"), true}}};
+    m_headModel->clear();
+    m_headOfRow.clear();
+    QStringList titles{tr("Head")};
+    for (const Column& column : columns)
+        titles << column.title;
+    m_headModel->setHorizontalHeaderLabels(titles);
+    const ModelCard& card = workspace()->card();
+    const ResultArray* change = results.find(modelsPageFolder + columns.front().path);
+    for (int layer = 0; layer < card.nLayers; ++layer)
+        for (int head = 0; head < card.nHeads; ++head)
+            m_headOfRow.push_back({layer, head});
+    const auto changeOf = [&](HeadId head) {
+        const double value = metricAt(*change, head);
+        return std::isfinite(value) ? value : -1;
+    };
+    std::stable_sort(m_headOfRow.begin(), m_headOfRow.end(),
+                     [&](HeadId a, HeadId b) { return changeOf(a) > changeOf(b); });
+    for (const HeadId head : m_headOfRow) {
+        QList<QStandardItem*> row{wordCell(text(head))};
+        for (const Column& column : columns) {
+            const ResultArray* array = results.find(modelsPageFolder + column.path);
+            const double value = array ? metricAt(*array, head) : std::nan("");
+            row << (column.isShare ? percentCell(value) : numberCell(value));
+        }
+        m_headModel->appendRow(row);
+    }
+    setMarkup(m_headsTitle, tr("<b>Heads, those that changed most first</b>"));
+    fitColumns(m_heads);
+}
+
+void ModelsPage::showTokens()
+{
+    m_tokenModel->clear();
+    const ResultSet& results = *workspace()->results();
+    const ResultArray* before = results.find(modelsPageFolder + "full_ov/ids_a");
+    const ResultArray* after = results.find(modelsPageFolder + "full_ov/ids_b");
+    const ResultArray* sources = results.find(modelsPageFolder + "full_ov/sampled_tokens");
+    const bool isThere = before && after && sources;
+    m_tokensTitle->setVisible(!isMatched());
+    setMarkup(m_tokensTitle,
+              isThere ? tr("<b>%1: tokens that left and entered the top of its rows of full OV</b>")
+                            .arg(text(workspace()->head()))
+                      : tr("The vocabularies differ, so their tables cannot be compared."));
+    m_tokens->setVisible(isThere);
+    if (!isThere)
+        return;
+    m_tokenModel->setHorizontalHeaderLabels({tr("Source"), tr("Left"), tr("Entered")});
+    const auto old = cutAtHeads(*before, *workspace());
+    const auto now = cutAtHeads(*after, *workspace());
+    for (std::size_t i = 0; old && now && i < sources->shape.front(); ++i) {
+        const ArrayPart a = entryOf(*old, i), b = entryOf(*now, i);
+        m_tokenModel->appendRow({tokenCell(*workspace(), static_cast<int>(wholeArray(*sources).at(i))),
+                                 wordCell(tokensOnlyIn(a, b, *workspace())),
+                                 wordCell(tokensOnlyIn(b, a, *workspace()))});
+    }
+    fitColumns(m_tokens);
+}
+
+void ModelsPage::makeCards()
+{
+    if (!m_cards.empty() && m_cardsAreMatches == isMatched())
+        return;
+    for (PictureCard* card : std::exchange(m_cards, {}))
+        card->deleteLater();
+    m_cardsAreMatches = isMatched();
+    auto* column = static_cast<QVBoxLayout*>(m_pictures->layout());
+    for (const Picture& picture : m_cardsAreMatches ? matchPictures() : changePictures()) {
+        auto* card = new PictureCard(workspace(), picture, m_pictures);
+        connect(card, &PictureCard::readOutChanged, this, &Page::readOutChanged);
+        connect(card, &PictureCard::viewMade, this, &ModelsPage::viewMade);
+        column->insertWidget(column->count() - 1, card);
+        m_cards.push_back(card);
+    }
+}
+
+void ModelsPage::followHead()
+{
+    for (PictureCard* card : m_cards)
+        card->changeHead();
+    if (!isVisible() || m_cards.empty())
+        return refresh();
+    m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->head())));
+    showTokens();
+    drawVisible();
+}
+
+void ModelsPage::drawVisible()
+{
+    if (!isVisible() || !m_scroll->isVisible())
+        return;
+    const QRect seen(-m_pictures->pos(), m_scroll->viewport()->size());
+    if (drawCardsIn(seen, m_cards)) // They have taken their height, and others may have come into view.
+        QTimer::singleShot(0, this, &ModelsPage::drawVisible);
+}
+
+QList<FigureSource*> ModelsPage::figures()
+{
+    QList<FigureSource*> all;
+    if (m_headModel->rowCount() == 0)
+        return all;
+    const QString of = tr("%1 and %2").arg(text(workspace()->card().name), workspace()->comparedWith());
+    const auto add = [&](FigureSource* figure, const QString& what, std::optional<HeadId> head = {}) {
+        describe(figure, QStringLiteral("%1, %2").arg(what, of));
+        setSubject(figure, head);
+        all << figure;
+    };
+    add(m_heads, isMatched() ? tr("Best match of every head") : tr("Change of every head"));
+    if (m_tokenModel->rowCount() > 0)
+        add(m_tokens, tr("%1 tokens that left and entered").arg(text(workspace()->head())),
+            workspace()->head());
+    for (PictureCard* card : m_cards)
+        for (const auto& [view, what] : card->figures())
+            add(dynamic_cast<FigureSource*>(view), what, card->headOf(view));
+    return all;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "ui/pages/parts/page.h"
+
+#include <vector>
+
+class QBoxLayout;
+class QLabel;
+class QPushButton;
+class QScrollArea;
+class QStandardItemModel;
+
+namespace headwise::ui {
+
+class PictureCard;
+class TableFigure;
+
+/// Changes between the open model and a newer one, head by head: the heads that changed most first, how W_OV and W_QK
+/// moved, which directions are new, and which tokens entered the selected head's tables.
+class ModelsPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit ModelsPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QList<FigureSource*> figures() override;
+
+signals:
+    void modelWanted();                      ///< The user wants to choose the newer one's folder.
+    void modelFileWanted();                  ///< …its only file.
+    void viewMade(QWidget* view);            ///< A picture that can be exported, made just now.
+    void pageRequested(const QString& name); ///< "compare": the selected head in both models.
+
+private:
+    void createLayout();
+    void connectSignals();
+    void recompute() override;
+    bool isMatched() const; ///< Whether the two models differ in kind or size.
+    void showHeads();
+    void showMatches();
+    void showTokens(); ///< The selected head's tokens.
+    void makeCards();
+    void followHead();
+    void drawVisible();
+
+    QBoxLayout* m_top = nullptr; // m_state and the buttons
+    QLabel* m_state;
+    QPushButton* m_choose;
+    QPushButton* m_chooseFile;
+    QPushButton* m_circuits; // leads to both of them
+    QScrollArea* m_scroll;
+    QWidget* m_pictures;
+    QLabel* m_headsTitle;
+    QStandardItemModel* m_headModel;
+    TableFigure* m_heads;
+    QLabel* m_tokensTitle;
+    QStandardItemModel* m_tokenModel;
+    TableFigure* m_tokens;
+    std::vector<HeadId> m_headOfRow;
+    std::vector<PictureCard*> m_cards;
+    bool m_cardsAreMatches = false;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "ui/pages/parts/page.h"
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QSlider;
+class QTabWidget;
+
+namespace headwise::ui {
+
+class HeatmapPanel;
+class PairPanel;
+class PairsPanel;
+class PictureCard;
+
+/// How much every later head reads of what every earlier one writes, as a map and as a wiring diagram.
+class CompositionPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit CompositionPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+signals:
+    void pageRequested(const QString& name); ///< A pair was double-clicked: "compare".
+    void viewMade(QWidget* view);            ///< A picture that can be exported, made just now.
+
+private:
+    void createLayout();
+    QWidget* createMap();
+    void connectSignals();
+    void connectMap();
+    void recompute() override;
+    void showMap(const ResultArray& scores);
+    void showWiring();
+    void leaveOutWeak(Eigen::MatrixXf& cells) const;
+    void markHead();
+    void showPair(); ///< Beside the map.
+    HeadId writer(int row) const;
+    HeadId reader(int column) const;
+    QString readOut(int row, int column) const;
+    const ResultArray* scores() const;
+    std::string kind() const;  ///< "k", "q", "v"
+    QString kindTitle() const; ///< "K-composition"
+
+    QComboBox* m_kind;
+    QCheckBox* m_subtract;
+    QSlider* m_percentile;
+    QLabel* m_percentileText;
+    QPushButton* m_chance;
+    QLabel* m_explanation;
+    QTabWidget* m_tabs;
+    HeatmapPanel* m_panel;
+    PairPanel* m_pair;
+    QWidget* m_wiring;
+    PairsPanel* m_pairs;
+    PictureCard* m_card = nullptr; // of the wiring tab
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/analysis/composition/pair_parts.h"
+#include "ui/pages/parts/page.h"
+
+class QLabel;
+
+namespace headwise::ui {
+
+class LineChart;
+
+/// How one later head comes to read what an earlier one writes: the principal angles between the two spaces, and the rank-1 parts
+/// that the composition score is made of.
+class PairPanel : public Page {
+    Q_OBJECT
+
+public:
+    explicit PairPanel(Workspace* workspace, QWidget* parent = nullptr);
+
+    /// Shows the reference with the selected head, if the reference is the earlier one. \param letter "K", "Q", "V", for people
+    void showPair(ReadBy by, const QString& letter);
+    QList<FigureSource*> figures() override;
+
+signals:
+    void chartedChanged(bool charted); ///< There is a pair to show, or there is none any more.
+
+private:
+    void setCharted(bool charted);
+    void showParts(const PairParts& pair);
+    void say(const QString& message);
+    bool isMeasuredByEmbedding() const; ///< The map, and so what is said of its pairs.
+
+    QLabel* m_title;
+    LineChart* m_angles;
+    LineChart* m_parts;
+    bool m_isCharted = false;
+    QString m_pair; ///< "L0H2 → L1H5, K-composition"
+    Job m_job;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,60 @@
+// How high a figure has to be for what its view shows.
+
+#include "ui/figures/figure_export_formats.h"
+#include "ui/pages/export/export_dialog.h"
+
+#include <QImage>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double dpi = 50;                  // enough to see what is drawn
+constexpr double exportDialogFitMargin = 1; // mm, below the last of it
+constexpr double leastHeight = 15;          // mm
+constexpr double worthIt = 0.9;             // of the preset's height: less is not worth another shape
+constexpr double sameWidth = 0.985;         // of what is drawn; less: it had become too low
+
+/// Extent of the figure's part that is not blank, mm from its top left corner.
+QSizeF drawnSize(const FigureSource& source, const FigureSettings& settings)
+{
+    FigureSettings onWhite = settings;
+    onWhite.background = FigureBackground::White;
+    const QImage image = figureImage(source, onWhite, dpi);
+    int right = -1, bottom = -1;
+    for (int y = 0; y < image.height(); ++y) {
+        const auto* line = reinterpret_cast<const QRgb*>(image.constScanLine(y));
+        for (int x = image.width() - 1; x >= 0; --x)
+            if ((line[x] & 0xFFFFFFU) != 0xFFFFFFU) {
+                right = std::max(right, x);
+                bottom = y;
+                break;
+            }
+    }
+    return QSizeF(right + 1, bottom + 1) * (millimetresPerInch / dpi);
+}
+
+} // namespace
+
+FigureSettings fittedToView(const FigureSource& source, FigureSettings settings)
+{
+    const bool isPreset = presetOf(settings) >= 0;
+    const QSizeF whole = isPreset && !isData(settings.format) ? drawnSize(source, settings) : QSizeF();
+    if (whole.height() <= 0)
+        return settings;
+    const double most = settings.height;
+    for (double height = std::max(whole.height() + exportDialogFitMargin, leastHeight);
+         height < worthIt * most; height *= 1.15) {
+        FigureSettings tried = settings;
+        tried.height = std::round(2 * height) / 2;
+        const QSizeF drawn = drawnSize(source, tried);
+        if (drawn.width() >= sameWidth * whole.width()) // names that lost their room would need more height
+            return tried;
+    }
+    return settings;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "ui/base/job.h"
+#include "ui/figures/figure_export.h"
+
+#include <QWidget>
+
+class QComboBox;
+class QLabel;
+class QPlainTextEdit;
+class QScrollArea;
+class QStackedWidget;
+
+namespace headwise::ui {
+
+/// The figure as a sheet of paper: at 100 % a millimetre is one on this screen. Of the numbers, how they begin.
+class FigurePreview : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit FigurePreview(QWidget* parent = nullptr);
+
+    void showFigure(const FigureSource& source, const FigureSettings& settings);
+    void forgetSource() { m_source = nullptr; }
+    double zoom() const { return m_zoom; } ///< 1: true size.
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
+    void showPicture();
+    void showData();
+    struct Beginning;
+    void showBeginning(const Beginning& text);
+    double dotsPerInch() const; ///< Resolution of the screen, in device-independent pixels.
+
+    const FigureSource* m_source = nullptr; // while the dialog lives
+    FigureSettings m_settings;
+    double m_zoom = 1;
+    QStackedWidget* m_stack;
+    QScrollArea* m_scroll;
+    QLabel* m_sheet;
+    QPlainTextEdit* m_data;
+    QLabel* m_state;
+    QComboBox* m_fit;
+    Job m_reading; // of the numbers
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,143 @@
+#include "ui/pages/heads/all_heads_page.h"
+
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/array_part.h"
+#include "ui/document/head_metrics.h"
+#include "ui/models/array_table_model.h"
+#include "ui/pages/parts/figure_subject.h"
+#include "ui/pictures/picture_card.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QScrollArea>
+#include <QSortFilterProxyModel>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+namespace headwise::ui {
+
+namespace {
+constexpr int allHeadsPageColumnWidth = 120; // px: scores have long names, and there are many of them
+}
+
+AllHeadsPage::AllHeadsPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_message(new QLabel(this))
+    , m_model(new ArrayTableModel(this))
+    , m_table(new TableFigure(this))
+    , m_parts(new QSplitter(Qt::Vertical, this))
+{
+    makeSecondary(m_message);
+    m_message->setWordWrap(true);
+    m_table->setSource(m_model, ArrayTableModel::SortRole);
+    m_table->setAccessibleName(tr("Every score of every head"));
+    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_table->horizontalHeader()->setDefaultSectionSize(allHeadsPageColumnWidth);
+    m_parts->setChildrenCollapsible(false);
+    m_parts->addWidget(m_table);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setSpacing(8);
+    layout->addWidget(m_message);
+    layout->addWidget(m_parts, 1);
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::resultsChanged})
+        connect(workspace, signal, this, &AllHeadsPage::refresh);
+    connect(workspace, &Workspace::headChanged, this, &AllHeadsPage::markHead);
+    connect(workspace, &Workspace::referenceChanged, this, &AllHeadsPage::markHead);
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+            [this](const QModelIndex& index) {
+                if (index.isValid())
+                    this->workspace()->setHead(m_model->headsAt(m_table->sourceRow(index)).front());
+            });
+}
+
+void AllHeadsPage::recompute()
+{
+    std::vector<const ResultArray*> scores;
+    const auto results = workspace()->results();
+    if (workspace()->isOpen())
+        scores = headMetrics(*results, workspace()->card());
+    m_table->setVisible(!scores.empty());
+    m_message->setText(scores.empty()
+                           ? tr("No score has been computed yet.")
+                           : tr("%1 scores of %2 heads; those of other analyses join them when they are run.")
+                                 .arg(scores.size())
+                                 .arg(workspace()->card().nLayers * workspace()->card().nHeads));
+    if (scores.empty())
+        return;
+    std::vector<ArrayPart> parts;
+    parts.reserve(scores.size());
+    for (const ResultArray* score : scores)
+        parts.push_back(wholeArray(*score));
+    {
+        const QSignalBlocker quiet(m_table->selectionModel()); // other rows are no choice of a head
+        m_model->setParts(results, parts, *workspace());
+    }
+    showPlane(scores);
+    markHead();
+}
+
+void AllHeadsPage::showPlane(const std::vector<const ResultArray*>& scores)
+{
+    if (!m_plane && scores.size() > 1) {
+        Picture picture{.kind = Picture::Kind::HeadPlane,
+                        .title = tr("Two scores of every head").toStdString(),
+                        .arrays = {scores[0]->path, scores[1]->path},
+                        .note = {}};
+        auto* scroll = new QScrollArea(this);
+        m_plane = new PictureCard(workspace(), picture, scroll);
+        scroll->setWidget(m_plane);
+        scroll->setWidgetResizable(true);
+        scroll->setFrameShape(QFrame::NoFrame);
+        m_parts->addWidget(scroll);
+        m_parts->setSizes({240, 460});
+        connect(m_plane, &PictureCard::readOutChanged, this, &Page::readOutChanged);
+        connect(m_plane, &PictureCard::viewMade, this, &AllHeadsPage::viewMade);
+    }
+    if (!m_plane)
+        return;
+    m_plane->markStale();
+    m_plane->ensureCurrent();
+}
+
+void AllHeadsPage::markHead()
+{
+    if (!isVisible() || m_model->rowCount() == 0)
+        return;
+    if (m_plane) {
+        m_plane->changeHead();
+        m_plane->ensureCurrent();
+    }
+    const HeadId head = workspace()->head();
+    const int row = head.layer * workspace()->card().nHeads + head.head;
+    const auto* sorted = qobject_cast<const QSortFilterProxyModel*>(m_table->model());
+    const QModelIndex index = sorted->mapFromSource(m_model->index(row, 0));
+    const QSignalBlocker quiet(m_table->selectionModel());
+    m_table->selectionModel()->setCurrentIndex(
+        index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+    m_table->scrollTo(index);
+    m_table->viewport()->update();
+}
+
+QList<FigureSource*> AllHeadsPage::figures()
+{
+    if (!workspace()->isOpen() || m_model->rowCount() == 0)
+        return {};
+    const QString model = text(workspace()->card().name);
+    describe(m_table, tr("Every score of every head, %1").arg(model));
+    setSubject(m_table, std::nullopt);
+    QList<FigureSource*> all{m_table};
+    if (!m_plane)
+        return all;
+    for (const auto& [view, what] : m_plane->figures()) {
+        auto* source = dynamic_cast<FigureSource*>(view);
+        describe(source, QStringLiteral("%1, %2").arg(what, model));
+        setSubject(source, std::nullopt);
+        all << source;
+    }
+    return all;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,285 @@
+#include "ui/pages/heads/head_header.h"
+
+#include "core/analysis/comparison/head_pair.h"
+#include "core/analysis/residual_basis.h"
+#include "core/model/circuit_badges.h"
+#include "core/results/layer_null.h"
+#include "ui/base/plain_text.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/about_model.h"
+#include "ui/document/head_metrics.h"
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QTextBlock>
+#include <QTextDocument>
+#include <QTextDocumentFragment>
+#include <QTextLayout>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double mostFlops = 2e10; // about a second: beyond, the nearest heads are not looked for unasked
+
+struct Shown {
+    const char* path;
+    const char* name;
+    bool isSigned;
+};
+
+// In the order in which they get room; the nearest head follows the third, others like it come last.
+constexpr std::array<Shown, 6> shownScores{
+    {{"scores/copying", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "copying"), true},
+     {"spectra/ov/frobenius_norm", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "‖OV‖"), false},
+     {"spectra/ov/effective_rank", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "eff. rank OV"), false},
+     {"spectra/qk/frobenius_norm", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "‖QK‖"), false},
+     {"scores/matching", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "matching"), true},
+     {"scores/previous_token", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "previous token"), false}}};
+constexpr qsizetype beforeNearest = 3;
+constexpr int mostNearest = 3;
+constexpr int headHeaderMostLines = 2;
+
+/// How many lines `html` takes in a label as wide as that; one too many where a single word is wider.
+int lineCount(const QString& html, const QLabel& label)
+{
+    QTextDocument document;
+    document.setDocumentMargin(0);
+    document.setDefaultFont(label.font());
+    document.setHtml(harmlessMarkup(html));
+    document.setTextWidth(label.width());
+    const bool isTooWide = document.idealWidth() > label.width();
+    return isTooWide ? headHeaderMostLines + 1 : document.firstBlock().layout()->lineCount();
+}
+
+QString withoutMarkup(const QString& html)
+{
+    return QTextDocumentFragment::fromHtml(html).toPlainText().replace(QChar::Nbsp, u' ');
+}
+
+QString unbroken(QString name)
+{
+    return name.replace(u' ', QStringLiteral("&nbsp;"));
+}
+
+/// With its z among the random heads of the head's layer, where they are known.
+QString headHeaderEntry(const ResultArray& metric, const Shown& shown, HeadId head, const QColor& muted)
+{
+    const double value = metricAt(metric, head);
+    const double z = layerNull(metric, head.layer).zScore(value);
+    const QString name = unbroken(HeadHeader::tr(shown.name));
+    QString line =
+        QStringLiteral("<span style='color:%1'>%2</span>&nbsp;<b>%3</b>")
+            .arg(muted.name(),
+                 isInEmbeddingMetric(metric) ? HeadHeader::tr("%1&nbsp;by&nbsp;embedding").arg(name) : name,
+                 shown.isSigned ? signedNumber(value) : number(value));
+    if (std::isfinite(z))
+        line += QStringLiteral("&nbsp;<span style='color:%1'>(z&nbsp;%2)</span>")
+                    .arg(muted.name(), signedNumber(z));
+    return line;
+}
+
+} // namespace
+
+HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_head(new QLabel(this))
+    , m_scores(new QLabel(this))
+    , m_state(new QLabel(this))
+    , m_badges(new QLabel(this))
+{
+    makeHeading(m_head);
+    m_scores->setWordWrap(true);
+    makeSecondary(m_state);
+    makeSecondary(m_badges);
+    m_badges->setWordWrap(true);
+    m_badges->hide();
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(4, 0, 4, 0);
+    outer->setSpacing(2);
+    auto* layout = new QHBoxLayout;
+    layout->setSpacing(24);
+    outer->addLayout(layout);
+    outer->addWidget(m_badges);
+    layout->addWidget(m_head);
+    layout->addWidget(m_scores);
+    layout->addStretch();
+    layout->addWidget(m_state);
+    m_scores->setMinimumWidth(0);
+    m_scores->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_scores->installEventFilter(this);
+    layout->setStretchFactor(m_scores, 1);
+    m_nearestPause.setSingleShot(true);
+    m_nearestPause.setInterval(std::chrono::milliseconds(100));
+    connect(&m_nearestPause, &QTimer::timeout, this, &HeadHeader::findNearest);
+    connect(workspace, &Workspace::opened, this, &HeadHeader::refresh);
+    connect(workspace, &Workspace::headChanged, this, &HeadHeader::refresh);
+    connect(workspace, &Workspace::resultsChanged, this, &HeadHeader::refresh);
+    connect(workspace, &Workspace::referenceChanged, this, &HeadHeader::refresh);
+    connect(workspace, &Workspace::circuitsChanged, this, [this] {
+        m_nearestOf.reset();
+        refresh();
+    });
+    connect(m_scores, &QLabel::linkActivated, this, [this](const QString& head) {
+        if (const auto near = parseHeadId(head.toStdString()))
+            this->workspace()->setHead(*near);
+    });
+}
+
+bool HeadHeader::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_scores && event->type() == QEvent::Resize)
+        fitScores();
+    return Page::eventFilter(watched, event);
+}
+
+QString HeadHeader::lineOf(const std::vector<bool>& shown) const
+{
+    QString line;
+    for (qsizetype i = 0; i < m_entries.size(); ++i) {
+        if (!shown[static_cast<std::size_t>(i)])
+            continue;
+        if (!line.isEmpty()) // lines end only between entries
+            line += isFurtherNearest(i) ? QStringLiteral("&nbsp; ") : QStringLiteral("&nbsp;&nbsp;&nbsp; ");
+        line += m_entries[i];
+    }
+    const bool isWhole = std::find(shown.begin(), shown.end(), false) == shown.end();
+    return isWhole ? line : line + QStringLiteral(" …");
+}
+
+bool HeadHeader::isFurtherNearest(qsizetype entry) const
+{
+    return m_firstNearest >= 0 && entry > m_firstNearest && entry < m_firstNearest + m_nearest.size();
+}
+
+void HeadHeader::fitScores()
+{
+    const auto count = static_cast<std::size_t>(m_entries.size());
+    std::vector<bool> shown(count, true);
+    if (count > 0 && lineCount(lineOf(shown), *m_scores) > headHeaderMostLines) {
+        shown.assign(count, false);
+        shown.front() = true;
+        const auto showIfThereIsRoom = [&](std::size_t entry) {
+            shown[entry] = true;
+            shown[entry] = entry == 0 || lineCount(lineOf(shown), *m_scores) <= headHeaderMostLines;
+        };
+        for (std::size_t i = 1; i < count; ++i)
+            if (!isFurtherNearest(static_cast<qsizetype>(i)))
+                showIfThereIsRoom(i);
+        for (std::size_t i = 1; i < count; ++i) // of those like it the next only after the nearest
+            if (isFurtherNearest(static_cast<qsizetype>(i)) && shown[i - 1])
+                showIfThereIsRoom(i);
+    }
+    setMarkup(m_scores, lineOf(shown));
+    QStringList explained{m_definitions}, others;
+    for (std::size_t i = 0; i < count; ++i)
+        if (!shown[i])
+            others << m_entries[static_cast<qsizetype>(i)];
+    if (!others.isEmpty())
+        explained.prepend(others.join(QStringLiteral("&nbsp;&nbsp;&nbsp; ")));
+    m_scores->setToolTip(withoutMarkup(explained.join(QStringLiteral("<br><br>"))));
+    m_scores->setAccessibleDescription(withoutMarkup(m_entries.join(QStringLiteral(", "))));
+}
+
+void HeadHeader::showBadges()
+{
+    QStringList badges, notes;
+    if (const auto weights = workspace()->weights()) {
+        for (const std::string& badge : circuitBadges(weights->config(), workspace()->head().layer))
+            badges << text(badge);
+        for (const std::string& note : circuitNotes(weights->config()))
+            notes << text(note);
+    } else if (workspace()->card().positional == "rotary") {
+        badges << tr("rotary: QK at Δ = 0");
+    }
+    m_badges->setText(badges.join(QStringLiteral("  ·  ")));
+    m_badges->setToolTip(notes.join(u'\n'));
+    m_badges->setVisible(!badges.isEmpty());
+}
+
+void HeadHeader::findNearest()
+{
+    const auto circuits = workspace()->circuits();
+    if (!circuits)
+        return m_nearestJob.cancel();
+    const ModelConfig& config = circuits->config();
+    const double flops = 4.0 * config.dModel * config.dHead * config.dHead * config.nLayers * config.nHeads;
+    if (flops > mostFlops)
+        return m_nearestJob.cancel(); // the analysis "similarity" knows them
+    m_nearestJob.start(
+        tr("Heads like %1").arg(text(workspace()->head())),
+        aboutModel(workspace()->circuits(),
+                   [circuits, head = workspace()->head()](const Task& task) {
+                       return nearestHeads(*circuits, CircuitKind::Ov, head, mostNearest, task);
+                   }),
+        [this](const Result<std::vector<NearHead>>& found) {
+            if (!found || found->empty())
+                return;
+            m_nearest.clear();
+            for (const NearHead& near : *found)
+                m_nearest << QStringLiteral("<a href='%1'>%2</a>&nbsp;<b>%3</b>")
+                                 .arg(text(dottedHead(near.head)), text(near.head),
+                                      signedNumber(near.cosine));
+            m_nearest.front().prepend(QStringLiteral("<span style='color:%1'>%2</span>&nbsp;")
+                                          .arg(themeColors(palette()).muted.name(), tr("nearest")));
+            refresh();
+        });
+}
+
+void HeadHeader::refresh()
+{
+    if (!workspace()->isOpen())
+        return;
+    const HeadId head = workspace()->head();
+    m_head->setText(text(head));
+    const QColor muted = themeColors(palette()).muted;
+    QStringList entries, definitions;
+    for (const Shown& shown : shownScores) {
+        const ResultArray* metric = workspace()->results()->find(shown.path);
+        const double value = metric ? metricAt(*metric, head) : std::nan("");
+        if (std::isfinite(value))
+            entries << headHeaderEntry(*metric, shown, head, muted);
+        if (metric)
+            definitions << QStringLiteral("<b>%1</b>: %2")
+                               .arg(HeadHeader::tr(shown.name), text(metric->definition).toHtmlEscaped());
+    }
+    definitions << tr("<b>nearest</b>: the heads whose W_V W_O have the largest cosines with this one's; of "
+                      "chance 0 ± %1")
+                       .arg(number(1.0 / workspace()->card().dModel));
+    m_definitions = definitions.join(QStringLiteral("<br>"));
+    m_firstNearest = -1;
+    if (!m_nearest.isEmpty() && m_nearestOf == head) {
+        m_firstNearest = std::min(entries.size(), beforeNearest);
+        entries = entries.first(m_firstNearest) + m_nearest + entries.sliced(m_firstNearest);
+    }
+    m_entries = entries;
+    fitScores();
+    if (m_nearestOf != head) {
+        m_nearestOf = head;
+        m_nearest.clear();
+        m_nearestJob.cancel();
+        m_nearestPause.start();
+    }
+    const ModelCard& card = workspace()->card();
+    QStringList badges;
+    if (const auto reference = workspace()->reference())
+        badges << tr("ref: %1").arg(text(*reference));
+    badges << (workspace()->isProcessed() ? tr("processed") : tr("raw weights"));
+    for (const HeadChange& change : workspace()->processing().headChanges)
+        if (change.head == head)
+            badges << text(headChangeText(change));
+    badges << tr("E: %1").arg(text(embeddingName(workspace()->embedding())));
+    if (card.nKvHeads != card.nHeads)
+        badges << tr("KV head %1").arg(head.head / (card.nHeads / card.nKvHeads));
+    m_state->setText(badges.join(QStringLiteral(" · ")));
+    showBadges();
+}
+
+} // namespace headwise::ui

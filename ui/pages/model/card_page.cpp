@@ -1,0 +1,207 @@
+#include "ui/pages/model/card_page.h"
+
+#include "core/analysis/run_estimate.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/pages/parts/model_line.h"
+
+#include <QFormLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QScrollArea>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <map>
+
+namespace headwise::ui {
+
+namespace {
+
+/// "F32 · 26 tensors", the commonest format first.
+QString storedText(const WeightMap& file)
+{
+    std::map<std::string_view, int> counts;
+    for (const StoredTensor& tensor : file.tensors())
+        ++counts[dtypeName(tensor.dtype)];
+    std::vector<std::pair<int, std::string_view>> formats;
+    formats.reserve(counts.size());
+    for (const auto& [name, tensors] : counts)
+        formats.emplace_back(-tensors, name);
+    std::sort(formats.begin(), formats.end());
+    QStringList words;
+    for (const auto& [tensors, name] : formats)
+        words << CardPage::tr("%1 · %2 tensors").arg(text(name)).arg(-tensors);
+    return words.join(QStringLiteral(", "));
+}
+
+/// Text on the data held in memory once the model is open, and on the data left in its files.
+QString memoryText(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const double d = config.dModel;
+    const double sides = 4 * d * (static_cast<double>(config.dVocab) + config.dVocabOut) + 16 * d * d;
+    const RunEstimate estimate = estimateRun(defaultAnalyses(config, options), config, options);
+    return CardPage::tr(
+               "weights stay in their files and are read as they are needed; %1 for E and W_U in float32 and "
+               "their products; up to %2 while the scores of all heads are computed")
+        .arg(modelDataSize(sides), modelDataSize(estimate.bytes));
+}
+
+} // namespace
+
+CardPage::CardPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_title(new QLabel(this))
+    , m_rows(new QFormLayout)
+    , m_notes(new QLabel(this))
+    , m_report(new QFormLayout)
+    , m_norms(new QFormLayout)
+    , m_processing(new QLabel(this))
+    , m_warnings(new QLabel(this))
+{
+    makeHeading(m_title);
+    for (QLabel* label : {m_notes, m_processing, m_warnings}) {
+        label->setWordWrap(true);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    }
+    for (QFormLayout* rows : {m_rows, m_report, m_norms}) {
+        rows->setHorizontalSpacing(24);
+        rows->setVerticalSpacing(6);
+    }
+    auto* content = new QWidget;
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(16, 16, 16, 16);
+    layout->setSpacing(8);
+    const auto addHeading = [&](const QString& words) {
+        auto* heading = new QLabel(words, content);
+        makeHeading(heading);
+        layout->addSpacing(16);
+        layout->addWidget(heading);
+    };
+    layout->addWidget(m_title);
+    layout->addLayout(m_rows);
+    addHeading(tr("Processing"));
+    layout->addWidget(m_processing);
+    addHeading(tr("What a circuit leaves out"));
+    layout->addWidget(m_notes);
+    addHeading(tr("Notes on this model"));
+    layout->addWidget(m_warnings);
+    addHeading(tr("What loading found"));
+    layout->addLayout(m_report);
+    addHeading(tr("Norm weights as they act"));
+    layout->addLayout(m_norms);
+    layout->addStretch();
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidget(content);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 0, 0, 0);
+    outer->addWidget(scroll);
+    connect(workspace, &Workspace::opened, this, &CardPage::refresh);
+    connect(workspace, &Workspace::circuitsChanged, this, &CardPage::refresh);
+    connect(workspace, &Workspace::resultsChanged, this, &CardPage::refresh);
+    refresh();
+}
+
+void CardPage::addRow(QFormLayout* rows, const QString& name, const QString& value)
+{
+    auto* label = new QLabel(name, this);
+    makeSecondary(label);
+    auto* field = new QLabel(value, this);
+    field->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    field->setWordWrap(true);
+    rows->addRow(label, field);
+}
+
+void CardPage::refresh()
+{
+    while (m_rows->rowCount() > 0)
+        m_rows->removeRow(0);
+    if (!workspace()->isOpen())
+        return;
+    const ModelCard& card = workspace()->card();
+    m_title->setText(text(card.name));
+    addRow(m_rows, tr("Architecture"), text(card.architecture));
+    addRow(m_rows, tr("Layers × heads"), QStringLiteral("%1 × %2").arg(card.nLayers).arg(card.nHeads));
+    if (card.nKvHeads != card.nHeads)
+        addRow(m_rows, tr("Key/value heads"),
+               tr("%1, each read by %2 query heads").arg(card.nKvHeads).arg(card.nHeads / card.nKvHeads));
+    addRow(m_rows, tr("d_model, d_head"),
+           QStringLiteral("%1, %2").arg(count(card.dModel), count(card.dHead)));
+    addRow(m_rows, tr("d_mlp"), card.dMlp > 0 ? count(card.dMlp) : tr("none: attention only"));
+    addRow(m_rows, tr("Vocabulary, context"),
+           tr("%1 tokens, %2 positions").arg(count(card.dVocab), count(card.nCtx)));
+    addRow(m_rows, tr("Positions"), text(card.positional));
+    addRow(m_rows, tr("Normalisation"), text(card.normalization));
+    addRow(m_rows, tr("Tokenizer"),
+           workspace()->tokenizer() ? tr("yes") : tr("none; tokens are shown by their ids"));
+    addRow(m_rows, tr("Source"), text(card.source));
+    addRow(m_rows, tr("Fingerprint"), tr("sha256 %1").arg(text(card.sha256)));
+    m_processing->setText(workspace()->processingText());
+    const QStringList sentences = workspace()->warnings();
+    m_warnings->setText(sentences.isEmpty() ? tr("Nothing was skipped or ignored.") : sentences.join(u'\n'));
+    if (workspace()->weights() != m_weights || !m_weights)
+        showReport();
+}
+
+void CardPage::showReport()
+{
+    for (QFormLayout* rows : {m_report, m_norms})
+        while (rows->rowCount() > 0)
+            rows->removeRow(0);
+    m_normsJob.cancel();
+    m_weights = workspace()->weights();
+    if (!m_weights) {
+        m_notes->setText(tr("This needs the model's files; use File → Locate model…"));
+        addRow(m_report, tr("Tensors"), m_notes->text());
+        return addRow(m_norms, tr("Norms"), m_notes->text());
+    }
+    QStringList notes;
+    for (const std::string& note : circuitNotes(m_weights->config()))
+        notes << text(note);
+    m_notes->setText(notes.isEmpty() ? tr("Nothing but the attention scale and the biases.")
+                                     : notes.join(u'\n'));
+    const LoadReport report = loadReport(*m_weights);
+    addRow(m_report, tr("Used"),
+           tr("%1 of %2 tensors, %3 bytes")
+               .arg(report.usedCount)
+               .arg(report.uses.size())
+               .arg(count(report.usedBytes)));
+    addRow(m_report, tr("Stored as"), storedText(m_weights->file()));
+    addRow(m_report, tr("Memory plan"), memoryText(m_weights->config(), workspace()->analysisOptions()));
+    for (const IgnoredTensors& group : report.ignored)
+        addRow(m_report, tr("Ignored"),
+               tr("%1 tensors, %2 bytes: %3; %4")
+                   .arg(group.names.size())
+                   .arg(count(group.bytes), text(group.why), text(group.names.front())));
+    addRow(m_report, tr("Embeddings"), text(report.embeddings));
+    for (const ConfigCheck& check : report.checks)
+        addRow(m_report, text(check.what),
+               check.config.empty()
+                   ? tr("tensors %1; the config does not say").arg(text(check.tensors))
+                   : (check.agrees ? tr("config %1 = tensors %2") : tr("config %1 ≠ tensors %2"))
+                         .arg(text(check.config), text(check.tensors)));
+    m_normsJob.start(
+        tr("Reading the norms"),
+        [weights = m_weights](const Task&) -> Result<std::vector<NormFactors>> {
+            return normFactors(*weights);
+        },
+        [this](const Result<std::vector<NormFactors>>& norms) {
+            if (norms)
+                showNorms(*norms);
+        });
+}
+
+void CardPage::showNorms(const std::vector<NormFactors>& norms)
+{
+    if (norms.empty())
+        return addRow(m_norms, tr("Norms"), tr("have no weights"));
+    for (const NormFactors& norm : norms)
+        addRow(m_norms, text(norm.name),
+               tr("%1 × %2: %3 to %4, mean %5")
+                   .arg(norm.count)
+                   .arg(text(norm.formula), number(norm.minimum), number(norm.maximum), number(norm.mean)));
+}
+
+} // namespace headwise::ui

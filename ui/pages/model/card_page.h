@@ -1,0 +1,36 @@
+#pragma once
+
+#include "core/model/load_report.h"
+#include "ui/pages/parts/page.h"
+
+class QFormLayout;
+class QLabel;
+
+namespace headwise::ui {
+
+/// The architecture card: what the model is, where it came from, what was done to its weights, every warning;
+/// what loading used and ignored, the config against the tensors, and how the norms act.
+class CardPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit CardPage(Workspace* workspace, QWidget* parent = nullptr);
+
+private:
+    void refresh();
+    void addRow(QFormLayout* rows, const QString& name, const QString& value);
+    void showReport();
+    void showNorms(const std::vector<NormFactors>& norms);
+
+    QLabel* m_title;
+    QFormLayout* m_rows;
+    QLabel* m_notes;
+    QFormLayout* m_report;
+    QFormLayout* m_norms;
+    QLabel* m_processing;
+    QLabel* m_warnings;
+    std::shared_ptr<const ModelWeights> m_weights; // whose report is shown
+    Job m_normsJob;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,94 @@
+#pragma once
+
+#include "core/checkpoint/tensor_picture.h"
+#include "core/checkpoint/tensor_statistics.h"
+#include "ui/pages/parts/page.h"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QSortFilterProxyModel;
+
+namespace headwise::ui {
+
+class HeatmapPanel;
+class LineChart;
+class TableFigure;
+class TensorTableModel;
+
+/// Every tensor of the checkpoint as it is stored: a table with its numbers, and of the selected one histogram and picture.
+///
+/// Up to two gigabytes the numbers are read when the page is first looked at, row by row; more on request. The
+/// selected tensor is always read.
+class TensorsPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit TensorsPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    /// Writes the selected tensor as a NumPy file; how it went is shown in the page.
+    void saveAsNpy(const QString& fileName);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+private:
+    /// Statistics that a reading hands over while it goes on.
+    struct Mailbox {
+        std::mutex mutex;
+        std::vector<std::pair<int, std::optional<TensorStatistics>>> fresh;
+    };
+    /// Statistics and picture of one tensor, as shown.
+    struct Detail {
+        std::optional<TensorStatistics> statistics;
+        TensorPicture picture;
+    };
+
+    QWidget* createTable();
+    QWidget* createDetail();
+    void connectSignals();
+    void recompute() override;
+    void fitColumns();
+    void readAll();
+    void collect(); ///< Moves the mailbox's contents into the table.
+    void finishReading(const Result<Done>& result);
+    int currentTensor() const; ///< Index in the file; −1: none.
+    void select(const QString& name);
+    void showTensor();
+    void readTensor(int tensor);
+    void showDetail(int tensor, const Detail& detail);
+    void showHistogram(const std::optional<TensorStatistics>& statistics);
+    void showPicture(const TensorPicture& picture);
+    void clearDetail(const QString& message);
+    void chooseNpy();
+    QString readOut(int row, int column, float value) const;
+    QString tensorName(int tensor) const;
+    Provenance storedProvenance() const;
+
+    std::shared_ptr<const ModelWeights> m_weights; // whose tensors are shown; null without a model
+    std::shared_ptr<Mailbox> m_mailbox;
+    TensorTableModel* m_model;
+    QLineEdit* m_search;
+    QLabel* m_summary;
+    QPushButton* m_read;
+    TableFigure* m_table;
+    QSortFilterProxyModel* m_sorted = nullptr; // of the table
+    QLabel* m_name;
+    QLabel* m_numbers;
+    QLabel* m_state;
+    QPushButton* m_save;
+    LineChart* m_histogram;
+    HeatmapPanel* m_panel;
+    TensorPicture m_picture; // without its cells, which the view has
+    QString m_wanted;        // the tensor to select when there is one of this name
+    Job m_allJob, m_detailJob, m_saveJob;
+};
+
+} // namespace headwise::ui

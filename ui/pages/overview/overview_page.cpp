@@ -1,0 +1,134 @@
+#include "ui/pages/overview/overview_page.h"
+
+#include "ui/base/theme.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/pages/overview/composition_panel.h"
+#include "ui/pages/overview/salient_panel.h"
+#include "ui/pages/parts/eigenvalue_panel.h"
+#include "ui/pages/parts/kernel_panel.h"
+#include "ui/pages/parts/spectrum_panel.h"
+#include "ui/pages/parts/tokens_panel.h"
+
+#include <QApplication>
+#include <QEvent>
+#include <QFrame>
+#include <QGridLayout>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QTimer>
+#include <QVBoxLayout>
+
+namespace headwise::ui {
+
+namespace {
+constexpr QLatin1StringView analysisPrefix("analyses/"); // of a card's "pageName"
+}
+
+OverviewPage::OverviewPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+{
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(12, 12, 12, 12);
+    grid->setSpacing(8);
+    auto* reads = new TokensPanel(workspace, CircuitKind::FullQk, this);
+    auto* writes = new TokensPanel(workspace, CircuitKind::FullOv, this);
+    addPanel(grid, {0, 0, 2}, reads, {}, QStringLiteral("tokens"));
+    addPanel(grid, {0, 2, 2}, writes, {}, QStringLiteral("tokens"));
+    addPanel(grid, {0, 4, 2}, new SalientPanel(workspace, this), tr("Salient tokens"),
+             analysisPrefix + QStringLiteral("salient_tokens"));
+    addPanel(grid, {1, 0, 2, 2}, new SpectrumPanel(workspace, this), tr("Singular values"),
+             QStringLiteral("spectrum"));
+    addPanel(grid, {1, 2, 2, 2}, new EigenvaluePanel(workspace, this), tr("Eigenvalues of full OV"),
+             QStringLiteral("spectrum"));
+    addPanel(grid, {2, 4, 2}, new KernelPanel(workspace, this), tr("Position"), QStringLiteral("position"));
+    addPanel(grid, {1, 4, 2}, new CompositionPanel(workspace, this), tr("Composition"),
+             QStringLiteral("composition"));
+    for (TokensPanel* panel : {reads, writes}) {
+        panel->setCompact(true);
+        connect(panel, &TokensPanel::tokenActivated, workspace, &Workspace::setToken);
+    }
+    for (const auto& [row, stretch] : {std::pair(0, 10), {1, 7}, {2, 9}})
+        grid->setRowStretch(row, stretch);
+    for (int i = 0; i < 6; ++i)
+        grid->setColumnStretch(i, 1);
+    constexpr int lowest = 600; // px, with room for the charts above their numbers
+    setMinimumHeight(lowest);
+}
+
+void OverviewPage::addPanel(QGridLayout* grid, const Place& place, Page* panel, const QString& title,
+                            const QString& pageName)
+{
+    auto* card = new QFrame(this);
+    card->setProperty("card", true);
+    makeLink(card, pageName);
+    card->setToolTip(tr("Double-click to open this on its own page"));
+    auto* layout = new QVBoxLayout(card);
+    layout->setContentsMargins(12, 8, 12, 12);
+    layout->setSpacing(4);
+    if (!title.isEmpty()) {
+        auto* heading = new QLabel(title, card);
+        makeHeading(heading);
+        layout->addWidget(heading);
+    }
+    card->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored); // the rows' stretch decides
+    panel->setParent(card);
+    layout->addWidget(panel, 1);
+    grid->addWidget(card, place.row, place.column, place.rows, place.columns);
+    for (auto* heading : card->findChildren<QLabel*>())
+        if (heading->property("role") == QLatin1String("heading")) {
+            makeLink(heading, pageName);
+            heading->setCursor(Qt::PointingHandCursor);
+            heading->setToolTip(tr("Click to open this on its own page"));
+        }
+    // A chart's own double click only shows everything, as it is shown here anyway; a table's takes the token.
+    for (LineChart* chart : panel->findChildren<LineChart*>())
+        for (QWidget* part : chart->findChildren<QWidget*>())
+            makeLink(part, pageName);
+    m_panels << panel;
+    connect(panel, &Page::readOutChanged, this, &Page::readOutChanged);
+}
+
+void OverviewPage::makeLink(QWidget* part, const QString& pageName)
+{
+    part->setProperty("pageName", pageName);
+    part->installEventFilter(this);
+}
+
+bool OverviewPage::eventFilter(QObject* watched, QEvent* event)
+{
+    const bool isDouble = event->type() == QEvent::MouseButtonDblClick;
+    if (isDouble && m_clicked.isValid() && !m_clicked.hasExpired(QApplication::doubleClickInterval()))
+        return true; // of a heading, of which the first click was enough: not of the page that is there now
+    const QString page = watched->property("pageName").toString();
+    if (page.isEmpty())
+        return Page::eventFilter(watched, event);
+    const bool isHeading = qobject_cast<QLabel*>(watched);
+    if (isHeading && event->type() == QEvent::MouseButtonPress)
+        return true; // the release tells
+    const bool isClick = isHeading && event->type() == QEvent::MouseButtonRelease
+        && static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton;
+    if (isClick) {
+        m_clicked.start();
+        qApp->installEventFilter(this);
+        QTimer::singleShot(QApplication::doubleClickInterval(), this,
+                           [this] { qApp->removeEventFilter(this); });
+    }
+    // A double click that a table or a chart has its own use for does not come this far.
+    if (!isClick && !isDouble)
+        return Page::eventFilter(watched, event);
+    if (page.startsWith(analysisPrefix))
+        emit analysisRequested(page.sliced(analysisPrefix.size()));
+    else
+        emit pageRequested(page);
+    return true;
+}
+
+QList<FigureSource*> OverviewPage::figures()
+{
+    QList<FigureSource*> all;
+    for (Page* panel : m_panels)
+        all << panel->figures();
+    return all;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,223 @@
+#include "ui/pages/overview/salient_panel.h"
+
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/about_model.h"
+#include "ui/document/array_part.h"
+#include "ui/models/token_table_model.h"
+#include "ui/widgets/row_opening.h"
+#include "ui/widgets/table_cells.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QStandardItemModel>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <chrono>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr const char* analysisId = "salient_tokens";
+constexpr std::size_t mostKnown = 24;           // heads, of half a megabyte
+constexpr std::chrono::milliseconds pause{250}; // the rest of the overview takes the cores first
+
+/// A head's part of one of the analysis' arrays; none if it is not there.
+std::optional<ArrayPart> partOf(const ResultSet& results, const char* name, HeadId head)
+{
+    const ResultArray* array = results.find(std::string("analyses/") + analysisId + '/' + name);
+    if (!array || array->shape.size() < 2 || static_cast<std::size_t>(head.layer) >= array->shape[0]
+        || static_cast<std::size_t>(head.head) >= array->shape[1])
+        return {};
+    return entryOf(entryOf(wholeArray(*array), static_cast<std::size_t>(head.layer)),
+                   static_cast<std::size_t>(head.head));
+}
+
+/// "␣France  ␣French  …", with their logits on hover.
+QStandardItem* outputsCell(const Workspace& workspace, const ArrayPart& ids,
+                           const std::optional<ArrayPart>& values)
+{
+    QStringList shown;
+    QStringList explained;
+    for (std::size_t i = 0; i < ids.size() && ids.at(i) >= 0; ++i) {
+        shown << workspace.tokenText(static_cast<int>(ids.at(i)));
+        explained << (values ? QStringLiteral("%1  %2").arg(shown.back(), signedNumber(values->at(i)))
+                             : shown.back());
+    }
+    QStandardItem* made = wordCell(shown.join(QStringLiteral("  ")));
+    made->setFont(tokenFont());
+    made->setToolTip(explained.join(u'\n'));
+    return made;
+}
+
+} // namespace
+
+SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_caption(new QLabel(this))
+    , m_message(new QLabel(this))
+    , m_model(new QStandardItemModel(this))
+    , m_table(new TableFigure(this))
+{
+    makeSecondary(m_caption);
+    makeSecondary(m_message);
+    m_message->setWordWrap(true);
+    m_message->setAlignment(Qt::AlignCenter);
+    m_caption->setToolTip(
+        tr("‖E[t] W_V W_O‖ / ‖E[t]‖: how much the head makes of attending to a token; of chance "
+           "‖W_V W_O‖ / √d"));
+    m_table->setSource(m_model, TokenTableModel::SortRole);
+    m_table->setAccessibleName(tr("Salient tokens of the head"));
+    m_table->setToolTip(
+        tr("The tokens that the head makes the most of, and the outputs that each raises most"));
+    m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_table->horizontalHeader()->hide();
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(4);
+    layout->addWidget(m_caption);
+    layout->addWidget(m_message);
+    layout->addWidget(m_table, 1);
+    m_pause.setSingleShot(true);
+    m_pause.setInterval(pause);
+    connect(&m_pause, &QTimer::timeout, this, &SalientPanel::ask);
+    for (const auto signal : {&Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
+        connect(workspace, signal, this, [this] { m_known.clear(); }); // which keep an embedding alive
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
+                              &Workspace::tokensChanged, &Workspace::resultsChanged})
+        connect(workspace, signal, this, &SalientPanel::refresh);
+    connect(workspace, &Workspace::headChanged, this, &SalientPanel::refresh);
+    whenOpened(m_table, [this](const QModelIndex& index) {
+        if (const int token = tokenOf(*m_model, m_table->sourceRow(index), 0); token >= 0)
+            this->workspace()->setToken(token);
+    });
+}
+
+void SalientPanel::clear(const QString& message)
+{
+    m_pause.stop();
+    m_job.cancel();
+    m_asked.reset();
+    m_model->clear();
+    m_caption->hide();
+    m_table->hide();
+    m_message->setText(message);
+    m_message->show();
+}
+
+void SalientPanel::recompute()
+{
+    if (!workspace()->isOpen())
+        return clear({});
+    const HeadId head = workspace()->head();
+    if (showTokens(*workspace()->results(), head)) {
+        m_pause.stop();
+        m_asked.reset();
+        return m_job.cancel();
+    }
+    const auto circuits = workspace()->circuits();
+    if (!circuits)
+        return clear(
+            tr("This session has no salient tokens of %1; locate its model to see them.").arg(text(head)));
+    const auto tokens = workspace()->tokens();
+    if (!tokens)
+        return clear(tr("Reading the embeddings…"));
+    AnalysisOptions options = workspace()->analysisOptions();
+    options.heads = {head};
+    const Question question{tokens, options};
+    if (m_asked == question)
+        return; // Other results have come in.
+    clear(tr("Salient tokens of %1…").arg(text(head)));
+    m_asked = question;
+    const auto known = std::ranges::find(m_known, question, &Answer::question);
+    if (known != m_known.end())
+        return showAnswer(*known->found, head);
+    m_pause.start();
+}
+
+void SalientPanel::ask()
+{
+    const auto circuits = workspace()->circuits();
+    if (!m_asked || !circuits)
+        return;
+    const HeadId head = m_asked->options.heads.front();
+    m_job.start(tr("Salient tokens of %1").arg(text(head)),
+                aboutModel(workspace()->circuits(),
+                           [context = AnalysisContext{*circuits, m_asked->tokens, m_asked->options}](
+                               const Task& task) { return findAnalysis(analysisId)->run(context, task); }),
+                [this, head, question = *m_asked](const Result<ResultSet>& found) {
+                    if (!found)
+                        return clear(text(found.error()));
+                    m_known.push_front({question, std::make_shared<const ResultSet>(*found)});
+                    if (m_known.size() > mostKnown)
+                        m_known.pop_back();
+                    showAnswer(*found, head);
+                });
+}
+
+void SalientPanel::showAnswer(const ResultSet& found, HeadId head)
+{
+    if (!showTokens(found, head))
+        clear(found.warnings.empty() ? tr("%1 makes nothing of any token.").arg(text(head))
+                                     : text(found.warnings.front()));
+}
+
+bool SalientPanel::showTokens(const ResultSet& results, HeadId head)
+{
+    const auto ids = partOf(results, "ids", head);
+    const auto norms = partOf(results, "norms", head);
+    const auto outputs = partOf(results, "output_ids", head);
+    if (!ids || !norms || !outputs || !(ids->at(0) >= 0))
+        return false;
+    const auto values = partOf(results, "output_values", head);
+    m_model->clear();
+    m_model->setHorizontalHeaderLabels({tr("Token"), tr("Norm"), tr("Raises most")});
+    for (std::size_t i = 0; i < ids->size() && ids->at(i) >= 0; ++i)
+        m_model->appendRow({tokenCell(*workspace(), static_cast<int>(ids->at(i))), numberCell(norms->at(i)),
+                            outputsCell(*workspace(), entryOf(*outputs, i),
+                                        values ? std::optional(entryOf(*values, i)) : std::nullopt)});
+    const auto null = partOf(results, "null_norm", head);
+    m_caption->setText(null ? tr("norm (by chance %1), raised most").arg(number(null->at(0)))
+                            : tr("norm, raised most"));
+    m_message->hide();
+    m_caption->show();
+    m_table->show();
+    QHeaderView* header = m_table->horizontalHeader();
+    header->setMinimumSectionSize(24);
+    header->setSectionResizeMode(QHeaderView::ResizeToContents);
+    header->setSectionResizeMode(0, QHeaderView::Interactive);
+    header->setSectionResizeMode(2, QHeaderView::Stretch); // of which there is always more
+    fitTokens();
+    return true;
+}
+
+void SalientPanel::fitTokens()
+{
+    constexpr double most = 0.38; // of the width, or one long token leaves none for the outputs
+    if (m_model->columnCount() == 0)
+        return;
+    const QAbstractItemView* cells = m_table; // where the hint is public
+    const int room = static_cast<int>(most * m_table->viewport()->width());
+    m_table->setColumnWidth(0, std::min(cells->sizeHintForColumn(0), std::max(room, 40)));
+}
+
+void SalientPanel::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    layout()->activate(); // the table has its new width
+    fitTokens();
+}
+
+QList<FigureSource*> SalientPanel::figures()
+{
+    if (m_model->rowCount() == 0)
+        return {};
+    describe(m_table,
+             tr("%1 salient tokens, %2").arg(text(workspace()->head()), text(workspace()->card().name)));
+    return {m_table};
+}
+
+} // namespace headwise::ui

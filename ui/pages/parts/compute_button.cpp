@@ -1,0 +1,41 @@
+#include "ui/pages/parts/compute_button.h"
+
+#include "ui/base/icons.h"
+#include "ui/base/text.h"
+#include "ui/document/array_part.h"
+#include "ui/document/estimate.h"
+#include "ui/document/workspace.h"
+
+namespace headwise::ui {
+
+ComputeButton::ComputeButton(Workspace* workspace, std::string_view id, QWidget* parent)
+    : QPushButton(ui::icon("play"), tr("Compute"), parent)
+    , m_workspace(workspace)
+    , m_analysis(findAnalysis(id))
+{
+    setAccessibleName(tr("Compute: %1").arg(ui::text(m_analysis->title)));
+    connect(this, &QPushButton::clicked, workspace, [workspace, id] { workspace->runAnalysis(id); });
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
+                              &Workspace::resultsChanged, &Workspace::waitingChanged})
+        connect(workspace, signal, this, &ComputeButton::updateState);
+    for (const Job* job : {workspace->analysisJob(), workspace->tokensJob()}) {
+        connect(job, &Job::started, this, &ComputeButton::updateState);
+        connect(job, &Job::finished, this, &ComputeButton::updateState);
+    }
+    updateState();
+}
+
+void ComputeButton::updateState()
+{
+    const auto circuits = m_workspace->circuits();
+    const bool isWanted = circuits && !isComputed(*m_analysis, *m_workspace->results())
+        && !m_workspace->isUnderWay(m_analysis->id)
+        && whyLeftOut(*m_analysis, circuits->config(), m_workspace->analysisOptions(*m_analysis)).empty();
+    setVisible(isWanted);
+    if (isWanted)
+        setToolTip(
+            withEstimate(ui::text(m_analysis->title),
+                         m_analysis->cost(circuits->config(), m_workspace->analysisOptions(*m_analysis))));
+}
+
+} // namespace headwise::ui

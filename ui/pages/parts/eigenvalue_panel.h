@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/circuits/circuits.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/pages/parts/page.h"
+
+#include <complex>
+#include <vector>
+
+class QLabel;
+
+namespace headwise::ui {
+
+/// The eigenvalues of one circuit of the selected head in the complex plane, with the score they add up to and how much of the
+/// circuit they tell.
+class EigenvaluePanel : public Page {
+    Q_OBJECT
+
+public:
+    explicit EigenvaluePanel(Workspace* workspace, QWidget* parent = nullptr);
+
+    void setKind(CircuitKind kind);
+    /// Angle against |λ|, the radius a logarithm, in place of real against imaginary part.
+    void setPolar(bool on);
+
+    QList<FigureSource*> figures() override;
+
+private:
+    void recompute() override;
+    void setLook(const std::vector<std::complex<double>>& values);
+    QString scoreText(const std::vector<std::complex<double>>& values) const;
+    QString normalityText(const std::vector<std::complex<double>>& values) const;
+
+    CircuitKind m_kind = CircuitKind::FullOv;
+    bool m_isPolar = false;
+    LineChart* m_chart;
+    QLabel* m_score;
+};
+
+} // namespace headwise::ui

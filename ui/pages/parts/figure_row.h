@@ -1,0 +1,38 @@
+#pragma once
+
+#include "ui/figures/figure_export.h"
+
+#include <QObject>
+#include <QPointer>
+
+#include <vector>
+
+namespace headwise::ui {
+
+class LineChart;
+class PictureCard;
+
+/// Several charts as one figure with lettered panels, as papers have it; side by side where that leaves them wide enough.
+class FigureRow : public QObject, public FigureSource {
+    Q_OBJECT
+
+public:
+    struct Panel {
+        QPointer<const LineChart> chart;
+        QString title;
+    };
+    FigureRow(std::vector<Panel> panels, QObject* parent);
+
+    void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    /// Panel, curve, x and y, a point a row.
+    void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
+
+private:
+    std::vector<Panel> m_panels;
+};
+
+/// Makes a row of three pictures of the six terms: T^p, T^pp and the softmax of both, as in figure 3 of Kamoda et al. 2025.
+/// \returns null unless all three are there
+FigureRow* positionFigure(const std::vector<PictureCard*>& cards, QObject* parent);
+
+} // namespace headwise::ui

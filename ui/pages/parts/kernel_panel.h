@@ -1,0 +1,37 @@
+#pragma once
+
+#include "ui/pages/parts/page.h"
+
+namespace headwise::ui {
+
+class LineChart;
+
+/// Effect of distance alone on the selected head's scores: the mean score at every offset.
+class KernelPanel : public Page {
+    Q_OBJECT
+
+public:
+    explicit KernelPanel(Workspace* workspace, QWidget* parent = nullptr);
+
+    QList<FigureSource*> figures() override;
+
+private:
+    void recompute() override;
+    void clear(const QString& message);
+
+    LineChart* m_chart;
+    Job m_job;
+};
+
+/// s(Δ), Δ = 0 … n − 1: of learned positions the mean over queries up to half of n, every query's mean taken off; of rotary
+/// ones the score of the mean token with itself.
+/// \param tokens may be null for learned positions
+std::vector<double> scoresByOffset(const Circuits& circuits, const TokenSide* tokens, HeadId head,
+                                   Eigen::Index n);
+
+/// Why no score of this model depends on position alone; empty if some do.
+QString whyNoKernel(const ModelConfig& config);
+
+inline constexpr int longestKernel = 256; // positions
+
+} // namespace headwise::ui

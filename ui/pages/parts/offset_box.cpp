@@ -1,0 +1,43 @@
+#include "ui/pages/parts/offset_box.h"
+
+#include "ui/document/workspace.h"
+
+#include <QSignalBlocker>
+
+#include <algorithm>
+
+namespace headwise::ui {
+
+OffsetBox::OffsetBox(Workspace* workspace, QWidget* parent)
+    : QSpinBox(parent)
+    , m_workspace(workspace)
+{
+    setPrefix(tr("Δ "));
+    setAccessibleName(tr("Offset of the key"));
+    setToolTip(tr("How many places the key stands before the query: W_Q R(Δ) W_Kᵀ in place of W_Q W_Kᵀ"));
+    setKeyboardTracking(false); // A number that is being typed is none yet.
+    followModel();
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
+                              &Workspace::rotaryOffsetChanged})
+        connect(workspace, signal, this, &OffsetBox::followModel);
+    connect(this, &QSpinBox::valueChanged, workspace, &Workspace::setRotaryOffset);
+}
+
+void OffsetBox::followModel()
+{
+    const auto circuits = m_workspace->circuits();
+    const bool isRotary = circuits && circuits->config().positional == Positional::Rotary;
+    setVisible(isRotary);
+    if (!isRotary)
+        return;
+    const QSignalBlocker quiet(this);
+    setRange(0, std::max(0, circuits->config().nCtx - 1));
+    setValue(m_workspace->rotaryOffset());
+}
+
+QString offsetText(int offset)
+{
+    return offset == 0 ? QString() : OffsetBox::tr(", Δ = %1").arg(offset);
+}
+
+} // namespace headwise::ui

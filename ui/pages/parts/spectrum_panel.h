@@ -1,0 +1,53 @@
+#pragma once
+
+#include "core/circuits/circuits.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/pages/parts/page.h"
+
+#include <map>
+#include <span>
+#include <vector>
+
+class QLabel;
+
+namespace headwise::ui {
+
+/// The singular values of the selected head's circuits in one chart, QK and OV together.
+///
+/// From the results where they hold them, else computed for this head alone (QK and OV; the full circuits come with the
+/// analysis of all heads).
+class SpectrumPanel : public Page {
+    Q_OBJECT
+
+public:
+    explicit SpectrumPanel(Workspace* workspace, QWidget* parent = nullptr);
+
+    void setCircuits(const std::vector<CircuitKind>& kinds);
+    void setScale(ChartLook::Scale scale);
+    void setNormalized(bool on); ///< Divided by σ₁, so that circuits of different strength can be compared.
+
+    QList<FigureSource*> figures() override;
+
+private:
+    void recompute() override;
+    void compute(const std::vector<CircuitKind>& missing);
+    void show(const std::map<CircuitKind, std::vector<double>>& sigma);
+    /// Its norm and ranks beside those of random weights, and the metric it was measured in.
+    QString measuresOf(CircuitKind kind, const std::vector<double>& sigma) const;
+
+    std::vector<CircuitKind> m_kinds{CircuitKind::Qk, CircuitKind::Ov};
+    bool m_normalized = false;
+    ChartLook m_look;
+    LineChart* m_chart;
+    QLabel* m_measures;
+    Job m_job;
+};
+
+/// "QK", "full OV": as people write it.
+QString circuitTitle(CircuitKind kind);
+
+/// A bracket over every block of singular values that mean something only together, drawn as σ / `unit` over 1, 2, 3, …
+/// \param sigma descending
+std::vector<ChartBracket> degenerateBrackets(std::span<const double> sigma, int dModel, double unit = 1);
+
+} // namespace headwise::ui

@@ -1,0 +1,385 @@
+#include "ui/pages/parts/tokens_panel.h"
+
+#include "core/circuits/block.h"
+#include "core/results/stored_table.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/about_model.h"
+#include "ui/document/glitch_tokens.h"
+#include "ui/pages/parts/offset_box.h"
+#include "ui/widgets/row_opening.h"
+#include "ui/widgets/table_cells.h"
+#include "ui/widgets/table_copy.h"
+#include "ui/widgets/token_delegate.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QSortFilterProxyModel>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+constexpr std::size_t answersKept = 64;
+constexpr int roomForBothEnds = 320; // px
+} // namespace
+
+struct TokensPanel::Question {
+    CircuitOfHead circuit;
+    TableSide side = TableSide::Row;
+    int token = 0;
+    int length = 0;
+    bool withBiased = false;
+    bool isDirect = false;
+
+    bool operator==(const Question& other) const
+    {
+        return circuit.kind == other.circuit.kind && circuit.head == other.circuit.head
+            && circuit.terms == other.circuit.terms && side == other.side && token == other.token
+            && length == other.length && withBiased == other.withBiased && isDirect == other.isDirect;
+    }
+};
+
+struct TokensPanel::Answer {
+    TokenEnds ends;
+    std::optional<LineStatistics> line;                    // none where a session does not say
+    std::vector<double> biasedTop = {}, biasedBottom = {}; // of the entries of `ends`; empty: none
+};
+
+Result<RowVector<double>> TokensPanel::lineOf(const Question& question, const CircuitTerms& terms,
+                                              const Circuits& circuits, const TokenSide& tokens)
+{
+    if (question.isDirect)
+        return directPathLine(circuits, tokens, terms.biases, question.side, question.token);
+    CircuitOfHead circuit = question.circuit;
+    circuit.terms = terms;
+    return tokenLine(circuits, tokens, circuit, question.side, question.token);
+}
+
+Result<TokensPanel::Answer> TokensPanel::answerTo(const Question& question, const Circuits& circuits,
+                                                  const TokenSide& tokens, const std::vector<bool>& unused)
+{
+    const auto line = lineOf(question, question.circuit.terms, circuits, tokens);
+    if (!line)
+        return line.error();
+    Answer answer{ends(*line, question.length, unused), lineStatistics(*line, unused)};
+    if (!question.withBiased)
+        return answer;
+    CircuitTerms biased = question.circuit.terms;
+    biased.biases = true;
+    const auto second = lineOf(question, biased, circuits, tokens);
+    if (!second)
+        return second.error();
+    for (const TokenEntry& entry : answer.ends.top)
+        answer.biasedTop.push_back((*second)(entry.id));
+    for (const TokenEntry& entry : answer.ends.bottom)
+        answer.biasedBottom.push_back((*second)(entry.id));
+    return answer;
+}
+
+TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent)
+    : Page(workspace, parent)
+    , m_kind(kind)
+    , m_heading(new QLabel(this))
+    , m_message(new QLabel(this))
+    , m_top(new TokenTableModel(this))
+    , m_bottom(new TokenTableModel(this))
+    , m_topTable(makeTable(m_top))
+    , m_bottomTable(makeTable(m_bottom))
+{
+    makeHeading(m_heading);
+    makeSecondary(m_message);
+    m_message->setAlignment(Qt::AlignCenter);
+    m_message->setWordWrap(true);
+    auto* tables = new QHBoxLayout;
+    tables->setSpacing(8);
+    tables->addWidget(captioned(tr("largest"), m_topTable));
+    m_bottomEnd = captioned(tr("smallest"), m_bottomTable);
+    tables->addWidget(m_bottomEnd);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(8);
+    layout->addWidget(m_heading);
+    layout->addWidget(m_message);
+    layout->addLayout(tables, 1);
+    showColumns();
+    connect(workspace, &Workspace::headChanged, this, &TokensPanel::refresh);
+    connect(workspace, &Workspace::tokenChanged, this, &TokensPanel::refresh);
+    connect(GlitchTokens::of(workspace), &GlitchTokens::changed, this, &TokensPanel::refresh);
+    for (const auto signal :
+         {&Workspace::tokensChanged, &Workspace::circuitsChanged, &Workspace::tokenFilterChanged})
+        connect(workspace, signal, this, [this] {
+            m_answers.clear();
+            m_next = 0;
+            refresh();
+        });
+}
+
+TokensPanel::~TokensPanel() = default;
+
+QTableView* TokensPanel::makeTable(TokenTableModel* model)
+{
+    auto* table = new QTableView(this);
+    auto* filtered = new QSortFilterProxyModel(table);
+    filtered->setSourceModel(model);
+    filtered->setFilterKeyColumn(TokenTableModel::TokenColumn);
+    filtered->setFilterCaseSensitivity(Qt::CaseInsensitive);
+    table->setModel(filtered);
+    table->setItemDelegate(new TokenDelegate(table));
+    table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    copyRowsByKey(table, TokenTableModel::SortRole);
+    table->verticalHeader()->hide();
+    table->verticalHeader()->setDefaultSectionSize(24);
+    table->setShowGrid(false);
+    table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    table->setWordWrap(false);
+    QHeaderView* header = table->horizontalHeader();
+    header->setMinimumSectionSize(24);
+    header->setResizeContentsPrecision(50);
+    header->setSectionResizeMode(QHeaderView::ResizeToContents);
+    header->setSectionResizeMode(TokenTableModel::TokenColumn, QHeaderView::Stretch);
+    header->moveSection(TokenTableModel::BiasedColumn, TokenTableModel::ValueColumn + 1); // beside the score
+    whenOpened(table, [this](const QModelIndex& index) {
+        emit tokenActivated(index.data(TokenTableModel::IdRole).toInt());
+    });
+    table->setMouseTracking(true);
+    connect(table, &QTableView::entered, this, [this, model, filtered](const QModelIndex& index) {
+        const TokenRow& row = (*model->rows())[static_cast<std::size_t>(filtered->mapToSource(index).row())];
+        emit readOutChanged(tr("%1 → %2 #%3   %4")
+                                .arg(workspace()->tokenText(workspace()->token()), row.shown)
+                                .arg(row.token)
+                                .arg(exactNumber(row.value)));
+    });
+    return table;
+}
+
+void TokensPanel::setKind(CircuitKind kind)
+{
+    m_kind = kind;
+    m_isDirect = false;
+    showColumns();
+    refresh();
+}
+
+void TokensPanel::setDirectPath()
+{
+    m_kind = CircuitKind::FullOv;
+    m_isDirect = true;
+    showColumns();
+    refresh();
+}
+
+bool TokensPanel::hasScores() const
+{
+    return m_isDirect || m_kind == CircuitKind::FullQk;
+}
+
+void TokensPanel::setSide(TableSide side)
+{
+    m_side = side;
+    refresh();
+}
+
+QWidget* TokensPanel::captioned(const QString& caption, QTableView* table)
+{
+    auto* box = new QWidget(this);
+    auto* label = new QLabel(caption, box);
+    makeSecondary(label);
+    table->setAccessibleName(caption);
+    auto* layout = new QVBoxLayout(box);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(4);
+    layout->addWidget(label);
+    layout->addWidget(table, 1);
+    return box;
+}
+
+void TokensPanel::setCompact(bool on)
+{
+    m_isCompact = on;
+    m_heading->setWordWrap(on); // it asks for no width of its own
+    showColumns();
+    showEnds();
+}
+
+void TokensPanel::showEnds()
+{
+    m_bottomEnd->setVisible(!m_isCompact || width() >= roomForBothEnds);
+}
+
+void TokensPanel::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    showEnds();
+}
+
+void TokensPanel::showColumns()
+{
+    for (QTableView* table : {m_topTable, m_bottomTable}) {
+        // The rank in the whole row is shown only if some of it is left out: else it is the order on the screen.
+        table->setColumnHidden(TokenTableModel::RankColumn, m_isCompact || m_filter.isEmpty());
+        table->setColumnHidden(TokenTableModel::IdColumn,
+                               m_isCompact || !m_showsIds); // on hover all the same
+        table->setColumnHidden(TokenTableModel::BiasedColumn, !showsBiased());
+        table->setColumnHidden(TokenTableModel::ZColumn, m_isCompact || !hasScores());
+        table->setColumnHidden(TokenTableModel::ShareColumn, m_isCompact || hasScores());
+        table->horizontalHeader()->setVisible(!m_isCompact);
+    }
+}
+
+bool TokensPanel::showsBiased() const
+{
+    return !m_isCompact && hasScores() && !m_terms.biases;
+}
+
+void TokensPanel::setIdsShown(bool on)
+{
+    m_showsIds = on;
+    showColumns();
+}
+
+void TokensPanel::setFilter(const QString& filter)
+{
+    m_filter = filter;
+    showColumns();
+    for (QTableView* table : {m_topTable, m_bottomTable})
+        static_cast<QSortFilterProxyModel*>(table->model())->setFilterFixedString(filter);
+    refresh();
+}
+
+void TokensPanel::setTerms(const CircuitTerms& terms)
+{
+    m_terms = terms;
+    showColumns();
+    refresh();
+}
+
+void TokensPanel::setLength(int rows)
+{
+    m_length = rows;
+    refresh();
+}
+
+QString TokensPanel::heading() const
+{
+    const QString token = workspace()->tokenText(workspace()->token());
+    if (m_isDirect)
+        return m_side == TableSide::Row ? tr("direct path: %1 → tokens said next").arg(token)
+                                        : tr("direct path: said next %1 ← tokens read").arg(token);
+    if (m_kind == CircuitKind::FullQk)
+        return (m_side == TableSide::Row ? tr("reads: query %1 → key tokens").arg(token)
+                                         : tr("is read: key %1 ← query tokens").arg(token))
+            + offsetText(m_terms.offset);
+    return m_side == TableSide::Row ? tr("writes: source %1 → output tokens").arg(token)
+                                    : tr("is written: output %1 ← source tokens").arg(token);
+}
+
+void TokensPanel::clear(const QString& message)
+{
+    m_job.cancel();
+    m_top->setRows(nullptr);
+    m_bottom->setRows(nullptr);
+    m_message->setText(message);
+    m_message->setVisible(!message.isEmpty());
+}
+
+void TokensPanel::recompute()
+{
+    if (!workspace()->isOpen()) {
+        m_heading->clear();
+        return clear({});
+    }
+    m_heading->setText(heading());
+    const HeadId head = m_isDirect ? HeadId{} : workspace()->head(); // one answer, whichever is selected
+    const int token = workspace()->token();
+    if (m_isDirect && !workspace()->circuits())
+        return clear(tr("The direct path needs the model's files; use File → Locate model…"));
+    if (!workspace()->circuits()) {
+        const auto stored = storedEnds(*workspace()->results(), m_kind, head, m_side, token);
+        return stored
+            ? show({*stored, storedStatistics(*workspace()->results(), m_kind, head, m_side, token)})
+            : clear(
+                tr("This session has no table of %1; locate its model to see any token.").arg(text(head)));
+    }
+    if (!workspace()->tokens())
+        return clear(tr("Reading the embeddings…"));
+    const Question question{
+        {m_kind, head, m_terms}, m_side,    token, m_filter.isEmpty() ? m_length : workspace()->card().dVocab,
+        showsBiased(),           m_isDirect};
+    if (const Answer* answer = kept(question)) {
+        m_job.cancel();
+        return show(*answer);
+    }
+    m_job.start(heading(),
+                aboutModel(workspace()->circuits(),
+                           [circuits = workspace()->circuits(), tokens = workspace()->tokens(),
+                            unused = workspace()->unusedTokens(), question](const Task&) -> Result<Answer> {
+                               return answerTo(question, *circuits, *tokens, unused);
+                           }),
+                [this, question](const Result<Answer>& result) {
+                    if (!result)
+                        return clear(text(result.error()));
+                    if (m_filter.isEmpty()) // not whole vocabularies
+                        keep(question, *result);
+                    show(*result);
+                });
+}
+
+const TokensPanel::Answer* TokensPanel::kept(const Question& question) const
+{
+    const auto found = std::ranges::find(m_answers, question, &std::pair<Question, Answer>::first);
+    return found == m_answers.end() ? nullptr : &found->second;
+}
+
+void TokensPanel::keep(const Question& question, const Answer& answer)
+{
+    if (m_answers.size() < answersKept)
+        return void(m_answers.emplace_back(question, answer));
+    m_answers[m_next] = {question, answer};
+    m_next = (m_next + 1) % answersKept;
+}
+
+void TokensPanel::show(const Answer& answer)
+{
+    const auto rows = [this, &answer](const std::vector<TokenEntry>& entries,
+                                      const std::vector<double>& biased) {
+        auto made = std::make_shared<std::vector<TokenRow>>();
+        const auto tokenizer = workspace()->tokenizer();
+        for (const TokenEntry& entry : entries) {
+            made->push_back({entry.id, workspace()->tokenText(entry.id), entry.value,
+                             tokenizer && tokenizer->isSpecial(entry.id), entry.id == workspace()->token()});
+            if (answer.line) {
+                made->back().zScore = answer.line->zScore(entry.value);
+                made->back().share = answer.line->share(entry.value);
+            }
+            made->back().quoted = quotedToken(*workspace(), entry.id);
+            made->back().isGlitch = GlitchTokens::of(workspace())->contains(entry.id);
+            if (!biased.empty())
+                made->back().biased = biased[made->size() - 1];
+        }
+        return made;
+    };
+    m_message->hide();
+    double largest = 0; // of both ends: one scale
+    for (const auto* end : {&answer.ends.top, &answer.ends.bottom})
+        for (const TokenEntry& entry : *end)
+            largest = std::fmax(largest, std::abs(entry.value));
+    m_top->setRows(rows(answer.ends.top, answer.biasedTop), largest);
+    m_bottom->setRows(rows(answer.ends.bottom, answer.biasedBottom), largest);
+}
+
+QList<FigureSource*> TokensPanel::figures()
+{
+    if (!m_top->rows())
+        return {};
+    describe(this, m_isDirect ? heading() : tr("%1 %2").arg(text(workspace()->head()), heading()));
+    return {this};
+}
+
+} // namespace headwise::ui

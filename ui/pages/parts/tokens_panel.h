@@ -1,0 +1,82 @@
+#pragma once
+
+#include "core/circuits/token_table.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/parts/page.h"
+
+class QLabel;
+class QTableView;
+
+namespace headwise::ui {
+
+class TokenDelegate;
+
+/// The strongest entries of one token's row or column of a full circuit: what it makes the head attend to or write.
+class TokensPanel : public Page, public FigureSource {
+    Q_OBJECT
+
+public:
+    TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent = nullptr);
+    ~TokensPanel() override;
+
+    void setKind(CircuitKind kind);
+    void setDirectPath(); ///< In place of a head's circuit: E W_U, what follows a token without any layer.
+    void setSide(TableSide side);
+    void setLength(int rows); ///< How many of each end are asked for.
+    void setCompact(bool on); ///< Tokens and values only, and where it is narrow the largest alone.
+    void setTerms(const CircuitTerms& terms);
+    void setIdsShown(bool on);
+    /// Shows the entries whose token contains `text`, of the whole row, with their ranks; empty: the ends.
+    void setFilter(const QString& text);
+
+    QList<FigureSource*> figures() override;
+    void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
+
+signals:
+    void tokenActivated(int token); ///< A row was double-clicked.
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    QTableView* makeTable(TokenTableModel* model);
+    void showColumns();       ///< z-scores are read of scores, shares of outputs.
+    void showEnds();          ///< Both, where there is room for two tables.
+    bool showsBiased() const; ///< Scores with biases beside those without.
+    QWidget* captioned(const QString& caption, QTableView* table);
+    struct Question;
+    struct Answer;
+    static Result<Answer> answerTo(const Question& question, const Circuits& circuits,
+                                   const TokenSide& tokens, const std::vector<bool>& unused);
+    void recompute() override;
+    const Answer* kept(const Question& question) const;
+    void keep(const Question& question, const Answer& answer);
+    void show(const Answer& answer);
+    void clear(const QString& message);
+    QString heading() const; ///< "writes: ␣the → output tokens"
+    static Result<RowVector<double>> lineOf(const Question& question, const CircuitTerms& terms,
+                                            const Circuits& circuits, const TokenSide& tokens);
+    bool hasScores() const; ///< Whose rows are read by their z-scores.
+
+    CircuitKind m_kind;
+    bool m_isDirect = false; // then of the kind of the same rows and columns
+    TableSide m_side = TableSide::Row;
+    int m_length = 30;
+    bool m_isCompact = false;
+    bool m_showsIds = false;
+    QString m_filter;
+    CircuitTerms m_terms;
+    QLabel* m_heading;
+    QLabel* m_message;
+    TokenTableModel* m_top;
+    TokenTableModel* m_bottom;
+    QTableView* m_topTable;
+    QTableView* m_bottomTable;
+    QWidget* m_bottomEnd = nullptr;                     // with its caption
+    std::vector<std::pair<Question, Answer>> m_answers; // the last asked for, so that a way back is at once
+    std::size_t m_next = 0;                             // where the next answer goes
+    Job m_job;
+};
+
+} // namespace headwise::ui

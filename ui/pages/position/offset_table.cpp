@@ -1,0 +1,140 @@
+#include "ui/pages/position/offset_table.h"
+
+#include "core/analysis/position/rotary_tables.h"
+#include "core/circuits/token_table.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/about_model.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/parts/token_filter_button.h"
+#include "ui/widgets/row_opening.h"
+#include "ui/widgets/table_cells.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QLabel>
+#include <QSlider>
+#include <QStandardItemModel>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <chrono>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr int farthest = 64; // places
+constexpr int offsetTableLength = 20;
+
+} // namespace
+
+OffsetTable::OffsetTable(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_slider(new QSlider(Qt::Horizontal, this))
+    , m_heading(new QLabel(this))
+    , m_model(new QStandardItemModel(this))
+    , m_table(new TableFigure(this))
+{
+    m_slider->setRange(0, farthest);
+    m_slider->setAccessibleName(tr("Offset of the key"));
+    m_slider->setToolTip(tr("How many places the key stands before the query"));
+    m_heading->setWordWrap(true);
+    m_table->setSource(m_model, TokenTableModel::SortRole);
+    m_table->setAccessibleName(tr("Keys at the offset"));
+    m_pause.setSingleShot(true);
+    m_pause.setInterval(std::chrono::milliseconds(30));
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(8);
+    layout->addWidget(m_heading);
+    layout->addWidget(m_slider);
+    layout->addWidget(new TokenFilterButton(workspace, TokenFilterButton::Role::Notice, this), 0,
+                      Qt::AlignLeft);
+    layout->addWidget(m_table, 1);
+    connect(m_slider, &QSlider::valueChanged, &m_pause, qOverload<>(&QTimer::start));
+    connect(&m_pause, &QTimer::timeout, this, &OffsetTable::refresh);
+    for (const auto signal :
+         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
+        connect(workspace, signal, this, &OffsetTable::refresh);
+    connect(workspace, &Workspace::headChanged, this, &OffsetTable::refresh);
+    connect(workspace, &Workspace::tokenFilterChanged, this, &OffsetTable::refresh);
+    connect(workspace, &Workspace::tokenChanged, this, &OffsetTable::refresh);
+    whenOpened(m_table, [this](const QModelIndex& index) {
+        const int column = index.column() > 2 ? 3 : 1; // either end
+        this->workspace()->setToken(tokenOf(*m_model, m_table->sourceRow(index), column));
+    });
+}
+
+int OffsetTable::offset() const
+{
+    return m_slider->value();
+}
+
+void OffsetTable::setOffset(int offset)
+{
+    m_slider->setValue(offset);
+}
+
+QString OffsetTable::heading() const
+{
+    return tr("reads: query %1 → key tokens Δ = %2 places before it")
+        .arg(workspace()->tokenText(workspace()->token()))
+        .arg(offset());
+}
+
+void OffsetTable::clear(const QString& message)
+{
+    m_job.cancel();
+    m_model->clear();
+    m_heading->setText(message);
+}
+
+void OffsetTable::recompute()
+{
+    const auto circuits = workspace()->circuits();
+    const auto tokens = workspace()->tokens();
+    if (!workspace()->isOpen() || !circuits || circuits->config().positional != Positional::Rotary)
+        return clear({});
+    m_slider->setMaximum(std::min(farthest, circuits->config().nCtx - 1));
+    if (!tokens)
+        return clear(tr("Reading the embeddings…"));
+    m_job.start(
+        heading(),
+        aboutModel(workspace()->circuits(),
+                   [circuits, tokens, head = workspace()->head(), token = workspace()->token(), at = offset(),
+                    unused = workspace()->unusedTokens()](const Task&) -> Result<TokenEnds> {
+                       const auto line = rotaryTokenLine(*circuits, *tokens, head, token, at);
+                       if (!line)
+                           return line.error();
+                       return ends(*line, offsetTableLength, unused);
+                   }),
+        [this, words = heading()](const Result<TokenEnds>& found) {
+            if (!found)
+                return clear(text(found.error()));
+            m_heading->setText(words); // the slider may have gone on
+            m_model->clear();
+            m_model->setHorizontalHeaderLabels(
+                {tr("#"), tr("Largest"), tr("Score"), tr("Smallest"), tr("Score")});
+            for (std::size_t i = 0; i < found->top.size(); ++i)
+                m_model->appendRow(
+                    {countCell(static_cast<int>(i) + 1),
+                     tokenCell(*workspace(), found->top[i].id, found->top[i].id == workspace()->token()),
+                     signedNumberCell(found->top[i].value),
+                     tokenCell(*workspace(), found->bottom[i].id,
+                               found->bottom[i].id == workspace()->token()),
+                     signedNumberCell(found->bottom[i].value)});
+            fitColumns(m_table);
+        });
+}
+
+QList<FigureSource*> OffsetTable::figures()
+{
+    if (m_model->rowCount() == 0)
+        return {};
+    describe(m_table,
+             QStringLiteral("%1 %2, %3")
+                 .arg(text(workspace()->head()), heading(), text(workspace()->card().name)));
+    return {m_table};
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "ui/pages/parts/page.h"
+
+#include <QTimer>
+
+class QLabel;
+class QSlider;
+class QStandardItemModel;
+
+namespace headwise::ui {
+
+class TableFigure;
+
+/// The keys that the selected token looks for at a distance, with rotary positions: a slider of the offset Δ sorts them anew.
+class OffsetTable : public Page {
+    Q_OBJECT
+
+public:
+    explicit OffsetTable(Workspace* workspace, QWidget* parent = nullptr);
+
+    int offset() const;
+    void setOffset(int offset);
+    QList<FigureSource*> figures() override;
+
+private:
+    void recompute() override;
+    void clear(const QString& message);
+    QString heading() const;
+
+    QSlider* m_slider;
+    QLabel* m_heading;
+    QStandardItemModel* m_model;
+    TableFigure* m_table;
+    QTimer m_pause;
+    Job m_job;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "core/circuits/position_scores.h"
+#include "ui/pages/parts/page.h"
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+
+namespace headwise::ui {
+
+class HeatmapPanel;
+class LineChart;
+class OffsetTable;
+
+/// Attention of the selected head by position alone: the score for every offset, for learned positions the whole table
+/// of query and key positions, their scores or what attention makes of them, for rotary ones the energy of every frequency
+/// and the keys at an offset.
+class PositionPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit PositionPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+private:
+    struct Answer;
+    struct Question;
+    static Answer answerTo(const Question& question);
+    void recompute() override;
+    void showAnswer(const Answer& answer);
+    QWidget* createMap();
+    void createKernel();
+    void createEnergies();
+    void showMap(const Answer& answer);
+    void showKernel(const Answer& answer);
+    QString words(const Answer& answer) const;
+    bool showsAttention() const;
+    void showEnergies(const Answer& answer);
+    void clear(const QString& message);
+
+    QLabel* m_explanation;
+    QComboBox* m_shown; // scores or attention
+    QCheckBox* m_mask;
+    KeysSeen m_seen; // on the map
+    LineChart* m_chart;
+    LineChart* m_energies; // of rotary frequencies
+    HeatmapPanel* m_panel;
+    OffsetTable* m_offsets;      // of rotary positions
+    std::vector<double> m_turns; // places in which each frequency turns once
+    Job m_job;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,436 @@
+#include "ui/pages/relations/relations_page.h"
+
+#include "core/analysis/inputs/relation_file.h"
+#include "core/analysis/tokens/relation_lists.h"
+#include "ui/base/color_choice.h"
+#include "ui/base/plain_text.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/about_model.h"
+#include "ui/document/head_metrics.h"
+#include "ui/document/relation_store.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/parts/figure_subject.h"
+#include "ui/pages/parts/head_grid.h"
+#include "ui/pages/parts/token_filter_button.h"
+#include "ui/widgets/job_bar.h"
+#include "ui/widgets/table_cells.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QFileDialog>
+#include <QLabel>
+#include <QListWidget>
+#include <QPushButton>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QStandardItemModel>
+#include <QTabWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr std::size_t pairsShown = 20;
+const std::string relationsPageFolder = "analyses/relations/";
+
+/// The workspace's inputs with other relations, without the token, pair and tokenizer that the selection adds.
+AnalysisInputs inputsWith(const Workspace& workspace, std::vector<Relation> relations)
+{
+    AnalysisInputs inputs = workspace.inputs();
+    inputs.relations = std::move(relations);
+    inputs.token.reset();
+    inputs.pair.reset();
+    inputs.tokenizer.reset();
+    return inputs;
+}
+
+/// [layer, head] of [layer, head, relation].
+Eigen::MatrixXf gridOf(const ResultArray& array, std::size_t relation, const ModelCard& card)
+{
+    Eigen::MatrixXf grid(card.nLayers, card.nHeads);
+    for (int layer = 0; layer < card.nLayers; ++layer)
+        for (int head = 0; head < card.nHeads; ++head) {
+            const std::vector<double> series = headSeries(&array, {layer, head});
+            grid(layer, head) = relation < series.size() ? static_cast<float>(series[relation]) : NAN;
+        }
+    return grid;
+}
+
+} // namespace
+
+RelationsPage::RelationsPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_list(new QListWidget(this))
+    , m_save(new QPushButton(tr("Save as relation"), this))
+    , m_state(new QLabel(this))
+    , m_answer(new QStackedWidget(this))
+    , m_question(new QLabel(m_answer))
+    , m_tabs(new QTabWidget(this))
+    , m_hits(createGrid(tr("Share of pairs raised")))
+    , m_suppression(createGrid(tr("Share of pairs lowered")))
+    , m_pairsTitle(new QLabel(this))
+    , m_pairModel(new QStandardItemModel(this))
+    , m_pairs(new TableFigure(this))
+    , m_builtIn(builtInRelations())
+{
+    createLayout();
+    fillList();
+    connectSignals();
+    followInputs();
+}
+
+HeadGrid* RelationsPage::createGrid(const QString& name)
+{
+    auto* grid = new HeadGrid(workspace(), name, this);
+    ColorScale scale = firstScale(false, ColorFit::Fixed);
+    scale.low = 0;
+    scale.high = 1;
+    grid->view()->proposeScale(scale);
+    return grid;
+}
+
+QWidget* RelationsPage::createLists()
+{
+    auto* box = new QWidget(this);
+    auto* open = new QPushButton(tr("Open a file…"), box);
+    open->setToolTip(
+        tr("Pairs of words as CSV (source,target) or JSON; dropping the file on the window does the "
+           "same"));
+    connect(open, &QPushButton::clicked, this, &RelationsPage::openFile);
+    m_list->setAccessibleName(tr("Relations"));
+    m_list->setToolTip(tr("A click or Enter asks which heads turn the first words into the second"));
+    m_save->setEnabled(false);
+    m_save->setToolTip(tr("Keeps the list for other models and other days"));
+    auto* layout = new QVBoxLayout(box);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(8);
+    layout->addWidget(m_list, 1);
+    layout->addWidget(open);
+    layout->addWidget(m_save);
+    return box;
+}
+
+void RelationsPage::createLayout()
+{
+    for (QLabel* label : {m_state, m_pairsTitle})
+        label->setWordWrap(true);
+    makeSecondary(m_state);
+    m_tabs->setDocumentMode(true);
+    m_tabs->addTab(m_hits, tr("Hits"));
+    m_tabs->addTab(m_suppression, tr("Suppression"));
+    m_pairs->setSource(m_pairModel, TokenTableModel::SortRole);
+    m_pairs->setAccessibleName(tr("Pairs of the head"));
+    auto* pairs = new QWidget(this);
+    auto* pairColumn = new QVBoxLayout(pairs);
+    pairColumn->setContentsMargins(0, 0, 0, 0);
+    pairColumn->addWidget(m_pairsTitle);
+    pairColumn->addWidget(m_pairs, 1);
+    makeSecondary(m_question);
+    m_question->setAlignment(Qt::AlignCenter);
+    m_question->setWordWrap(true);
+    auto* right = new QSplitter(Qt::Vertical, this);
+    right->setChildrenCollapsible(false);
+    right->addWidget(m_tabs);
+    right->addWidget(pairs);
+    right->setSizes({320, 360});
+    m_answer->addWidget(m_question);
+    m_answer->addWidget(right);
+    auto* columns = new QSplitter(this);
+    columns->setChildrenCollapsible(false);
+    columns->setHandleWidth(16);
+    columns->addWidget(createLists());
+    columns->addWidget(m_answer);
+    columns->setSizes({210, 600});
+    columns->setStretchFactor(1, 1);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setSpacing(8);
+    layout->addWidget(m_state);
+    layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this), 0,
+                      Qt::AlignLeft);
+    layout->addWidget(new JobBar(workspace()->analysisJob(), this));
+    layout->addWidget(columns, 1);
+}
+
+void RelationsPage::connectSignals()
+{
+    connectGrid(m_hits, QT_TR_NOOP("raises the target most in %1 of the pairs"));
+    connectGrid(m_suppression, QT_TR_NOOP("lowers the target most in %1 of the pairs"));
+    // The current row also moves with the focus and the arrows: that is looking around, not asking.
+    connect(m_list, &QListWidget::currentRowChanged, this, &RelationsPage::updateSave);
+    connect(m_list, &QListWidget::itemClicked, this, &RelationsPage::choose);
+    connect(m_list, &QListWidget::itemActivated, this, &RelationsPage::choose); // by Enter
+    connect(m_save, &QPushButton::clicked, this, &RelationsPage::saveChosen);
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
+                              &Workspace::tokensChanged, &Workspace::resultsChanged})
+        connect(workspace(), signal, this, &RelationsPage::refresh);
+    connect(workspace(), &Workspace::inputsChanged, this, &RelationsPage::followInputs);
+    connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
+        m_pairJob.cancel();
+        m_pairModel->clear(); // so that the pairs of the head are asked for anew
+        refresh();
+    });
+    connect(workspace(), &Workspace::headChanged, this, [this](HeadId head) {
+        if (isVisible() && m_shown)
+            showPairs(head);
+        else
+            refresh();
+    });
+    connect(m_pairs, &TableFigure::rowChosen, this,
+            [this](int row) { workspace()->setToken(tokenOf(*m_pairModel, row, 0)); });
+}
+
+void RelationsPage::connectGrid(HeadGrid* grid, const char* verb)
+{
+    connect(grid, &HeadGrid::hoverLeft, this, [this] { emit readOutChanged({}); });
+    connect(grid, &HeadGrid::headHovered, this, [this, grid, verb](HeadId head) {
+        emit readOutChanged(
+            QStringLiteral("%1   %2").arg(text(head), tr(verb).arg(percent(grid->value(head)))));
+    });
+}
+
+void RelationsPage::fillList()
+{
+    const QSignalBlocker quiet(m_list);
+    m_list->addItem(tr("All %1 built-in lists").arg(m_builtIn.size()));
+    for (const Relation& relation : m_builtIn)
+        addRelation(relation, true);
+    for (const Relation& relation : savedRelations())
+        addRelation(relation, true);
+}
+
+void RelationsPage::addRelation(const Relation& relation, bool isSaved)
+{
+    m_entries.push_back({relation, isSaved});
+    const QString name = text(relation.name);
+    m_list->addItem(isSaved ? name : tr("%1 (not saved)").arg(name));
+    m_list->item(m_list->count() - 1)->setToolTip(tr("%1 pairs").arg(relation.pairs.size()));
+}
+
+void RelationsPage::updateSave()
+{
+    const int row = m_list->currentRow();
+    m_save->setEnabled(row > 0 && !m_entries[static_cast<std::size_t>(row - 1)].isSaved);
+}
+
+void RelationsPage::choose(QListWidgetItem* item)
+{
+    const int row = m_list->row(item);
+    if (row < 0 || !workspace()->isOpen())
+        return;
+    std::vector<Relation> asked;
+    if (row > 0)
+        asked.push_back(m_entries[static_cast<std::size_t>(row - 1)].relation);
+    const bool isShown = m_shown && asked == m_shownRelations && asked == workspace()->inputs().relations;
+    if (!isShown) // a double click is two clicks and an activation
+        ask(std::move(asked));
+}
+
+void RelationsPage::openFile()
+{
+    const QString file = QFileDialog::getOpenFileName(this, tr("Pairs of words"), {},
+                                                      tr("Relations (*.csv *.json);;All files (*)"));
+    if (file.isEmpty())
+        return;
+    const auto read = readRelations(file.toStdString());
+    if (!read)
+        return say(text(read.error()));
+    ask(*read);
+}
+
+void RelationsPage::ask(std::vector<Relation> relations)
+{
+    workspace()->setInputs(inputsWith(*workspace(), std::move(relations)));
+    workspace()->runAnalysis("relations");
+}
+
+void RelationsPage::saveChosen()
+{
+    const int row = m_list->currentRow();
+    if (row <= 0)
+        return;
+    Entry& entry = m_entries[static_cast<std::size_t>(row - 1)];
+    const auto saved = saveRelation(entry.relation);
+    if (!saved)
+        return say(text(saved.error()));
+    entry.isSaved = true;
+    m_list->item(row)->setText(text(entry.relation.name));
+    m_save->setEnabled(false);
+}
+
+void RelationsPage::followInputs()
+{
+    const std::vector<Relation> asked = workspace()->inputs().relations;
+    int row = asked.empty() ? 0 : -1;
+    const QSignalBlocker quiet(m_list);
+    for (const Relation& relation : asked) {
+        auto found = std::find_if(m_entries.begin(), m_entries.end(),
+                                  [&](const Entry& entry) { return entry.relation == relation; });
+        if (found == m_entries.end()) {
+            addRelation(relation, false);
+            found = std::prev(m_entries.end());
+        }
+        row = static_cast<int>(found - m_entries.begin()) + 1;
+    }
+    if (m_list->currentRow() >= 0 || !asked.empty())
+        m_list->setCurrentRow(row);
+    updateSave();
+}
+
+void RelationsPage::say(const QString& message)
+{
+    m_state->setText(message);
+    m_state->setVisible(!message.isEmpty());
+}
+
+const std::vector<Relation>& RelationsPage::shownRelations() const
+{
+    return m_shownRelations.empty() ? m_builtIn : m_shownRelations;
+}
+
+void RelationsPage::recompute()
+{
+    const std::shared_ptr<const ResultSet> results = workspace()->results();
+    const bool isThere = workspace()->isOpen() && results->find(relationsPageFolder + "by_head");
+    if (!isThere) {
+        m_shown.reset();
+        m_pairModel->clear();
+        m_pairsTitle->clear();
+        for (HeadGrid* panel : {m_hits, m_suppression})
+            panel->setValues(nullptr);
+        say({});
+        m_answer->setCurrentIndex(0);
+        return m_question->setText(
+            workspace()->isOpen() && workspace()->lacksTokenizer()
+                ? tr("Relations are pairs of words, and this model has no tokenizer: add one.")
+                : tr("Choose a list, or drop a CSV file of pairs on the window: which heads turn the first "
+                     "word into the second?"));
+    }
+    const auto with = workspace()->inputsOf("relations");
+    const std::vector<Relation> asked = with ? with->relations : std::vector<Relation>();
+    // Results of other analyses leave the head whose pairs are shown.
+    const bool isNew =
+        !m_shown || asked != m_shownRelations || (m_pairModel->rowCount() == 0 && !m_pairJob.isRunning());
+    m_shownRelations = asked;
+    m_shown = results;
+    m_answer->setCurrentIndex(1);
+    showGrids();
+    if (isNew)
+        showPairs(std::exchange(m_beginsWithSelected, false) ? workspace()->head() : bestHead());
+}
+
+void RelationsPage::showGrids()
+{
+    const ModelCard& card = workspace()->card();
+    const bool isOne = shownRelations().size() == 1;
+    const auto show = [&](HeadGrid* panel, const char* one, const char* best) {
+        const ResultArray* array = m_shown->find(relationsPageFolder + (isOne ? one : best));
+        panel->setValues(array ? std::make_shared<const Eigen::MatrixXf>(isOne ? gridOf(*array, 0, card)
+                                                                               : metricGrid(*array))
+                               : nullptr);
+    };
+    show(m_hits, "by_head", "best");
+    show(m_suppression, "suppression", "best_suppression");
+    const ResultArray* null = m_shown->find(relationsPageFolder + "best");
+    say(tr("%1: share of pairs (s, t) with t among the outputs that head raises (lowers) most for s%2")
+            .arg(isOne ? text(shownRelations().front().name)
+                       : tr("The best of %1 lists").arg(shownRelations().size()),
+                 null && null->nullMean
+                     ? tr("; by chance %1 ± %2")
+                           .arg(number(*null->nullMean), number(null->nullDeviation.value_or(0)))
+                     : QString()));
+}
+
+HeadId RelationsPage::bestHead() const
+{
+    return m_hits->largest().value_or(workspace()->head());
+}
+
+std::size_t RelationsPage::relationOf(HeadId head) const
+{
+    const ResultArray* best = m_shown->find(relationsPageFolder + "best_relation");
+    if (shownRelations().size() < 2 || !best)
+        return 0;
+    return static_cast<std::size_t>(std::max(0.0, metricAt(*best, head)));
+}
+
+void RelationsPage::showPairs(HeadId head)
+{
+    const auto tokens = workspace()->tokens();
+    if (!workspace()->circuits() || !tokens || !workspace()->tokenizer()) {
+        m_pairModel->clear();
+        return setPlain(m_pairsTitle, tr("The pairs of a head need the model's files."));
+    }
+    AnalysisContext context{*workspace()->circuits(), tokens, workspace()->analysisOptions()};
+    context.options.inputs.relations = m_shownRelations;
+    m_pairJob.start(tr("Pairs of %1").arg(text(head)),
+                    aboutModel(workspace()->circuits(),
+                               [context, head, relation = relationOf(head)](const Task& task) {
+                                   return relationPairs(context, relation, head, pairsShown, task);
+                               }),
+                    [this, head](const Result<std::vector<RelationPair>>& pairs) {
+                        if (pairs)
+                            return fillPairs(*pairs, head);
+                        m_pairModel->clear();
+                        setPlain(m_pairsTitle, text(pairs.error()));
+                    });
+}
+
+void RelationsPage::fillPairs(const std::vector<RelationPair>& pairs, HeadId head)
+{
+    m_pairsHead = head;
+    const auto hits =
+        std::count_if(pairs.begin(), pairs.end(), [](const RelationPair& p) { return p.isHit; });
+    const QString name = text(shownRelations()[std::min(relationOf(head), shownRelations().size() - 1)].name);
+    setMarkup(
+        m_pairsTitle,
+        tr("<b>%1</b>%2, %3: %4 of the first %5 pairs hit")
+            .arg(text(head), head == bestHead() ? tr(" (the best head)") : QString(), name.toHtmlEscaped())
+            .arg(hits)
+            .arg(pairs.size()));
+    m_pairModel->clear();
+    m_pairModel->setHorizontalHeaderLabels(
+        {tr("Source"), tr("Target"), tr("Hit"), tr("Place of the target"), tr("Logit")});
+    for (const RelationPair& pair : pairs)
+        m_pairModel->appendRow({tokenCell(*workspace(), pair.source), tokenCell(*workspace(), pair.target),
+                                wordCell(pair.isHit ? QStringLiteral("✓") : QStringLiteral("✗")),
+                                countCell(pair.rank + 1), signedNumberCell(pair.value)});
+    fitColumns(m_pairs);
+}
+
+QJsonObject RelationsPage::viewState() const
+{
+    return {{QStringLiteral("tab"), m_tabs->currentIndex()},
+            {QStringLiteral("ofSelected"), m_pairsHead == workspace()->head()}};
+}
+
+void RelationsPage::setViewState(const QJsonObject& state)
+{
+    m_tabs->setCurrentIndex(state[QStringLiteral("tab")].toInt());
+    m_beginsWithSelected = state[QStringLiteral("ofSelected")].toBool();
+}
+
+QList<FigureSource*> RelationsPage::figures()
+{
+    if (!m_shown || !m_hits->view()->matrix() || !m_suppression->view()->matrix())
+        return {};
+    QList<FigureSource*> all;
+    const auto add = [&](FigureSource* figure, const QString& what, std::optional<HeadId> head = {}) {
+        describe(figure, QStringLiteral("%1, %2").arg(what, text(workspace()->card().name)));
+        setSubject(figure, head);
+        all << figure;
+    };
+    const QString of = shownRelations().size() == 1 ? text(shownRelations().front().name)
+                                                    : tr("best of %1 relations").arg(shownRelations().size());
+    add(m_hits->view(), tr("Share of pairs raised, %1").arg(of));
+    add(m_suppression->view(), tr("Share of pairs lowered, %1").arg(of));
+    if (m_pairModel->rowCount() > 0)
+        add(m_pairs, tr("%1 pairs, %2").arg(text(m_pairsHead), of), m_pairsHead);
+    return all;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "core/analysis/tokens/relation_pairs.h"
+#include "ui/pages/parts/page.h"
+
+class QLabel;
+class QListWidget;
+class QListWidgetItem;
+class QPushButton;
+class QStackedWidget;
+class QStandardItemModel;
+class QTabWidget;
+
+namespace headwise::ui {
+
+class HeadGrid;
+class TableFigure;
+
+/// Heads that turn a word into its partner: a list of pairs, the share of them that every head raises or lowers most, and
+/// the pairs of one head with their outcomes.
+class RelationsPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit RelationsPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+private:
+    void createLayout();
+    QWidget* createLists();
+    HeadGrid* createGrid(const QString& name);
+    void connectSignals();
+    void connectGrid(HeadGrid* grid, const char* verb);
+    void fillList();
+    void addRelation(const Relation& relation, bool isSaved);
+    void choose(QListWidgetItem* item); ///< Runs the analysis with it.
+    void updateSave();
+    void openFile();
+    void ask(std::vector<Relation> relations);
+    void saveChosen();
+    void followInputs(); ///< A file was dropped somewhere else.
+    void recompute() override;
+    void showGrids();
+    void showPairs(HeadId head);
+    void fillPairs(const std::vector<RelationPair>& pairs, HeadId head);
+    void say(const QString& message);
+    std::size_t relationOf(HeadId head) const; ///< The one whose pairs are shown.
+    HeadId bestHead() const;
+    const std::vector<Relation>& shownRelations() const; ///< Relations of the results at hand.
+
+    struct Entry {
+        Relation relation;
+        bool isSaved = true;
+    };
+
+    QListWidget* m_list;
+    QPushButton* m_save;
+    QLabel* m_state;
+    QStackedWidget* m_answer; // m_question until there are results
+    QLabel* m_question;
+    QTabWidget* m_tabs;
+    HeadGrid* m_hits;
+    HeadGrid* m_suppression;
+    QLabel* m_pairsTitle;
+    QStandardItemModel* m_pairModel;
+    TableFigure* m_pairs;
+    std::vector<Relation> m_builtIn;
+    std::vector<Entry> m_entries; // of the list, after its first row
+    std::shared_ptr<const ResultSet> m_shown;
+    std::vector<Relation> m_shownRelations;
+    HeadId m_pairsHead{-1, -1};        // whose pairs are shown
+    bool m_beginsWithSelected = false; // with its pairs, not the best head's
+    Job m_pairJob;
+};
+
+} // namespace headwise::ui

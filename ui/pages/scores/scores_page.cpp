@@ -1,0 +1,378 @@
+#include "ui/pages/scores/scores_page.h"
+
+#include "core/analysis/shared/positions_shown.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/document/about_model.h"
+#include "ui/pages/parts/figure_row.h"
+#include "ui/pages/parts/invitation.h"
+#include "ui/pages/parts/token_filter_button.h"
+#include "ui/pages/scores/prefix_table.h"
+#include "ui/pages/scores/term_map.h"
+#include "ui/widgets/job_bar.h"
+#include "ui/widgets/token_edit.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QSpinBox>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <chrono>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr std::array presets{50, 500, 1000}; // of Kamoda et al. 2025
+constexpr int scoresPageSampledTokens = 512; // of the first look at large vocabularies
+
+ChartSeries curve(const QString& name, const RowVector<double>& values, SeriesStyle style = SeriesStyle::Line)
+{
+    ChartSeries series{name, {}, style};
+    series.points.reserve(values.size());
+    for (Eigen::Index j = 0; j < values.size(); ++j)
+        series.points << QPointF(static_cast<double>(j), values(j));
+    return series;
+}
+
+} // namespace
+
+/// Divisors of layer 0's norm, for one model.
+struct ScoresPage::Norms {
+    std::shared_ptr<const Circuits> circuits;
+    Matrix<double> positions; // [n, d]
+    DivisorSpread spread;
+    std::shared_ptr<const MeanDivided> tokens; // null where the spread is over a sample
+
+    static Result<std::shared_ptr<const Norms>> read(const std::shared_ptr<const Circuits>& circuits,
+                                                     const AnalysisOptions& options, Extent extent,
+                                                     const Task& task)
+    {
+        const ProcessedWeights& weights = circuits->weights();
+        auto spread = extent == Extent::All
+            ? divisorSpread(weights, options.unusedTokens, options.precision, task)
+            : sampledDivisorSpread(weights, options.unusedTokens, scoresPageSampledTokens, task);
+        if (!spread)
+            return spread.error();
+        auto tokens = extent == Extent::All ? std::make_shared<const MeanDivided>(weights, *spread) : nullptr;
+        return std::make_shared<const Norms>(
+            Norms{circuits, seenPositions(weights, 0, shownPositions(weights.config())),
+                  std::move(spread).value(), std::move(tokens)});
+    }
+};
+
+ScoresPage::ScoresPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_position(new QSlider(Qt::Horizontal, this))
+    , m_positionBox(new QSpinBox(this))
+    , m_tokenEdit(new TokenEdit(this))
+    , m_token(new QSlider(Qt::Horizontal, this))
+    , m_state(new QLabel(this))
+    , m_layer0(new QPushButton(this))
+    , m_body(new QWidget(this))
+    , m_prior(new LineChart(m_body))
+    , m_pairs(new LineChart(m_body))
+    , m_pattern(new LineChart(m_body))
+    , m_figure(new FigureRow(
+          {{m_prior, tr("T^p")}, {m_pairs, tr("T^pp")}, {m_pattern, tr("softmax((T^pp + T^p)/√r)")}}, this))
+    , m_map(new TermMap(workspace, m_body))
+    , m_prefixes(new PrefixTable(workspace, m_body))
+{
+    createLayout();
+    connectSignals();
+}
+
+QHBoxLayout* ScoresPage::createControls()
+{
+    m_position->setAccessibleName(tr("Query position"));
+    m_positionBox->setAccessibleName(tr("Query position as a number"));
+    m_token->setAccessibleName(tr("Token at the query"));
+    m_token->setToolTip(tr("The token at the query, by its id"));
+    m_token->setPageStep(100);
+    m_tokenEdit->setAccessibleName(tr("Token at the query, by its text"));
+    m_tokenEdit->setFont(tokenFont());
+    m_tokenEdit->setMaximumWidth(160);
+    auto* controls = new QHBoxLayout;
+    controls->setSpacing(8);
+    controls->addWidget(new QLabel(tr("Query position"), this));
+    controls->addWidget(m_position, 2);
+    controls->addWidget(m_positionBox);
+    for (const int place : presets) {
+        auto* button = new QPushButton(QString::number(place), this);
+        button->setAccessibleName(tr("Query position %1").arg(place));
+        button->setFixedWidth(button->fontMetrics().horizontalAdvance(QStringLiteral("00000")) + 16);
+        connect(button, &QPushButton::clicked, this, [this, place] { m_position->setValue(place); });
+        m_presets << button;
+        controls->addWidget(button);
+    }
+    controls->addSpacing(16);
+    controls->addWidget(new QLabel(tr("Token"), this));
+    controls->addWidget(m_tokenEdit);
+    controls->addWidget(m_token, 1);
+    return controls;
+}
+
+QWidget* ScoresPage::createCharts()
+{
+    const auto prepare = [this](LineChart* chart, const QString& name, const QString& y) {
+        chart->setAccessibleName(name);
+        chart->setLook({.xTitle = tr("key position j"), .yTitle = y});
+        connect(chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
+        connect(chart, &LineChart::pointHovered, this, [this](const QString& of, int, QPointF point) {
+            emit readOutChanged(tr("%1   j = %2   %3").arg(of).arg(point.x()).arg(signedNumber(point.y())));
+        });
+    };
+    prepare(m_prior, tr("T^p of every key position"), tr("T^p"));
+    prepare(m_pairs, tr("T^pp of every key position"), tr("T^pp"));
+    prepare(m_pattern, tr("Attention of positions to every key"), tr("attention"));
+    auto* charts = new QSplitter(Qt::Vertical, m_body);
+    charts->setChildrenCollapsible(false);
+    charts->addWidget(m_prior);
+    charts->addWidget(m_pairs);
+    charts->addWidget(m_pattern);
+    charts->setSizes({200, 260, 200}); // most lines, most names
+    return charts;
+}
+
+void ScoresPage::createLayout()
+{
+    auto* right = new QSplitter(Qt::Vertical, m_body);
+    right->setChildrenCollapsible(false);
+    right->addWidget(m_map);
+    right->addWidget(m_prefixes);
+    right->setSizes({400, 240});
+    auto* parts = new QSplitter(m_body);
+    parts->setChildrenCollapsible(false);
+    parts->setHandleWidth(16);
+    parts->addWidget(createCharts());
+    parts->addWidget(right);
+    parts->setSizes({420, 580}); // six columns of prefixes without a scroll bar
+    auto* body = new QVBoxLayout(m_body);
+    body->setContentsMargins(0, 0, 0, 0);
+    body->setSpacing(8);
+    body->addLayout(createControls());
+    body->addWidget(parts, 1);
+    m_state->setWordWrap(true);
+    makeSecondary(m_state);
+    m_below = new QHBoxLayout;
+    m_below->setSpacing(8);
+    m_below->addWidget(m_state, 1);
+    m_below->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
+    m_below->addWidget(m_layer0);
+    m_below->addWidget(new JobBar(&m_normsJob, this));
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setSpacing(8);
+    layout->addWidget(m_body, 1);
+    layout->addLayout(m_below);
+}
+
+void ScoresPage::connectSignals()
+{
+    m_tokenEdit->follow(workspace());
+    m_rest.setSingleShot(true);
+    m_rest.setInterval(std::chrono::milliseconds(250));
+    connect(m_position, &QSlider::valueChanged, m_positionBox, &QSpinBox::setValue);
+    connect(m_positionBox, &QSpinBox::valueChanged, m_position, &QSlider::setValue);
+    connect(m_position, &QSlider::valueChanged, this, &ScoresPage::showTerms);
+    connect(m_token, &QSlider::valueChanged, this, &ScoresPage::showTerms);
+    connect(m_token, &QSlider::valueChanged, &m_rest, qOverload<>(&QTimer::start));
+    connect(&m_rest, &QTimer::timeout, this, [this] { workspace()->setToken(m_token->value()); });
+    connect(m_tokenEdit, &TokenEdit::tokenChosen, workspace(), &Workspace::setToken);
+    connect(m_tokenEdit, &TokenEdit::notFound, this, &ScoresPage::readOutChanged);
+    connect(m_layer0, &QPushButton::clicked, this, [this] {
+        workspace()->setHead({0, workspace()->head().head});
+    });
+    connect(m_map, &Page::readOutChanged, this, &Page::readOutChanged);
+    connect(m_prefixes, &Page::readOutChanged, this, &Page::readOutChanged);
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
+        connect(workspace(), signal, this, &ScoresPage::refresh);
+    connect(workspace(), &Workspace::headChanged, this, &ScoresPage::refresh);
+    connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
+        m_norms.reset(); // averaged over the tokens that are looked at
+        refresh();
+    });
+    connect(workspace(), &Workspace::tokenChanged, this, [this] {
+        showToken();
+        if (isVisible())
+            showTerms();
+    });
+}
+
+int ScoresPage::query() const
+{
+    return m_position->value();
+}
+
+void ScoresPage::clear(const QString& message)
+{
+    m_normsJob.cancel();
+    m_termsJob.cancel();
+    m_norms.reset();
+    m_terms.reset();
+    m_prefixes->setTokens(nullptr);
+    for (LineChart* chart : {m_prior, m_pairs, m_pattern})
+        chart->setSeries({});
+    m_body->hide();
+    m_layer0->hide();
+    m_state->setText(message);
+    arrangeInvitation(m_below, m_state, true);
+}
+
+void ScoresPage::recompute()
+{
+    if (!workspace()->isOpen())
+        return clear({});
+    const auto circuits = workspace()->circuits();
+    if (!circuits)
+        return clear(tr("The terms of scores need the model's files; use File → Locate model…"));
+    const HeadId head = workspace()->head();
+    AnalysisOptions options = workspace()->analysisOptions();
+    options.heads = {{0, head.head}};
+    if (const std::string why = whyLeftOut(*findAnalysis("six_terms"), circuits->config(), options);
+        !why.empty())
+        return clear(text(why));
+    const bool isLayer0 = head.layer == 0;
+    m_body->setVisible(isLayer0);
+    m_layer0->setVisible(!isLayer0);
+    arrangeInvitation(m_below, m_state, !isLayer0);
+    m_layer0->setText(tr("Show %1").arg(text(HeadId{0, head.head})));
+    if (!isLayer0) {
+        m_termsJob.cancel();
+        return m_state->setText(tr("%1 reads what earlier layers have changed; only the heads of layer 0 "
+                                   "read tokens and positions as they are.")
+                                    .arg(text(head)));
+    }
+    const auto n = static_cast<int>(shownPositions(circuits->config()));
+    const int wanted = m_wantedQuery >= 0 ? m_wantedQuery : m_position->maximum() == n - 1 ? query() : n / 2;
+    {
+        const QSignalBlocker quiet(m_position), quietBox(m_positionBox);
+        m_position->setRange(0, n - 1);
+        m_positionBox->setRange(0, n - 1);
+        m_position->setValue(wanted);
+        m_positionBox->setValue(wanted);
+    }
+    m_wantedQuery = -1;
+    for (int i = 0; i < m_presets.size(); ++i)
+        m_presets[i]->setEnabled(presets[static_cast<std::size_t>(i)] < n);
+    showToken();
+    if (m_norms && m_norms->circuits == circuits)
+        return readTerms();
+    m_norms.reset();
+    readNorms(circuits->config().dVocab > 8 * scoresPageSampledTokens ? Extent::Sample : Extent::All);
+}
+
+void ScoresPage::readNorms(Extent extent)
+{
+    if (!m_norms)
+        m_state->setText(tr("Reading the norm of every token at every position…"));
+    m_normsJob.start(
+        extent == Extent::All ? tr("Norms of tokens and positions")
+                              : tr("Norms of some tokens and positions"),
+        aboutModel(workspace()->circuits(),
+                   [circuits = workspace()->circuits(), options = workspace()->analysisOptions(),
+                    extent](const Task& task) { return Norms::read(circuits, options, extent, task); }),
+        [this](const Result<std::shared_ptr<const Norms>>& found) {
+            if (!found)
+                return clear(text(found.error()));
+            m_norms = *found;
+            if (m_norms->tokens)
+                m_prefixes->setTokens(m_norms->tokens);
+            if (workspace()->head().layer == 0)
+                readTerms();
+        });
+}
+
+void ScoresPage::readTerms()
+{
+    using Found = std::shared_ptr<const PositionTerms>;
+    m_termsJob.start(tr("Positions of %1").arg(text(workspace()->head())),
+                     aboutModel(workspace()->circuits(),
+                                [norms = m_norms, head = workspace()->head()](const Task&) -> Result<Found> {
+                                    return std::make_shared<const PositionTerms>(
+                                        norms->circuits->weights(), head, norms->positions, norms->spread);
+                                }),
+                     [this, norms = m_norms](const Result<Found>& found) {
+                         if (!found)
+                             return clear(text(found.error()));
+                         takeTerms(*found, norms);
+                     });
+}
+
+void ScoresPage::takeTerms(std::shared_ptr<const PositionTerms> terms,
+                           const std::shared_ptr<const Norms>& norms)
+{
+    m_terms = std::move(terms);
+    m_isFirstLook = !norms->tokens;
+    m_prior->setSeries({curve(tr("T^p"), m_terms->p),
+                        curve(tr("lower 95 %"), m_terms->pLow, SeriesStyle::Dashed),
+                        curve(tr("upper 95 %"), m_terms->pHigh, SeriesStyle::Dashed)});
+    showTerms();
+    if (m_isFirstLook && !m_normsJob.isRunning())
+        readNorms(Extent::All);
+}
+
+void ScoresPage::showToken()
+{
+    if (!workspace()->isOpen())
+        return;
+    const QSignalBlocker quiet(m_token);
+    m_token->setRange(0, workspace()->card().dVocab - 1);
+    m_token->setValue(workspace()->token());
+}
+
+void ScoresPage::showTerms()
+{
+    const auto circuits = workspace()->circuits();
+    if (!m_terms || !circuits || query() >= m_terms->size())
+        return;
+    const QueryTerms found = m_terms->at(query());
+    const QueryTokenTerms with = m_terms->at(query(), m_token->value());
+    const QString token = workspace()->tokenText(m_token->value());
+    m_pairs->setSeries({curve(tr("T^pp, mean σ_i"), found.pp),
+                        curve(tr("lower 95 %"), found.ppLow, SeriesStyle::Dashed),
+                        curve(tr("upper 95 %"), found.ppHigh, SeriesStyle::Dashed),
+                        curve(tr("smallest σ_i"), found.ppAtMinSigma, SeriesStyle::Dashed),
+                        curve(tr("largest σ_i"), found.ppAtMaxSigma, SeriesStyle::Dashed),
+                        curve(tr("T^ep of %1").arg(token), with.ep)});
+    m_pattern->setSeries(
+        {curve(tr("positions alone"), found.pattern), curve(tr("with T^ep of %1").arg(token), with.pattern)});
+    const QString over = m_isFirstLook ? tr("a sample of tokens so far") : tr("the vocabulary");
+    m_state->setText(tr("Query position %1 · %2 (σ = %3) · 1/σ of the keys averaged over %4")
+                         .arg(query())
+                         .arg(token, number(with.sigma), over));
+}
+
+QJsonObject ScoresPage::viewState() const
+{
+    return {{QStringLiteral("position"), m_wantedQuery >= 0 ? m_wantedQuery : query()},
+            {QStringLiteral("map"), m_map->viewState()}};
+}
+
+void ScoresPage::setViewState(const QJsonObject& state)
+{
+    m_wantedQuery = state[QStringLiteral("position")].toInt(-1);
+    m_map->setViewState(state[QStringLiteral("map")].toObject());
+    refresh();
+}
+
+QList<FigureSource*> ScoresPage::figures()
+{
+    if (!m_terms || m_isFirstLook || m_body->isHidden())
+        return {};
+    const QString of =
+        tr("%1, i = %2, %3").arg(text(workspace()->head())).arg(query()).arg(text(workspace()->card().name));
+    QList<FigureSource*> all{m_figure, m_prior, m_pairs, m_pattern};
+    describe(m_figure, tr("figure 3 of Kamoda et al. 2025, %1").arg(of));
+    describe(m_prior, tr("T^p, %1").arg(of));
+    describe(m_pairs, tr("T^pp, %1").arg(of));
+    describe(m_pattern, tr("attention of positions, %1").arg(of));
+    return all + m_map->figures() + m_prefixes->figures();
+}
+
+} // namespace headwise::ui

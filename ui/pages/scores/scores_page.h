@@ -1,0 +1,74 @@
+#pragma once
+
+#include "core/analysis/position/position_terms.h"
+#include "ui/pages/parts/page.h"
+
+#include <QTimer>
+
+class QBoxLayout;
+class QHBoxLayout;
+class QLabel;
+class QPushButton;
+class QSlider;
+class QSpinBox;
+
+namespace headwise::ui {
+
+class FigureRow;
+class LineChart;
+class PrefixTable;
+class TermMap;
+class TokenEdit;
+
+/// Components of a layer-0 head's scores (Kamoda et al. 2025): the terms of positions over all keys, for a query
+/// position and a token that sliders move, a term over a list of tokens, and the prefixes that the token looks for.
+class ScoresPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit ScoresPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+private:
+    struct Norms;
+    void createLayout();
+    QHBoxLayout* createControls();
+    QWidget* createCharts();
+    void connectSignals();
+    void recompute() override;
+    enum class Extent { Sample, All }; ///< Tokens whose norms are read.
+    void readNorms(Extent extent);
+    void readTerms();
+    void takeTerms(std::shared_ptr<const PositionTerms> terms, const std::shared_ptr<const Norms>& norms);
+    void showTerms(); ///< At the sliders; cheap enough for every step of theirs.
+    void showToken();
+    void clear(const QString& message);
+    int query() const;
+
+    QSlider* m_position;
+    QSpinBox* m_positionBox;
+    QList<QPushButton*> m_presets;
+    TokenEdit* m_tokenEdit;
+    QSlider* m_token;
+    QTimer m_rest;                 // until the token's slider has come to rest
+    QBoxLayout* m_below = nullptr; // m_state and what follows
+    QLabel* m_state;
+    QPushButton* m_layer0;
+    QWidget* m_body;
+    LineChart* m_prior;   // T^p
+    LineChart* m_pairs;   // T^pp
+    LineChart* m_pattern; // the softmax of both
+    FigureRow* m_figure;
+    TermMap* m_map;
+    PrefixTable* m_prefixes;
+    Job m_normsJob, m_termsJob;
+    std::shared_ptr<const Norms> m_norms;         // of the circuits they were read from; null until then
+    std::shared_ptr<const PositionTerms> m_terms; // of the head; null until computed
+    bool m_isFirstLook = false;                   // m_terms are over a sample of tokens
+    int m_wantedQuery = -1;                       // of a session, until there is a model
+};
+
+} // namespace headwise::ui

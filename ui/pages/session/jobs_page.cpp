@@ -1,0 +1,121 @@
+#include "ui/pages/session/jobs_page.h"
+
+#include "ui/base/icons.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/widgets/job_bar.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QListWidget>
+#include <QPointer>
+#include <QScrollArea>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr std::chrono::milliseconds shortest{200}; // what ends sooner only flickers
+constexpr int endedLimit = 50;
+
+} // namespace
+
+JobsPage::JobsPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_rest(new QLabel(tr("Nothing is being computed."), this))
+    , m_running(new QVBoxLayout)
+    , m_waiting(new QVBoxLayout)
+    , m_ended(new QListWidget(this))
+{
+    makeSecondary(m_rest);
+    m_ended->setAccessibleName(tr("Jobs that ended"));
+    m_ended->setToolTip(tr("What ended, newest first"));
+    auto* now = new QWidget(this);
+    auto* list = new QVBoxLayout(now);
+    list->setContentsMargins(12, 8, 12, 8);
+    list->addWidget(m_rest);
+    list->addLayout(m_running);
+    list->addLayout(m_waiting);
+    list->addStretch();
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidget(now);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(8, 0, 8, 8);
+    layout->setSpacing(8);
+    layout->addWidget(scroll, 2);
+    layout->addWidget(m_ended, 1);
+
+    const JobBoard& board = JobBoard::instance();
+    connect(&board, &JobBoard::started, this, [this](Job* job) {
+        const QPointer<Job> alive(job);
+        QTimer::singleShot(shortest, this, [this, alive] {
+            if (alive && alive->isRunning())
+                showJob(alive);
+        });
+    });
+    connect(&board, &JobBoard::ended, this, &JobsPage::noteEnd);
+    connect(workspace, &Workspace::waitingChanged, this, &JobsPage::showWaiting);
+}
+
+void JobsPage::showJob(Job* job)
+{
+    if (m_bars.contains(job))
+        return;
+    auto* bar = new JobBar(job, this);
+    m_bars[job] = bar;
+    m_running->addWidget(bar);
+    showRest();
+}
+
+void JobsPage::noteEnd(Job* job, qint64 milliseconds, bool cancelled)
+{
+    if (JobBar* bar = m_bars.take(job))
+        bar->deleteLater();
+    showRest();
+    if (milliseconds < shortest.count())
+        return;
+    const QString took = duration(std::chrono::milliseconds(milliseconds));
+    m_ended->insertItem(0,
+                        cancelled ? tr("%1: stopped after %2").arg(job->title(), took)
+                                  : tr("%1: %2").arg(job->title(), took));
+    while (m_ended->count() > endedLimit)
+        delete m_ended->takeItem(m_ended->count() - 1);
+}
+
+void JobsPage::showWaiting()
+{
+    while (QLayoutItem* item = m_waiting->takeAt(0)) {
+        item->widget()->deleteLater();
+        delete item;
+    }
+    for (const Analysis* analysis : workspace()->waiting()) {
+        auto* row = new QWidget(this);
+        auto* words = new QLabel(tr("waits: %1").arg(text(analysis->title)), row);
+        auto* remove = new QToolButton(row);
+        remove->setIcon(icon("cancel"));
+        remove->setAutoRaise(true);
+        remove->setToolTip(tr("Do not compute it"));
+        remove->setAccessibleName(tr("Do not compute %1").arg(text(analysis->title)));
+        connect(remove, &QToolButton::clicked, this,
+                [this, analysis] { this->workspace()->removeWaiting(*analysis); });
+        auto* layout = new QHBoxLayout(row);
+        layout->setContentsMargins(8, 0, 8, 0);
+        layout->addWidget(words);
+        layout->addWidget(remove);
+        layout->addStretch();
+        m_waiting->addWidget(row);
+    }
+    showRest();
+}
+
+void JobsPage::showRest()
+{
+    m_rest->setVisible(m_bars.isEmpty() && workspace()->waiting().empty());
+}
+
+} // namespace headwise::ui

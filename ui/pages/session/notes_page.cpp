@@ -1,0 +1,133 @@
+#include "ui/pages/session/notes_page.h"
+
+#include "ui/base/icons.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/note_history.h"
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QListWidget>
+#include <QPlainTextEdit>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace headwise::ui {
+
+namespace {
+constexpr int layerRole = Qt::UserRole;
+constexpr int headRole = Qt::UserRole + 1;
+} // namespace
+
+NotesPage::NotesPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_head(new QLabel(this))
+    , m_star(new QToolButton(this))
+    , m_note(new QPlainTextEdit(this))
+    , m_bookmarks(new QListWidget(this))
+    , m_noBookmarks(new QLabel(tr("Ctrl+D keeps a head here"), m_bookmarks->viewport()))
+{
+    makeHeading(m_head);
+    m_star->setCheckable(true);
+    m_star->setToolTip(tr("Bookmark this head (Ctrl+D)"));
+    m_star->setAccessibleName(tr("Bookmark this head"));
+    m_bookmarks->setAccessibleName(tr("Bookmarks"));
+    m_note->setObjectName(QStringLiteral("note"));
+    m_note->setTabChangesFocus(true);
+    m_note->setAccessibleName(tr("Note on this head"));
+    m_note->setPlaceholderText(tr("What is known of this head. Saved with the session."));
+    m_note->installEventFilter(this);
+    makeSecondary(m_noBookmarks);
+    m_noBookmarks->setAlignment(Qt::AlignCenter);
+    m_noBookmarks->setWordWrap(true);
+    auto* inList = new QVBoxLayout(m_bookmarks->viewport());
+    inList->addWidget(m_noBookmarks);
+    auto* heading = new QLabel(tr("Bookmarks"), this);
+    makeHeading(heading);
+    auto* top = new QHBoxLayout;
+    top->addWidget(m_head);
+    top->addStretch();
+    top->addWidget(m_star);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setSpacing(8);
+    layout->addLayout(top);
+    layout->addWidget(m_note, 2);
+    layout->addWidget(heading);
+    layout->addWidget(m_bookmarks, 3);
+    connectSignals();
+    refresh();
+}
+
+void NotesPage::connectSignals()
+{
+    for (const auto signal : {&Workspace::opened, &Workspace::closed})
+        connect(workspace(), signal, this, &NotesPage::refresh);
+    connect(workspace(), &Workspace::headChanged, this, &NotesPage::refresh);
+    connect(workspace(), &Workspace::notesChanged, this, &NotesPage::refresh);
+    NoteHistory* history = NoteHistory::of(workspace());
+    connect(m_note, &QPlainTextEdit::textChanged, this,
+            [this, history] { history->setNote(workspace()->head(), m_note->toPlainText()); });
+    connect(m_star, &QToolButton::toggled, this,
+            [this, history](bool on) { history->setBookmarked(workspace()->head(), on); });
+    for (const auto signal : {&QListWidget::itemClicked, &QListWidget::itemActivated})
+        connect(m_bookmarks, signal, this, &NotesPage::open);
+}
+
+bool NotesPage::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched != m_note || event->type() != QEvent::ShortcutOverride)
+        return Page::eventFilter(watched, event);
+    // Letter by letter while the field remembers them, then what the window does: whole notes and bookmarks.
+    const auto* key = static_cast<QKeyEvent*>(event);
+    const bool isWindows = (key->matches(QKeySequence::Undo) && !m_note->document()->isUndoAvailable())
+        || (key->matches(QKeySequence::Redo) && !m_note->document()->isRedoAvailable());
+    if (!isWindows)
+        return Page::eventFilter(watched, event);
+    event->ignore();
+    return true;
+}
+
+void NotesPage::open(const QListWidgetItem* bookmark)
+{
+    workspace()->setHead({bookmark->data(layerRole).toInt(), bookmark->data(headRole).toInt()});
+}
+
+void NotesPage::refresh()
+{
+    const bool open = workspace()->isOpen();
+    m_note->setEnabled(open && !workspace()->isReadOnly());
+    m_star->setEnabled(open && !workspace()->isReadOnly());
+    m_head->setText(open ? text(workspace()->head()) : tr("Notes"));
+    const QString note = open ? workspace()->note(workspace()->head()) : QString();
+    if (note != m_note->toPlainText()) {
+        const QSignalBlocker quiet(m_note);
+        m_note->setPlainText(note);
+    }
+    const QSignalBlocker quiet(m_star);
+    const bool isBookmarked = open && workspace()->isBookmarked(workspace()->head());
+    m_star->setChecked(isBookmarked);
+    m_star->setIcon(icon(isBookmarked ? "bookmark-filled" : "bookmark"));
+    refreshBookmarks();
+}
+
+void NotesPage::refreshBookmarks()
+{
+    const int row = m_bookmarks->currentRow(); // the keys go on from where they were
+    m_bookmarks->clear();
+    m_noBookmarks->setVisible(!workspace()->isOpen() || workspace()->bookmarks().isEmpty());
+    if (!workspace()->isOpen())
+        return;
+    for (const HeadId head : workspace()->bookmarks()) {
+        const QString firstLine = workspace()->note(head).section(u'\n', 0, 0);
+        auto* item = new QListWidgetItem(QStringLiteral("★ %1  %2").arg(text(head), firstLine), m_bookmarks);
+        item->setData(layerRole, head.layer);
+        item->setData(headRole, head.head);
+    }
+    m_bookmarks->setCurrentRow(std::min(row, m_bookmarks->count() - 1));
+}
+
+} // namespace headwise::ui

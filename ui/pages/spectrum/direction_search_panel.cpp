@@ -1,0 +1,165 @@
+#include "ui/pages/spectrum/direction_search_panel.h"
+
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/about_model.h"
+#include "ui/document/estimate.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/parts/figure_subject.h"
+#include "ui/pages/parts/vector_tables.h"
+#include "ui/widgets/job_bar.h"
+#include "ui/widgets/table_cells.h"
+#include "ui/widgets/table_figure.h"
+#include "ui/widgets/token_edit.h"
+
+#include <QLabel>
+#include <QStandardItemModel>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr int searchTop = 20;
+
+AnalysisCost searchCost(const Workspace& workspace)
+{
+    return findAnalysis("direction_search")
+        ->cost(workspace.circuits()->config(), workspace.analysisOptions());
+}
+
+} // namespace
+
+DirectionSearchPanel::DirectionSearchPanel(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_search(new TokenEdit(this))
+    , m_state(new QLabel(this))
+    , m_model(new QStandardItemModel(this))
+    , m_table(new TableFigure(this))
+{
+    m_search->setPlaceholderText(tr("Find a token in all directions"));
+    m_search->setToolTip(
+        tr("Among the %1 strongest tokens of any singular direction of any head").arg(searchTop));
+    m_search->setAccessibleName(tr("Token to look for in all directions"));
+    m_search->setProperty("answersFind", true); // Ctrl+F on this page is about directions
+    makeSecondary(m_state);
+    m_state->setWordWrap(true);
+    m_state->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    m_table->hide(); // until something is found
+    m_table->setAccessibleName(tr("Directions with the token"));
+    m_table->setSource(m_model, TokenTableModel::SortRole);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(8, 0, 0, 0);
+    layout->setSpacing(4);
+    layout->addWidget(m_search);
+    layout->addWidget(new JobBar(&m_job, this));
+    layout->addWidget(m_state);
+    layout->addWidget(m_table, 1);
+    connectSignals();
+}
+
+void DirectionSearchPanel::connectSignals()
+{
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
+                              &Workspace::tokensChanged, &Workspace::tokenFilterChanged})
+        connect(workspace(), signal, this, &DirectionSearchPanel::clear);
+    m_search->follow(workspace());
+    connect(m_search, &TokenEdit::tokenChosen, this, &DirectionSearchPanel::search);
+    connect(m_search, &TokenEdit::notFound, m_state, &QLabel::setText);
+    connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
+        const DirectionHit& hit = m_hits[static_cast<std::size_t>(row)];
+        workspace()->setHead(hit.head);
+        workspace()->setDirection({hit.circuit, hit.direction, hit.sign});
+    });
+}
+
+void DirectionSearchPanel::clear()
+{
+    m_job.cancel();
+    m_hits.clear();
+    m_model->clear();
+    m_table->hide();
+    if (!workspace()->circuits())
+        return m_state->clear();
+    const QString question =
+        tr("Which singular directions of any head have a token among their %1 strongest? "
+           "Type it above.")
+            .arg(searchTop);
+    const QString estimate = estimateText(searchCost(*workspace()));
+    m_state->setText(estimate.isEmpty() ? question
+                                        : question + u' ' + tr("A search takes %1.").arg(estimate));
+}
+
+void DirectionSearchPanel::search(int token)
+{
+    const auto tokens = workspace()->tokens();
+    if (!tokens || !workspace()->circuits())
+        return m_state->setText(tr("The search needs the model's files and its embeddings."));
+    m_state->clear();
+    m_job.start(
+        withEstimate(tr("Looking for %1").arg(workspace()->tokenText(token)), searchCost(*workspace())),
+        aboutModel(workspace()->circuits(),
+                   [circuits = workspace()->circuits(), tokens,
+                    asked = DirectionSearch{token, searchTop, {}, workspace()->unusedTokens()}](
+                       const Task& task) { return findInDirections(*circuits, *tokens, asked, task); }),
+        [this, token](const Result<std::vector<DirectionHit>>& hits) {
+            if (hits)
+                return show(*hits, token);
+            m_state->setText(text(hits.error()));
+        });
+}
+
+void DirectionSearchPanel::show(const std::vector<DirectionHit>& hits, int token)
+{
+    m_hits = hits;
+    QString words = tr("%1 is among the %2 strongest tokens of %3 directions")
+                        .arg(workspace()->tokenText(token))
+                        .arg(searchTop)
+                        .arg(hits.size());
+    if (const auto shared = std::ranges::count_if(hits, [](const auto& hit) { return hit.blockSize > 1; }))
+        words += tr("; %1 of them (≈) mean something only with others of nearly the same σ").arg(shared);
+    m_state->setText(words);
+    m_table->setVisible(!hits.empty());
+    m_model->clear();
+    m_model->setHorizontalHeaderLabels({tr("Head"), tr("Side"), tr("k"), tr("Place"), tr("Score"), tr("σ")});
+    for (const DirectionHit& hit : hits)
+        m_model->appendRow(rowOf(hit));
+    fitColumns(m_table);
+}
+
+QList<QStandardItem*> DirectionSearchPanel::rowOf(const DirectionHit& hit)
+{
+    const DirectionSide& side = directionSideOf(hit.circuit, hit.side == VectorSide::First ? 0 : 1);
+    QStandardItem* direction = countCell(hit.direction + 1);
+    QStandardItem* place = countCell(hit.sign * (hit.rank + 1));
+    place->setText(QStringLiteral("%1%2")
+                       .arg(hit.sign > 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                       .arg(hit.rank + 1));
+    const QList<QStandardItem*> row{wordCell(text(hit.head)),    wordCell(text(side.title)), direction, place,
+                                    signedNumberCell(hit.score), numberCell(hit.sigma)};
+    if (hit.blockSize < 2)
+        return row;
+    direction->setText(QStringLiteral("≈ %1").arg(hit.direction + 1));
+    const QString together =
+        tr("One of %1 directions with nearly the same singular value: only their span is meaningful.")
+            .arg(hit.blockSize);
+    for (QStandardItem* cell : row) {
+        cell->setData(true, TokenTableModel::IsMutedRole);
+        const QString own = cell->toolTip();
+        cell->setToolTip((own.isEmpty() ? own : own + u'\n') + together);
+    }
+    return row;
+}
+
+QList<FigureSource*> DirectionSearchPanel::figures()
+{
+    if (m_model->rowCount() == 0)
+        return {};
+    describe(m_table, QStringLiteral("%1, %2").arg(m_state->text(), text(workspace()->card().name)));
+    setSubject(m_table, std::nullopt);
+    return {m_table};
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/circuits/singular_search.h"
+#include "ui/pages/parts/page.h"
+
+class QLabel;
+class QStandardItem;
+class QStandardItemModel;
+
+namespace headwise::ui {
+
+class TableFigure;
+class TokenEdit;
+
+/// Every singular direction of any head that has a token among its strongest; a click selects it.
+class DirectionSearchPanel : public Page {
+    Q_OBJECT
+
+public:
+    explicit DirectionSearchPanel(Workspace* workspace, QWidget* parent = nullptr);
+
+    QList<FigureSource*> figures() override;
+
+private:
+    void connectSignals();
+    void clear();
+    void search(int token);
+    void show(const std::vector<DirectionHit>& hits, int token);
+    static QList<QStandardItem*>
+    rowOf(const DirectionHit& hit); ///< Greyed out where it means nothing by itself.
+
+    TokenEdit* m_search;
+    QLabel* m_state;
+    QStandardItemModel* m_model;
+    TableFigure* m_table;
+    std::vector<DirectionHit> m_hits; // the rows
+    Job m_job;
+};
+
+} // namespace headwise::ui

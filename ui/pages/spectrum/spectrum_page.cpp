@@ -1,0 +1,123 @@
+#include "ui/pages/spectrum/spectrum_page.h"
+
+#include "ui/base/theme.h"
+#include "ui/pages/parts/compute_button.h"
+#include "ui/pages/parts/eigenvalue_panel.h"
+#include "ui/pages/parts/spectrum_panel.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+namespace headwise::ui {
+
+SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_circuits(new QComboBox(this))
+    , m_log(new QCheckBox(tr("Log scale"), this))
+    , m_normalized(new QCheckBox(tr("Divide by σ₁"), this))
+    , m_plane(new QComboBox(this))
+    , m_eigenKind(new QComboBox(this))
+    , m_spectrum(new SpectrumPanel(workspace, this))
+    , m_eigenvalues(new EigenvaluePanel(workspace, this))
+{
+    m_circuits->addItem(tr("QK and OV"));
+    m_circuits->addItem(tr("full QK and full OV"));
+    m_circuits->addItem(tr("all four"));
+    m_circuits->setAccessibleName(tr("Circuits whose singular values are shown"));
+    m_plane->addItem(tr("complex plane"));
+    m_plane->addItem(tr("log polar"));
+    m_plane->setToolTip(tr("Real against imaginary part, or the angle against |λ| on a logarithmic radius"));
+    m_plane->setAccessibleName(tr("How eigenvalues are drawn"));
+    for (const CircuitKind kind :
+         {CircuitKind::FullOv, CircuitKind::FullQk, CircuitKind::Ov, CircuitKind::Qk})
+        m_eigenKind->addItem(circuitTitle(kind), static_cast<int>(kind));
+    m_eigenKind->setAccessibleName(tr("Circuit whose eigenvalues are shown"));
+    const auto column = [this](std::initializer_list<QWidget*> controls, const QString& title, Page* panel) {
+        auto* box = new QWidget(this);
+        auto* heading = new QLabel(title, box);
+        makeHeading(heading);
+        auto* row = new QHBoxLayout;
+        row->setSpacing(8);
+        row->addWidget(heading);
+        row->addStretch();
+        for (QWidget* control : controls)
+            row->addWidget(control);
+        auto* layout = new QVBoxLayout(box);
+        layout->setContentsMargins(0, 0, 0, 0);
+        layout->setSpacing(8);
+        layout->addLayout(row);
+        layout->addWidget(panel, 1);
+        connect(panel, &Page::readOutChanged, this, &Page::readOutChanged);
+        return box;
+    };
+    auto* splitter = new QSplitter(this);
+    splitter->setChildrenCollapsible(false);
+    splitter->setHandleWidth(16);
+    splitter->addWidget(
+        column({new ComputeButton(workspace, "spectra", this), m_circuits, m_normalized, m_log},
+               tr("Singular values"), m_spectrum));
+    auto* eigenvalues = column({new ComputeButton(workspace, "eigenvalues", this), m_eigenKind},
+                               tr("Eigenvalues"), m_eigenvalues);
+    auto* drawing = new QHBoxLayout; // below, for the row of headings is as wide as a small window
+    drawing->addStretch();
+    drawing->addWidget(m_plane);
+    static_cast<QVBoxLayout*>(eigenvalues->layout())->addLayout(drawing);
+    splitter->addWidget(eigenvalues);
+    splitter->setSizes({560, 480});
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->addWidget(splitter);
+    constexpr int lowest = 420; // px, with room for the charts above their numbers
+    setMinimumHeight(lowest);
+    connect(m_circuits, &QComboBox::currentIndexChanged, this, &SpectrumPage::applyChoice);
+    connect(m_log, &QCheckBox::toggled, this, &SpectrumPage::applyChoice);
+    connect(m_normalized, &QCheckBox::toggled, this, &SpectrumPage::applyChoice);
+    for (QComboBox* choice : {m_eigenKind, m_plane})
+        connect(choice, &QComboBox::currentIndexChanged, this, &SpectrumPage::applyChoice);
+}
+
+void SpectrumPage::applyChoice()
+{
+    static const std::vector<CircuitKind> choices[]{
+        {CircuitKind::Qk, CircuitKind::Ov},
+        {CircuitKind::FullQk, CircuitKind::FullOv},
+        {CircuitKind::Qk, CircuitKind::Ov, CircuitKind::FullQk, CircuitKind::FullOv}};
+    m_spectrum->setScale(m_log->isChecked() ? ChartLook::Scale::Log : ChartLook::Scale::Linear);
+    m_spectrum->setNormalized(m_normalized->isChecked());
+    m_spectrum->setCircuits(choices[m_circuits->currentIndex()]);
+    m_eigenvalues->setPolar(m_plane->currentIndex() == 1);
+    m_eigenvalues->setKind(static_cast<CircuitKind>(m_eigenKind->currentData().toInt()));
+}
+
+QJsonObject SpectrumPage::viewState() const
+{
+    return {{QStringLiteral("circuits"), m_circuits->currentIndex()},
+            {QStringLiteral("log"), m_log->isChecked()},
+            {QStringLiteral("normalized"), m_normalized->isChecked()},
+            {QStringLiteral("eigenvalues"), m_eigenKind->currentIndex()},
+            {QStringLiteral("plane"), m_plane->currentIndex()}};
+}
+
+void SpectrumPage::setViewState(const QJsonObject& state)
+{
+    const auto index = [](const QComboBox* box, const QJsonValue& value) {
+        const int wanted = value.toInt();
+        return wanted >= 0 && wanted < box->count() ? wanted : 0;
+    };
+    m_circuits->setCurrentIndex(index(m_circuits, state[QStringLiteral("circuits")]));
+    m_log->setChecked(state[QStringLiteral("log")].toBool());
+    m_normalized->setChecked(state[QStringLiteral("normalized")].toBool());
+    m_eigenKind->setCurrentIndex(index(m_eigenKind, state[QStringLiteral("eigenvalues")]));
+    m_plane->setCurrentIndex(index(m_plane, state[QStringLiteral("plane")]));
+}
+
+QList<FigureSource*> SpectrumPage::figures()
+{
+    return m_spectrum->figures() + m_eigenvalues->figures();
+}
+
+} // namespace headwise::ui

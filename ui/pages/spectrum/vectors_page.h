@@ -1,0 +1,76 @@
+#pragma once
+
+#include "ui/pages/parts/page.h"
+
+#include <map>
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QToolButton;
+
+namespace headwise::ui {
+
+class DirectionSearchPanel;
+class LineChart;
+class VectorTables;
+struct CircuitDirections;
+struct DirectionLists;
+
+/// The singular vectors of a residual circuit of the selected head as columns of tokens, under its spectrum, in which
+/// directions that mean something only together are bracketed; and where among all of them a token stands.
+///
+/// ← and → move between directions, Space turns the sign of the selected one.
+class VectorsPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit VectorsPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+signals:
+    /// Somebody wants to look at this direction: a name that readDirection() reads.
+    void directionWanted(const QString& name);
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void showEvent(QShowEvent* event) override;
+
+private:
+    using DirectionsPtr = std::shared_ptr<const CircuitDirections>;
+    using ListsPtr = std::shared_ptr<const DirectionLists>;
+    void createLayout();
+    void connectSignals();
+    void createLook();
+    /// The selected vector as it is shown, by its name; empty where it means nothing. \param isOut  the second side
+    QString shownDirection(bool isOut) const;
+    void recompute() override;
+    void clear(const QString& message);
+    void showDirections();
+    void showSpectrum();
+    void computeLists();
+    void showLists();
+    bool moveByKey(int key);
+    QString directionTitle(int index) const;
+    QString cosineNote() const; // of QK alone
+    int current() const;        ///< The selected direction, as far as this head has one.
+    CircuitKind kind() const;
+
+    QComboBox* m_circuit;
+    QCheckBox* m_scores;
+    QCheckBox* m_each;
+    QLabel* m_state;
+    QToolButton* m_look;
+    LineChart* m_spectrum;
+    DirectionSearchPanel* m_search;
+    VectorTables* m_tables;
+    DirectionsPtr m_directions;
+    std::map<int, ListsPtr> m_lists; // by the number of the chunk
+    Job m_job, m_listJob;
+};
+
+} // namespace headwise::ui

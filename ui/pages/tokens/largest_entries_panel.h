@@ -1,0 +1,47 @@
+#pragma once
+
+#include "core/circuits/circuits.h"
+#include "ui/pages/parts/page.h"
+
+#include <memory>
+#include <vector>
+
+class QLabel;
+class QStandardItemModel;
+
+namespace headwise::ui {
+
+class TableFigure;
+
+/// The largest entries of a full circuit of the selected head over all pairs of tokens, or of those that a filter lets through.
+class LargestEntriesPanel : public Page {
+    Q_OBJECT
+
+public:
+    explicit LargestEntriesPanel(Workspace* workspace, QWidget* parent = nullptr);
+
+    /// \param offset Δ of full QK with rotary positions
+    void setCircuit(CircuitKind kind, int offset);
+    /// Tokens that are not looked at, true of each; null: ids without a token alone.
+
+    QList<FigureSource*> figures() override;
+
+signals:
+    void tokenActivated(int token); ///< First token of the pair in the double-clicked row.
+
+private:
+    struct Found;
+    void recompute() override;
+    void showEntries(const Found& found);
+    void clear(const QString& message);
+
+    int m_offset = 0;
+    CircuitKind m_kind = CircuitKind::FullOv;
+    QLabel* m_heading;
+    QLabel* m_state;
+    QStandardItemModel* m_model;
+    TableFigure* m_table;
+    Job m_job;
+};
+
+} // namespace headwise::ui

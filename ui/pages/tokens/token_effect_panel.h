@@ -1,0 +1,36 @@
+#pragma once
+
+#include "ui/pages/parts/page.h"
+
+class QLabel;
+
+namespace headwise::ui {
+
+class HeadGrid;
+
+/// Every head by what it does to the logits to attend to the selected token; a click selects the head, the mouse over it
+/// reads out its strongest outputs.
+class TokenEffectPanel : public Page {
+    Q_OBJECT
+
+public:
+    explicit TokenEffectPanel(Workspace* workspace, QWidget* parent = nullptr);
+
+    QList<FigureSource*> figures() override;
+
+private:
+    void connectSignals();
+    void recompute() override;
+    void clear(const QString& message);
+    void readOut(HeadId head); ///< At once its number, then its strongest outputs.
+    QString numberOf(HeadId head) const;
+    QString title() const;
+
+    QLabel* m_title;
+    QLabel* m_explanation;
+    HeadGrid* m_panel;
+    std::optional<HeadId> m_hovered;
+    Job m_job, m_hoverJob;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,194 @@
+#include "ui/pages/tokens/tokens_page.h"
+
+#include "ui/base/theme.h"
+#include "ui/pages/parts/offset_box.h"
+#include "ui/pages/parts/token_filter_button.h"
+#include "ui/pages/parts/tokens_panel.h"
+#include "ui/pages/tokens/largest_entries_panel.h"
+#include "ui/pages/tokens/token_effect_panel.h"
+#include "ui/widgets/token_edit.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSplitter>
+#include <QStandardItemModel>
+#include <QVBoxLayout>
+
+#include <chrono>
+
+namespace headwise::ui {
+
+namespace {
+constexpr int largestOfAll = -1;         // among the sides
+constexpr int tokensPageDirectPath = -1; // among the circuits
+} // namespace
+
+TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_circuit(new QComboBox(this))
+    , m_side(new QComboBox(this))
+    , m_biases(new QCheckBox(tr("biases"), this))
+    , m_scale(new QCheckBox(tr("scale"), this))
+    , m_offset(new OffsetBox(workspace, this))
+    , m_edit(new TokenEdit(this))
+    , m_filter(new QLineEdit(this))
+    , m_problem(new QLabel(this))
+    , m_ids(new QCheckBox(tr("ids"), this))
+    , m_tokens(new TokenFilterButton(workspace, TokenFilterButton::Role::Choice, this))
+    , m_panel(new TokensPanel(workspace, CircuitKind::FullOv, this))
+    , m_largest(new LargestEntriesPanel(workspace, this))
+    , m_effect(new TokenEffectPanel(workspace, this))
+{
+    m_circuit->addItem(tr("full OV: what it writes"), static_cast<int>(CircuitKind::FullOv));
+    m_circuit->addItem(tr("full QK: where it looks"), static_cast<int>(CircuitKind::FullQk));
+    m_circuit->addItem(tr("direct path: what comes next"), tokensPageDirectPath);
+    m_circuit->setItemData(m_circuit->count() - 1,
+                           tr("E W_U, the bigrams of a model without layers, with and without b_U"),
+                           Qt::ToolTipRole);
+    m_side->addItem(tr("row of the token"), static_cast<int>(TableSide::Row));
+    m_side->addItem(tr("column of the token"), static_cast<int>(TableSide::Column));
+    m_side->addItem(tr("largest of all tokens"), largestOfAll);
+    m_circuit->setAccessibleName(tr("Circuit of the tables"));
+    m_side->setAccessibleName(tr("What the tables list"));
+    m_biases->setToolTip(tr("x W + b in place of x W on both sides of the circuit"));
+    m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
+    for (QWidget* ofScores : std::initializer_list<QWidget*>{m_scale, m_offset})
+        ofScores->setEnabled(false); // full OV has none
+    m_ids->setToolTip(tr("The ids of the tokens, in most vocabularies frequent ones first"));
+    makeSecondary(m_problem);
+    m_panel->setLength(100);
+    m_edit->setAccessibleName(tr("Token of the tables"));
+    createFilter();
+    auto* controls = new QHBoxLayout;
+    controls->setSpacing(8);
+    controls->addWidget(m_circuit);
+    controls->addWidget(m_side);
+    controls->addWidget(m_edit, 2);
+    controls->addWidget(m_filter, 1);
+    auto* choices = new QHBoxLayout;
+    choices->setSpacing(8);
+    choices->addWidget(m_tokens);
+    for (QCheckBox* box : {m_biases, m_scale, m_ids})
+        choices->addWidget(box);
+    choices->addWidget(m_offset);
+    choices->addStretch();
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setSpacing(8);
+    layout->addLayout(controls);
+    layout->addLayout(choices);
+    layout->addWidget(m_problem);
+    auto* columns = new QSplitter(this);
+    columns->setChildrenCollapsible(false);
+    columns->setHandleWidth(16);
+    columns->addWidget(m_effect);
+    auto* tables = new QWidget(columns); // one of them at a time
+    auto* place = new QVBoxLayout(tables);
+    place->setContentsMargins(0, 0, 0, 0);
+    place->addWidget(m_panel);
+    place->addWidget(m_largest);
+    m_largest->hide();
+    columns->addWidget(tables);
+    columns->setSizes({210, 600});
+    columns->setStretchFactor(1, 1);
+    layout->addWidget(columns, 1);
+    m_problem->hide();
+    connectSignals();
+    m_edit->follow(workspace);
+}
+
+void TokensPage::createFilter()
+{
+    m_filter->setPlaceholderText(tr("Filter the tables"));
+    m_filter->setAccessibleName(tr("Filter the tables"));
+    m_filter->setToolTip(tr("Shows where tokens that contain this text stand in the whole row"));
+    m_filter->setClearButtonEnabled(true);
+    m_filter->setFont(tokenFont());
+    m_filter->setTextMargins(4, 0, 4, 0);
+    m_filterPause.setSingleShot(true);
+    m_filterPause.setInterval(std::chrono::milliseconds(150));
+    connect(m_filter, &QLineEdit::textChanged, &m_filterPause, qOverload<>(&QTimer::start));
+    connect(&m_filterPause, &QTimer::timeout, this, [this] { m_panel->setFilter(m_filter->text()); });
+}
+
+void TokensPage::connectSignals()
+{
+    connect(m_effect, &Page::readOutChanged, this, &Page::readOutChanged);
+    connect(m_ids, &QCheckBox::toggled, m_panel, &TokensPanel::setIdsShown);
+    connect(m_largest, &LargestEntriesPanel::tokenActivated, workspace(), &Workspace::setToken);
+    connect(m_largest, &Page::readOutChanged, this, &Page::readOutChanged);
+    connect(m_circuit, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
+    connect(m_side, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
+    connect(m_biases, &QCheckBox::toggled, this, &TokensPage::applyChoice);
+    connect(m_scale, &QCheckBox::toggled, this, &TokensPage::applyChoice);
+    for (const auto signal :
+         {&Workspace::rotaryOffsetChanged, &Workspace::opened, &Workspace::circuitsChanged})
+        connect(workspace(), signal, this, &TokensPage::applyChoice);
+    connect(m_edit, &TokenEdit::tokenChosen, this, [this](int token) {
+        m_problem->hide();
+        this->workspace()->setToken(token);
+    });
+    connect(m_edit, &TokenEdit::notFound, this, [this](const QString& message) {
+        m_problem->setText(message);
+        m_problem->show();
+    });
+    connect(m_panel, &TokensPanel::tokenActivated, workspace(), &Workspace::setToken);
+    connect(m_panel, &Page::readOutChanged, this, &Page::readOutChanged);
+}
+
+void TokensPage::applyChoice()
+{
+    const bool isDirect = m_circuit->currentData().toInt() == tokensPageDirectPath;
+    const auto kind =
+        isDirect ? CircuitKind::FullOv : static_cast<CircuitKind>(m_circuit->currentData().toInt());
+    auto* sides = qobject_cast<QStandardItemModel*>(m_side->model());
+    sides->item(m_side->findData(largestOfAll))->setEnabled(!isDirect);
+    if (isDirect && m_side->currentData().toInt() == largestOfAll)
+        return m_side->setCurrentIndex(0); // and here again
+    const bool isOfAll = m_side->currentData().toInt() == largestOfAll;
+    m_scale->setEnabled(kind == CircuitKind::FullQk && !isOfAll);
+    m_offset->setEnabled(kind == CircuitKind::FullQk);
+    m_biases->setEnabled(!isOfAll);
+    m_filter->setEnabled(!isOfAll);
+    m_ids->setEnabled(!isOfAll);
+    m_panel->setVisible(!isOfAll);
+    m_largest->setVisible(isOfAll);
+    m_largest->setCircuit(kind, workspace()->rotaryOffset());
+    if (isOfAll)
+        return;
+    m_panel->setTerms({m_biases->isChecked(), m_scale->isChecked(), workspace()->rotaryOffset()});
+    if (isDirect)
+        m_panel->setDirectPath();
+    else
+        m_panel->setKind(kind);
+    m_panel->setSide(static_cast<TableSide>(m_side->currentData().toInt()));
+}
+
+QJsonObject TokensPage::viewState() const
+{
+    return {{QStringLiteral("circuit"), m_circuit->currentIndex()},
+            {QStringLiteral("side"), m_side->currentIndex()},
+            {QStringLiteral("biases"), m_biases->isChecked()},
+            {QStringLiteral("scale"), m_scale->isChecked()},
+            {QStringLiteral("ids"), m_ids->isChecked()}};
+}
+
+void TokensPage::setViewState(const QJsonObject& state)
+{
+    m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
+    m_side->setCurrentIndex(state[QStringLiteral("side")].toInt());
+    m_biases->setChecked(state[QStringLiteral("biases")].toBool());
+    m_scale->setChecked(state[QStringLiteral("scale")].toBool());
+    m_ids->setChecked(state[QStringLiteral("ids")].toBool());
+}
+
+QList<FigureSource*> TokensPage::figures()
+{
+    const bool isOfAll = m_side->currentData().toInt() == largestOfAll;
+    return (isOfAll ? m_largest->figures() : m_panel->figures()) + m_effect->figures();
+}
+
+} // namespace headwise::ui

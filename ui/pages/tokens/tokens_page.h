@@ -1,0 +1,53 @@
+#pragma once
+
+#include "ui/pages/parts/page.h"
+
+#include <QTimer>
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QLineEdit;
+
+namespace headwise::ui {
+
+class TokenEdit;
+class LargestEntriesPanel;
+class OffsetBox;
+class TokenEffectPanel;
+class TokenFilterButton;
+class TokensPanel;
+
+/// The card of one token: every head by what it does with it, and the tables of the selected head.
+class TokensPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit TokensPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+private:
+    void createFilter();
+    void connectSignals();
+    void applyChoice();
+
+    QComboBox* m_circuit;
+    QComboBox* m_side;
+    QCheckBox* m_biases;
+    QCheckBox* m_scale;
+    OffsetBox* m_offset;
+    TokenEdit* m_edit;
+    QLineEdit* m_filter;
+    QTimer m_filterPause;
+    QLabel* m_problem;
+    QCheckBox* m_ids;
+    TokenFilterButton* m_tokens;
+    TokensPanel* m_panel;
+    LargestEntriesPanel* m_largest;
+    TokenEffectPanel* m_effect;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "ui/charts/spectrum_chart.h"
+#include "ui/pictures/picture_body.h"
+
+namespace headwise::ui {
+
+/// Contents of a chart, taken from a picture's arrays.
+struct ChartContents {
+    ChartLook look;
+    std::vector<ChartSeries> series;
+    std::vector<ChartBaseline> baselines;
+    std::function<QString(int)> names; ///< Names of the points of every series; empty: they have none.
+    std::function<int(int)> tokens;    ///< Token id of a point; empty: none.
+    QString caption;                   ///< Anything else needed to read the chart.
+    QString message;                   ///< Why there is nothing.
+};
+
+/// Lines, Bars and Points, cut at the selection.
+ChartContents seriesContents(const PictureData& shown, const Workspace& workspace);
+/// HeadPlane, HeadMap and Histogram: all heads, the selected one marked.
+ChartContents headContents(const PictureData& shown, const Workspace& workspace);
+/// The heads of each layer as a box from the smallest over the quartiles to the largest, for each array.
+ChartContents boxContents(const PictureData& shown, const Workspace& workspace);
+
+QString axisTitle(const ResultArray& array); ///< "score (logits)"
+/// Colours the points of `cloud` by a number each and says so.
+void shadePoints(ChartContents& contents, ChartSeries& cloud, const ArrayPart& by);
+
+} // namespace headwise::ui

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "ui/pictures/picture_body.h"
+
+class QComboBox;
+class QHBoxLayout;
+
+namespace headwise::ui {
+
+/// Boxes over a picture with a point per head: which of all scores of heads stands on an axis, and which colours the points.
+class MetricChoice : public QWidget {
+    Q_OBJECT
+
+public:
+    /// \param kind HeadPlane: x, y and colour; HeadMap: colour alone
+    MetricChoice(Picture::Kind kind, Workspace* workspace, QWidget* parent);
+
+    /// The picture with what is chosen in place of its own arrays; what is not chosen stays.
+    PictureData applied(PictureData shown);
+
+signals:
+    void changed();
+
+private:
+    QComboBox* add(QHBoxLayout* layout, const QString& name);
+    void offer(QComboBox* box, const QString& own);
+
+    Workspace* m_workspace;
+    std::vector<QComboBox*> m_axes; // x, y; of a map none
+    QComboBox* m_color = nullptr;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "ui/pictures/picture_body.h"
+
+#include <QSet>
+
+#include <vector>
+
+class QLabel;
+
+namespace headwise::ui {
+
+/// One picture of an analysis with its title, its null and what one has to know to read it.
+///
+/// It is drawn when it is first seen or asked for, not before: cutting a large array takes a moment.
+class PictureCard : public QWidget {
+    Q_OBJECT
+
+public:
+    PictureCard(Workspace* workspace, const Picture& picture, QWidget* parent = nullptr);
+
+    const Picture& picture() const { return m_picture; }
+    bool isWide() const; ///< Whether it wants the whole width.
+
+    void markStale() { m_isStale = true; } ///< Other results.
+    void changeHead();                     ///< Another head or reference is selected.
+    bool ensureCurrent();                  ///< Whether there was something to draw.
+
+    /// Its views that have something to take away, with what each shows.
+    std::vector<std::pair<QWidget*, QString>> figures();
+    std::optional<HeadId> headOf(const QWidget* figure) const; ///< None: it is of all heads, or of no head.
+
+signals:
+    void readOutChanged(const QString& text);
+    void viewMade(QWidget* view); ///< A view that can be exported; once for each.
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    void showWords(); ///< And says which views are new.
+    void guardWheel();
+
+    Workspace* m_workspace;
+    Picture m_picture;
+    PictureBody* m_body;
+    QLabel* m_caption;
+    QString m_null;
+    QSet<QWidget*> m_announced;
+    bool m_isStale = true;
+    bool m_headChanged = false;
+};
+
+/// Draws those of `cards` that lie within `seen` and are not as they should be. \returns whether any was drawn
+bool drawCardsIn(const QRect& seen, const std::vector<PictureCard*>& cards);
+
+} // namespace headwise::ui

@@ -1,0 +1,494 @@
+#include "core/results/layer_null.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/charts/small_multiples.h"
+#include "ui/document/head_metrics.h"
+#include "ui/heatmaps/heatmap_panel.h"
+#include "ui/pictures/panel_grid.h"
+#include "ui/pictures/picture_body.h"
+#include "ui/pictures/picture_multiples.h"
+#include "ui/pictures/picture_scale.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+
+#include <algorithm>
+#include <cmath>
+
+// Pictures made of cells: a grid of heads, a matrix, pairs of heads.
+
+namespace headwise::ui {
+
+namespace {
+
+using Cells = std::shared_ptr<const Eigen::MatrixXf>;
+
+/// A grid of heads for each array, up to three abreast.
+class HeadGrids : public PictureBody {
+public:
+    HeadGrids(Workspace* workspace, QWidget* parent)
+        : PictureBody(workspace, parent)
+        , m_grid(this)
+    {
+    }
+
+    bool showsAllHeads() const override { return true; }
+    QSize minimumSizeHint() const override { return m_grid.minimumSize(); }
+
+    void showPicture(const PictureData& shown) override
+    {
+        m_data = shown;
+        std::erase_if(m_data.arrays, [](const ResultArray* array) { return array->shape.size() != 2; });
+        while (m_panels.size() < m_data.arrays.size())
+            addPanel();
+        for (std::size_t i = 0; i < m_panels.size(); ++i) {
+            const bool used = i < m_data.arrays.size();
+            m_panels[i].title->setVisible(used && m_data.arrays.size() > 1);
+            m_panels[i].panel->setVisible(used);
+            if (used)
+                showArray(m_panels[i], *m_data.arrays[i]);
+        }
+        markHead();
+    }
+
+    void markHead() override
+    {
+        const HeadId head = workspace()->head();
+        for (std::size_t i = 0; i < std::min(m_panels.size(), m_data.arrays.size()); ++i) {
+            HeatmapView* view = m_panels[i].panel->view();
+            const QSignalBlocker quiet(view);
+            view->setCurrentCell(head.layer, head.head);
+            const HeadId reference = workspace()->reference().value_or(HeadId{-1, -1});
+            view->setReferenceCell(reference.layer, reference.head);
+        }
+    }
+
+    std::vector<std::pair<QWidget*, QString>> figures() override
+    {
+        std::vector<std::pair<QWidget*, QString>> all;
+        for (std::size_t i = 0; i < std::min(m_panels.size(), m_data.arrays.size()); ++i)
+            all.emplace_back(m_panels[i].panel->view(),
+                             m_data.arrays.size() > 1 ? metricTitle(*m_data.arrays[i]) : QString());
+        return all;
+    }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override
+    {
+        PictureBody::resizeEvent(event);
+        m_grid.fit(width());
+    }
+
+private:
+    struct Panel {
+        QLabel* title;
+        HeatmapPanel* panel;
+    };
+
+    void addPanel()
+    {
+        const int index = static_cast<int>(m_panels.size());
+        Panel made{new QLabel(this), new HeatmapPanel(this, Qt::Horizontal)};
+        made.title->setWordWrap(true);
+        HeatmapView* view = made.panel->view();
+        view->setCellShape(HeatmapView::CellShape::Square);
+        view->setRowAxis({tr("layer"), {}});
+        view->setColumnAxis({tr("head"), {}});
+        m_panels.push_back(made);
+        m_grid.add(made.title, made.panel);
+        connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
+            if (row >= 0)
+                workspace()->setHead({row, column});
+        });
+        connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
+            workspace()->setReference(HeadId{row, column});
+        });
+        connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
+        connect(view, &HeatmapView::cellHovered, this, [this, index](int row, int column, float) {
+            const auto at = static_cast<std::size_t>(index);
+            if (at < m_data.arrays.size())
+                emit readOutChanged(readOut(*m_data.arrays[at], {row, column}));
+        });
+    }
+
+    QString readOut(const ResultArray& array, HeadId head) const
+    {
+        const double value = metricAt(array, head);
+        QString words = QStringLiteral("%1   %2 %3").arg(text(head), metricTitle(array), number(value));
+        const LayerNull null = layerNull(array, head.layer);
+        if (const double z = null.zScore(value); std::isfinite(z))
+            words += tr("   null %1   z %2").arg(number(*null.mean), signedNumber(z));
+        else if (null.mean)
+            words += tr("   null %1").arg(number(*null.mean));
+        return words;
+    }
+
+    void showArray(const Panel& panel, const ResultArray& array)
+    {
+        constexpr int aroundCells = 96; // titles, labels and the colour bar
+        const auto cells = std::make_shared<Eigen::MatrixXf>(metricGrid(array));
+        panel.title->setText(metricTitle(array));
+        panel.title->setToolTip(text(array.definition));
+        HeatmapView* view = panel.panel->view();
+        view->setAccessibleName(metricTitle(array));
+        ColorScale scale = scaleOf(m_data.picture, array, comparable(array));
+        if (m_data.arrays.size() > 1)
+            scale.fit = ColorFit::Fixed; // by all of them, not by this one
+        view->proposeScale(scale);
+        view->setMatrix(cells);
+        panel.panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 24 + aroundCells, 160, 420));
+    }
+
+    /// Statistics over all grids of the picture with the same unit and range: equal colours side by side mean equal numbers.
+    ValueStatistics comparable(const ResultArray& array) const
+    {
+        ValueStatistics all;
+        for (const ResultArray* other : m_data.arrays)
+            if (other->unit == array.unit && other->range == array.range)
+                all.add(statisticsOf(metricGrid(*other)));
+        return all;
+    }
+
+    PanelGrid m_grid;
+    std::vector<Panel> m_panels;
+    PictureData m_data;
+};
+
+/// One array as cells: cut to two dimensions, or with a row for every head, and for pairs a column for each too.
+class CellsBody : public PictureBody {
+public:
+    CellsBody(bool ofHeads, Workspace* workspace, QWidget* parent)
+        : PictureBody(workspace, parent)
+        , m_ofHeads(ofHeads)
+        , m_panel(new HeatmapPanel(this))
+        , m_multiples(new SmallMultiples(this))
+        , m_heads(new QComboBox(this))
+        , m_orders(new QComboBox(this))
+        , m_choices(new QHBoxLayout)
+    {
+        auto* layout = new QVBoxLayout(this);
+        layout->setContentsMargins(0, 0, 0, 0);
+        layout->setSpacing(8);
+        m_choices->setSpacing(8);
+        layout->addWidget(m_heads, 0, Qt::AlignLeft);
+        layout->addWidget(m_orders, 0, Qt::AlignLeft);
+        layout->addLayout(m_choices);
+        layout->addWidget(m_panel);
+        layout->addWidget(m_multiples);
+        createMultiples();
+        createOrders();
+        HeatmapView* view = m_panel->view();
+        view->setCellShape(HeatmapView::CellShape::Square);
+        view->setNanIsAbsent(true);
+        connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
+        connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
+            emit readOutChanged(
+                QStringLiteral("%1 · %2   %3")
+                    .arg(axisLabel(m_rows, row), axisLabel(m_columns, column), number(value)));
+        });
+        connect(view, &HeatmapView::cellClicked, this, &CellsBody::choose);
+    }
+
+    bool showsAllHeads() const override { return m_ofHeads; }
+
+    QString caption() const override { return m_caption; }
+
+    void showPicture(const PictureData& shown) override
+    {
+        const bool several = hasMultiples(shown) && m_heads->currentIndex() > 0;
+        m_heads->setVisible(hasMultiples(shown));
+        m_multiples->setVisible(several);
+        m_panel->setVisible(!several);
+        m_caption.clear();
+        if (several)
+            return showMultiples(shown);
+        m_data = shown;
+        m_tokens = nullptr;
+        HeatmapView* view = m_panel->view();
+        view->setMessage(tr("The results have no such array."));
+        if (shown.arrays.empty())
+            return view->setMatrix(nullptr);
+        const ResultArray& array = *shown.arrays.front();
+        view->setAccessibleName(metricTitle(array));
+        m_ofPairs = m_ofHeads && headAxes(array, workspace()->card()) == HeadAxes::TwoHeads;
+        m_orders->setVisible(m_ofPairs && !leaves().empty());
+        if (m_ofHeads)
+            return m_ofPairs ? showPairs(array) : showRows(array);
+        const auto part = cutAtHeads(array, *workspace());
+        if (!part) {
+            view->setMessage(headAxes(array, workspace()->card()) == HeadAxes::TwoHeads
+                                 ? tr("Mark another head as the reference: Shift+click it in the grid.")
+                                 : tr("This head was left out of the computation."));
+            return view->setMatrix(nullptr);
+        }
+        showPart(chosen(*part));
+    }
+
+    void markHead() override
+    {
+        if (!m_ofHeads || !m_panel->view()->matrix())
+            return;
+        const QSignalBlocker quiet(m_panel->view());
+        const Eigen::MatrixXf& cells = *m_panel->view()->matrix();
+        if (!m_ofPairs)
+            return m_panel->view()->setCurrentCell(indexOf(workspace()->head()),
+                                                   std::max(0, m_panel->view()->state().column));
+        const int row = placeOf(workspace()->reference().value_or(workspace()->head()));
+        const int column = placeOf(workspace()->head()) - m_firstColumn;
+        const bool isThere = row >= 0 && row < cells.rows() && column >= 0;
+        m_panel->view()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
+    }
+
+    std::vector<std::pair<QWidget*, QString>> figures() override
+    {
+        if (m_multiples->isVisibleTo(this))
+            return {{m_multiples, tr("head by head")}};
+        if (!m_panel->view()->matrix())
+            return {};
+        return {{m_panel->view(), QString()}};
+    }
+
+private:
+    void createMultiples()
+    {
+        m_heads->addItems({tr("This head"), tr("Every head of its layer"), tr("Every head")});
+        m_heads->setObjectName(QStringLiteral("howHeadsAreDrawn"));
+        introduceMultiples(this, this->workspace(), m_heads, m_multiples,
+                           [this] { showPicture(PictureData(m_data)); });
+    }
+
+    void createOrders()
+    {
+        m_orders->addItems({tr("In the order of layers"), tr("Heads that are alike together")});
+        m_orders->setAccessibleName(tr("Order of the heads"));
+        m_orders->setToolTip(tr("Alike by this picture's own numbers: the leaves of average linkage"));
+        m_orders->setObjectName(QStringLiteral("orderOfHeads"));
+        m_orders->hide();
+        connect(m_orders, &QComboBox::currentIndexChanged, this,
+                [this] { showPicture(PictureData(m_data)); });
+    }
+
+    /// The heads of a picture of pairs in the order of its own clusters, which stands beside its array; empty where it has none.
+    std::vector<int> leaves() const
+    {
+        const ResultArray* order = m_data.results && !m_data.arrays.empty()
+            ? m_data.results->find(m_data.arrays.front()->path + "_leaves")
+            : nullptr;
+        const auto* heads = order ? std::get_if<std::vector<std::int32_t>>(&order->values) : nullptr;
+        return heads ? std::vector<int>(heads->begin(), heads->end()) : std::vector<int>();
+    }
+
+    /// Whether every head has a matrix of its own.
+    bool hasMultiples(const PictureData& shown) const
+    {
+        return !m_ofHeads && !shown.arrays.empty() && shown.arrays.front()->shape.size() == 4
+            && headAxes(*shown.arrays.front(), workspace()->card()) == HeadAxes::OneHead;
+    }
+
+    /// Shows the heads that were computed, on one scale.
+    void showMultiples(const PictureData& shown)
+    {
+        constexpr int ofLayer = 1, fewAbreast = 4, largestTile = 240, leastTile = 60;
+        const ResultArray& array = *shown.arrays.front();
+        const HeadId now = workspace()->head();
+        const bool one = m_heads->currentIndex() == ofLayer;
+        const ArrayPart all = wholeArray(array);
+        std::vector<HeadCells> heads;
+        ValueStatistics values;
+        for (int index = 0; index < static_cast<int>(array.shape[0] * array.shape[1]); ++index) {
+            const HeadId head = headOf(index);
+            if (one && head.layer != now.layer)
+                continue;
+            const ArrayPart layer = entryOf(all, static_cast<std::size_t>(head.layer));
+            Eigen::MatrixXf cells = matrixOf(entryOf(layer, static_cast<std::size_t>(head.head)));
+            if (cells.array().isNaN().all())
+                continue; // left out of the computation
+            values.add(statisticsOf(cells));
+            heads.push_back({head, std::move(cells)});
+        }
+        m_data = shown;
+        m_caption = heads.empty() ? tr("No head of this layer was computed.") : QString();
+        const int inLayer = std::max(1, workspace()->card().nHeads);
+        const int count = static_cast<int>(heads.size());
+        const int columns = std::max(1, count <= inLayer ? std::min(count, fewAbreast) : inLayer);
+        const int rows = std::max(1, (count + columns - 1) / columns);
+        const int tile = std::clamp(900 / rows, leastTile, largestTile);
+        m_multiples->setFixedHeight(rows * tile + 2 * QFontMetrics(m_multiples->font()).height());
+        m_multiples->setAccessibleName(tr("%1, head by head").arg(text(m_data.picture.title)));
+        m_multiples->setCells(scaleOf(m_data.picture, array, values),
+                              {text(array.axes[2]), text(array.axes[3])}, std::move(heads), columns);
+        m_multiples->setCurrent(now);
+    }
+
+    int indexOf(HeadId head) const { return head.layer * workspace()->card().nHeads + head.head; }
+    HeadId headOf(int index) const
+    {
+        const int heads = std::max(1, workspace()->card().nHeads);
+        return {index / heads, index % heads};
+    }
+
+    /// The head at a place in a picture of pairs, and the place of a head: −1 for heads without one.
+    HeadId headAt(int place) const
+    {
+        return headOf(m_order.empty() ? place : m_order.at(static_cast<std::size_t>(place)));
+    }
+    int placeOf(HeadId head) const
+    {
+        if (m_order.empty())
+            return indexOf(head);
+        const auto found = std::ranges::find(m_order, indexOf(head));
+        return found == m_order.end() ? -1 : static_cast<int>(found - m_order.begin());
+    }
+
+    void showPairs(const ResultArray& array)
+    {
+        if (headAxes(array, workspace()->card()) != HeadAxes::TwoHeads || array.shape.size() != 4)
+            return m_panel->view()->setMatrix(nullptr);
+        ArrayPart square = wholeArray(array);
+        square.shape = {array.shape[0] * array.shape[1], array.shape[2] * array.shape[3]};
+        Eigen::MatrixXf cells = matrixOf(square);
+        // Where only later heads read, the last layer writes to none and the first reads from none.
+        const auto inLayer = static_cast<Eigen::Index>(array.shape[1]);
+        const bool isForward = leaves().empty() && array.shape[0] > 1
+            && cells.leftCols(inLayer).array().isNaN().all()
+            && cells.bottomRows(inLayer).array().isNaN().all();
+        m_firstColumn = isForward ? static_cast<int>(inLayer) : 0;
+        if (isForward)
+            cells = Eigen::MatrixXf(cells.topRightCorner(cells.rows() - inLayer, cells.cols() - inLayer));
+        m_order.clear();
+        if (m_orders->isVisibleTo(this) && m_orders->currentIndex() > 0) {
+            m_order = leaves();
+            std::erase_if(m_order, [&](int head) { return head < 0 || head >= cells.rows(); });
+            cells = Eigen::MatrixXf(cells(m_order, m_order));
+        }
+        const int together = m_order.empty() ? static_cast<int>(inLayer) : 0;
+        const auto layer = [this](int group, int first) {
+            return QStringLiteral("L%1").arg(headAt(group * workspace()->card().nHeads + first).layer);
+        };
+        m_rows = {.title = text(array.axes[1]),
+                  .label = [this](int row) { return text(headAt(row)); },
+                  .groupSize = together,
+                  .groupLabel = [layer](int group) { return layer(group, 0); }};
+        m_columns = {.title = text(array.axes[3]),
+                     .label = [this](int column) { return text(headAt(column + m_firstColumn)); },
+                     .groupSize = together,
+                     .groupLabel = [this, layer](int group) { return layer(group, m_firstColumn); }};
+        showCells(array, std::make_shared<Eigen::MatrixXf>(std::move(cells)));
+        markHead();
+    }
+
+    void showRows(const ResultArray& array)
+    {
+        if (headAxes(array, workspace()->card()) != HeadAxes::OneHead || array.shape.size() != 3)
+            return m_panel->view()->setMatrix(nullptr);
+        ArrayPart rows = wholeArray(array);
+        m_columns = {text(rows.axis(2)), namesAlong(rows, 2, *workspace())};
+        rows.shape = {array.shape[0] * array.shape[1], array.shape[2]};
+        m_rows = {text(array.axes[1]), [this](int row) { return text(headOf(row)); }};
+        showCells(array, std::make_shared<Eigen::MatrixXf>(matrixOf(rows)));
+        markHead();
+    }
+
+    /// Reduces a part to two dimensions at the entries chosen in the boxes over the picture.
+    ArrayPart chosen(ArrayPart part)
+    {
+        std::size_t box = 0;
+        for (; part.shape.size() > 2; ++box) {
+            if (box == m_boxes.size())
+                addBox();
+            QComboBox* choice = m_boxes[box];
+            const int count = static_cast<int>(part.shape.front());
+            const auto names = namesAlong(part, 0, *workspace());
+            const int before = choice->currentIndex();
+            const QSignalBlocker quiet(choice);
+            choice->clear();
+            for (int i = 0; i < count; ++i)
+                choice->addItem(
+                    QStringLiteral("%1 %2").arg(text(part.axis(0)), names ? names(i) : QString::number(i)));
+            choice->setCurrentIndex(std::clamp(before, 0, std::max(0, count - 1)));
+            choice->setAccessibleName(text(part.axis(0)));
+            choice->show();
+            part = entryOf(part, static_cast<std::size_t>(choice->currentIndex()));
+        }
+        for (; box < m_boxes.size(); ++box)
+            m_boxes[box]->hide();
+        return part;
+    }
+
+    void addBox()
+    {
+        auto* choice = new QComboBox(this);
+        connect(choice, &QComboBox::currentIndexChanged, this, [this] { showPicture(m_data); });
+        m_choices->insertWidget(static_cast<int>(m_boxes.size()), choice);
+        if (m_boxes.empty())
+            m_choices->addStretch();
+        m_boxes.push_back(choice);
+    }
+
+    void showPart(const ArrayPart& part)
+    {
+        const std::size_t last = part.shape.size() - 1;
+        m_rows = part.shape.size() > 1 ? HeatmapAxis{text(part.axis(0)), namesAlong(part, 0, *workspace())}
+                                       : HeatmapAxis{};
+        m_columns = part.shape.empty()
+            ? HeatmapAxis{}
+            : HeatmapAxis{text(part.axis(last)), namesAlong(part, last, *workspace())};
+        if (part.shape.size() > 1)
+            m_tokens = tokensAlong(part, 0, *workspace());
+        showCells(*part.array, std::make_shared<Eigen::MatrixXf>(matrixOf(part)));
+    }
+
+    void showCells(const ResultArray& array, const Cells& cells)
+    {
+        HeatmapView* view = m_panel->view();
+        view->setRowAxis(m_rows);
+        view->setColumnAxis(m_columns);
+        // Long thin matrices would be a line of square cells.
+        const Eigen::Index shorter = std::max<Eigen::Index>(1, std::min(cells->rows(), cells->cols()));
+        const bool thin = std::max(cells->rows(), cells->cols()) > 4 * shorter;
+        view->setCellShape(thin ? HeatmapView::CellShape::Stretched : HeatmapView::CellShape::Square);
+        view->proposeScale(scaleOf(m_data.picture, array, *cells));
+        view->setMatrix(cells);
+        m_panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 26 + 110, 220, 480));
+    }
+
+    void choose(int row, int column)
+    {
+        if (m_ofHeads && !m_ofPairs) {
+            workspace()->setHead(headOf(row));
+        } else if (m_ofHeads) {
+            workspace()->setReference(headAt(row));
+            workspace()->setHead(headAt(column + m_firstColumn));
+        } else if (m_tokens) {
+            workspace()->setToken(m_tokens(row));
+        }
+    }
+
+    bool m_ofHeads;
+    bool m_ofPairs = false;   // else a column for each number of a head
+    int m_firstColumn = 0;    // of pairs: the heads before it read from none
+    std::vector<int> m_order; // of pairs: the head of each row and column; empty: all, layer after layer
+    HeatmapPanel* m_panel;
+    SmallMultiples* m_multiples; // where every head has a matrix
+    QComboBox* m_heads;
+    QComboBox* m_orders; // of pairs that know which heads are alike
+    QString m_caption;
+    QHBoxLayout* m_choices;
+    std::vector<QComboBox*> m_boxes;
+    HeatmapAxis m_rows, m_columns;
+    std::function<int(int)> m_tokens;
+    PictureData m_data;
+};
+
+} // namespace
+
+PictureBody* newCellsBody(Picture::Kind kind, Workspace* workspace, QWidget* parent)
+{
+    if (kind == Picture::Kind::HeadGrid)
+        return new HeadGrids(workspace, parent);
+    return new CellsBody(kind == Picture::Kind::HeadPairs, workspace, parent);
+}
+
+} // namespace headwise::ui

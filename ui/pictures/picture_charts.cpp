@@ -1,0 +1,182 @@
+#include "ui/base/text.h"
+#include "ui/charts/small_multiples.h"
+#include "ui/pictures/chart_contents.h"
+#include "ui/pictures/metric_choice.h"
+#include "ui/pictures/picture_multiples.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+// Pictures on a pair of axes.
+
+namespace headwise::ui {
+
+namespace {
+
+using PictureChartsKind = Picture::Kind;
+
+class ChartBody : public PictureBody {
+public:
+    ChartBody(PictureChartsKind kind, Workspace* workspace, QWidget* parent)
+        : PictureBody(workspace, parent)
+        , m_kind(kind)
+        , m_heads(new QComboBox(this))
+        , m_chart(new LineChart(this))
+        , m_multiples(new SmallMultiples(this))
+    {
+        auto* layout = new QVBoxLayout(this);
+        layout->setContentsMargins(0, 0, 0, 0);
+        layout->setSpacing(4);
+        layout->addWidget(m_heads, 0, Qt::AlignLeft);
+        if (hasPointPerHead()) {
+            m_metrics = new MetricChoice(kind, workspace, this);
+            layout->addWidget(m_metrics);
+            connect(m_metrics, &MetricChoice::changed, this, [this] {
+                showPicture(PictureData(m_data));
+                emit captionChanged();
+            });
+        }
+        layout->addWidget(m_chart);
+        layout->addWidget(m_multiples);
+        if (m_kind == PictureChartsKind::Histogram)
+            m_heads->addItems({tr("How many heads"), tr("Boxes by layer")});
+        else
+            m_heads->addItems({tr("This head"), tr("Every head of its layer"), tr("Every head")});
+        introduceMultiples(this, this->workspace(), m_heads, m_multiples,
+                           [this] { showPicture(PictureData(m_data)); });
+        m_chart->setFixedHeight(hasPointPerHead() ? 340 : 280);
+        connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
+        connect(m_chart, &LineChart::pointHovered, this, &ChartBody::hover);
+        connect(m_chart, &LineChart::pointClicked, this, &ChartBody::choose);
+    }
+
+    bool showsAllHeads() const override
+    {
+        return hasPointPerHead() || m_kind == PictureChartsKind::Histogram;
+    }
+    QString caption() const override { return m_contents.caption; }
+    void markHead() override { showPicture(PictureData(m_data)); }
+
+    void showPicture(const PictureData& shown) override
+    {
+        constexpr std::size_t mostBaselines = 4; // The caption has them all.
+        m_data = shown;
+        m_heads->setVisible(m_kind == PictureChartsKind::Histogram || isOfEachHead());
+        m_contents = contents();
+        if (m_contents.baselines.size() > mostBaselines)
+            m_contents.baselines.clear();
+        m_chart->setMessage(m_contents.message);
+        m_chart->setLook(m_contents.look);
+        m_chart->setBaselines(m_contents.baselines);
+        m_chart->setSeries(m_contents.series);
+        m_chart->setAccessibleName(text(shown.picture.title));
+        const bool several = isOfEachHead() && m_heads->currentIndex() > 0;
+        m_chart->setVisible(!several);
+        m_multiples->setVisible(several);
+        if (several)
+            showMultiples();
+    }
+
+    std::vector<std::pair<QWidget*, QString>> figures() override
+    {
+        const bool empty = std::ranges::all_of(m_contents.series,
+                                               [](const ChartSeries& one) { return one.points.isEmpty(); });
+        if (empty)
+            return {};
+        if (m_multiples->isVisibleTo(this))
+            return {{m_multiples, tr("head by head")}};
+        return {{m_chart, QString()}};
+    }
+
+private:
+    ChartContents contents()
+    {
+        if (!showsAllHeads())
+            return seriesContents(m_data, *workspace());
+        if (m_kind == PictureChartsKind::Histogram && m_heads->currentIndex() > 0)
+            return boxContents(m_data, *workspace());
+        return headContents(m_metrics ? m_metrics->applied(m_data) : m_data, *workspace());
+    }
+
+    /// Whether it says something else of every head, by the heads' own lines.
+    bool isOfEachHead() const
+    {
+        return (m_kind == PictureChartsKind::Lines || m_kind == PictureChartsKind::Bars)
+            && std::ranges::any_of(m_data.arrays, [this](const ResultArray* array) {
+                   return headAxes(*array, workspace()->card()) == HeadAxes::OneHead
+                       && array->shape.size() == 3;
+               });
+    }
+
+    void showMultiples()
+    {
+        constexpr int ofLayer = 1, leastTile = 34, largestTile = 120;
+        const ModelCard& card = workspace()->card();
+        const HeadId now = workspace()->head();
+        const bool one = m_heads->currentIndex() == ofLayer;
+        const auto each = workspace()->snapshot(now);
+        std::vector<HeadCurves> heads;
+        for (int layer = one ? now.layer : 0; layer < (one ? now.layer + 1 : card.nLayers); ++layer)
+            for (int head = 0; head < card.nHeads; ++head) {
+                each->setHead({layer, head});
+                heads.push_back({{layer, head}, seriesContents(m_data, *each).series});
+            }
+        const int columns = one ? std::min(card.nHeads, 4) : card.nHeads;
+        const int rows = (static_cast<int>(heads.size()) + columns - 1) / columns;
+        const int tile = std::clamp(840 / rows, leastTile, largestTile);
+        m_multiples->setFixedHeight(rows * tile + 3 * QFontMetrics(m_multiples->font()).height());
+        m_multiples->setAccessibleName(tr("%1, head by head").arg(text(m_data.picture.title)));
+        m_multiples->setCurves(m_contents.look, std::move(heads), columns);
+        m_multiples->setCurrent(now);
+    }
+
+    bool hasPointPerHead() const
+    {
+        return m_kind == PictureChartsKind::HeadPlane || m_kind == PictureChartsKind::HeadMap;
+    }
+    HeadId headOf(int index) const
+    {
+        const int heads = std::max(1, workspace()->card().nHeads);
+        return {index / heads, index % heads};
+    }
+
+    void hover(const QString& series, int index, QPointF point)
+    {
+        QString name = series;
+        if (hasPointPerHead())
+            name = series.isEmpty() ? text(headOf(index)) : series;
+        else if (m_contents.names)
+            name += (name.isEmpty() ? QString() : QStringLiteral("   ")) + m_contents.names(index);
+        const bool isNamed = m_contents.names && m_kind != PictureChartsKind::Points;
+        const QString x = isNamed ? QString() : number(point.x()) + QStringLiteral("   ");
+        emit readOutChanged(QStringLiteral("%1   %2%3").arg(name, x, number(point.y())));
+    }
+
+    void choose(const QString& series, int index)
+    {
+        if (hasPointPerHead() && series.isEmpty())
+            workspace()->setHead(headOf(index));
+        else if (m_contents.tokens)
+            workspace()->setToken(m_contents.tokens(index));
+    }
+
+    PictureChartsKind m_kind;
+    QComboBox* m_heads;
+    MetricChoice* m_metrics = nullptr; // where there is a point per head
+    LineChart* m_chart;
+    SmallMultiples* m_multiples;
+    PictureData m_data;
+    ChartContents m_contents;
+};
+
+} // namespace
+
+PictureBody* newChartBody(Picture::Kind kind, Workspace* workspace, QWidget* parent)
+{
+    return new ChartBody(kind, workspace, parent);
+}
+
+} // namespace headwise::ui

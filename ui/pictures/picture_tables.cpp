@@ -1,0 +1,167 @@
+#include "ui/base/text.h"
+#include "ui/models/array_table_model.h"
+#include "ui/models/pair_table_model.h"
+#include "ui/pictures/picture_body.h"
+#include "ui/widgets/table_cells.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QHeaderView>
+#include <QSortFilterProxyModel>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+// Pictures made of rows.
+
+namespace headwise::ui {
+
+namespace {
+
+class TableBody : public PictureBody {
+public:
+    TableBody(Workspace* workspace, QWidget* parent)
+        : PictureBody(workspace, parent)
+        , m_model(new ArrayTableModel(this))
+        , m_pairs(new PairTableModel(this))
+        , m_table(new TableFigure(this))
+    {
+        auto* layout = new QVBoxLayout(this);
+        layout->setContentsMargins(0, 0, 0, 0);
+        layout->addWidget(m_table);
+        m_table->setSource(m_model, ArrayTableModel::SortRole);
+        connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
+            if (m_ofPairs) {
+                const auto [from, to] = m_pairs->pairAt(row);
+                this->workspace()->setReference(from);
+                return this->workspace()->setHead(to);
+            }
+            const std::vector<HeadId> heads = m_model->headsAt(row);
+            if (heads.size() > 1)
+                this->workspace()->setReference(heads.front());
+            if (!heads.empty())
+                this->workspace()->setHead(heads.back());
+            if (const auto token = m_model->tokenAt(row))
+                this->workspace()->setToken(*token);
+        });
+        connect(workspace, &Workspace::tokenChanged, this, &TableBody::showToken);
+    }
+
+    QString caption() const override { return m_caption; }
+    bool showsAllHeads() const override { return m_ofAllHeads; }
+
+    void showPicture(const PictureData& shown) override
+    {
+        m_caption.clear();
+        m_table->setAccessibleName(text(shown.picture.title));
+        const auto isOfPairs = [this](const ResultArray* array) {
+            return array->shape.size() == 4 && headAxes(*array, workspace()->card()) == HeadAxes::TwoHeads;
+        };
+        const bool ofPairs = !shown.arrays.empty() && std::ranges::all_of(shown.arrays, isOfPairs);
+        if (ofPairs != m_ofPairs) {
+            m_ofPairs = ofPairs;
+            m_table->setSource(m_ofPairs ? static_cast<QAbstractItemModel*>(m_pairs) : m_model,
+                               ArrayTableModel::SortRole);
+        }
+        if (m_ofPairs)
+            showPairs(shown);
+        else
+            showParts(shown);
+        m_table->horizontalHeader()->setDefaultSectionSize(120);
+        if (m_table->model()->columnCount() <= 12)
+            fitColumns(m_table);
+        const int rows = m_table->model()->rowCount();
+        constexpr int scrollBar = 24; // px, with the frame
+        const int height = rows * 24 + m_table->horizontalHeader()->sizeHint().height() + scrollBar;
+        m_table->setFixedHeight(std::clamp(height, 90, 320));
+        showToken();
+        if (rows > 12 && m_caption.isEmpty())
+            m_caption = tr("%1 rows.").arg(count(rows));
+        else if (rows > 12 && !m_ofPairs)
+            m_caption += u' ' + tr("%1 rows.").arg(count(rows));
+    }
+
+    std::vector<std::pair<QWidget*, QString>> figures() override
+    {
+        if (m_table->model()->rowCount() == 0)
+            return {};
+        return {{m_table, QString()}};
+    }
+
+private:
+    /// Selects the selected token's row and brings it into view, in a table with a row per token.
+    void showToken()
+    {
+        const int token = workspace()->token();
+        if (m_ofPairs || m_model->rowCount() != workspace()->card().dVocab
+            || m_model->tokenAt(token) != token)
+            return;
+        const auto* sorted = static_cast<const QSortFilterProxyModel*>(m_table->model());
+        const QModelIndex row = sorted->mapFromSource(m_model->index(token, 0));
+        if (!row.isValid() || m_table->selectionModel()->isRowSelected(row.row()))
+            return;
+        m_table->selectionModel()->select(row,
+                                          QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+        m_table->scrollTo(row.siblingAtColumn(std::max(0, m_table->columnAt(0)))); // no step to the side
+    }
+
+    void showPairs(const PictureData& shown)
+    {
+        m_ofAllHeads = true;
+        m_pairs->setArrays(shown.results, shown.arrays);
+        if (m_pairs->pairCount() > static_cast<std::size_t>(m_pairs->rowCount()))
+            m_caption =
+                tr("The %1 largest of %2 pairs.")
+                    .arg(count(m_pairs->rowCount()), count(static_cast<qint64>(m_pairs->pairCount())));
+    }
+
+    void showParts(const PictureData& shown)
+    {
+        std::vector<ArrayPart> parts;
+        parts.reserve(shown.arrays.size());
+        const auto isAtHead = [this](const ResultArray* array) {
+            return headAxes(*array, workspace()->card()) != HeadAxes::None;
+        };
+        const auto isOfHeads = [this](const ResultArray* array) {
+            return array->shape.size() == 2 && headAxes(*array, workspace()->card()) == HeadAxes::OneHead;
+        };
+        const bool everyHead = std::ranges::all_of(shown.arrays, isOfHeads);
+        m_ofAllHeads = everyHead || std::ranges::none_of(shown.arrays, isAtHead);
+        const auto cut = cutSideBySide(shown.arrays, *workspace());
+        for (std::size_t i = 0; i < shown.arrays.size(); ++i) {
+            if (everyHead)
+                parts.push_back(wholeArray(*shown.arrays[i]));
+            else if (cut[i])
+                parts.push_back(*cut[i]);
+            else
+                m_caption = whyNone(*shown.arrays[i]);
+            if (headAxes(*shown.arrays[i], workspace()->card()) == HeadAxes::Layer && cut[i])
+                m_caption = tr("Layer %1, as the selected head's.").arg(workspace()->head().layer);
+        }
+        m_model->setParts(shown.results, parts, *workspace());
+    }
+
+    QString whyNone(const ResultArray& array) const
+    {
+        switch (headAxes(array, workspace()->card())) {
+        case HeadAxes::TwoHeads: return tr("Mark another head as the reference: Shift+click it in the grid.");
+        case HeadAxes::Layer: return tr("This layer was left out of the computation.");
+        default: return tr("This head was left out of the computation.");
+        }
+    }
+
+    ArrayTableModel* m_model;
+    PairTableModel* m_pairs;
+    TableFigure* m_table;
+    QString m_caption;
+    bool m_ofPairs = false;
+    bool m_ofAllHeads = false; // another head changes nothing: scrolling and selected rows stay
+};
+
+} // namespace
+
+PictureBody* newTableBody(Workspace* workspace, QWidget* parent)
+{
+    return new TableBody(workspace, parent);
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,70 @@
+#include "ui/widgets/job_bar.h"
+
+#include "ui/base/icons.h"
+#include "ui/base/job.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QProgressBar>
+#include <QToolButton>
+
+namespace headwise::ui {
+
+JobBar::JobBar(Job* job, QWidget* parent)
+    : QWidget(parent)
+    , m_title(new QLabel(this))
+    , m_progress(new QProgressBar(this))
+    , m_step(new QLabel(this))
+    , m_cancel(new QToolButton(this))
+{
+    m_progress->setRange(0, 1000);
+    m_progress->setTextVisible(false);
+    m_progress->setFixedSize(120, 4);
+    makeSecondary(m_step);
+    for (QLabel* label : {m_title, m_step})
+        label->setMinimumWidth(1); // Rather cut off than a window that grows.
+    m_cancel->setIcon(icon("cancel"));
+    m_cancel->setAutoRaise(true);
+    m_cancel->setToolTip(tr("Cancel"));
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(8, 0, 8, 0);
+    layout->setSpacing(8);
+    layout->addWidget(m_title);
+    layout->addWidget(m_progress);
+    layout->addWidget(m_step);
+    layout->addWidget(m_cancel);
+    setVisible(false);
+    connect(job, &Job::started, this, &JobBar::begin);
+    connect(job, &Job::progressed, this, &JobBar::show);
+    connect(job, &Job::finished, this, [this] { setVisible(false); });
+    connect(m_cancel, &QToolButton::clicked, job, &Job::cancel);
+    m_cancel->setAccessibleName(tr("Cancel"));
+    if (job->isRunning())
+        begin(job->title());
+}
+
+void JobBar::begin(const QString& title)
+{
+    m_title->setText(title);
+    m_cancel->setAccessibleName(tr("Cancel %1").arg(title));
+    m_step->clear();
+    m_progress->setValue(0);
+    m_clock.start();
+    setVisible(true);
+}
+
+void JobBar::show(int permille, const QString& step)
+{
+    m_progress->setValue(permille);
+    QString words = step;
+    // The first second says little about the rest.
+    if (permille > 20 && permille < 1000 && m_clock.elapsed() > 1000) {
+        const qint64 left = m_clock.elapsed() * (1000 - permille) / permille;
+        words += tr(" · %1 left").arg(duration(std::chrono::milliseconds(left)));
+    }
+    m_step->setText(words);
+}
+
+} // namespace headwise::ui

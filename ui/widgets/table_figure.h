@@ -1,0 +1,40 @@
+#pragma once
+
+#include "ui/figures/figure_recording.h"
+
+#include <QTableView>
+
+class QSortFilterProxyModel;
+
+namespace headwise::ui {
+
+class WrappedHeader;
+
+/// A sortable table that is taken away as a figure and as its numbers: Ctrl+C copies the selected rows, the export all.
+class TableFigure : public QTableView, public FigureSource, public RowsInTurns {
+    Q_OBJECT
+
+public:
+    explicit TableFigure(QWidget* parent = nullptr);
+
+    void setSource(QAbstractItemModel* model, int sortRole);
+    WrappedHeader* header() const { return m_header; }
+    int sourceRow(const QModelIndex& index) const; ///< Of the model below the sorting.
+
+    void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
+    int dataRowCount() const override;
+    QStringList dataRow(int row) const override;
+    int dataRevision() const override { return m_revision; }
+
+signals:
+    void rowChosen(int sourceRow);
+
+private:
+    QSortFilterProxyModel* m_sorted;
+    WrappedHeader* m_header;
+    int m_sortRole = 0;
+    int m_revision = 0;
+};
+
+} // namespace headwise::ui
