@@ -1,6 +1,6 @@
 # Most of a compile is parsing headers and instantiating the templates in them. headwise_fast_build(TARGET HEADER...) does both
 # for several files at a time: the files of a folder are compiled together, eight to a unit, behind a precompiled header. Files
-# of one folder must therefore not use the same name twice in their anonymous namespaces.
+# of one folder, and of all pages, must therefore not use the same name twice in their anonymous namespaces.
 # ccache asks for -fpch-preprocess; GCC takes a type of one file's anonymous namespace in a unit for one of a header's; below the
 # memory that a unit needs, its collector costs a tenth of the time.
 set(HEADWISE_PRECOMPILED_OPTIONS "$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-subobject-linkage;SHELL:--param ggc-min-heapsize=524288>")
@@ -15,6 +15,7 @@ function(headwise_fast_build target)
             continue()
         endif()
         get_filename_component(folder "${source}" DIRECTORY)
+        string(REGEX REPLACE "^pages/.*" "pages" folder "${folder}") # a few files each
         string(MAKE_C_IDENTIFIER "in_${folder}" folder)
         math(EXPR ${folder} "0${${folder}} + 1")
         math(EXPR unit "(${${folder}} - 1) / 8")

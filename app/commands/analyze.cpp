@@ -23,24 +23,13 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view analyzeFooter =
-    "Without --analyses: spectra, eigenvalues, copying, matching, previous_token and composition, and tables "
-    "where\n"
-    "heads * d_vocab^2 * d_head is at most 2e11. An analysis that does not apply to the model is left out "
-    "with a\n"
-    "warning. Heads that were not asked for are NaN. Ids without a token, and what the options under "
-    "Tokens\nleave out, are in no table, rank or search, and in every spectrum, "
-    "eigenvalue and norm. The "
-    "file is described in core/session/FORMAT.md.\n"
-    "A run of more than a minute says first roughly how long it takes; headwise list-analyses MODEL says so "
-    "of "
-    "each\nanalysis. One that needs more memory than is free is refused before it starts.\n"
-    "What is found is kept in SESSION.h5.partial until the session is written: the same command takes up a "
-    "run "
-    "that\nwas killed where it stopped.\n"
-    "A SESSION.h5 that is there keeps its notes, bookmarks, view and other results; an analysis computed "
-    "again "
-    "replaces\nits earlier numbers. A session of another model, or computed with other switches, --embedding "
-    "or --precision,\nis refused; --replace begins anew.\n"
+    "Without --analyses: spectra, eigenvalues, copying, matching, previous_token and composition, and tables where\n"
+    "heads * d_vocab^2 * d_head is at most 2e11. An analysis that does not apply to the model is left out with a\n"
+    "warning. Heads that were not asked for are NaN. Ids without a token, and what the options under Tokens\nleave out, are in no table, rank or search, and in every spectrum, eigenvalue and norm. The file is described in core/session/FORMAT.md.\n"
+    "A run of more than a minute says first roughly how long it takes; headwise list-analyses MODEL says so of each\nanalysis. One that needs more memory than is free is refused before it starts.\n"
+    "What is found is kept in SESSION.h5.partial until the session is written: the same command takes up a run that\nwas killed where it stopped.\n"
+    "A SESSION.h5 that is there keeps its notes, bookmarks, view and other results; an analysis computed again "
+    "replaces\nits earlier numbers. A session of another model, or computed with other switches, --embedding or --precision,\nis refused; --replace begins anew.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model, 4 input/output or memory, 130 cancelled.";
 
@@ -175,10 +164,9 @@ Result<Done> checkStored(const AnalyzeOptions& options, const Session& run, cons
     if (!whole)
         return whole.error();
     if (const auto file = changedSince(*whole, weights); !file.empty())
-        printWarnings(
-            {fmt::format("{} is younger than the session '{}'; if its weights changed since, --replace "
-                         "begins the session anew.",
-                         file.string(), options.output)});
+        printWarnings({fmt::format(
+            "{} is younger than the session '{}'; if its weights changed since, --replace begins the session anew.",
+            file.string(), options.output)});
     return Done{};
 }
 

@@ -20,8 +20,7 @@ namespace {
 constexpr std::string_view programDescription =
     "Headwise: circuit analysis of transformer weights.\n"
     "\n"
-    "  headwise [MODEL | SESSION.h5]      opens the window, or a further one in the headwise that is "
-    "running\n"
+    "  headwise [MODEL | SESSION.h5]      opens the window, or a further one in the headwise that is running\n"
     "  headwise COMMAND …                 works without a display\n"
     "\n"
     "MODEL is a Hugging Face folder, a TransformerLens folder or one weights file.\n"
@@ -67,9 +66,9 @@ void addWindowOptions(CLI::App& root, WindowOptions& options)
 {
     const auto ofWindow = [](CLI::Option* option) { return option->group(std::string(windowGroup)); };
     ofWindow(
-        root.add_option("--goto", options.address,
-                        "Shows a head, as in demo#L1H5/OV?row=%20the, in the window that is running or in a "
-                        "new one"))
+        root.add_option(
+            "--goto", options.address,
+            "Shows a head, as in demo#L1H5/OV?row=%20the, in the window that is running or in a new one"))
         ->type_name("ADDRESS");
     ofWindow(
         root.add_flag("--new-window", options.newWindow, "Opens a window of its own, whatever is running"));

@@ -171,10 +171,9 @@ void addLook(CLI::App& command, ExportOptions& options)
 {
     FigureLook& look = options.look;
     command
-        .add_option("--preset", options.preset,
-                    "Of figures: size and font size of a single (85 mm) or double column (178 mm), a slide "
-                    "or a poster; "
-                    "--size and --font-size win")
+        .add_option(
+            "--preset", options.preset,
+            "Of figures: size and font size of a single (85 mm) or double column (178 mm), a slide or a poster; --size and --font-size win")
         ->type_name("NAME");
     command.add_option("--font", look.fontFamily, "Of figures: font family; without it the program's")
         ->type_name("FAMILY");

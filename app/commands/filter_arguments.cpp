@@ -36,9 +36,9 @@ std::shared_ptr<TokenFilter> addFilterArguments(CLI::App& command)
                   "Leave out tokens that are no words: letters, perhaps after a space")
         ->group("Tokens");
     command
-        .add_flag("--trained", filter->trainedOnly,
-                  "Leave out tokens whose embedding was hardly trained: much nearer to the mean row of W_E "
-                  "than most")
+        .add_flag(
+            "--trained", filter->trainedOnly,
+            "Leave out tokens whose embedding was hardly trained: much nearer to the mean row of W_E than most")
         ->group("Tokens");
     command
         .add_flag("--no-specials", filter->noSpecials, "Leave out special tokens, which stand for no text")

@@ -37,10 +37,11 @@ Result<std::optional<std::pair<HeadId, HeadId>>> headPair(const std::optional<st
     if (!heads)
         return heads.error();
     if (heads->size() != 2 || heads->front().layer >= heads->back().layer) {
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("--pair {} is not two heads of different layers; write the earlier and the "
-                                 "later one, as in 0.1,1.5.",
-                                 *text)};
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format(
+                "--pair {} is not two heads of different layers; write the earlier and the later one, as in 0.1,1.5.",
+                *text)};
     }
     return std::optional(std::pair(heads->front(), heads->back()));
 }
@@ -69,10 +70,10 @@ Result<std::vector<Relation>> relationsFrom(const std::vector<std::string>& file
         for (const Relation& relation : *read) {
             const auto isSame = [&](const Relation& other) { return other.name == relation.name; };
             if (std::any_of(relations.begin(), relations.end(), isSame)) {
-                return Error{ErrorCode::InvalidArgument,
-                             fmt::format("There are two relations named '{}'; rename one of the files of "
-                                         "--relation.",
-                                         relation.name)};
+                return Error{
+                    ErrorCode::InvalidArgument,
+                    fmt::format("There are two relations named '{}'; rename one of the files of --relation.",
+                                relation.name)};
             }
             relations.push_back(relation);
         }
@@ -112,9 +113,9 @@ void addTextArguments(CLI::App& command, InputArguments& arguments)
         ->type_name("FILE");
     addTokenCountsOption(command, arguments.tokenCounts);
     command
-        .add_option("--bigram-counts", arguments.bigramCounts,
-                    "How often a token directly follows another in a text of yours: CSV "
-                    "(first,second,count), or a JSON array of such triples")
+        .add_option(
+            "--bigram-counts", arguments.bigramCounts,
+            "How often a token directly follows another in a text of yours: CSV (first,second,count), or a JSON array of such triples")
         ->type_name("FILE");
 }
 
@@ -125,8 +126,7 @@ void addTokenCountsOption(CLI::App& command, std::optional<std::string>& file)
     command
         .add_option(
             "--token-counts", file,
-            "How often each token occurs in a text of yours: CSV (token,count), a JSON object {token: "
-            "count}, or a NumPy vector of one number per id")
+            "How often each token occurs in a text of yours: CSV (token,count), a JSON object {token: count}, or a NumPy vector of one number per id")
         ->type_name("FILE");
 }
 
@@ -151,9 +151,9 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
         .add_option("--token", arguments->token, "The token of the token card: its text, or its id as #ID")
         ->type_name("TEXT|#ID");
     command
-        .add_option("--key-token", arguments->keyToken,
-                    "The token whose key meets the query of --token: their score by offset under rotary "
-                    "positions")
+        .add_option(
+            "--key-token", arguments->keyToken,
+            "The token whose key meets the query of --token: their score by offset under rotary positions")
         ->type_name("TEXT|#ID");
     command
         .add_option("--pair", arguments->pair,
@@ -171,32 +171,26 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
     command
         .add_option(
             "--previous-token-heads", arguments->previousTokenHeads,
-            "Heads that you know to attend to the previous token: the ranking of induction circuits takes "
-            "them as certain, whatever their score from weights")
+            "Heads that you know to attend to the previous token: the ranking of induction circuits takes them as certain, whatever their score from weights")
         ->type_name("L.H,...");
     command
         .add_option(
             "--relation", arguments->relationFiles,
-            "Pairs of words for the relation scores, instead of the built-in lists: two columns of CSV, "
-            "or JSON; may be repeated")
+            "Pairs of words for the relation scores, instead of the built-in lists: two columns of CSV, or JSON; may be repeated")
         ->type_name("FILE")
         ->allow_extra_args(false);
     addTextArguments(command, *arguments);
     command
-        .add_option("--direction", arguments->direction,
-                    "The direction of the direction card: a vector of d_model numbers in a NumPy file, or a "
-                    "token's row "
-                    "of W_E, less another's where two are given, as in \" he --  she\"; unembed:TOKEN is its "
-                    "column of W_U; neuron:L.N:out is what neuron N of layer L writes, :in what it reads; "
-                    "singular:L.H:ov:out:K is the K-th (from 1) right singular vector of a head's W_V W_O, "
-                    "in the left "
-                    "one, qk those of W_Q W_K^T")
+        .add_option(
+            "--direction", arguments->direction,
+            "The direction of the direction card: a vector of d_model numbers in a NumPy file, or a token's row "
+            "of W_E, less another's where two are given, as in \" he --  she\"; unembed:TOKEN is its column of W_U; neuron:L.N:out is what neuron N of layer L writes, :in what it reads; "
+            "singular:L.H:ov:out:K is the K-th (from 1) right singular vector of a head's W_V W_O, in the left one, qk those of W_Q W_K^T")
         ->type_name("FILE.npy|TOKEN[ -- TOKEN]|neuron:...|singular:...");
     command
         .add_option(
             "--metric", arguments->metric,
-            "How analyses that compare norms measure lengths in the residual stream: identity, as the "
-            "weights are (the default), or embedding, by the covariance of --embedding's rows")
+            "How analyses that compare norms measure lengths in the residual stream: identity, as the weights are (the default), or embedding, by the covariance of --embedding's rows")
         ->check(CLI::IsMember({"identity", "embedding"}).description(""))
         ->type_name("METRIC");
     command.add_option("--seed", arguments->seed, "Of random baselines and random sequences (0)")

@@ -100,9 +100,9 @@ void addModelFiles(CLI::App& command, ModelArguments& arguments)
     command.add_option("--config", arguments.configFile, "The config file, if it is not beside the weights")
         ->type_name("FILE");
     command
-        .add_option("--tokenizer", arguments.tokenizerFile,
-                    "The tokenizer's file or folder, if the model brings none: tokenizer.json, vocab.json, "
-                    "tokenizer.model, GGUF, ...")
+        .add_option(
+            "--tokenizer", arguments.tokenizerFile,
+            "The tokenizer's file or folder, if the model brings none: tokenizer.json, vocab.json, tokenizer.model, GGUF, ...")
         ->type_name("FILE");
     command
         .add_option(
@@ -136,8 +136,7 @@ std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command)
               "Subtract the mean over d_model from what writes to the residual; on unless negated");
     addSwitch(
         command, "center-unembed", arguments->centerUnembed,
-        "Subtract the mean over the vocabulary from W_U and b_U, over all d_vocab columns, those of ids "
-        "without a token included; on unless negated");
+        "Subtract the mean over the vocabulary from W_U and b_U, over all d_vocab columns, those of ids without a token included; on unless negated");
     addSwitch(command, "fold-value-biases", arguments->foldValueBiases,
               "Move b_V through W_O into b_O; on unless negated");
     addSwitch(command, "refactor-factored-attention", arguments->refactorAttention,
@@ -166,13 +165,9 @@ void addHeadChangeArguments(CLI::App& command, const std::shared_ptr<ProcessingA
             ->group("Processing");
     };
     add("virtual-head", "L.H,L.H",
-        "Put the virtual head W_OV W_OV of an earlier and a later head in the later one's place, as in "
-        "0.1,1.5: "
-        "this changes the model's function; may be repeated");
+        "Put the virtual head W_OV W_OV of an earlier and a later head in the later one's place, as in 0.1,1.5: this changes the model's function; may be repeated");
     add("without-component", "L.H:K",
-        "Take the K-th singular component, from 0, out of a head's W_OV, as in 0.1:3: this changes the "
-        "model's "
-        "function; may be repeated");
+        "Take the K-th singular component, from 0, out of a head's W_OV, as in 0.1:3: this changes the model's function; may be repeated");
 }
 
 std::shared_ptr<Precision> addPrecisionOption(CLI::App& command)
@@ -260,8 +255,7 @@ Result<std::vector<int>> promptIds(const PromptArguments& arguments, const Model
         return Error{
             ErrorCode::NotFound,
             tokenizer.error().message
-                + " So --prompt cannot be encoded; name a tokenizer with --tokenizer FILE, or give the ids "
-                  "with --tokens 1,2,3."};
+                + " So --prompt cannot be encoded; name a tokenizer with --tokenizer FILE, or give the ids with --tokens 1,2,3."};
     }
     return tokenizer->encode(*arguments.prompt);
 }

@@ -44,10 +44,9 @@ Result<std::string> mergeRemark(const ProcessedWeights& merged, const ProcessedW
     const auto errors = outputErrors(merged, unmerged, tokens, task);
     if (!errors)
         return errors.error();
-    return fmt::format("{}; the logits of {} tokens of seed 0 differ from the unmerged model's by {:.1e} "
-                       "(float64), {:.1e} "
-                       "(float32) and {:.1e} (bfloat16) of the largest",
-                       name, tokens.size(), errors->f64, errors->f32, errors->bf16);
+    return fmt::format(
+        "{}; the logits of {} tokens of seed 0 differ from the unmerged model's by {:.1e} (float64), {:.1e} (float32) and {:.1e} (bfloat16) of the largest",
+        name, tokens.size(), errors->f64, errors->f32, errors->bf16);
 }
 
 /// The model as the switches want it, or its skipless counterpart, with a pair merged if one was named.
@@ -55,14 +54,13 @@ Result<Output> outputOf(const ProcessOptions& options, const Task& task)
 {
     const bool original = options.names == "original";
     if (original && (options.skipless || !options.merge.empty()))
-        return Error{ErrorCode::InvalidArgument,
-                     "No family's own layout has a name for a skipless model; --skipless and --merge write "
-                     "TransformerLens' names."};
+        return Error{
+            ErrorCode::InvalidArgument,
+            "No family's own layout has a name for a skipless model; --skipless and --merge write TransformerLens' names."};
     if ((original || !options.merge.empty()) && !options.processing->headChanges.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     "A model with a changed head is written in TransformerLens' names alone, and not "
-                     "merged; leave out "
-                     "--names original and --merge."};
+        return Error{
+            ErrorCode::InvalidArgument,
+            "A model with a changed head is written in TransformerLens' names alone, and not merged; leave out --names original and --merge."};
     auto model = openModel(*options.model, task);
     if (!model)
         return model.error();
@@ -70,8 +68,8 @@ Result<Output> outputOf(const ProcessOptions& options, const Task& task)
     Output output;
     if (options.skipless && !source->config().skipless) {
         source = std::make_shared<const ModelWeights>(skiplessCounterpart(*source));
-        output.remarks.emplace_back("skipless: applied; this is another function than the model's: its skip "
-                                    "connections and all its norms are dropped");
+        output.remarks.emplace_back(
+            "skipless: applied; this is another function than the model's: its skip connections and all its norms are dropped");
     }
     ProcessingWish wish = options.processing->wish();
     wish.biasHomes = original ? BiasHomes::AsStored : BiasHomes::Anywhere;
@@ -161,12 +159,10 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
     CLI::App* command = root.add_subcommand(
         "process", "Writes the processed weights as a TransformerLens folder, or in the model's own names");
     command->footer(
-        "Steps that would change this model's function are skipped with a warning, or refused if "
-        "they were asked\n"
+        "Steps that would change this model's function are skipped with a warning, or refused if they were asked\n"
         "for by name. With all four defaults negated the weights are written as they are.\n"
         "The folder appears complete or not at all. float32, or float64 if the model is.\n"
-        "--names original: folded norms are written as identity, W_U apart from W_E; a norm whose bias "
-        "has no\n"
+        "--names original: folded norms are written as identity, W_U apart from W_E; a norm whose bias has no\n"
         "home in the family's layout stays unfolded, with one warning.\n"
         "--skipless: the counterpart of the model without skip connections and norms, another function. "
         "--merge then\n"

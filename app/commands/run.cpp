@@ -119,9 +119,8 @@ Result<int> runAs(const RunOptions& options, const ProcessedWeights& weights, co
         const auto damaged = nonFiniteWarning(weights.original(), Task{task.stop, {}, task.threads});
         if (!damaged)
             return damaged.error();
-        printWarnings(
-            {damaged->value_or("The logits hold NaN or infinity, and every weight is finite: an activation "
-                               "grew past what the numbers can hold; --precision f64 holds more.")});
+        printWarnings({damaged->value_or(
+            "The logits hold NaN or infinity, and every weight is finite: an activation grew past what the numbers can hold; --precision f64 holds more.")});
     }
 
     ResultFile file(std::move(writer), task);
@@ -149,14 +148,13 @@ Result<ProcessingPlan> planOf(const RunOptions& options, const ModelWeights& mod
          {&switches.foldLayerNorm, &switches.centerWritingWeights, &switches.centerUnembed,
           &switches.foldValueBiases, &switches.refactorAttention})
         if (one->option->count() > 0)
-            return Error{ErrorCode::InvalidArgument,
-                         "The processing switches of `run` need --process; without it the model runs as it "
-                         "is in the file."};
+            return Error{
+                ErrorCode::InvalidArgument,
+                "The processing switches of `run` need --process; without it the model runs as it is in the file."};
     if (!switches.headChanges.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     "--virtual-head and --without-component need --process; without it the model runs as it "
-                     "is in the "
-                     "file."};
+        return Error{
+            ErrorCode::InvalidArgument,
+            "--virtual-head and --without-component need --process; without it the model runs as it is in the file."};
     return ProcessingPlan{};
 }
 
@@ -194,12 +192,10 @@ Result<int> runPrompt(const RunOptions& options, const Task& task)
 void addRunCommand(CLI::App& root, CommandContext& context)
 {
     CLI::App* command = root.add_subcommand("run", "Runs a prompt and writes logits and attention patterns");
-    command->footer("OUT.h5 holds /tokens [n], /logits [n, d_vocab], /attention/patterns [n_layers, n_heads, "
-                    "n, n] (row = query) and\n"
-                    "/attention/output_norms [n_layers, n_heads, n]. With --greedy N, n = prompt + N "
-                    "(attribute prompt_length), ties go\n"
-                    "to the lower id and an end token does not stop it. The model runs as it is in the file "
-                    "unless --process is given.");
+    command->footer(
+        "OUT.h5 holds /tokens [n], /logits [n, d_vocab], /attention/patterns [n_layers, n_heads, n, n] (row = query) and\n"
+        "/attention/output_norms [n_layers, n_heads, n]. With --greedy N, n = prompt + N (attribute prompt_length), ties go\n"
+        "to the lower id and an end token does not stop it. The model runs as it is in the file unless --process is given.");
     auto options = std::make_shared<RunOptions>();
     options->model = addModelArguments(*command);
     options->prompt = addPromptArguments(*command);

@@ -110,14 +110,14 @@ private:
         if (filter.empty())
             return {
                 ErrorCode::NotFound,
-                fmt::format("The tables of the session '{}' have nothing for #{}, which is an id without a "
-                            "token; the model answers: {}",
-                            m_path, *query.token, askingTheModel(query))};
+                fmt::format(
+                    "The tables of the session '{}' have nothing for #{}, which is an id without a token; the model answers: {}",
+                    m_path, *query.token, askingTheModel(query))};
         return {
             ErrorCode::NotFound,
-            fmt::format("The tables of the session '{}' were made with {}, which leaves token #{} out; the "
-                        "model answers: {}",
-                        m_path, filter, *query.token, askingTheModel(query))};
+            fmt::format(
+                "The tables of the session '{}' were made with {}, which leaves token #{} out; the model answers: {}",
+                m_path, filter, *query.token, askingTheModel(query))};
     }
 
     Error notHeld(const TokenQuery& query) const
@@ -125,15 +125,15 @@ private:
         if (!query.token && m_session->embedding != "raw")
             return {
                 ErrorCode::NotFound,
-                fmt::format("The session '{}' was made with --embedding {}, and the factors that a session "
-                            "can hold are of the raw embedding alone; the model answers: {}",
-                            m_path, m_session->embedding, askingTheModel(query))};
+                fmt::format(
+                    "The session '{}' was made with --embedding {}, and the factors that a session can hold are of the raw embedding alone; the model answers: {}",
+                    m_path, m_session->embedding, askingTheModel(query))};
         return {
             ErrorCode::NotFound,
-            fmt::format("The session '{}' does not hold {}; make one that does with: headwise analyze {} -o "
-                        "SESSION.h5 --analyses tables --heads {} -k {}{}{}",
-                        m_path, missing(query), shellWord(m_session->model.source), dottedHead(query.head),
-                        query.k, query.token ? "" : " --self-contained", remakingOptions(*m_session))};
+            fmt::format(
+                "The session '{}' does not hold {}; make one that does with: headwise analyze {} -o SESSION.h5 --analyses tables --heads {} -k {}{}{}",
+                m_path, missing(query), shellWord(m_session->model.source), dottedHead(query.head), query.k,
+                query.token ? "" : " --self-contained", remakingOptions(*m_session))};
     }
 
     static std::string missing(const TokenQuery& query)
@@ -201,10 +201,10 @@ private:
         if (*query.token >= lines)
             return Error{
                 ErrorCode::InvalidArgument,
-                fmt::format("There is no token {} among the {} {} of {} in the session '{}'; its ids "
-                            "are 0 to {}.",
-                            *query.token, lines, isRow ? "rows" : "columns", flagName(query.kind), m_path,
-                            lines - 1)};
+                fmt::format(
+                    "There is no token {} among the {} {} of {} in the session '{}'; its ids are 0 to {}.",
+                    *query.token, lines, isRow ? "rows" : "columns", flagName(query.kind), m_path,
+                    lines - 1)};
         return ends(isRow ? circuit->row(*query.token) : circuit->column(*query.token), query.k, m_unused);
     }
 

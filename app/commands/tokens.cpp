@@ -140,24 +140,24 @@ std::optional<Error> askedOfAnother(const Session& session, const TokensOptions&
         switches += " --embedding " + *options.embedding;
     if (switches.empty())
         return std::nullopt;
-    return Error{ErrorCode::NotFound,
-                 fmt::format("The session '{}' was made otherwise than with{}; headwise analyze {} -o "
-                             "SESSION.h5 -k {} --analyses tables --heads {}{} makes one as asked.",
-                             options.model->path, switches, shellWord(session.model.source), options.k,
-                             options.head,
-                             remakingOptions(session, asAsked(options.processing->wish(), session.processing),
-                                             options.embedding.value_or(session.embedding)))};
+    return Error{
+        ErrorCode::NotFound,
+        fmt::format(
+            "The session '{}' was made otherwise than with{}; headwise analyze {} -o SESSION.h5 -k {} --analyses tables --heads {}{} makes one as asked.",
+            options.model->path, switches, shellWord(session.model.source), options.k, options.head,
+            remakingOptions(session, asAsked(options.processing->wish(), session.processing),
+                            options.embedding.value_or(session.embedding)))};
 }
 
 Result<int> answerOfSession(const TokensOptions& options, const Task& task)
 {
     const ModelArguments& model = *options.model;
     if (options.filter->isOn())
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("{} cannot leave tokens out of the tables of a session, which are as they "
-                                 "were computed; name the model, or make a session with headwise analyze "
-                                 "MODEL -o SESSION.h5 {}.",
-                                 filterName(*options.filter), filterName(*options.filter))};
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format(
+                "{} cannot leave tokens out of the tables of a session, which are as they were computed; name the model, or make a session with headwise analyze MODEL -o SESSION.h5 {}.",
+                filterName(*options.filter), filterName(*options.filter))};
     if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty())
         return Error{ErrorCode::InvalidArgument,
                      "--config, --set and --tokenizer say how to read a model, and '" + model.path

@@ -15,16 +15,9 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view topFooter =
-    "The largest entries of the whole matrix, exactly, falling; ties to the lower row id, then the lower "
-    "column id.\n"
-    "Rows of full-ov are source tokens, columns output tokens; rows of full-qk are query tokens, columns key "
-    "tokens.\n"
-    "Values are without scale and bias. Ids without a token are left out, and "
-    "with the "
-    "options\nunder Tokens other tokens too, as rows and as columns. Where there "
-    "are fewer "
-    "than N "
-    "entries all are\n"
+    "The largest entries of the whole matrix, exactly, falling; ties to the lower row id, then the lower column id.\n"
+    "Rows of full-ov are source tokens, columns output tokens; rows of full-qk are query tokens, columns key tokens.\n"
+    "Values are without scale and bias. Ids without a token are left out, and with the options\nunder Tokens other tokens too, as rows and as columns. Where there are fewer than N entries all are\n"
     "printed.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model.";

@@ -289,14 +289,11 @@ void addVerifyCommand(CLI::App& root, CommandContext& context)
     CLI::App* command =
         root.add_subcommand("verify", "Measures that the processing keeps the model's function");
     command->footer(
-        "Runs the model in float64 as it is and after each step, with the weights as `process` would write "
-        "them, and\n"
-        "prints the largest |log-softmax(after) - log-softmax(original)| over positions and vocabulary. The "
-        "steps add up.\n"
+        "Runs the model in float64 as it is and after each step, with the weights as `process` would write them, and\n"
+        "prints the largest |log-softmax(after) - log-softmax(original)| over positions and vocabulary. The steps add up.\n"
         "Without --tokens and --prompt: min(64, n_ctx) ids, std::mt19937 with seed 0, modulo d_vocab.\n"
         "Exit code 1 if a difference is above the tolerance; a skipped step is no failure.\n"
-        "Of a skipless model each possible merge is compared with the model as it is; of a merged one, it "
-        "with the\n"
+        "Of a skipless model each possible merge is compared with the model as it is; of a merged one, it with the\n"
         "skipless counterpart of the model that its config names or --unmerged does.");
     auto options = std::make_shared<VerifyOptions>();
     options->model = addModelArguments(*command);

@@ -95,10 +95,9 @@ void MainWindow::compareWith(const QString& path)
 
 void MainWindow::chooseFile()
 {
-    const QString file =
-        QFileDialog::getOpenFileName(this, tr("Open a model file or session"), m_settings.lastFolder,
-                                     tr("Models and sessions (*.safetensors *.gguf *.bin *.pt *.pth *.npz "
-                                        "*.h5);;Sessions (*.h5);;All files (*)"));
+    const QString file = QFileDialog::getOpenFileName(
+        this, tr("Open a model file or session"), m_settings.lastFolder,
+        tr("Models and sessions (*.safetensors *.gguf *.bin *.pt *.pth *.npz *.h5);;Sessions (*.h5);;All files (*)"));
     if (file.isEmpty())
         return;
     keepFolderOf(file);
@@ -134,12 +133,11 @@ void MainWindow::saveAs()
 
 void MainWindow::askAboutConflict(const QString& file)
 {
-    auto* box = new QMessageBox(QMessageBox::Question, tr("Not saved"),
-                                tr("%1 was changed since it was opened here; nothing was saved. Merge notes "
-                                   "keeps both sides, Overwrite "
-                                   "only this one.")
-                                    .arg(file),
-                                QMessageBox::Cancel, this);
+    auto* box = new QMessageBox(
+        QMessageBox::Question, tr("Not saved"),
+        tr("%1 was changed since it was opened here; nothing was saved. Merge notes keeps both sides, Overwrite only this one.")
+            .arg(file),
+        QMessageBox::Cancel, this);
     box->setAttribute(Qt::WA_DeleteOnClose);
     const QPushButton* merge = box->addButton(tr("Merge notes"), QMessageBox::AcceptRole);
     const QPushButton* elsewhere = box->addButton(tr("Save as…"), QMessageBox::AcceptRole);
@@ -227,11 +225,10 @@ void MainWindow::whenResultsAreSafe(const std::function<void()>& next)
 {
     if (!m_workspace->hasUnsavedResults() || m_workspace->isReadOnly())
         return next();
-    const auto answer =
-        askToSave(tr("The results you asked for of %1 are not saved. Other weights or another "
-                     "embedding make them void.")
-                      .arg(text(m_workspace->card().name)),
-                  next);
+    const auto answer = askToSave(
+        tr("The results you asked for of %1 are not saved. Other weights or another embedding make them void.")
+            .arg(text(m_workspace->card().name)),
+        next);
     if (answer != QMessageBox::Discard)
         updateState();
 }

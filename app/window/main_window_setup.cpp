@@ -198,8 +198,8 @@ void MainWindow::createToolBar()
     m_processing = new QComboBox(bar);
     m_processing->addItems({tr("processed"), tr("raw")});
     m_processing->setAccessibleName(tr("Weights"));
-    m_processing->setToolTip(tr("Processed: norms and value biases folded, writing weights and unembedding "
-                                "centred, where that keeps the model's function"));
+    m_processing->setToolTip(tr(
+        "Processed: norms and value biases folded, writing weights and unembedding centred, where that keeps the model's function"));
     connect(m_processing, &QComboBox::activated, this, [this](int index) {
         ProcessingWish wish;
         if (index == 1)

@@ -252,9 +252,9 @@ Result<ResultSet> runAnalysesInParts(const Circuits& circuits, std::span<const A
                 parts.merged(results);
         }
     } catch (const std::bad_alloc&) {
-        return Error{ErrorCode::OutOfMemory,
-                     "There is not enough memory for these analyses; ask for fewer at once, for fewer heads, "
-                     "or for a smaller -k."};
+        return Error{
+            ErrorCode::OutOfMemory,
+            "There is not enough memory for these analyses; ask for fewer at once, for fewer heads, or for a smaller -k."};
     }
     return results;
 }

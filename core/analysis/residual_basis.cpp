@@ -137,16 +137,16 @@ Result<ResidualBasis> embeddingBasis(const TokenSide& tokens, const std::vector<
 {
     const Moments1And2 moments = momentsOf(tokens, unusedTokens);
     if (moments.count < 2)
-        return Error{ErrorCode::InvalidArgument,
-                     "The embedding has no covariance: fewer than two tokens are in use; measure lengths as "
-                     "the weights are, or leave fewer tokens out."};
+        return Error{
+            ErrorCode::InvalidArgument,
+            "The embedding has no covariance: fewer than two tokens are in use; measure lengths as the weights are, or leave fewer tokens out."};
     const auto count = static_cast<double>(moments.count);
     const RowVector<double> center = moments.sum / count;
     const Matrix<double> covariance = moments.squares / count - center.transpose() * center;
     if (!covariance.allFinite())
-        return Error{ErrorCode::Corrupt,
-                     "The embedding has no covariance: a number of it is not finite; measure lengths as the "
-                     "weights are."};
+        return Error{
+            ErrorCode::Corrupt,
+            "The embedding has no covariance: a number of it is not finite; measure lengths as the weights are."};
     const auto eigen = symmetricEigen(covariance);
     if (!eigen)
         return eigen.error();
@@ -159,9 +159,9 @@ Result<ResidualBasis> embeddingBasis(const TokenSide& tokens, const std::vector<
         * std::max(epsilon * eigen->values(d - 1), std::numeric_limits<double>::epsilon() * square);
     const Eigen::Array<bool, Eigen::Dynamic, 1> varies = eigen->values.array() > floor;
     if (!varies.any())
-        return Error{ErrorCode::InvalidArgument,
-                     "The embedding has no covariance: the rows of all tokens in use are the same; measure "
-                     "lengths as the weights are."};
+        return Error{
+            ErrorCode::InvalidArgument,
+            "The embedding has no covariance: the rows of all tokens in use are the same; measure lengths as the weights are."};
     const double mean = varies.select(eigen->values.array(), 0.0).sum() / static_cast<double>(varies.count());
     const Eigen::VectorXd root = varies.select((eigen->values.array().max(floor) / mean).sqrt(), 1.0);
     return ResidualBasis{
@@ -209,9 +209,9 @@ Result<AnalysisContext> inEmbeddingBasis(const AnalysisContext& context, TokensI
 {
     const ModelConfig& config = context.circuits.config();
     if (config.attentionWidth() != config.dModel)
-        return Error{ErrorCode::InvalidArgument,
-                     "The heads of this model do not write to the stream that they read, so that it has no "
-                     "metric of its own; measure lengths as the weights are."};
+        return Error{
+            ErrorCode::InvalidArgument,
+            "The heads of this model do not write to the stream that they read, so that it has no metric of its own; measure lengths as the weights are."};
     auto basis = embeddingBasis(*context.tokens, context.options.unusedTokens);
     if (!basis)
         return basis.error();
@@ -252,8 +252,7 @@ void markMetric(ResultSet& results, Embedding embedding)
         array.attributes["metric"] = std::string("embedding covariance");
         array.attributes["embedding"] = std::string(embeddingName(embedding));
         array.definition +=
-            "; the weights in the basis √(mean λ) Σ^(−1/2), where the embedding covariance Σ, of eigenvalues "
-            "λ, is a multiple of 1";
+            "; the weights in the basis √(mean λ) Σ^(−1/2), where the embedding covariance Σ, of eigenvalues λ, is a multiple of 1";
     }
 }
 

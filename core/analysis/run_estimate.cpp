@@ -99,8 +99,7 @@ std::string whyTooLarge(const RunEstimate& estimate, double available)
     if (!estimate.largest || estimate.bytes <= available)
         return {};
     return fmt::format(
-        "The analysis {} needs about {} of memory on this model and {} is free; ask for fewer heads "
-        "(--heads), for a smaller -k, or for other analyses.",
+        "The analysis {} needs about {} of memory on this model and {} is free; ask for fewer heads (--heads), for a smaller -k, or for other analyses.",
         estimate.largest->id, gigabytes(estimate.bytes), gigabytes(available));
 }
 
@@ -110,8 +109,7 @@ std::string longRunNotice(const RunEstimate& estimate, int cores)
     if (!estimate.longest || seconds < 60)
         return {};
     return fmt::format(
-        "This takes roughly {} on {}, {:.0f} % of it {}; fewer heads (--heads) or fewer analyses take "
-        "less, and Ctrl-C stops it without a file.",
+        "This takes roughly {} on {}, {:.0f} % of it {}; fewer heads (--heads) or fewer analyses take less, and Ctrl-C stops it without a file.",
         roughly(seconds), cores == 1 ? "one core" : fmt::format("{} cores", cores),
         100 * estimate.longestFlops / estimate.flops, estimate.longest->id);
 }

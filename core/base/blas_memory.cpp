@@ -60,12 +60,12 @@ Result<Done> reserveBlasBuffers(int threads)
     if (wanted <= reserved)
         return Done{};
     if (!wouldGive(wanted - reserved))
-        return Error{ErrorCode::OutOfMemory,
-                     "Multiplying matrices with " + std::to_string(wanted) + " threads needs "
-                         + std::to_string((bufferBytes * static_cast<std::size_t>(wanted)) >> 20)
-                         + " MiB of address space, more than the limit of this process leaves; raise it "
-                           "(ulimit -v)"
-                         + (wanted > 1 ? " or use fewer threads (--threads 1)." : ".")};
+        return Error{
+            ErrorCode::OutOfMemory,
+            "Multiplying matrices with " + std::to_string(wanted) + " threads needs "
+                + std::to_string((bufferBytes * static_cast<std::size_t>(wanted)) >> 20)
+                + " MiB of address space, more than the limit of this process leaves; raise it (ulimit -v)"
+                + (wanted > 1 ? " or use fewer threads (--threads 1)." : ".")};
     std::vector<void*> buffers;
     for (int i = 0; i < wanted; ++i)
         buffers.push_back(blas_memory_alloc(0));

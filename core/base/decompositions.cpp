@@ -23,10 +23,11 @@ std::optional<Error> notFinite(const Matrix<Scalar>& m)
 {
     if (m.allFinite())
         return std::nullopt;
-    return Error{ErrorCode::Corrupt,
-                 fmt::format("A [{}, {}] matrix made of the weights holds a NaN or an infinity, so it has no "
-                             "decomposition; check the checkpoint for numbers that are not finite.",
-                             m.rows(), m.cols())};
+    return Error{
+        ErrorCode::Corrupt,
+        fmt::format(
+            "A [{}, {}] matrix made of the weights holds a NaN or an infinity, so it has no decomposition; check the checkpoint for numbers that are not finite.",
+            m.rows(), m.cols())};
 }
 
 std::optional<Error> failed(std::string_view routine, lapack_int info)

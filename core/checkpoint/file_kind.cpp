@@ -131,26 +131,23 @@ std::optional<Error> notSafetensors(FileKind kind, std::string_view fileName)
         return Error{
             ErrorCode::Unsupported,
             file
-                + "a tar archive (PyTorch before 0.1.10, or a packed folder); unpack it, or load it in "
-                  "PyTorch and save it again with torch.save."};
+                + "a tar archive (PyTorch before 0.1.10, or a packed folder); unpack it, or load it in PyTorch and save it again with torch.save."};
     case FileKind::Pickle:
         return Error{
             ErrorCode::Unsupported,
             file
-                + "a Python pickle, which is a program, and nothing in it is run; save its weights with "
-                  "torch.save(model.state_dict(), ...) or as safetensors."};
+                + "a Python pickle, which is a program, and nothing in it is run; save its weights with torch.save(model.state_dict(), ...) or as safetensors."};
     case FileKind::TorchPickle:
         return Error{
             ErrorCode::Unsupported,
             file
-                + "a PyTorch checkpoint in the format before version 1.6; load it in PyTorch and save it "
-                  "again with torch.save."};
+                + "a PyTorch checkpoint in the format before version 1.6; load it in PyTorch and save it again with torch.save."};
     case FileKind::Llama2c: return otherFormat("a llama2.c checkpoint");
     case FileKind::LfsPointer:
-        return Error{ErrorCode::Corrupt,
-                     file
-                         + "a Git LFS pointer, not the weights: they were not downloaded. Run 'git lfs pull' "
-                           "in its folder."};
+        return Error{
+            ErrorCode::Corrupt,
+            file
+                + "a Git LFS pointer, not the weights: they were not downloaded. Run 'git lfs pull' in its folder."};
     case FileKind::Html:
         return Error{ErrorCode::Corrupt, file + "a web page, not weights; download the file itself again."};
     case FileKind::JsonError:

@@ -246,8 +246,7 @@ Result<StoredTensor> GgufReader::readTensor()
         return Error{
             ErrorCode::Unsupported,
             "Tensor '" + tensor.name + "' of '" + m_file + "' is stored as " + ggmlName(*type)
-                + "; this version reads F32, F16, BF16, F64, Q8_0, Q4_0, Q4_K and Q6_K. Take another "
-                  "quantisation of the model."};
+                + "; this version reads F32, F16, BF16, F64, Q8_0, Q4_0, Q4_K and Q6_K. Take another quantisation of the model."};
     tensor.dtype = *dtype;
     tensor.begin = *offset;
     if (const Result<Done> size = setSize(tensor); !size)
@@ -281,8 +280,7 @@ Result<GgufHeader> GgufReader::read()
         return Error{
             ErrorCode::Unsupported,
             "File '" + m_file
-                + "' is a GGUF file of version 1, of a later one or big-endian; this version reads 2 "
-                  "and 3, so convert the model again with a current llama.cpp."};
+                + "' is a GGUF file of version 1, of a later one or big-endian; this version reads 2 and 3, so convert the model again with a current llama.cpp."};
     const auto tensors = m_in.next<std::uint64_t>();
     const auto keys = m_in.next<std::uint64_t>();
     if (!tensors || !keys || *tensors > m_in.remaining() / 24 || *keys > m_in.remaining() / 13)

@@ -240,11 +240,10 @@ Result<Done> Converter::refuseFunctionKeys() const
             || (row.key == "attention.sliding_window" && count("max_position_embeddings") > 0
                 && found >= static_cast<double>(count("max_position_embeddings")));
         if (!isNeutral)
-            return Error{ErrorCode::Unsupported,
-                         "In '" + m_file + "', 'llama." + std::string(row.key)
-                             + "' = " + ggufModelShown(*value)
-                             + " changes the model's function and this version does not read it from GGUF; "
-                               "open the model it was converted from."};
+            return Error{
+                ErrorCode::Unsupported,
+                "In '" + m_file + "', 'llama." + std::string(row.key) + "' = " + ggufModelShown(*value)
+                    + " changes the model's function and this version does not read it from GGUF; open the model it was converted from."};
     }
     return Done{};
 }

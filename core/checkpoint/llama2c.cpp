@@ -154,8 +154,7 @@ Result<Llama2cModel> readLlama2c(std::span<const std::byte> file, std::string_vi
         return Error{
             ErrorCode::Unsupported,
             name
-                + "is a llama2.c checkpoint of version 2 or later (8-bit numbers); export it again as "
-                  "version 0 or 1."};
+                + "is a llama2.c checkpoint of version 2 or later (8-bit numbers); export it again as version 0 or 1."};
     std::optional<Sizes> sizes = readSizes(in);
     const auto isShared = isMarked ? in.next<std::uint8_t>() : std::optional<std::uint8_t>(1);
     if (!sizes || !isShared)

@@ -206,16 +206,17 @@ Result<Done> canUnpack(std::span<const std::byte> file, std::span<const ZipEntry
         && total > static_cast<double>(mostPacked) * static_cast<double>(file.size()))
         return Error{
             ErrorCode::Corrupt,
-            fmt::format("File '{}' claims to unpack its {:.1f} MB to {}, which no weights do; save the "
-                        "model again with numpy.savez.",
-                        fileName, static_cast<double>(file.size()) / 1e6, gigabytes(total))};
+            fmt::format(
+                "File '{}' claims to unpack its {:.1f} MB to {}, which no weights do; save the model again with numpy.savez.",
+                fileName, static_cast<double>(file.size()) / 1e6, gigabytes(total))};
     const double needed = total + 2 * largest; // the member that is being unpacked grows by doubling
     const auto free = availableMemory();
     if (free && needed > *free)
-        return Error{ErrorCode::OutOfMemory,
-                     fmt::format("Unpacking '{}' needs {} of memory, and {} are free; save the model without "
-                                 "compression (numpy.savez), which is read in place.",
-                                 fileName, gigabytes(needed), gigabytes(*free))};
+        return Error{
+            ErrorCode::OutOfMemory,
+            fmt::format(
+                "Unpacking '{}' needs {} of memory, and {} are free; save the model without compression (numpy.savez), which is read in place.",
+                fileName, gigabytes(needed), gigabytes(*free))};
     return Done{};
 }
 

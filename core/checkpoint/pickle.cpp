@@ -330,10 +330,10 @@ void Machine::pushGlobal(std::string name)
         return;
     if (!isKnownGlobal(name)) {
         std::replace(name.begin(), name.end(), ' ', '.');
-        return fail(where() + "holds an object of '" + name
-                        + "', not only tensors, and nothing in a checkpoint is ever run; in Python, save the "
-                          "weights alone: torch.save(model.state_dict(), ...).",
-                    ErrorCode::Unsupported);
+        return fail(
+            where() + "holds an object of '" + name
+                + "', not only tensors, and nothing in a checkpoint is ever run; in Python, save the weights alone: torch.save(model.state_dict(), ...).",
+            ErrorCode::Unsupported);
     }
     push({.kind = PickleKind::Global, .text = std::move(name)});
 }

@@ -106,8 +106,7 @@ Result<std::string> Archive::root() const
     }
     if (!root)
         return unsupported(
-            "is a zip archive, but neither a PyTorch checkpoint (there is no data.pkl in it) nor an "
-            "archive of NumPy arrays.");
+            "is a zip archive, but neither a PyTorch checkpoint (there is no data.pkl in it) nor an archive of NumPy arrays.");
     return *root;
 }
 
@@ -122,8 +121,7 @@ Result<Pickle> Archive::readNames()
     const auto isCode = [](const auto& member) { return member.first.starts_with("code/"); };
     if (find("constants.pkl") || std::any_of(m_members.begin(), m_members.end(), isCode))
         return unsupported(
-            "is a TorchScript program, not a checkpoint, and nothing in it is run; in Python, save "
-            "its weights: torch.save(torch.jit.load(file).state_dict(), ...).");
+            "is a TorchScript program, not a checkpoint, and nothing in it is run; in Python, save its weights: torch.save(torch.jit.load(file).state_dict(), ...).");
     if (const ZipEntry* order = find("byteorder");
         order && (order->isDeflated || text(m_file, *order) != "little"))
         return unsupported("was saved on a big-endian machine; load it in PyTorch and save it again.");
@@ -164,8 +162,8 @@ Result<int> Archive::stateDict(const Pickle& pickle) const
     if (found.size() == 1)
         return found.begin()->second;
     if (!holdsTensors(pickle, top))
-        return unsupported("holds no tensors by name; in Python, save the weights alone: "
-                           "torch.save(model.state_dict(), ...).");
+        return unsupported(
+            "holds no tensors by name; in Python, save the weights alone: torch.save(model.state_dict(), ...).");
     return pickle.top;
 }
 

@@ -64,8 +64,7 @@ Result<WeightFile> readGgufWeightFile(const MappedFile& file)
         return Error{
             ErrorCode::Unsupported,
             "File '" + name + "' is one of the " + std::to_string(std::get<0>(parts->second))
-                + " parts of a split GGUF model; put them together with llama.cpp's 'llama-gguf-split "
-                  "--merge' and open the result."};
+                + " parts of a split GGUF model; put them together with llama.cpp's 'llama-gguf-split --merge' and open the result."};
     Result<GgufModel> model = huggingFaceModel(*header, name);
     if (!model)
         return model.error();

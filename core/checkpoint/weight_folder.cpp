@@ -87,17 +87,16 @@ Error noWeights(const fs::path& folder, const std::vector<std::string>& names)
         return {ErrorCode::NotFound,
                 start + "is empty; a model folder holds config.json and model.safetensors."};
     if (std::find(names.begin(), names.end(), "adapter_config.json") != names.end())
-        return {ErrorCode::Unsupported,
-                start
-                    + "holds a LoRA adapter (adapter_config.json), not a model; merge it into its base model "
-                      "and open that."};
+        return {
+            ErrorCode::Unsupported,
+            start
+                + "holds a LoRA adapter (adapter_config.json), not a model; merge it into its base model and open that."};
     if (std::any_of(names.begin(), names.end(),
                     [](const std::string& n) { return n.starts_with("consolidated."); }))
-        return {ErrorCode::Unsupported,
-                start
-                    + "holds Meta's original distribution (consolidated.*), which this version does not "
-                      "read; open "
-                      "its Hugging Face conversion."};
+        return {
+            ErrorCode::Unsupported,
+            start
+                + "holds Meta's original distribution (consolidated.*), which this version does not read; open its Hugging Face conversion."};
     const auto other = std::find_if(names.begin(), names.end(), [](const std::string& name) {
         return isOtherFormat(name) && !isIgnored(name);
     });
@@ -180,9 +179,9 @@ Result<WeightFiles> weightFilesOfIndex(const fs::path& index)
         if (!isPlainName(name))
             return Error{
                 ErrorCode::Corrupt,
-                fmt::format("The entry '{}' of '{}' names '{}', which is not the name of a file in the same "
-                            "folder; do not trust this checkpoint.",
-                            tensor, index.string(), name)};
+                fmt::format(
+                    "The entry '{}' of '{}' names '{}', which is not the name of a file in the same folder; do not trust this checkpoint.",
+                    tensor, index.string(), name)};
         found.shardOf.emplace(tensor, name);
         shards.insert(name);
     }

@@ -36,10 +36,11 @@ std::optional<Error> wrongBlock(const std::vector<int>& rowIds, Eigen::Index row
         return error;
     const auto entries = static_cast<double>(rowIds.size()) * static_cast<double>(colIds.size());
     if (entries > static_cast<double>(largestBlock)) {
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("A picture of {} × {} entries is more than the {} one may have; choose "
-                                 "fewer rows or columns.",
-                                 rowIds.size(), colIds.size(), largestBlock)};
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format(
+                "A picture of {} × {} entries is more than the {} one may have; choose fewer rows or columns.",
+                rowIds.size(), colIds.size(), largestBlock)};
     }
     return std::nullopt;
 }

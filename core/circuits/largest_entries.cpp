@@ -312,9 +312,9 @@ Result<std::vector<MatrixEntry>> largestEntries(const FactoredMatrix<double>& ma
                                                 const EntrySearch& search, const Task& task)
 {
     if (!matrix.left().allFinite() || !matrix.right().allFinite()) {
-        return Error{ErrorCode::Corrupt,
-                     "A factor of this circuit holds a NaN or an infinity, so its entries have no order; "
-                     "check the checkpoint for numbers that are not finite."};
+        return Error{
+            ErrorCode::Corrupt,
+            "A factor of this circuit holds a NaN or an infinity, so its entries have no order; check the checkpoint for numbers that are not finite."};
     }
     const std::vector<int> rows = usedIds(search.unusedRows, matrix.rows());
     const std::vector<int> cols = usedIds(search.unusedCols, matrix.cols());

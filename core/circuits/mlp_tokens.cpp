@@ -91,9 +91,9 @@ Result<std::shared_ptr<const TokenSide>> tokensOfMlp(const Circuits& circuits,
             return done.error();
         return std::shared_ptr<const TokenSide>(std::move(side));
     } catch (const std::bad_alloc&) {
-        return Error{ErrorCode::OutOfMemory,
-                     "There is not enough memory for what MLP 0 reads; close other programs or ask with the "
-                     "embedding raw."};
+        return Error{
+            ErrorCode::OutOfMemory,
+            "There is not enough memory for what MLP 0 reads; close other programs or ask with the embedding raw."};
     }
 }
 

@@ -34,12 +34,8 @@ Result<RowMoments> rowMoments(const Matrix<Scalar>& left, const Matrix<Scalar>& 
 /// NaN where there are fewer entries.
 std::vector<double> gaussianPlaces(int count, Eigen::Index entries);
 inline constexpr const char* gaussianPlacesFormula =
-    "Φ⁻¹(1 − (rank − ½)/n), rank = 1 …, n the tokens in use: how many deviations above its mean the largest "
-    "of independent "
-    "Gaussian entries would lie";
+    "Φ⁻¹(1 − (rank − ½)/n), rank = 1 …, n the tokens in use: how many deviations above its mean the largest of independent Gaussian entries would lie";
 inline constexpr const char* gaussianPlacesNote =
-    "Deviations above the mean of its row that the largest of Gaussian entries reach, by rank: what (value − "
-    "mean)/deviation of "
-    "a table's entry compares with.";
+    "Deviations above the mean of its row that the largest of Gaussian entries reach, by rank: what (value − mean)/deviation of a table's entry compares with.";
 
 } // namespace headwise

@@ -313,9 +313,9 @@ std::string wrongSearch(const Circuits& circuits, const TokenSide& tokens, const
     if (search.token < 0 || search.token >= count)
         return fmt::format("There is no token {}: the vocabulary has ids 0 to {}.", search.token, count - 1);
     if (isUnusedInSearch(search, search.token))
-        return fmt::format("Id {} is none of the tokens in use: the tokenizer has no token for it, or the "
-                           "filter of tokens leaves it out.",
-                           search.token);
+        return fmt::format(
+            "Id {} is none of the tokens in use: the tokenizer has no token for it, or the filter of tokens leaves it out.",
+            search.token);
     if (search.top < 1)
         return fmt::format("The search asks for the top {} tokens of each direction, expected at least 1.",
                            search.top);

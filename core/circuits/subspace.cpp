@@ -42,10 +42,11 @@ Result<PrincipalAngles> anglesBetween(const Subspace& a, const Subspace& b, cons
 {
     const Eigen::Index d = a.basis.rows();
     if (d != b.basis.rows())
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("One subspace is of {} dimensions and the other of {}; angles are between "
-                                 "subspaces of one space.",
-                                 d, b.basis.rows())};
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format(
+                "One subspace is of {} dimensions and the other of {}; angles are between subspaces of one space.",
+                d, b.basis.rows())};
     if (a.rank == 0 || b.rank == 0)
         return PrincipalAngles{};
     auto angles = principalAngles(a.basis.leftCols(a.rank).transpose() * b.basis.leftCols(b.rank));

@@ -305,10 +305,9 @@ Result<RowEnds> scanRows(const RowScan& scan, const Task& task)
     if (!columns)
         return columns.error();
     if (!std::isfinite(columns->longest()) || !scan.rowFactors.allFinite()) {
-        return Error{ErrorCode::Corrupt,
-                     "A factor of this circuit holds a NaN or an infinity, so its entries have no order; "
-                     "check the checkpoint "
-                     "for numbers that are not finite."};
+        return Error{
+            ErrorCode::Corrupt,
+            "A factor of this circuit holds a NaN or an infinity, so its entries have no order; check the checkpoint for numbers that are not finite."};
     }
     RowEnds out;
     out.k = scan.k;

@@ -102,8 +102,7 @@ Result<Done> addGrams(TokenSide& side, const TokenMatrices<Scalar>& from, const 
 std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding)
 {
     if (embedding == Embedding::Mlp0 && config.attentionOnly)
-        return "The embedding 'mlp0' needs an MLP in layer 0, and this model has none; use raw, effective or "
-               "unembed.";
+        return "The embedding 'mlp0' needs an MLP in layer 0, and this model has none; use raw, effective or unembed.";
     return {};
 }
 
@@ -169,10 +168,9 @@ Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Emb
         }
         return std::shared_ptr<const TokenSide>(std::move(side));
     } catch (const std::bad_alloc&) {
-        return Error{ErrorCode::OutOfMemory,
-                     "There is not enough memory for the embedding and the unembedding of this model; close "
-                     "other programs "
-                     "or ask for analyses of qk and ov alone."};
+        return Error{
+            ErrorCode::OutOfMemory,
+            "There is not enough memory for the embedding and the unembedding of this model; close other programs or ask for analyses of qk and ov alone."};
     }
 }
 

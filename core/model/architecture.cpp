@@ -116,8 +116,7 @@ Error noConfig(const ModelSource& source, const fs::path& folder)
                     + " holds a LoRA adapter, not a model; merge it into its base model first."};
     return {ErrorCode::NotFound,
             "There is no config.json in " + where
-                + "; name one with --config FILE or say what the model is with --set "
-                  "KEY=VALUE,…."};
+                + "; name one with --config FILE or say what the model is with --set KEY=VALUE,…."};
 }
 
 Error notInferred(const ModelSource& source, const std::vector<std::string>& keys)
@@ -150,10 +149,10 @@ Result<Done> checkWeightFile(const fs::path& path)
         return *std::move(other);
     const bool isNamedSo = path.extension() == ".safetensors" || path.string().ends_with(".index.json");
     if (kind == FileKind::Unknown && !isNamedSo)
-        return Error{ErrorCode::Unsupported,
-                     "'" + path.string()
-                         + "' is not a model: it does not begin like a file of weights. Name a folder with "
-                           "config.json and model.safetensors, or a .safetensors file."};
+        return Error{
+            ErrorCode::Unsupported,
+            "'" + path.string()
+                + "' is not a model: it does not begin like a file of weights. Name a folder with config.json and model.safetensors, or a .safetensors file."};
     return Done{};
 }
 
@@ -233,11 +232,11 @@ Result<const Architecture*> findArchitecture(const ConfigText& config)
     }
     supported += "and TransformerLens' own configs (d_model, n_heads, …, no model_type)";
     if (family.empty())
-        return Error{ErrorCode::Unsupported,
-                     "'" + config.file
-                         + "' names no family of models: it has no 'model_type', and none of "
-                           "TransformerLens' own keys; "
-                         + supported + "."};
+        return Error{
+            ErrorCode::Unsupported,
+            "'" + config.file
+                + "' names no family of models: it has no 'model_type', and none of TransformerLens' own keys; "
+                + supported + "."};
     return Error{ErrorCode::Unsupported,
                  "'" + config.file + "' describes a model of type '" + family + "'; " + supported + "."};
 }

@@ -105,8 +105,7 @@ RotaryScaling readLongRope(ModelConfig& config, int dim, RopeObject& object,
         reader.note(
             "A prompt of more than " + std::to_string(static_cast<int>(original)) + " of this model's "
             + std::to_string(config.nCtx)
-            + " positions changes its rotary frequencies for all tokens; contexts up to that length are "
-              "read.");
+            + " positions changes its rotary frequencies for all tokens; contexts up to that length are read.");
         config.nCtx = std::max(1, static_cast<int>(original)); // What is less was refused above.
     }
     return scaling;
@@ -133,8 +132,7 @@ RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object,
         scaling.originalContext = object.number("original_max_position_embeddings", context);
         if (!(scaling.highFactor > scaling.lowFactor))
             reader.contradiction("'" + object.name()
-                                 + "' has a high_freq_factor no larger than its "
-                                   "low_freq_factor");
+                                 + "' has a high_freq_factor no larger than its low_freq_factor");
     } else if (type == "longrope" || type == "su" || object.has("short_factor")) {
         scaling = readLongRope(config, dim, object, topLevelContext, reader);
     } else if (type == "yarn") {

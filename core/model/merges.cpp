@@ -51,8 +51,7 @@ std::string ownSkipsAndNorms(const ModelConfig& c)
         return "";
     return c.norm == NormKind::None
         ? "this model has skip connections, so the merge is about its skipless counterpart"
-        : "this model has skip connections and normalisation, so the merge is about its "
-          "counterpart without them";
+        : "this model has skip connections and normalisation, so the merge is about its counterpart without them";
 }
 
 /// Why the counterpart without a pair would compute something else; "" where it would not.
@@ -61,13 +60,9 @@ std::string lossOfFunction(const ModelConfig& c)
     if (c.parallelBlocks)
         return "parallel blocks can lose one of Q, K, V or P without changing the function, not a pair";
     if (c.attentionOnly)
-        return "without MLPs a layer's P meets the next layer's Q, K and V directly, and only one of the "
-               "four can go "
-               "without changing the function";
+        return "without MLPs a layer's P meets the next layer's Q, K and V directly, and only one of the four can go without changing the function";
     if (c.positionsInQueriesAndKeys && c.nLayers > 1)
-        return "every layer's queries and keys read the same positions, which would have to be in each "
-               "layer's "
-               "own basis";
+        return "every layer's queries and keys read the same positions, which would have to be in each layer's own basis";
     return "";
 }
 

@@ -143,8 +143,7 @@ Result<std::string> mergingWhyNot(const ProcessedWeights& weights, MergePair pai
     if (!config.skipless)
         return std::string("This model has skip connections")
             + (config.norm == NormKind::None ? "" : " and normalisation")
-            + ", so no pair of its matrices can be merged; ask for its counterpart without them "
-              "(--skipless).";
+            + ", so no pair of its matrices can be merged; ask for its counterpart without them (--skipless).";
     const auto merge = mergeOf(weights.original(), pair, task);
     if (!merge)
         return merge.error();

@@ -32,9 +32,7 @@ bool anyLosesItsBias(const OriginalNorms& norms)
 Obstacle placementObstacle(const ModelConfig& config)
 {
     if (config.hasSumNorms)
-        return "its norms stand behind the additions, so the residual stream itself is normalised and no "
-               "matrix "
-               "that reads it can take their weights in";
+        return "its norms stand behind the additions, so the residual stream itself is normalised and no matrix that reads it can take their weights in";
     if (config.residualFromNorm)
         return "what its norms give is the residual stream too, and not only what attention and MLP read";
     if (config.positionsInQueriesAndKeys)
@@ -102,8 +100,7 @@ Obstacle planRefactorObstacle(const ModelConfig& config)
     if (config.positional == Positional::Rotary)
         return "rotary positions stand between W_Q and W_K, so their product alone does not give the scores";
     if (config.qkNorm != NormKind::None)
-        return "queries and keys are normalised, so the product of W_Q and W_K alone does not give the "
-               "scores";
+        return "queries and keys are normalised, so the product of W_Q and W_K alone does not give the scores";
     return std::nullopt;
 }
 
@@ -129,10 +126,9 @@ public:
         for (const NormId& norm : norms)
             if (const auto name = tensorKindName(norm.w); names.find(name) == std::string::npos)
                 names += (names.empty() ? "" : ", ") + std::string(name.substr(0, name.rfind('.')));
-        plan.warnings.push_back(
-            fmt::format("fold-layer-norm passes over {} {} ({}): the family's layout has no bias that could "
-                        "take theirs up.",
-                        norms.size(), norms.size() == 1 ? "norm" : "norms", names));
+        plan.warnings.push_back(fmt::format(
+            "fold-layer-norm passes over {} {} ({}): the family's layout has no bias that could take theirs up.",
+            norms.size(), norms.size() == 1 ? "norm" : "norms", names));
         plan.unfolded = std::move(norms);
     }
 
@@ -198,12 +194,11 @@ Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const Process
 {
     const ModelConfig& config = weights.config();
     if (config.merged && config.attentionWidth() != config.dModel)
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("The heads of this model write {} numbers and its residual stream has {}, "
-                                 "because P is merged "
-                                 "into the MLPs; `run` and `verify` know it, but there are no circuits to "
-                                 "analyse or process.",
-                                 config.attentionWidth(), config.dModel)};
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format(
+                "The heads of this model write {} numbers and its residual stream has {}, because P is merged into the MLPs; `run` and `verify` know it, but there are no circuits to analyse or process.",
+                config.attentionWidth(), config.dModel)};
     if (const auto possible = checkHeadChanges(config, wish.headChanges); !possible)
         return possible.error();
     Planner planner;
@@ -235,8 +230,7 @@ Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const Process
 
     if (applied.refactorAttention && config.nKvHeads != config.nHeads)
         planner.plan.warnings.push_back(fmt::format(
-            "refactor-factored-attention gives each of the {} query heads its own K and V in place of {} "
-            "shared ones.",
+            "refactor-factored-attention gives each of the {} query heads its own K and V in place of {} shared ones.",
             config.nHeads, config.nKvHeads));
     for (const HeadChange& change : applied.headChanges)
         planner.plan.steps.push_back({headChangeName(change), true, ""});

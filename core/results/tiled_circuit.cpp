@@ -199,9 +199,9 @@ Result<std::shared_ptr<const TiledCircuit>> TiledCircuit::create(FactoredMatrix<
     const double right = circuit.right().array().abs().maxCoeff<Eigen::PropagateNaN>();
     const double most = left * right * static_cast<double>(circuit.inner());
     if (!(most < std::numeric_limits<float>::max()))
-        return Error{ErrorCode::Corrupt,
-                     "This circuit holds numbers that are not finite, so it cannot be shown as a whole; show "
-                     "the tokens of a text to see which."};
+        return Error{
+            ErrorCode::Corrupt,
+            "This circuit holds numbers that are not finite, so it cannot be shown as a whole; show the tokens of a text to see which."};
     if (task.cancelled())
         return stopped();
     std::shared_ptr<TiledCircuit> made(new TiledCircuit(std::move(circuit)));

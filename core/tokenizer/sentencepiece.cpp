@@ -217,9 +217,7 @@ Result<TokenizerFile> readSentencePiece(std::string_view content, const std::fil
     TokenizerFile file = tokenizerFileOf(std::move(vocabulary).value(), path);
     if (!reader.canEncode())
         file.cannotEncode = "'" + path.string()
-            + "' is a SentencePiece model of words, of characters or with spaces behind words; its tokens "
-              "can be "
-              "shown, but text cannot be encoded: give token ids instead.";
+            + "' is a SentencePiece model of words, of characters or with spaces behind words; its tokens can be shown, but text cannot be encoded: give token ids instead.";
     return file;
 }
 

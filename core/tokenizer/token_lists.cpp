@@ -104,9 +104,7 @@ void addKnown(TokenizerFile& file)
     if (known == all.end()) {
         file.stages.preTokenizers = gpt2ByteLevel();
         file.cannotEncode = "'" + file.path.string() + "' has " + std::to_string(file.vocabulary.size())
-            + " ranks and does not say how text is split; its tokens can be shown, but text cannot be "
-              "encoded: "
-              "give token ids instead.";
+            + " ranks and does not say how text is split; its tokens can be shown, but text cannot be encoded: give token ids instead.";
         return;
     }
     file.stages.preTokenizers = known->pattern.empty() ? gpt2ByteLevel() : splitAndByteLevel(known->pattern);

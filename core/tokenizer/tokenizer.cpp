@@ -233,8 +233,7 @@ Tokenizer Tokenizer::fromVocabulary(std::vector<std::string> shown, std::vector<
     tables->buildIndexes();
     tables->cannotEncode = {
         ErrorCode::Unsupported,
-        "A stored vocabulary does not say how text is encoded; give token ids instead, or open "
-        "the model's folder with its tokenizer.json."};
+        "A stored vocabulary does not say how text is encoded; give token ids instead, or open the model's folder with its tokenizer.json."};
     return Tokenizer(tables);
 }
 

@@ -257,8 +257,7 @@ void TokenizerFileReader::sayWhyItCannotEncode()
 {
     if (!m_file.stages.unknownStep.empty())
         m_file.cannotEncode = "'" + m_file.path.string() + "' uses " + m_file.stages.unknownStep
-            + ", which this version does not have; its tokens can be shown, but text cannot be encoded: give "
-              "token ids instead.";
+            + ", which this version does not have; its tokens can be shown, but text cannot be encoded: give token ids instead.";
 }
 
 Result<TokenizerFile> TokenizerFileReader::result()

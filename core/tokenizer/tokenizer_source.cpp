@@ -74,12 +74,10 @@ Error notATokenizer(const fs::path& path, FileKind kind)
         return {ErrorCode::Corrupt,
                 file + "a web page or a server's message, not a tokenizer; download the file itself again."};
     default:
-        return {ErrorCode::Unsupported,
-                file
-                    + "no tokenizer that this version reads: tokenizer.json, vocab.json with merges.txt, a "
-                      "SentencePiece or tiktoken tokenizer.model, BERT's vocab.txt, llama2.c's tokenizer.bin "
-                      "or a "
-                      "GGUF file."};
+        return {
+            ErrorCode::Unsupported,
+            file
+                + "no tokenizer that this version reads: tokenizer.json, vocab.json with merges.txt, a SentencePiece or tiktoken tokenizer.model, BERT's vocab.txt, llama2.c's tokenizer.bin or a GGUF file."};
     }
 }
 
@@ -128,8 +126,7 @@ Result<TokenizerFile> readTokenizerSource(const fs::path& path)
         return Error{
             ErrorCode::NotFound,
             "There is no tokenizer in '" + path.string()
-                + "': looked for tokenizer.json, vocab.json, tokenizer.model, spiece.model, vocab.txt and "
-                  "tokenizer.bin."};
+                + "': looked for tokenizer.json, vocab.json, tokenizer.model, spiece.model, vocab.txt and tokenizer.bin."};
     }
     const Result<MappedFile> file = MappedFile::open(path);
     if (!file)

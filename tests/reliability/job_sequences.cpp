@@ -241,11 +241,10 @@ bool checkJobSequences(int count, unsigned seed, const JobSurroundings& surround
         longest = std::max(longest, window.close());
     }
     const bool isGood = faults.all() == 0;
-    std::printf("%-6s %6d  sequences of start, cancel, supersede, close, model and theme change on jobs: "
-                "stale %d, unpaired %d, "
-                "wrong %d, slow %d; longest closing %lld ms; %lld s\n",
-                isGood ? "good" : "FAILED", sequence, faults.stale, faults.unpaired, faults.wrong,
-                faults.slow, static_cast<long long>(longest), static_cast<long long>(timer.elapsed() / 1000));
+    std::printf(
+        "%-6s %6d  sequences of start, cancel, supersede, close, model and theme change on jobs: stale %d, unpaired %d, wrong %d, slow %d; longest closing %lld ms; %lld s\n",
+        isGood ? "good" : "FAILED", sequence, faults.stale, faults.unpaired, faults.wrong, faults.slow,
+        static_cast<long long>(longest), static_cast<long long>(timer.elapsed() / 1000));
     std::fflush(stdout);
     return isGood;
 }

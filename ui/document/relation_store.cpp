@@ -55,8 +55,8 @@ Result<Done> saveRelation(const Relation& relation)
         || file.write(written) != written.size() || !file.commit())
         return Error{
             ErrorCode::Io,
-            QStringLiteral("The relation could not be saved as '%1': %2. Check that its folder can be "
-                           "written to.")
+            QStringLiteral(
+                "The relation could not be saved as '%1': %2. Check that its folder can be written to.")
                 .arg(path, file.errorString())
                 .toStdString()};
     return Done{};

@@ -55,23 +55,24 @@ constexpr std::array pageWords{
     PageWords{QLatin1StringView("heads"),
               QT_TRANSLATE_NOOP("WhatsThis", "Every head of the model, coloured and ranked by one score."),
               {"copying", "matching", "previous_token"}},
-    PageWords{QLatin1StringView("overview"),
-              QT_TRANSLATE_NOOP("WhatsThis",
-                                "What the selected head does, at a glance: what it reads and writes, the "
-                                "tokens it makes the most "
-                                "of, its spectra and eigenvalues, its positions and its partners."),
-              {"tables", "salient_tokens", "spectra", "eigenvalues", "position_kernel", "composition"}},
-    PageWords{QLatin1StringView("all_heads"),
-              QT_TRANSLATE_NOOP("WhatsThis",
-                                "Every head in a row with every score that was computed of it, and any "
-                                "two of the scores as a plane of heads."),
-              {"copying", "matching", "spectra"}},
-    PageWords{QLatin1StringView("tokens"),
-              QT_TRANSLATE_NOOP(
-                  "WhatsThis",
-                  "The strongest entries of one token's row or column of a full circuit: which tokens the "
-                  "head writes for it, or attends to from it."),
-              {"tables", "token_card"}},
+    PageWords{
+        QLatin1StringView("overview"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "What the selected head does, at a glance: what it reads and writes, the tokens it makes the most of, its spectra and eigenvalues, its positions and its partners."),
+        {"tables", "salient_tokens", "spectra", "eigenvalues", "position_kernel", "composition"}},
+    PageWords{
+        QLatin1StringView("all_heads"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "Every head in a row with every score that was computed of it, and any two of the scores as a plane of heads."),
+        {"copying", "matching", "spectra"}},
+    PageWords{
+        QLatin1StringView("tokens"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "The strongest entries of one token's row or column of a full circuit: which tokens the head writes for it, or attends to from it."),
+        {"tables", "token_card"}},
     PageWords{
         QLatin1StringView("matrix"),
         QT_TRANSLATE_NOOP("WhatsThis",
@@ -110,34 +111,34 @@ constexpr std::array pageWords{
     PageWords{QLatin1StringView("relations"),
               QT_TRANSLATE_NOOP("WhatsThis", "Which heads turn the first word of a pair into the second."),
               {"relations"}},
-    PageWords{QLatin1StringView("models"),
-              QT_TRANSLATE_NOOP(
-                  "WhatsThis",
-                  "What a newer model changed in every head: the change of its circuits over their norm, "
-                  "‖ΔW‖_F / ‖W‖_F, and the tokens that entered its tables."),
-              {"tables"}},
-    PageWords{QLatin1StringView("tensors"),
-              QT_TRANSLATE_NOOP(
-                  "WhatsThis",
-                  "Every tensor of the file as stored: minimum, maximum, mean and standard deviation of its "
-                  "finite numbers (divisor: the count), a histogram of 64 equal bins, and its entries.")},
-    PageWords{QLatin1StringView("folding"),
-              QT_TRANSLATE_NOOP(
-                  "WhatsThis",
-                  "What each step of processing does to what one reads: the selected token's row with the "
-                  "weights in use, and with the steps that are ticked."),
-              {"folding"}},
+    PageWords{
+        QLatin1StringView("models"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "What a newer model changed in every head: the change of its circuits over their norm, ‖ΔW‖_F / ‖W‖_F, and the tokens that entered its tables."),
+        {"tables"}},
+    PageWords{
+        QLatin1StringView("tensors"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "Every tensor of the file as stored: minimum, maximum, mean and standard deviation of its finite numbers (divisor: the count), a histogram of 64 equal bins, and its entries.")},
+    PageWords{
+        QLatin1StringView("folding"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "What each step of processing does to what one reads: the selected token's row with the weights in use, and with the steps that are ticked."),
+        {"folding"}},
     PageWords{
         QLatin1StringView("model"),
-        QT_TRANSLATE_NOOP("WhatsThis",
-                          "What the model is: its sizes, its families of parts, what loading found, and what "
-                          "processing changed."),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "What the model is: its sizes, its families of parts, what loading found, and what processing changed."),
         {"folding"}},
-    PageWords{QLatin1StringView("analyses"),
-              QT_TRANSLATE_NOOP(
-                  "WhatsThis",
-                  "Every analysis of the catalogue, with its formula and its source; each picture says what "
-                  "it shows.")}};
+    PageWords{
+        QLatin1StringView("analyses"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "Every analysis of the catalogue, with its formula and its source; each picture says what it shows.")}};
 
 /// Answers for the headers of a table, whose models know titles only.
 class HeaderWords : public QObject {

@@ -285,24 +285,21 @@ void Workspace::forgetInputs()
 void Workspace::updateBanner()
 {
     if (m_readOnly)
-        emit bannerChanged(
-            tr("This session was written by a newer Headwise. It is open read-only; what this version does "
-               "not know is not shown."));
+        emit bannerChanged(tr(
+            "This session was written by a newer Headwise. It is open read-only; what this version does not know is not shown."));
     else if (m_session && !m_circuits)
-        emit bannerChanged(
-            tr("The model's files are not here. What the session holds is shown; the rest needs "
-               "them. <a href=\"locate-model\">Locate model…</a> "
-               "<a href=\"locate-model-file\">Locate model file…</a>"));
+        emit bannerChanged(tr(
+            "The model's files are not here. What the session holds is shown; the rest needs them. <a href=\"locate-model\">Locate model…</a> <a href=\"locate-model-file\">Locate model file…</a>"));
     else if (const auto changes = processing().headChanges; !changes.empty()) {
         QStringList words;
         for (const HeadChange& change : changes)
             words << text(headChangeText(change)).toHtmlEscaped();
-        emit bannerChanged(tr("%1. What is shown is not the function of the model. "
-                              "<a href=\"undo-head-changes\">Undo</a>")
-                               .arg(words.join(QStringLiteral(", "))));
+        emit bannerChanged(
+            tr("%1. What is shown is not the function of the model. <a href=\"undo-head-changes\">Undo</a>")
+                .arg(words.join(QStringLiteral(", "))));
     } else if (lacksTokenizer())
-        emit bannerChanged(tr("This model has no tokenizer, so numbers stand for its tokens. "
-                              "<a href=\"add-tokenizer\">Add tokenizer…</a>"));
+        emit bannerChanged(tr(
+            "This model has no tokenizer, so numbers stand for its tokens. <a href=\"add-tokenizer\">Add tokenizer…</a>"));
     else
         emit bannerChanged({});
 }

@@ -83,9 +83,9 @@ void Workspace::mergeSessionFile()
                 return emit failed(text(result.error()));
             const Session& other = (*result)->session;
             if (other.model.sha256 != m_card->sha256 || other.formatVersion > sessionFormatVersion)
-                return emit failed(tr("%1 holds a session of another model or of a newer Headwise by now. "
-                                      "Nothing was merged; press Save session as… and choose another name.")
-                                       .arg(text(m_sessionFile.string())));
+                return emit failed(
+                    tr("%1 holds a session of another model or of a newer Headwise by now. Nothing was merged; press Save session as… and choose another name.")
+                        .arg(text(m_sessionFile.string())));
             merge(other, (*result)->stamp);
             emit sessionMerged();
         });

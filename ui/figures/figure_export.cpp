@@ -56,8 +56,8 @@ Result<Done> checkFigure(const FigureSettings& settings)
     if (settings.dpi < 18 || (settings.format == FigureFormat::Png && pixels > mostPixels))
         return Error{
             ErrorCode::InvalidArgument,
-            QStringLiteral("A figure of %1 × %2 mm at %3 dpi has %4 million pixels; choose a resolution of "
-                           "at least 18 dpi with at most 400 million pixels.")
+            QStringLiteral(
+                "A figure of %1 × %2 mm at %3 dpi has %4 million pixels; choose a resolution of at least 18 dpi with at most 400 million pixels.")
                 .arg(settings.width)
                 .arg(settings.height)
                 .arg(settings.dpi)

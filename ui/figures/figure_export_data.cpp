@@ -71,8 +71,8 @@ Result<Table> tableOf(const FigureSource& source, qsizetype mostCells)
     if (cells > mostCells)
         return Error{
             ErrorCode::InvalidArgument,
-            QStringLiteral("'%1' has %2 numbers, too many for a table that is set in type; write it as "
-                           "CSV, TSV or NPY, or zoom in to the part you need.")
+            QStringLiteral(
+                "'%1' has %2 numbers, too many for a table that is set in type; write it as CSV, TSV or NPY, or zoom in to the part you need.")
                 .arg(source.figureTitle())
                 .arg(cells)
                 .toStdString()};

@@ -48,8 +48,8 @@ Result<FigureFormat> figureFormatOf(const QString& fileName)
             return row.format;
     return Error{
         ErrorCode::InvalidArgument,
-        QStringLiteral("The figure '%1' has the ending '%2'; png, svg, pdf, csv, tsv, npy, tex and md can "
-                       "be written.")
+        QStringLiteral(
+            "The figure '%1' has the ending '%2'; png, svg, pdf, csv, tsv, npy, tex and md can be written.")
             .arg(fileName, suffix)
             .toStdString()};
 }

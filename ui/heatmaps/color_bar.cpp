@@ -200,8 +200,8 @@ ColorBar::ColorBar(Qt::Orientation orientation, QWidget* parent)
     setSizePolicy(orientation == Qt::Vertical ? QSizePolicy::Fixed : QSizePolicy::Expanding,
                   orientation == Qt::Vertical ? QSizePolicy::Expanding : QSizePolicy::Fixed);
     setAccessibleName(tr("Colour scale"));
-    setToolTip(tr("Drag an end to change the limit; double-click fits the data; right-click for maps and "
-                  "exact limits"));
+    setToolTip(tr(
+        "Drag an end to change the limit; double-click fits the data; right-click for maps and exact limits"));
 }
 
 void ColorBar::setScale(const ColorScale& scale)

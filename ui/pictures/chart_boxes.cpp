@@ -74,8 +74,8 @@ ChartContents boxContents(const PictureData& shown, const Workspace& workspace)
     contents.look.xTitle = PictureBody::tr("layer");
     contents.look.yTitle = arrays.size() == 1 ? axisTitle(*arrays.front()) : text(arrays.front()->unit);
     contents.names = quantileName;
-    contents.caption = PictureBody::tr("Lines: from a layer's smallest head to its largest; boxes: its "
-                                       "middle half; bars in them: its median.");
+    contents.caption = PictureBody::tr(
+        "Lines: from a layer's smallest head to its largest; boxes: its middle half; bars in them: its median.");
     return contents;
 }
 

@@ -49,9 +49,8 @@ public:
         m_colors->addItems(
             {tr("Edges by sign"), tr("Edges by class of the writer"), tr("Edges by class of the reader")});
         m_colors->setAccessibleName(tr("Colour of edges"));
-        m_colors->setToolTip(
-            tr("Classes: at least 0.3 of the attention on repeated random tokens to the previous "
-               "token, after the same token (induction) or to it; copying at least 0.5 of either sign"));
+        m_colors->setToolTip(tr(
+            "Classes: at least 0.3 of the attention on repeated random tokens to the previous token, after the same token (induction) or to it; copying at least 0.5 of either sign"));
         makeSecondary(m_howMany);
         auto* least = new QHBoxLayout;
         least->setSpacing(8);
@@ -143,9 +142,8 @@ private:
     void createOwnClasses()
     {
         m_ownClasses->setAccessibleName(tr("Classes of your own"));
-        m_ownClasses->setToolTip(
-            tr("What you know heads to do, before what their scores say: a CSV file of rows head,class, as "
-               "5.1,name mover"));
+        m_ownClasses->setToolTip(tr(
+            "What you know heads to do, before what their scores say: a CSV file of rows head,class, as 5.1,name mover"));
         auto* menu = new QMenu(m_ownClasses);
         menu->addAction(tr("Choose a file…"), this, [this] {
             auto* dialog = new QFileDialog(this, tr("Classes of heads"), {},

@@ -277,8 +277,7 @@ struct Score {
 };
 constexpr std::array<Score, 3> scores{{
     {"query_overlap", "Query subspaces, overlap",
-     "‖U_iᵀ U_j‖²_F, U = orthonormal basis of the columns of W_Q (singular vectors with σ > d_model ε σ₁, "
-     "ε = 2^-23; NaN without any)",
+     "‖U_iᵀ U_j‖²_F, U = orthonormal basis of the columns of W_Q (singular vectors with σ > d_model ε σ₁, ε = 2^-23; NaN without any)",
      "; null: random subspaces of the same ranks"},
     {"qk_cosine", "QK, cosine", "⟨W_Q^i W_Kᵀ, W_Q^j W_Kᵀ⟩_F / (‖·‖_F ‖·‖_F)",
      "; null: Gaussian W_Q, each group's ‖G‖_F/(√d_model tr G) as the deviation, G = W_KᵀW_K"},
@@ -396,8 +395,7 @@ Analysis groupsAnalysis()
         .number = "H2",
         .title = "Groups of query heads",
         .formula =
-            "‖U_iᵀ U_j‖²_F of W_Q, cosine of W_Q^i W_Kᵀ and W_Q^j W_Kᵀ, of W_V W_O^i and W_V W_O^j within a "
-            "group",
+            "‖U_iᵀ U_j‖²_F of W_Q, cosine of W_Q^i W_Kᵀ and W_Q^j W_Kᵀ, of W_V W_O^i and W_V W_O^j within a group",
         .citation = "Ainslie et al. 2023, arXiv 2305.13245; Yamagiwa et al. 2026, arXiv 2601.10266",
         .whyNot = whyNotGroups,
         .cost = groupsCost,

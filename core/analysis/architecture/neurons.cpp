@@ -27,11 +27,9 @@ std::string whyNotNeurons(const ModelConfig& config, const AnalysisOptions&)
     if (config.nExperts > 0)
         return "This model's MLPs are mixtures of experts, whose neurons are there for some tokens alone.";
     if (config.merged)
-        return "The output projections of this model are merged into its MLPs, which read no residual stream "
-               "any more.";
+        return "The output projections of this model are merged into its MLPs, which read no residual stream any more.";
     if (config.nLayers == 1 && config.parallelBlocks)
-        return "The MLP and the heads of this model's only layer stand side by side, so neither reads the "
-               "other.";
+        return "The MLP and the heads of this model's only layer stand side by side, so neither reads the other.";
     return {};
 }
 
@@ -373,12 +371,12 @@ AnalysisCost neuronsCost(const ModelConfig& config, const AnalysisOptions& optio
 std::vector<Picture> neuronsPictures()
 {
     using Kind = Picture::Kind;
-    const char* note = "The null is the share of a random direction in subspaces as large; the largest of "
-                       "many thousands lies above it by chance.";
+    const char* note =
+        "The null is the share of a random direction in subspaces as large; the largest of many thousands lies above it by chance.";
     const auto map = [](const char* title, const char* array) {
-        Picture made = pictureOf(neuronsFolder, Kind::HeadPairs, title, {array},
-                                 "Of the MLP next to the head; absent from models with more than ten million "
-                                 "such pairs.");
+        Picture made = pictureOf(
+            neuronsFolder, Kind::HeadPairs, title, {array},
+            "Of the MLP next to the head; absent from models with more than ten million such pairs.");
         made.signedColors = false;
         return made;
     };
@@ -424,8 +422,7 @@ Analysis neuronsAnalysis()
         .number = "I1",
         .title = "Neurons beside heads",
         .formula =
-            "‖w_out^n U‖² of W_Q, W_K, W_V of later heads; ‖U_Oᵀ w_in^n‖² (and w_gate^n) of neurons after a "
-            "head; w_out W_U and E w_in (E w_gate) of the best",
+            "‖w_out^n U‖² of W_Q, W_K, W_V of later heads; ‖U_Oᵀ w_in^n‖² (and w_gate^n) of neurons after a head; w_out W_U and E w_in (E w_gate) of the best",
         .citation = "Elhage et al. 2021; Gurnee et al. 2024, arXiv 2401.12181",
         .needsTokens = true,
         .whyNot = whyNotNeurons,

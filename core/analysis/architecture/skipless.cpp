@@ -144,15 +144,13 @@ void addSavings(ResultSet& results, const std::array<Merge, 3>& merges)
     addColumn(
         results, merges,
         {"possible", "Possible",
-         "1 if the removed Q, K or V, its heads side by side, is square with a condition number below 10^7 "
-         "in every layer; else 0",
+         "1 if the removed Q, K or V, its heads side by side, is square with a condition number below 10^7 in every layer; else 0",
          "yes or no"},
         [](const Merge& m) { return m.possible ? 1.0 : 0.0; });
     addColumn(
         results, merges,
         {"equivalent", "Same function",
-         "1 if the skipless counterpart without the pair computes the same; 0 of parallel blocks, which can "
-         "lose one of Q, K, V or P exactly, and of models without MLPs",
+         "1 if the skipless counterpart without the pair computes the same; 0 of parallel blocks, which can lose one of Q, K, V or P exactly, and of models without MLPs",
          "yes or no"},
         [](const Merge& m) { return m.equivalent ? 1.0 : 0.0; });
     addColumn(
@@ -179,8 +177,7 @@ ResultArray errorArray(const std::vector<double>& values, bool ofOneMatrix, Prec
                   {pairs.size(), 3}, values, {ofOneMatrix ? "matrix" : "pair", "precision"});
     array.title = ofOneMatrix ? "Error of merging one matrix" : "Error of the merge";
     array.definition =
-        "max |logits − logits of the unmerged skipless model| / max |these|, both stored and computed in "
-        "float64, float32, bfloat16 (sums in float32), over seeded random tokens";
+        "max |logits − logits of the unmerged skipless model| / max |these|, both stored and computed in float64, float32, bfloat16 (sums in float32), over seeded random tokens";
     if (ofOneMatrix) {
         array.attributes["labels"] = letters;
     } else {
@@ -226,8 +223,8 @@ void addErrors(ResultSet& results, const Errors& errors, bool ofOneMatrix, Preci
     ResultArray rounding =
         realArray(precision, "analyses/skipless/error_null", {3}, errors.rounding, {"precision"});
     rounding.title = "Error of rounding alone";
-    rounding.definition = "max |logits of the unmerged skipless model − its logits in float64| / max "
-                          "|these|, over the same tokens";
+    rounding.definition =
+        "max |logits of the unmerged skipless model − its logits in float64| / max |these|, over the same tokens";
     for (ResultArray* array : {&merged, &rounding}) {
         array->attributes["precisions"] = precisionNames;
         results.arrays.push_back(std::move(*array));
@@ -254,8 +251,7 @@ Result<Done> addConditions(ResultSet& results, const ModelWeights& weights,
                                   {"layer", "pair"});
     array.title = "log10 of the condition number";
     array.definition =
-        "log10(σ_max / σ_min) of Q, K and V of a layer, their heads side by side, as in the file; NaN "
-        "where it is not square; null: Gaussian entries (Edelman 1988)";
+        "log10(σ_max / σ_min) of Q, K and V of a layer, their heads side by side, as in the file; NaN where it is not square; null: Gaussian entries (Edelman 1988)";
     // ln(κ/n) has the limit law P(κ/n < x) = exp(−2/x − 2/x²).
     array.nullMean = std::log10(static_cast<double>(c.dModel)) + 0.6675;
     array.nullDeviation = 0.488;
@@ -341,10 +337,7 @@ Analysis skiplessAnalysis()
          false,
          false,
          false,
-         "Exact only for models without skip connections and normalisation: this is about the model's "
-         "counterpart "
-         "without them, which is another function. Of parallel blocks the pair is only counted; one of Q, K, "
-         "V or P "
+         "Exact only for models without skip connections and normalisation: this is about the model's counterpart without them, which is another function. Of parallel blocks the pair is only counted; one of Q, K, V or P "
          "can go exactly. Training such models, and the figure 4 of the paper, are out of scope."},
         {Picture::Kind::Table,
          "What one matrix of parallel blocks would save, exactly",
@@ -352,17 +345,14 @@ Analysis skiplessAnalysis()
          false,
          false,
          false,
-         "Where attention and MLP stand side by side, and where there are no MLPs, Q, K or V alone can go "
-         "without changing "
-         "the counterpart's function."},
+         "Where attention and MLP stand side by side, and where there are no MLPs, Q, K or V alone can go without changing the counterpart's function."},
         {Picture::Kind::Bars,
          "Error of each merge on random tokens",
          {at + "error", at + "error_null"},
          false,
          true,
          false,
-         "Against the unmerged skipless model in the same precision, beside what rounding alone does to "
-         "that."},
+         "Against the unmerged skipless model in the same precision, beside what rounding alone does to that."},
         {Picture::Kind::Matrix,
          "log10 condition number of Q, K and V",
          {at + "log10_condition"},

@@ -77,8 +77,7 @@ struct Linkage {
 constexpr Linkage average{"", "average", "mean of 1 − s between the heads of the two clusters, ", true};
 constexpr Linkage ward{
     "ward_", "Ward's",
-    "root of twice what joining the two clusters adds to the sum of squared distances from "
-    "their centres, distance = 1 − s, ",
+    "root of twice what joining the two clusters adds to the sum of squared distances from their centres, distance = 1 − s, ",
     false};
 
 /// The clusters themselves: as many as half the heads have a root (Mardia et al. 1979, §13).

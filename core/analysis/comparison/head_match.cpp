@@ -163,8 +163,7 @@ void addPairArrays(ResultSet& results, const Matches& matches, const ModelConfig
         results.arrays.push_back(std::move(array));
     };
     add(matches.jaccard, "jaccard", "Shared outputs of the heads of two models",
-        "mean over tokens of both vocabularies of |S_A ∩ S_B| / |S_A ∪ S_B|, S = the k largest outputs of "
-        "E W_V W_O W_U among the shared tokens");
+        "mean over tokens of both vocabularies of |S_A ∩ S_B| / |S_A ∪ S_B|, S = the k largest outputs of E W_V W_O W_U among the shared tokens");
     add(matches.cka, "cka", "CKA of the heads of two models",
         "⟨K_A, K_B⟩_F / (‖K_A‖_F ‖K_B‖_F), K = X Xᵀ, X = E W_OV of the shared tokens less its mean row");
 }
@@ -186,9 +185,9 @@ void addBestArrays(ResultSet& results, const Matches& matches, const ModelConfig
         }
     }
     const Sample chance(std::move(byChance));
-    ResultArray array = best.array(precision, "comparison/match/best", "Best match in the other model",
-                                   "largest of comparison/match/jaccard over the heads of B; null: with B's "
-                                   "tokens shifted by half the sample");
+    ResultArray array = best.array(
+        precision, "comparison/match/best", "Best match in the other model",
+        "largest of comparison/match/jaccard over the heads of B; null: with B's tokens shifted by half the sample");
     array.range = {0.0, 1.0};
     if (chance.size() > 0)
         array.nullMean = chance.mean();
@@ -248,9 +247,9 @@ Result<ResultSet> matchHeads(const MatchedModel& a, const MatchedModel& b, const
     if (shared.size() < fewestTokens) {
         return Error{
             ErrorCode::InvalidArgument,
-            fmt::format("The two vocabularies share {} tokens that both models write, too few to match "
-                        "their heads by; give both models their tokenizer.",
-                        shared.size())};
+            fmt::format(
+                "The two vocabularies share {} tokens that both models write, too few to match their heads by; give both models their tokenizer.",
+                shared.size())};
     }
     std::vector<int> places(shared.size());
     std::iota(places.begin(), places.end(), 0);

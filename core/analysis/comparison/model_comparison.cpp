@@ -135,12 +135,11 @@ void addSideArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind
         const std::string vectors = side == 0 ? "U" : "V";
         ResultArray cosines = circuit.maxCosine[side].array(
             options.precision, root + name + "_max_cosine", "Best match of each new " + where + " direction",
-            fmt::format("max over J of ‖{0}_Jᵀ {0}_I‖_F/√|I|, {1} = U Σ Vᵀ, I = the degenerate block (E7) of "
-                        "B's direction i, J = A's blocks and, where they have fewer directions than I, "
-                        "shortest runs of neighbours with |J| ≥ |I|: max over j of |{0}_Bᵀ {0}_A|_ij where "
-                        "all stand alone; i by falling σ_B; NaN beyond the rank; null: a random direction "
-                        "beside old ones that stand alone, {2} samples with seed {3}",
-                        vectors, circuitFormula(kind), nullSamples, options.seed),
+            fmt::format(
+                "max over J of ‖{0}_Jᵀ {0}_I‖_F/√|I|, {1} = U Σ Vᵀ, I = the degenerate block (E7) of B's direction i, J = A's blocks and, where they have fewer directions than I, "
+                "shortest runs of neighbours with |J| ≥ |I|: max over j of |{0}_Bᵀ {0}_A|_ij where all stand alone; i by falling σ_B; NaN beyond the rank; null: a random direction "
+                "beside old ones that stand alone, {2} samples with seed {3}",
+                vectors, circuitFormula(kind), nullSamples, options.seed),
             "direction");
         cosines.range = {0.0, 1.0};
         cosines.nullMean = null.mean;
@@ -149,8 +148,7 @@ void addSideArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind
         ResultArray intruders = circuit.intruders[side].array(
             options.precision, root + name + "_intruders", "Intruders among the " + where + " directions",
             fmt::format(
-                "how many of the first {} new directions have a best match below {} among the old ones "
-                "(Shuttleworth et al., arXiv 2410.21228), degenerate directions compared by their spans",
+                "how many of the first {} new directions have a best match below {} among the old ones (Shuttleworth et al., arXiv 2410.21228), degenerate directions compared by their spans",
                 looked, intruderCosine));
         intruders.nullMean = looked * null.intruders;
         intruders.nullDeviation = std::sqrt(looked * null.intruders * (1 - null.intruders));
@@ -159,9 +157,9 @@ void addSideArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind
         ResultArray matrix = circuit.cosines[side].array(
             options.precision, root + name + "_cosines",
             std::string(kind == CircuitKind::Qk ? "QK" : "OV") + ", " + where + " directions, new and old",
-            fmt::format("max over J with j in J of ‖{0}_Jᵀ {0}_I‖_F/√|I|, {1} = U Σ Vᵀ, I and J as of {2}, "
-                        "by falling σ; |{0}_Bᵀ {0}_A|_ij where i and j stand alone; NaN beyond the rank",
-                        vectors, circuitFormula(kind), name + "_max_cosine"),
+            fmt::format(
+                "max over J with j in J of ‖{0}_Jᵀ {0}_I‖_F/√|I|, {1} = U Σ Vᵀ, I and J as of {2}, by falling σ; |{0}_Bᵀ {0}_A|_ij where i and j stand alone; NaN beyond the rank",
+                vectors, circuitFormula(kind), name + "_max_cosine"),
             "new direction");
         const std::size_t old = static_cast<std::size_t>(config.dHead);
         matrix.shape[2] /= old;
@@ -209,12 +207,10 @@ void addKernelArrays(ResultSet& results, const std::vector<PerHead>& kernels,
 {
     const double d = config.dModel, r = std::min(config.dHead, config.dModel);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-        ResultArray array = kernels[i].array(options.precision,
-                                             std::string("comparison/projection_kernel/") + subspaceNames[i],
-                                             std::string("What ") + subspaceTitles[i] + ", then and now",
-                                             "‖U_Aᵀ U_B‖_F² / rank, U orthonormal bases of W_Q, W_K, W_V or "
-                                             "W_Oᵀ: 1 for the same subspace, 0 for "
-                                             "orthogonal ones; null: random subspaces");
+        ResultArray array = kernels[i].array(
+            options.precision, std::string("comparison/projection_kernel/") + subspaceNames[i],
+            std::string("What ") + subspaceTitles[i] + ", then and now",
+            "‖U_Aᵀ U_B‖_F² / rank, U orthonormal bases of W_Q, W_K, W_V or W_Oᵀ: 1 for the same subspace, 0 for orthogonal ones; null: random subspaces");
         array.range = {0.0, 1.0};
         array.nullMean = r / d;
         // Var tr(P Q) = 2 r² (d − r)² / (d² (d − 1) (d + 2)) for random projections of rank r.

@@ -219,9 +219,9 @@ Result<Done> addCircuits(ResultSet& results, const AnalysisContext& context, con
         add(results, context, similarityDistances(*sigma),
             {isQk ? "spectrum_distance_qk" : "spectrum_distance_ov",
              "Distance of the spectra of " + formula,
-             fmt::format("‖σ/‖σ‖ − σ'/‖σ'‖‖₂, σ = singular values of {}; the null is between {} heads of "
-                         "Gaussian factors",
-                         formula, similarityGaussianHeads),
+             fmt::format(
+                 "‖σ/‖σ‖ − σ'/‖σ'‖‖₂, σ = singular values of {}; the null is between {} heads of Gaussian factors",
+                 formula, similarityGaussianHeads),
              chance.mean(),
              chance.deviation(),
              {0, std::sqrt(2.0)},
@@ -260,16 +260,14 @@ Result<Done> addTokens(ResultSet& results, const AnalysisContext& context, const
         return overlap.error();
     add(results, context, overlap->jaccard,
         {"token_jaccard", "Shared top outputs",
-         fmt::format("mean over {} tokens of |A ∩ B| / |A ∪ B|, A and B = the {} largest entries of the "
-                     "token's row of "
-                     "E W_OV W_U of both heads",
-                     overlapTokens, context.options.tableSize),
+         fmt::format(
+             "mean over {} tokens of |A ∩ B| / |A ∪ B|, A and B = the {} largest entries of the token's row of E W_OV W_U of both heads",
+             overlapTokens, context.options.tableSize),
          overlap->jaccardOfChance, notComputed});
     add(results, context, overlap->cka,
         {"cka_ov", "CKA of outputs",
          fmt::format(
-             "⟨K, K'⟩_F / (‖K‖_F ‖K'‖_F), K = X Xᵀ, X = E W_OV of {} tokens less its mean row; the null is "
-             "between Gaussian heads on the same tokens",
+             "⟨K, K'⟩_F / (‖K‖_F ‖K'‖_F), K = X Xᵀ, X = E W_OV of {} tokens less its mean row; the null is between Gaussian heads on the same tokens",
              overlapTokens),
          overlap->ckaOfChance.mean(), overlap->ckaOfChance.deviation()});
     return Done{};

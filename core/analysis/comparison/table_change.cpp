@@ -238,9 +238,7 @@ ResultArray changeArray(const ModelConfig& config, const ComparisonOptions& opti
     ResultArray array = change.array(
         options.precision, "comparison/full_ov/table_change", "Tokens that left the top",
         fmt::format(
-            "mean over {} sampled source tokens (seed {}) of the share of the {} largest entries of their "
-            "row of E W_V W_O W_U in A that are not among those in B; as many entered; ranked in float32; "
-            "null: unrelated heads",
+            "mean over {} sampled source tokens (seed {}) of the share of the {} largest entries of their row of E W_V W_O W_U in A that are not among those in B; as many entered; ranked in float32; null: unrelated heads",
             a.tokens.size(), options.seed, a.length));
     const double k = static_cast<double>(a.length), V = config.dVocabOut,
                  n = static_cast<double>(a.tokens.size());
@@ -260,8 +258,7 @@ ResultArray idsArray(const ModelConfig& config, const Tops& tops, const char* na
         lists.set(list, std::span(tops.entries).subspan(list * tops.length, tops.length));
     return lists.ids(
         std::string("comparison/full_ov/") + name, title,
-        "ids of the largest entries of the sampled tokens' rows of E W_V W_O W_U, falling, ties to "
-        "the lower id");
+        "ids of the largest entries of the sampled tokens' rows of E W_V W_O W_U, falling, ties to the lower id");
 }
 
 } // namespace

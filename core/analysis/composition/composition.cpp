@@ -242,8 +242,7 @@ Result<ResultSet> runComposition(const AnalysisContext& context, const Task& tas
     ResultSet results;
     if (AskedPairs(config, context.options).count() == 0 && config.nLayers > 1)
         results.warnings.push_back(
-            "No two of the heads asked for are in different layers, so that no pair was composed; "
-            "--one-end takes every pair with one end among them.");
+            "No two of the heads asked for are in different layers, so that no pair was composed; --one-end takes every pair with one end among them.");
     for (std::size_t mode = 0; mode < values.size(); ++mode) {
         ResultArray array =
             realArray(context.options.precision, std::string("composition/") + modeNames[mode],

@@ -193,18 +193,18 @@ void addMode(ResultSet& results, const AnalysisContext& context, const Nulls& nu
     array.nullMean = 0.0;
     array.nullDeviation = nulls.gaussian.deviation();
     results.arrays.push_back(std::move(array));
-    array = z.array(precision, path + "_z", title + ", z",
-                    "(s² − 1/d_model) / deviation of s² if the singular vectors of both circuits were random "
-                    "and their singular values stayed, "
-                        + of);
+    array = z.array(
+        precision, path + "_z", title + ", z",
+        "(s² − 1/d_model) / deviation of s² if the singular vectors of both circuits were random and their singular values stayed, "
+            + of);
     array.nullMean = 0.0;
     array.nullDeviation = 1.0;
     results.arrays.push_back(std::move(array));
     array = percentile.array(
         precision, path + "_percentile", title + ", percentile",
-        fmt::format("where z stands among {} random pairs of this model with random singular vectors, "
-                    "(below + ½) / (n + 1), {}",
-                    compositionNullsSpectrumDraws, of));
+        fmt::format(
+            "where z stands among {} random pairs of this model with random singular vectors, (below + ½) / (n + 1), {}",
+            compositionNullsSpectrumDraws, of));
     array.nullMean = 0.5;
     array.nullDeviation = std::sqrt(1.0 / 12);
     array.range = {0.0, 1.0};
@@ -221,11 +221,9 @@ void addDraws(ResultSet& results, const Nulls& nulls, Precision precision)
         results.arrays.back().definition = std::move(formula);
     };
     add(nulls.gaussian, "gaussian_null", "Composition of Gaussian heads",
-        "‖W_OV¹ W_QK²‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F) of Gaussian W_V, W_O, W_Q, W_K of the model's shapes, "
-        "ascending");
+        "‖W_OV¹ W_QK²‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F) of Gaussian W_V, W_O, W_Q, W_K of the model's shapes, ascending");
     add(nulls.spectrum, "spectrum_null", "z of random singular vectors",
-        "z of random pairs whose singular vectors are random and whose singular values are the model's, "
-        "ascending");
+        "z of random pairs whose singular vectors are random and whose singular values are the model's, ascending");
 }
 
 /// What another row of the catalogue says of the pairs.
@@ -335,18 +333,18 @@ std::vector<Picture> compositionNullsPictures()
 
 Analysis compositionNullsAnalysis()
 {
-    return {.id = "composition_nulls",
-            .number = "D2",
-            .title = "Composition against chance",
-            .formula =
-                "s − s of Gaussian heads; z and percentile of s² among random singular vectors of the same "
-                "singular values",
-            .citation = "Elhage et al. 2021, \"Three Kinds of Composition\", baselines",
-            .whyNot = nullsNeedTwoLayers,
-            .cost = compositionNullsCost,
-            .run = runCompositionNulls,
-            .pictures = compositionNullsPictures(),
-            .followsMetric = true};
+    return {
+        .id = "composition_nulls",
+        .number = "D2",
+        .title = "Composition against chance",
+        .formula =
+            "s − s of Gaussian heads; z and percentile of s² among random singular vectors of the same singular values",
+        .citation = "Elhage et al. 2021, \"Three Kinds of Composition\", baselines",
+        .whyNot = nullsNeedTwoLayers,
+        .cost = compositionNullsCost,
+        .run = runCompositionNulls,
+        .pictures = compositionNullsPictures(),
+        .followsMetric = true};
 }
 
 } // namespace headwise

@@ -93,11 +93,10 @@ Result<ResultSet> runEmbeddingComposition(const AnalysisContext& context, const 
         results.arrays.push_back(scores[side].array(precision, path, sides[side].title, sides[side].formula));
         results.arrays.back().nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
         results.arrays.back().range = {0.0, 1.0};
-        results.arrays.push_back(
-            z[side].array(precision, path + "_z", std::string(sides[side].title) + ", z",
-                          "(s² − 1/d_model) / deviation of s² if the singular vectors were random and the "
-                          "singular values stayed, s = "
-                              + std::string(sides[side].formula)));
+        results.arrays.push_back(z[side].array(
+            precision, path + "_z", std::string(sides[side].title) + ", z",
+            "(s² − 1/d_model) / deviation of s² if the singular vectors were random and the singular values stayed, s = "
+                + std::string(sides[side].formula)));
         results.arrays.back().nullMean = 0.0;
         results.arrays.back().nullDeviation = 1.0;
     }

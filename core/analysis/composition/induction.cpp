@@ -15,11 +15,9 @@ namespace {
 constexpr std::size_t candidates = 50;
 constexpr const char* inductionFolder = "analyses/induction/";
 constexpr const char* matchingFormula =
-    "Re Σλ / Σ|λ|, λ = eigenvalues of E W_QK (W_OV)ᵀ Eᵀ, W_QK of the later, W_OV of the earlier head, "
-    "E of the later head on both sides";
+    "Re Σλ / Σ|λ|, λ = eigenvalues of E W_QK (W_OV)ᵀ Eᵀ, W_QK of the later, W_OV of the earlier head, E of the later head on both sides";
 constexpr const char* guess =
-    "of heads of layers ≥ 1 previous_token is a guess from raw positions (rotary: the mean row of E), "
-    "which layer 0 alone reads";
+    "of heads of layers ≥ 1 previous_token is a guess from raw positions (rotary: the mean row of E), which layer 0 alone reads";
 
 using InductionPair = std::pair<HeadId, HeadId>;
 
@@ -67,9 +65,7 @@ void addPairArrays(ResultSet& results, const Found& all)
     const std::string path = inductionFolder;
     ResultArray combined = all.ranking.combined.array(
         precision, path + "combined", "Induction circuit",
-        "product of four percentiles among this model's heads and pairs: previous_token of "
-        "the earlier head, K-composition, matching, copying of the later head; ½ for what "
-        "is not known, 1 for the first of heads marked as previous-token heads; "
+        "product of four percentiles among this model's heads and pairs: previous_token of the earlier head, K-composition, matching, copying of the later head; ½ for what is not known, 1 for the first of heads marked as previous-token heads; "
             + std::string(guess));
     const auto& marked = all.context.options.inputs.previousTokenHeads;
     if (!marked.empty())
@@ -85,18 +81,16 @@ void addPairArrays(ResultSet& results, const Found& all)
     matching.range = {-1.0, 1.0};
     ResultArray product = all.ranking.nullProduct.array(
         precision, path + "null_product", "Product of percentiles of chance",
-        fmt::format("product of where the four numbers stand among those of {} random pairs whose residual "
-                    "directions are put into another order wherever two parts meet; (below + ½) / (n + 1) "
-                    "each, ½ for what is not known; {}",
-                    inductionNullDraws, guess));
+        fmt::format(
+            "product of where the four numbers stand among those of {} random pairs whose residual directions are put into another order wherever two parts meet; (below + ½) / (n + 1) each, ½ for what is not known; {}",
+            inductionNullDraws, guess));
     setProductNull(product);
     if (all.ranking.maximum.size() > 0)
         product.attributes["null_99"] = all.ranking.maximum.values()[inductionMaximumDraws * 99 / 100];
     ResultArray percentile = all.ranking.nullPercentile.array(
         precision, path + "null_percentile", "Percentile of chance",
         fmt::format(
-            "share of {} draws in which the largest null_product of all pairs, if every percentile were "
-            "uniform, is smaller: above 0.99 a pair stands out even as the best of all pairs",
+            "share of {} draws in which the largest null_product of all pairs, if every percentile were uniform, is smaller: above 0.99 a pair stands out even as the best of all pairs",
             inductionMaximumDraws));
     percentile.range = {0.0, 1.0};
     for (ResultArray* array : {&combined, &matching, &composition, &product, &percentile})
@@ -259,10 +253,7 @@ std::vector<Picture> inductionPictures()
                     candidate("matching"), candidate("copying"), candidate("combined"),
                     candidate("null_percentile")},
          .note =
-             "The best pairs first; above 0.99 of chance a pair stands out even as the best of all. Where "
-             "the "
-             "earlier head is not of layer 0, its previous-token score is a guess from raw positions, and "
-             "counts all the same."},
+             "The best pairs first; above 0.99 of chance a pair stands out even as the best of all. Where the earlier head is not of layer 0, its previous-token score is a guess from raw positions, and counts all the same."},
         {.kind = Kind::Bars,
          .title = "The four numbers of the candidates",
          .arrays = {candidate("previous_token"), candidate("k_composition"), candidate("matching"),
@@ -286,8 +277,8 @@ std::vector<Picture> inductionPictures()
          .title = "Heads by their best pair",
          .arrays = {path + "as_induction_head", path + "as_previous_token_head"},
          .signedColors = false,
-         .note = "Previous-token scores of earlier heads beyond layer 0 are guesses from raw positions, and "
-                 "count all the same."}};
+         .note =
+             "Previous-token scores of earlier heads beyond layer 0 are guesses from raw positions, and count all the same."}};
 }
 
 } // namespace
@@ -299,8 +290,7 @@ Analysis inductionAnalysis()
         .number = "D7",
         .title = "Induction circuits",
         .formula =
-            "percentiles of previous_token¹, K-composition, positivity of E W_QK² W_OV¹ᵀ Eᵀ and copying², "
-            "multiplied",
+            "percentiles of previous_token¹, K-composition, positivity of E W_QK² W_OV¹ᵀ Eᵀ and copying², multiplied",
         .citation = "Elhage et al. 2021, \"Induction Heads\"; Olsson et al. 2022, arXiv 2209.11895",
         .needsTokens = true,
         .whyNot = inductionNeedsTwoLayers,

@@ -41,10 +41,11 @@ Result<PairParts> pairParts(const Circuits& circuits, ReadBy by, HeadId earlier,
                             const Task& task)
 {
     if (!circuits.contains(earlier) || !circuits.contains(later) || earlier.layer >= later.layer)
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("{} and {} are not an earlier and a later head of this model; choose two of "
-                                 "different layers.",
-                                 dottedHead(earlier), dottedHead(later))};
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format(
+                "{} and {} are not an earlier and a later head of this model; choose two of different layers.",
+                dottedHead(earlier), dottedHead(later))};
     const HeadWeights<double> from = circuits.weights().head<double>(earlier);
     const HeadWeights<double> to = circuits.weights().head<double>(later);
     PairParts pair;

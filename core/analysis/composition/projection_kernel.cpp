@@ -297,13 +297,13 @@ Result<ResultSet> runProjectionKernel(const AnalysisContext& context, const Task
     if (context.options.inputs.pair) {
         const auto& [earlier, later] = *context.options.inputs.pair;
         if (!context.circuits.contains(earlier) || !context.circuits.contains(later)) {
-            results.warnings.push_back("The principal angles were left out: a head of the pair is not in "
-                                       "this model.");
+            results.warnings.push_back(
+                "The principal angles were left out: a head of the pair is not in this model.");
         } else if (const auto added = addProjectionKernelAngles(results, context, task); !added) {
             if (added.error().code != ErrorCode::Corrupt)
                 return added.error();
-            results.warnings.push_back("The principal angles were left out: a weight of the pair is not a "
-                                       "finite number.");
+            results.warnings.push_back(
+                "The principal angles were left out: a weight of the pair is not a finite number.");
         }
     }
     return results;
@@ -361,17 +361,18 @@ std::vector<Picture> projectionKernelPictures()
 
 Analysis projectionKernelAnalysis()
 {
-    return {.id = "projection_kernel",
-            .number = "D3",
-            .title = "Projection kernel",
-            .formula = "‖U_Oᵀ U_X‖²_F, X = Q, K, V: Σ cos² of the principal angles between what is written "
-                       "and what is read",
-            .citation = "Yamagiwa et al. 2026, arXiv 2601.10266",
-            .whyNot = kernelNeedsTwoLayers,
-            .cost = projectionKernelCost,
-            .run = runProjectionKernel,
-            .pictures = projectionKernelPictures(),
-            .followsMetric = true};
+    return {
+        .id = "projection_kernel",
+        .number = "D3",
+        .title = "Projection kernel",
+        .formula =
+            "‖U_Oᵀ U_X‖²_F, X = Q, K, V: Σ cos² of the principal angles between what is written and what is read",
+        .citation = "Yamagiwa et al. 2026, arXiv 2601.10266",
+        .whyNot = kernelNeedsTwoLayers,
+        .cost = projectionKernelCost,
+        .run = runProjectionKernel,
+        .pictures = projectionKernelPictures(),
+        .followsMetric = true};
 }
 
 } // namespace headwise

@@ -140,10 +140,9 @@ Result<Done> addFullEigenvalues(VirtualHeadArrays& arrays, const AnalysisContext
 {
     const TokenSide& tokens = *context.tokens;
     if (!tokens.isSquare()) {
-        arrays.warn(
-            fmt::format("Copying of the virtual head is left out because the embedding has {} tokens and the "
-                        "unembedding {}.",
-                        tokens.E.rows(), tokens.W_U.cols()));
+        arrays.warn(fmt::format(
+            "Copying of the virtual head is left out because the embedding has {} tokens and the unembedding {}.",
+            tokens.E.rows(), tokens.W_U.cols()));
         return Done{};
     }
     const Matrix<double>& left = head.circuit.left();

@@ -41,9 +41,9 @@ Answer tokenDirection(std::string text, const ProcessedWeights& weights, const T
     if (isOutput)
         text.erase(0, unembed.size());
     if (text.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     "The direction names no token; give FILE.npy, TOKEN, TOKEN -- TOKEN, neuron:L.N:out or "
-                     "singular:L.H:ov:out:1."};
+        return Error{
+            ErrorCode::InvalidArgument,
+            "The direction names no token; give FILE.npy, TOKEN, TOKEN -- TOKEN, neuron:L.N:out or singular:L.H:ov:out:1."};
     const auto token = tokenNamed(text, tokenizer);
     if (!token)
         return token.error();
@@ -129,10 +129,11 @@ Answer fileDirection(const std::string& text, int dModel)
     if (!numbers)
         return numbers.error();
     if (numbers->size() != static_cast<std::size_t>(dModel)) {
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("The direction in '{}' has {} numbers, expected {}, the width of the "
-                                 "residual stream.",
-                                 text, numbers->size(), dModel)};
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format(
+                "The direction in '{}' has {} numbers, expected {}, the width of the residual stream.", text,
+                numbers->size(), dModel)};
     }
     return RowVector<double>(Eigen::Map<const RowVector<double>>(numbers->data(), dModel));
 }

@@ -18,8 +18,8 @@ using nlohmann::json;
 
 constexpr std::size_t largestRelationFile = 16u << 20;
 constexpr std::size_t longestRelationWord = 200; // bytes
-constexpr std::string_view forms = "expected [[source, target], …], {\"name\": …, \"pairs\": [[source, "
-                                   "target], …]} or an array of such objects";
+constexpr std::string_view forms =
+    "expected [[source, target], …], {\"name\": …, \"pairs\": [[source, target], …]} or an array of such objects";
 
 std::string relationNameOf(const std::filesystem::path& file)
 {

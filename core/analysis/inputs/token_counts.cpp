@@ -209,10 +209,11 @@ public:
             return wrongCounts(
                 file, fmt::format("it has no {}; write a line {} for each", form.things, form.header()));
         if (m_strange == m_rows) {
-            return Error{ErrorCode::NotFound,
-                         fmt::format("File '{}': none of its {} {} is of this model's tokens; write them as "
-                                     "they are shown, or as #ID.",
-                                     file.filename().string(), m_rows, form.things)};
+            return Error{
+                ErrorCode::NotFound,
+                fmt::format(
+                    "File '{}': none of its {} {} is of this model's tokens; write them as they are shown, or as #ID.",
+                    file.filename().string(), m_rows, form.things)};
         }
         if (m_strange == 0)
             return std::string();

@@ -96,8 +96,7 @@ public:
                 addCounts(results);
             results.arrays.push_back(m_arrays.deviation.array(
                 precision, detokenizationFolder + "score_null_deviation", "Size for random directions",
-                "‖ê_i‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d: scores around 0 where W_QK loses its "
-                "directions"));
+                "‖ê_i‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d: scores around 0 where W_QK loses its directions"));
         }
         if (!m_suffixes.empty())
             addCurves(results);
@@ -166,10 +165,9 @@ private:
         const Precision precision = m_options.precision;
         const std::size_t first = results.arrays.size();
         const std::string area =
-            (m_bigrams ? "chance that a prefix which the suffix follows in a text, drawn as "
-                         "often as it does, scores above one which it never follows; "
-                       : "chance that a prefix which forms a token with the suffix scores "
-                         "above one that does not; ")
+            (m_bigrams
+                 ? "chance that a prefix which the suffix follows in a text, drawn as often as it does, scores above one which it never follows; "
+                 : "chance that a prefix which forms a token with the suffix scores above one that does not; ")
             + ("scores as in " + std::string(detokenizationScoreFormula));
         results.arrays.push_back(m_arrays.mean.array(precision, detokenizationFolder + "mean_auroc",
                                                      "Mean AUROC", "mean over suffixes of the " + area));
@@ -183,10 +181,10 @@ private:
         results.arrays.back().nullMean = 0.5;
         results.arrays.push_back(
             idArray(detokenizationFolder + "suffixes", "Suffixes", m_suffixes, "suffix"));
-        results.arrays.push_back(m_arrays.curve.array(precision, detokenizationFolder + "roc", "ROC curve",
-                                                      "share of the right prefixes above the score that 0, "
-                                                      "1, …, 100 % of the others exceed, mean over suffixes",
-                                                      "false positives"));
+        results.arrays.push_back(m_arrays.curve.array(
+            precision, detokenizationFolder + "roc", "ROC curve",
+            "share of the right prefixes above the score that 0, 1, …, 100 % of the others exceed, mean over suffixes",
+            "false positives"));
         results.arrays.back().range = {0.0, 1.0};
         std::vector<double> diagonal;
         for (std::size_t i = 0; i < rocPoints; ++i)
@@ -233,8 +231,7 @@ Result<ResultSet> runDetokenization(const AnalysisContext& context, const Task& 
         results.warnings.emplace_back(
             context.options.inputs.bigramCounts
                 ? "Detokenization has no AUROC: the bigram counts have no pair of tokens in use."
-                : "Detokenization has no AUROC: no two tokens with a text of their own form a "
-                  "third, or there is no tokenizer.");
+                : "Detokenization has no AUROC: no two tokens with a text of their own form a third, or there is no tokenizer.");
     }
     return results;
 }
@@ -274,9 +271,7 @@ std::vector<Picture> detokenizationPictures()
          true,
          {}},
         {Lines, "ROC curve, mean over suffixes", in({"roc", "roc_null"}), false, false, true,
-         "Right prefixes are those that the suffix follows in the text of the bigram counts, each as often "
-         "as it "
-         "does; without counts, those that form a token of the vocabulary with the suffix."},
+         "Right prefixes are those that the suffix follows in the text of the bigram counts, each as often as it does; without counts, those that form a token of the vocabulary with the suffix."},
         {HeadGrid, "Mean AUROC", in({"mean_auroc"}), false, false, false, {}},
         {Bars, "AUROC by suffix", in({"auroc"}), false, false, true, {}},
     };

@@ -253,17 +253,17 @@ std::vector<Picture> positionGeometryPictures()
 
 Analysis positionGeometryAnalysis()
 {
-    return {.id = "position_geometry",
-            .number = "C6",
-            .title = "Geometry of the positions",
-            .formula = "principal components, cosines and row variances of W_pos",
-            .citation =
-                "Yedidia 2023, \"GPT-2's positional embedding matrix is a helix\"; Kamoda et al. 2025, arXiv "
-                "2501.15754",
-            .whyNot = whyNotPositionGeometry,
-            .cost = positionGeometryCost,
-            .run = runPositionGeometry,
-            .pictures = positionGeometryPictures()};
+    return {
+        .id = "position_geometry",
+        .number = "C6",
+        .title = "Geometry of the positions",
+        .formula = "principal components, cosines and row variances of W_pos",
+        .citation =
+            "Yedidia 2023, \"GPT-2's positional embedding matrix is a helix\"; Kamoda et al. 2025, arXiv 2501.15754",
+        .whyNot = whyNotPositionGeometry,
+        .cost = positionGeometryCost,
+        .run = runPositionGeometry,
+        .pictures = positionGeometryPictures()};
 }
 
 } // namespace headwise

@@ -138,15 +138,12 @@ ResultSet resultsOf(const PositionalCircuitArrays& arrays, const Shown& shown, P
     lines(arrays.patternLines, "query_pattern", "Attention of three queries",
           "softmax over j ≤ i of s_ij; " + formula);
     results.arrays.back().range = {0.0, 1.0};
-    results.arrays.push_back(arrays.keyBias.array(precision, folder + "key_bias", "Score whatever the query",
-                                                  "b_Q W_Kᵀ (p_j/σ(p_j))ᵀ · scale, the norm folded into "
-                                                  "b_Q and W_K",
-                                                  "position"));
-    results.arrays.push_back(arrays.deviation.array(precision, folder + "score_null_deviation",
-                                                    "Size of the scores, random directions",
-                                                    "‖W_QK‖_F √(mean over j ≤ i of ‖x_i‖² ‖x_j‖²) / d · "
-                                                    "scale, x = p/σ(p): scores around 0 for directions "
-                                                    "at random"));
+    results.arrays.push_back(
+        arrays.keyBias.array(precision, folder + "key_bias", "Score whatever the query",
+                             "b_Q W_Kᵀ (p_j/σ(p_j))ᵀ · scale, the norm folded into b_Q and W_K", "position"));
+    results.arrays.push_back(arrays.deviation.array(
+        precision, folder + "score_null_deviation", "Size of the scores, random directions",
+        "‖W_QK‖_F √(mean over j ≤ i of ‖x_i‖² ‖x_j‖²) / d · scale, x = p/σ(p): scores around 0 for directions at random"));
     for (ResultArray& array : results.arrays)
         array.attributes["assumption"] =
             std::string("raw positions, as layer 0 reads them without tokens; later layers read moved ones");

@@ -90,8 +90,7 @@ void addPreviousTokenNulls(ResultSet& results, ResultArray& scores, const std::v
         array.title = member == &HeadNull::mean ? "Previous token, random heads"
                                                 : "Previous token, deviation of random heads";
         array.definition =
-            "scores/previous_token of heads of random weights, by layer: layers differ in window "
-            "or rotary embedding";
+            "scores/previous_token of heads of random weights, by layer: layers differ in window or rotary embedding";
         results.arrays.push_back(std::move(array));
     }
 }

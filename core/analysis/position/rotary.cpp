@@ -62,14 +62,12 @@ struct RotaryKernelArrays {
             "frequency");
         add(sine, "sine", "Sine coefficients", "b_m = q_m × k_m · scale, before a soft cap", "frequency");
         add(amplitude, "amplitude", "Amplitudes",
-            "√(a_m² + b_m²) = |q_m| |k_m| · scale; divided by √2 the deviation of a_m and b_m for random "
-            "phases",
+            "√(a_m² + b_m²) = |q_m| |k_m| · scale; divided by √2 the deviation of a_m and b_m for random phases",
             "frequency");
         add(constant, "constant", "What does not turn",
             "q · k · scale over the components without a frequency");
         add(deviation, "score_null_deviation", "Deviation of the score, random phases",
-            "√(Σ_m amplitude_m² / 2): the score around its constant where the angles of q_m to k_m are "
-            "random");
+            "√(Σ_m amplitude_m² / 2): the score around its constant where the angles of q_m to k_m are random");
     }
 };
 

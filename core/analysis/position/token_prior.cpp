@@ -102,10 +102,9 @@ void addTo(ResultSet& results, const TokenPriorArrays& arrays, const std::vector
     results.arrays.back().range = {-1.0, 1.0};
     results.arrays.back().nullMean = 0.0;
     results.arrays.back().nullDeviation = 1 / std::sqrt(static_cast<double>(used) - 1);
-    results.arrays.push_back(
-        arrays.deviation.array(precision, folder + "null_deviation", "Size for a random direction",
-                               "‖b_Q W_Kᵀ‖ √(mean over j of ‖e_j/σ̄_j‖²) / √d: values around 0 where b_Q W_Kᵀ "
-                               "loses its direction"));
+    results.arrays.push_back(arrays.deviation.array(
+        precision, folder + "null_deviation", "Size for a random direction",
+        "‖b_Q W_Kᵀ‖ √(mean over j of ‖e_j/σ̄_j‖²) / √d: values around 0 where b_Q W_Kᵀ loses its direction"));
     for (ResultArray& array : results.arrays)
         array.attributes["assumption"] = std::string("raw tokens, as layer 0 reads them");
 }

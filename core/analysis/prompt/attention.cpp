@@ -213,8 +213,7 @@ Analysis attentionAnalysis()
         .title = "Attention on a prompt",
         .formula = "α_ij, α_ij ‖v_j W_O‖₂, ‖(Σ_j α_ij v_j) W_O‖₂",
         .citation =
-            "Elhage et al. 2021, \"Attention Heads as Information Movement\"; Kobayashi et al. 2020, arXiv "
-            "2004.10102",
+            "Elhage et al. 2021, \"Attention Heads as Information Movement\"; Kobayashi et al. 2020, arXiv 2004.10102",
         .whyNot = promptTooLong,
         .cost = attentionCost,
         .run = runAttention,
@@ -226,9 +225,7 @@ Analysis attentionAnalysis()
              false,
              false,
              false,
-             "Rows are queries, columns keys; a column that every row attends to may be a place to rest. "
-             "Even "
-             "attention gives query i one part in as many keys as it sees: null_pattern."},
+             "Rows are queries, columns keys; a column that every row attends to may be a place to rest. Even attention gives query i one part in as many keys as it sees: null_pattern."},
             {Picture::Kind::Matrix,
              "Value-weighted attention",
              {attentionFolder + "value_weighted"},

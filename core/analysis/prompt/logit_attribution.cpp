@@ -311,10 +311,9 @@ Result<ResultSet> runLogitAttribution(const AnalysisContext& context, const Task
 
 std::string noDirectWay(const ModelConfig& config, const AnalysisOptions&)
 {
-    return config.hasHeadTransform ? "A layer with an activation stands between this model's last residual "
-                                     "stream and its logits, so that "
-                                     "they are no sum of parts."
-                                   : "";
+    return config.hasHeadTransform
+        ? "A layer with an activation stands between this model's last residual stream and its logits, so that they are no sum of parts."
+        : "";
 }
 
 AnalysisCost logitAttributionCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -396,8 +395,7 @@ Analysis logitAttributionAnalysis()
         .title = "Direct logit attribution and logit lens",
         .formula = "(Σ_j α_nj v_j) W_O · W_U[:,t] / σ; LN_final(residual stream) W_U",
         .citation =
-            "nostalgebraist 2020, \"interpreting GPT: the logit lens\"; Elhage et al. 2021; TransformerLens "
-            "direct_logit_attribution.py",
+            "nostalgebraist 2020, \"interpreting GPT: the logit lens\"; Elhage et al. 2021; TransformerLens direct_logit_attribution.py",
         .whyNot = noDirectWay,
         .cost = logitAttributionCost,
         .run = runLogitAttribution,

@@ -58,9 +58,9 @@ Result<PatternFile> patternsOf(const NpyNumbers& array, const PatternSizes& size
                     if (!(value >= -tolerance && value <= 1 + tolerance)) // NaN too
                         return Error{
                             ErrorCode::Corrupt,
-                            fmt::format("In '{}' the attention of {} from query {} to key {} is {}; it "
-                                        "must be between 0 and 1.",
-                                        file.source, dottedHead({first.layer, head}), query, key, value)};
+                            fmt::format(
+                                "In '{}' the attention of {} from query {} to key {} is {}; it must be between 0 and 1.",
+                                file.source, dottedHead({first.layer, head}), query, key, value)};
                     pattern(query, key) = static_cast<float>(value);
                 }
         }
@@ -147,8 +147,8 @@ ResultArray patternArray(const PatternFile& imported, std::vector<std::string> t
     array.axes = {"layer", "head", "query", "key"};
     array.values = std::move(values);
     array.title = "Imported attention";
-    array.definition = "attention that another program computed, rows queries, columns keys; NaN of layers "
-                       "that were not imported";
+    array.definition =
+        "attention that another program computed, rows queries, columns keys; NaN of layers that were not imported";
     array.attributes = {{"file", imported.source}, {"labels", std::move(tokens)}};
     return array;
 }

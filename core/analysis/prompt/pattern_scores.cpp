@@ -201,9 +201,9 @@ ResultSet patternScoresArraysOf(const AnalysisContext& context, const Plan& plan
             scores.set(head, sums.of(head).*measure.value / plan.sequences);
         ResultArray array = scores.array(
             context.options.precision, std::string("analyses/pattern_scores/") + measure.name, measure.title,
-            fmt::format("mean of {} over the queries q of the second copy in {}t₁…t_N t₁…t_N, N = {} random "
-                        "tokens, {} sequences",
-                        measure.definition, plan.hasBos ? "BOS " : "", plan.copyLength, plan.sequences));
+            fmt::format(
+                "mean of {} over the queries q of the second copy in {}t₁…t_N t₁…t_N, N = {} random tokens, {} sequences",
+                measure.definition, plan.hasBos ? "BOS " : "", plan.copyLength, plan.sequences));
         array.unit = measure.unit;
         if (measure.isShare)
             array.range = {0.0, 1.0};
@@ -225,8 +225,8 @@ Result<ResultSet> runPatternScores(const AnalysisContext& context, const Task& t
     RandomTokens tokens(config, context.options, plan);
     if (!tokens.areEnough()) {
         ResultSet nothing;
-        nothing.warnings = {"The scores on repeated random tokens were left out. Fewer than two ids of this "
-                            "vocabulary have a token."};
+        nothing.warnings = {
+            "The scores on repeated random tokens were left out. Fewer than two ids of this vocabulary have a token."};
         return nothing;
     }
     ScoreSums sums(config);
@@ -294,16 +294,14 @@ Analysis patternScoresAnalysis()
               false,
               false,
               true,
-              "Heads off the diagonal owe their pattern to tokens or to earlier layers, not to positions "
-              "alone."},
+              "Heads off the diagonal owe their pattern to tokens or to earlier layers, not to positions alone."},
              {Picture::Kind::HeadPlane,
               "Matching and copying, coloured by induction",
               {"scores/matching", "scores/copying", folder + "induction"},
               false,
               false,
               false,
-              "Induction heads match and copy; where both are high and the colour is not, the head does "
-              "something else on random tokens."},
+              "Induction heads match and copy; where both are high and the colour is not, the head does something else on random tokens."},
              {Picture::Kind::Histogram,
               "How many heads score how much",
               {folder + "induction", folder + "previous", folder + "duplicate"},

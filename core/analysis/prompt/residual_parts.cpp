@@ -195,9 +195,9 @@ Result<Done> ResidualParts<Scalar>::checked() const
         if ((total(i) - expected).norm() > largestError * expected.norm()) {
             return Error{
                 ErrorCode::Internal,
-                fmt::format("The parts of the residual stream after layer {} do not add up to it, so "
-                            "nothing is said about them.",
-                            m_layer - 1)};
+                fmt::format(
+                    "The parts of the residual stream after layer {} do not add up to it, so nothing is said about them.",
+                    m_layer - 1)};
         }
     }
     return Done{};

@@ -102,10 +102,9 @@ std::string behindWindow(const AnalysisContext& context)
     }
     return layers.empty()
         ? std::string()
-        : fmt::format("Key {} is behind the window of query {} in layer{} {}, so that their "
-                      "scores stay empty.",
-                      *inputs.keyPosition, scoreQuery(inputs), layers.size() == 1 ? "" : "s",
-                      fmt::join(layers, ", "));
+        : fmt::format(
+            "Key {} is behind the window of query {} in layer{} {}, so that their scores stay empty.",
+            *inputs.keyPosition, scoreQuery(inputs), layers.size() == 1 ? "" : "s", fmt::join(layers, ", "));
 }
 
 void addComponents(const AnalysisContext& context, ScoreSources& found, Arrays& arrays)
@@ -117,8 +116,7 @@ void addComponents(const AnalysisContext& context, ScoreSources& found, Arrays& 
         std::move(found.components)
             .array(precision, scoreSourcesFolder + "components", {"query component", "key component"}),
         "Score by sources",
-        "scale · q_a · k_b, the query part of component a with the key part of b, norms frozen; they add "
-        "up to score"
+        "scale · q_a · k_b, the query part of component a with the key part of b, norms frozen; they add up to score"
             + later);
     arrays.label(names);
     arrays.add(
@@ -151,9 +149,7 @@ ResultSet scoreSourcesArraysOf(const AnalysisContext& context, ScoreSources foun
             std::move(found.directions)
                 .array(precision, scoreSourcesFolder + "directions", {"singular direction"}),
             "Score by singular direction",
-            "scale · (x_i · u_k) σ_k (v_k · x_j) with W_Q W_Kᵀ = Σ_k u_kᵀ σ_k v_k, x behind the norm; they "
-            "add up to "
-            "bilinear");
+            "scale · (x_i · u_k) σ_k (v_k · x_j) with W_Q W_Kᵀ = Σ_k u_kᵀ σ_k v_k, x behind the norm; they add up to bilinear");
         arrays.add(found.bilinear.array(precision, scoreSourcesFolder + "bilinear", {}, {}),
                    "Score without biases", "scale · x_i W_Q W_Kᵀ x_jᵀ, b_Q and b_K left out");
     }
@@ -209,8 +205,7 @@ std::string noSum(const ModelConfig& config, const AnalysisOptions& options)
     const double bytes = partsBytes(config, options);
     if (bytes > partsBudget)
         return fmt::format(
-            "Taking {} positions of the prompt apart takes {:.1f} GB in this model; name fewer "
-            "heads or give a shorter prompt.",
+            "Taking {} positions of the prompt apart takes {:.1f} GB in this model; name fewer heads or give a shorter prompt.",
             positionsNeeded(config, options), bytes / 1e9);
     return {};
 }
@@ -235,52 +230,53 @@ AnalysisCost scoreSourcesCost(const ModelConfig& config, const AnalysisOptions& 
 
 std::vector<Picture> scoreSourcesPictures()
 {
-    return {{Picture::Kind::Matrix,
-             "Score by sources of query and key",
-             {scoreSourcesFolder + "components"},
-             false,
-             false,
-             true,
-             "Of the last query with the key it attends to most, where no others are chosen; the cells add "
-             "up to the score."},
-            {Picture::Kind::Bars,
-             "Sources of the query and of the key",
-             {scoreSourcesFolder + "query_component", scoreSourcesFolder + "key_component"},
-             false,
-             false,
-             true,
-             {}},
-            {Picture::Kind::Bars,
-             "Score along the singular directions of W_QK",
-             {scoreSourcesFolder + "directions"},
-             false,
-             false,
-             true,
-             "Without biases; not for rotary positions and models that normalise queries and keys."},
-            {Picture::Kind::HeadGrid,
-             "Score of the key, and of all keys",
-             {scoreSourcesFolder + "score", scoreSourcesFolder + "null_score_mean"},
-             false,
-             false,
-             true,
-             {}}};
+    return {
+        {Picture::Kind::Matrix,
+         "Score by sources of query and key",
+         {scoreSourcesFolder + "components"},
+         false,
+         false,
+         true,
+         "Of the last query with the key it attends to most, where no others are chosen; the cells add up to the score."},
+        {Picture::Kind::Bars,
+         "Sources of the query and of the key",
+         {scoreSourcesFolder + "query_component", scoreSourcesFolder + "key_component"},
+         false,
+         false,
+         true,
+         {}},
+        {Picture::Kind::Bars,
+         "Score along the singular directions of W_QK",
+         {scoreSourcesFolder + "directions"},
+         false,
+         false,
+         true,
+         "Without biases; not for rotary positions and models that normalise queries and keys."},
+        {Picture::Kind::HeadGrid,
+         "Score of the key, and of all keys",
+         {scoreSourcesFolder + "score", scoreSourcesFolder + "null_score_mean"},
+         false,
+         false,
+         true,
+         {}}};
 }
 
 } // namespace
 
 Analysis scoreSourcesAnalysis()
 {
-    return {.id = "score_sources",
-            .number = "G4",
-            .title = "Where a score comes from",
-            .formula = "score_ij = scale · Σ_ab q_a · k_b over the parts a, b of the streams; = Σ_k "
-                       "(x_i·u_k) σ_k (v_k·x_j)",
-            .citation = "Elhage et al. 2021; Franco & Crovella 2024, arXiv 2410.00340",
-            .whyNot = noSum,
-            .cost = scoreSourcesCost,
-            .run = runScoreSources,
-            .needs = {.prompt = true},
-            .pictures = scoreSourcesPictures()};
+    return {
+        .id = "score_sources",
+        .number = "G4",
+        .title = "Where a score comes from",
+        .formula =
+            "score_ij = scale · Σ_ab q_a · k_b over the parts a, b of the streams; = Σ_k (x_i·u_k) σ_k (v_k·x_j)",
+        .citation = "Elhage et al. 2021; Franco & Crovella 2024, arXiv 2410.00340",
+        .whyNot = noSum,
+        .cost = scoreSourcesCost,
+        .run = runScoreSources,
+        .needs = {.prompt = true},
+        .pictures = scoreSourcesPictures()};
 }
 
 } // namespace headwise

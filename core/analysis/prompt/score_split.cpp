@@ -248,10 +248,11 @@ private:
             return Done{}; // behind the window; or weights that are no numbers, so that no key is the strongest
         const double direct = seen[seen.size() - 1 - static_cast<std::size_t>(query() - key)];
         if (std::abs(score - direct) > 1e-3 * (products.cwiseAbs().sum() + std::abs(direct)))
-            return Error{ErrorCode::Internal,
-                         fmt::format("The sources of the score of {} do not add up to it, so nothing is said "
-                                     "about them.",
-                                     headLabel(id))};
+            return Error{
+                ErrorCode::Internal,
+                fmt::format(
+                    "The sources of the score of {} do not add up to it, so nothing is said about them.",
+                    headLabel(id))};
         m_found.score.set(id, score);
         m_found.distance.set(id, distanceTerm(id, key));
         setNull(id, seen);

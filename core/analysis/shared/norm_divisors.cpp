@@ -172,8 +172,7 @@ std::string whyNotTokenPlusPosition(const ModelConfig& config)
     if (config.positionsInQueriesAndKeys)
         return "Positions are added to what queries and keys read here, behind the norm, not to the tokens.";
     if (config.embeddingNormSeesPositions)
-        return "A norm of the sum of tokens and positions stands before layer 0, so that its parts cannot be "
-               "told apart.";
+        return "A norm of the sum of tokens and positions stands before layer 0, so that its parts cannot be told apart.";
     return {};
 }
 

@@ -151,8 +151,7 @@ std::string whyNoHeadOfLayer0(const AnalysisOptions& options)
     const auto isOfLayer0 = [](HeadId head) { return head.layer == 0; };
     if (options.heads.empty() || std::any_of(options.heads.begin(), options.heads.end(), isOfLayer0))
         return {};
-    return "It is about heads of layer 0, which alone read tokens and positions as they are, and none was "
-           "asked for.";
+    return "It is about heads of layer 0, which alone read tokens and positions as they are, and none was asked for.";
 }
 
 int countOfLayer0(const ModelConfig& config, const AnalysisOptions& options)

@@ -68,17 +68,13 @@ struct WayName {
 };
 constexpr std::array<WayName, 4> ways{{
     {"ov_write", "Where OV writes, by band of W_U",
-     "‖W_OV P_b‖²_F / ‖W_OV‖²_F, P_b = projector on band b of the eigenvectors of W_U W_Uᵀ by falling "
-     "eigenvalue"},
+     "‖W_OV P_b‖²_F / ‖W_OV‖²_F, P_b = projector on band b of the eigenvectors of W_U W_Uᵀ by falling eigenvalue"},
     {"ov_read", "Where OV reads, by band of E",
-     "‖P_b W_OV‖²_F / ‖W_OV‖²_F, P_b = projector on band b of the eigenvectors of Eᵀ E by falling "
-     "eigenvalue"},
+     "‖P_b W_OV‖²_F / ‖W_OV‖²_F, P_b = projector on band b of the eigenvectors of Eᵀ E by falling eigenvalue"},
     {"qk_query", "Where QK reads queries, by band of E",
-     "‖P_b W_QK‖²_F / ‖W_QK‖²_F, P_b = projector on band b of the eigenvectors of Eᵀ E by falling "
-     "eigenvalue"},
+     "‖P_b W_QK‖²_F / ‖W_QK‖²_F, P_b = projector on band b of the eigenvectors of Eᵀ E by falling eigenvalue"},
     {"qk_key", "Where QK reads keys, by band of E",
-     "‖W_QK P_b‖²_F / ‖W_QK‖²_F, P_b = projector on band b of the eigenvectors of Eᵀ E by falling "
-     "eigenvalue"},
+     "‖W_QK P_b‖²_F / ‖W_QK‖²_F, P_b = projector on band b of the eigenvectors of Eᵀ E by falling eigenvalue"},
 }};
 
 struct TokenBands {
@@ -150,8 +146,7 @@ void addTail(ResultSet& results, const AnalysisContext& context, PerHead writes,
         tail.set(head, writes.row(head).back());
     ResultArray array = tail.array(
         context.options.precision, bandsFolder + std::string("dark_writing"), "Dark writing",
-        "‖W_OV P‖²_F / ‖W_OV‖²_F, P = projector on the last band of the eigenvectors of W_U W_Uᵀ by "
-        "falling eigenvalue");
+        "‖W_OV P‖²_F / ‖W_OV‖²_F, P = projector on the last band of the eigenvectors of W_U W_Uᵀ by falling eigenvalue");
     array.range = {0.0, 1.0};
     const std::size_t last = bands.ends.size() - 1;
     const double width = static_cast<double>(bands.ends[last] - bands.begin(last));
@@ -206,9 +201,9 @@ std::vector<Picture> bandsPictures()
 {
     using Kind = Picture::Kind;
     const auto ofHeads = [](const char* title, const char* array) {
-        Picture map = pictureOf(bandsFolder, Kind::HeadPairs, title, {array},
-                                "Shares: a row sums to 1, and a head without preference has 1/20 in every "
-                                "band.");
+        Picture map =
+            pictureOf(bandsFolder, Kind::HeadPairs, title, {array},
+                      "Shares: a row sums to 1, and a head without preference has 1/20 in every band.");
         map.signedColors = false;
         return map;
     };
@@ -236,8 +231,7 @@ Analysis bandsAnalysis()
         .number = "E8",
         .title = "Bands of the embedding and the unembedding",
         .formula =
-            "‖W_OV P_b‖²_F / ‖W_OV‖²_F over 20 bands of the eigenvectors of W_U W_Uᵀ; the same of what is "
-            "read, over Eᵀ E",
+            "‖W_OV P_b‖²_F / ‖W_OV‖²_F over 20 bands of the eigenvectors of W_U W_Uᵀ; the same of what is read, over Eᵀ E",
         .citation = "Cancedda 2024, arXiv 2402.09221",
         .needsTokens = true,
         .whyNot = appliesAlways,

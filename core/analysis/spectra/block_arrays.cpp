@@ -33,8 +33,7 @@ void BlockArrays::addTo(ResultSet& results, const std::string& path, const std::
     ResultArray block = integerArray(path + "_block", m_shape, m_block, m_axes);
     block.title = "Block of each direction" + of;
     block.definition =
-        "number of the block: neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2 share one; so do all with σ ≤ "
-        "d_model ε σ₁, ε = 2^-23, the null space"
+        "number of the block: neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2 share one; so do all with σ ≤ d_model ε σ₁, ε = 2^-23, the null space"
         + where;
     results.arrays.push_back(std::move(block));
     ResultArray size = integerArray(path + "_block_size", m_shape, m_size, m_axes);

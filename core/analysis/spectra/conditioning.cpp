@@ -258,8 +258,7 @@ Analysis conditioningAnalysis()
         .number = "E10",
         .title = "Conditioning of Q, K, V and O",
         .formula =
-            "log10(σ_max/σ_min) of each head's W_Q, W_K, W_V, W_O and of all heads' side by side where that "
-            "is square",
+            "log10(σ_max/σ_min) of each head's W_Q, W_K, W_V, W_O and of all heads' side by side where that is square",
         .citation = "Graef, KV-weights are all you need for skipless transformers; Edelman 1988",
         .whyNot = appliesAlways,
         .cost = conditioningCost,

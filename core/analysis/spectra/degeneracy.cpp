@@ -183,9 +183,8 @@ private:
         const std::string path = degeneracyFolder + std::string(circuitName(kind));
         const std::string of = kind == CircuitKind::Qk ? " of QK" : " of OV";
         const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
-        const std::string rounding = "min(1, ‖δM‖₂ / distance), ‖δM‖₂ = ‖δA‖ ‖B‖₂ + ‖A‖₂ ‖δB‖, ‖δA‖ = u "
-                                     "(largest row norm + largest column "
-                                     "norm) of each factor, u = rounding of the file's dtype; distance of ";
+        const std::string rounding =
+            "min(1, ‖δM‖₂ / distance), ‖δM‖₂ = ‖δA‖ ‖B‖₂ + ‖A‖₂ ‖δB‖, ‖δA‖ = u (largest row norm + largest column norm) of each factor, u = rounding of the file's dtype; distance of ";
         const Precision precision = m_context.options.precision;
         ResultArray single =
             from.single.array(precision, path + "_single", "Share of directions that stand alone" + of,
@@ -283,9 +282,7 @@ Analysis degeneracyAnalysis()
         .number = "E7",
         .title = "Degeneracy of the spectra",
         .formula =
-            "blocks of neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2; ‖δM‖₂ / distance of σ_k from the others; "
-            "row norms "
-            "of E U_block",
+            "blocks of neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2; ‖δM‖₂ / distance of σ_k from the others; row norms of E U_block",
         .citation = "TransformerLens, pull request 1768; Wedin 1972",
         .needsTokens = true,
         .whyNot = appliesAlways,

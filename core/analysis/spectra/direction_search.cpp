@@ -50,21 +50,21 @@ public:
               [](const auto& hit) { return hit.direction; });
         whole(results, "rank", "Rank", "how many tokens stand before the asked one at that end",
               [](const auto& hit) { return hit.rank; });
-        whole(results, "end", "End",
-              "1: among the largest scores, −1: among the smallest; the score of largest magnitude on the "
-              "first side is positive, ties to the lower id",
-              [](const auto& hit) { return hit.sign; });
+        whole(
+            results, "end", "End",
+            "1: among the largest scores, −1: among the smallest; the score of largest magnitude on the first side is positive, ties to the lower id",
+            [](const auto& hit) { return hit.sign; });
         real(results, "score", "Score", "of the asked token along the direction",
              [](const auto& hit) { return hit.score; });
-        real(results, "score_null", "Score, random direction",
-             "‖e‖/√d_model, e the asked token's row of E or column of W_U: the deviation of its score over "
-             "random unit directions",
-             [this](const auto& hit) { return ofChance(hit); });
+        real(
+            results, "score_null", "Score, random direction",
+            "‖e‖/√d_model, e the asked token's row of E or column of W_U: the deviation of its score over random unit directions",
+            [this](const auto& hit) { return ofChance(hit); });
         real(results, "sigma", "Singular value", "σ_k", [](const auto& hit) { return hit.sigma; });
-        whole(results, "block_size", "Directions in the block",
-              "directions in the block: neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2; above 1 their span alone "
-              "means something",
-              [](const auto& hit) { return hit.blockSize; });
+        whole(
+            results, "block_size", "Directions in the block",
+            "directions in the block: neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2; above 1 their span alone means something",
+            [](const auto& hit) { return hit.blockSize; });
     }
 
 private:
@@ -158,10 +158,10 @@ Result<ResultSet> runDirectionSearch(const AnalysisContext& context, const Task&
         return done.error();
     ResultSet results;
     results.warnings = *done;
-    ResultArray grid = hits.array(context.options.precision, std::string(directionSearchFolder) + "hits",
-                                  "Directions that hold the token",
-                                  "ends of singular directions of W_V W_O and W_Q W_Kᵀ whose 20 strongest "
-                                  "tokens contain the asked one");
+    ResultArray grid = hits.array(
+        context.options.precision, std::string(directionSearchFolder) + "hits",
+        "Directions that hold the token",
+        "ends of singular directions of W_V W_O and W_Q W_Kᵀ whose 20 strongest tokens contain the asked one");
     const auto [mean, deviation] = hitsOfChance(context);
     grid.nullMean = mean;
     grid.nullDeviation = deviation;
@@ -184,9 +184,7 @@ std::string whyNoSearch(const ModelConfig& config, const AnalysisOptions& option
     if (token >= 0 && static_cast<std::size_t>(token) < unused.size()
         && unused[static_cast<std::size_t>(token)])
         return "Id " + std::to_string(token)
-            + " is none of the tokens in use: the tokenizer has no token for it, or the filter of tokens "
-              "leaves "
-              "it out.";
+            + " is none of the tokens in use: the tokenizer has no token for it, or the filter of tokens leaves it out.";
     return whyNoToken(config, token);
 }
 
@@ -210,25 +208,25 @@ Analysis directionSearchAnalysis()
         .id = "direction_search",
         .number = "E6",
         .title = "Search through singular directions",
-        .formula = "all u_k, v_k of W_V W_O and W_Q W_Kᵀ of any head whose 20 strongest tokens, at either "
-                   "end, contain "
-                   "the token",
+        .formula =
+            "all u_k, v_k of W_V W_O and W_Q W_Kᵀ of any head whose 20 strongest tokens, at either end, contain the token",
         .citation = "Millidge & Black 2022, the query locator",
         .needsTokens = true,
         .whyNot = whyNoSearch,
         .cost = directionSearchCost,
         .run = runDirectionSearch,
         .needs = needs,
-        .pictures = {pictureOf(directionSearchFolder, Kind::Table, "Directions that hold the token",
-                               {"hit_layer", "hit_head", "direction", "rank", "end", "score", "score_null",
-                                "sigma", "block_size"},
-                               "By rank. Directions that share a block mean something only together: see the "
-                               "degeneracy of the spectra."),
-                     Picture{.kind = Kind::HeadGrid,
-                             .title = "How many of a head's directions hold it",
-                             .arrays = {std::string(directionSearchFolder) + "hits"},
-                             .signedColors = false,
-                             .note = "Of both ends of all directions of OV and QK, read and written."}},
+        .pictures =
+            {pictureOf(
+                 directionSearchFolder, Kind::Table, "Directions that hold the token",
+                 {"hit_layer", "hit_head", "direction", "rank", "end", "score", "score_null", "sigma",
+                  "block_size"},
+                 "By rank. Directions that share a block mean something only together: see the degeneracy of the spectra."),
+             Picture{.kind = Kind::HeadGrid,
+                     .title = "How many of a head's directions hold it",
+                     .arrays = {std::string(directionSearchFolder) + "hits"},
+                     .signedColors = false,
+                     .note = "Of both ends of all directions of OV and QK, read and written."}},
         .followsFilter = true};
 }
 

@@ -277,8 +277,8 @@ AnalysisCost mlpDirectionsCost(const ModelConfig& config, const AnalysisOptions&
 Analysis mlpDirectionsAnalysis()
 {
     using Kind = Picture::Kind;
-    const char* note = "A direction a row, its tokens by rank; directions that share a block mean something "
-                       "only together. The basis is that of the singular values, not of the neurons.";
+    const char* note =
+        "A direction a row, its tokens by rank; directions that share a block mean something only together. The basis is that of the singular values, not of the neurons.";
     const auto table = [note](const char* title, const std::string& part, const std::string& end = {}) {
         const std::string path = mlpDirectionsFolder + part;
         return Picture{

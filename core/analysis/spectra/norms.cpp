@@ -17,8 +17,7 @@ namespace {
 
 const std::string normsFolder = "analyses/norms/";
 constexpr const char* normsGauge =
-    "basis-dependent (gauge): W_Q T and W_K T⁻ᵀ, or W_V T and T⁻¹ W_O, are the "
-    "same head for every invertible T";
+    "basis-dependent (gauge): W_Q T and W_K T⁻ᵀ, or W_V T and T⁻¹ W_O, are the same head for every invertible T";
 
 struct CircuitNorms {
     PerHead frobenius, spectral;
@@ -247,8 +246,8 @@ AnalysisCost normsCost(const ModelConfig& config, const AnalysisOptions& options
 std::vector<Picture> normsPictures()
 {
     using Kind = Picture::Kind;
-    const char* factors = "Look at the products instead: the basis inside a head is arbitrary (gauge), and "
-                          "these norms change with it.";
+    const char* factors =
+        "Look at the products instead: the basis inside a head is arbitrary (gauge), and these norms change with it.";
     Picture norms{
         .kind = Kind::HeadGrid,
         .title = "Norms of QK and OV",
@@ -283,18 +282,18 @@ std::vector<Picture> normsPictures()
 
 Analysis normsAnalysis()
 {
-    return {.id = "norms",
-            .number = "E2",
-            .title = "Norms of heads, their factors and biases",
-            .formula =
-                "σ₁ and ‖·‖_F of W_Q W_Kᵀ and W_V W_O; ‖W_Q‖_F, ‖W_K‖_F, ‖W_V‖_F, ‖W_O‖_F; ‖b_Q W_Kᵀ‖, ‖b_V "
-                "W_O‖, ‖b_O‖",
-            .citation = "Elhage et al. 2021",
-            .whyNot = appliesAlways,
-            .cost = normsCost,
-            .run = runNorms,
-            .pictures = normsPictures(),
-            .followsMetric = true};
+    return {
+        .id = "norms",
+        .number = "E2",
+        .title = "Norms of heads, their factors and biases",
+        .formula =
+            "σ₁ and ‖·‖_F of W_Q W_Kᵀ and W_V W_O; ‖W_Q‖_F, ‖W_K‖_F, ‖W_V‖_F, ‖W_O‖_F; ‖b_Q W_Kᵀ‖, ‖b_V W_O‖, ‖b_O‖",
+        .citation = "Elhage et al. 2021",
+        .whyNot = appliesAlways,
+        .cost = normsCost,
+        .run = runNorms,
+        .pictures = normsPictures(),
+        .followsMetric = true};
 }
 
 } // namespace headwise

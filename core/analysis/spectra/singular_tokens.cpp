@@ -16,9 +16,7 @@ namespace {
 constexpr int singularTokensMostDirections = 10;
 constexpr const char* singularTokensFolder = "analyses/singular_tokens/";
 constexpr const char* singularTokensSignRule =
-    "; sign of the pair u_k, v_k: the token score of largest magnitude on the "
-    "first side is positive, ties to "
-    "the lower id";
+    "; sign of the pair u_k, v_k: the token score of largest magnitude on the first side is positive, ties to the lower id";
 
 std::size_t directionCount(const ModelConfig& config)
 {
@@ -226,8 +224,8 @@ AnalysisCost singularTokensCost(const ModelConfig& config, const AnalysisOptions
 std::vector<Picture> singularTokensPictures()
 {
     using Kind = Picture::Kind;
-    const char* note = "A direction a row, its tokens by rank; directions that share a block mean something "
-                       "only together: see the degeneracy of the spectra.";
+    const char* note =
+        "A direction a row, its tokens by rank; directions that share a block mean something only together: see the degeneracy of the spectra.";
     const auto table = [note](const char* title, const std::string& circuit, const std::string& list) {
         const std::string path = singularTokensFolder + circuit;
         return Picture{.kind = Kind::Table,

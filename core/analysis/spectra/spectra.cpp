@@ -199,9 +199,9 @@ std::vector<Picture> spectraPictures()
          .arrays = ofCircuits("spectra/", full, "/singular_values"),
          .logY = true,
          .note = "The σ of tokens to scores and of tokens to logits: two units in one picture."},
-        grid("Norms", all("frobenius_norm"),
-             "A norm grows with the weights: beside it what heads of random weights of the same mean square "
-             "get."),
+        grid(
+            "Norms", all("frobenius_norm"),
+            "A norm grows with the weights: beside it what heads of random weights of the same mean square get."),
         grid("Effective ranks", all("effective_rank"),
              "At most d_head; what random heads get stands beside them."),
         grid("Stable ranks", all("stable_rank"), ""),
@@ -243,8 +243,7 @@ Analysis spectraAnalysis()
         .number = "E1–E3",
         .title = "Singular values, norms and rank measures",
         .formula =
-            "σ of W_Q W_Kᵀ, W_V W_O, E W_Q W_Kᵀ Eᵀ, E W_V W_O W_U; √Σσ²; exp(−Σ p ln p), p = σ/Σσ; Σσ²/σ₁²; "
-            "(Σσ²)²/Σσ⁴",
+            "σ of W_Q W_Kᵀ, W_V W_O, E W_Q W_Kᵀ Eᵀ, E W_V W_O W_U; √Σσ²; exp(−Σ p ln p), p = σ/Σσ; Σσ²/σ₁²; (Σσ²)²/Σσ⁴",
         .citation = "Elhage et al. 2021; Roy & Vetterli 2007",
         .needsTokens = true,
         .isDefault = true,

@@ -191,9 +191,8 @@ Result<Done> readSymmetryLayers(const AnalysisContext& context, const Task& task
 }
 
 constexpr const char* scoreFormula = "‖½(M + Mᵀ)‖²_F / ‖M‖²_F";
-constexpr const char* directionFormula = "(Σ column excess − Σ row excess) / (Σ both), excess of norms over "
-                                         "mean + 2 standard deviations; 1: some keys "
-                                         "stand out, −1: some queries";
+constexpr const char* directionFormula =
+    "(Σ column excess − Σ row excess) / (Σ both), excess of norms over mean + 2 standard deviations; 1: some keys stand out, −1: some queries";
 constexpr const char* positiveFormula = "Σ max(λ, 0) / Σ|λ|, λ = eigenvalues of ½(M + Mᵀ)";
 
 /// Of s: tr(M M) of Gaussian factors is d r ± √2 d r, ‖M‖² about d² r.
@@ -330,8 +329,7 @@ Analysis symmetryAnalysis()
         .number = "E5",
         .title = "Symmetry and directionality of QK",
         .formula =
-            "‖½(M + Mᵀ)‖²_F / ‖M‖²_F; (Σ column excess − Σ row excess) / (Σ both); M = W_Q W_Kᵀ, and Σ_h of "
-            "a layer",
+            "‖½(M + Mᵀ)‖²_F / ‖M‖²_F; (Σ column excess − Σ row excess) / (Σ both); M = W_Q W_Kᵀ, and Σ_h of a layer",
         .citation = "Saponati et al. 2025, arXiv 2502.10927",
         .whyNot = appliesAlways,
         .cost = symmetryCost,

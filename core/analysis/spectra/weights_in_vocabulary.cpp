@@ -359,8 +359,8 @@ private:
         results.arrays.back().nullMean = share / (2 - share); // of two lists chosen by chance
         add(m_shuffled, "overlap_null", "Tokens shared by W_V's columns and other rows of W_O", "l ≠ k");
         if (!m_context.tokens->isSquare())
-            results.warnings.push_back("The overlap of W_V and W_O is left out because the embedding and the "
-                                       "unembedding have different tokens.");
+            results.warnings.push_back(
+                "The overlap of W_V and W_O is left out because the embedding and the unembedding have different tokens.");
     }
 
     void addLists(ResultSet& results, const WeightsInVocabularyPart& part, const Lists& lists,
@@ -488,9 +488,7 @@ Analysis weightsInVocabularyAnalysis()
         .number = "E9",
         .title = "Columns and rows of the weights as tokens",
         .formula =
-            "E W_V, W_O W_U, E W_Q, E W_K, E W_in, E W_gate, W_out W_U, column by column or row by row; the "
-            "same with "
-            "(Eᵀ)⁺ and (W_Uᵀ)⁺",
+            "E W_V, W_O W_U, E W_Q, E W_K, E W_in, E W_gate, W_out W_U, column by column or row by row; the same with (Eᵀ)⁺ and (W_Uᵀ)⁺",
         .citation = "Dar et al. 2023, arXiv 2209.02535",
         .needsTokens = true,
         .whyNot = appliesAlways,

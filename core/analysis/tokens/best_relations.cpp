@@ -84,10 +84,9 @@ void BestRelations::addTo(ResultSet& results) const
         return;
     const ModelConfig& config = m_context.circuits.config();
     const std::string folder = "analyses/token_card/";
-    ResultArray rank =
-        m_rank.array(m_context.options.precision, folder + "relation_rank", "Rank of the best relation",
-                     "the smallest rank in the asked token's row of E W_V W_O W_U that a target of a pair "
-                     "(token, target) of any relation has");
+    ResultArray rank = m_rank.array(
+        m_context.options.precision, folder + "relation_rank", "Rank of the best relation",
+        "the smallest rank in the asked token's row of E W_V W_O W_U that a target of a pair (token, target) of any relation has");
     const auto unused = unusedOf(m_context.options, config.dVocabOut);
     const auto n = static_cast<double>(config.dVocabOut - std::count(unused.begin(), unused.end(), true));
     const auto [mean, deviation] = smallestRank(n, distinctTargets(m_targets));

@@ -24,9 +24,8 @@ constexpr std::size_t setCount = 16;
 constexpr std::size_t listed = 20; // tokens of each head's table
 constexpr int nullHeads = 64;
 constexpr const char* copySuppressionFolder = "analyses/copy_suppression/";
-constexpr const char* embeddingNote = "E is the embedding in use, raw unless chosen otherwise; McDougall et "
-                                      "al. 2023 take the effective one (--embedding "
-                                      "effective)";
+constexpr const char* embeddingNote =
+    "E is the embedding in use, raw unless chosen otherwise; McDougall et al. 2023 take the effective one (--embedding effective)";
 
 /// Seeded sets of tokens, the same for every head.
 std::vector<std::vector<int>> tokenSets(const AnalysisContext& context)
@@ -205,20 +204,18 @@ void CopySuppression::addScores(ResultSet& results, const HeadNull& null) const
     ov.nullDeviation = std::sqrt(p * (1 - p) / n);
     ResultArray mass = m_mass.array(
         precision, std::string(copySuppressionFolder) + "qk_mass", "Attention of a predicted token to itself",
-        "mean over t of softmax_j(W_U[:,t]ᵀ W_Q W_Kᵀ E[j]ᵀ · scale) at j = t, j and t from 16 "
-        "seeded sets of at "
-        "most 64 tokens; key vectors from E W_K, without biases, rotation and soft cap; "
+        "mean over t of softmax_j(W_U[:,t]ᵀ W_Q W_Kᵀ E[j]ᵀ · scale) at j = t, j and t from 16 seeded sets of at most 64 tokens; key vectors from E W_K, without biases, rotation and soft cap; "
             + std::string(embeddingNote)
-            + fmt::format("; null: {} Gaussian heads of seed {}, their entries as large as the "
-                          "model's, in its last layer",
-                          nullHeads, m_context.options.inputs.seed));
+            + fmt::format(
+                "; null: {} Gaussian heads of seed {}, their entries as large as the model's, in its last layer",
+                nullHeads, m_context.options.inputs.seed));
     mass.range = {0.0, 1.0};
     setNull(mass, null);
-    ResultArray rank = m_keyRank.array(precision, std::string(copySuppressionFolder) + "qk_mean_rank",
-                                       "Mean rank of a predicted token as its own key",
-                                       "mean over t of #{j : M[t,j] > M[t,t]}, M = W_Uᵀ W_Q W_Kᵀ Eᵀ, keys "
-                                       "from E W_K, over the same tokens as ov_score; "
-                                           + std::string(embeddingNote));
+    ResultArray rank = m_keyRank.array(
+        precision, std::string(copySuppressionFolder) + "qk_mean_rank",
+        "Mean rank of a predicted token as its own key",
+        "mean over t of #{j : M[t,j] > M[t,t]}, M = W_Uᵀ W_Q W_Kᵀ Eᵀ, keys from E W_K, over the same tokens as ov_score; "
+            + std::string(embeddingNote));
     rank.range = {0.0, m_sample.among - 1};
     rank.nullMean = (m_sample.among - 1) / 2;
     rank.nullDeviation = m_sample.among / std::sqrt(12 * n);
@@ -281,8 +278,8 @@ Analysis copySuppressionAnalysis()
         .id = "copy_suppression",
         .number = "B4",
         .title = "Copy suppression",
-        .formula = "share of tokens among their own 10 lowest of E W_V W_O W_U; rank and softmax mass of the "
-                   "diagonal of W_Uᵀ W_Q W_Kᵀ Eᵀ; E the embedding in use (the paper's is the effective one)",
+        .formula =
+            "share of tokens among their own 10 lowest of E W_V W_O W_U; rank and softmax mass of the diagonal of W_Uᵀ W_Q W_Kᵀ Eᵀ; E the embedding in use (the paper's is the effective one)",
         .citation = "McDougall et al. 2023, arXiv 2310.04625",
         .needsTokens = true,
         .whyNot = whyNoDiagonal,
@@ -296,9 +293,7 @@ Analysis copySuppressionAnalysis()
                  .arrays = {"analyses/copy_suppression/ov_score", "analyses/copy_suppression/qk_mass"},
                  .signedColors = false,
                  .note =
-                     "A copy suppressor has both: it attends to the token that is predicted, and lowers it. "
-                     "The paper "
-                     "reads tokens by the effective embedding; this one is in use as chosen, raw at start."},
+                     "A copy suppressor has both: it attends to the token that is predicted, and lowers it. The paper reads tokens by the effective embedding; this one is in use as chosen, raw at start."},
                 {.kind = Kind::HeadGrid,
                  .title = "Mean rank of a predicted token as its own key",
                  .arrays = {"analyses/copy_suppression/qk_mean_rank"},

@@ -257,9 +257,8 @@ Analysis diagonalRanksAnalysis()
                  .arrays = {"analyses/diagonal_ranks/ov_top10", "analyses/diagonal_ranks/negative_ov_top10",
                             "analyses/diagonal_ranks/qk_top10"},
                  .signedColors = false,
-                 .note = "Of a sample of at most 2048 tokens, drawn by their counts where they are known; by "
-                         "chance "
-                         "10/V."},
+                 .note =
+                     "Of a sample of at most 2048 tokens, drawn by their counts where they are known; by chance 10/V."},
                 {.kind = Kind::HeadGrid,
                  .title = "Tokens that are their own most raised, most lowered, most attended",
                  .arrays = {"analyses/diagonal_ranks/ov_top1", "analyses/diagonal_ranks/negative_ov_top1",
@@ -282,9 +281,8 @@ Analysis diagonalRanksAnalysis()
                 {.kind = Kind::Points,
                  .title = "Diagonal of full OV, token by token",
                  .arrays = {"analyses/diagonal_ranks/sample", "analyses/diagonal_ranks/ov_diagonal"},
-                 .note = "What attending to a token does to its own logit, less what it does to all on "
-                         "average; x: "
-                         "its id."},
+                 .note =
+                     "What attending to a token does to its own logit, less what it does to all on average; x: its id."},
                 {.kind = Kind::Points,
                  .title = "Diagonal of full QK, token by token",
                  .arrays = {"analyses/diagonal_ranks/sample", "analyses/diagonal_ranks/qk_diagonal"},

@@ -202,8 +202,7 @@ Result<ResultSet> runDirectPath(const AnalysisContext& context, const Task& task
             return added.error();
     } else {
         results.warnings.emplace_back(
-            "The direct path of every token would take more than 2e13 operations on this model: of its rows "
-            "only that of a token asked for is given, and b_U.");
+            "The direct path of every token would take more than 2e13 operations on this model: of its rows only that of a token asked for is given, and b_U.");
     }
     addBias(results, context);
     if (const auto token = context.options.inputs.token) {
@@ -237,8 +236,7 @@ std::vector<Picture> directPathPictures()
                     "analyses/direct_path/ids", "analyses/direct_path/values",
                     "analyses/direct_path/lowest_ids", "analyses/direct_path/lowest_values"},
          .note =
-             "A row per token. With tied weights as they are in the file this is a Gram matrix: the folded "
-             "final norm makes it a bigram table."},
+             "A row per token. With tied weights as they are in the file this is a Gram matrix: the folded final norm makes it a bigram table."},
         {.kind = Kind::Table,
          .title = "What the bias says most and least",
          .arrays = {"analyses/direct_path/b_U_ids", "analyses/direct_path/b_U_values",

@@ -139,9 +139,8 @@ Analysis directionCardAnalysis()
         .id = "direction_card",
         .number = "A10",
         .title = "Direction card",
-        .formula = "one direction x of the residual stream through every head: ‖x W_V W_O‖/‖x‖, the largest "
-                   "entries of "
-                   "x W_V W_O W_U, x W_Q (E W_K)ᵀ and x W_K (E W_Q)ᵀ",
+        .formula =
+            "one direction x of the residual stream through every head: ‖x W_V W_O‖/‖x‖, the largest entries of x W_V W_O W_U, x W_Q (E W_K)ᵀ and x W_K (E W_Q)ᵀ",
         .citation = "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
         .needsTokens = true,
         .whyNot = whyNoDirection,

@@ -140,9 +140,9 @@ Result<std::vector<EntryRank>> entryRanks(const RankQuestion& question, const Ta
 {
     assert(question.rowFactors.cols() == static_cast<Eigen::Index>(question.targets.size()));
     if (!question.rowFactors.allFinite() || !question.columns.isFinite()) {
-        return Error{ErrorCode::Corrupt,
-                     "A factor of this circuit holds a NaN or an infinity, so its entries have no order; "
-                     "check the checkpoint for numbers that are not finite."};
+        return Error{
+            ErrorCode::Corrupt,
+            "A factor of this circuit holds a NaN or an infinity, so its entries have no order; check the checkpoint for numbers that are not finite."};
     }
     return RankCounter(question).run(task);
 }

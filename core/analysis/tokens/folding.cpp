@@ -378,8 +378,7 @@ Analysis foldingAnalysis()
         .number = "A2",
         .title = "Folding report",
         .formula =
-            "max |LN(x) W + b − ((x/σ) W' + b')| of every norm and the matrix behind it, and the means that "
-            "centring takes off",
+            "max |LN(x) W + b − ((x/σ) W' + b')| of every norm and the matrix behind it, and the means that centring takes off",
         .citation =
             "TransformerLens, fold_layer_norm and SVD_Interpreter_Demo; Kamoda et al. 2025, arXiv 2501.15754",
         .whyNot = whyNoFolding,
@@ -392,8 +391,7 @@ Analysis foldingAnalysis()
              false,
              false,
              false,
-             "Folding keeps the function: differences are those of float64, and rounding to float32 is what "
-             "the stored weights add."},
+             "Folding keeps the function: differences are those of float64, and rounding to float32 is what the stored weights add."},
             {Picture::Kind::Table,
              "Centring",
              {foldingAt("mean"), foldingAt("mean_raw")},

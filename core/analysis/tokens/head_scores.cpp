@@ -152,8 +152,7 @@ AnalysisCost eigenvaluesCost(const ModelConfig& config, const AnalysisOptions& o
 
 using Kind = Picture::Kind;
 constexpr const char* positivityNote =
-    "Positive eigenvalues are evidence, not proof: a matrix far from normal does more than "
-    "they tell. By chance 0, as far off as Gaussian weights between this model's own tokens get: the null.";
+    "Positive eigenvalues are evidence, not proof: a matrix far from normal does more than they tell. By chance 0, as far off as Gaussian weights between this model's own tokens get: the null.";
 
 std::vector<Picture> eigenvaluePictures()
 {
@@ -165,8 +164,8 @@ std::vector<Picture> eigenvaluePictures()
             {.kind = Kind::Points,
              .title = "Eigenvalues of " + std::string(circuitFormula(kind)) + ", selected head",
              .arrays = {"eigenvalues/" + name},
-             .note = "To the right of zero a direction is kept, to the left turned round; above and "
-                     "below it is rotated."});
+             .note =
+                 "To the right of zero a direction is kept, to the left turned round; above and below it is rotated."});
     }
     return pictures;
 }
@@ -188,20 +187,20 @@ std::vector<Picture> copyingPictures()
 
 std::vector<Picture> matchingPictures()
 {
-    return {{.kind = Kind::HeadPlane,
-             .title = "QK and OV positivity",
-             .arrays = {"scores/matching", "scores/copying"},
-             .note =
-                 "A point per head. Heads that attend to the same token and copy it stand in the right upper "
-                 "corner; of induction heads it is their K-composed QK that does."},
-            {.kind = Kind::HeadGrid,
-             .title = "Matching and copying",
-             .arrays = {"scores/matching", "scores/copying"},
-             .note = positivityNote},
-            {.kind = Kind::Histogram,
-             .title = "Heads by matching and copying",
-             .arrays = {"scores/matching", "scores/copying"},
-             .note = {}}};
+    return {
+        {.kind = Kind::HeadPlane,
+         .title = "QK and OV positivity",
+         .arrays = {"scores/matching", "scores/copying"},
+         .note =
+             "A point per head. Heads that attend to the same token and copy it stand in the right upper corner; of induction heads it is their K-composed QK that does."},
+        {.kind = Kind::HeadGrid,
+         .title = "Matching and copying",
+         .arrays = {"scores/matching", "scores/copying"},
+         .note = positivityNote},
+        {.kind = Kind::Histogram,
+         .title = "Heads by matching and copying",
+         .arrays = {"scores/matching", "scores/copying"},
+         .note = {}}};
 }
 
 } // namespace

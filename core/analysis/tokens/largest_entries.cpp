@@ -64,12 +64,11 @@ void addLargestEntriesArrays(ResultSet& results, Listed listed, CircuitKind kind
         precision, path + "_values", isQk ? "Score" : "Logit",
         "the largest entries of " + matrix + ", falling, ties to the lower row id, then column id", "rank");
     values.unit = isQk ? "" : "logits";
-    ResultArray null =
-        listed.null.array(precision, path + "_null", "Of Gaussian entries",
-                          "μ + σ Φ⁻¹(1 − (rank − ½)/n), rank = 1 …, μ, σ and n of the entries of " + matrix
-                              + " between tokens that are not left out: where the largest would lie if they "
-                                "were independent and Gaussian",
-                          "rank");
+    ResultArray null = listed.null.array(
+        precision, path + "_null", "Of Gaussian entries",
+        "μ + σ Φ⁻¹(1 − (rank − ½)/n), rank = 1 …, μ, σ and n of the entries of " + matrix
+            + " between tokens that are not left out: where the largest would lie if they were independent and Gaussian",
+        "rank");
     results.arrays.push_back(
         idArray(values, path + "_row_ids", std::move(listed.rowIds), isQk ? "Query token" : "Source token"));
     results.arrays.push_back(
@@ -128,8 +127,7 @@ std::string tooManyHeads(const ModelConfig& config, const AnalysisOptions& optio
 {
     if (!options.heads.empty() || largestEntriesCost(config, options).flops <= largestEntriesFlopLimit)
         return {};
-    return "The largest entries of every head may take more than 2e13 operations on this model; choose "
-           "fewer (Heads in the window, --heads on the command line), or ask for one with headwise top.";
+    return "The largest entries of every head may take more than 2e13 operations on this model; choose fewer (Heads in the window, --heads on the command line), or ask for one with headwise top.";
 }
 
 } // namespace
@@ -142,8 +140,8 @@ Analysis largestEntriesAnalysis()
         return std::vector<std::string>{path + "_row_ids", path + "_column_ids", path + "_values",
                                         path + "_null"};
     };
-    const std::string note = "Exact over the whole matrix. The last column is what as many Gaussian numbers "
-                             "of the same mean and deviation would reach.";
+    const std::string note =
+        "Exact over the whole matrix. The last column is what as many Gaussian numbers of the same mean and deviation would reach.";
     return {.id = "largest_entries",
             .number = "A11",
             .title = "Largest entries of a head",

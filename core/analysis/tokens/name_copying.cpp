@@ -216,9 +216,9 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
         return done.error();
     results.warnings = *done;
     if (const auto& given = context.options.inputs.names; !given.empty() && names.strange > 0) {
-        results.warnings.push_back(fmt::format("Name copying: {} of the {} words of the list are no single "
-                                               "tokens of this model and count for nothing.",
-                                               names.strange, given.size()));
+        results.warnings.push_back(fmt::format(
+            "Name copying: {} of the {} words of the list are no single tokens of this model and count for nothing.",
+            names.strange, given.size()));
     }
     const double outputs =
         static_cast<double>(context.tokens->W_U.cols() - std::count(unused.begin(), unused.end(), true));
@@ -231,8 +231,7 @@ std::string whyNoNames(const ModelConfig& config, const AnalysisOptions&)
     if (config.attentionOnly)
         return "Name copying reads names behind the first MLP, and this model has none.";
     if (config.hasHeadTransform)
-        return "Name copying reads outputs through the final norm, and this model has another layer before "
-               "it.";
+        return "Name copying reads outputs through the final norm, and this model has another layer before it.";
     return {};
 }
 
@@ -252,36 +251,36 @@ AnalysisCost nameCopyingCost(const ModelConfig& config, const AnalysisOptions& o
 Analysis nameCopyingAnalysis()
 {
     using Kind = Picture::Kind;
-    return {.id = "name_copying",
-            .number = "B5",
-            .title = "Name copying",
-            .formula =
-                "share of names among the 5 largest outputs of LN_f(MLP0(LN2(W_E[name])) W_V W_O) W_U; the "
-                "same with the sign flipped",
-            .citation = "Wang et al. 2022, arXiv 2211.00593",
-            .needsTokens = true,
-            .whyNot = whyNoNames,
-            .cost = nameCopyingCost,
-            .run = runNameCopying,
-            .needs = {.tokenizer = true},
-            .pictures =
-                {
-                    {.kind = Kind::HeadGrid,
-                     .title = "Names copied, names suppressed",
-                     .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
-                     .signedColors = false,
-                     .note = "Always behind the first MLP, whatever the embedding; by chance 5/V."},
-                    {.kind = Kind::HeadPlane,
-                     .title = "Copied against suppressed",
-                     .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
-                     .note = "A point per head."},
-                    {.kind = Kind::Table,
-                     .title = "Rank of each name in the selected head",
-                     .arrays = {"analyses/name_copying/names", "analyses/name_copying/ranks",
-                                "analyses/name_copying/negative_ranks"},
-                     .note = "0: the name itself is the output that is raised (lowered) most."},
-                },
-            .followsFilter = true};
+    return {
+        .id = "name_copying",
+        .number = "B5",
+        .title = "Name copying",
+        .formula =
+            "share of names among the 5 largest outputs of LN_f(MLP0(LN2(W_E[name])) W_V W_O) W_U; the same with the sign flipped",
+        .citation = "Wang et al. 2022, arXiv 2211.00593",
+        .needsTokens = true,
+        .whyNot = whyNoNames,
+        .cost = nameCopyingCost,
+        .run = runNameCopying,
+        .needs = {.tokenizer = true},
+        .pictures =
+            {
+                {.kind = Kind::HeadGrid,
+                 .title = "Names copied, names suppressed",
+                 .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
+                 .signedColors = false,
+                 .note = "Always behind the first MLP, whatever the embedding; by chance 5/V."},
+                {.kind = Kind::HeadPlane,
+                 .title = "Copied against suppressed",
+                 .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
+                 .note = "A point per head."},
+                {.kind = Kind::Table,
+                 .title = "Rank of each name in the selected head",
+                 .arrays = {"analyses/name_copying/names", "analyses/name_copying/ranks",
+                            "analyses/name_copying/negative_ranks"},
+                 .note = "0: the name itself is the output that is raised (lowered) most."},
+            },
+        .followsFilter = true};
 }
 
 } // namespace headwise

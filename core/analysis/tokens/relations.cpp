@@ -205,12 +205,10 @@ private:
     Found m_found;
 };
 
-constexpr const char* hitFormula = "share of pairs (s, t) with t among the k largest entries of row s of E "
-                                   "W_V W_O W_U, ties against it; k = 1 where "
-                                   "source and target are the same, else 10; 3 and 25 for Llama 3";
-constexpr const char* missFormula = "share of pairs (s, t) with t among the k smallest entries of row s of E "
-                                    "W_V W_O W_U, ties against it; k = 1 where "
-                                    "source and target are the same, else 10; 3 and 25 for Llama 3";
+constexpr const char* hitFormula =
+    "share of pairs (s, t) with t among the k largest entries of row s of E W_V W_O W_U, ties against it; k = 1 where source and target are the same, else 10; 3 and 25 for Llama 3";
+constexpr const char* missFormula =
+    "share of pairs (s, t) with t among the k smallest entries of row s of E W_V W_O W_U, ties against it; k = 1 where source and target are the same, else 10; 3 and 25 for Llama 3";
 
 ResultSet RelationScores::arrays()
 {
@@ -366,11 +364,10 @@ void RelationScores::addWarnings(ResultSet& results) const
     for (const AskedRelation& relation : m_questions.relations)
         few += relation.isValid ? 0 : 1;
     if (few > 0) {
-        results.warnings.push_back(
-            fmt::format("{} of the {} relations {} fewer than {} pairs of single tokens and {} marked as not "
-                        "valid.",
-                        few, m_questions.relations.size(), few == 1 ? "has" : "have", fewestRelationPairs,
-                        few == 1 ? "is" : "are"));
+        results.warnings.push_back(fmt::format(
+            "{} of the {} relations {} fewer than {} pairs of single tokens and {} marked as not valid.", few,
+            m_questions.relations.size(), few == 1 ? "has" : "have", fewestRelationPairs,
+            few == 1 ? "is" : "are"));
     }
 }
 
@@ -414,8 +411,8 @@ Analysis relationsAnalysis()
                  .title = "Best relation of each head",
                  .arrays = {"analyses/relations/best", "analyses/relations/best_suppression"},
                  .signedColors = false,
-                 .note = "1: of every pair of some relation the target is among the k tokens raised "
-                         "(lowered) most."},
+                 .note =
+                     "1: of every pair of some relation the target is among the k tokens raised (lowered) most."},
                 {.kind = Picture::Kind::Bars,
                  .title = "Relations of the head",
                  .arrays = {"analyses/relations/by_head", "analyses/relations/suppression",
@@ -425,8 +422,7 @@ Analysis relationsAnalysis()
                  .title = "Relations of the head as the paper's code has them",
                  .arrays = {"analyses/relations/maps_scores", "analyses/relations/maps_suppression"},
                  .note =
-                     "W_E for heads of layer 0, MLP0(LN2(W_E)) for later ones; of the weights in use, in the "
-                     "paper those of the file."},
+                     "W_E for heads of layer 0, MLP0(LN2(W_E)) for later ones; of the weights in use, in the paper those of the file."},
                 {.kind = Picture::Kind::Bars,
                  .title = "Pairs hit and missed",
                  .arrays = {"analyses/relations/hits", "analyses/relations/misses"},

@@ -131,8 +131,7 @@ private:
         ResultArray ids = idArray("ids", m_ids, false);
         ids.title = "Token";
         ids.definition =
-            "the tokens t of largest ‖E[t] W_V W_O‖ / ‖E[t]‖, rows of E W_V W_O, falling, ties to the lower "
-            "id; -1 where there is none";
+            "the tokens t of largest ‖E[t] W_V W_O‖ / ‖E[t]‖, rows of E W_V W_O, falling, ties to the lower id; -1 where there is none";
         results.arrays.push_back(std::move(ids));
         ResultArray norms =
             m_norms.array(precision, std::string(salientTokensFolder) + "norms", "What the head makes of it",
@@ -140,8 +139,8 @@ private:
         results.arrays.push_back(std::move(norms));
         ResultArray outputs = idArray("output_ids", m_outputIds, true);
         outputs.title = "Outputs it raises most";
-        outputs.definition = "ids of the largest entries of row t of E W_V W_O W_U, ties to the lower id; -1 "
-                             "where there is none";
+        outputs.definition =
+            "ids of the largest entries of row t of E W_V W_O W_U, ties to the lower id; -1 where there is none";
         ResultArray values =
             m_values.array(precision, std::string(salientTokensFolder) + "output_values", "Their logits",
                            "largest entries of row t of E W_V W_O W_U", "output rank");
@@ -197,8 +196,8 @@ Analysis salientTokensAnalysis()
         .id = "salient_tokens",
         .number = "B7",
         .title = "Salient tokens",
-        .formula = "the 30 tokens of largest ‖x W_V W_O‖ / ‖x‖, x = E[t], each with its 5 largest outputs of "
-                   "E W_V W_O W_U",
+        .formula =
+            "the 30 tokens of largest ‖x W_V W_O‖ / ‖x‖, x = E[t], each with its 5 largest outputs of E W_V W_O W_U",
         .citation = "Elhelo & Geva 2024, arXiv 2412.11965",
         .needsTokens = true,
         .whyNot = appliesAlways,
@@ -211,8 +210,8 @@ Analysis salientTokensAnalysis()
                  .title = "What the selected head does most",
                  .arrays = {"analyses/salient_tokens/ids", "analyses/salient_tokens/norms",
                             "analyses/salient_tokens/output_ids"},
-                 .note = "A token and the outputs it raises most. The paper reads the embedding mlp0, also "
-                         "in layer 0."},
+                 .note =
+                     "A token and the outputs it raises most. The paper reads the embedding mlp0, also in layer 0."},
                 {.kind = Kind::HeadGrid,
                  .title = "Most salient token, by chance",
                  .arrays = {"analyses/salient_tokens/largest_by_null"},

@@ -103,14 +103,12 @@ void addCrossings(ResultSet& results, const BigramCounts& bigrams, Precision pre
                   std::move(strengths), {"layer", "head", "rank"});
     strength.title = "Strength";
     strength.definition =
-        "z of the destination times z of the out, of the pairs of both lists in which the out never "
-        "directly follows the destination in a text; both z above 0, falling";
+        "z of the destination times z of the out, of the pairs of both lists in which the out never directly follows the destination in a text; both z above 0, falling";
     ResultArray share = realArray(precision, skipTrigramBugsAt("absent_share"), {shape[0], shape[1]},
                                   found.share, {"layer", "head"});
     share.title = "Skip-trigrams that no text has";
     share.definition =
-        "share of the pairs of the listed destinations and outs of the asked token, both z above 0, in which "
-        "the out never directly follows the destination in a text";
+        "share of the pairs of the listed destinations and outs of the asked token, both z above 0, in which the out never directly follows the destination in a text";
     share.range = {0.0, 1.0};
     std::vector<ResultArray> added{
         idsArray(strength, "absent_destination_ids", "Destination", found, &Pair::destination),

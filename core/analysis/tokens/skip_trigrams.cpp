@@ -141,8 +141,8 @@ public:
         ResultArray null = realArray(m_context.options.precision, skipTrigramsAt("ranked_null"), {count},
                                      rankedNull(config, count, m_context.options), {"rank"});
         null.title = "Strength of Gaussian circuits";
-        null.definition = "the same ranking where all entries of the tokens in use are independent and "
-                          "Gaussian, mean of "
+        null.definition =
+            "the same ranking where all entries of the tokens in use are independent and Gaussian, mean of "
             + std::to_string(nullRuns) + " simulations";
         results.arrays.push_back(std::move(null));
     }
@@ -300,10 +300,8 @@ Result<ResultSet> runSkipTrigrams(const AnalysisContext& context, const Task& ta
         if (const auto done = addRanking(results, context, task); !done)
             return done.error();
     } else {
-        results.warnings.emplace_back("The strongest skip-trigrams were not sought because the sweep of "
-                                      "every head takes more than 2e13 operations "
-                                      "on this model; choose fewer (Heads in the window, --heads on the "
-                                      "command line).");
+        results.warnings.emplace_back(
+            "The strongest skip-trigrams were not sought because the sweep of every head takes more than 2e13 operations on this model; choose fewer (Heads in the window, --heads on the command line).");
     }
     if (const auto& bigrams = context.options.inputs.bigramCounts)
         addSkipTrigramBugs(results, *bigrams, context.options.precision, context.options.tableSize);
@@ -326,9 +324,7 @@ std::string whyNoSkipTrigrams(const ModelConfig& config, const AnalysisOptions& 
         return whyNoToken(config, *options.inputs.token);
     if (isSweepable(config, options))
         return {};
-    return "The sweep of every head takes more than 2e13 operations on this model; choose fewer (Heads in "
-           "the "
-           "window, --heads on the command line) or a source token (--token).";
+    return "The sweep of every head takes more than 2e13 operations on this model; choose fewer (Heads in the window, --heads on the command line) or a source token (--token).";
 }
 
 } // namespace
@@ -339,9 +335,8 @@ Analysis skipTrigramsAnalysis()
         .id = "skip_trigrams",
         .number = "A8, A9",
         .title = "Skip-trigrams",
-        .formula = "[s] … [dst] → [out]: F_QK[dst, s] of E W_Q W_Kᵀ Eᵀ and F_OV[s, out] of E W_V W_O W_U; "
-                   "sources by "
-                   "max z(F_QK[:, s]) · max z(F_OV[s, :])",
+        .formula =
+            "[s] … [dst] → [out]: F_QK[dst, s] of E W_Q W_Kᵀ Eᵀ and F_OV[s, out] of E W_V W_O W_U; sources by max z(F_QK[:, s]) · max z(F_OV[s, :])",
         .citation = "Elhage et al. 2021, \"Interpretation as Skip-Trigrams\"",
         .needsTokens = true,
         .whyNot = whyNoSkipTrigrams,
@@ -367,10 +362,7 @@ Analysis skipTrigramsAnalysis()
               false,
               false,
               true,
-              "Strength is the product of the two largest z, beside it what Gaussian circuits reach; count: "
-              "how "
-              "often "
-              "the out directly follows the destination, where bigram counts are known."},
+              "Strength is the product of the two largest z, beside it what Gaussian circuits reach; count: how often the out directly follows the destination, where bigram counts are known."},
              {Picture::Kind::Table,
               "Skip-trigrams of the token that no text has",
               {skipTrigramsAt("absent_destination_ids"), skipTrigramsAt("absent_output_ids"),
@@ -378,10 +370,7 @@ Analysis skipTrigramsAnalysis()
               false,
               false,
               true,
-              "Pairs of both lists that never follow each other in the text of the bigram counts: the head "
-              "must "
-              "raise "
-              "them because it raises others."},
+              "Pairs of both lists that never follow each other in the text of the bigram counts: the head must raise them because it raises others."},
              {Picture::Kind::HeadGrid,
               "Share of its skip-trigrams that no text has",
               {skipTrigramsAt("absent_share")},

@@ -309,8 +309,7 @@ Analysis tablesAnalysis()
         .number = "A6, A7",
         .title = "Token tables of full OV and full QK",
         .formula =
-            "the k largest and smallest entries of each row, the k largest of each column, of E W_V W_O W_U "
-            "and E W_Q W_Kᵀ Eᵀ",
+            "the k largest and smallest entries of each row, the k largest of each column, of E W_V W_O W_U and E W_Q W_Kᵀ Eᵀ",
         .citation = "Elhage et al. 2021, \"Summarizing OV/QK matrices\"",
         .needsTokens = true,
         .isDefault = true,

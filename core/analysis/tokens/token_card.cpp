@@ -180,9 +180,7 @@ Analysis tokenCardAnalysis()
         .number = "A10",
         .title = "Token card",
         .formula =
-            "one token t through every head: ‖row t of E W_V W_O W_U‖, own ranks in it and in E W_Q W_Kᵀ Eᵀ, "
-            "its prior (T^e of C4, or b_Q W_Kᵀ LN(e)ᵀ where that does not apply), the largest outputs and "
-            "keys",
+            "one token t through every head: ‖row t of E W_V W_O W_U‖, own ranks in it and in E W_Q W_Kᵀ Eᵀ, its prior (T^e of C4, or b_Q W_Kᵀ LN(e)ᵀ where that does not apply), the largest outputs and keys",
         .citation =
             "Elhage et al. 2021, \"Summarizing OV/QK matrices\"; T^e: Kamoda et al. 2025, arXiv 2501.15754",
         .needsTokens = true,
@@ -211,18 +209,14 @@ Analysis tokenCardAnalysis()
               false,
               false,
               true,
-              "True of layer 0 on average over positions (as in the token prior) or, where none are added to "
-              "the tokens, "
-              "at offset 0; later layers read more than embeddings."},
+              "True of layer 0 on average over positions (as in the token prior) or, where none are added to the tokens, at offset 0; later layers read more than embeddings."},
              {Picture::Kind::HeadGrid,
               "Its best relation: rank of the target",
               {tokenCardAt("relation_rank")},
               false,
               false,
               false,
-              "0: the head raises the word that the token stands to in some relation (its capital, its "
-              "opposite …) most. "
-              "Only where the token begins a pair of the relations."},
+              "0: the head raises the word that the token stands to in some relation (its capital, its opposite …) most. Only where the token begins a pair of the relations."},
              {Picture::Kind::Table,
               "What the head makes of it",
               {tokenCardAt("output_ids"), tokenCardAt("output_values"), tokenCardAt("output_null"),

@@ -86,9 +86,8 @@ void addMaskedHead(RecipeBook& book)
     if (!book.isStored("cls.predictions.transform.dense.weight")) {
         book.config().hasHeadTransform = false;
         book.config().finalNorm = NormKind::None;
-        book.warn("The file has no head that predicts tokens (cls.predictions): what is shown as output is "
-                  "the last "
-                  "residual stream against the embedding.");
+        book.warn(
+            "The file has no head that predicts tokens (cls.predictions): what is shown as output is the last residual stream against the embedding.");
         return;
     }
     addLinear(book, "cls.predictions.transform.dense", {m, m, StoredBias::Present}, {W_head, b_head, 0});

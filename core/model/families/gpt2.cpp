@@ -91,12 +91,10 @@ Result<ModelWeights> loadGpt2(const ModelConfig& config, std::shared_ptr<const W
     // nanoGPT uses the same names for nn.Linear weights, which are the transposes: only c_attn is not square.
     const auto fused = book.shapeOf(prefix + "h.0.attn.c_attn.weight");
     if (fused == std::vector<Eigen::Index>{3 * m, m})
-        return Error{ErrorCode::Unsupported,
-                     "Tensor '" + prefix
-                         + "h.0.attn.c_attn.weight' is stored as [3·d_model, d_model], as nanoGPT "
-                           "does, and not as Hugging Face's GPT-2, [d_model, 3·d_model]; if this is a "
-                           "nanoGPT, say so with "
-                           "--set model_type=nanogpt."};
+        return Error{
+            ErrorCode::Unsupported,
+            "Tensor '" + prefix
+                + "h.0.attn.c_attn.weight' is stored as [3·d_model, d_model], as nanoGPT does, and not as Hugging Face's GPT-2, [d_model, 3·d_model]; if this is a nanoGPT, say so with --set model_type=nanogpt."};
     book.addTiedEmbeddings(prefix + "wte.weight", "lm_head.weight");
     book.addPositions(prefix + "wpe.weight", 0);
     for (int layer = 0; layer < config.nLayers; ++layer)

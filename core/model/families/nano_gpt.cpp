@@ -28,9 +28,8 @@ Result<ModelDescription> readNanoGpt(const json& config, std::string_view file)
     c.attentionScale = 1 / std::sqrt(c.dHead);
     c.activation = reader.activation({"activation_function"}, "gelu");
     if (reader.isAbsent("activation_function"))
-        reader.note("The activation is taken as gelu, which the file does not say; minGPT's later versions "
-                    "need --set "
-                    "activation_function=gelu_new.");
+        reader.note(
+            "The activation is taken as gelu, which the file does not say; minGPT's later versions need --set activation_function=gelu_new.");
     c.attentionBiases = c.mlpBiases = reader.optionalFlag("bias");
     c.tiedEmbeddings = reader.flag({"tie_word_embeddings"}, c.architecture == "nanogpt");
     finishHuggingFaceKeys(c, reader);

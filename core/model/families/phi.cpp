@@ -67,8 +67,7 @@ Result<ModelWeights> loadPhi(const ModelConfig& config, std::shared_ptr<const We
         return Error{
             ErrorCode::Unsupported,
             "'" + file->path().string()
-                + "' has the tensor names of the first Phi-2 upload (mixer.Wqkv); fetch the model again "
-                  "in the layout of PhiForCausalLM."};
+                + "' has the tensor names of the first Phi-2 upload (mixer.Wqkv); fetch the model again in the layout of PhiForCausalLM."};
     RecipeBook book(config, std::move(file));
     const std::string prefix = book.isStored("embed_tokens.weight") ? "" : "model.";
     book.addTiedEmbeddings(prefix + "embed_tokens.weight", "lm_head.weight");

@@ -52,8 +52,8 @@ private slots:
     {
         const QByteArray folder = qgetenv("HEADWISE_GPT2");
         if (folder.isEmpty())
-            QSKIP("HEADWISE_GPT2 names no folder with GPT-2's config.json, model.safetensors and "
-                  "tokenizer.json");
+            QSKIP(
+                "HEADWISE_GPT2 names no folder with GPT-2's config.json, model.safetensors and tokenizer.json");
         m_circuits.emplace(test::circuitsOf(folder.toStdString()));
         auto tokenizer = Tokenizer::open(folder.toStdString());
         QVERIFY(test::isOk(tokenizer));

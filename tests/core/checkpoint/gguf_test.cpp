@@ -63,12 +63,10 @@ std::string gguf(const std::vector<std::string>& keys, const std::vector<std::st
 }
 
 /// The minimal file of the format's facts: two keys, output_norm.weight = 1, 2.
-const QByteArray minimal = QByteArray::fromHex("4747554603000000010000000000000002000000000000001400000000000"
-                                               "00067656e6572616c2e617263686974656374757265080000000"
-                                               "5000000000000006c6c616d6111000000000000006c6c616d612e626c6f63"
-                                               "6b5f636f756e74040000000100000012000000000000006f7574"
-                                               "7075745f6e6f726d2e7765696768740100000002000000000000000000000"
-                                               "0000000000000000000000000000000000000803f00000040");
+const QByteArray minimal = QByteArray::fromHex(
+    "474755460300000001000000000000000200000000000000140000000000000067656e6572616c2e617263686974656374757265080000000"
+    "5000000000000006c6c616d6111000000000000006c6c616d612e626c6f636b5f636f756e74040000000100000012000000000000006f7574"
+    "7075745f6e6f726d2e77656967687401000000020000000000000000000000000000000000000000000000000000000000803f00000040");
 
 std::span<const std::byte> bytes(const std::string& file)
 {
@@ -297,8 +295,8 @@ private slots:
         QVERIFY(test::isOk(model));
         QCOMPARE(
             model->warnings,
-            std::vector<std::string>{"In 'm.gguf', of its metadata, 'llama.another', 'llama.novelty' are "
-                                     "not known and ignored."});
+            std::vector<std::string>{
+                "In 'm.gguf', of its metadata, 'llama.another', 'llama.novelty' are not known and ignored."});
     }
 
 private:

@@ -158,9 +158,9 @@ private slots:
 
     void comparesTheIndexWithTheShards()
     {
-        const std::string two = safetensors("{\"v\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
-                                            "\"w\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}",
-                                            "12");
+        const std::string two = safetensors(
+            "{\"v\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},\"w\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}",
+            "12");
         write("a.safetensors", two);
         write("b.safetensors", oneTensor("u"));
         write("model.safetensors.index.json", index(R"("w":"a.safetensors","u":"b.safetensors")"));

@@ -146,20 +146,21 @@ private slots:
         if (!hasH5py())
             QSKIP("python3-h5py is not installed");
         const auto path = writeSample("h5py.h5");
-        QCOMPARE(python("print(f['b/floats'].dtype, f['b/complexes'].dtype, f['a/wide'].dtype, "
-                        "f['a/integers'].dtype, "
-                        "f['a/scalar'].dtype, f['b/floats'].compression, f['b/floats'].shuffle)",
-                        path),
-                 QByteArray("float32 complex64 complex128 int32 float64 gzip True"));
         QCOMPARE(
-            python("print(repr(f.attrs['format']), repr(f['a'].attrs['yes']), repr(f['a'].attrs['count']), "
-                   "list(f['b/floats'].attrs['axes']), f['b/complexes'][1])",
-                   path),
+            python(
+                "print(f['b/floats'].dtype, f['b/complexes'].dtype, f['a/wide'].dtype, f['a/integers'].dtype, f['a/scalar'].dtype, f['b/floats'].compression, f['b/floats'].shuffle)",
+                path),
+            QByteArray("float32 complex64 complex128 int32 float64 gzip True"));
+        QCOMPARE(
+            python(
+                "print(repr(f.attrs['format']), repr(f['a'].attrs['yes']), repr(f['a'].attrs['count']), list(f['b/floats'].attrs['axes']), f['b/complexes'][1])",
+                path),
             QByteArray("'ü' True 3 ['row', 'column'] (3+4j)"));
-        QCOMPARE(python("print(list(f['texts'].asstr()), f['text'].asstr()[()], list(f['bytes'][0]), "
-                        "f['bytes'].dtype.metadata['vlen'], f['bytes'][1].shape)",
-                        path),
-                 QByteArray("['␣the', '', '日本'] {\"x\": \"é\"} [255, 0, 120] uint8 (0,)"));
+        QCOMPARE(
+            python(
+                "print(list(f['texts'].asstr()), f['text'].asstr()[()], list(f['bytes'][0]), f['bytes'].dtype.metadata['vlen'], f['bytes'][1].shape)",
+                path),
+            QByteArray("['␣the', '', '日本'] {\"x\": \"é\"} [255, 0, 120] uint8 (0,)"));
     }
 
     void largeArraysAreChunkedBelowOneMebibyteAndComeBack()

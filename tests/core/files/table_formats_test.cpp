@@ -88,10 +88,10 @@ private slots:
         std::memcpy(&length, bytes.data() + 8, 4);
         QCOMPARE((12 + length) % 64, 0u);
         const std::string header = bytes.substr(12, length);
-        QVERIFY2(header.starts_with("{'descr': [('token', '<U2'), ('id', '<i8'), ('value', '<f8'), "
-                                    "('value_2', '<f8'), ('it\\'s', '<U2'), ], 'fortran_order': False, "
-                                    "'shape': (2,), }"),
-                 header.c_str());
+        QVERIFY2(
+            header.starts_with(
+                "{'descr': [('token', '<U2'), ('id', '<i8'), ('value', '<f8'), ('value_2', '<f8'), ('it\\'s', '<U2'), ], 'fortran_order': False, 'shape': (2,), }"),
+            header.c_str());
         const char* record = bytes.data() + 12 + length;
         constexpr std::size_t size = 8 + 8 + 8 + 8 + 8;
         QCOMPARE(bytes.size(), 12 + length + 2 * size);

@@ -140,26 +140,14 @@ private slots:
     {
         // The fields of the data class, in its order.
         const QString fields =
-            "d_model d_head n_layers n_ctx n_heads d_mlp d_vocab device use_attn_result use_split_qkv_input "
-            "default_prepend_bos positional_embedding_type n_key_value_heads attn_only gated_mlp "
-            "uses_rms_norm eps "
-            "layer_norm_folding act_fn normalization_type num_experts experts_per_token final_rms dtype "
-            "model_name "
-            "use_attn_scale attn_scale use_hook_mlp_in use_attn_in use_qk_norm use_local_attn "
-            "ungroup_grouped_query_attention original_architecture from_checkpoint checkpoint_index "
-            "checkpoint_label_type checkpoint_value tokenizer_name window_size attn_types init_mode "
-            "n_devices "
-            "attention_dir seed initializer_range init_weights scale_attn_by_inverse_layer_idx d_vocab_out "
-            "parallel_attn_mlp rotary_dim n_params use_hook_tokens tokenizer_prepends_bos post_embedding_ln "
-            "rotary_base "
-            "rotary_base_local rotary_scaling_factor trust_remote_code rotary_adjacent_pairs load_in_4bit "
-            "relative_attention_max_distance relative_attention_num_buckets decoder_start_token_id "
-            "tie_word_embeddings "
-            "use_normalization_before_and_after attn_scores_soft_cap output_logits_soft_cap "
-            "use_NTK_by_parts_rope "
-            "NTK_by_parts_low_freq_factor NTK_by_parts_high_freq_factor NTK_by_parts_factor "
-            "NTK_original_ctx_len "
-            "use_yarn_rope yarn_factor yarn_attention_factor yarn_beta_fast yarn_beta_slow "
+            "d_model d_head n_layers n_ctx n_heads d_mlp d_vocab device use_attn_result use_split_qkv_input default_prepend_bos positional_embedding_type n_key_value_heads attn_only gated_mlp "
+            "uses_rms_norm eps layer_norm_folding act_fn normalization_type num_experts experts_per_token final_rms dtype "
+            "model_name use_attn_scale attn_scale use_hook_mlp_in use_attn_in use_qk_norm use_local_attn "
+            "ungroup_grouped_query_attention original_architecture from_checkpoint checkpoint_index checkpoint_label_type checkpoint_value tokenizer_name window_size attn_types init_mode "
+            "n_devices attention_dir seed initializer_range init_weights scale_attn_by_inverse_layer_idx d_vocab_out parallel_attn_mlp rotary_dim n_params use_hook_tokens tokenizer_prepends_bos post_embedding_ln rotary_base "
+            "rotary_base_local rotary_scaling_factor trust_remote_code rotary_adjacent_pairs load_in_4bit relative_attention_max_distance relative_attention_num_buckets decoder_start_token_id "
+            "tie_word_embeddings use_normalization_before_and_after attn_scores_soft_cap output_logits_soft_cap "
+            "use_NTK_by_parts_rope NTK_by_parts_low_freq_factor NTK_by_parts_high_freq_factor NTK_by_parts_factor NTK_original_ctx_len use_yarn_rope yarn_factor yarn_attention_factor yarn_beta_fast yarn_beta_slow "
             "yarn_original_max_position_embeddings norm_topk_prob rmsnorm_uses_offset";
         const test::ToyModel toy = write({});
         const QJsonObject config =

@@ -152,8 +152,7 @@ private slots:
         QTest::addColumn<QString>("overrides");
         QTest::newRow("tl")
             << "tl"
-            << "use_qk_norm=false;num_experts=null;rotary_scaling_factor=1.0;attn_scores_soft_cap=-1.0;"
-               "output_logits_soft_cap=0;attn_scale=-1;window_size=null;attn_types=null";
+            << "use_qk_norm=false;num_experts=null;rotary_scaling_factor=1.0;attn_scores_soft_cap=-1.0;output_logits_soft_cap=0;attn_scale=-1;window_size=null;attn_types=null";
         QTest::newRow("gpt2")
             << "gpt2"
             << "scale_attn_by_inverse_layer_idx=false;n_inner=null;reorder_and_upcast_attn=true";

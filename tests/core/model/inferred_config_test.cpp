@@ -51,10 +51,10 @@ private slots:
         QTest::newRow("gpt2") << "gpt2"
                               << "--set n_head=…,activation_function=…"
                               << "n_head=3,activation_function=gelu_new";
-        QTest::newRow("llama") << "llama"
-                               << "--set model_type=…,num_attention_heads=…,num_key_value_heads=…,"
-                                  "rms_norm_eps=…,rope_theta=…,max_position_embeddings=…,head_dim=…"
-                               << "";
+        QTest::newRow("llama")
+            << "llama"
+            << "--set model_type=…,num_attention_heads=…,num_key_value_heads=…,rms_norm_eps=…,rope_theta=…,max_position_embeddings=…,head_dim=…"
+            << "";
     }
     void whatTheTensorsOfHuggingFaceDoNotTellIsListed()
     {

@@ -274,9 +274,10 @@ private slots:
     void theCaptionIsASentenceForThePaper()
     {
         const QString caption = figureCaption(*chart());
-        QVERIFY2(caption.startsWith(title
-                                    + QStringLiteral(". Norms folded; raw embedding; file with SHA-256 "
-                                                     "0123456789ab…; Headwise ")),
+        QVERIFY2(caption.startsWith(
+                     title
+                     + QStringLiteral(
+                         ". Norms folded; raw embedding; file with SHA-256 0123456789ab…; Headwise ")),
                  qPrintable(caption));
         QVERIFY(caption.endsWith(u'.'));
         LineChart untitled;

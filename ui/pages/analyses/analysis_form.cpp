@@ -194,9 +194,8 @@ void AnalysisForm::createMarks()
     m_previousToken->setPlaceholderText(tr("none marked; as 0.1, 4.11"));
     m_previousToken->setMaximumWidth(240);
     m_previousToken->setAccessibleName(tr("Heads known to attend to the previous token"));
-    m_previousToken->setToolTip(
-        tr("Heads that you know to attend to the previous token: the ranking takes them as "
-           "certain, whatever their score from weights"));
+    m_previousToken->setToolTip(tr(
+        "Heads that you know to attend to the previous token: the ranking takes them as certain, whatever their score from weights"));
 }
 
 void AnalysisForm::createMetric()
@@ -206,11 +205,9 @@ void AnalysisForm::createMetric()
     m_metric->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
     m_metric->setAccessibleName(tr("Lengths in the residual stream"));
     m_metric->setToolTip(tr("How norms in the residual stream are measured"));
-    m_metric->setWhatsThis(
-        tr("Norms take every direction of the residual stream for as important as any other. By the "
-           "covariance of the embedding in use they count in units of how much tokens vary along it: the "
-           "weights are taken in the basis in which the embedding varies alike in all directions, which "
-           "changes norms, angles and composition scores, and no circuit with tokens on both sides."));
+    m_metric->setWhatsThis(tr(
+        "Norms take every direction of the residual stream for as important as any other. By the covariance of the embedding in use they count in units of how much tokens vary along it: the "
+        "weights are taken in the basis in which the embedding varies alike in all directions, which changes norms, angles and composition scores, and no circuit with tokens on both sides."));
 }
 
 void AnalysisForm::showHeads()

@@ -40,10 +40,8 @@ DirectionInput::DirectionInput(Workspace* workspace, QWidget* parent)
         connect(edit, &QLineEdit::editingFinished, this, &DirectionInput::changed);
     }
     m_to->setAccessibleName(tr("Token the direction goes to"));
-    m_to->setToolTip(
-        tr("A token; or neuron:5.123:out, what that neuron writes (in: reads); or "
-           "singular:1.5:ov:out:1, a singular vector of a head (ov or qk, in or out, from 1); or "
-           "FILE.npy"));
+    m_to->setToolTip(tr(
+        "A token; or neuron:5.123:out, what that neuron writes (in: reads); or singular:1.5:ov:out:1, a singular vector of a head (ov or qk, in or out, from 1); or FILE.npy"));
     m_from->setAccessibleName(tr("Token the direction comes from"));
     m_from->setPlaceholderText(tr("nothing"));
     m_space->addItems({tr("of W_E"), tr("of W_U")});

@@ -325,8 +325,7 @@ void ResultPage::showHead()
                          : m_lacksHead ? missingText()
                          : workspace()->analysisJob()->isRunning()
                          ? tr("It is being computed.")
-                         : tr("Not computed yet. Run computes it; the "
-                              "results are saved with the session."));
+                         : tr("Not computed yet. Run computes it; the results are saved with the session."));
 }
 
 void ResultPage::makeCards()

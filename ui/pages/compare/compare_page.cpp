@@ -80,9 +80,8 @@ void ComparePage::createControls()
     m_way->addItem(tr("Difference"), static_cast<int>(Way::Difference));
     m_way->addItem(tr("Ratio"), static_cast<int>(Way::Ratio));
     m_way->setAccessibleName(tr("How to compare"));
-    m_way->setToolTip(
-        tr("Two pictures; one with a divider that can be dragged, the reference left of it; the "
-           "selected head minus the reference (D), or over it"));
+    m_way->setToolTip(tr(
+        "Two pictures; one with a divider that can be dragged, the reference left of it; the selected head minus the reference (D), or over it"));
     m_against->setAccessibleName(tr("What to compare with"));
     m_against->setToolTip(tr("Another head of this model, or the same head of the newer one"));
 }
@@ -140,9 +139,8 @@ QWidget* ComparePage::chartTabs()
     m_spectra->setAccessibleName(tr("Singular values of both heads"));
     m_angles->setLook({.xTitle = tr("index"), .yTitle = tr("principal angle (degrees)")});
     m_angles->setAccessibleName(tr("Principal angles of both heads"));
-    m_angles->setToolTip(
-        tr("Between the subspaces that the two heads read, and that they write; small angles are "
-           "shared directions. Dashed: random subspaces"));
+    m_angles->setToolTip(tr(
+        "Between the subspaces that the two heads read, and that they write; small angles are shared directions. Dashed: random subspaces"));
     auto* tabs = new QTabWidget(m_body);
     tabs->addTab(m_spectra, tr("Spectra"));
     tabs->addTab(m_angles, tr("Angles"));
@@ -265,8 +263,7 @@ ComparePage::Asked ComparePage::asked() const
     if (!reference)
         return {
             {},
-            tr("Right-click a head in the grid, or click it with Shift, to compare %1 with it; by keyboard "
-               "Shift+Enter marks the head the keys are on, as Model → Use as reference head does.")
+            tr("Right-click a head in the grid, or click it with Shift, to compare %1 with it; by keyboard Shift+Enter marks the head the keys are on, as Model → Use as reference head does.")
                 .arg(text(head))};
     const QString model = text(workspace()->card().name);
     const auto tokens = workspace()->tokens();
@@ -340,9 +337,9 @@ void ComparePage::showAnswer(const CompareAnswer& answer, const CompareSides& si
         showNumbers(*answer.pair);
         showCharts(*answer.pair);
     } else {
-        setPlain(m_numbers,
-                 tr("The models' residual streams are of different sizes: there are no cosine and no "
-                    "angles of the two heads."));
+        setPlain(
+            m_numbers,
+            tr("The models' residual streams are of different sizes: there are no cosine and no angles of the two heads."));
         m_spectra->setSeries({});
         m_angles->setSeries({});
     }
@@ -367,8 +364,8 @@ void ComparePage::showNumbers(const HeadPair& pair)
                             number(pair.left.ofChance.front()));
     numbers << tr("distance of the spectra <b>%1</b>").arg(number(pair.spectrumDistance));
     setMarkup(m_numbers, numbers.join(QStringLiteral(" &nbsp;·&nbsp; ")));
-    m_numbers->setToolTip(tr("⟨A, B⟩/(‖A‖ ‖B‖); ‖U_Aᵀ U_B‖² of the spaces that the weights span, and the "
-                             "smallest of the angles between them; ‖σ_A/‖σ_A‖ − σ_B/‖σ_B‖‖"));
+    m_numbers->setToolTip(tr(
+        "⟨A, B⟩/(‖A‖ ‖B‖); ‖U_Aᵀ U_B‖² of the spaces that the weights span, and the smallest of the angles between them; ‖σ_A/‖σ_A‖ − σ_B/‖σ_B‖‖"));
 }
 
 void ComparePage::showCharts(const HeadPair& pair)

@@ -38,13 +38,10 @@ QString CompareSides::whyNot(CircuitKind kind) const
             return tr("%1 has no head %2 but %3; choose a head that both models have.")
                 .arg(side->model, text(side->head), countsOf(side->circuits->config()));
     if (isFull(kind) && !hasSameVocabulary)
-        return tr("%1 and %2 have different tokens, so the entries of their full circuits do not correspond; "
-                  "choose OV or QK.")
+        return tr("%1 and %2 have different tokens, so the entries of their full circuits do not correspond; choose OV or QK.")
             .arg(first.model, second.model);
     if (!isFull(kind) && !isOneSpace())
-        return tr("d_model is %1 in %2 and %3 in %4, so the entries of their circuits do not correspond; "
-                  "choose "
-                  "full OV or full QK.")
+        return tr("d_model is %1 in %2 and %3 in %4, so the entries of their circuits do not correspond; choose full OV or full QK.")
             .arg(first.circuits->config().dModel)
             .arg(first.model)
             .arg(second.circuits->config().dModel)

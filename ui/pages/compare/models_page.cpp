@@ -91,8 +91,7 @@ std::vector<Picture> changePictures()
             .arrays = paths({name}),
             .signedColors = false,
             .note =
-                "|cosine| of each new direction with every old one, or of the spans of degenerate ones; a "
-                "row without a cell of 0.5 is an intruder."};
+                "|cosine| of each new direction with every old one, or of the spans of degenerate ones; a row without a cell of 0.5 is an intruder."};
     };
     return {
         {.kind = Kind::HeadGrid,
@@ -176,9 +175,8 @@ void ModelsPage::createLayout()
 {
     m_state->setWordWrap(true);
     m_circuits->setToolTip(tr("The selected head in both models, side by side with one scale and zoom"));
-    m_choose->setToolTip(tr("A newer model of the same architecture, or any other, whose heads are then "
-                            "matched by the tokens they "
-                            "write; dropping it on the window with Alt does the same"));
+    m_choose->setToolTip(tr(
+        "A newer model of the same architecture, or any other, whose heads are then matched by the tokens they write; dropping it on the window with Alt does the same"));
     auto* controls = new QWidget(this);
     auto* buttons = new QHBoxLayout(controls);
     buttons->setContentsMargins(0, 0, 0, 0);
@@ -246,9 +244,8 @@ void ModelsPage::recompute()
     if (!isThere) {
         m_headModel->clear();
         m_tokenModel->clear();
-        QString question =
-            tr("What did training change? Choose a newer model of the same architecture, or drop it on the "
-               "window with Alt held. Heads of any other model are matched by the tokens they write.");
+        QString question = tr(
+            "What did training change? Choose a newer model of the same architecture, or drop it on the window with Alt held. Heads of any other model are matched by the tokens they write.");
         if (workspace()->hasModel())
             if (const QString estimate = estimateText(comparisonCost(workspace()->circuits()->config()));
                 !estimate.isEmpty())

@@ -78,9 +78,8 @@ QWidget* CompositionPage::createMap()
     m_percentile->setAccessibleName(tr("Percentile of pairs left out"));
     m_percentile->setToolTip(tr("Leaves out pairs below this percentile of all scores"));
     makeSecondary(m_percentileText);
-    m_chance->setToolTip(
-        tr("z-scores of every pair against circuits whose singular vectors are random: Composition against "
-           "chance"));
+    m_chance->setToolTip(tr(
+        "z-scores of every pair against circuits whose singular vectors are random: Composition against chance"));
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     for (QWidget* control :
@@ -234,12 +233,13 @@ void CompositionPage::recompute()
     m_chance->setEnabled(all && workspace()->hasModel());
     if (!all) {
         view->setMatrix(nullptr);
-        view->setMessage(workspace()->isOpen() && workspace()->card().nLayers < 2
-                             ? tr("Composition needs two layers; this model has one.")
-                             : workspace()->isOpen() && !workspace()->hasModel()
-                             ? tr("This session holds no composition; it needs the model's files. Use File → "
-                                  "Locate model…")
-                             : tr("Composition is not computed yet."));
+        view->setMessage(
+            workspace()->isOpen() && workspace()->card().nLayers < 2
+                ? tr("Composition needs two layers; this model has one.")
+                : workspace()->isOpen() && !workspace()->hasModel()
+                ? tr(
+                    "This session holds no composition; it needs the model's files. Use File → Locate model…")
+                : tr("Composition is not computed yet."));
         showPair();
         return m_explanation->clear();
     }

@@ -31,11 +31,10 @@ PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
     m_parts->setLook({.xTitle = tr("rank-1 part"), .yTitle = tr("share of score²")});
     m_angles->setAccessibleName(tr("Principal angles of the pair"));
     m_parts->setAccessibleName(tr("Rank-1 parts of the pair"));
-    m_angles->setToolTip(
-        tr("Between what the earlier head writes and what the later one reads; small angles are "
-           "shared directions. Dashed: random subspaces"));
-    m_parts->setToolTip(tr("σ²/Σσ² of W_OV of the earlier head times what the later one reads with; few tall "
-                           "bars: a narrow channel"));
+    m_angles->setToolTip(tr(
+        "Between what the earlier head writes and what the later one reads; small angles are shared directions. Dashed: random subspaces"));
+    m_parts->setToolTip(tr(
+        "σ²/Σσ² of W_OV of the earlier head times what the later one reads with; few tall bars: a narrow channel"));
     auto* charts = new QHBoxLayout;
     charts->setSpacing(16);
     charts->addWidget(m_angles, 1);
@@ -138,13 +137,13 @@ void PairPanel::showParts(const PairParts& pair)
     setMaximumHeight(QWIDGETSIZE_MAX);
     setMinimumHeight(chartsHeight);
     setCharted(true);
-    setMarkup(m_title,
-              tr("<b>%1</b>: score %2, of which the first rank-1 part is %3; smallest angle %4° "
-                 "(random subspaces %5°)")
-                  .arg(m_pair, number(score),
-                       pair.parts.empty() ? QStringLiteral("–") : percent(parts.points.front().y()),
-                       pair.angles.empty() ? QStringLiteral("–") : number(pair.angles.front()),
-                       pair.angles.empty() ? QStringLiteral("–") : number(pair.anglesOfChance.front())));
+    setMarkup(
+        m_title,
+        tr("<b>%1</b>: score %2, of which the first rank-1 part is %3; smallest angle %4° (random subspaces %5°)")
+            .arg(m_pair, number(score),
+                 pair.parts.empty() ? QStringLiteral("–") : percent(parts.points.front().y()),
+                 pair.angles.empty() ? QStringLiteral("–") : number(pair.angles.front()),
+                 pair.angles.empty() ? QStringLiteral("–") : number(pair.anglesOfChance.front())));
 }
 
 QList<FigureSource*> PairPanel::figures()

@@ -250,9 +250,9 @@ void HeadHeader::refresh()
             definitions << QStringLiteral("<b>%1</b>: %2")
                                .arg(HeadHeader::tr(shown.name), text(metric->definition).toHtmlEscaped());
     }
-    definitions << tr("<b>nearest</b>: the heads whose W_V W_O have the largest cosines with this one's; of "
-                      "chance 0 ± %1")
-                       .arg(number(1.0 / workspace()->card().dModel));
+    definitions
+        << tr("<b>nearest</b>: the heads whose W_V W_O have the largest cosines with this one's; of chance 0 ± %1")
+               .arg(number(1.0 / workspace()->card().dModel));
     m_definitions = definitions.join(QStringLiteral("<br>"));
     m_firstNearest = -1;
     if (!m_nearest.isEmpty() && m_nearestOf == head) {

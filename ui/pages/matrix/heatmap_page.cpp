@@ -69,8 +69,7 @@ void HeatmapPage::fillChoices()
     m_aggregate->addItem(tr("mean"));
     m_aggregate->setAccessibleName(tr("What a pixel shows"));
     m_aggregate->setToolTip(
-        tr("What a pixel shows that covers several cells: the entry of largest magnitude, or "
-           "their mean"));
+        tr("What a pixel shows that covers several cells: the entry of largest magnitude, or their mean"));
     m_norms->setToolTip(tr("The norms of rows and columns as bars at the edges"));
     m_text->setPlaceholderText(tr("Text whose tokens are the rows and columns; empty: a sample of words"));
     m_text->setAccessibleName(tr("Tokens of the rows and columns"));
@@ -82,9 +81,8 @@ void HeatmapPage::fillChoices()
     m_form->addItem(tr("rows minus their mean"), static_cast<int>(RowForm::Centred));
     m_form->addItem(tr("z-scores of rows"), static_cast<int>(RowForm::ZScores));
     m_form->addItem(tr("softmax of rows"), static_cast<int>(RowForm::Softmax));
-    m_form->setToolTip(
-        tr("Scores of different queries have no common zero; over the columns shown. A softmax "
-           "of full QK is one of scores: it turns scale and biases on."));
+    m_form->setToolTip(tr(
+        "Scores of different queries have no common zero; over the columns shown. A softmax of full QK is one of scores: it turns scale and biases on."));
     using Order = CircuitPicture::Order;
     m_order->addItem(tr("by index"), static_cast<int>(Order::ByIndex));
     m_order->addItem(tr("by norm"), static_cast<int>(Order::ByNorm));
@@ -94,10 +92,8 @@ void HeatmapPage::fillChoices()
     m_order->addItem(tr("by cluster"), static_cast<int>(Order::ByCluster));
     m_order->setAccessibleName(tr("Order of rows and columns"));
     m_order->setToolTip(tr(
-        "By index: as in the text, all tokens by id, frequent ones first in most vocabularies. By norm: "
-        "outlying rows and columns first. By singular vector: along the u and v of this matrix whose "
-        "number is selected on Vectors, the first at first, so that rows and columns that do the same stand "
-        "together. By count: as often as a text of yours has them, whose counts an analysis that uses them "
+        "By index: as in the text, all tokens by id, frequent ones first in most vocabularies. By norm: outlying rows and columns first. By singular vector: along the u and v of this matrix whose "
+        "number is selected on Vectors, the first at first, so that rows and columns that do the same stand together. By count: as often as a text of yours has them, whose counts an analysis that uses them "
         "asks for (Token prior). By cluster: rows and columns of like direction."));
     m_biases->setToolTip(tr("x W + b in place of x W on both sides: the form with d_model + 1 rows"));
     m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));

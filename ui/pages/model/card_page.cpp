@@ -41,10 +41,9 @@ QString memoryText(const ModelConfig& config, const AnalysisOptions& options)
     const double d = config.dModel;
     const double sides = 4 * d * (static_cast<double>(config.dVocab) + config.dVocabOut) + 16 * d * d;
     const RunEstimate estimate = estimateRun(defaultAnalyses(config, options), config, options);
-    return CardPage::tr(
-               "weights stay in their files and are read as they are needed; %1 for E and W_U in float32 and "
-               "their products; up to %2 while the scores of all heads are computed")
-        .arg(modelDataSize(sides), modelDataSize(estimate.bytes));
+    return CardPage::
+        tr("weights stay in their files and are read as they are needed; %1 for E and W_U in float32 and their products; up to %2 while the scores of all heads are computed")
+            .arg(modelDataSize(sides), modelDataSize(estimate.bytes));
 }
 
 } // namespace

@@ -52,10 +52,9 @@ StartPage::StartPage(QWidget* parent)
 {
     auto* heading = new QLabel(tr("Circuits from weights"), this);
     makeHeading(heading);
-    auto* explanation = new QLabel(tr("Open a transformer checkpoint. Headwise folds its weights, turns "
-                                      "every attention head into its QK and OV "
-                                      "circuits, and shows what each head reads and writes."),
-                                   this);
+    auto* explanation = new QLabel(
+        tr("Open a transformer checkpoint. Headwise folds its weights, turns every attention head into its QK and OV circuits, and shows what each head reads and writes."),
+        this);
     explanation->setWordWrap(true);
     makeSecondary(explanation);
 
@@ -91,10 +90,9 @@ void StartPage::createDropZone()
     auto* file = bigButton(tr("Open a file or session…"), "table", m_dropZone);
     auto* demo = bigButton(tr("Open demo"), "play", m_dropZone);
     m_demoButton = demo;
-    auto* hint =
-        new QLabel(tr("Drop a model folder, a file (.safetensors, .gguf, .pt, .pth, .bin, .npz) or a "
-                      "session here"),
-                   m_dropZone);
+    auto* hint = new QLabel(
+        tr("Drop a model folder, a file (.safetensors, .gguf, .pt, .pth, .bin, .npz) or a session here"),
+        m_dropZone);
     hint->setAlignment(Qt::AlignCenter);
     hint->setWordWrap(true);
     makeSecondary(hint);

@@ -129,8 +129,8 @@ QWidget* TensorsPage::createDetail()
     m_numbers->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_numbers->setWordWrap(true);
     m_name->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    m_save->setToolTip(tr("Writes the tensor as a NumPy file: its own type, or float32 where NumPy has none "
-                          "(BF16, F8, quantised)"));
+    m_save->setToolTip(tr(
+        "Writes the tensor as a NumPy file: its own type, or float32 where NumPy has none (BF16, F8, quantised)"));
     m_histogram->setAccessibleName(tr("Histogram of the tensor"));
     m_panel->view()->setAccessibleName(tr("Entries of the tensor"));
     m_histogram->setLook({.xTitle = tr("value"), .yTitle = tr("numbers in a bin")});

@@ -66,9 +66,8 @@ SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
     makeSecondary(m_message);
     m_message->setWordWrap(true);
     m_message->setAlignment(Qt::AlignCenter);
-    m_caption->setToolTip(
-        tr("‖E[t] W_V W_O‖ / ‖E[t]‖: how much the head makes of attending to a token; of chance "
-           "‖W_V W_O‖ / √d"));
+    m_caption->setToolTip(tr(
+        "‖E[t] W_V W_O‖ / ‖E[t]‖: how much the head makes of attending to a token; of chance ‖W_V W_O‖ / √d"));
     m_table->setSource(m_model, TokenTableModel::SortRole);
     m_table->setAccessibleName(tr("Salient tokens of the head"));
     m_table->setToolTip(

@@ -145,10 +145,10 @@ QString EigenvaluePanel::normalityText(const std::vector<std::complex<double>>& 
     words += tr(", Henrici's departure from normality %1").arg(number(std::sqrt(std::max(0.0, 1 - share))));
     if (share < farFromNormal)
         words += measured
-            ? tr(". Far from normal: the eigenvalues describe little of this circuit, the score is weak "
-                 "evidence.")
-            : tr(". Far from normal: the eigenvalues describe little of this circuit, the score is weak "
-                 "evidence. The analysis “How much the eigenvalues tell” has what random weights get.");
+            ? tr(
+                ". Far from normal: the eigenvalues describe little of this circuit, the score is weak evidence.")
+            : tr(
+                ". Far from normal: the eigenvalues describe little of this circuit, the score is weak evidence. The analysis “How much the eigenvalues tell” has what random weights get.");
     return words;
 }
 

@@ -132,9 +132,10 @@ void TokenFilterButton::followCounts()
     const auto counts = m_workspace->inputs().tokenCounts;
     m_lowestCount->setEnabled(counts != nullptr);
     m_lowestCount->setToolTip(
-        counts ? tr("Times in the text of %1").arg(ui::text(counts->source()))
-               : tr("How often tokens occur is unknown: give a file of counts on the Analyses page, "
-                    "under Token prior"));
+        counts
+            ? tr("Times in the text of %1").arg(ui::text(counts->source()))
+            : tr(
+                "How often tokens occur is unknown: give a file of counts on the Analyses page, under Token prior"));
 }
 
 TokenFilter TokenFilterButton::filter() const

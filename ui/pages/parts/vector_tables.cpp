@@ -142,10 +142,8 @@ void VectorTables::fill(std::size_t side, const CircuitDirections& directions, c
         if (lists.hasSpan(k))
             m_models[side]
                 ->horizontalHeaderItem(1 + static_cast<int>(k) * step())
-                ->setToolTip(
-                    tr("These directions differ by less than 1 % in σ: only their span means something. "
-                       "Its tokens are those that reach furthest into it, the length of their row of "
-                       "E U_block."));
+                ->setToolTip(tr(
+                    "These directions differ by less than 1 % in σ: only their span means something. Its tokens are those that reach furthest into it, the length of their row of E U_block."));
     fitColumns(m_tables[side]);
 }
 

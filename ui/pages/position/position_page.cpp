@@ -298,17 +298,15 @@ QString PositionPage::words(const Answer& answer) const
         const int context = workspace()->card().nCtx;
         const QString places = n < context ? tr("the first %1 of %2 positions").arg(n).arg(context)
                                            : tr("all %1 positions").arg(n);
-        all = answer.isAttention ? tr("Attention of LN(W_pos) alone over %1. ").arg(places)
-                                 : tr("Scores (LN(p_i) W_Q + b_Q) (LN(p_j) W_K + b_K)ᵀ · scale of p = W_pos "
-                                      "alone over %1; looking "
-                                      "a fixed number of places back is a stripe along the diagonal. ")
-                                       .arg(places);
-        all += tr("Beside them the mean over queries of the score at each offset, every query's mean taken "
-                  "off, and one deviation over the queries to either side; the largest offsets have few.");
+        all = answer.isAttention
+            ? tr("Attention of LN(W_pos) alone over %1. ").arg(places)
+            : tr("Scores (LN(p_i) W_Q + b_Q) (LN(p_j) W_K + b_K)ᵀ · scale of p = W_pos alone over %1; looking a fixed number of places back is a stripe along the diagonal. ")
+                  .arg(places);
+        all += tr(
+            "Beside them the mean over queries of the score at each offset, every query's mean taken off, and one deviation over the queries to either side; the largest offsets have few.");
     } else {
-        all = tr("Score of the mean token with itself, rotated by the offset Δ. Below it how much "
-                 "of W_Q R_Δ W_Kᵀ each rotary frequency holds, the fastest first; dashed: of "
-                 "columns at right angles.");
+        all = tr(
+            "Score of the mean token with itself, rotated by the offset Δ. Below it how much of W_Q R_Δ W_Kᵀ each rotary frequency holds, the fastest first; dashed: of columns at right angles.");
     }
     if (workspace()->head().layer > 0)
         all += tr(" Layers above 0 read positions that earlier layers have changed: an approximation here.");

@@ -34,17 +34,14 @@ void PromptPage::createLayout()
     m_panel->view()->setAccessibleName(tr("Attention of the head"));
     m_panel->view()->setCellShape(HeatmapView::CellShape::Square);
     m_panel->view()->proposeScale({ColorMap::Attention, 0, 1, ColorFit::Fixed});
-    m_hidesFirst->setToolTip(
-        tr("Leaves out position 0, where heads rest that have nothing to do, and fits the colours to "
-           "the others"));
+    m_hidesFirst->setToolTip(tr(
+        "Leaves out position 0, where heads rest that have nothing to do, and fits the colours to the others"));
     m_weighs->setAccessibleName(tr("weigh by values"));
-    m_weighs->setToolTip(
-        tr("Attention times ‖v W_O‖, the length of what the head moves from there: much attention to "
-           "a position that it moves nothing from is faint"));
+    m_weighs->setToolTip(tr(
+        "Attention times ‖v W_O‖, the length of what the head moves from there: much attention to a position that it moves nothing from is faint"));
     m_import->setAccessibleName(tr("Import attention"));
-    m_import->setToolTip(
-        tr("Attention that another program computed for these tokens: a NumPy file, or a dataset "
-           "of an HDF5 file, of shape [layers, heads, tokens, tokens], or of the selected layer"));
+    m_import->setToolTip(tr(
+        "Attention that another program computed for these tokens: a NumPy file, or a dataset of an HDF5 file, of shape [layers, heads, tokens, tokens], or of the selected layer"));
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_prompt, 1);

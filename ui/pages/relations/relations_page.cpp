@@ -98,8 +98,7 @@ QWidget* RelationsPage::createLists()
     auto* box = new QWidget(this);
     auto* open = new QPushButton(tr("Open a file…"), box);
     open->setToolTip(
-        tr("Pairs of words as CSV (source,target) or JSON; dropping the file on the window does the "
-           "same"));
+        tr("Pairs of words as CSV (source,target) or JSON; dropping the file on the window does the same"));
     connect(open, &QPushButton::clicked, this, &RelationsPage::openFile);
     m_list->setAccessibleName(tr("Relations"));
     m_list->setToolTip(tr("A click or Enter asks which heads turn the first words into the second"));
@@ -307,8 +306,8 @@ void RelationsPage::recompute()
         return m_question->setText(
             workspace()->isOpen() && workspace()->lacksTokenizer()
                 ? tr("Relations are pairs of words, and this model has no tokenizer: add one.")
-                : tr("Choose a list, or drop a CSV file of pairs on the window: which heads turn the first "
-                     "word into the second?"));
+                : tr(
+                    "Choose a list, or drop a CSV file of pairs on the window: which heads turn the first word into the second?"));
     }
     const auto with = workspace()->inputsOf("relations");
     const std::vector<Relation> asked = with ? with->relations : std::vector<Relation>();

@@ -244,9 +244,9 @@ void ScoresPage::recompute()
     m_layer0->setText(tr("Show %1").arg(text(HeadId{0, head.head})));
     if (!isLayer0) {
         m_termsJob.cancel();
-        return m_state->setText(tr("%1 reads what earlier layers have changed; only the heads of layer 0 "
-                                   "read tokens and positions as they are.")
-                                    .arg(text(head)));
+        return m_state->setText(
+            tr("%1 reads what earlier layers have changed; only the heads of layer 0 read tokens and positions as they are.")
+                .arg(text(head)));
     }
     const auto n = static_cast<int>(shownPositions(circuits->config()));
     const int wanted = m_wantedQuery >= 0 ? m_wantedQuery : m_position->maximum() == n - 1 ? query() : n / 2;

@@ -84,8 +84,7 @@ void DirectionSearchPanel::clear()
     if (!workspace()->circuits())
         return m_state->clear();
     const QString question =
-        tr("Which singular directions of any head have a token among their %1 strongest? "
-           "Type it above.")
+        tr("Which singular directions of any head have a token among their %1 strongest? Type it above.")
             .arg(searchTop);
     const QString estimate = estimateText(searchCost(*workspace()));
     m_state->setText(estimate.isEmpty() ? question

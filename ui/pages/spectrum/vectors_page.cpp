@@ -90,9 +90,8 @@ void VectorsPage::createLayout()
     m_circuit->addItem(tr("QK: W_Q W_Kᵀ"), static_cast<int>(CircuitKind::Qk));
     m_circuit->setAccessibleName(tr("Circuit whose singular vectors are shown"));
     m_scores->setToolTip(tr("E u_k and v_kᵀ W_U (E v_k) beside each token"));
-    m_each->setToolTip(
-        tr("Greyed out, the tokens of each direction where only the span of several means something, in "
-           "place of the span's"));
+    m_each->setToolTip(tr(
+        "Greyed out, the tokens of each direction where only the span of several means something, in place of the span's"));
     makeSecondary(m_state);
     m_state->setWordWrap(true);
     m_state->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -266,9 +265,7 @@ QString VectorsPage::cosineNote() const
     if (!m_directions || m_directions->kind != CircuitKind::Qk)
         return {};
     const double chance = 1 / std::sqrt(static_cast<double>(workspace()->card().dModel));
-    return tr("cos(u, v): how alike the queries and the keys of this direction are. Near 1 it attends to "
-              "what is "
-              "alike, near −1 to the opposite; two directions by chance give 0 ± %1 (1/√d).")
+    return tr("cos(u, v): how alike the queries and the keys of this direction are. Near 1 it attends to what is alike, near −1 to the opposite; two directions by chance give 0 ± %1 (1/√d).")
         .arg(number(chance));
 }
 

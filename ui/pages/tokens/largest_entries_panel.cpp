@@ -138,8 +138,7 @@ void LargestEntriesPanel::showEntries(const Found& found)
         isQk ? tr("largest scores of %1: query token, key token").arg(text(found.of.head))
              : tr("largest effects of %1: source token, output token").arg(text(found.of.head)));
     m_state->setText(
-        tr("Over all pairs of tokens, no scale, no bias%1; exact. The null is what as many Gaussian "
-           "entries of the same mean and deviation would reach.")
+        tr("Over all pairs of tokens, no scale, no bias%1; exact. The null is what as many Gaussian entries of the same mean and deviation would reach.")
             .arg(isQk ? offsetText(found.of.terms.offset) : QString()));
 }
 

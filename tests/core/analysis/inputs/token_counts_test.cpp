@@ -86,9 +86,10 @@ private slots:
     {
         const auto read = tokens("c.csv", "a,3\nabra,4\n#6,5\nA,1\n");
         QVERIFY(test::isOk(read));
-        QCOMPARE(read->warning,
-                 std::string("3 of the 4 words in 'c.csv' are no single tokens of this model and count for "
-                             "nothing."));
+        QCOMPARE(
+            read->warning,
+            std::string(
+                "3 of the 4 words in 'c.csv' are no single tokens of this model and count for nothing."));
         QCOMPARE(read->counts->total(), 3.0);
         QVERIFY(failsWith(tokens("c.csv", "abra,4\n"), ErrorCode::NotFound, "none of its 1 words"));
         const auto small = readTokenCounts(write("c.csv", "a,3\nab,4\n"), {m_tokenizer.get(), 3});
@@ -111,10 +112,10 @@ private slots:
         QTest::newRow("CSV") << QByteArray("b.csv")
                              << QByteArray("first,second,count\n"
                                            "b,a,2\na,b,3\n#0,#0,4\n\" a\",b,0\nb,␣a,1\nb,a,0.5\nzz,a,9\n");
-        QTest::newRow("JSON") << QByteArray("b.json")
-                              << QByteArray(
-                                     "[[\"b\",\"a\",2],[\"a\",\"b\",3],[\"#0\",\"#0\",4],[\" "
-                                     "a\",\"b\",0],[\"b\",\"␣a\",1],[\"b\",\"a\",0.5],[\"zz\",\"a\",9]]");
+        QTest::newRow("JSON")
+            << QByteArray("b.json")
+            << QByteArray(
+                   "[[\"b\",\"a\",2],[\"a\",\"b\",3],[\"#0\",\"#0\",4],[\" a\",\"b\",0],[\"b\",\"␣a\",1],[\"b\",\"a\",0.5],[\"zz\",\"a\",9]]");
     }
     void pairsAreLookedUpByTheSecond()
     {

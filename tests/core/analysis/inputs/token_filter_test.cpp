@@ -56,15 +56,16 @@ private slots:
     void isNamedAsOnTheCommandLine()
     {
         QCOMPARE(filterName({}), std::string());
-        QCOMPARE(filterName({.asciiOnly = true,
-                             .noSpecials = true,
-                             .leadingSpace = TokenFilter::LeadingSpace::With,
-                             .firstId = 3,
-                             .lastId = 99,
-                             .lowestNorm = 0.5,
-                             .highestNorm = 2.25}),
-                 std::string("--ascii --no-specials --leading-space with --first-id 3 --last-id 99 "
-                             "--min-norm 0.5 --max-norm 2.25"));
+        QCOMPARE(
+            filterName({.asciiOnly = true,
+                        .noSpecials = true,
+                        .leadingSpace = TokenFilter::LeadingSpace::With,
+                        .firstId = 3,
+                        .lastId = 99,
+                        .lowestNorm = 0.5,
+                        .highestNorm = 2.25}),
+            std::string(
+                "--ascii --no-specials --leading-space with --first-id 3 --last-id 99 --min-norm 0.5 --max-norm 2.25"));
     }
 
     void standsOnArraysOfTokensAndOnMeasuredLengths()

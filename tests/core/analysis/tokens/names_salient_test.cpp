@@ -146,8 +146,8 @@ private slots:
         }
         QCOMPARE(
             results.find("analyses/name_copying/names")->definition,
-            std::string("the words of the list given that are single tokens, with a leading space or else "
-                        "without"));
+            std::string(
+                "the words of the list given that are single tokens, with a leading space or else without"));
         QVERIFY(std::any_of(results.warnings.begin(), results.warnings.end(), [](const std::string& warning) {
             return warning.find("2 of the 5 words") != std::string::npos;
         }));
