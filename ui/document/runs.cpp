@@ -1,9 +1,7 @@
 #include "ui/document/runs.h"
 
 #include "core/analysis/residual_basis.h"
-#include "core/analysis/run_estimate.h"
 #include "ui/base/text.h"
-#include "ui/document/about_model.h"
 #include "ui/document/array_part.h"
 #include "ui/document/estimate.h"
 #include "ui/document/workspace.h"
@@ -13,9 +11,25 @@
 
 namespace headwise::ui {
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+} // namespace
+
 Runs::Runs(Workspace* workspace)
     : m_workspace(workspace)
 {
+    connect(&m_job, &Job::progressed, this, [this](int permille) {
+        m_queue.advance(permille / 1000.0, Clock::now());
+        emit progressed();
+    });
+    connect(&JobBoard::instance(), &JobBoard::ended, this, [this](Job* job, qint64, bool cancelled) {
+        if (job != &m_job || !cancelled)
+            return;
+        m_queue.interrupt();
+        emit progressed();
+    });
 }
 
 void Runs::runAnalysis(std::string_view id, Asker asker)
@@ -27,22 +41,20 @@ void Runs::runAnalysis(std::string_view id, Asker asker)
     if (asker == Asker::User && !analysis->isDefault)
         m_asked.insert(analysis);
     const AnalysisOptions options = analysisOptions(*analysis);
-    if (m_running == analysis && m_job.isRunning()) {
+    if (isRunning(*analysis)) {
         if (m_runningWith == options)
             return;
         m_job.cancel(); // a newer question
     }
     // Requested analyses go before the default ones. A default analysis under way begins again afterwards.
-    const std::vector<const Analysis*> unasked = defaultAnalyses(circuits->config(), analysisOptions());
+    const std::vector<const Analysis*> defaults = defaultAnalyses(circuits->config(), analysisOptions());
     const bool canBegin = !needsTokenSide(*analysis, options) || m_workspace->hasTokenProducts();
-    if (canBegin && m_job.isRunning()
-        && std::find(unasked.begin(), unasked.end(), m_running) != unasked.end()) {
+    if (const Analysis* running = m_queue.running(); running && canBegin && isRunning(*running)
+        && std::find(defaults.begin(), defaults.end(), running) != defaults.end()) {
         m_job.cancel();
-        m_queue.push_front(m_running);
+        m_queue.putBack(*running, flopsOf(*running));
     }
-    std::erase(m_queue, analysis);
-    m_queue.insert(std::find_first_of(m_queue.begin(), m_queue.end(), unasked.begin(), unasked.end()),
-                   analysis);
+    m_queue.request(*analysis, flopsOf(*analysis), defaults);
     emit waitingChanged();
     if (!canBegin && !m_workspace->tokensJob()->isRunning())
         m_workspace->startTokens(); // It had been cancelled.
@@ -56,13 +68,12 @@ bool Runs::isUnderWay(std::string_view id) const
         && !m_workspace->filterJob()->isRunning())
         return false;
     const Analysis* analysis = findAnalysis(id);
-    return std::find(m_queue.begin(), m_queue.end(), analysis) != m_queue.end()
-        || (analysis && m_running == analysis && m_job.isRunning());
+    return analysis && (m_queue.isWaiting(*analysis) || isRunning(*analysis));
 }
 
 void Runs::removeWaiting(const Analysis& analysis)
 {
-    std::erase(m_queue, &analysis);
+    m_queue.remove(analysis);
     m_asked.erase(&analysis);
     emit waitingChanged();
 }
@@ -70,10 +81,12 @@ void Runs::removeWaiting(const Analysis& analysis)
 void Runs::queueDefaults()
 {
     m_queue.clear();
-    for (const Analysis* analysis : defaultAnalyses(m_workspace->circuits()->config(), analysisOptions()))
+    const ModelConfig& config = m_workspace->circuits()->config();
+    for (const Analysis* analysis : defaultAnalyses(config, analysisOptions()))
         if (analysis->id != "tables" // The window asks for rows when it shows them.
-            && !isComputed(*analysis, *m_workspace->results()))
-            m_queue.push_back(analysis);
+            && !isComputed(*analysis, *m_workspace->results())
+            && whyLeftOut(*analysis, config, analysisOptions(*analysis)).empty())
+            m_queue.append(*analysis, flopsOf(*analysis));
     runNext();
 }
 
@@ -85,9 +98,8 @@ void Runs::queueOtherwiseFiltered()
     // They are there without being asked for, so they are computed again without being asked for.
     for (const Analysis* analysis : defaultAnalyses(circuits->config(), analysisOptions())) {
         const auto with = askedWith(analysis->id);
-        if (with && isInEmbeddingBasis(*analysis, *with)
-            && std::find(m_queue.begin(), m_queue.end(), analysis) == m_queue.end())
-            m_queue.push_back(analysis);
+        if (with && isInEmbeddingBasis(*analysis, *with))
+            m_queue.append(*analysis, flopsOf(*analysis));
     }
     emit waitingChanged();
 }
@@ -95,39 +107,56 @@ void Runs::queueOtherwiseFiltered()
 void Runs::runNext()
 {
     const auto circuits = m_workspace->circuits();
-    if (m_job.isRunning() || m_workspace->filterJob()->isRunning() || m_queue.empty() || !circuits)
+    if (m_job.isRunning() || m_workspace->filterJob()->isRunning() || waiting().empty() || !circuits)
         return;
-    const Analysis* analysis = m_queue.front();
-    const AnalysisOptions options = analysisOptions(*analysis);
-    if (needsTokenSide(*analysis, options) && !m_workspace->hasTokenProducts())
+    const Analysis& analysis = *waiting().front();
+    const AnalysisOptions options = analysisOptions(analysis);
+    if (needsTokenSide(analysis, options) && !m_workspace->hasTokenProducts())
         return; // The workspace comes back here once they are there.
-    m_queue.pop_front();
-    emit waitingChanged();
-    if (!whyLeftOut(*analysis, circuits->config(), options).empty())
+    if (!whyLeftOut(analysis, circuits->config(), options).empty()) {
+        m_queue.remove(analysis);
+        emit waitingChanged();
         return runNext();
-    start(*analysis, options);
+    }
+    m_queue.begin(Clock::now());
+    m_runningWith = options;
+    start(analysis, options);
+    emit waitingChanged();
 }
 
 void Runs::start(const Analysis& analysis, const AnalysisOptions& options)
 {
     const auto circuits = m_workspace->circuits();
-    m_running = &analysis;
-    m_runningWith = options;
-    m_job.start(withEstimate(text(analysis.title), runCost(analysis, circuits->config(), options)),
-                aboutModel(circuits,
-                           [&analysis, context = AnalysisContext{*circuits, m_workspace->tokens(), options}](
-                               const Task& task) { return runMeasured(analysis, context, task); }),
-                [this, &analysis, filter = m_workspace->tokenFilter()](Result<ResultSet> result) {
-                    if (result) {
-                        ResultSet found = std::move(result).value();
-                        markFilter(found, filter);
-                        m_askedWith[std::string(analysis.id)] = m_runningWith;
-                        const bool wasAsked = m_asked.erase(&analysis) > 0;
-                        m_workspace->replaceResults(analysis, std::move(found), wasAsked);
-                    } else
-                        emit failed(text(result.error()));
-                    runNext();
-                });
+    m_job.start(
+        withEstimate(text(analysis.title), runCost(analysis, circuits->config(), options)),
+        [&analysis, context = AnalysisContext{*circuits, m_workspace->tokens(), options}](const Task& task) {
+            return headwise::runAnalysis(analysis, context, task);
+        },
+        [this, &analysis, filter = m_workspace->tokenFilter()](Result<ResultSet> result) {
+            if (result) {
+                m_queue.complete(Clock::now());
+                ResultSet found = std::move(result).value();
+                markFilter(found, filter);
+                m_askedWith[std::string(analysis.id)] = m_runningWith;
+                const bool wasAsked = m_asked.erase(&analysis) > 0;
+                m_workspace->replaceResults(analysis, std::move(found), wasAsked);
+            } else {
+                m_queue.fail();
+                emit failed(text(result.error()));
+            }
+            emit progressed();
+            runNext();
+        });
+}
+
+bool Runs::isRunning(const Analysis& analysis) const
+{
+    return m_queue.running() == &analysis && m_job.isRunning();
+}
+
+double Runs::flopsOf(const Analysis& analysis) const
+{
+    return runCost(analysis, m_workspace->circuits()->config(), analysisOptions(analysis)).flops;
 }
 
 void Runs::stop()

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/catalogue.h"
+#include "core/runs/queue.h"
 #include "ui/base/job.h"
 
 #include <QObject>
@@ -37,10 +37,11 @@ public:
     /// Queues an analysis of the catalogue behind those asked for earlier and before the default ones. Results that a page asks
     /// for on its own do not count as unsaved.
     void runAnalysis(std::string_view id, Asker asker = Asker::User);
-    bool isUnderWay(std::string_view id) const;                            ///< Running or waiting.
-    const std::deque<const Analysis*>& waiting() const { return m_queue; } ///< The next first.
+    bool isUnderWay(std::string_view id) const;                                      ///< Running or waiting.
+    const std::deque<const Analysis*>& waiting() const { return m_queue.waiting(); } ///< The next first.
     void removeWaiting(const Analysis& analysis);
-    Job* job() { return &m_job; } ///< Runs one analysis after another.
+    RunStatus status() const { return m_queue.status(); } ///< Progress of all that are under way.
+    Job* job() { return &m_job; }                         ///< Runs one analysis after another.
 
     /// Inputs that analyses need besides the weights. Token, tokenizer and pair are those of the selection.
     AnalysisInputs inputs() const;
@@ -74,6 +75,7 @@ public:
     void copyFrom(const Runs& other); ///< Inputs, head choices and answers.
 
 signals:
+    void progressed();     ///< Another status().
     void waitingChanged(); ///< The list of analyses that have not begun.
     void inputsChanged();  ///< Inputs or head choices.
     void countsChanged();  ///< The counts of tokens among the inputs; after inputsChanged().
@@ -81,15 +83,16 @@ signals:
 
 private:
     void start(const Analysis& analysis, const AnalysisOptions& options);
+    bool isRunning(const Analysis& analysis) const;
+    double flopsOf(const Analysis& analysis) const;
 
     Workspace* m_workspace;
     AnalysisInputs m_inputs; // without those of the selection
     HeadChoices m_headChoices;
     std::map<std::string, AnalysisOptions, std::less<>> m_askedWith; // of results, by the id of the analysis
     std::set<const Analysis*> m_asked; // by the user, of those waiting or running
-    std::deque<const Analysis*> m_queue;
-    const Analysis* m_running = nullptr; // while m_job is running
-    AnalysisOptions m_runningWith;
+    RunQueue m_queue;
+    AnalysisOptions m_runningWith; // while one runs
     Job m_job;
 };
 

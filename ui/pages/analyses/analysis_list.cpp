@@ -1,5 +1,6 @@
 #include "ui/pages/analyses/analysis_list.h"
 
+#include "core/runs/plan.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/array_part.h"

@@ -1,7 +1,7 @@
 #include "ui/pages/analyses/heads_input.h"
 
-#include "core/analysis/run_estimate.h"
 #include "core/model/head_list.h"
+#include "core/runs/plan.h"
 #include "ui/base/text.h"
 
 #include <QComboBox>

@@ -1,7 +1,7 @@
 #include "ui/pages/analyses/result_page.h"
 
 #include "core/analysis/residual_basis.h"
-#include "core/analysis/run_estimate.h"
+#include "core/runs/estimate.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/array_part.h"

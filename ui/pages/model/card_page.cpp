@@ -1,6 +1,7 @@
 #include "ui/pages/model/card_page.h"
 
-#include "core/analysis/run_estimate.h"
+#include "core/runs/estimate.h"
+#include "core/runs/plan.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/pages/parts/model_line.h"

@@ -1,5 +1,6 @@
 #include "ui/pages/parts/compute_button.h"
 
+#include "core/runs/plan.h"
 #include "ui/base/icons.h"
 #include "ui/base/text.h"
 #include "ui/document/array_part.h"

@@ -1,6 +1,7 @@
 #include "ui/pages/scores/scores_page.h"
 
 #include "core/analysis/shared/positions_shown.h"
+#include "core/runs/plan.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/charts/spectrum_chart.h"

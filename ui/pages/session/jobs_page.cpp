@@ -26,17 +26,23 @@ constexpr int endedLimit = 50;
 JobsPage::JobsPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_rest(new QLabel(tr("Nothing is being computed."), this))
+    , m_total(new QLabel(this))
     , m_running(new QVBoxLayout)
     , m_waiting(new QVBoxLayout)
     , m_ended(new QListWidget(this))
 {
     makeSecondary(m_rest);
+    m_total->setObjectName(QStringLiteral("total"));
+    m_total->setAccessibleName(tr("Progress of the analyses"));
+    m_total->setContentsMargins(8, 0, 8, 0);
+    m_total->hide();
     m_ended->setAccessibleName(tr("Jobs that ended"));
     m_ended->setToolTip(tr("What ended, newest first"));
     auto* now = new QWidget(this);
     auto* list = new QVBoxLayout(now);
     list->setContentsMargins(12, 8, 12, 8);
     list->addWidget(m_rest);
+    list->addWidget(m_total);
     list->addLayout(m_running);
     list->addLayout(m_waiting);
     list->addStretch();
@@ -60,6 +66,7 @@ JobsPage::JobsPage(Workspace* workspace, QWidget* parent)
     });
     connect(&board, &JobBoard::ended, this, &JobsPage::noteEnd);
     connect(workspace->runs(), &Runs::waitingChanged, this, &JobsPage::showWaiting);
+    connect(workspace->runs(), &Runs::progressed, this, &JobsPage::showTotal);
 }
 
 void JobsPage::showJob(Job* job)
@@ -110,7 +117,16 @@ void JobsPage::showWaiting()
         layout->addStretch();
         m_waiting->addWidget(row);
     }
+    showTotal();
     showRest();
+}
+
+void JobsPage::showTotal()
+{
+    const RunStatus status = workspace()->runs()->status();
+    m_total->setVisible(status.index > 0);
+    m_total->setText(
+        tr("Analysis %1 of %2 · %3").arg(status.index).arg(status.count).arg(text(runStatusText(status))));
 }
 
 void JobsPage::showRest()

@@ -4,6 +4,7 @@
 
 #include <QLabel>
 #include <QListWidget>
+#include <QRegularExpression>
 #include <QSignalSpy>
 #include <QTest>
 #include <QToolButton>
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <ctime>
+#include <mutex>
 #include <thread>
 
 using namespace headwise;
@@ -135,6 +137,58 @@ private slots:
                                  60000);
         QVERIFY(workspace.runs()->inputsOf("skipless") && workspace.runs()->inputsOf("conditioning"));
         QVERIFY(workspace.runs()->inputsOf(waiting[1]->id) && workspace.runs()->inputsOf(unasked->id));
+    }
+
+    /// The percentage that the window shows as each analysis begins is the one of the command line's bar.
+    void theTotalIsTheOneOfTheCommandLine()
+    {
+        Workspace workspace;
+        JobsPage page(&workspace);
+        page.show();
+        const auto* total = page.findChild<QLabel*>(QStringLiteral("total"));
+        std::vector<RunStatus> begun;
+        connect(workspace.runs()->job(), &Job::started, this,
+                [&] { begun.push_back(workspace.runs()->status()); });
+        bool isSame = true;
+        connect(workspace.runs(), &Runs::progressed, this, [&] { // after the page
+            const RunStatus status = workspace.runs()->status();
+            isSame = isSame && total->isVisible() == (status.index > 0)
+                && total->text().endsWith(QString::fromStdString(runStatusText(status)));
+        });
+        workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(begun.size() == 6 && !workspace.runs()->job()->isRunning(), 60000);
+        QVERIFY(isSame && !total->isVisible());
+
+        std::mutex mutex;
+        std::vector<std::pair<int, double>> shown; // percent, and the share of its analysis that is done
+        std::vector<int> rows;                     // from 0
+        Task task;
+        task.onProgress = [&](int done, int all, std::string_view step) {
+            const QString words = QString::fromUtf8(step.data(), static_cast<qsizetype>(step.size()));
+            static const QRegularExpression bar(QStringLiteral(R"(, (\d+) of 6\) · (\d+) %)"));
+            const QRegularExpressionMatch match = bar.match(words);
+            const std::lock_guard lock(mutex);
+            if (!match.hasMatch())
+                return; // the embeddings
+            rows.push_back(match.captured(1).toInt() - 1);
+            shown.emplace_back(match.captured(2).toInt(), static_cast<double>(done) / all);
+        };
+        const std::shared_ptr<const Circuits> circuits = workspace.circuits();
+        std::vector<const Analysis*> chosen = defaultAnalyses(circuits->config(), {});
+        std::erase(chosen, findAnalysis("tables")); // the window does not run it unasked
+        QCOMPARE(chosen.size(), begun.size());
+        const auto results = runAnalyses(*circuits, chosen, workspace.runs()->analysisOptions(), task);
+        QVERIFY(results && !shown.empty());
+        for (std::size_t i = 0; i < shown.size(); ++i) {
+            const auto row = static_cast<std::size_t>(rows[i]);
+            const double from = begun[row].fraction;
+            const double to = row + 1 < begun.size() ? begun[row + 1].fraction : 1;
+            const auto& [percent, share] = shown[i];
+            // Steps of one analysis may each begin at 0; the bar then stays where it was.
+            QVERIFY(percent >= static_cast<int>(100 * (from + (to - from) * share) - 1e-9));
+            QVERIFY(percent <= static_cast<int>(100 * to + 1e-9));
+        }
+        QCOMPARE(shown.back().first, 100);
     }
 
     void aJobThatGoesAwayLeavesTheList()
