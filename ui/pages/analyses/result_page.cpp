@@ -31,9 +31,8 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double flopsPerSecond = 1e10; // of a small machine, per core; the real one is rarely slower
-constexpr double cheap = 2e10;          // flops that a change of the token may cost without being asked
-constexpr int twoAbreast = 860;         // px from which small pictures stand in pairs
+constexpr double cheap = 2e10;  // flops that a change of the token may cost without being asked
+constexpr int twoAbreast = 860; // px from which small pictures stand in pairs
 
 QString sizeText(double bytes)
 {
@@ -278,7 +277,7 @@ QString ResultPage::costText() const
         return {};
     const AnalysisCost cost = runCost(*m_analysis, workspace()->circuits()->config(),
                                       workspace()->runs()->analysisOptions(*m_analysis));
-    const double seconds = cost.flops / flopsPerSecond;
+    const double seconds = estimatedSeconds(cost.flops, coresOf(0));
     const QString time = seconds < 1
         ? tr("less than a second")
         : tr("about %1").arg(duration(std::chrono::milliseconds(static_cast<qint64>(seconds * 1000))));
