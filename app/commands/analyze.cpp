@@ -3,9 +3,9 @@
 #include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
-#include "core/analysis/run_estimate.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/runs/queue.h"
 #include "core/session/partial_run.h"
 #include "core/session/self_contained.h"
 #include "core/session/session_addition.h"
@@ -16,8 +16,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <sstream>
-#include <thread>
 
 namespace headwise::app {
 namespace {
@@ -46,53 +44,23 @@ struct AnalyzeOptions {
     bool selfContained = false, oneEnd = false, replace = false;
 };
 
-Result<std::vector<const Analysis*>> chosenAnalyses(const std::optional<std::string>& names,
-                                                    const ModelConfig& config, const AnalysisOptions& options)
-{
-    if (!names)
-        return defaultAnalyses(config, options);
-    std::vector<const Analysis*> chosen;
-    std::istringstream parts(*names);
-    for (std::string name; std::getline(parts, name, ',');) {
-        if (name == "all") {
-            for (const Analysis& analysis : catalogue())
-                chosen.push_back(&analysis);
-            continue;
-        }
-        const Analysis* analysis = findAnalysis(name);
-        if (!analysis) {
-            return Error{ErrorCode::InvalidArgument,
-                         "There is no analysis '" + name + "'; headwise list-analyses names them."};
-        }
-        chosen.push_back(analysis);
-    }
-    if (chosen.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     "--analyses names none; headwise list-analyses names them, and all means all."};
-    std::sort(chosen.begin(), chosen.end()); // rows of one table: the order of the catalogue
-    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-    return chosen;
-}
-
-/// What takes longer than a minute says so first, unless it is refused.
+/// Announces a run that takes longer than a minute, unless it is refused.
 void announce(const std::vector<const Analysis*>& chosen, const ModelConfig& config,
               const AnalysisOptions& options, const Task& task)
 {
     const RunEstimate estimate = estimateRun(chosen, config, options);
-    const int cores =
-        task.threads > 0 ? task.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    const std::string notice = longRunNotice(estimate, cores);
+    const std::string notice = longRunNotice(estimate, coresOf(task.threads));
     const auto free = availableMemory();
     if (!notice.empty() && (!free || whyTooLarge(estimate, *free).empty()))
         printWarnings({notice});
 }
 
-/// Says what an earlier run of the same command left, which is not computed again.
-/// \returns what is left of `chosen`
-std::vector<const Analysis*> takenUp(const std::vector<const Analysis*>& chosen, PartialRun& partial,
+/// Names the analyses that an earlier run of the same command left, which are not computed again.
+/// \returns the rest of `chosen`
+std::vector<const Analysis*> takenUp(const std::vector<const Analysis*>& chosen, Resume& resume,
                                      const Task& task)
 {
-    const std::vector<std::string> known = partial.takeUp(task);
+    const std::vector<std::string> known = resume.takeUp(task);
     std::vector<const Analysis*> left;
     std::string names;
     for (const Analysis* analysis : chosen) {
@@ -104,20 +72,21 @@ std::vector<const Analysis*> takenUp(const std::vector<const Analysis*>& chosen,
     if (!names.empty()) {
         const std::string sentence =
             "An earlier run that did not end has computed " + names + "; they are taken from it.";
-        logger().info("{}: {}", partial.file().string(), sentence);
+        logger().info("{}", sentence);
         printWarnings({sentence});
     }
     return left;
 }
 
 Result<ResultSet> computed(const Circuits& circuits, const AnalyzeOptions& options,
-                           const AnalysisOptions& analysisOptions, PartialRun& partial, const Task& task)
+                           const AnalysisOptions& analysisOptions, Resume& resume, const Task& task)
 {
-    const auto chosen = chosenAnalyses(options.analyses, circuits.config(), analysisOptions);
+    auto chosen = options.analyses ? parseAnalyses(*options.analyses)
+                                   : defaultAnalyses(circuits.config(), analysisOptions);
     if (!chosen)
         return chosen.error();
-    announce(takenUp(*chosen, partial, task), circuits.config(), analysisOptions, task);
-    auto results = runAnalysesInParts(circuits, *chosen, analysisOptions, partial.parts(task), task);
+    announce(takenUp(*chosen, resume, task), circuits.config(), analysisOptions, task);
+    auto results = runAnalyses(circuits, *chosen, analysisOptions, task, &resume);
     if (!results || !options.selfContained)
         return results;
     auto copies = selfContained(circuits, analysisOptions.precision, task);
@@ -207,8 +176,9 @@ Result<int> analyze(const AnalyzeOptions& options, const Task& task)
         setConfigSource(session, *source);
     if (const auto belongs = checkStored(options, session, (*weights)->original().file(), task); !belongs)
         return belongs.error();
-    PartialRun partial(options.output, session, runQuestion(**weights, session, analysisOptions));
-    auto found = checkedAnswer(computed(circuits, options, analysisOptions, partial, task),
+    PartialRun partial(options.output, session);
+    Resume resume(partial, runQuestion(**weights, session.configFile, analysisOptions));
+    auto found = checkedAnswer(computed(circuits, options, analysisOptions, resume, task),
                                (*weights)->original().file());
     if (!found)
         return found.error();

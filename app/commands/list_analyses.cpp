@@ -1,6 +1,7 @@
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
 #include "core/analysis/catalogue.h"
+#include "core/runs/plan.h"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/fmt/fmt.h>

@@ -98,20 +98,8 @@ struct Analysis {
     bool followsFilter = false;         ///< AnalysisOptions::unusedTokens changes its numbers.
 };
 
-/// Why `analysis` is not run: it does not apply to the model, or an input it needs was not given; empty if it is.
-std::string whyLeftOut(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options);
-
 /// All analyses, in the order in which they are listed and run.
 std::span<const Analysis> catalogue();
 const Analysis* findAnalysis(std::string_view id);
-
-/// Runs `chosen` (token side computed once if any needs it) and merges what they return; those that do not apply are
-/// left out with a warning.
-/// Errors: InvalidArgument (a head outside the model, k < 1), Cancelled, OutOfMemory.
-Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis* const> chosen,
-                              const AnalysisOptions& options, const Task& task);
-
-/// What `analyze` computes without --analyses: the same on every machine (DESIGN §3).
-std::vector<const Analysis*> defaultAnalyses(const ModelConfig& config, const AnalysisOptions& options);
 
 } // namespace headwise

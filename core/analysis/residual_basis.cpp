@@ -1,6 +1,5 @@
 #include "core/analysis/residual_basis.h"
 
-#include "core/analysis/provenance.h"
 #include "core/base/decompositions.h"
 #include "core/base/parallel.h"
 
@@ -226,24 +225,6 @@ Result<AnalysisContext> inEmbeddingBasis(const AnalysisContext& context, TokensI
         return side.error();
     out.tokens = *side;
     return out;
-}
-
-Result<ResultSet> runMeasured(const Analysis& analysis, const AnalysisContext& context, const Task& task)
-{
-    const bool isInOther = isInEmbeddingBasis(analysis, context.options);
-    const auto own = isInOther
-        ? inEmbeddingBasis(context, analysis.needsTokens ? TokensInBasis::Kept : TokensInBasis::LeftOut, task)
-        : context;
-    if (!own)
-        return own.error();
-    Result<ResultSet> results = analysis.run(*own, task);
-    if (!results)
-        return results;
-    ResultSet found = std::move(results).value();
-    markProvenance(found, analysis, context.options);
-    if (isInOther)
-        markMetric(found, context.options.embedding);
-    return found;
 }
 
 void markMetric(ResultSet& results, Embedding embedding)

@@ -38,11 +38,6 @@ enum class TokensInBasis { Kept, LeftOut };
 Result<AnalysisContext> inEmbeddingBasis(const AnalysisContext& context, TokensInBasis tokens,
                                          const Task& task);
 
-/// Runs one analysis as it measures lengths and says so in what it gives.
-/// \param context with the token side where needsTokenSide says so
-/// Errors: those of the analysis and of inEmbeddingBasis.
-Result<ResultSet> runMeasured(const Analysis& analysis, const AnalysisContext& context, const Task& task);
-
 /// Says in every array that it was computed in this embedding's basis: the attributes `metric` and `embedding`, and the
 /// definition.
 void markMetric(ResultSet& results, Embedding embedding);

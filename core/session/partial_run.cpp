@@ -1,14 +1,10 @@
 #include "core/session/partial_run.h"
 
-#include "core/analysis/inputs/token_counts.h"
-#include "core/analysis/residual_basis.h"
 #include "core/base/log.h"
 #include "core/session/session_file.h"
 
-#include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
 
-#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -16,70 +12,7 @@ namespace headwise {
 
 namespace {
 
-using Json = nlohmann::json;
-using namespace std::chrono_literals;
-
-constexpr auto leastPause = 2s;
-constexpr int leastShareOfWork = 10; // times what the last writing took
-
-/// "whole path, bytes, time of the last change" of every file that the weights or the config may come from.
-Json filesOf(const std::filesystem::path& model, const std::string& configFile)
-{
-    Json files = Json::array();
-    std::error_code code;
-    const auto add = [&](const std::filesystem::path& file) {
-        std::error_code unknown;
-        const auto bytes = std::filesystem::file_size(file, unknown);
-        const auto changed = std::filesystem::last_write_time(file, unknown);
-        files.push_back({file.string(), bytes, changed.time_since_epoch().count()});
-    };
-    if (std::filesystem::is_directory(model, code)) {
-        for (std::filesystem::directory_iterator entry(model, code), end; !code && entry != end;
-             entry.increment(code))
-            if (entry->is_regular_file(code))
-                add(entry->path());
-    } else {
-        add(model);
-    }
-    if (!configFile.empty())
-        add(configFile);
-    std::sort(files.begin(), files.end()); // a folder lists them as it likes
-    return files;
-}
-
-std::vector<std::string> dotted(const std::vector<HeadId>& heads)
-{
-    std::vector<std::string> names;
-    names.reserve(heads.size());
-    for (const HeadId head : heads)
-        names.push_back(dottedHead(head));
-    return names;
-}
-
-Json inputsOf(const AnalysisInputs& inputs)
-{
-    Json relations = Json::array();
-    for (const Relation& relation : inputs.relations)
-        relations.push_back({relation.name, relation.pairs});
-    return {{"prompt", inputs.prompt},
-            {"query_position", inputs.queryPosition.value_or(-1)},
-            {"key_position", inputs.keyPosition.value_or(-1)},
-            {"token", inputs.token.value_or(-1)},
-            {"key_token", inputs.keyToken.value_or(-1)},
-            {"pair",
-             inputs.pair ? dotted({inputs.pair->first, inputs.pair->second}) : std::vector<std::string>()},
-            {"direction", inputs.direction},
-            {"direction_name", inputs.directionName},
-            {"relations", relations},
-            {"previous_token_heads", dotted(inputs.previousTokenHeads)},
-            {"names", inputs.names},
-            {"token_counts", inputs.tokenCounts ? inputs.tokenCounts->fingerprint() : 0},
-            {"bigram_counts", inputs.bigramCounts ? inputs.bigramCounts->fingerprint() : 0},
-            {"metric", metricName(inputs.metric)},
-            {"seed", inputs.seed}};
-}
-
-/// Everything but what a run computes and when.
+/// Compares everything but the results, and the times of writing.
 bool haveSameFrame(const Session& a, const Session& b)
 {
     return a.headwiseVersion == b.headwiseVersion && a.model == b.model && a.configFile == b.configFile
@@ -94,130 +27,38 @@ Task quiet(const Task& task)
 
 } // namespace
 
-std::string runQuestion(const ProcessedWeights& weights, const Session& frame, const AnalysisOptions& options)
-{
-    std::vector<std::size_t> unused;
-    for (std::size_t id = 0; id < options.unusedTokens.size(); ++id)
-        if (options.unusedTokens[id])
-            unused.push_back(id);
-    const Json question{{"files", filesOf(weights.original().file().path(), frame.configFile)},
-                        {"heads", dotted(options.heads)},
-                        {"one_end", options.oneEndIsEnough},
-                        {"precision", options.precision == Precision::F64 ? "f64" : "f32"},
-                        {"table_size", options.tableSize},
-                        {"unused", unused},
-                        {"inputs", inputsOf(options.inputs)}};
-    return question.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
-PartialRun::PartialRun(const std::filesystem::path& session, Session frame, std::string question)
+PartialRun::PartialRun(const std::filesystem::path& session, Session frame)
     : m_file(session)
     , m_frame(std::move(frame))
-    , m_question(std::move(question))
-    , m_nextWriting(std::chrono::steady_clock::now() + leastPause)
 {
     m_file += ".partial";
     m_frame.results = {};
 }
 
-std::string PartialRun::view() const
-{
-    Json parts = Json::object();
-    for (const auto& [id, part] : m_parts)
-        parts[id] = {{"arrays", part.arrays}, {"groups", part.groups}, {"warnings", part.warnings}};
-    return Json{{"question", m_question}, {"analyses", parts}}.dump();
-}
-
-bool PartialRun::readView(const std::string& view)
-{
-    try {
-        const Json read = Json::parse(view);
-        if (read.at("question").get<std::string>() != m_question)
-            return false;
-        std::map<std::string, Part> parts;
-        for (const auto& [id, part] : read.at("analyses").items())
-            parts[id] = {part.at("arrays"), part.at("groups"), part.at("warnings")};
-        m_parts = std::move(parts);
-        return true;
-    } catch (const Json::exception&) {
-        return false; // written by something else: nothing is taken up
-    }
-}
-
-std::vector<std::string> PartialRun::takeUp(const Task& task)
+std::optional<RunStore::Kept> PartialRun::read(const Task& task)
 {
     std::error_code code;
     if (!std::filesystem::exists(m_file, code))
-        return {};
-    Result<Session> left = readSession(m_file, quiet(task));
-    if (!left || !haveSameFrame(*left, m_frame) || !readView(left->view)) {
-        logger().info("{} is of another run and is not taken up", m_file.string());
-        return {};
-    }
-    m_taken = std::move(left).value().results;
-    std::vector<std::string> ids;
-    ids.reserve(m_parts.size());
-    for (const auto& [id, part] : m_parts)
-        ids.push_back(id);
-    return ids;
-}
-
-std::optional<ResultSet> PartialRun::take(const Analysis& analysis)
-{
-    const auto known = m_parts.find(std::string(analysis.id));
-    if (known == m_parts.end())
         return std::nullopt;
-    ResultSet found;
-    for (const std::string& path : known->second.arrays) {
-        const ResultArray* array = m_taken.find(path);
-        if (!array)
-            return std::nullopt;
-        found.arrays.push_back(*array);
+    Result<Session> left = readSession(m_file, quiet(task));
+    if (!left || !haveSameFrame(*left, m_frame)) {
+        logger().info("{} belongs to another run and is not taken up", m_file.string());
+        return std::nullopt;
     }
-    for (const std::string& group : known->second.groups)
-        if (const auto values = m_taken.groupAttributes.find(group); values != m_taken.groupAttributes.end())
-            found.groupAttributes.insert(*values);
-    found.warnings = known->second.warnings;
-    return found;
+    Session session = std::move(left).value();
+    return Kept{std::move(session.results), std::move(session.view)};
 }
 
-RunParts PartialRun::parts(const Task& task)
+Result<Done> PartialRun::write(ResultSet& results, const std::string& record, const Task& task)
 {
-    return {.take = [this](const Analysis& analysis) { return take(analysis); },
-            .computed =
-                [this](const Analysis& analysis, const ResultSet& found) {
-                    Part part;
-                    for (const ResultArray& array : found.arrays)
-                        part.arrays.push_back(array.path);
-                    for (const auto& [group, values] : found.groupAttributes)
-                        part.groups.push_back(group);
-                    part.warnings = found.warnings;
-                    m_parts[std::string(analysis.id)] = std::move(part);
-                },
-            .merged =
-                [this, task = quiet(task)](ResultSet& all) {
-                    m_taken = {}; // `all` has it
-                    write(all, task);
-                }};
-}
-
-void PartialRun::write(ResultSet& results, const Task& task)
-{
-    const auto begin = std::chrono::steady_clock::now();
-    if (begin < m_nextWriting)
-        return;
     // Lent, not copied: a run's results may be most of the memory there is.
     std::swap(m_frame.results, results);
-    m_frame.view = view();
-    const Result<Done> written = writeSession(m_file, m_frame, task);
+    m_frame.view = record;
+    Result<Done> written = writeSession(m_file, m_frame, quiet(task));
     std::swap(m_frame.results, results);
-    const auto end = std::chrono::steady_clock::now();
-    m_nextWriting =
-        end + std::max<std::chrono::steady_clock::duration>(leastPause, leastShareOfWork * (end - begin));
     if (written)
-        logger().info("{} analyses are safe in {}", m_parts.size(), m_file.string());
-    else
-        logger().warn("a run that is killed will begin again: {}", written.error().message);
+        logger().info("the results so far are safe in {}", m_file.string());
+    return written;
 }
 
 void PartialRun::remove() const

@@ -5,6 +5,7 @@
 #include "core/analysis/catalogue.h"
 #include "core/base/blas_kernels.h"
 #include "core/model/architecture.h"
+#include "core/runs/queue.h"
 
 #include <benchmark/benchmark.h>
 

@@ -8,6 +8,7 @@
 #include "core/circuits/token_scan.h"
 #include "core/circuits/token_table.h"
 #include "core/model/architecture.h"
+#include "core/runs/queue.h"
 
 #include <cmath>
 #include <cstdio>

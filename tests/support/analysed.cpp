@@ -1,5 +1,7 @@
 #include "tests/support/analysed.h"
 
+#include "core/runs/queue.h"
+
 namespace headwise::test {
 
 Circuits circuitsOf(const std::filesystem::path& path, const ProcessingWish& wish)

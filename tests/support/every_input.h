@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/inputs/token_counts.h"
+#include "core/runs/plan.h"
 #include "core/tokenizer/token_text.h"
 #include "core/tokenizer/tokenizer.h"
 #include "tests/support/analysed.h"

@@ -1,5 +1,6 @@
 #include "ui/base/text.h"
 
+#include "core/runs/estimate.h"
 #include "core/tokenizer/token_text.h"
 
 #include <QCoreApplication>
@@ -103,19 +104,7 @@ QString count(qint64 value)
 
 QString duration(std::chrono::milliseconds time)
 {
-    const qint64 seconds = std::max<qint64>(1, (time.count() + 500) / 1000);
-    if (seconds < 100)
-        return tr("%1 s").arg(seconds);
-    const qint64 minutes = (seconds + 30) / 60;
-    return minutes < 60 ? tr("%1 min").arg(minutes) : tr("%1 h %2 min").arg(minutes / 60).arg(minutes % 60);
-}
-
-std::chrono::milliseconds estimatedTime(double flops)
-{
-    constexpr double flopsPerSecond = 1e10; // of one core and more
-    constexpr double longest = 1e12;        // s; a longer time is no answer either
-    return std::chrono::milliseconds(
-        static_cast<qint64>(1000 * std::clamp(flops / flopsPerSecond, 0.0, longest)));
+    return text(durationText(std::chrono::duration<double>(time).count()));
 }
 
 } // namespace headwise::ui

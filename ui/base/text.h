@@ -33,7 +33,5 @@ QString percent(double fraction);
 QString count(qint64 value);
 /// "3 s", "2 min", "1 h 5 min"
 QString duration(std::chrono::milliseconds time);
-/// Time that `flops` take on a small machine; the real one is rarely slower.
-std::chrono::milliseconds estimatedTime(double flops);
 
 } // namespace headwise::ui

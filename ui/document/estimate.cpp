@@ -1,10 +1,20 @@
 #include "ui/document/estimate.h"
 
+#include "core/runs/estimate.h"
 #include "ui/base/text.h"
 
 #include <QLocale>
 
+#include <algorithm>
+#include <cstdint>
+
 namespace headwise::ui {
+
+namespace {
+
+constexpr double longest = 1e12; // s; a longer time is no answer either
+
+} // namespace
 
 QString estimateText(std::chrono::milliseconds time)
 {
@@ -13,7 +23,8 @@ QString estimateText(std::chrono::milliseconds time)
 
 QString estimateText(const AnalysisCost& cost)
 {
-    const QString time = estimateText(estimatedTime(cost.flops));
+    const QString time = estimateText(std::chrono::milliseconds(
+        static_cast<std::int64_t>(1000 * std::min(estimatedSeconds(cost.flops, coresOf(0)), longest))));
     if (time.isEmpty())
         return time;
     return tr("%1, %2").arg(

@@ -1,6 +1,5 @@
 #include "ui/document/workspace.h"
 
-#include "core/analysis/run_estimate.h"
 #include "core/base/log.h"
 #include "core/tokenizer/token_text.h"
 #include "ui/base/text.h"
@@ -25,7 +24,13 @@ bool hasHead(const ModelCard& card, HeadId head)
 
 Workspace::Workspace(QObject* parent)
     : QObject(parent)
+    , m_runs(std::make_unique<Runs>(this))
 {
+    connect(m_runs.get(), &Runs::failed, this, &Workspace::failed);
+    connect(m_runs.get(), &Runs::countsChanged, this, [this] {
+        if (m_wantedFilter.lowestCount > 0)
+            findLeftOut();
+    });
     auto* imported = ImportedAttention::of(this); // there when the first session brings some
     connect(imported, &ImportedAttention::kept, this, [this] { m_resultRevision.change(); });
 }
@@ -199,57 +204,6 @@ void Workspace::setDirection(const SingularChoice& direction)
     emit directionChanged(direction);
 }
 
-AnalysisInputs Workspace::inputs() const
-{
-    AnalysisInputs inputs = m_inputs;
-    inputs.tokenizer = m_tokenizer;
-    if (m_card && m_token < m_card->dVocab)
-        inputs.token = m_token;
-    if (m_reference && m_reference->layer != m_head.layer)
-        inputs.pair = {std::min(*m_reference, m_head), std::max(*m_reference, m_head)};
-    return inputs;
-}
-
-void Workspace::setInputs(const AnalysisInputs& inputs)
-{
-    if (inputs == m_inputs)
-        return;
-    const bool countsChange = inputs.tokenCounts != m_inputs.tokenCounts && m_wantedFilter.lowestCount > 0;
-    m_inputs = inputs;
-    emit inputsChanged();
-    if (countsChange)
-        findLeftOut();
-}
-
-HeadChoice Workspace::headChoice(const Analysis& analysis) const
-{
-    if (const auto found = m_headChoices.find(analysis.id); found != m_headChoices.end())
-        return found->second;
-    const bool areTooMany =
-        m_circuits && takesNamedHeadsAlone(analysis, m_circuits->config(), analysisOptions());
-    return {.which = areTooMany ? HeadChoice::Which::Selected : HeadChoice::Which::All};
-}
-
-void Workspace::setHeadChoice(const Analysis& analysis, const HeadChoice& choice)
-{
-    if (choice == headChoice(analysis))
-        return;
-    m_headChoices[std::string(analysis.id)] = choice;
-    emit inputsChanged();
-}
-
-std::optional<AnalysisOptions> Workspace::askedWith(std::string_view id) const
-{
-    const auto found = m_askedWith.find(id);
-    return found == m_askedWith.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::optional<AnalysisInputs> Workspace::inputsOf(std::string_view id) const
-{
-    const auto options = askedWith(id);
-    return options ? std::optional(options->inputs) : std::nullopt;
-}
-
 void Workspace::setRotaryOffset(int offset)
 {
     const bool isRotary = m_card && m_card->positional == "rotary"; // a session's view comes before its model
@@ -269,9 +223,7 @@ void Workspace::setOwnHeadClasses(std::map<HeadId, QString> classes)
 
 void Workspace::forgetInputs()
 {
-    m_askedWith.clear();
-    m_headChoices.clear();
-    m_inputs = {};
+    m_runs->forget();
     m_rotaryOffset = 0;
     m_ownHeadClasses.clear();
     m_wantedFilter = {};

@@ -181,8 +181,7 @@ void Workspace::announceOpened()
 void Workspace::openedAgain(const std::shared_ptr<const Opened>& opened)
 {
     const Place before = place();
-    const AnalysisInputs asked = m_inputs;
-    auto heads = m_headChoices;
+    Runs::Question asked = m_runs->question();
     auto classes = m_ownHeadClasses;
     const TokenFilter filter = m_wantedFilter;
     const int offset = m_rotaryOffset;
@@ -193,8 +192,7 @@ void Workspace::openedAgain(const std::shared_ptr<const Opened>& opened)
         m_embedding = Embedding::Raw;
     forgetInputs();
     if (isSameShape) {
-        m_inputs = asked;
-        m_headChoices = std::move(heads);
+        m_runs->restore(std::move(asked));
         m_ownHeadClasses = std::move(classes);
         m_wantedFilter = filter;
         m_rotaryOffset = std::min(offset, config.nCtx - 1);

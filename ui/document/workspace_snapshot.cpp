@@ -39,11 +39,9 @@ std::unique_ptr<Workspace> Workspace::snapshot(HeadId head) const
     copy->m_head = head;
     copy->m_token = m_token;
     copy->m_reference = m_reference;
-    copy->m_inputs = m_inputs;
+    copy->m_runs->copyFrom(*m_runs);
     copy->m_rotaryOffset = m_rotaryOffset;
     copy->m_ownHeadClasses = m_ownHeadClasses;
-    copy->m_askedWith = m_askedWith;
-    copy->m_headChoices = m_headChoices;
     copy->m_wantedFilter = m_wantedFilter;
     copy->m_tokenFilter = m_tokenFilter;
     copy->m_leftOut = m_leftOut;

@@ -5,6 +5,7 @@
 #include "core/analysis/position/score_terms.h"
 #include "core/analysis/shared/positions_shown.h"
 #include "core/circuits/position_scores.h"
+#include "core/runs/queue.h"
 #include "tests/bench/make_gpt2_small.h"
 #include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"

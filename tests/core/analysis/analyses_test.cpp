@@ -1,5 +1,6 @@
 #include "core/analysis/catalogue.h"
 #include "core/circuits/spectrum.h"
+#include "core/runs/queue.h"
 
 #include "tests/core/analysis/small_models.h"
 #include "tests/support/dense_algebra.h"

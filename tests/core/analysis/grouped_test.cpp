@@ -1,3 +1,4 @@
+#include "core/runs/plan.h"
 #include "tests/support/every_input.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"

@@ -1,6 +1,6 @@
 #include "core/analysis/residual_basis.h"
+#include "core/runs/queue.h"
 
-#include "core/analysis/run_estimate.h"
 #include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"
 #include "tests/support/program.h"

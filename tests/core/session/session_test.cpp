@@ -1,6 +1,7 @@
 #include "core/analysis/catalogue.h"
 #include "core/analysis/inputs/token_counts.h"
 #include "core/model/architecture.h"
+#include "core/runs/queue.h"
 #include "core/session/partial_run.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
@@ -93,7 +94,7 @@ private slots:
             AnalysisOptions options;
             options.inputs.token = 3;
             change(options.inputs);
-            return runQuestion(*m_weights, frame, options);
+            return runQuestion(*m_weights, frame.configFile, options);
         };
         const auto counts = [](double last) {
             return std::make_shared<const TokenCounts>("c.csv", std::vector<double>{1, 2, last});

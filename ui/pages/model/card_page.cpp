@@ -1,6 +1,7 @@
 #include "ui/pages/model/card_page.h"
 
-#include "core/analysis/run_estimate.h"
+#include "core/runs/estimate.h"
+#include "core/runs/plan.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/pages/parts/model_line.h"
@@ -168,7 +169,8 @@ void CardPage::showReport()
                .arg(report.uses.size())
                .arg(count(report.usedBytes)));
     addRow(m_report, tr("Stored as"), storedText(m_weights->file()));
-    addRow(m_report, tr("Memory plan"), memoryText(m_weights->config(), workspace()->analysisOptions()));
+    addRow(m_report, tr("Memory plan"),
+           memoryText(m_weights->config(), workspace()->runs()->analysisOptions()));
     for (const IgnoredTensors& group : report.ignored)
         addRow(m_report, tr("Ignored"),
                tr("%1 tensors, %2 bytes: %3; %4")

@@ -3,6 +3,7 @@
 #include "core/analysis/catalogue.h"
 #include "core/analysis/prompt/pattern_file.h"
 #include "core/analysis/prompt/value_norms.h"
+#include "core/runs/plan.h"
 #include "core/tokenizer/token_search.h"
 #include "ui/base/text.h"
 #include "ui/charts/pattern_grid.h"

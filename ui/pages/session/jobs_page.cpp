@@ -26,17 +26,23 @@ constexpr int endedLimit = 50;
 JobsPage::JobsPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_rest(new QLabel(tr("Nothing is being computed."), this))
+    , m_total(new QLabel(this))
     , m_running(new QVBoxLayout)
     , m_waiting(new QVBoxLayout)
     , m_ended(new QListWidget(this))
 {
     makeSecondary(m_rest);
+    m_total->setObjectName(QStringLiteral("total"));
+    m_total->setAccessibleName(tr("Progress of the analyses"));
+    m_total->setContentsMargins(8, 0, 8, 0);
+    m_total->hide();
     m_ended->setAccessibleName(tr("Jobs that ended"));
     m_ended->setToolTip(tr("What ended, newest first"));
     auto* now = new QWidget(this);
     auto* list = new QVBoxLayout(now);
     list->setContentsMargins(12, 8, 12, 8);
     list->addWidget(m_rest);
+    list->addWidget(m_total);
     list->addLayout(m_running);
     list->addLayout(m_waiting);
     list->addStretch();
@@ -59,7 +65,8 @@ JobsPage::JobsPage(Workspace* workspace, QWidget* parent)
         });
     });
     connect(&board, &JobBoard::ended, this, &JobsPage::noteEnd);
-    connect(workspace, &Workspace::waitingChanged, this, &JobsPage::showWaiting);
+    connect(workspace->runs(), &Runs::waitingChanged, this, &JobsPage::showWaiting);
+    connect(workspace->runs(), &Runs::progressed, this, &JobsPage::showTotal);
 }
 
 void JobsPage::showJob(Job* job)
@@ -93,7 +100,7 @@ void JobsPage::showWaiting()
         item->widget()->deleteLater();
         delete item;
     }
-    for (const Analysis* analysis : workspace()->waiting()) {
+    for (const Analysis* analysis : workspace()->runs()->waiting()) {
         auto* row = new QWidget(this);
         auto* words = new QLabel(tr("waits: %1").arg(text(analysis->title)), row);
         auto* remove = new QToolButton(row);
@@ -102,7 +109,7 @@ void JobsPage::showWaiting()
         remove->setToolTip(tr("Do not compute it"));
         remove->setAccessibleName(tr("Do not compute %1").arg(text(analysis->title)));
         connect(remove, &QToolButton::clicked, this,
-                [this, analysis] { this->workspace()->removeWaiting(*analysis); });
+                [this, analysis] { this->workspace()->runs()->removeWaiting(*analysis); });
         auto* layout = new QHBoxLayout(row);
         layout->setContentsMargins(8, 0, 8, 0);
         layout->addWidget(words);
@@ -110,12 +117,21 @@ void JobsPage::showWaiting()
         layout->addStretch();
         m_waiting->addWidget(row);
     }
+    showTotal();
     showRest();
+}
+
+void JobsPage::showTotal()
+{
+    const RunStatus status = workspace()->runs()->status();
+    m_total->setVisible(status.index > 0);
+    m_total->setText(
+        tr("Analysis %1 of %2 · %3").arg(status.index).arg(status.count).arg(text(runStatusText(status))));
 }
 
 void JobsPage::showRest()
 {
-    m_rest->setVisible(m_bars.isEmpty() && workspace()->waiting().empty());
+    m_rest->setVisible(m_bars.isEmpty() && workspace()->runs()->waiting().empty());
 }
 
 } // namespace headwise::ui

@@ -10,8 +10,7 @@ namespace headwise::ui {
 
 class JobBar;
 
-/// Everything that takes a while: what runs, each with its progress and a cancel button, what waits for its turn, and what
-/// ended lately.
+/// Jobs that run, each with its progress and a cancel button, analyses that wait for their turn, and jobs that ended lately.
 class JobsPage : public Page {
     Q_OBJECT
 
@@ -24,9 +23,11 @@ private:
     void showJob(Job* job);
     void noteEnd(Job* job, qint64 milliseconds, bool cancelled);
     void showWaiting();
-    void showRest(); ///< The words for an empty list.
+    void showTotal(); ///< Progress of the analyses that are under way, in the words of `headwise analyze`.
+    void showRest();  ///< The words for an empty list.
 
     QLabel* m_rest;
+    QLabel* m_total;
     QVBoxLayout* m_running;
     QHash<Job*, JobBar*> m_bars;
     QVBoxLayout* m_waiting;

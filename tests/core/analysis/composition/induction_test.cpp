@@ -1,5 +1,6 @@
 #include "core/analysis/per_pair.h"
 #include "core/circuits/spectrum.h"
+#include "core/runs/queue.h"
 
 #include "tests/support/dense_algebra.h"
 #include "tests/support/planted.h"

@@ -1,5 +1,6 @@
 #include "core/analysis/catalogue.h"
 #include "core/analysis/shared/norm_divisors.h"
+#include "core/runs/queue.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/dense_algebra.h"

@@ -1,6 +1,7 @@
 #include "core/analysis/catalogue.h"
 #include "core/analysis/shared/positions_shown.h"
 #include "core/circuits/position_scores.h"
+#include "core/runs/queue.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/program.h"

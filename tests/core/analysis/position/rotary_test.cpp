@@ -2,6 +2,7 @@
 #include "core/analysis/position/rotary_kernel.h"
 #include "core/circuits/position_scores.h"
 #include "core/model/forward.h"
+#include "core/runs/queue.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/program.h"

@@ -3,6 +3,7 @@
 #include "core/analysis/position/score_terms.h"
 #include "core/analysis/shared/positions_shown.h"
 #include "core/model/forward.h"
+#include "core/runs/queue.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/program.h"

@@ -2,6 +2,7 @@
 #include "core/analysis/inputs/token_counts.h"
 #include "core/analysis/position/token_pairs.h"
 #include "core/analysis/shared/norm_divisors.h"
+#include "core/runs/queue.h"
 #include "core/tokenizer/tokenizer.h"
 
 #include "tests/support/analysed.h"

@@ -1,3 +1,4 @@
+#include "core/runs/queue.h"
 #include "core/tokenizer/tokenizer.h"
 
 #include "tests/core/analysis/prompt/prompt_toys.h"

@@ -1,3 +1,4 @@
+#include "core/runs/queue.h"
 #include "tests/support/program.h"
 
 #include "tests/core/analysis/prompt/prompt_toys.h"

@@ -1,4 +1,5 @@
 #include "core/analysis/pattern_scores.h"
+#include "core/runs/queue.h"
 
 #include "tests/support/analysed.h"
 #include "tests/support/program.h"

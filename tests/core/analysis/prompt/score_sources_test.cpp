@@ -1,4 +1,5 @@
 #include "core/analysis/prompt/score_split.h"
+#include "core/runs/queue.h"
 
 #include "tests/core/analysis/prompt/prompt_toys.h"
 #include "tests/support/dense_algebra.h"

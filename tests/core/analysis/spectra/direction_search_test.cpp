@@ -1,4 +1,5 @@
 #include "core/circuits/singular_search.h"
+#include "core/runs/plan.h"
 
 #include "tests/core/analysis/spectra/dense_directions.h"
 #include "tests/support/changed_toy.h"

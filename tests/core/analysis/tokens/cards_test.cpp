@@ -1,6 +1,7 @@
 #include "core/analysis/inputs/token_counts.h"
 #include "core/analysis/shared/mean_tokens.h"
 #include "core/circuits/gaussian_order.h"
+#include "core/runs/queue.h"
 #include "core/tokenizer/tokenizer.h"
 
 #include "tests/support/analysed.h"

@@ -1,5 +1,6 @@
 #include "core/circuits/gaussian_order.h"
 #include "core/circuits/token_table.h"
+#include "core/runs/queue.h"
 #include "tests/support/analysed.h"
 #include "tests/support/program.h"
 

@@ -1,3 +1,4 @@
+#include "core/runs/plan.h"
 #include "tests/support/analysed.h"
 #include "tests/support/dense_algebra.h"
 #include "tests/support/program.h"

@@ -1,6 +1,7 @@
 #include "core/analysis/inputs/token_counts.h"
 #include "core/analysis/tokens/relation_lists.h"
 #include "core/analysis/tokens/token_factors.h"
+#include "core/runs/queue.h"
 #include "core/tokenizer/tokenizer.h"
 
 #include "tests/core/analysis/tokens/token_oracles.h"

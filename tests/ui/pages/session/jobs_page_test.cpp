@@ -4,6 +4,7 @@
 
 #include <QLabel>
 #include <QListWidget>
+#include <QRegularExpression>
 #include <QSignalSpy>
 #include <QTest>
 #include <QToolButton>
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <ctime>
+#include <mutex>
 #include <thread>
 
 using namespace headwise;
@@ -113,16 +115,16 @@ private slots:
         std::vector<const Analysis*> waiting;
         // As soon as the first of them has begun; its end is an event that comes later.
         const auto ask = [&] {
-            if (unasked || workspace.waiting().empty())
+            if (unasked || workspace.runs()->waiting().empty())
                 return;
-            unasked = workspace.waiting().front();
-            workspace.runAnalysis("skipless");
-            running << workspace.analysisJob()->title();
-            workspace.runAnalysis("conditioning");
-            running << workspace.analysisJob()->title();
-            waiting.assign(workspace.waiting().begin(), workspace.waiting().end());
+            unasked = workspace.runs()->waiting().front();
+            workspace.runs()->runAnalysis("skipless");
+            running << workspace.runs()->job()->title();
+            workspace.runs()->runAnalysis("conditioning");
+            running << workspace.runs()->job()->title();
+            waiting.assign(workspace.runs()->waiting().begin(), workspace.runs()->waiting().end());
         };
-        connect(workspace.analysisJob(), &Job::started, this, ask, Qt::QueuedConnection);
+        connect(workspace.runs()->job(), &Job::started, this, ask, Qt::QueuedConnection);
         workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
         QTRY_VERIFY_WITH_TIMEOUT(unasked, 60000);
         for (const QString& title : running)
@@ -130,11 +132,63 @@ private slots:
         QVERIFY(waiting.size() > 2);
         QCOMPARE(waiting[0], findAnalysis("conditioning"));
         QVERIFY(waiting[1] != unasked && waiting[2] == unasked); // what was under way begins again
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.waiting().empty() && !workspace.analysisJob()->isRunning()
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.runs()->waiting().empty() && !workspace.runs()->job()->isRunning()
                                      && !workspace.tokensJob()->isRunning(),
                                  60000);
-        QVERIFY(workspace.inputsOf("skipless") && workspace.inputsOf("conditioning"));
-        QVERIFY(workspace.inputsOf(waiting[1]->id) && workspace.inputsOf(unasked->id));
+        QVERIFY(workspace.runs()->inputsOf("skipless") && workspace.runs()->inputsOf("conditioning"));
+        QVERIFY(workspace.runs()->inputsOf(waiting[1]->id) && workspace.runs()->inputsOf(unasked->id));
+    }
+
+    /// The percentage that the window shows as each analysis begins is the one of the command line's bar.
+    void theTotalIsTheOneOfTheCommandLine()
+    {
+        Workspace workspace;
+        JobsPage page(&workspace);
+        page.show();
+        const auto* total = page.findChild<QLabel*>(QStringLiteral("total"));
+        std::vector<RunStatus> begun;
+        connect(workspace.runs()->job(), &Job::started, this,
+                [&] { begun.push_back(workspace.runs()->status()); });
+        bool isSame = true;
+        connect(workspace.runs(), &Runs::progressed, this, [&] { // after the page
+            const RunStatus status = workspace.runs()->status();
+            isSame = isSame && total->isVisible() == (status.index > 0)
+                && total->text().endsWith(QString::fromStdString(runStatusText(status)));
+        });
+        workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(begun.size() == 6 && !workspace.runs()->job()->isRunning(), 60000);
+        QVERIFY(isSame && !total->isVisible());
+
+        std::mutex mutex;
+        std::vector<std::pair<int, double>> shown; // percent, and the share of its analysis that is done
+        std::vector<int> rows;                     // from 0
+        Task task;
+        task.onProgress = [&](int done, int all, std::string_view step) {
+            const QString words = QString::fromUtf8(step.data(), static_cast<qsizetype>(step.size()));
+            static const QRegularExpression bar(QStringLiteral(R"(, (\d+) of 6\) · (\d+) %)"));
+            const QRegularExpressionMatch match = bar.match(words);
+            const std::lock_guard lock(mutex);
+            if (!match.hasMatch())
+                return; // the embeddings
+            rows.push_back(match.captured(1).toInt() - 1);
+            shown.emplace_back(match.captured(2).toInt(), static_cast<double>(done) / all);
+        };
+        const std::shared_ptr<const Circuits> circuits = workspace.circuits();
+        std::vector<const Analysis*> chosen = defaultAnalyses(circuits->config(), {});
+        std::erase(chosen, findAnalysis("tables")); // the window does not run it unasked
+        QCOMPARE(chosen.size(), begun.size());
+        const auto results = runAnalyses(*circuits, chosen, workspace.runs()->analysisOptions(), task);
+        QVERIFY(results && !shown.empty());
+        for (std::size_t i = 0; i < shown.size(); ++i) {
+            const auto row = static_cast<std::size_t>(rows[i]);
+            const double from = begun[row].fraction;
+            const double to = row + 1 < begun.size() ? begun[row + 1].fraction : 1;
+            const auto& [percent, share] = shown[i];
+            // Steps of one analysis may each begin at 0; the bar then stays where it was.
+            QVERIFY(percent >= static_cast<int>(100 * (from + (to - from) * share) - 1e-9));
+            QVERIFY(percent <= static_cast<int>(100 * to + 1e-9));
+        }
+        QCOMPARE(shown.back().first, 100);
     }
 
     void aJobThatGoesAwayLeavesTheList()

@@ -1,5 +1,5 @@
-#include "core/analysis/run_estimate.h"
 #include "core/base/memory.h"
+#include "core/runs/queue.h"
 #include "tests/support/address_space_limit.h"
 #include "tests/support/analysed.h"
 #include "tests/support/matchers.h"
@@ -10,11 +10,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <mutex>
 
 using namespace headwise;
 using namespace headwise::test;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -189,14 +191,56 @@ private slots:
         const Circuits circuits = toyCircuits({});
         const std::array chosen{findAnalysis("copying"), findAnalysis("composition")};
         QVERIFY(runAnalyses(circuits, chosen, {}, task));
-        const auto ends = [&](std::string_view end) {
-            return std::count_if(steps.begin(), steps.end(),
-                                 [&](const std::string& step) { return step.ends_with(end); });
+        const auto has = [&](std::string_view part) {
+            return std::count_if(steps.begin(), steps.end(), [&](const std::string& step) {
+                return step.find(part) != std::string::npos;
+            });
         };
-        QVERIFY(ends(" (copying, 1 of 2)") > 0 && ends(" (composition, 2 of 2)") > 0);
+        QVERIFY(has(" (copying, 1 of 2) · ") > 0 && has(" (composition, 2 of 2) · ") > 0);
         steps.clear();
         QVERIFY(runAnalyses(circuits, std::span(chosen).first(1), {}, task));
-        QVERIFY(!steps.empty() && ends(")") == 0);
+        QVERIFY(!steps.empty() && has(")") == 0);
+    }
+
+    void theTimeLeftFollowsWhatIsMeasured()
+    {
+        const RunMeter::Time start{};
+        const double second = 1 / estimatedSeconds(1); // flops of a usual core
+        RunMeter meter(1);
+        QCOMPARE(meter.status(10 * second, 2).secondsLeft, 10.0); // nothing is measured yet
+        meter.begin(10 * second, start);
+        QCOMPARE(meter.status(30 * second, 1).secondsLeft, 40.0);
+        meter.advance(0.5, start + 10s); // half as fast as a usual core
+        const RunStatus half = meter.status(30 * second, 1);
+        QCOMPARE(half.fraction, 0.125);
+        QVERIFY(half.secondsLeft > 62 && half.secondsLeft < 70);
+        meter.complete(start + 20s);
+        QVERIFY(std::abs(meter.status(30 * second, 1).secondsLeft - 60) < 4);
+        meter.reset();
+        QCOMPARE(meter.status(10 * second, 1).secondsLeft, 10.0);
+    }
+
+    void progressNeverGoesBackWithinAnAnalysis()
+    {
+        const RunMeter::Time start{};
+        RunMeter meter(1);
+        meter.begin(100, start);
+        meter.advance(0.6, start + 1s);
+        meter.advance(0.1, start + 2s); // its second step
+        QCOMPARE(meter.status(0, 0).fraction, 0.6);
+        meter.complete(start + 3s);
+        meter.advance(0.2, start + 4s); // nothing runs
+        QCOMPARE(meter.status(0, 0).fraction, 1.0);
+    }
+
+    void statusIsSaidInAFewWords()
+    {
+        QCOMPARE(runStatusText({1, 2, 0.4299, 130}), std::string("42 % · 2 min left"));
+        QCOMPARE(runStatusText({1, 2, 0, 0.2}), std::string("0 % · 1 s left"));
+        QCOMPARE(runStatusText({2, 2, 0.9999, 3}), std::string("99 % · 3 s left"));
+        QCOMPARE(runStatusText({2, 2, 1, 0}), std::string("100 %"));
+        QCOMPARE(durationText(99.4), std::string("99 s"));
+        QCOMPARE(durationText(3900), std::string("1 h 5 min"));
     }
 };
 

@@ -1,0 +1,188 @@
+#include "core/runs/estimate.h"
+
+#include "core/analysis/residual_basis.h"
+#include "core/runs/plan.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+namespace headwise {
+
+namespace {
+
+constexpr double flopsPerSecond = 3.5e10; // of a core
+constexpr double trust = 1;               // s that the usual speed counts as measured
+
+/// "50 minutes", "3.5 hours": two digits.
+std::string roughly(double seconds)
+{
+    if (seconds < 90)
+        return "a minute";
+    if (seconds < 100 * 60)
+        return fmt::format("{:.0f} minutes", std::round(seconds / 60));
+    return seconds < 48.0 * 3600 ? fmt::format("{:.2g} hours", seconds / 3600)
+                                 : fmt::format("{:.0f} days", std::round(seconds / 86400));
+}
+
+std::string gigabytes(double bytes)
+{
+    return fmt::format("{:.2g} GB", bytes / 1e9);
+}
+
+} // namespace
+
+AnalysisCost runCost(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options)
+{
+    AnalysisCost cost = analysis.cost(config, options);
+    if (!isInEmbeddingBasis(analysis, options))
+        return cost;
+    const double d = config.dModel;
+    const double heads = static_cast<double>(config.nLayers) * config.nHeads;
+    cost.flops += heads * 8 * d * d * config.dHead + 9 * d * d * d; // its factors, and the basis
+    cost.bytes += 6 * d * d * 8;
+    if (analysis.needsTokens) { // E and W_U once more
+        const double tokens = static_cast<double>(config.dVocab) + config.dVocabOut;
+        cost.flops += 2 * d * d * tokens;
+        cost.bytes += d * tokens * (options.precision == Precision::F64 ? 12 : 4);
+    }
+    return cost;
+}
+
+RunEstimate estimateRun(std::span<const Analysis* const> chosen, const ModelConfig& config,
+                        const AnalysisOptions& options)
+{
+    RunEstimate estimate;
+    for (const Analysis* analysis : chosen) {
+        if (!whyLeftOut(*analysis, config, options).empty())
+            continue;
+        const AnalysisCost cost = runCost(*analysis, config, options);
+        estimate.flops += cost.flops;
+        if (!estimate.longest || cost.flops > estimate.longestFlops) {
+            estimate.longest = analysis;
+            estimate.longestFlops = cost.flops;
+        }
+        if (!estimate.largest || cost.bytes > estimate.bytes) {
+            estimate.largest = analysis;
+            estimate.bytes = cost.bytes;
+        }
+    }
+    return estimate;
+}
+
+int coresOf(int threads)
+{
+    return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+double estimatedSeconds(double flops, int cores)
+{
+    return flops / (flopsPerSecond * std::max(1, cores));
+}
+
+std::string whyTooLarge(const RunEstimate& estimate, double available, std::string_view advice)
+{
+    if (!estimate.largest || estimate.bytes <= available)
+        return {};
+    return fmt::format("The analysis {} needs about {} of memory on this model and {} is free; {}.",
+                       estimate.largest->id, gigabytes(estimate.bytes), gigabytes(available), advice);
+}
+
+std::string longRunNotice(const RunEstimate& estimate, int cores)
+{
+    const double seconds = estimatedSeconds(estimate.flops, cores);
+    if (!estimate.longest || seconds < 60)
+        return {};
+    return fmt::format(
+        "This takes roughly {} on {}, {:.0f} % of it {}; fewer heads (--heads) or fewer analyses take less, and Ctrl-C stops it without a file.",
+        roughly(seconds), cores == 1 ? "one core" : fmt::format("{} cores", cores),
+        100 * estimate.longestFlops / estimate.flops, estimate.longest->id);
+}
+
+std::string durationText(double seconds)
+{
+    const auto whole = static_cast<long long>(std::max(1.0, std::floor(std::min(seconds, 1e12) + 0.5)));
+    if (whole < 100)
+        return fmt::format("{} s", whole);
+    const long long minutes = (whole + 30) / 60;
+    return minutes < 60 ? fmt::format("{} min", minutes)
+                        : fmt::format("{} h {} min", minutes / 60, minutes % 60);
+}
+
+std::string runStatusText(const RunStatus& status)
+{
+    const std::string done = fmt::format("{} %", static_cast<int>(100 * status.fraction));
+    return status.fraction < 1 ? fmt::format("{} · {} left", done, durationText(status.secondsLeft)) : done;
+}
+
+RunMeter::RunMeter(int cores)
+    : m_usualSpeed(flopsPerSecond * coresOf(cores))
+{
+}
+
+void RunMeter::reset()
+{
+    m_done = m_running = {};
+    m_fraction = 0;
+    m_finished = 0;
+    m_isRunning = false;
+}
+
+void RunMeter::begin(double flops, Time now)
+{
+    m_running = {flops, 0};
+    m_fraction = 0;
+    m_isRunning = true;
+    m_begin = now;
+}
+
+void RunMeter::advance(double fraction, Time now)
+{
+    if (!m_isRunning)
+        return;
+    m_fraction = std::clamp(fraction, m_fraction, 1.0);
+    m_running.seconds = std::max(m_running.seconds, std::chrono::duration<double>(now - m_begin).count());
+}
+
+void RunMeter::complete(Time now)
+{
+    if (!m_isRunning)
+        return;
+    advance(1, now);
+    m_done.flops += m_running.flops;
+    m_done.seconds += m_running.seconds;
+    fail();
+}
+
+void RunMeter::fail()
+{
+    if (!m_isRunning)
+        return;
+    ++m_finished;
+    interrupt();
+}
+
+void RunMeter::interrupt()
+{
+    m_running = {};
+    m_fraction = 0;
+    m_isRunning = false;
+}
+
+RunStatus RunMeter::status(double flops, int count) const
+{
+    RunStatus status;
+    const int running = m_isRunning ? 1 : 0;
+    status.index = m_isRunning ? m_finished + 1 : 0;
+    status.count = m_finished + running + count;
+    const double total = m_done.flops + m_running.flops + flops;
+    const double done = m_done.flops + m_running.flops * m_fraction;
+    status.fraction = total > 0 ? done / total : running + count == 0 ? 1 : 0;
+    const double speed = (trust * m_usualSpeed + done) / (trust + m_done.seconds + m_running.seconds);
+    status.secondsLeft = (total - done) / speed;
+    return status;
+}
+
+} // namespace headwise
