@@ -22,18 +22,20 @@ QString tr(const char* words)
 /// What takes the component that is selected out of the selected head.
 std::optional<HeadChange> removal(const Workspace& workspace)
 {
-    if (workspace.direction().circuit != CircuitKind::Ov)
+    if (workspace.selection()->direction().circuit != CircuitKind::Ov)
         return std::nullopt;
     const int components = std::min(workspace.card().dHead, workspace.card().dModel);
-    return HeadChange{workspace.head(), {}, std::min(workspace.direction().index, components - 1)};
+    return HeadChange{workspace.selection()->head(),
+                      {},
+                      std::min(workspace.selection()->direction().index, components - 1)};
 }
 
 std::optional<HeadChange> virtualHead(const Workspace& workspace)
 {
-    const auto earlier = workspace.reference();
-    if (!earlier || earlier->layer >= workspace.head().layer)
+    const auto earlier = workspace.selection()->reference();
+    if (!earlier || earlier->layer >= workspace.selection()->head().layer)
         return std::nullopt;
-    return HeadChange{workspace.head(), earlier, {}};
+    return HeadChange{workspace.selection()->head(), earlier, {}};
 }
 
 /// `change` in place of what was done to the same head before.
@@ -83,11 +85,11 @@ void fillHeadChangeMenu(QMenu& menu, Workspace& workspace,
         chain->setEnabled(chained.has_value());
         undo->setEnabled(hasModel && !workspace.processing().headChanges.empty());
     };
-    for (const auto change :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::referenceChanged})
+    for (const auto change : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
         QObject::connect(&workspace, change, &menu, refresh);
-    QObject::connect(&workspace, &Workspace::headChanged, &menu, refresh);
-    QObject::connect(&workspace, &Workspace::directionChanged, &menu, refresh);
+    QObject::connect(workspace.selection(), &Selection::referenceChanged, &menu, refresh);
+    QObject::connect(workspace.selection(), &Selection::headChanged, &menu, refresh);
+    QObject::connect(workspace.selection(), &Selection::directionChanged, &menu, refresh);
     refresh();
 }
 

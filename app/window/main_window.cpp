@@ -174,8 +174,8 @@ void MainWindow::connectSignals()
                     showDocks(m_docksAreNew = true);
             });
     });
-    connect(m_workspace, &Workspace::headChanged, this, &MainWindow::updateState);
-    connect(m_workspace, &Workspace::notesChanged, this, &MainWindow::updateState);
+    connect(m_workspace->selection(), &Selection::headChanged, this, &MainWindow::updateState);
+    connect(m_workspace->notebook(), &Notebook::notesChanged, this, &MainWindow::updateState);
     connect(m_workspace, &Workspace::embeddingChanged, this, &MainWindow::updateState);
     connect(m_workspace, &Workspace::resultsChanged, this, &MainWindow::updateState);
     connect(ImportedAttention::of(m_workspace), &ImportedAttention::kept, this, &MainWindow::updateState);
@@ -206,10 +206,10 @@ void MainWindow::connectSignals()
     connect(m_start, &StartPage::openDemoRequested, this, &MainWindow::openDemo);
     connect(m_start, &StartPage::openRecentRequested, this, &MainWindow::openPath);
     connect(m_search, &TokenEdit::tokenChosen, this, [this](int token) {
-        m_workspace->setToken(token);
+        m_workspace->selection()->setToken(token);
         showPage(QStringLiteral("tokens"));
     });
-    connect(m_search, &TokenEdit::headChosen, m_workspace, &Workspace::setHead);
+    connect(m_search, &TokenEdit::headChosen, m_workspace->selection(), &Selection::setHead);
     connect(m_search, &TokenEdit::notFound, this, &MainWindow::showMessage);
 }
 
@@ -218,9 +218,9 @@ QString MainWindow::viewState() const
     QJsonObject pages = m_tabs->viewState();
     pages[QStringLiteral("heads")] = m_heads->viewState();
     QJsonObject state;
-    state[QStringLiteral("head")] = text(dottedHead(m_workspace->head()));
-    state[QStringLiteral("token")] = m_workspace->token();
-    if (const auto reference = m_workspace->reference())
+    state[QStringLiteral("head")] = text(dottedHead(m_workspace->selection()->head()));
+    state[QStringLiteral("token")] = m_workspace->selection()->token();
+    if (const auto reference = m_workspace->selection()->reference())
         state[QStringLiteral("reference")] = text(dottedHead(*reference));
     state[QStringLiteral("question")] = questionState(*m_workspace);
     state[QStringLiteral("page")] = m_tabs->currentName();
@@ -239,12 +239,13 @@ void MainWindow::restoreViewState(const QString& json)
     m_tabs->setViewState(pages);
     m_heads->setViewState(pages[QStringLiteral("heads")].toObject());
     if (const auto head = parseHeadId(state[QStringLiteral("head")].toString().toStdString()))
-        m_workspace->setHead(*head);
-    m_workspace->setToken(state[QStringLiteral("token")].toInt());
+        m_workspace->selection()->setHead(*head);
+    m_workspace->selection()->setToken(state[QStringLiteral("token")].toInt());
     restoreQuestion(*m_workspace, state[QStringLiteral("question")].toObject());
-    m_workspace->setReference(parseHeadId(state[QStringLiteral("reference")].toString().toStdString()));
+    m_workspace->selection()->setReference(
+        parseHeadId(state[QStringLiteral("reference")].toString().toStdString()));
     showPage(state[QStringLiteral("page")].toString());
-    m_workspace->forgetHistory();
+    m_workspace->selection()->forgetHistory();
 }
 
 void MainWindow::showPage(const QString& name)
@@ -280,7 +281,7 @@ void MainWindow::updateState()
         setWindowTitle(QStringLiteral("Headwise"));
         return;
     }
-    m_headEdit->setText(text(dottedHead(m_workspace->head())));
+    m_headEdit->setText(text(dottedHead(m_workspace->selection()->head())));
     const QSignalBlocker quietProcessing(m_processing);
     m_processing->setCurrentIndex(m_workspace->isProcessed() ? 0 : 1);
     const QSignalBlocker quietEmbedding(m_embedding);

@@ -156,11 +156,11 @@ void MainWindow::showAddress(const Address& address)
         return showMessage(
             tr("%1 has no head %2: its last is %3.")
                 .arg(text(card.name), text(address.head), text(HeadId{card.nLayers - 1, card.nHeads - 1})));
-    m_workspace->setHead(address.head);
+    m_workspace->selection()->setHead(address.head);
     if (address.reference)
-        m_workspace->setReference(*address.reference);
+        m_workspace->selection()->setReference(*address.reference);
     if (address.direction)
-        m_workspace->setDirection(
+        m_workspace->selection()->setDirection(
             {address.direction->isQk ? CircuitKind::Qk : CircuitKind::Ov, address.direction->number - 1, 1});
     if (address.analysis)
         return showOn(QStringLiteral("analyses"), {{QStringLiteral("analysis"), text(*address.analysis)}});
@@ -204,7 +204,7 @@ bool MainWindow::chooseToken(const std::string& shown)
             return false;
         }
     }
-    m_workspace->setToken(token);
+    m_workspace->selection()->setToken(token);
     return true;
 }
 
@@ -241,7 +241,7 @@ void MainWindow::copyReference()
     const int circuit = state[QStringLiteral("circuit")].toInt();
     Address address{.model = m_workspace->sessionFile().empty() ? m_workspace->modelSource().path
                                                                 : m_workspace->sessionFile(),
-                    .head = m_workspace->head(),
+                    .head = m_workspace->selection()->head(),
                     .page = name.toStdString(),
                     .row = std::nullopt,
                     .column = std::nullopt,
@@ -249,11 +249,11 @@ void MainWindow::copyReference()
                     .analysis = std::nullopt,
                     .direction = std::nullopt};
     if (name == QLatin1String("compare"))
-        address.reference = m_workspace->reference();
+        address.reference = m_workspace->selection()->reference();
     if (name == QLatin1String("analyses"))
         address.analysis = state[QStringLiteral("analysis")].toString().toStdString();
     if (name == QLatin1String("vectors")) {
-        const SingularChoice& direction = m_workspace->direction();
+        const SingularChoice& direction = m_workspace->selection()->direction();
         address.direction = Address::Direction{direction.circuit == CircuitKind::Qk, direction.index + 1};
     }
     // What an address cannot say, as the direct path or the largest of all tokens, is left to the page.
@@ -268,7 +268,7 @@ void MainWindow::copyReference()
     const int side = state[QStringLiteral("side")].toInt();
     if (name == QLatin1String("tokens") && side <= 1) {
         address.page = circuit == 0 ? "full-OV" : "full-QK";
-        (side == 0 ? address.row : address.column) = tokenReference(m_workspace->token());
+        (side == 0 ? address.row : address.column) = tokenReference(m_workspace->selection()->token());
     }
     const QString reference = text(addressText(address));
     QGuiApplication::clipboard()->setText(reference);

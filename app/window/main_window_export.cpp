@@ -193,7 +193,7 @@ bool MainWindow::isOfHead(FigureSource* source) const
 {
     auto* page = m_tabs->currentPage();
     return makerOf(m_tabs->currentName()) && page->figures().contains(source)
-        && FigureBatch::isOfHead(source->figureTitle(), m_workspace->head());
+        && FigureBatch::isOfHead(source->figureTitle(), m_workspace->selection()->head());
 }
 
 void MainWindow::exportHeads()
@@ -218,7 +218,7 @@ void MainWindow::exportHeadsOf(FigureSource* source)
     const FigureSettings settings = parseFigureSettings(m_settings.figure);
     const QString example = FigureBatch::fileNameOf(source->figureTitle()) + u'.' + suffixOf(settings.format);
     auto* dialog = new ExportHeadsDialog({m_workspace->card().nLayers, m_workspace->card().nHeads,
-                                          m_workspace->head(), FigureBatch::timeOfOne(settings)},
+                                          m_workspace->selection()->head(), FigureBatch::timeOfOne(settings)},
                                          example, exportFolder(), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &QDialog::accepted, this, [this, dialog, source] {

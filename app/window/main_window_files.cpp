@@ -214,7 +214,7 @@ void MainWindow::whenNotesAreSafe(const std::function<void()>& next)
     if (!m_workspace->isOpen() || !m_workspace->isModified() || m_workspace->isReadOnly())
         return next();
     const QString name = text(m_workspace->card().name);
-    const bool notes = m_workspace->hasUnsavedNotes(), results = m_workspace->hasUnsavedResults();
+    const bool notes = m_workspace->notebook()->isUnsaved(), results = m_workspace->hasUnsavedResults();
     askToSave(notes && results ? tr("The notes on %1 and the results you asked for are not saved.").arg(name)
                   : results    ? tr("The results you asked for of %1 are not saved.").arg(name)
                                : tr("The notes on %1 are not saved.").arg(name),

@@ -92,7 +92,7 @@ bool MainWindow::cancelAnalysis()
 void MainWindow::returnFromJump()
 {
     if (std::exchange(m_jumped, false))
-        m_workspace->goBack();
+        m_workspace->selection()->goBack();
 }
 
 void MainWindow::goToPane(int step)

@@ -68,7 +68,7 @@ Recovery::Recovery(std::filesystem::path folder, ui::Workspace* workspace, std::
             remove();
     });
     connect(workspace, &ui::Workspace::resultsChanged, this, [this] { m_isChanged = true; });
-    connect(workspace, &ui::Workspace::notesChanged, this, [this] {
+    connect(workspace->notebook(), &ui::Notebook::notesChanged, this, [this] {
         m_isChanged = true;
         if (m_timer.isActive() && !m_typing.isActive())
             m_typing.start();

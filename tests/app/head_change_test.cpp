@@ -52,8 +52,8 @@ private slots:
     {
         Driver driver;
         driver.openDemo();
-        driver.workspace().setHead({1, 5});
-        driver.workspace().setDirection({CircuitKind::Ov, 2, 1});
+        driver.workspace().selection()->setHead({1, 5});
+        driver.workspace().selection()->setDirection({CircuitKind::Ov, 2, 1});
         const std::vector<double> before = driver.spectrum({1, 5});
         QVERIFY(driver.banner()->isHidden());
         QAction* remove = driver.starting(QStringLiteral("Without singular component 3 of its W_OV"));
@@ -82,12 +82,12 @@ private slots:
     {
         Driver driver;
         driver.openDemo();
-        driver.workspace().setHead({1, 5});
+        driver.workspace().selection()->setHead({1, 5});
         QAction* chain = driver.starting(QStringLiteral("As virtual head"));
         QVERIFY(chain && !chain->isEnabled());
-        driver.workspace().setReference(HeadId{1, 0}); // no earlier layer
+        driver.workspace().selection()->setReference(HeadId{1, 0}); // no earlier layer
         QVERIFY(!chain->isEnabled());
-        driver.workspace().setReference(HeadId{0, 1});
+        driver.workspace().selection()->setReference(HeadId{0, 1});
         QVERIFY(chain->isEnabled());
         const Matrix<double> dense = driver.workspace().circuits()->ov({0, 1}).dense()
             * driver.workspace().circuits()->ov({1, 5}).dense();
@@ -95,7 +95,7 @@ private slots:
         const Matrix<double> shown = driver.workspace().circuits()->ov({1, 5}).dense();
         QVERIFY((shown - dense).norm() < 1e-12 * dense.norm());
         // Another step of processing keeps the change, and one change per head takes the place of the last.
-        driver.workspace().setDirection({CircuitKind::Ov, 0, 1});
+        driver.workspace().selection()->setDirection({CircuitKind::Ov, 0, 1});
         driver.change(driver.starting(QStringLiteral("Without singular component 1")));
         QCOMPARE(driver.workspace().processing().headChanges,
                  (std::vector<HeadChange>{{.head = {1, 5}, .withoutComponent = 0}}));

@@ -169,10 +169,10 @@ private slots:
         emit weights->activated(1);
         QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().isProcessed(), patience);
         driver.workspace().setEmbedding(Embedding::Unembed);
-        driver.workspace().setHead({1, 5});
-        driver.workspace().setToken(300);
-        driver.workspace().setReference(HeadId{0, 2});
-        driver.workspace().setDirection({CircuitKind::Qk, 3, -1});
+        driver.workspace().selection()->setHead({1, 5});
+        driver.workspace().selection()->setToken(300);
+        driver.workspace().selection()->setReference(HeadId{0, 2});
+        driver.workspace().selection()->setDirection({CircuitKind::Qk, 3, -1});
         QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete(), patience);
         QSignalSpy opened(&driver.workspace(), &Workspace::opened);
         QTest::keyClick(&driver.window, Qt::Key_F5);
@@ -180,16 +180,16 @@ private slots:
         QVERIFY(!driver.workspace().isProcessed());
         QCOMPARE(weights->currentIndex(), 1);
         QCOMPARE(driver.workspace().embedding(), Embedding::Unembed);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
-        QCOMPARE(driver.workspace().token(), 300);
-        QCOMPARE(driver.workspace().reference(), std::optional(HeadId{0, 2}));
-        QCOMPARE(driver.workspace().direction(), (SingularChoice{CircuitKind::Qk, 3, -1}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
+        QCOMPARE(driver.workspace().selection()->token(), 300);
+        QCOMPARE(driver.workspace().selection()->reference(), std::optional(HeadId{0, 2}));
+        QCOMPARE(driver.workspace().selection()->direction(), (SingularChoice{CircuitKind::Qk, 3, -1}));
         // Another model begins as models do.
         driver.window.openDemo();
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 2, patience);
         QVERIFY(driver.workspace().isProcessed());
         QCOMPARE(driver.workspace().embedding(), Embedding::Raw);
-        QCOMPARE(driver.workspace().reference(), std::nullopt);
+        QCOMPARE(driver.workspace().selection()->reference(), std::nullopt);
     }
 
     void aSessionKeepsTheReference()
@@ -197,13 +197,14 @@ private slots:
         const QString file = m_folder.filePath(QStringLiteral("reference.h5"));
         WindowDriver driver;
         driver.openDemo();
-        driver.workspace().setReference(HeadId{0, 3});
+        driver.workspace().selection()->setReference(HeadId{0, 3});
         QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
         driver.window.saveTo(file);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
-        driver.workspace().setReference(HeadId{0, 1});
+        driver.workspace().selection()->setReference(HeadId{0, 1});
         driver.window.openPath(file);
-        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().reference(), std::optional(HeadId{0, 3}), patience);
+        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->reference(), std::optional(HeadId{0, 3}),
+                                  patience);
     }
 
     void backGoesThroughReferencesAndDirections()
@@ -215,26 +216,26 @@ private slots:
             change();
             QCoreApplication::processEvents(); // A gesture ends with its event.
         };
-        gesture([&] { workspace.setHead({1, 2}); });
+        gesture([&] { workspace.selection()->setHead({1, 2}); });
         gesture([&] { // a pair on the map: one click
-            workspace.setReference(HeadId{0, 4});
-            workspace.setHead({1, 5});
+            workspace.selection()->setReference(HeadId{0, 4});
+            workspace.selection()->setHead({1, 5});
         });
         for (int k = 1; k < 4; ++k) // a walk with the arrow keys
-            gesture([&] { workspace.setDirection({CircuitKind::Ov, k, 1}); });
+            gesture([&] { workspace.selection()->setDirection({CircuitKind::Ov, k, 1}); });
         driver.trigger(QStringLiteral("Back"));
-        QCOMPARE(workspace.direction().index, 0);
-        QCOMPARE(workspace.head(), (HeadId{1, 5}));
+        QCOMPARE(workspace.selection()->direction().index, 0);
+        QCOMPARE(workspace.selection()->head(), (HeadId{1, 5}));
         driver.trigger(QStringLiteral("Back"));
-        QCOMPARE(workspace.head(), (HeadId{1, 2}));
-        QCOMPARE(workspace.reference(), std::nullopt);
+        QCOMPARE(workspace.selection()->head(), (HeadId{1, 2}));
+        QCOMPARE(workspace.selection()->reference(), std::nullopt);
         driver.trigger(QStringLiteral("Back"));
-        QCOMPARE(workspace.head(), (HeadId{0, 0}));
+        QCOMPARE(workspace.selection()->head(), (HeadId{0, 0}));
         for (int i = 0; i < 3; ++i)
             driver.trigger(QStringLiteral("Forward"));
-        QCOMPARE(workspace.direction().index, 3);
-        QCOMPARE(workspace.reference(), std::optional(HeadId{0, 4}));
-        QCOMPARE(workspace.head(), (HeadId{1, 5}));
+        QCOMPARE(workspace.selection()->direction().index, 3);
+        QCOMPARE(workspace.selection()->reference(), std::optional(HeadId{0, 4}));
+        QCOMPARE(workspace.selection()->head(), (HeadId{1, 5}));
     }
 
     void aLoneFileIsLocatedWithTheConfigItWasOpenedWith()

@@ -97,7 +97,7 @@ private slots:
         (void)driver.window.grab();
         QVERIFY2(driver.view->note().startsWith(QStringLiteral("each pixel: strongest of ")),
                  qPrintable(driver.view->note()));
-        const HeadId head = driver.window.workspace()->head();
+        const HeadId head = driver.window.workspace()->selection()->head();
         const int row = 1234;
         const int column = 321;
         QSignalSpy readOut(driver.page, &Page::readOutChanged);
@@ -139,7 +139,7 @@ private slots:
         Driver driver;
         QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix() != nullptr, patience);
         const Circuits& circuits = *driver.window.workspace()->circuits();
-        const HeadId head = driver.window.workspace()->head();
+        const HeadId head = driver.window.workspace()->selection()->head();
         const Matrix<double> dense = circuits.ov(head).dense();
         const double mean = dense.mean(), deviation = std::sqrt((dense.array() - mean).square().mean());
         const auto says = [&](const QString& words) {
@@ -178,7 +178,8 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(firstRow(), workspace.tokenText(300), patience);
         QCOMPARE(driver.view->rowAxis().label(1), workspace.tokenText(17));
         driver.choose(QStringLiteral("by cluster"));
-        const auto full = workspace.circuits()->fullOv<float>(workspace.head(), *workspace.tokens());
+        const auto full =
+            workspace.circuits()->fullOv<float>(workspace.selection()->head(), *workspace.tokens());
         const auto expected = axisOrders(full, AxisOrder::ByCluster);
         QVERIFY(expected);
         QTRY_COMPARE_WITH_TIMEOUT(firstRow(), workspace.tokenText(expected->rows[0]), patience);
@@ -209,7 +210,7 @@ private slots:
         Driver driver;
         driver.showAllTokens();
         const auto before = driver.view->tiles();
-        driver.window.workspace()->setHead({0, 2});
+        driver.window.workspace()->selection()->setHead({0, 2});
         QVERIFY(driver.view->tiles() == before); // Until the new one is there.
         QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() && driver.view->tiles() != before, patience);
         driver.choose(QStringLiteral("full QK"));
@@ -246,7 +247,7 @@ private slots:
                      && read.endsWith(QStringLiteral("row 1 col 1")),
                  qPrintable(read));
         QTest::keyClick(driver.view, Qt::Key_Return);
-        QCOMPARE(driver.window.workspace()->tokenText(driver.window.workspace()->token()),
+        QCOMPARE(driver.window.workspace()->tokenText(driver.window.workspace()->selection()->token()),
                  driver.view->rowAxis().label(1));
     }
 
@@ -260,7 +261,8 @@ private slots:
         text->setText(QStringLiteral(" king the of queen"));
         emit text->editingFinished();
         const auto ids = *workspace.tokenizer()->encode(" king the of queen", Tokenizer::SpecialTokens::None);
-        const HeadWeights<double> head = workspace.circuits()->weights().head<double>(workspace.head());
+        const HeadWeights<double> head =
+            workspace.circuits()->weights().head<double>(workspace.selection()->head());
         const Matrix<double> E = workspace.tokens()->E.cast<double>()(ids, Eigen::all);
         const auto softmax = [&](double scale, const RowVector<double>& b_Q) {
             const Matrix<double> q = (E * head.W_Q).rowwise() + b_Q;

@@ -206,10 +206,10 @@ private slots:
             WindowDriver driver;
             driver.window.openPath(model);
             QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen() && driver.isComplete(), patience);
-            driver.workspace().setHead({1, 5});
-            token = driver.workspace().token() + 3;
-            driver.workspace().setToken(token);
-            driver.workspace().setNote({1, 5}, QStringLiteral("induction"));
+            driver.workspace().selection()->setHead({1, 5});
+            token = driver.workspace().selection()->token() + 3;
+            driver.workspace().selection()->setToken(token);
+            driver.workspace().notebook()->setNote({1, 5}, QStringLiteral("induction"));
             driver.window.showPage(QStringLiteral("spectrum"));
             QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
             driver.window.saveTo(file);
@@ -220,10 +220,10 @@ private slots:
         QVERIFY(QFile::rename(model, model + QStringLiteral("-away")));
         WindowDriver driver;
         driver.window.openPath(file);
-        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().head(), (HeadId{1, 5}), patience);
+        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->head(), (HeadId{1, 5}), patience);
         QTRY_VERIFY_WITH_TIMEOUT(driver.page() && !driver.page()->figures().isEmpty(), patience);
-        QCOMPARE(driver.workspace().token(), token);
-        QCOMPARE(driver.workspace().note({1, 5}), QStringLiteral("induction"));
+        QCOMPARE(driver.workspace().selection()->token(), token);
+        QCOMPARE(driver.workspace().notebook()->note({1, 5}), QStringLiteral("induction"));
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Spectrum"));
         QVERIFY(!driver.workspace().hasModel());
         QVERIFY(driver.workspace().results()->find("composition/k"));
@@ -234,7 +234,7 @@ private slots:
     {
         WindowDriver driver;
         driver.openDemo();
-        driver.workspace().setNote({0, 1}, QStringLiteral("previous token"));
+        driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("previous token"));
         QSignalSpy failed(&driver.workspace(), &Workspace::failed);
         driver.window.saveTo(m_folder.filePath(QStringLiteral("no/such/folder/session.h5")));
         QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
@@ -242,7 +242,7 @@ private slots:
         QVERIFY(driver.workspace().isModified());
         QTRY_VERIFY(driver.window.findChild<QMessageBox*>());
         driver.window.findChild<QMessageBox*>()->close();
-        driver.workspace().setNote({0, 1}, {});
+        driver.workspace().notebook()->setNote({0, 1}, {});
         test::discardNotes(driver.window);
     }
 

@@ -74,20 +74,20 @@ private slots:
         driver.openDemo();
         auto* keeper = driver.window.findChild<app::Recovery*>();
         QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved), kept(keeper, &app::Recovery::saved);
-        driver.workspace().setNote({0, 1}, QStringLiteral("before"));
+        driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("before"));
         keeper->saveNow();
         QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 1, patience);
         const QString file = m_folder->filePath(QStringLiteral("a.h5"));
         {
             const SlowDisk slow;
             driver.window.saveTo(file);
-            driver.workspace().setNote({0, 2}, QStringLiteral("meanwhile"));
+            driver.workspace().notebook()->setNote({0, 2}, QStringLiteral("meanwhile"));
             QCOMPARE(saved.count(), 0);
         }
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
         QCOMPARE(noteIn(file, "0.1"), "before");
         QCOMPARE(noteIn(file, "0.2"), "");
-        QVERIFY(driver.workspace().hasUnsavedNotes());
+        QVERIFY(driver.workspace().notebook()->isUnsaved());
         QVERIFY(driver.window.isWindowModified());
         QCOMPARE(copies().size(), 1); // the only place on disk that may still get the second note
         keeper->saveNow();
@@ -130,8 +130,8 @@ private slots:
         {
             WindowDriver first;
             first.openDemo();
-            first.workspace().setNote({0, 3}, QStringLiteral("old"));
-            first.workspace().setBookmarked({0, 4}, true);
+            first.workspace().notebook()->setNote({0, 3}, QStringLiteral("old"));
+            first.workspace().notebook()->setBookmarked({0, 4}, true);
             saveAndWait(first, file);
         }
         WindowDriver one, two;
@@ -139,13 +139,13 @@ private slots:
             driver->window.openPath(file);
             driver->waitForAnalyses();
         }
-        one.workspace().setNote({0, 1}, QStringLiteral("of one"));
-        one.workspace().setNote({0, 5}, QStringLiteral("one of both"));
-        one.workspace().setBookmarked({0, 4}, false);
+        one.workspace().notebook()->setNote({0, 1}, QStringLiteral("of one"));
+        one.workspace().notebook()->setNote({0, 5}, QStringLiteral("one of both"));
+        one.workspace().notebook()->setBookmarked({0, 4}, false);
         saveAndWait(one, file);
-        two.workspace().setNote({0, 2}, QStringLiteral("of two"));
-        two.workspace().setNote({0, 3}, {});
-        two.workspace().setNote({0, 5}, QStringLiteral("two of both"));
+        two.workspace().notebook()->setNote({0, 2}, QStringLiteral("of two"));
+        two.workspace().notebook()->setNote({0, 3}, {});
+        two.workspace().notebook()->setNote({0, 5}, QStringLiteral("two of both"));
         QSignalSpy saved(&two.workspace(), &Workspace::sessionSaved);
         two.window.saveTo(file);
         QAbstractButton* pressed = nullptr;
@@ -154,7 +154,7 @@ private slots:
         QCOMPARE(noteIn(file, "0.1"), "of one");
         pressed->click();
         if (button == QLatin1String("Cancel")) {
-            QVERIFY(two.workspace().hasUnsavedNotes());
+            QVERIFY(two.workspace().notebook()->isUnsaved());
             QCOMPARE(noteIn(file, "0.2"), "");
             return;
         }
@@ -164,9 +164,9 @@ private slots:
         QCOMPARE(noteIn(file, "0.2"), "of two");
         QCOMPARE(noteIn(file, "0.3"), ""); // taken away here
         QCOMPARE(noteIn(file, "0.5"), isMerged ? "two of both\none of both" : "two of both");
-        QCOMPARE(two.workspace().isBookmarked({0, 4}), !isMerged);
+        QCOMPARE(two.workspace().notebook()->isBookmarked({0, 4}), !isMerged);
         QVERIFY(!two.workspace().isModified());
-        two.workspace().setNote({0, 2}, QStringLiteral("more of two"));
+        two.workspace().notebook()->setNote({0, 2}, QStringLiteral("more of two"));
         saveAndWait(two, file); // nobody is asked about what this window wrote
         QCOMPARE(noteIn(file, "0.2"), "more of two");
     }
@@ -222,7 +222,7 @@ private slots:
         auto* keeper = driver.window.findChild<app::Recovery*>();
         keeper->setTypingPause(std::chrono::milliseconds(50));
         QSignalSpy kept(keeper, &app::Recovery::saved);
-        driver.workspace().setNote({0, 1}, QStringLiteral("typed"));
+        driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("typed"));
         QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 1, patience);
         QCOMPARE(noteIn(recovery(copies().first()), "0.1"), "typed");
     }
@@ -231,7 +231,7 @@ private slots:
     {
         WindowDriver driver;
         driver.openDemo();
-        driver.workspace().setNote({0, 1}, QStringLiteral("a note"));
+        driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("a note"));
         QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
         QTimer answers;
         answers.callOnTimeout(&driver.window, [&driver] {

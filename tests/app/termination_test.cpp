@@ -37,7 +37,7 @@ int runChild(int argc, char** argv)
     windows.first()->openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
     if (!QTest::qWaitFor([&] { return workspace.isOpen(); }, patience))
         return 1;
-    workspace.setNote({1, 5}, QStringLiteral("typed last"));
+    workspace.notebook()->setNote({1, 5}, QStringLiteral("typed last"));
     const bool isStuck = argc > 2;
     QSemaphore never;
     if (isStuck) {

@@ -90,7 +90,7 @@ private slots:
     void aCellOfTheAttentionLeadsToWhatMadeItsScore()
     {
         Driver driver;
-        driver.workspace().setHead({1, 5});
+        driver.workspace().selection()->setHead({1, 5});
         driver.show(QStringLiteral("Prompt"));
         HeatmapView* pattern = nullptr;
         for (auto* view : driver.page()->findChildren<HeatmapView*>())
@@ -113,7 +113,7 @@ private slots:
     void theHeadIsForgottenWithTheModel()
     {
         Driver driver;
-        driver.workspace().setHead({0, 7});
+        driver.workspace().selection()->setHead({0, 7});
         QLineEdit* head = nullptr;
         for (auto* field : driver.window.findChildren<QLineEdit*>())
             if (field->accessibleName() == QLatin1String("Head"))
@@ -127,13 +127,13 @@ private slots:
     void theReferenceIsMarkedAndClearedInTheMenu()
     {
         Driver driver;
-        driver.workspace().setHead({1, 3});
+        driver.workspace().selection()->setHead({1, 3});
         driver.trigger(QStringLiteral("Use as reference head"));
-        QCOMPARE(driver.workspace().reference(), std::optional(HeadId{1, 3}));
-        driver.workspace().setHead({0, 2});
-        QCOMPARE(driver.workspace().reference(), std::optional(HeadId{1, 3}));
+        QCOMPARE(driver.workspace().selection()->reference(), std::optional(HeadId{1, 3}));
+        driver.workspace().selection()->setHead({0, 2});
+        QCOMPARE(driver.workspace().selection()->reference(), std::optional(HeadId{1, 3}));
         driver.trigger(QStringLiteral("Clear reference"));
-        QCOMPARE(driver.workspace().reference(), std::nullopt);
+        QCOMPARE(driver.workspace().selection()->reference(), std::nullopt);
         for (const QAction* item : driver.window.findChildren<QAction*>())
             if (item->text().remove(u'&') == QLatin1String("Clear reference"))
                 QVERIFY(!item->isEnabled()); // There is none.
@@ -199,28 +199,28 @@ private slots:
     void theGridOfHeadsIsWalkedThrough()
     {
         Driver driver;
-        driver.workspace().setHead({0, 3});
+        driver.workspace().selection()->setHead({0, 3});
         driver.grid->setFocus();
         Driver::press(Qt::Key_PageDown);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 3}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 3}));
         Driver::press(Qt::Key_PageUp);
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 3}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 3}));
         Driver::press(Qt::Key_L);
         Driver::press(Qt::Key_J);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 4}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 4}));
         Driver::press(Qt::Key_K);
         Driver::press(Qt::Key_H);
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 3}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 3}));
         Driver::press(Qt::Key_End);
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 7}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 7}));
         Driver::press(Qt::Key_Home);
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 0}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 0}));
         const bool inverted = driver.grid->colorScale().inverted;
         Driver::press(Qt::Key_I);
         QCOMPARE(driver.grid->colorScale().inverted, !inverted);
         Driver::press(Qt::Key_L, Qt::ShiftModifier);
         QVERIFY(driver.grid->isLocked());
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 0}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 0}));
         driver.show(QStringLiteral("Matrix"));
         driver.grid->setFocus();
         Driver::press(Qt::Key_Return);
@@ -230,7 +230,7 @@ private slots:
     void pagesHaveTheirLetters()
     {
         Driver driver;
-        driver.workspace().setReference(HeadId{0, 1});
+        driver.workspace().selection()->setReference(HeadId{0, 1});
         driver.show(QStringLiteral("Composition"));
         driver.grid->setFocus();
         QCheckBox* subtract = nullptr;
@@ -254,9 +254,10 @@ private slots:
         QTRY_COMPARE(way->currentText(), before);
         driver.show(QStringLiteral("Vectors"));
         QTRY_VERIFY_WITH_TIMEOUT(!driver.shown<LineChart>()->series().empty(), patience);
-        const int sign = driver.workspace().direction().sign;
-        QTRY_COMPARE_WITH_TIMEOUT((Driver::press(Qt::Key_Space), driver.workspace().direction().sign), -sign,
-                                  patience);
+        const int sign = driver.workspace().selection()->direction().sign;
+        QTRY_COMPARE_WITH_TIMEOUT(
+            (Driver::press(Qt::Key_Space), driver.workspace().selection()->direction().sign), -sign,
+            patience);
     }
 
     void nWritesANoteUnlessALetterIsTyped()
@@ -280,12 +281,12 @@ private slots:
     void escapeClearsAFilterThenReturnsFromAJump()
     {
         Driver driver;
-        driver.workspace().setHead({0, 2});
+        driver.workspace().selection()->setHead({0, 2});
         driver.show(QStringLiteral("Tokens"));
         Driver::press(Qt::Key_L, Qt::ControlModifier);
         QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("1.5"));
         Driver::press(Qt::Key_Return);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
         QLineEdit* filter = nullptr;
         for (auto* field : driver.page()->findChildren<QLineEdit*>())
             if (field->accessibleName() == QLatin1String("Filter the tables"))
@@ -299,9 +300,9 @@ private slots:
         driver.grid->setFocus(); // also from elsewhere
         Driver::press(Qt::Key_Escape);
         QVERIFY(filter->text().isEmpty());
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
         Driver::press(Qt::Key_Escape);
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 2}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 2}));
     }
 
     void escapeStopsTheJobOfThePage()
@@ -379,14 +380,14 @@ private slots:
                 if (label->text().startsWith(QLatin1String(begins)) && label->isVisible())
                     heading = label;
             QVERIFY2(heading, begins);
-            const int token = driver.workspace().token();
+            const int token = driver.workspace().selection()->token();
             const QPoint at = heading->mapTo(&driver.window, heading->rect().center());
             QTest::mouseClick(driver.window.windowHandle(), Qt::LeftButton, {}, at);
             QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QString::fromLatin1(page));
             // The second click of somebody who clicks twice is not for what lies there now.
             QTest::mouseDClick(driver.window.windowHandle(), Qt::LeftButton, {}, at);
             QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QString::fromLatin1(page));
-            QCOMPARE(driver.workspace().token(), token);
+            QCOMPARE(driver.workspace().selection()->token(), token);
         }
     }
 

@@ -39,7 +39,7 @@ QString text(const Path& path)
 void setLetter(ui::Workspace& workspace, char letter)
 {
     for (const auto& [head, note] : lettered(letter).notes)
-        workspace.setNote({0, head.back() - '0'}, QString::fromStdString(note));
+        workspace.notebook()->setNote({0, head.back() - '0'}, QString::fromStdString(note));
 }
 
 /// Tells the parent that a copy is there and how long each takes.

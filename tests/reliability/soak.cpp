@@ -83,7 +83,7 @@ bool checkSoak(int count)
     const int heads = driver.workspace().circuits()->config().nHeads;
     const int layers = driver.workspace().circuits()->config().nLayers;
     bool isGood = grows("switches of the head", count * 10, [&](int i) {
-        driver.workspace().setHead({i / heads % layers, i % heads});
+        driver.workspace().selection()->setHead({i / heads % layers, i % heads});
         settle();
     });
     closes();

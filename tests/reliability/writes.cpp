@@ -227,7 +227,7 @@ int saveOnce(const QString& file, const QString& vanishes)
     ui::Workspace& workspace = *window.workspace();
     if (!QTest::qWaitFor([&] { return workspace.isOpen(); }, patience))
         return 1;
-    workspace.setNote({0, 1}, QString::fromLatin1(typed));
+    workspace.notebook()->setNote({0, 1}, QString::fromLatin1(typed));
     QString message;
     bool isSaved = false;
     QObject::connect(&workspace, &ui::Workspace::failed, &window, [&](const QString& why) { message = why; });

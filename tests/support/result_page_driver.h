@@ -56,8 +56,8 @@ protected:
     {
         open(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("composition/k"), patience);
-        m_workspace->setReference(HeadId{0, 1});
-        m_workspace->setHead({1, 5});
+        m_workspace->selection()->setReference(HeadId{0, 1});
+        m_workspace->selection()->setHead({1, 5});
     }
 
     template <typename Field>

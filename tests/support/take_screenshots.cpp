@@ -82,8 +82,8 @@ public:
             stop(m_wishes.model + QStringLiteral(" does not open"));
         waitUntilQuiet();
         Workspace& workspace = *m_window.workspace();
-        workspace.setHead({1, 5});
-        workspace.setReference(HeadId{0, 1});
+        workspace.selection()->setHead({1, 5});
+        workspace.selection()->setReference(HeadId{0, 1});
         workspace.runAnalysis("relations");
         workspace.compareWith({m_wishes.model.toStdString(), std::nullopt, {}});
         waitUntilQuiet();

@@ -88,7 +88,8 @@ std::size_t dimensionInArray(const ArrayPart& part, std::size_t dimension)
 
 std::optional<ArrayPart> atLayer(const ResultArray& array, const Workspace& workspace)
 {
-    const ArrayPart part = entryOf(wholeArray(array), static_cast<std::size_t>(workspace.head().layer));
+    const ArrayPart part =
+        entryOf(wholeArray(array), static_cast<std::size_t>(workspace.selection()->head().layer));
     return isMissing(part) ? std::nullopt : std::optional(part);
 }
 
@@ -194,7 +195,7 @@ HeadAxes headAxes(const ResultArray& array, const ModelCard& card)
 
 std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const Workspace& workspace)
 {
-    const HeadId head = workspace.head();
+    const HeadId head = workspace.selection()->head();
     const auto atHead = [](const ArrayPart& part, HeadId at) {
         return entryOf(entryOf(part, static_cast<std::size_t>(at.layer)), static_cast<std::size_t>(at.head));
     };
@@ -206,7 +207,7 @@ std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const Workspace& w
         return isMissing(part) ? std::nullopt : std::optional(part);
     }
     case HeadAxes::TwoHeads: {
-        const std::optional<HeadId> reference = workspace.reference();
+        const std::optional<HeadId> reference = workspace.selection()->reference();
         if (!reference)
             return std::nullopt;
         return atHead(atHead(all, std::min(*reference, head)), std::max(*reference, head));

@@ -74,8 +74,8 @@ ComparedModel::ComparedModel(Workspace* workspace)
     connect(workspace, &Workspace::circuitsChanged, this, &ComparedModel::follow);
     connect(workspace, &Workspace::embeddingChanged, this, &ComparedModel::startAgain);
     connect(workspace, &Workspace::closed, this, &ComparedModel::forget);
-    connect(workspace, &Workspace::referenceChanged, this, [this] {
-        if (m_workspace->reference())
+    connect(workspace->selection(), &Selection::referenceChanged, this, [this] {
+        if (m_workspace->selection()->reference())
             setReference(false); // Whoever marks a head wants to see that.
     });
 }
@@ -101,7 +101,7 @@ void ComparedModel::setReference(bool on)
 void ComparedModel::keep(const OpenedModel& model, const ProcessingWish& wish)
 {
     m_known = std::make_shared<const Ready>(Ready{model, wish, nullptr, nullptr, false});
-    if (!m_workspace->reference())
+    if (!m_workspace->selection()->reference())
         m_isReference = true;
     startAgain();
 }

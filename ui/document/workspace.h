@@ -8,6 +8,9 @@
 #include "ui/base/job.h"
 #include "ui/document/file_stamp.h"
 #include "ui/document/first_norms.h"
+#include "ui/document/notebook.h"
+#include "ui/document/revision.h"
+#include "ui/document/selection.h"
 #include "ui/figures/figure_export.h"
 
 #include <QObject>
@@ -24,16 +27,6 @@
 #include <set>
 
 namespace headwise::ui {
-
-/// One singular direction of a residual circuit of the selected head. Its sign is the reader's: the decomposition leaves it
-/// open.
-struct SingularChoice {
-    CircuitKind circuit = CircuitKind::Ov; ///< Ov or Qk
-    int index = 0;                         ///< k, from 0
-    int sign = 1;                          ///< Times the one that `jointSign` fixes.
-
-    bool operator==(const SingularChoice&) const = default;
-};
 
 /// Heads that an analysis is asked about.
 struct HeadChoice {
@@ -54,6 +47,9 @@ class Workspace : public QObject {
 public:
     explicit Workspace(QObject* parent = nullptr);
     ~Workspace() override;
+
+    Selection* selection() const { return m_selection.get(); }
+    Notebook* notebook() const { return m_notebook.get(); }
 
     void openModel(const ModelSource& source);
     /// Reads the open model or session again; a model keeps its processing, embedding and selection as far as they still
@@ -91,12 +87,11 @@ public:
     bool lacksTokenizer() const { return isOpen() && !m_tokenizer; }
     bool isReadOnly() const { return m_readOnly; } ///< A session of a newer format.
     /// Notes or bookmarks not saved, or results that somebody asked for.
-    bool isModified() const { return hasUnsavedNotes() || hasUnsavedResults(); }
+    bool isModified() const { return m_notebook->isUnsaved() || hasUnsavedResults(); }
     bool hasUnsavedResults() const
     {
         return m_resultRevision.isUnsaved();
     } ///< Beside those of the default analyses.
-    bool hasUnsavedNotes() const { return m_noteRevision.isUnsaved(); }
 
     const ModelCard& card() const { return *m_card; } ///< Only while something is open.
     const std::filesystem::path& sessionFile() const { return m_sessionFile; }
@@ -119,8 +114,6 @@ public:
     Provenance provenance() const;  ///< For every figure and table: model, processing, embedding, version.
     QString processingText() const; ///< "norms folded, writing weights centred, …" or "raw weights".
 
-    HeadId head() const { return m_head; }
-    int token() const { return m_token; }
     Embedding embedding() const { return m_embedding; }
     const ProcessingWish& processingWish() const { return m_wish; }
     Processing processing() const; ///< Steps applied to the weights in use.
@@ -136,11 +129,6 @@ public:
     /// Its counts are those of the inputs. What it leaves out is found by a job.
     void setTokenFilter(const TokenFilter& filter);
 
-    void setHead(HeadId head); ///< Ignored where the model has no such head.
-    void setToken(int token);  ///< Ignored outside the vocabulary.
-    void goBack();             ///< To the head, token, reference and direction that were selected before.
-    void goForward();
-    void forgetHistory(); ///< The history begins at the present selection.
     void setEmbedding(Embedding embedding);
     void setProcessingWish(const ProcessingWish& wish);
     enum class Asker { User, Page };
@@ -163,30 +151,9 @@ public:
     std::optional<AnalysisOptions> askedWith(std::string_view id) const;
     std::optional<AnalysisInputs> inputsOf(std::string_view id) const; ///< The inputs in askedWith().
 
-    std::optional<HeadId> reference() const { return m_reference; } ///< The head others are compared with.
-    void setReference(std::optional<HeadId> head);                  ///< Ignored where there is no such head.
-
-    /// Δ = query position − key position of the rotary circuits on screen; 0 in other models.
-    int rotaryOffset() const { return m_rotaryOffset; }
-    void setRotaryOffset(int offset); ///< Ignored where the model has no such offset.
-
-    /// Classes the user gave to heads; heads not named here are classed by their scores.
-    const std::map<HeadId, QString>& ownHeadClasses() const { return m_ownHeadClasses; }
-    void setOwnHeadClasses(std::map<HeadId, QString> classes);
-
-    const SingularChoice& direction() const { return m_direction; }
-    void
-    setDirection(const SingularChoice& direction); ///< Ignored below 0; a head with fewer shows its last.
-
     /// Compares the open model with a newer one; adds the changes as results under "comparison/". `failed` says why not.
     void compareWith(const ModelSource& newer);
     QString comparedWith() const; ///< The newer model's name; empty if the results compare none.
-
-    QString note(HeadId head) const;
-    void setNote(HeadId head, const QString& text);
-    bool isBookmarked(HeadId head) const;
-    void setBookmarked(HeadId head, bool on);
-    QList<HeadId> bookmarks() const;
 
     /// The token as shown, "#17" without a tokenizer.
     QString tokenText(int token) const;
@@ -208,17 +175,10 @@ signals:
     void circuitsChanged(); ///< Other weights or another processing.
     void tokensChanged();   ///< The token side is there, or gone.
     void resultsChanged();
-    void waitingChanged(); ///< The list of analyses that have not begun.
-    void headChanged(HeadId head);
-    void tokenChanged(int token);
-    void referenceChanged();
-    void directionChanged(const headwise::ui::SingularChoice& direction);
-    void inputsChanged();       ///< Or which heads are asked about.
-    void tokenFilterChanged();  ///< And what it leaves out.
-    void rotaryOffsetChanged(); ///< Or how far it may go.
-    void ownHeadClassesChanged();
+    void waitingChanged();     ///< The list of analyses that have not begun.
+    void inputsChanged();      ///< Or which heads are asked about.
+    void tokenFilterChanged(); ///< And what it leaves out.
     void embeddingChanged();
-    void notesChanged(HeadId head);
     void sessionSaved(const QString& file);
     void sessionConflict(const QString& file); ///< Not saved: somebody else has written it.
     void sessionMerged();
@@ -267,10 +227,9 @@ private:
     std::optional<ModelCard> m_card;
     ModelSource m_source;
     std::filesystem::path m_sessionFile;
-    FileStamp m_recoveredStamp;                     // of the original of the copy that is being opened
-    FileStamp m_sessionStamp;                       // of m_sessionFile, as it was read or saved
-    std::map<std::string, std::string> m_fileNotes; // in it then
-    std::vector<std::string> m_fileBookmarks;
+    FileStamp m_recoveredStamp;   // of the original of the copy that is being opened
+    FileStamp m_sessionStamp;     // of m_sessionFile, as it was read or saved
+    NotebookContents m_fileNotes; // in it then
     std::shared_ptr<const ModelWeights> m_weights;
     std::shared_ptr<const ProcessedWeights> m_processed;
     std::shared_ptr<const Circuits> m_circuits;
@@ -280,49 +239,19 @@ private:
     std::shared_ptr<const ResultSet> m_results = std::make_shared<ResultSet>();
     std::shared_ptr<const Session> m_session; // as it was read; null for a fresh model
     QString m_sessionView;
-    std::map<std::string, std::string> m_notes;
-    std::vector<std::string> m_bookmarks;
     std::vector<bool> m_unused; // ids without a token
     TokenFilter m_wantedFilter, m_tokenFilter;
     std::vector<bool> m_leftOut; // by m_tokenFilter, with m_unused; empty while it is off
     std::string m_sessionEmbedding;
 
-    HeadId m_head;
-    int m_token = 0;
-    std::optional<HeadId> m_reference;
-    SingularChoice m_direction;
-    int m_rotaryOffset = 0;
-    std::map<HeadId, QString> m_ownHeadClasses;
+    const std::unique_ptr<Selection> m_selection;
+    const std::unique_ptr<Notebook> m_notebook;
     AnalysisInputs m_inputs;                                         // without what the selection says
     std::map<std::string, AnalysisOptions, std::less<>> m_askedWith; // of what has been run
     std::map<std::string, HeadChoice, std::less<>> m_headChoices;    // by the id of an analysis
-    struct Place {
-        HeadId head;
-        int token;
-        std::optional<HeadId> reference;
-        SingularChoice direction;
-
-        bool operator==(const Place&) const = default;
-    };
-    enum class Selected { Head, Token, Reference, Direction };
-    Place place() const;
-    void remember(Selected what); ///< Where the selection is, before `what` of it changes.
-    void go(std::deque<Place>& from, std::deque<Place>& to);
-    std::deque<Place> m_back, m_forward;
-    std::set<Selected> m_changedNow; // by what one gesture does, since the last Place was remembered
     Embedding m_embedding = Embedding::Raw;
     ProcessingWish m_wish;
     bool m_readOnly = false;
-    /// Counts changes. A save knows which of them it wrote: what changed while it ran stays unsaved.
-    struct Revision {
-        quint64 made = 0, saved = 0;
-
-        bool isUnsaved() const { return made != saved; }
-        void change() { ++made; }
-        void keep(quint64 upTo) { saved = std::max(saved, upTo); }
-        void forget() { saved = made; }
-    };
-    Revision m_noteRevision;           // notes and bookmarks
     Revision m_resultRevision;         // results that somebody asked for
     quint64 m_opening = 0;             // grows with everything that is opened or closed
     std::set<const Analysis*> m_asked; // by the user, of those waiting or running

@@ -122,7 +122,7 @@ AnalysisOptions Workspace::analysisOptions(const Analysis& analysis) const
     if (choice.which == HeadChoice::Which::Listed)
         options.heads = choice.listed;
     if (choice.which == HeadChoice::Which::Selected) {
-        options.heads = {m_head};
+        options.heads = {m_selection->head()};
         options.oneEndIsEnough = true; // with itself alone it makes no pair
     }
     return options;

@@ -3,50 +3,13 @@
 #include "ui/document/workspace.h"
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 // Two windows, or two people, on one session: what each of them wrote is kept.
 
 namespace headwise::ui {
 
 namespace {
-
-using Notes = std::map<std::string, std::string>;
-
-std::string noteOf(const Notes& notes, const std::string& head)
-{
-    const auto found = notes.find(head);
-    return found == notes.end() ? std::string() : found->second;
-}
-
-std::string mergedNote(const std::string& base, const std::string& ours, const std::string& theirs)
-{
-    if (ours == base)
-        return theirs;
-    if (theirs == base || ours.find(theirs) != std::string::npos)
-        return ours;
-    if (theirs.find(ours) != std::string::npos)
-        return theirs;
-    return ours + "\n" + theirs;
-}
-
-/// Ours in our order, then what they added; without what either side took away.
-std::vector<std::string> mergedBookmarks(const std::vector<std::string>& base,
-                                         const std::vector<std::string>& ours,
-                                         const std::vector<std::string>& theirs)
-{
-    const auto has = [](const std::vector<std::string>& all, const std::string& one) {
-        return std::find(all.begin(), all.end(), one) != all.end();
-    };
-    std::vector<std::string> merged;
-    for (const std::string& head : ours)
-        if (has(theirs, head) || !has(base, head))
-            merged.push_back(head);
-    for (const std::string& head : theirs)
-        if (!has(ours, head) && !has(base, head))
-            merged.push_back(head);
-    return merged;
-}
 
 /// "analyses/NAME/" and "spectra/": arrays that were computed together.
 std::string_view folderOf(const std::string& path)
@@ -93,29 +56,9 @@ void Workspace::mergeSessionFile()
 
 void Workspace::merge(const Session& other, const FileStamp& stamp)
 {
-    std::set<std::string> heads;
-    for (const Notes* notes : {static_cast<const Notes*>(&m_notes), &other.notes})
-        for (const auto& [head, note] : *notes)
-            heads.insert(head);
-    const std::vector<std::string> before = m_bookmarks;
-    m_bookmarks = mergedBookmarks(m_fileBookmarks, m_bookmarks, other.bookmarks);
-    heads.insert(before.begin(), before.end());
-    heads.insert(m_bookmarks.begin(), m_bookmarks.end());
-    for (const std::string& head : heads) {
-        const std::string note =
-            mergedNote(noteOf(m_fileNotes, head), noteOf(m_notes, head), noteOf(other.notes, head));
-        if (note.empty())
-            m_notes.erase(head);
-        else
-            m_notes[head] = note;
-    }
-    m_fileNotes = other.notes;
-    m_fileBookmarks = other.bookmarks;
+    const NotebookContents base = std::exchange(m_fileNotes, NotebookContents{other.notes, other.bookmarks});
     m_sessionStamp = stamp;
-    m_noteRevision.change();
-    for (const std::string& head : heads)
-        if (const auto id = parseHeadId(head))
-            emit notesChanged(*id);
+    m_notebook->merge(base, m_fileNotes);
     if (other.processing != processing() || other.embedding != embeddingName(m_embedding))
         return;
     ResultSet all = *m_results;

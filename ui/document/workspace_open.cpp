@@ -143,12 +143,9 @@ void Workspace::forgetSession()
     m_sessionFile.clear();
     m_sessionView.clear();
     m_sessionStamp = {};
-    m_notes.clear();
-    m_bookmarks.clear();
-    m_fileNotes.clear();
-    m_fileBookmarks.clear();
+    m_notebook->setContents({});
+    m_fileNotes = {};
     ++m_opening;
-    m_noteRevision.forget();
     m_resultRevision.forget();
     m_readOnly = false;
     m_processJob.cancel();
@@ -160,6 +157,7 @@ void Workspace::openedModel(const std::shared_ptr<const Opened>& opened)
     m_wish = {};
     m_embedding = Embedding::Raw;
     forgetInputs();
+    m_notebook->forgetOwnHeadClasses();
     applyModel(opened);
     announceOpened();
 }
@@ -173,19 +171,18 @@ void Workspace::announceOpened()
         emit opened();
         QTimer::singleShot(0, this, [this, now] {
             if (m_weights == now)
-                emit headChanged(m_head);
+                m_selection->announceHead();
         });
     });
 }
 
 void Workspace::openedAgain(const std::shared_ptr<const Opened>& opened)
 {
-    const Place before = place();
+    const Selection::Place before = m_selection->place();
     const AnalysisInputs asked = m_inputs;
     auto heads = m_headChoices;
-    auto classes = m_ownHeadClasses;
     const TokenFilter filter = m_wantedFilter;
-    const int offset = m_rotaryOffset;
+    const int offset = m_selection->rotaryOffset();
     const ModelConfig& config = opened->weights->config();
     const bool isSameShape = m_card->dModel == config.dModel && m_card->dVocab == config.dVocab
         && m_card->nLayers == config.nLayers && m_card->nHeads == config.nHeads;
@@ -195,17 +192,13 @@ void Workspace::openedAgain(const std::shared_ptr<const Opened>& opened)
     if (isSameShape) {
         m_inputs = asked;
         m_headChoices = std::move(heads);
-        m_ownHeadClasses = std::move(classes);
         m_wantedFilter = filter;
-        m_rotaryOffset = std::min(offset, config.nCtx - 1);
-    }
+        m_selection->clear(std::min(offset, config.nCtx - 1));
+    } else
+        m_notebook->forgetOwnHeadClasses();
     applyModel(opened);
-    if (isSameShape) {
-        m_head = before.head;
-        m_token = before.token;
-        m_reference = before.reference;
-        m_direction = before.direction;
-    }
+    if (isSameShape)
+        m_selection->setPlace(before);
     announceOpened();
 }
 
@@ -219,11 +212,8 @@ void Workspace::applyModel(const std::shared_ptr<const Opened>& opened)
     m_tokenizer = opened->tokenizer;
     m_card = modelCard(*m_weights);
     m_unused = opened->unused;
-    if (!m_session) {
-        m_head = {};
-        m_token = firstWord();
-        forgetHistory();
-    }
+    if (!m_session)
+        m_selection->start(firstWord());
     emit circuitsChanged();
     if (!opened->tokenizerProblem.isEmpty())
         emit failed(opened->tokenizerProblem);
@@ -284,23 +274,19 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
     for (std::string* words :
          {&m_card->name, &m_card->architecture, &m_card->positional, &m_card->normalization})
         *words = shownSpecialToken(*words);
-    m_notes = m_session->notes;
-    m_bookmarks = m_session->bookmarks;
-    // A recovery copy does not say what its original had: none of its notes goes by a merge.
-    m_fileNotes = origin == Origin::File ? m_notes : decltype(m_notes)();
-    m_fileBookmarks = origin == Origin::File ? m_bookmarks : decltype(m_bookmarks)();
+    m_notebook->setContents({m_session->notes, m_session->bookmarks});
+    // A recovery copy does not say what its original had, so a merge loses none of its notes.
+    m_fileNotes = origin == Origin::File ? m_notebook->contents() : NotebookContents();
     m_readOnly = m_session->formatVersion > 1;
     ++m_opening;
-    m_noteRevision.forget();
     m_resultRevision.forget();
     if (origin == Origin::Recovery)
-        m_noteRevision.change();
+        m_notebook->revision().change();
     m_wish = wishOf(m_session->processing);
     m_embedding = parseEmbedding(m_session->embedding).value_or(Embedding::Raw);
-    m_head = {};
-    m_token = firstWord();
-    forgetHistory();
+    m_selection->start(firstWord());
     forgetInputs();
+    m_notebook->forgetOwnHeadClasses();
     updateBanner();
     emit circuitsChanged();
     // Each in an event of its own, so that none keeps the window: it is laid out for the first time in between.
@@ -308,7 +294,7 @@ void Workspace::applySession(std::shared_ptr<const Session> session, const std::
         if (m_session != now)
             return;
         emit resultsChanged();
-        emit headChanged(m_head);
+        m_selection->announceHead();
         std::error_code code;
         if (!now->model.source.empty() && std::filesystem::exists(now->model.source, code))
             locateModel({now->model.source, std::nullopt, {}});
@@ -393,7 +379,7 @@ void Workspace::applyTokenizer(std::shared_ptr<const Tokenizer> tokenizer)
     updateBanner();
     findLeftOut();
     emit circuitsChanged();
-    emit tokenChanged(m_token);
+    m_selection->announceToken();
     if (sameIds || !m_circuits)
         return emit tokensChanged();
     stopComputing();
@@ -412,9 +398,10 @@ void Workspace::close()
                            std::exchange(m_session, nullptr),
                            std::exchange(m_results, std::make_shared<ResultSet>()));
     forgetInputs();
+    m_notebook->forgetOwnHeadClasses();
     m_sessionFile.clear();
     ++m_opening;
-    m_noteRevision.forget();
+    m_notebook->revision().forget();
     m_resultRevision.forget();
     emit bannerChanged({});
     emit closed();

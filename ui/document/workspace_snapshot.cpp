@@ -32,16 +32,11 @@ std::unique_ptr<Workspace> Workspace::snapshot(HeadId head) const
     copy->m_tokenizer = m_tokenizer;
     copy->m_results = m_results;
     copy->m_session = m_session;
-    copy->m_notes = m_notes;
-    copy->m_bookmarks = m_bookmarks;
+    copy->m_notebook->copyFrom(*m_notebook);
     copy->m_unused = m_unused;
     copy->m_sessionEmbedding = m_sessionEmbedding;
-    copy->m_head = head;
-    copy->m_token = m_token;
-    copy->m_reference = m_reference;
+    copy->m_selection->copyFrom(*m_selection, head);
     copy->m_inputs = m_inputs;
-    copy->m_rotaryOffset = m_rotaryOffset;
-    copy->m_ownHeadClasses = m_ownHeadClasses;
     copy->m_askedWith = m_askedWith;
     copy->m_headChoices = m_headChoices;
     copy->m_wantedFilter = m_wantedFilter;
@@ -60,8 +55,8 @@ std::function<Session()> Workspace::snapshot(const QString& view) const
 {
     // Everything is held by pointer to const or by value: the window goes on while it is put together.
     return [card = *m_card, processed = m_processed, session = m_session, results = m_results,
-            tokenizer = m_tokenizer, embedding = std::string(embeddingName(m_embedding)), notes = m_notes,
-            bookmarks = m_bookmarks, source = m_source, imported = importedInto(*this),
+            tokenizer = m_tokenizer, embedding = std::string(embeddingName(m_embedding)),
+            notes = m_notebook->contents(), source = m_source, imported = importedInto(*this),
             view = view.toStdString()] {
         Session made = processed ? makeSession(*processed, embedding, tokenizer.get(), *results) : *session;
         if (!processed && tokenizer && made.tokens.empty()) {
@@ -73,8 +68,8 @@ std::function<Session()> Workspace::snapshot(const QString& view) const
         made.results = *results;
         ImportedAttention::putInto(made.results, imported);
         made.created = session ? session->created : std::string();
-        made.notes = notes;
-        made.bookmarks = bookmarks;
+        made.notes = notes.notes;
+        made.bookmarks = notes.bookmarks;
         made.view = view;
         if (made.model.source.empty())
             made.model.source = source.path.string();
@@ -106,9 +101,9 @@ void Workspace::saveSession(const std::filesystem::path& file, const QString& vi
                 return written.error();
             return stampOf(file);
         },
-        [this, file, opening = m_opening, noteRevision = m_noteRevision.made,
-         resultRevision = m_resultRevision.made, notes = m_notes,
-         bookmarks = m_bookmarks](const Result<FileStamp>& result) {
+        [this, file, opening = m_opening, noteRevision = m_notebook->revision().made,
+         resultRevision = m_resultRevision.made,
+         notes = m_notebook->contents()](const Result<FileStamp>& result) {
             if (!result)
                 return emit failed(text(result.error()));
             if (opening != m_opening) // another model or session is open by now
@@ -118,8 +113,7 @@ void Workspace::saveSession(const std::filesystem::path& file, const QString& vi
             m_sessionFile = file;
             m_sessionStamp = *result;
             m_fileNotes = notes;
-            m_fileBookmarks = bookmarks;
-            m_noteRevision.keep(noteRevision);
+            m_notebook->revision().keep(noteRevision);
             m_resultRevision.keep(resultRevision);
             emit sessionSaved(text(file.string()));
         });

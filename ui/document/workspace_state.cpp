@@ -39,11 +39,11 @@ QJsonObject questionState(const Workspace& workspace)
     QJsonObject heads, classes;
     for (const auto& [id, choice] : workspace.headChoices())
         heads[text(id)] = choiceState(choice);
-    for (const auto& [head, name] : workspace.ownHeadClasses())
+    for (const auto& [head, name] : workspace.notebook()->ownHeadClasses())
         classes[text(dottedHead(head))] = name;
     return {{QStringLiteral("tokens"), filterState(workspace.wantedTokenFilter())},
             {QStringLiteral("heads"), heads},
-            {QStringLiteral("offset"), workspace.rotaryOffset()},
+            {QStringLiteral("offset"), workspace.selection()->rotaryOffset()},
             {QStringLiteral("classes"), classes}};
 }
 
@@ -63,8 +63,8 @@ void restoreQuestion(Workspace& workspace, const QJsonObject& state)
     for (auto it = kept.begin(); it != kept.end(); ++it)
         if (const auto head = parseHeadId(it.key().toStdString()))
             classes[*head] = it.value().toString();
-    workspace.setOwnHeadClasses(std::move(classes));
-    workspace.setRotaryOffset(state[QStringLiteral("offset")].toInt());
+    workspace.notebook()->setOwnHeadClasses(std::move(classes));
+    workspace.selection()->setRotaryOffset(state[QStringLiteral("offset")].toInt());
     workspace.setTokenFilter(filterFromState(state[QStringLiteral("tokens")].toObject()));
 }
 

@@ -149,7 +149,7 @@ std::optional<HeadId> PictureCard::headOf(const QWidget* figure) const
         const ResultArray* array = m_workspace->results()->find(path);
         return array && headAxes(*array, m_workspace->card()) != HeadAxes::None;
     });
-    return isOfHeads ? std::optional(m_workspace->head()) : std::nullopt;
+    return isOfHeads ? std::optional(m_workspace->selection()->head()) : std::nullopt;
 }
 
 bool PictureCard::eventFilter(QObject* watched, QEvent* event)

@@ -55,12 +55,12 @@ public:
 
     void markHead() override
     {
-        const HeadId head = workspace()->head();
+        const HeadId head = workspace()->selection()->head();
         for (std::size_t i = 0; i < std::min(m_panels.size(), m_data.arrays.size()); ++i) {
             HeatmapView* view = m_panels[i].panel->view();
             const QSignalBlocker quiet(view);
             view->setCurrentCell(head.layer, head.head);
-            const HeadId reference = workspace()->reference().value_or(HeadId{-1, -1});
+            const HeadId reference = workspace()->selection()->reference().value_or(HeadId{-1, -1});
             view->setReferenceCell(reference.layer, reference.head);
         }
     }
@@ -100,10 +100,10 @@ private:
         m_grid.add(made.title, made.panel);
         connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
             if (row >= 0)
-                workspace()->setHead({row, column});
+                workspace()->selection()->setHead({row, column});
         });
         connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
-            workspace()->setReference(HeadId{row, column});
+            workspace()->selection()->setReference(HeadId{row, column});
         });
         connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
         connect(view, &HeatmapView::cellHovered, this, [this, index](int row, int column, float) {
@@ -233,10 +233,11 @@ public:
         const QSignalBlocker quiet(m_panel->view());
         const Eigen::MatrixXf& cells = *m_panel->view()->matrix();
         if (!m_ofPairs)
-            return m_panel->view()->setCurrentCell(indexOf(workspace()->head()),
+            return m_panel->view()->setCurrentCell(indexOf(workspace()->selection()->head()),
                                                    std::max(0, m_panel->view()->state().column));
-        const int row = placeOf(workspace()->reference().value_or(workspace()->head()));
-        const int column = placeOf(workspace()->head()) - m_firstColumn;
+        const int row =
+            placeOf(workspace()->selection()->reference().value_or(workspace()->selection()->head()));
+        const int column = placeOf(workspace()->selection()->head()) - m_firstColumn;
         const bool isThere = row >= 0 && row < cells.rows() && column >= 0;
         m_panel->view()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
     }
@@ -292,7 +293,7 @@ private:
     {
         constexpr int ofLayer = 1, fewAbreast = 4, largestTile = 240, leastTile = 60;
         const ResultArray& array = *shown.arrays.front();
-        const HeadId now = workspace()->head();
+        const HeadId now = workspace()->selection()->head();
         const bool one = m_heads->currentIndex() == ofLayer;
         const ArrayPart all = wholeArray(array);
         std::vector<HeadCells> heads;
@@ -457,12 +458,12 @@ private:
     void choose(int row, int column)
     {
         if (m_ofHeads && !m_ofPairs) {
-            workspace()->setHead(headOf(row));
+            workspace()->selection()->setHead(headOf(row));
         } else if (m_ofHeads) {
-            workspace()->setReference(headAt(row));
-            workspace()->setHead(headAt(column + m_firstColumn));
+            workspace()->selection()->setReference(headAt(row));
+            workspace()->selection()->setHead(headAt(column + m_firstColumn));
         } else if (m_tokens) {
-            workspace()->setToken(m_tokens(row));
+            workspace()->selection()->setToken(m_tokens(row));
         }
     }
 

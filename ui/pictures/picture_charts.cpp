@@ -115,13 +115,13 @@ private:
     {
         constexpr int ofLayer = 1, leastTile = 34, largestTile = 120;
         const ModelCard& card = workspace()->card();
-        const HeadId now = workspace()->head();
+        const HeadId now = workspace()->selection()->head();
         const bool one = m_heads->currentIndex() == ofLayer;
         const auto each = workspace()->snapshot(now);
         std::vector<HeadCurves> heads;
         for (int layer = one ? now.layer : 0; layer < (one ? now.layer + 1 : card.nLayers); ++layer)
             for (int head = 0; head < card.nHeads; ++head) {
-                each->setHead({layer, head});
+                each->selection()->setHead({layer, head});
                 heads.push_back({{layer, head}, seriesContents(m_data, *each).series});
             }
         const int columns = one ? std::min(card.nHeads, 4) : card.nHeads;
@@ -158,9 +158,9 @@ private:
     void choose(const QString& series, int index)
     {
         if (hasPointPerHead() && series.isEmpty())
-            workspace()->setHead(headOf(index));
+            workspace()->selection()->setHead(headOf(index));
         else if (m_contents.tokens)
-            workspace()->setToken(m_contents.tokens(index));
+            workspace()->selection()->setToken(m_contents.tokens(index));
     }
 
     PictureChartsKind m_kind;

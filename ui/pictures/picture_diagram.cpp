@@ -81,7 +81,7 @@ public:
             showClasses();
         });
         connect(m_diagram, &DiagramView::headClicked, this,
-                [this](HeadId head) { this->workspace()->setHead(head); });
+                [this](HeadId head) { this->workspace()->selection()->setHead(head); });
         connect(m_diagram, &DiagramView::headHovered, this,
                 [this](const QString& words) { emit readOutChanged(words); });
     }
@@ -118,7 +118,7 @@ public:
         markHead();
     }
 
-    void markHead() override { m_diagram->setCurrent(workspace()->head()); }
+    void markHead() override { m_diagram->setCurrent(workspace()->selection()->head()); }
 
     std::vector<std::pair<QWidget*, QString>> figures() override
     {
@@ -153,12 +153,12 @@ private:
             connect(dialog, &QFileDialog::fileSelected, this, &DiagramBody::loadClasses);
             dialog->open();
         });
-        QAction* none =
-            menu->addAction(tr("By scores alone"), this, [this] { workspace()->setOwnHeadClasses({}); });
+        QAction* none = menu->addAction(tr("By scores alone"), this,
+                                        [this] { workspace()->notebook()->setOwnHeadClasses({}); });
         m_ownClasses->setMenu(menu);
         connect(menu, &QMenu::aboutToShow, this,
-                [this, none] { none->setEnabled(!workspace()->ownHeadClasses().empty()); });
-        connect(workspace(), &Workspace::ownHeadClassesChanged, this, [this] {
+                [this, none] { none->setEnabled(!workspace()->notebook()->ownHeadClasses().empty()); });
+        connect(workspace()->notebook(), &Notebook::ownHeadClassesChanged, this, [this] {
             m_problem.clear();
             if (workspace()->isOpen())
                 showClasses();
@@ -170,7 +170,7 @@ private:
     {
         const auto classes = readHeadClasses(file.toStdString(), workspace()->card());
         if (classes)
-            return workspace()->setOwnHeadClasses(*classes);
+            return workspace()->notebook()->setOwnHeadClasses(*classes);
         m_problem = text(classes.error());
         emit captionChanged();
     }
@@ -225,7 +225,8 @@ private:
     {
         const std::vector<HeadClass> known = headClasses(*workspace()->results(), workspace()->card(),
                                                          workspace()->inputs().previousTokenHeads);
-        const NamedClasses named = namedClasses(known, workspace()->ownHeadClasses(), workspace()->card());
+        const NamedClasses named =
+            namedClasses(known, workspace()->notebook()->ownHeadClasses(), workspace()->card());
         DiagramClasses classes{.ofHeads = named.ofHeads, .names = named.names, .kinds = {}};
         if (m_data.arrays.size() > 1)
             for (const ResultArray* array : m_data.arrays)

@@ -32,18 +32,18 @@ public:
         connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
             if (m_ofPairs) {
                 const auto [from, to] = m_pairs->pairAt(row);
-                this->workspace()->setReference(from);
-                return this->workspace()->setHead(to);
+                this->workspace()->selection()->setReference(from);
+                return this->workspace()->selection()->setHead(to);
             }
             const std::vector<HeadId> heads = m_model->headsAt(row);
             if (heads.size() > 1)
-                this->workspace()->setReference(heads.front());
+                this->workspace()->selection()->setReference(heads.front());
             if (!heads.empty())
-                this->workspace()->setHead(heads.back());
+                this->workspace()->selection()->setHead(heads.back());
             if (const auto token = m_model->tokenAt(row))
-                this->workspace()->setToken(*token);
+                this->workspace()->selection()->setToken(*token);
         });
-        connect(workspace, &Workspace::tokenChanged, this, &TableBody::showToken);
+        connect(workspace->selection(), &Selection::tokenChanged, this, &TableBody::showToken);
     }
 
     QString caption() const override { return m_caption; }
@@ -91,7 +91,7 @@ private:
     /// Selects the selected token's row and brings it into view, in a table with a row per token.
     void showToken()
     {
-        const int token = workspace()->token();
+        const int token = workspace()->selection()->token();
         if (m_ofPairs || m_model->rowCount() != workspace()->card().dVocab
             || m_model->tokenAt(token) != token)
             return;
@@ -135,7 +135,8 @@ private:
             else
                 m_caption = whyNone(*shown.arrays[i]);
             if (headAxes(*shown.arrays[i], workspace()->card()) == HeadAxes::Layer && cut[i])
-                m_caption = tr("Layer %1, as the selected head's.").arg(workspace()->head().layer);
+                m_caption =
+                    tr("Layer %1, as the selected head's.").arg(workspace()->selection()->head().layer);
         }
         m_model->setParts(shown.results, parts, *workspace());
     }

@@ -65,7 +65,7 @@ private slots:
         driver.openDemo();
         QTRY_VERIFY_WITH_TIMEOUT(
             driver.workspace().waiting().empty() && !driver.workspace().analysisJob()->isRunning(), patience);
-        driver.workspace().setHead({1, 5});
+        driver.workspace().selection()->setHead({1, 5});
         const QLabel* scores = nullptr;
         for (const QLabel* label : driver.window.findChild<HeadHeader*>()->findChildren<QLabel*>())
             if (label->text().contains(QStringLiteral("copying")))
@@ -97,10 +97,10 @@ private slots:
         grid->setFocus();
         QTest::keyClick(grid, Qt::Key_Down);
         QTest::keyClick(grid, Qt::Key_Right);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 1}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 1}));
         QVERIFY(driver.window.findChild<QLabel*>()->window());
         driver.trigger(QStringLiteral("Back"));
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 0}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 0}));
     }
 
     void aClickOnTheGridChoosesThatHead()
@@ -110,7 +110,7 @@ private slots:
         auto* grid =
             driver.window.findChild<QDockWidget*>(QStringLiteral("heads"))->findChild<HeatmapView*>();
         QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier, grid->cellRect(1, 3).center().toPoint());
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 3}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 3}));
     }
 
     void aTokenIsFoundByItsTextAndItsTablesAreShown()
@@ -121,15 +121,16 @@ private slots:
         search->setFocus();
         QTest::keyClicks(search, QStringLiteral(" king"));
         QTest::keyClick(search, Qt::Key_Return);
-        QCOMPARE(driver.workspace().tokenText(driver.workspace().token()), QStringLiteral("␣king"));
+        QCOMPARE(driver.workspace().tokenText(driver.workspace().selection()->token()),
+                 QStringLiteral("␣king"));
         auto tables = driver.page()->findChildren<QTableView*>();
         erase_if(tables, [&](const QTableView* table) { return !table->isVisibleTo(driver.page()); });
         QCOMPARE(tables.size(), 2); // the largest entries over all pairs are another list
         QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
         // The first row on the screen is core's first.
         const auto line = tokenLine(*driver.workspace().circuits(), *driver.workspace().tokens(),
-                                    {CircuitKind::FullOv, driver.workspace().head()}, TableSide::Row,
-                                    driver.workspace().token());
+                                    {CircuitKind::FullOv, driver.workspace().selection()->head()},
+                                    TableSide::Row, driver.workspace().selection()->token());
         QVERIFY(line);
         const TokenEntry best = ends(*line, 1, {}).top.front();
         QCOMPARE(tables.first()->model()->index(0, TokenTableModel::IdColumn).data().toString(),
@@ -140,8 +141,8 @@ private slots:
     {
         WindowDriver driver;
         driver.openDemo();
-        driver.workspace().setHead({1, 5});
-        driver.workspace().setReference(HeadId{0, 1});
+        driver.workspace().selection()->setHead({1, 5});
+        driver.workspace().selection()->setReference(HeadId{0, 1});
         driver.workspace().runAnalysis("relations");
         driver.workspace().compareWith({HEADWISE_DEMO_MODEL, std::nullopt, {}});
         for (int i = 0; i < driver.tabs()->count(); ++i) {
@@ -149,7 +150,8 @@ private slots:
             const QString name = driver.tabs()->tabText(i);
             if (name == QLatin1String("Model"))
                 continue; // words, no picture
-            driver.workspace().setHead(name == QLatin1String("Scores") ? HeadId{0, 1} : HeadId{1, 5});
+            driver.workspace().selection()->setHead(name == QLatin1String("Scores") ? HeadId{0, 1}
+                                                                                    : HeadId{1, 5});
             if (name == QLatin1String("Prompt"))
                 driver.page()->findChild<QAbstractButton*>()->click();
             QTRY_VERIFY2_WITH_TIMEOUT(!driver.page()->figures().isEmpty(), qPrintable(name), patience);

@@ -101,8 +101,8 @@ private slots:
             window.grab().save(pictures + QStringLiteral("/recovery.png"));
         QTest::mouseClick(recover, Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->hasModel(), patience);
-        QCOMPARE(window.workspace()->head(), (HeadId{1, 5}));
-        QCOMPARE(window.workspace()->note({1, 5}), words);
+        QCOMPARE(window.workspace()->selection()->head(), (HeadId{1, 5}));
+        QCOMPARE(window.workspace()->notebook()->note({1, 5}), words);
         QCOMPARE(notesOf(window)->toPlainText(), words);
         QVERIFY(window.workspace()->isModified());
         QVERIFY(window.workspace()->sessionFile().empty()); // it had never been saved
@@ -141,7 +141,7 @@ private slots:
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen(), patience);
-        window.workspace()->setNote({0, 1}, words);
+        window.workspace()->notebook()->setNote({0, 1}, words);
         QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
         QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->analysisJob()->isRunning()
                                      && window.workspace()->results()->find("composition/k"),
@@ -150,7 +150,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->isModified(), patience);
         QTRY_COMPARE_WITH_TIMEOUT(copies(), QStringList(), patience);
         // What changes after that is kept again, as a copy of that session.
-        window.workspace()->setNote({0, 2}, words);
+        window.workspace()->notebook()->setNote({0, 2}, words);
         QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
         test::discardNotes(window);
         QTRY_COMPARE_WITH_TIMEOUT(copies(), QStringList(), patience); // one may be under way
@@ -168,7 +168,7 @@ private slots:
         QSignalSpy opened(window.workspace(), &ui::Workspace::opened); // with which the files are watched
         window.openPath(model);
         QVERIFY(opened.wait(patience));
-        window.workspace()->setHead({1, 3});
+        window.workspace()->selection()->setHead({1, 3});
         auto* notices = window.findChild<ui::NoticeBar*>();
         // Another file beside them has the watch look at those that were read.
         QSignalSpy unchanged(window.findChild<app::FileWatch*>(), &app::FileWatch::unchanged);
@@ -188,7 +188,7 @@ private slots:
         QTest::keyClick(&window, Qt::Key_F5);
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->weights() != before, patience);
         QTRY_VERIFY_WITH_TIMEOUT(!notices->isVisible(), patience);
-        QCOMPARE(window.workspace()->head(), (HeadId{1, 3})); // as it was shown
+        QCOMPARE(window.workspace()->selection()->head(), (HeadId{1, 3})); // as it was shown
     }
 
     void withoutAChangeNothingIsWritten()
@@ -211,7 +211,7 @@ private slots:
         const qsizetype before = saved.count(), looks = nothing.count();
         QTRY_VERIFY_WITH_TIMEOUT(nothing.count() >= looks + 3, patience);
         QCOMPARE(saved.count(), before);
-        window.workspace()->setHead({1, 3}); // the positive control
+        window.workspace()->selection()->setHead({1, 3}); // the positive control
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), before + 1, patience);
     }
 

@@ -221,7 +221,7 @@ private slots:
     {
         const ResultArray lists = arrayOf("analyses/x/in_values", {2, 3, 4}, {"layer", "direction", "rank"});
         const ResultArray sigma = arrayOf("analyses/x/in_sigma", {2, 3}, {"layer", "direction"});
-        m_workspace->setHead({1, 0});
+        m_workspace->selection()->setHead({1, 0});
         const auto both = cutSideBySide({&sigma, &lists}, *m_workspace);
         QCOMPARE(both[0]->shape, (std::vector<std::size_t>{3}));
         QCOMPARE(both[0]->at(0), 0.0);
@@ -232,7 +232,7 @@ private slots:
         auto& values = std::get<std::vector<float>>(left.values);
         std::fill(values.begin() + 12, values.end(), NAN);
         QVERIFY(!cutSideBySide({&left}, *m_workspace)[0]);
-        m_workspace->setHead({0, 0});
+        m_workspace->selection()->setHead({0, 0});
         QCOMPARE(cutSideBySide({&left}, *m_workspace)[0]->at(0), -3.0);
     }
 

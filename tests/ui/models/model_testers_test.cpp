@@ -101,7 +101,7 @@ private:
                                          && workspace.waiting().empty(),
                                      test::patience);
             watch(); // Pages make tables for what has been computed.
-            workspace.setReference(HeadId{0, 0});
+            workspace.selection()->setReference(HeadId{0, 0});
             if constexpr (std::is_same_v<PageType, ModelsPage>) {
                 workspace.compareWith(
                     {HEADWISE_DEMO_MODEL, {}, {}}); // nothing changed, and every head has its row
@@ -109,8 +109,8 @@ private:
                 watch();
             }
             for (const HeadId head : {HeadId{1, 0}, HeadId{0, 1}, HeadId{1, 1}}) {
-                workspace.setHead(head);
-                workspace.setToken(head.layer + 2 * head.head + 3);
+                workspace.selection()->setHead(head);
+                workspace.selection()->setToken(head.layer + 2 * head.head + 3);
                 QTRY_VERIFY_WITH_TIMEOUT(JobBoard::instance().running().isEmpty(), test::patience);
             }
             QVERIFY(!QTest::currentTestFailed());

@@ -65,7 +65,7 @@ private:
     }
     void compare(Opened& opened, const char* name) const
     {
-        opened.workspace.setHead(head);
+        opened.workspace.selection()->setHead(head);
         opened.workspace.compareWith({path(name), std::nullopt, {}});
         QTRY_VERIFY_WITH_TIMEOUT(ComparedModel::of(&opened.workspace)->ready(), patience);
     }
@@ -140,7 +140,7 @@ private slots:
     void theTablesSayWhichTokensLeftAndEntered()
     {
         Opened opened(path("older"));
-        opened.workspace.setToken(3);
+        opened.workspace.selection()->setToken(3);
         compare(opened, "newer");
         const auto lineOf = [&](const char* name) {
             const Circuits circuits = circuitsOf(path(name));
@@ -209,7 +209,7 @@ private slots:
         QTRY_VERIFY(against->isVisible());
         QCOMPARE(against->currentIndex(), 1); // there is no reference head
         const Circuits circuits = circuitsOf(path("older"));
-        opened.workspace.setReference(HeadId{0, 0});
+        opened.workspace.selection()->setReference(HeadId{0, 0});
         QTRY_VERIFY_WITH_TIMEOUT(shows(newer(opened), *wholeCircuit(circuits, {CircuitKind::Ov, {0, 0}})),
                                  patience);
         QCOMPARE(against->currentIndex(), 0);
@@ -268,7 +268,7 @@ private slots:
         page.show();
         workspace.openSession(file);
         QTRY_VERIFY_WITH_TIMEOUT(workspace.hasModel(), patience);
-        workspace.setHead(head);
+        workspace.selection()->setHead(head);
         page.setViewState(state);
         const Eigen::MatrixXf B = *wholeCircuit(circuitsOf(path("newer")), {CircuitKind::Ov, head});
         const auto found = [&] {

@@ -155,7 +155,7 @@ private slots:
         QVERIFY(own.front() > own.back() && shown({1, 5}) == own && isMissing(shown({0, 3})));
         const auto pictures = m_page->figures().size();
         QVERIFY(pictures >= 3);
-        m_workspace->setHead({0, 3});
+        m_workspace->selection()->setHead({0, 3});
         QVERIFY(says(QStringLiteral("L0H3 is not among the heads")));
         QVERIFY(m_page->figures().size() < pictures);
         QCOMPARE(which->currentText(), QStringLiteral("the selected one, L0H3"));

@@ -79,12 +79,12 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     connect(m_reference, &QLineEdit::editingFinished, this, [this] {
         const auto head = parseHeadId(m_reference->text().toStdString());
         if (head)
-            m_workspace->setReference(*head);
+            m_workspace->selection()->setReference(*head);
         showSelection();
     });
-    connect(workspace, &Workspace::tokenChanged, this, &AnalysisForm::showSelection);
-    connect(workspace, &Workspace::headChanged, this, &AnalysisForm::showSelection);
-    connect(workspace, &Workspace::referenceChanged, this, &AnalysisForm::showSelection);
+    connect(workspace->selection(), &Selection::tokenChanged, this, &AnalysisForm::showSelection);
+    connect(workspace->selection(), &Selection::headChanged, this, &AnalysisForm::showSelection);
+    connect(workspace->selection(), &Selection::referenceChanged, this, &AnalysisForm::showSelection);
     connect(workspace, &Workspace::inputsChanged, this, &AnalysisForm::showRelations);
     connect(workspace, &Workspace::inputsChanged, this, &AnalysisForm::showHeads);
     connect(workspace, &Workspace::circuitsChanged, this, &AnalysisForm::suggest);
@@ -264,11 +264,11 @@ void AnalysisForm::showSelection()
     if (!m_workspace->isOpen())
         return;
     m_token->setText(QStringLiteral("%1  #%2")
-                         .arg(m_workspace->tokenText(m_workspace->token()))
-                         .arg(m_workspace->token()));
-    const auto reference = m_workspace->reference();
+                         .arg(m_workspace->tokenText(m_workspace->selection()->token()))
+                         .arg(m_workspace->selection()->token()));
+    const auto reference = m_workspace->selection()->reference();
     m_reference->setText(reference ? text(dottedHead(*reference)) : QString());
-    m_selected->setText(tr("and %1").arg(text(m_workspace->head())));
+    m_selected->setText(tr("and %1").arg(text(m_workspace->selection()->head())));
     showHeads();
 }
 

@@ -71,8 +71,8 @@ void DirectionInput::suggest()
     if (m_to->text() != m_suggested)
         return;
     const auto tokenizer = m_workspace->tokenizer();
-    m_suggested = tokenizer ? text(tokenizer->decode(std::vector<int>{m_workspace->token()}))
-                            : QStringLiteral("#%1").arg(m_workspace->token());
+    m_suggested = tokenizer ? text(tokenizer->decode(std::vector<int>{m_workspace->selection()->token()}))
+                            : QStringLiteral("#%1").arg(m_workspace->selection()->token());
     m_to->setText(m_suggested);
 }
 

@@ -35,7 +35,7 @@ HeadsInput::HeadsInput(Workspace* workspace, QWidget* parent)
     connect(m_which, &QComboBox::activated, this, [this] {
         const auto which = static_cast<Which>(m_which->currentData().toInt());
         if (which == Which::Listed && m_listed->text().isEmpty())
-            m_listed->setText(text(dottedHead(m_workspace->head())));
+            m_listed->setText(text(dottedHead(m_workspace->selection()->head())));
         m_listed->setVisible(which == Which::Listed);
         emit changed();
     });
@@ -61,7 +61,7 @@ void HeadsInput::showChoice()
     m_which->setCurrentIndex(m_which->findData(static_cast<int>(choice.which)));
     m_listed->setVisible(choice.which == Which::Listed);
     m_which->setItemText(m_which->findData(static_cast<int>(Which::Selected)),
-                         tr("the selected one, %1").arg(text(m_workspace->head())));
+                         tr("the selected one, %1").arg(text(m_workspace->selection()->head())));
     const ModelConfig& config = m_workspace->circuits()->config();
     const auto typed = parseHeads(m_listed->text().toStdString(), config.nLayers, config.nHeads);
     if (choice.which == Which::Listed && typed && *typed != choice.listed)

@@ -146,7 +146,7 @@ void ResultPage::connectSignals()
     connect(workspace(), &Workspace::circuitsChanged, this, &ResultPage::refresh);
     connect(workspace(), &Workspace::inputsChanged, this, &ResultPage::refresh);
     connect(workspace(), &Workspace::tokenFilterChanged, this, &ResultPage::refresh);
-    connect(workspace(), &Workspace::tokenChanged, this, [this] {
+    connect(workspace()->selection(), &Selection::tokenChanged, this, [this] {
         // A session does not say which token its numbers are about: they are asked for again.
         m_tokenMoved = true;
         refresh();
@@ -156,8 +156,8 @@ void ResultPage::connectSignals()
             card->markStale();
         refresh();
     });
-    connect(workspace(), &Workspace::headChanged, this, &ResultPage::followSelection);
-    connect(workspace(), &Workspace::referenceChanged, this, &ResultPage::followSelection);
+    connect(workspace()->selection(), &Selection::headChanged, this, &ResultPage::followSelection);
+    connect(workspace()->selection(), &Selection::referenceChanged, this, &ResultPage::followSelection);
     connect(workspace()->analysisJob(), &Job::started, this, &ResultPage::showHead);
     connect(workspace()->analysisJob(), &Job::finished, this, &ResultPage::showHead);
 }
@@ -262,7 +262,7 @@ QString ResultPage::missingText() const
 {
     if (!m_lacksHead)
         return {};
-    const QString head = text(workspace()->head());
+    const QString head = text(workspace()->selection()->head());
     return workspace()->analysisOptions(*m_analysis).heads.empty()
         ? tr("It says nothing of %1: select another head, of layer 0 where it is about the embedding.")
               .arg(head)
@@ -486,7 +486,7 @@ QList<FigureSource*> ResultPage::figures()
     if (FigureSource* figure = m_paperFigure) {
         describe(figure,
                  tr("%1 figure 3 of Kamoda et al. 2025, %2")
-                     .arg(text(workspace()->head()), text(workspace()->card().name)));
+                     .arg(text(workspace()->selection()->head()), text(workspace()->card().name)));
         all.prepend(figure);
     }
     for (FigureSource* source : all)

@@ -165,14 +165,14 @@ void ComparePage::connectSignals()
             [this](int row, int column) { emit readOutChanged(readOut(row, column)); });
     connect(m_pictures, &ComparePictures::cellClicked, this, [this](int row, int) {
         if (isTokenCircuit() && row < std::ssize(m_tokens))
-            workspace()->setToken(m_tokens[static_cast<std::size_t>(row)]);
+            workspace()->selection()->setToken(m_tokens[static_cast<std::size_t>(row)]);
     });
-    for (const auto signal :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged,
-          &Workspace::referenceChanged, &Workspace::tokenFilterChanged})
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
+                              &Workspace::tokensChanged, &Workspace::tokenFilterChanged})
         connect(workspace(), signal, this, &ComparePage::refresh);
-    connect(workspace(), &Workspace::headChanged, this, &ComparePage::refresh);
-    connect(workspace(), &Workspace::tokenChanged, this, [this] {
+    connect(workspace()->selection(), &Selection::referenceChanged, this, &ComparePage::refresh);
+    connect(workspace()->selection(), &Selection::headChanged, this, &ComparePage::refresh);
+    connect(workspace()->selection(), &Selection::tokenChanged, this, [this] {
         if (!isVisible())
             return refresh();
         if (const Asked what = asked(); what.sides)
@@ -258,8 +258,8 @@ ComparePage::Asked ComparePage::asked() const
         return {{}, tr("Reading the embeddings…")};
     if (isOfNewer())
         return askedOfNewer();
-    const HeadId head = workspace()->head();
-    const auto reference = workspace()->reference();
+    const HeadId head = workspace()->selection()->head();
+    const auto reference = workspace()->selection()->reference();
     if (!reference)
         return {
             {},
@@ -282,7 +282,7 @@ ComparePage::Asked ComparePage::askedOfNewer() const
     if (!newer || (lacksTokens && isTokenCircuit()))
         return {{},
                 m_newer->problem().isEmpty() ? tr("Reading %1…").arg(m_newer->name()) : m_newer->problem()};
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     CompareSides sides{
         {text(head), text(workspace()->card().name), head, workspace()->circuits(), workspace()->tokens()},
         {tr("%1 newer").arg(text(head)), m_newer->name(), head, newer->circuits, newer->tokens},
@@ -294,7 +294,7 @@ ComparePage::Asked ComparePage::askedOfNewer() const
 
 void ComparePage::recompute()
 {
-    const bool hasReference = workspace()->isOpen() && (isOfNewer() || workspace()->reference());
+    const bool hasReference = workspace()->isOpen() && (isOfNewer() || workspace()->selection()->reference());
     for (QWidget* control : {m_circuit, m_way}) // which have something to control
         control->setVisible(hasReference);
     m_text->setVisible(hasReference && isTokenCircuit());
@@ -401,7 +401,7 @@ void ComparePage::compareTables(const CompareSides& sides)
                                          : m_newer->problem().isEmpty() ? tr("Reading the embeddings…")
                                                                         : m_newer->problem());
     }
-    const QString token = workspace()->tokenText(workspace()->token());
+    const QString token = workspace()->tokenText(workspace()->selection()->token());
     m_tableTitle->setText(
         fullOf(kind()) == CircuitKind::FullOv
             ? tr("writes: source %1 → the %2 strongest output tokens").arg(token).arg(tableSize)
@@ -409,7 +409,7 @@ void ComparePage::compareTables(const CompareSides& sides)
     m_tableJob.start(
         tr("Tables of %1").arg(token),
         aboutModel(workspace()->circuits(),
-                   [sides, kind = fullOf(kind()), token = workspace()->token(),
+                   [sides, kind = fullOf(kind()), token = workspace()->selection()->token(),
                     unused = workspace()->unusedTokens()](const Task&) {
                        return tablesCompared(sides, kind, token, tableSize, unused);
                    }),

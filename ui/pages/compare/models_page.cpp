@@ -221,12 +221,13 @@ void ModelsPage::connectSignals()
     connect(m_chooseFile, &QPushButton::clicked, this, &ModelsPage::modelFileWanted);
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::resultsChanged})
         connect(workspace(), signal, this, &ModelsPage::refresh);
-    connect(workspace(), &Workspace::headChanged, this, &ModelsPage::followHead);
-    connect(workspace(), &Workspace::referenceChanged, this, &ModelsPage::followHead);
-    connect(m_heads, &TableFigure::rowChosen, this,
-            [this](int row) { workspace()->setHead(m_headOfRow[static_cast<std::size_t>(row)]); });
+    connect(workspace()->selection(), &Selection::headChanged, this, &ModelsPage::followHead);
+    connect(workspace()->selection(), &Selection::referenceChanged, this, &ModelsPage::followHead);
+    connect(m_heads, &TableFigure::rowChosen, this, [this](int row) {
+        workspace()->selection()->setHead(m_headOfRow[static_cast<std::size_t>(row)]);
+    });
     connect(m_tokens, &TableFigure::rowChosen, this,
-            [this](int row) { workspace()->setToken(tokenOf(*m_tokenModel, row, 0)); });
+            [this](int row) { workspace()->selection()->setToken(tokenOf(*m_tokenModel, row, 0)); });
     connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ModelsPage::drawVisible);
     connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ModelsPage::drawVisible);
 }
@@ -238,7 +239,7 @@ void ModelsPage::recompute()
     m_choose->setEnabled(workspace()->hasModel());
     m_chooseFile->setEnabled(workspace()->hasModel());
     m_circuits->setVisible(isThere);
-    m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->head())));
+    m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->selection()->head())));
     m_scroll->setVisible(isThere);
     arrangeInvitation(m_top, m_state, !isThere);
     if (!isThere) {
@@ -364,7 +365,7 @@ void ModelsPage::showTokens()
     m_tokensTitle->setVisible(!isMatched());
     setMarkup(m_tokensTitle,
               isThere ? tr("<b>%1: tokens that left and entered the top of its rows of full OV</b>")
-                            .arg(text(workspace()->head()))
+                            .arg(text(workspace()->selection()->head()))
                       : tr("The vocabularies differ, so their tables cannot be compared."));
     m_tokens->setVisible(isThere);
     if (!isThere)
@@ -404,7 +405,7 @@ void ModelsPage::followHead()
         card->changeHead();
     if (!isVisible() || m_cards.empty())
         return refresh();
-    m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->head())));
+    m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->selection()->head())));
     showTokens();
     drawVisible();
 }
@@ -431,8 +432,8 @@ QList<FigureSource*> ModelsPage::figures()
     };
     add(m_heads, isMatched() ? tr("Best match of every head") : tr("Change of every head"));
     if (m_tokenModel->rowCount() > 0)
-        add(m_tokens, tr("%1 tokens that left and entered").arg(text(workspace()->head())),
-            workspace()->head());
+        add(m_tokens, tr("%1 tokens that left and entered").arg(text(workspace()->selection()->head())),
+            workspace()->selection()->head());
     for (PictureCard* card : m_cards)
         for (const auto& [view, what] : card->figures())
             add(dynamic_cast<FigureSource*>(view), what, card->headOf(view));

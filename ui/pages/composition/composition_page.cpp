@@ -154,9 +154,9 @@ void CompositionPage::connectSignals()
             m_card->markStale();
         refresh();
     });
-    for (const auto signal : {&Workspace::referenceChanged, &Workspace::circuitsChanged})
-        connect(workspace(), signal, this, &CompositionPage::markHead);
-    connect(workspace(), &Workspace::headChanged, this, &CompositionPage::markHead);
+    connect(workspace(), &Workspace::circuitsChanged, this, &CompositionPage::markHead);
+    connect(workspace()->selection(), &Selection::referenceChanged, this, &CompositionPage::markHead);
+    connect(workspace()->selection(), &Selection::headChanged, this, &CompositionPage::markHead);
     connect(m_pair, &PairPanel::readOutChanged, this, &Page::readOutChanged);
 }
 
@@ -164,12 +164,12 @@ void CompositionPage::connectMap()
 {
     HeatmapView* view = m_panel->view();
     connect(view, &HeatmapView::cellClicked, this, [this](int row, int column) {
-        workspace()->setReference(writer(row));
-        workspace()->setHead(reader(column));
+        workspace()->selection()->setReference(writer(row));
+        workspace()->selection()->setHead(reader(column));
     });
     connect(view, &HeatmapView::cellActivated, this, [this](int row, int column) {
-        workspace()->setReference(writer(row));
-        workspace()->setHead(reader(column));
+        workspace()->selection()->setReference(writer(row));
+        workspace()->selection()->setHead(reader(column));
         emit pageRequested(QStringLiteral("compare"));
     });
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
@@ -333,9 +333,9 @@ void CompositionPage::markHead()
     }
     if (!workspace()->isOpen() || !m_panel->view()->matrix())
         return;
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     const int column = (head.layer - 1) * workspace()->card().nHeads + head.head;
-    const auto reference = workspace()->reference();
+    const auto reference = workspace()->selection()->reference();
     const int row = reference ? reference->layer * workspace()->card().nHeads + reference->head
                               : std::max(0, m_panel->view()->state().row);
     const bool isThere = column >= 0 && row < m_panel->view()->matrix()->rows();

@@ -86,8 +86,8 @@ bool PairPanel::isMeasuredByEmbedding() const
 
 void PairPanel::showPair(ReadBy by, const QString& letter)
 {
-    const auto reference = workspace()->reference();
-    const HeadId later = workspace()->head();
+    const auto reference = workspace()->selection()->reference();
+    const HeadId later = workspace()->selection()->head();
     if (!workspace()->circuits() || !reference || reference->layer >= later.layer) {
         m_job.cancel();
         return say(tr("Click a pair in the map: its principal angles and rank-1 parts."));

@@ -30,8 +30,8 @@ PairsPanel::PairsPanel(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_caption);
     connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
         const auto [earlier, later] = m_model->pairAt(row);
-        this->workspace()->setReference(earlier);
-        this->workspace()->setHead(later);
+        this->workspace()->selection()->setReference(earlier);
+        this->workspace()->selection()->setHead(later);
     });
     connect(workspace, &Workspace::closed, this, [this] {
         m_shown.reset();

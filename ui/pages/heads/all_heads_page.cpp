@@ -44,12 +44,13 @@ AllHeadsPage::AllHeadsPage(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_parts, 1);
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::resultsChanged})
         connect(workspace, signal, this, &AllHeadsPage::refresh);
-    connect(workspace, &Workspace::headChanged, this, &AllHeadsPage::markHead);
-    connect(workspace, &Workspace::referenceChanged, this, &AllHeadsPage::markHead);
+    connect(workspace->selection(), &Selection::headChanged, this, &AllHeadsPage::markHead);
+    connect(workspace->selection(), &Selection::referenceChanged, this, &AllHeadsPage::markHead);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             [this](const QModelIndex& index) {
                 if (index.isValid())
-                    this->workspace()->setHead(m_model->headsAt(m_table->sourceRow(index)).front());
+                    this->workspace()->selection()->setHead(
+                        m_model->headsAt(m_table->sourceRow(index)).front());
             });
 }
 
@@ -110,7 +111,7 @@ void AllHeadsPage::markHead()
         m_plane->changeHead();
         m_plane->ensureCurrent();
     }
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     const int row = head.layer * workspace()->card().nHeads + head.head;
     const auto* sorted = qobject_cast<const QSortFilterProxyModel*>(m_table->model());
     const QModelIndex index = sorted->mapFromSource(m_model->index(row, 0));

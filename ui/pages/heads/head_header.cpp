@@ -120,16 +120,16 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
     m_nearestPause.setInterval(std::chrono::milliseconds(100));
     connect(&m_nearestPause, &QTimer::timeout, this, &HeadHeader::findNearest);
     connect(workspace, &Workspace::opened, this, &HeadHeader::refresh);
-    connect(workspace, &Workspace::headChanged, this, &HeadHeader::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &HeadHeader::refresh);
     connect(workspace, &Workspace::resultsChanged, this, &HeadHeader::refresh);
-    connect(workspace, &Workspace::referenceChanged, this, &HeadHeader::refresh);
+    connect(workspace->selection(), &Selection::referenceChanged, this, &HeadHeader::refresh);
     connect(workspace, &Workspace::circuitsChanged, this, [this] {
         m_nearestOf.reset();
         refresh();
     });
     connect(m_scores, &QLabel::linkActivated, this, [this](const QString& head) {
         if (const auto near = parseHeadId(head.toStdString()))
-            this->workspace()->setHead(*near);
+            this->workspace()->selection()->setHead(*near);
     });
 }
 
@@ -192,7 +192,8 @@ void HeadHeader::showBadges()
 {
     QStringList badges, notes;
     if (const auto weights = workspace()->weights()) {
-        for (const std::string& badge : circuitBadges(weights->config(), workspace()->head().layer))
+        for (const std::string& badge :
+             circuitBadges(weights->config(), workspace()->selection()->head().layer))
             badges << text(badge);
         for (const std::string& note : circuitNotes(weights->config()))
             notes << text(note);
@@ -214,9 +215,9 @@ void HeadHeader::findNearest()
     if (flops > mostFlops)
         return m_nearestJob.cancel(); // the analysis "similarity" knows them
     m_nearestJob.start(
-        tr("Heads like %1").arg(text(workspace()->head())),
+        tr("Heads like %1").arg(text(workspace()->selection()->head())),
         aboutModel(workspace()->circuits(),
-                   [circuits, head = workspace()->head()](const Task& task) {
+                   [circuits, head = workspace()->selection()->head()](const Task& task) {
                        return nearestHeads(*circuits, CircuitKind::Ov, head, mostNearest, task);
                    }),
         [this](const Result<std::vector<NearHead>>& found) {
@@ -237,7 +238,7 @@ void HeadHeader::refresh()
 {
     if (!workspace()->isOpen())
         return;
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     m_head->setText(text(head));
     const QColor muted = themeColors(palette()).muted;
     QStringList entries, definitions;
@@ -269,7 +270,7 @@ void HeadHeader::refresh()
     }
     const ModelCard& card = workspace()->card();
     QStringList badges;
-    if (const auto reference = workspace()->reference())
+    if (const auto reference = workspace()->selection()->reference())
         badges << tr("ref: %1").arg(text(*reference));
     badges << (workspace()->isProcessed() ? tr("processed") : tr("raw weights"));
     for (const HeadChange& change : workspace()->processing().headChanges)

@@ -101,21 +101,21 @@ void HeadsPage::connectSignals()
             m_card->setToolTip(text(workspace()->card().source));
         });
     connect(workspace(), &Workspace::opened, this, [this] {
-        m_firstHead = this->workspace()->head();
+        m_firstHead = this->workspace()->selection()->head();
         refreshMetrics();
     });
     connect(workspace(), &Workspace::closed, this, &HeadsPage::refreshMetrics);
     connect(workspace(), &Workspace::resultsChanged, this, &HeadsPage::refreshMetrics);
     connect(&workspace()->firstNorms(), &FirstNorms::changed, this, &HeadsPage::refreshMetrics);
-    connect(workspace(), &Workspace::headChanged, this, [this](HeadId head) {
+    connect(workspace()->selection(), &Selection::headChanged, this, [this](HeadId head) {
         if (head != m_firstHead) // which is announced when a model opens
             m_firstHead.reset();
         markHead();
         emit readOutChanged(readOutOf(head)); // as if it were under the mouse
     });
-    connect(workspace(), &Workspace::referenceChanged, this, &HeadsPage::markHead);
+    connect(workspace()->selection(), &Selection::referenceChanged, this, &HeadsPage::markHead);
     connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
-        workspace()->setReference(HeadId{row, column});
+        workspace()->selection()->setReference(HeadId{row, column});
     });
     connect(view, &HeatmapView::cellActivated, this,
             [this] { emit pageRequested(QStringLiteral("overview")); });
@@ -129,7 +129,7 @@ void HeadsPage::connectSignals()
     });
     connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
         if (row >= 0)
-            workspace()->setHead({row, column});
+            workspace()->selection()->setHead({row, column});
     });
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float) {
@@ -138,7 +138,7 @@ void HeadsPage::connectSignals()
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             [this](const QModelIndex& index) {
                 if (index.isValid())
-                    workspace()->setHead(m_model->headAt(m_sorted->mapToSource(index).row()));
+                    workspace()->selection()->setHead(m_model->headAt(m_sorted->mapToSource(index).row()));
             });
 }
 
@@ -168,7 +168,7 @@ void HeadsPage::chooseMetric()
 {
     m_wanted = m_metric->currentData().toString();
     showMetric();
-    emit readOutChanged(readOutOf(workspace()->head()));
+    emit readOutChanged(readOutOf(workspace()->selection()->head()));
     m_panel->view()->setFocus(); // where the arrow keys move through the heads
 }
 
@@ -248,7 +248,7 @@ void HeadsPage::refreshMetrics()
     m_metric->setEnabled(m_metric->count() > 0);
     showMetric();
     if (m_metric->currentData().toString() != before)
-        emit readOutChanged(workspace()->isOpen() ? readOutOf(workspace()->head()) : QString());
+        emit readOutChanged(workspace()->isOpen() ? readOutOf(workspace()->selection()->head()) : QString());
     if (!typed.isEmpty()) { // the name being typed outlives a score that arrives meanwhile
         edit->setText(typed);
         edit->setModified(true);
@@ -316,10 +316,10 @@ void HeadsPage::markHead()
 {
     if (!workspace()->isOpen() || !m_panel->view()->matrix())
         return;
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     const QSignalBlocker quietView(m_panel->view());
     m_panel->view()->setCurrentCell(head.layer, head.head);
-    const HeadId reference = workspace()->reference().value_or(HeadId{-1, -1});
+    const HeadId reference = workspace()->selection()->reference().value_or(HeadId{-1, -1});
     m_panel->view()->setReferenceCell(reference.layer, reference.head);
     const int row = m_model->rowOf(head);
     if (row < 0)

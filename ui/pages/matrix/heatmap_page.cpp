@@ -159,8 +159,8 @@ void HeatmapPage::connectChoices()
         chooseTokens();
         refresh();
     });
-    connect(workspace(), &Workspace::headChanged, this, &HeatmapPage::refresh);
-    connect(workspace(), &Workspace::rotaryOffsetChanged, this, [this] {
+    connect(workspace()->selection(), &Selection::headChanged, this, &HeatmapPage::refresh);
+    connect(workspace()->selection(), &Selection::rotaryOffsetChanged, this, [this] {
         if (isOfScores())
             refresh();
     });
@@ -169,7 +169,7 @@ void HeatmapPage::connectChoices()
         if (m_order->currentData().toInt() == static_cast<int>(order))
             refresh();
     };
-    connect(workspace(), &Workspace::directionChanged, this,
+    connect(workspace()->selection(), &Selection::directionChanged, this,
             [refreshIf] { refreshIf(CircuitPicture::Order::ByVector); });
     connect(workspace(), &Workspace::inputsChanged, this,
             [refreshIf] { refreshIf(CircuitPicture::Order::ByCount); });
@@ -189,7 +189,7 @@ void HeatmapPage::connectView()
     });
     connect(view, &HeatmapView::cellClicked, this, [this](int row, int) {
         if (isTokenCircuit())
-            workspace()->setToken(m_rows[static_cast<std::size_t>(row)]);
+            workspace()->selection()->setToken(m_rows[static_cast<std::size_t>(row)]);
     });
 }
 
@@ -274,7 +274,7 @@ QString HeatmapPage::formText() const
 CircuitTerms HeatmapPage::terms() const
 {
     return {m_biases->isChecked(), m_scale->isChecked() && m_scale->isEnabled(),
-            isOfScores() ? workspace()->rotaryOffset() : 0};
+            isOfScores() ? workspace()->selection()->rotaryOffset() : 0};
 }
 
 QString HeatmapPage::termsText() const
@@ -369,12 +369,12 @@ CircuitPicture HeatmapPage::picture() const
     CircuitPicture picture{.circuits = workspace()->circuits(),
                            .tokens = workspace()->tokens(),
                            .tokenizer = workspace()->tokenizer(),
-                           .of = {kind(), workspace()->head(), terms()},
+                           .of = {kind(), workspace()->selection()->head(), terms()},
                            .isDirect = isDirect(),
                            .isTiled = isTiled(),
                            .counts = workspace()->inputs().tokenCounts,
                            .order = static_cast<CircuitPicture::Order>(m_order->currentData().toInt()),
-                           .vector = workspace()->direction().index,
+                           .vector = workspace()->selection()->direction().index,
                            .form = static_cast<RowForm>(m_form->currentData().toInt()),
                            .rows = {},
                            .columns = {}};
@@ -388,7 +388,7 @@ CircuitPicture HeatmapPage::picture() const
 QString HeatmapPage::heading() const
 {
     const QString circuit = m_circuit->currentText().section(u':', 0, 0);
-    return isDirect() ? circuit : tr("%1 of %2").arg(circuit, text(workspace()->head()));
+    return isDirect() ? circuit : tr("%1 of %2").arg(circuit, text(workspace()->selection()->head()));
 }
 
 void HeatmapPage::showError(const Error& error)
@@ -418,7 +418,7 @@ QString HeatmapPage::stateText(const EntryStatistics& entries) const
         numbers += tr(", from %1 to %2")
                        .arg(signedNumber(entries.range->first), signedNumber(entries.range->second));
     return tr("%1 · %2 × %3 · %4%5 · %6 · %7")
-        .arg(isDirect() ? tr("direct path") : text(workspace()->head()))
+        .arg(isDirect() ? tr("direct path") : text(workspace()->selection()->head()))
         .arg(m_rows.size())
         .arg(m_columns.size())
         .arg(termsText(), formText(), numbers, workspace()->processingText());
@@ -469,10 +469,11 @@ QList<FigureSource*> HeatmapPage::figures()
 {
     if (m_panel->view()->isEmpty())
         return {};
-    const QString circuit = isDirect() ? m_circuit->currentText()
-                                       : tr("%1 %2").arg(text(workspace()->head()), m_circuit->currentText());
+    const QString circuit = isDirect()
+        ? m_circuit->currentText()
+        : tr("%1 %2").arg(text(workspace()->selection()->head()), m_circuit->currentText());
     describe(m_panel->view(), tr("%1, %2, %3").arg(circuit, termsText(), text(workspace()->card().name)));
-    setSubject(m_panel->view(), isDirect() ? std::nullopt : std::optional(workspace()->head()));
+    setSubject(m_panel->view(), isDirect() ? std::nullopt : std::optional(workspace()->selection()->head()));
     return {m_panel->view()};
 }
 

@@ -87,9 +87,9 @@ FoldingPage::FoldingPage(Workspace* workspace, QWidget* parent)
     for (const auto signal :
          {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
         connect(workspace, signal, this, &FoldingPage::refresh);
-    connect(workspace, &Workspace::headChanged, this, &FoldingPage::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &FoldingPage::refresh);
     connect(workspace, &Workspace::tokenFilterChanged, this, &FoldingPage::refresh);
-    connect(workspace, &Workspace::tokenChanged, this, &FoldingPage::refresh);
+    connect(workspace->selection(), &Selection::tokenChanged, this, &FoldingPage::refresh);
 }
 
 QWidget* FoldingPage::createSteps()
@@ -159,12 +159,14 @@ void FoldingPage::recompute()
         tick({all, all, all, all});
     }
     m_use->setEnabled(wish() != workspace()->processingWish());
-    const CircuitOfHead of{static_cast<CircuitKind>(m_circuit->currentData().toInt()), workspace()->head()};
+    const CircuitOfHead of{static_cast<CircuitKind>(m_circuit->currentData().toInt()),
+                           workspace()->selection()->head()};
     m_job.start(
-        tr("The row of %1 with other processing").arg(workspace()->tokenText(workspace()->token())),
+        tr("The row of %1 with other processing")
+            .arg(workspace()->tokenText(workspace()->selection()->token())),
         aboutModel(workspace()->circuits(),
                    [circuits, tokens, of, wanted = Other{wish(), workspace()->weights(), {}}, known = m_other,
-                    token = workspace()->token(),
+                    token = workspace()->selection()->token(),
                     unused = workspace()->unusedTokens()](const Task& task) mutable -> Result<Answer> {
                        if (!known || known->wish != wanted.wish || known->of != wanted.of) {
                            auto plan = planProcessing(*wanted.of, wanted.wish);
@@ -196,9 +198,10 @@ void FoldingPage::showAnswer(const Answer& answer)
 {
     m_other = answer.other;
     m_tables->show(answer.difference, tr("A"), tr("B"));
-    QStringList words{tr("A: %1.").arg(workspace()->processingText()),
-                      tr("Cosine of the two rows of %1: %2.")
-                          .arg(workspace()->tokenText(workspace()->token()), number(answer.cosine))};
+    QStringList words{
+        tr("A: %1.").arg(workspace()->processingText()),
+        tr("Cosine of the two rows of %1: %2.")
+            .arg(workspace()->tokenText(workspace()->selection()->token()), number(answer.cosine))};
     for (const std::string& warning : answer.other->circuits->weights().plan().warnings)
         words << text(warning);
     m_note->setText(words.join(u' '));
@@ -233,8 +236,8 @@ QList<FigureSource*> FoldingPage::figures()
     for (int i = 0; i < 3; ++i) {
         describe(m_tables->table(i),
                  tr("%1 %2 of %3, %4, %5")
-                     .arg(text(workspace()->head()), m_circuit->currentText(),
-                          workspace()->tokenText(workspace()->token()), m_tables->caption(i),
+                     .arg(text(workspace()->selection()->head()), m_circuit->currentText(),
+                          workspace()->tokenText(workspace()->selection()->token()), m_tables->caption(i),
                           text(workspace()->card().name)));
         all << m_tables->table(i);
     }

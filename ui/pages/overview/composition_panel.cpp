@@ -67,10 +67,11 @@ CompositionPanel::CompositionPanel(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_table, 1);
     connect(workspace, &Workspace::opened, this, &CompositionPanel::refresh);
     connect(workspace, &Workspace::closed, this, &CompositionPanel::refresh);
-    connect(workspace, &Workspace::headChanged, this, &CompositionPanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &CompositionPanel::refresh);
     connect(workspace, &Workspace::resultsChanged, this, &CompositionPanel::refresh);
-    connect(m_table, &TableFigure::rowChosen, this,
-            [this](int row) { this->workspace()->setReference(m_heads[static_cast<std::size_t>(row)]); });
+    connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
+        this->workspace()->selection()->setReference(m_heads[static_cast<std::size_t>(row)]);
+    });
 }
 
 void CompositionPanel::recompute()
@@ -83,7 +84,7 @@ void CompositionPanel::recompute()
             ? workspace()->results()->find(std::string("composition/") + kind)
             : nullptr;
         if (array && array->shape.size() == 4)
-            addLinks(links, *array, workspace()->head(), text(kind).toUpper());
+            addLinks(links, *array, workspace()->selection()->head(), text(kind).toUpper());
     }
     m_message->setVisible(links.empty());
     m_table->setVisible(!links.empty());
@@ -130,9 +131,9 @@ QList<FigureSource*> CompositionPanel::figures()
 {
     if (m_model->rowCount() == 0)
         return {};
-    describe(
-        m_table,
-        tr("%1 composition in and out, %2").arg(text(workspace()->head()), text(workspace()->card().name)));
+    describe(m_table,
+             tr("%1 composition in and out, %2")
+                 .arg(text(workspace()->selection()->head()), text(workspace()->card().name)));
     return {m_table};
 }
 

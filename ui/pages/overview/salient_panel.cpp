@@ -88,10 +88,10 @@ SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
                               &Workspace::tokensChanged, &Workspace::resultsChanged})
         connect(workspace, signal, this, &SalientPanel::refresh);
-    connect(workspace, &Workspace::headChanged, this, &SalientPanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &SalientPanel::refresh);
     whenOpened(m_table, [this](const QModelIndex& index) {
         if (const int token = tokenOf(*m_model, m_table->sourceRow(index), 0); token >= 0)
-            this->workspace()->setToken(token);
+            this->workspace()->selection()->setToken(token);
     });
 }
 
@@ -111,7 +111,7 @@ void SalientPanel::recompute()
 {
     if (!workspace()->isOpen())
         return clear({});
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     if (showTokens(*workspace()->results(), head)) {
         m_pause.stop();
         m_asked.reset();
@@ -215,7 +215,8 @@ QList<FigureSource*> SalientPanel::figures()
     if (m_model->rowCount() == 0)
         return {};
     describe(m_table,
-             tr("%1 salient tokens, %2").arg(text(workspace()->head()), text(workspace()->card().name)));
+             tr("%1 salient tokens, %2")
+                 .arg(text(workspace()->selection()->head()), text(workspace()->card().name)));
     return {m_table};
 }
 

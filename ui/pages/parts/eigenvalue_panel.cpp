@@ -66,7 +66,7 @@ EigenvaluePanel::EigenvaluePanel(Workspace* workspace, QWidget* parent)
                                   .arg(number(std::hypot(point.x(), point.y())),
                                        number(std::atan2(point.y(), point.x()) * 180 / std::numbers::pi)));
     });
-    connect(workspace, &Workspace::headChanged, this, &EigenvaluePanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &EigenvaluePanel::refresh);
     connect(workspace, &Workspace::resultsChanged, this, &EigenvaluePanel::refresh);
     connect(workspace, &Workspace::circuitsChanged, this, &EigenvaluePanel::refresh);
     connect(workspace, &Workspace::closed, this, &EigenvaluePanel::refresh);
@@ -112,7 +112,7 @@ QString EigenvaluePanel::scoreText(const std::vector<std::complex<double>>& valu
     const ResultArray* known = path ? workspace()->results()->find(path) : nullptr;
     if (!known)
         return score;
-    const LayerNull null = layerNull(*known, workspace()->head().layer);
+    const LayerNull null = layerNull(*known, workspace()->selection()->head().layer);
     if (null.mean && null.deviation)
         score += tr("   null\u00a0%1\u00a0±\u00a0%2").arg(signedNumber(*null.mean), number(*null.deviation));
     else if (null.mean)
@@ -126,7 +126,7 @@ QString EigenvaluePanel::normalityText(const std::vector<std::complex<double>>& 
     const ResultSet& results = *workspace()->results();
     const std::string name(circuitName(m_kind));
     const ResultArray* norms = results.find("spectra/" + name + "/frobenius_norm");
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     if (!norms || norms->shape.size() != 2)
         return {};
     const double norm =
@@ -159,7 +159,7 @@ void EigenvaluePanel::recompute()
         return m_chart->setSeries({});
     const ResultSet& results = *workspace()->results();
     const ResultArray* array = results.find("eigenvalues/" + std::string(circuitName(m_kind)));
-    const auto values = headEigenvalues(array, workspace()->head());
+    const auto values = headEigenvalues(array, workspace()->selection()->head());
     m_chart->setMessage(array ? tr("This circuit has no eigenvalues here.")
                             : workspace()->circuits()
                             ? tr("The eigenvalues are being computed.")
@@ -181,7 +181,8 @@ QList<FigureSource*> EigenvaluePanel::figures()
         return {};
     describe(m_chart,
              tr("%1 eigenvalues of %2, %3")
-                 .arg(text(workspace()->head()), circuitTitle(m_kind), text(workspace()->card().name)));
+                 .arg(text(workspace()->selection()->head()), circuitTitle(m_kind),
+                      text(workspace()->card().name)));
     return {m_chart};
 }
 

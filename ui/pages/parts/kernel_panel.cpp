@@ -50,7 +50,7 @@ KernelPanel::KernelPanel(Workspace* workspace, QWidget* parent)
     for (const auto signal :
          {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
         connect(workspace, signal, this, &KernelPanel::refresh);
-    connect(workspace, &Workspace::headChanged, this, &KernelPanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &KernelPanel::refresh);
 }
 
 void KernelPanel::clear(const QString& message)
@@ -73,13 +73,13 @@ void KernelPanel::recompute()
     if (!tokens && circuits->config().positional == Positional::Rotary)
         return clear(tr("Reading the embeddings…"));
     const Eigen::Index n = std::min(circuits->config().nCtx, longestKernel);
-    m_job.start(tr("Scores of %1 by offset").arg(text(workspace()->head())),
+    m_job.start(tr("Scores of %1 by offset").arg(text(workspace()->selection()->head())),
                 aboutModel(workspace()->circuits(),
-                           [circuits, tokens, head = workspace()->head(),
+                           [circuits, tokens, head = workspace()->selection()->head(),
                             n](const Task&) -> Result<std::vector<double>> {
                                return scoresByOffset(*circuits, tokens.get(), head, n);
                            }),
-                [this, head = workspace()->head()](const Result<std::vector<double>>& found) {
+                [this, head = workspace()->selection()->head()](const Result<std::vector<double>>& found) {
                     if (!found)
                         return clear(text(found.error()));
                     ChartSeries series{text(head), {}, SeriesStyle::Line};
@@ -94,7 +94,8 @@ QList<FigureSource*> KernelPanel::figures()
     if (m_chart->series().empty())
         return {};
     describe(m_chart,
-             tr("%1 score by offset, %2").arg(text(workspace()->head()), text(workspace()->card().name)));
+             tr("%1 score by offset, %2")
+                 .arg(text(workspace()->selection()->head()), text(workspace()->card().name)));
     return {m_chart};
 }
 

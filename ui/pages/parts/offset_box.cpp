@@ -17,10 +17,10 @@ OffsetBox::OffsetBox(Workspace* workspace, QWidget* parent)
     setToolTip(tr("How many places the key stands before the query: W_Q R(Δ) W_Kᵀ in place of W_Q W_Kᵀ"));
     setKeyboardTracking(false); // A number that is being typed is none yet.
     followModel();
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
-                              &Workspace::rotaryOffsetChanged})
+    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
         connect(workspace, signal, this, &OffsetBox::followModel);
-    connect(this, &QSpinBox::valueChanged, workspace, &Workspace::setRotaryOffset);
+    connect(workspace->selection(), &Selection::rotaryOffsetChanged, this, &OffsetBox::followModel);
+    connect(this, &QSpinBox::valueChanged, workspace->selection(), &Selection::setRotaryOffset);
 }
 
 void OffsetBox::followModel()
@@ -32,7 +32,7 @@ void OffsetBox::followModel()
         return;
     const QSignalBlocker quiet(this);
     setRange(0, std::max(0, circuits->config().nCtx - 1));
-    setValue(m_workspace->rotaryOffset());
+    setValue(m_workspace->selection()->rotaryOffset());
 }
 
 QString offsetText(int offset)

@@ -62,7 +62,7 @@ SpectrumPanel::SpectrumPanel(Workspace* workspace, QWidget* parent)
     connect(m_chart, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
         emit readOutChanged(tr("%1   σ%2 = %3").arg(series).arg(index + 1).arg(exactNumber(point.y())));
     });
-    connect(workspace, &Workspace::headChanged, this, &SpectrumPanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &SpectrumPanel::refresh);
     connect(workspace, &Workspace::resultsChanged, this, &SpectrumPanel::refresh);
     connect(workspace, &Workspace::circuitsChanged, this, &SpectrumPanel::refresh);
     connect(workspace, &Workspace::closed, this, &SpectrumPanel::refresh);
@@ -98,7 +98,8 @@ void SpectrumPanel::recompute()
     std::vector<CircuitKind> missing;
     for (const CircuitKind kind : m_kinds) {
         const std::string path = "spectra/" + std::string(circuitName(kind)) + "/singular_values";
-        std::vector<double> values = headSeries(workspace()->results()->find(path), workspace()->head());
+        std::vector<double> values =
+            headSeries(workspace()->results()->find(path), workspace()->selection()->head());
         if (!values.empty() && std::isfinite(values.front()))
             sigma[kind] = std::move(values);
         else if (!isFull(kind) && workspace()->circuits())
@@ -113,9 +114,9 @@ void SpectrumPanel::recompute()
 void SpectrumPanel::compute(const std::vector<CircuitKind>& missing)
 {
     using Answer = std::map<CircuitKind, std::vector<double>>;
-    m_job.start(tr("Singular values of %1").arg(text(workspace()->head())),
+    m_job.start(tr("Singular values of %1").arg(text(workspace()->selection()->head())),
                 aboutModel(workspace()->circuits(),
-                           [circuits = workspace()->circuits(), head = workspace()->head(),
+                           [circuits = workspace()->circuits(), head = workspace()->selection()->head(),
                             missing](const Task&) -> Result<Answer> {
                                Answer sigma;
                                const HeadWeights<double> weights = circuits->weights().head<double>(head);
@@ -182,7 +183,8 @@ QString SpectrumPanel::measuresOf(CircuitKind kind, const std::vector<double>& s
                  withNull(ranks.stableRank, folder + "stable_rank"), QString::number(ranks.k90));
     const ResultArray* norm =
         results.find(folder + "frobenius_norm"); // NaN where this head was not asked for
-    return norm && isInEmbeddingMetric(*norm) && std::isfinite(metricAt(*norm, workspace()->head()))
+    return norm && isInEmbeddingMetric(*norm)
+            && std::isfinite(metricAt(*norm, workspace()->selection()->head()))
         ? tr("%1; lengths are measured by the covariance of the embedding").arg(line)
         : line;
 }
@@ -192,7 +194,8 @@ QList<FigureSource*> SpectrumPanel::figures()
     if (!workspace()->isOpen() || m_measures->text().isEmpty())
         return {};
     describe(m_chart,
-             tr("%1 singular values, %2").arg(text(workspace()->head()), text(workspace()->card().name)));
+             tr("%1 singular values, %2")
+                 .arg(text(workspace()->selection()->head()), text(workspace()->card().name)));
     return {m_chart};
 }
 

@@ -108,8 +108,8 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     layout->addWidget(m_message);
     layout->addLayout(tables, 1);
     showColumns();
-    connect(workspace, &Workspace::headChanged, this, &TokensPanel::refresh);
-    connect(workspace, &Workspace::tokenChanged, this, &TokensPanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &TokensPanel::refresh);
+    connect(workspace->selection(), &Selection::tokenChanged, this, &TokensPanel::refresh);
     connect(GlitchTokens::of(workspace), &GlitchTokens::changed, this, &TokensPanel::refresh);
     for (const auto signal :
          {&Workspace::tokensChanged, &Workspace::circuitsChanged, &Workspace::tokenFilterChanged})
@@ -152,7 +152,7 @@ QTableView* TokensPanel::makeTable(TokenTableModel* model)
     connect(table, &QTableView::entered, this, [this, model, filtered](const QModelIndex& index) {
         const TokenRow& row = (*model->rows())[static_cast<std::size_t>(filtered->mapToSource(index).row())];
         emit readOutChanged(tr("%1 → %2 #%3   %4")
-                                .arg(workspace()->tokenText(workspace()->token()), row.shown)
+                                .arg(workspace()->tokenText(workspace()->selection()->token()), row.shown)
                                 .arg(row.token)
                                 .arg(exactNumber(row.value)));
     });
@@ -268,7 +268,7 @@ void TokensPanel::setLength(int rows)
 
 QString TokensPanel::heading() const
 {
-    const QString token = workspace()->tokenText(workspace()->token());
+    const QString token = workspace()->tokenText(workspace()->selection()->token());
     if (m_isDirect)
         return m_side == TableSide::Row ? tr("direct path: %1 → tokens said next").arg(token)
                                         : tr("direct path: said next %1 ← tokens read").arg(token);
@@ -296,8 +296,9 @@ void TokensPanel::recompute()
         return clear({});
     }
     m_heading->setText(heading());
-    const HeadId head = m_isDirect ? HeadId{} : workspace()->head(); // one answer, whichever is selected
-    const int token = workspace()->token();
+    const HeadId head =
+        m_isDirect ? HeadId{} : workspace()->selection()->head(); // one answer, whichever is selected
+    const int token = workspace()->selection()->token();
     if (m_isDirect && !workspace()->circuits())
         return clear(tr("The direct path needs the model's files; use File → Locate model…"));
     if (!workspace()->circuits()) {
@@ -353,7 +354,8 @@ void TokensPanel::show(const Answer& answer)
         const auto tokenizer = workspace()->tokenizer();
         for (const TokenEntry& entry : entries) {
             made->push_back({entry.id, workspace()->tokenText(entry.id), entry.value,
-                             tokenizer && tokenizer->isSpecial(entry.id), entry.id == workspace()->token()});
+                             tokenizer && tokenizer->isSpecial(entry.id),
+                             entry.id == workspace()->selection()->token()});
             if (answer.line) {
                 made->back().zScore = answer.line->zScore(entry.value);
                 made->back().share = answer.line->share(entry.value);
@@ -378,7 +380,8 @@ QList<FigureSource*> TokensPanel::figures()
 {
     if (!m_top->rows())
         return {};
-    describe(this, m_isDirect ? heading() : tr("%1 %2").arg(text(workspace()->head()), heading()));
+    describe(this,
+             m_isDirect ? heading() : tr("%1 %2").arg(text(workspace()->selection()->head()), heading()));
     return {this};
 }
 

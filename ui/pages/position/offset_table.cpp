@@ -56,12 +56,12 @@ OffsetTable::OffsetTable(Workspace* workspace, QWidget* parent)
     for (const auto signal :
          {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
         connect(workspace, signal, this, &OffsetTable::refresh);
-    connect(workspace, &Workspace::headChanged, this, &OffsetTable::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &OffsetTable::refresh);
     connect(workspace, &Workspace::tokenFilterChanged, this, &OffsetTable::refresh);
-    connect(workspace, &Workspace::tokenChanged, this, &OffsetTable::refresh);
+    connect(workspace->selection(), &Selection::tokenChanged, this, &OffsetTable::refresh);
     whenOpened(m_table, [this](const QModelIndex& index) {
         const int column = index.column() > 2 ? 3 : 1; // either end
-        this->workspace()->setToken(tokenOf(*m_model, m_table->sourceRow(index), column));
+        this->workspace()->selection()->setToken(tokenOf(*m_model, m_table->sourceRow(index), column));
     });
 }
 
@@ -78,7 +78,7 @@ void OffsetTable::setOffset(int offset)
 QString OffsetTable::heading() const
 {
     return tr("reads: query %1 → key tokens Δ = %2 places before it")
-        .arg(workspace()->tokenText(workspace()->token()))
+        .arg(workspace()->tokenText(workspace()->selection()->token()))
         .arg(offset());
 }
 
@@ -98,33 +98,34 @@ void OffsetTable::recompute()
     m_slider->setMaximum(std::min(farthest, circuits->config().nCtx - 1));
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
-    m_job.start(
-        heading(),
-        aboutModel(workspace()->circuits(),
-                   [circuits, tokens, head = workspace()->head(), token = workspace()->token(), at = offset(),
-                    unused = workspace()->unusedTokens()](const Task&) -> Result<TokenEnds> {
-                       const auto line = rotaryTokenLine(*circuits, *tokens, head, token, at);
-                       if (!line)
-                           return line.error();
-                       return ends(*line, offsetTableLength, unused);
-                   }),
-        [this, words = heading()](const Result<TokenEnds>& found) {
-            if (!found)
-                return clear(text(found.error()));
-            m_heading->setText(words); // the slider may have gone on
-            m_model->clear();
-            m_model->setHorizontalHeaderLabels(
-                {tr("#"), tr("Largest"), tr("Score"), tr("Smallest"), tr("Score")});
-            for (std::size_t i = 0; i < found->top.size(); ++i)
-                m_model->appendRow(
-                    {countCell(static_cast<int>(i) + 1),
-                     tokenCell(*workspace(), found->top[i].id, found->top[i].id == workspace()->token()),
-                     signedNumberCell(found->top[i].value),
-                     tokenCell(*workspace(), found->bottom[i].id,
-                               found->bottom[i].id == workspace()->token()),
-                     signedNumberCell(found->bottom[i].value)});
-            fitColumns(m_table);
-        });
+    m_job.start(heading(),
+                aboutModel(workspace()->circuits(),
+                           [circuits, tokens, head = workspace()->selection()->head(),
+                            token = workspace()->selection()->token(), at = offset(),
+                            unused = workspace()->unusedTokens()](const Task&) -> Result<TokenEnds> {
+                               const auto line = rotaryTokenLine(*circuits, *tokens, head, token, at);
+                               if (!line)
+                                   return line.error();
+                               return ends(*line, offsetTableLength, unused);
+                           }),
+                [this, words = heading()](const Result<TokenEnds>& found) {
+                    if (!found)
+                        return clear(text(found.error()));
+                    m_heading->setText(words); // the slider may have gone on
+                    m_model->clear();
+                    m_model->setHorizontalHeaderLabels(
+                        {tr("#"), tr("Largest"), tr("Score"), tr("Smallest"), tr("Score")});
+                    for (std::size_t i = 0; i < found->top.size(); ++i)
+                        m_model->appendRow(
+                            {countCell(static_cast<int>(i) + 1),
+                             tokenCell(*workspace(), found->top[i].id,
+                                       found->top[i].id == workspace()->selection()->token()),
+                             signedNumberCell(found->top[i].value),
+                             tokenCell(*workspace(), found->bottom[i].id,
+                                       found->bottom[i].id == workspace()->selection()->token()),
+                             signedNumberCell(found->bottom[i].value)});
+                    fitColumns(m_table);
+                });
 }
 
 QList<FigureSource*> OffsetTable::figures()
@@ -133,7 +134,7 @@ QList<FigureSource*> OffsetTable::figures()
         return {};
     describe(m_table,
              QStringLiteral("%1 %2, %3")
-                 .arg(text(workspace()->head()), heading(), text(workspace()->card().name)));
+                 .arg(text(workspace()->selection()->head()), heading(), text(workspace()->card().name)));
     return {m_table};
 }
 

@@ -135,7 +135,7 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     createEnergies();
     for (const auto signal : {&Workspace::circuitsChanged, &Workspace::tokensChanged, &Workspace::closed})
         connect(workspace, signal, this, &PositionPage::refresh);
-    connect(workspace, &Workspace::headChanged, this, &PositionPage::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &PositionPage::refresh);
 }
 
 QWidget* PositionPage::createMap()
@@ -235,10 +235,12 @@ void PositionPage::recompute()
     m_mask->setToolTip(config.bidirectional
                            ? tr("This model's attention has no mask: every position sees all.")
                            : tr("Only the keys that attention lets each query see"));
-    m_seen = {m_mask->isChecked() && !config.bidirectional, config.windowOf(workspace()->head().layer)};
-    const Question question{circuits, workspace()->tokens(), workspace()->head(), showsAttention(), m_seen};
+    m_seen = {m_mask->isChecked() && !config.bidirectional,
+              config.windowOf(workspace()->selection()->head().layer)};
+    const Question question{circuits, workspace()->tokens(), workspace()->selection()->head(),
+                            showsAttention(), m_seen};
     m_panel->view()->setPending(true);
-    m_job.start(tr("Positions of %1").arg(text(workspace()->head())),
+    m_job.start(tr("Positions of %1").arg(text(workspace()->selection()->head())),
                 aboutModel(workspace()->circuits(),
                            [question](const Task&) -> Result<Answer> { return answerTo(question); }),
                 [this](const Result<Answer>& answer) {
@@ -277,7 +279,7 @@ void PositionPage::showMap(const Answer& answer)
 
 void PositionPage::showKernel(const Answer& answer)
 {
-    ChartSeries series{text(workspace()->head()), {}, SeriesStyle::Line};
+    ChartSeries series{text(workspace()->selection()->head()), {}, SeriesStyle::Line};
     series.points.reserve(static_cast<qsizetype>(answer.byOffset.size()));
     for (std::size_t i = 0; i < answer.byOffset.size(); ++i)
         series.points << QPointF(static_cast<double>(i), answer.byOffset[i]);
@@ -308,7 +310,7 @@ QString PositionPage::words(const Answer& answer) const
         all = tr(
             "Score of the mean token with itself, rotated by the offset Δ. Below it how much of W_Q R_Δ W_Kᵀ each rotary frequency holds, the fastest first; dashed: of columns at right angles.");
     }
-    if (workspace()->head().layer > 0)
+    if (workspace()->selection()->head().layer > 0)
         all += tr(" Layers above 0 read positions that earlier layers have changed: an approximation here.");
     return all;
 }
@@ -349,7 +351,8 @@ QList<FigureSource*> PositionPage::figures()
 {
     if (m_explanation->text().isEmpty())
         return {};
-    const QString of = tr("%1, %2").arg(text(workspace()->head()), text(workspace()->card().name));
+    const QString of =
+        tr("%1, %2").arg(text(workspace()->selection()->head()), text(workspace()->card().name));
     QList<FigureSource*> all{m_chart};
     describe(m_chart, tr("Score by offset, %1").arg(of));
     if (m_panel->view()->matrix()) {

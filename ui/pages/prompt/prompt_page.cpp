@@ -122,14 +122,14 @@ void PromptPage::connectSignals()
     });
     connect(m_weighs, &QCheckBox::toggled, this, &PromptPage::run);
     connect(workspace(), &Workspace::circuitsChanged, this, &PromptPage::reset);
-    connect(workspace(), &Workspace::headChanged, this, &PromptPage::showPattern);
+    connect(workspace()->selection(), &Selection::headChanged, this, &PromptPage::showPattern);
     connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
         if (m_answer && workspace()->circuits())
             attribute();
     });
-    connect(m_heads, &PatternGrid::headChosen, workspace(), &Workspace::setHead);
+    connect(m_heads, &PatternGrid::headChosen, workspace()->selection(), &Selection::setHead);
     connect(m_heads, &PatternGrid::headReferenced, this,
-            [this](HeadId head) { workspace()->setReference(head); });
+            [this](HeadId head) { workspace()->selection()->setReference(head); });
     connect(m_heads, &PatternGrid::headHovered, this,
             [this](HeadId head) { emit readOutChanged(text(head)); });
     connect(m_effects, &HeadGrid::headHovered, this, [this](HeadId head) {
@@ -286,7 +286,8 @@ void PromptPage::chooseFile()
 PatternSizes PromptPage::sizes() const
 {
     const ModelCard& card = workspace()->card();
-    return {card.nLayers, card.nHeads, static_cast<int>(m_answer->tokens.size()), workspace()->head().layer};
+    return {card.nLayers, card.nHeads, static_cast<int>(m_answer->tokens.size()),
+            workspace()->selection()->head().layer};
 }
 
 std::vector<std::string> PromptPage::shownTokens() const
@@ -422,7 +423,7 @@ void PromptPage::showPattern()
 {
     if (!m_answer)
         return;
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     m_heads->setCurrent(head);
     HeatmapView* view = m_panel->view();
     QStringList labels;
@@ -466,7 +467,7 @@ QList<FigureSource*> PromptPage::figures()
     if (!m_panel->view()->matrix())
         return {};
     const QString of = text(workspace()->card().name) + origin();
-    const QString head = text(workspace()->head());
+    const QString head = text(workspace()->selection()->head());
     describe(
         m_panel->view(),
         (skipped() > 0 ? tr("%1 %2 without the first token, %3") : tr("%1 %2, %3")).arg(head, measure(), of));

@@ -173,14 +173,14 @@ void RelationsPage::connectSignals()
         m_pairModel->clear(); // so that the pairs of the head are asked for anew
         refresh();
     });
-    connect(workspace(), &Workspace::headChanged, this, [this](HeadId head) {
+    connect(workspace()->selection(), &Selection::headChanged, this, [this](HeadId head) {
         if (isVisible() && m_shown)
             showPairs(head);
         else
             refresh();
     });
     connect(m_pairs, &TableFigure::rowChosen, this,
-            [this](int row) { workspace()->setToken(tokenOf(*m_pairModel, row, 0)); });
+            [this](int row) { workspace()->selection()->setToken(tokenOf(*m_pairModel, row, 0)); });
 }
 
 void RelationsPage::connectGrid(HeadGrid* grid, const char* verb)
@@ -319,7 +319,7 @@ void RelationsPage::recompute()
     m_answer->setCurrentIndex(1);
     showGrids();
     if (isNew)
-        showPairs(std::exchange(m_beginsWithSelected, false) ? workspace()->head() : bestHead());
+        showPairs(std::exchange(m_beginsWithSelected, false) ? workspace()->selection()->head() : bestHead());
 }
 
 void RelationsPage::showGrids()
@@ -346,7 +346,7 @@ void RelationsPage::showGrids()
 
 HeadId RelationsPage::bestHead() const
 {
-    return m_hits->largest().value_or(workspace()->head());
+    return m_hits->largest().value_or(workspace()->selection()->head());
 }
 
 std::size_t RelationsPage::relationOf(HeadId head) const
@@ -404,7 +404,7 @@ void RelationsPage::fillPairs(const std::vector<RelationPair>& pairs, HeadId hea
 QJsonObject RelationsPage::viewState() const
 {
     return {{QStringLiteral("tab"), m_tabs->currentIndex()},
-            {QStringLiteral("ofSelected"), m_pairsHead == workspace()->head()}};
+            {QStringLiteral("ofSelected"), m_pairsHead == workspace()->selection()->head()}};
 }
 
 void RelationsPage::setViewState(const QJsonObject& state)

@@ -182,22 +182,23 @@ void ScoresPage::connectSignals()
     connect(m_position, &QSlider::valueChanged, this, &ScoresPage::showTerms);
     connect(m_token, &QSlider::valueChanged, this, &ScoresPage::showTerms);
     connect(m_token, &QSlider::valueChanged, &m_rest, qOverload<>(&QTimer::start));
-    connect(&m_rest, &QTimer::timeout, this, [this] { workspace()->setToken(m_token->value()); });
-    connect(m_tokenEdit, &TokenEdit::tokenChosen, workspace(), &Workspace::setToken);
+    connect(&m_rest, &QTimer::timeout, this,
+            [this] { workspace()->selection()->setToken(m_token->value()); });
+    connect(m_tokenEdit, &TokenEdit::tokenChosen, workspace()->selection(), &Selection::setToken);
     connect(m_tokenEdit, &TokenEdit::notFound, this, &ScoresPage::readOutChanged);
     connect(m_layer0, &QPushButton::clicked, this, [this] {
-        workspace()->setHead({0, workspace()->head().head});
+        workspace()->selection()->setHead({0, workspace()->selection()->head().head});
     });
     connect(m_map, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(m_prefixes, &Page::readOutChanged, this, &Page::readOutChanged);
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
         connect(workspace(), signal, this, &ScoresPage::refresh);
-    connect(workspace(), &Workspace::headChanged, this, &ScoresPage::refresh);
+    connect(workspace()->selection(), &Selection::headChanged, this, &ScoresPage::refresh);
     connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
         m_norms.reset(); // averaged over the tokens that are looked at
         refresh();
     });
-    connect(workspace(), &Workspace::tokenChanged, this, [this] {
+    connect(workspace()->selection(), &Selection::tokenChanged, this, [this] {
         showToken();
         if (isVisible())
             showTerms();
@@ -231,7 +232,7 @@ void ScoresPage::recompute()
     const auto circuits = workspace()->circuits();
     if (!circuits)
         return clear(tr("The terms of scores need the model's files; use File → Locate model…"));
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     AnalysisOptions options = workspace()->analysisOptions();
     options.heads = {{0, head.head}};
     if (const std::string why = whyLeftOut(*findAnalysis("six_terms"), circuits->config(), options);
@@ -283,7 +284,7 @@ void ScoresPage::readNorms(Extent extent)
             m_norms = *found;
             if (m_norms->tokens)
                 m_prefixes->setTokens(m_norms->tokens);
-            if (workspace()->head().layer == 0)
+            if (workspace()->selection()->head().layer == 0)
                 readTerms();
         });
 }
@@ -291,17 +292,18 @@ void ScoresPage::readNorms(Extent extent)
 void ScoresPage::readTerms()
 {
     using Found = std::shared_ptr<const PositionTerms>;
-    m_termsJob.start(tr("Positions of %1").arg(text(workspace()->head())),
-                     aboutModel(workspace()->circuits(),
-                                [norms = m_norms, head = workspace()->head()](const Task&) -> Result<Found> {
-                                    return std::make_shared<const PositionTerms>(
-                                        norms->circuits->weights(), head, norms->positions, norms->spread);
-                                }),
-                     [this, norms = m_norms](const Result<Found>& found) {
-                         if (!found)
-                             return clear(text(found.error()));
-                         takeTerms(*found, norms);
-                     });
+    m_termsJob.start(
+        tr("Positions of %1").arg(text(workspace()->selection()->head())),
+        aboutModel(workspace()->circuits(),
+                   [norms = m_norms, head = workspace()->selection()->head()](const Task&) -> Result<Found> {
+                       return std::make_shared<const PositionTerms>(norms->circuits->weights(), head,
+                                                                    norms->positions, norms->spread);
+                   }),
+        [this, norms = m_norms](const Result<Found>& found) {
+            if (!found)
+                return clear(text(found.error()));
+            takeTerms(*found, norms);
+        });
 }
 
 void ScoresPage::takeTerms(std::shared_ptr<const PositionTerms> terms,
@@ -323,7 +325,7 @@ void ScoresPage::showToken()
         return;
     const QSignalBlocker quiet(m_token);
     m_token->setRange(0, workspace()->card().dVocab - 1);
-    m_token->setValue(workspace()->token());
+    m_token->setValue(workspace()->selection()->token());
 }
 
 void ScoresPage::showTerms()
@@ -365,8 +367,10 @@ QList<FigureSource*> ScoresPage::figures()
 {
     if (!m_terms || m_isFirstLook || m_body->isHidden())
         return {};
-    const QString of =
-        tr("%1, i = %2, %3").arg(text(workspace()->head())).arg(query()).arg(text(workspace()->card().name));
+    const QString of = tr("%1, i = %2, %3")
+                           .arg(text(workspace()->selection()->head()))
+                           .arg(query())
+                           .arg(text(workspace()->card().name));
     QList<FigureSource*> all{m_figure, m_prior, m_pairs, m_pattern};
     describe(m_figure, tr("figure 3 of Kamoda et al. 2025, %1").arg(of));
     describe(m_prior, tr("T^p, %1").arg(of));

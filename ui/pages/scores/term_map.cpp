@@ -64,7 +64,7 @@ TermMap::TermMap(Workspace* workspace, QWidget* parent)
     });
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
         connect(workspace, signal, this, &TermMap::refresh);
-    connect(workspace, &Workspace::headChanged, this, &TermMap::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &TermMap::refresh);
     connect(workspace, &Workspace::tokenFilterChanged, this, &TermMap::refresh);
 }
 
@@ -111,15 +111,15 @@ void TermMap::recompute()
 {
     const auto circuits = workspace()->circuits();
     m_words->setEnabled(workspace()->tokenizer() != nullptr);
-    if (!workspace()->isOpen() || !circuits || workspace()->head().layer > 0)
+    if (!workspace()->isOpen() || !circuits || workspace()->selection()->head().layer > 0)
         return clear({});
     using Found = std::shared_ptr<const Answer>;
     m_panel->view()->setPending(true);
-    m_job.start(tr("Terms of %1").arg(text(workspace()->head())),
+    m_job.start(tr("Terms of %1").arg(text(workspace()->selection()->head())),
                 aboutModel(workspace()->circuits(),
                            [circuits, tokenizer = workspace()->tokenizer(),
                             words = m_words->text().toStdString(), options = workspace()->analysisOptions(),
-                            head = workspace()->head()](const Task&) mutable -> Result<Found> {
+                            head = workspace()->selection()->head()](const Task&) mutable -> Result<Found> {
                                options.inputs.prompt.clear();
                                if (tokenizer && !words.empty()) {
                                    auto ids = tokenizer->encode(words, Tokenizer::SpecialTokens::None);
@@ -186,7 +186,8 @@ QList<FigureSource*> TermMap::figures()
         return {};
     describe(m_panel->view(),
              tr("%1 %2, %3")
-                 .arg(text(workspace()->head()), m_term->currentText(), text(workspace()->card().name)));
+                 .arg(text(workspace()->selection()->head()), m_term->currentText(),
+                      text(workspace()->card().name)));
     return {m_panel->view()};
 }
 

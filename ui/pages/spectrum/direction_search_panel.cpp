@@ -70,8 +70,8 @@ void DirectionSearchPanel::connectSignals()
     connect(m_search, &TokenEdit::notFound, m_state, &QLabel::setText);
     connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
         const DirectionHit& hit = m_hits[static_cast<std::size_t>(row)];
-        workspace()->setHead(hit.head);
-        workspace()->setDirection({hit.circuit, hit.direction, hit.sign});
+        workspace()->selection()->setHead(hit.head);
+        workspace()->selection()->setDirection({hit.circuit, hit.direction, hit.sign});
     });
 }
 

@@ -56,7 +56,7 @@ LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)
     for (const auto signal : {&Workspace::tokensChanged, &Workspace::circuitsChanged, &Workspace::closed,
                               &Workspace::tokenFilterChanged})
         connect(workspace, signal, this, &LargestEntriesPanel::refresh);
-    connect(workspace, &Workspace::headChanged, this, &LargestEntriesPanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &LargestEntriesPanel::refresh);
     whenOpened(m_table, [this](const QModelIndex& index) {
         const int token = tokenOf(*m_model, m_table->sourceRow(index), index.column() == 2 ? 2 : 1);
         if (token >= 0)
@@ -92,9 +92,10 @@ void LargestEntriesPanel::recompute()
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
     m_job.start(
-        tr("Largest entries of %1").arg(text(workspace()->head())),
+        tr("Largest entries of %1").arg(text(workspace()->selection()->head())),
         aboutModel(workspace()->circuits(),
-                   [circuits, tokens, of = CircuitOfHead{m_kind, workspace()->head(), {.offset = m_offset}},
+                   [circuits, tokens,
+                    of = CircuitOfHead{m_kind, workspace()->selection()->head(), {.offset = m_offset}},
                     unused = workspace()->unusedTokens()](const Task& task) -> Result<Found> {
                        // An id past the end is left out there, and none is meant.
                        const auto marks = [&unused](Eigen::Index count) {

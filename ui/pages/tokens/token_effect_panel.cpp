@@ -50,7 +50,7 @@ void TokenEffectPanel::connectSignals()
     for (const auto signal :
          {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
         connect(workspace(), signal, this, &TokenEffectPanel::refresh);
-    connect(workspace(), &Workspace::tokenChanged, this, &TokenEffectPanel::refresh);
+    connect(workspace()->selection(), &Selection::tokenChanged, this, &TokenEffectPanel::refresh);
     connect(m_panel, &HeadGrid::hoverLeft, this, [this] {
         m_hovered.reset();
         m_hoverJob.cancel();
@@ -61,7 +61,7 @@ void TokenEffectPanel::connectSignals()
 
 QString TokenEffectPanel::title() const
 {
-    return tr("Effect of attending to %1").arg(workspace()->tokenText(workspace()->token()));
+    return tr("Effect of attending to %1").arg(workspace()->tokenText(workspace()->selection()->token()));
 }
 
 void TokenEffectPanel::clear(const QString& message)
@@ -82,15 +82,16 @@ void TokenEffectPanel::recompute()
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
     m_panel->view()->setPending(true);
-    m_job.start(title(),
-                aboutModel(workspace()->circuits(),
-                           [circuits = workspace()->circuits(), tokens, token = workspace()->token()](
-                               const Task& task) { return tokenEffect(*circuits, *tokens, token, task); }),
-                [this](const Result<Matrix<double>>& effect) {
-                    if (!effect)
-                        return clear(text(effect.error()));
-                    m_panel->setValues(std::make_shared<const Eigen::MatrixXf>(effect->cast<float>()));
-                });
+    m_job.start(
+        title(),
+        aboutModel(workspace()->circuits(),
+                   [circuits = workspace()->circuits(), tokens, token = workspace()->selection()->token()](
+                       const Task& task) { return tokenEffect(*circuits, *tokens, token, task); }),
+        [this](const Result<Matrix<double>>& effect) {
+            if (!effect)
+                return clear(text(effect.error()));
+            m_panel->setValues(std::make_shared<const Eigen::MatrixXf>(effect->cast<float>()));
+        });
 }
 
 QString TokenEffectPanel::numberOf(HeadId head) const
@@ -111,25 +112,25 @@ void TokenEffectPanel::readOut(HeadId head)
     m_hovered = head;
     const QString words = numberOf(head);
     emit readOutChanged(words);
-    m_hoverJob.start(tr("Outputs of %1").arg(text(head)),
-                     aboutModel(workspace()->circuits(),
-                                [circuits = workspace()->circuits(), tokens = workspace()->tokens(),
-                                 token = workspace()->token(), unused = workspace()->unusedTokens(),
-                                 head](const Task&) -> Result<TokenEnds> {
-                                    const auto line =
-                                        tokenLine(*circuits, *tokens, {CircuitKind::FullOv, head},
-                                                  TableSide::Row, token);
-                                    if (!line)
-                                        return line.error();
-                                    return ends(*line, outputsRead, unused);
-                                }),
-                     [this, words](const Result<TokenEnds>& found) {
-                         QStringList outputs;
-                         for (const TokenEntry& entry : found ? found->top : std::vector<TokenEntry>())
-                             outputs << workspace()->tokenText(entry.id);
-                         if (m_hovered)
-                             emit readOutChanged(tr("%1   → %2").arg(words, outputs.join(u' ')));
-                     });
+    m_hoverJob.start(
+        tr("Outputs of %1").arg(text(head)),
+        aboutModel(workspace()->circuits(),
+                   [circuits = workspace()->circuits(), tokens = workspace()->tokens(),
+                    token = workspace()->selection()->token(), unused = workspace()->unusedTokens(),
+                    head](const Task&) -> Result<TokenEnds> {
+                       const auto line =
+                           tokenLine(*circuits, *tokens, {CircuitKind::FullOv, head}, TableSide::Row, token);
+                       if (!line)
+                           return line.error();
+                       return ends(*line, outputsRead, unused);
+                   }),
+        [this, words](const Result<TokenEnds>& found) {
+            QStringList outputs;
+            for (const TokenEntry& entry : found ? found->top : std::vector<TokenEntry>())
+                outputs << workspace()->tokenText(entry.id);
+            if (m_hovered)
+                emit readOutChanged(tr("%1   → %2").arg(words, outputs.join(u' ')));
+        });
 }
 
 QList<FigureSource*> TokenEffectPanel::figures()

@@ -40,7 +40,7 @@ private slots:
         OpenedPage<AnalysisForm> opened(toy(test::llamaOptions()));
         Workspace& workspace = opened.workspace;
         AnalysisForm& form = opened.page;
-        workspace.setToken(3);
+        workspace.selection()->setToken(3);
         form.setNeeds(*findAnalysis("rotary"));
         auto* field = opened.find<QLineEdit>(QStringLiteral("Key token"));
         QVERIFY(field->isVisible());

@@ -116,7 +116,7 @@ private slots:
         };
         if (std::any_of(pictures.begin(), pictures.end(), isMissing)) { // of layer 0, as is said
             QVERIFY(says(QStringLiteral("It says nothing of L1H5")));
-            m_workspace->setHead({0, 1});
+            m_workspace->selection()->setHead({0, 1});
             QCoreApplication::processEvents(); // draws what is in sight
         }
         QVERIFY(!m_page->figures().isEmpty());
@@ -133,8 +133,8 @@ private slots:
         if (const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS"); !folder.isEmpty())
             scroll->widget()->grab().save(QStringLiteral("%1/analysis-%2.png").arg(folder, id));
         m_page->resize(1100, 800);
-        m_workspace->setReference(HeadId{0, 1});
-        m_workspace->setHead({1, 5});
+        m_workspace->selection()->setReference(HeadId{0, 1});
+        m_workspace->selection()->setHead({1, 5});
     }
 
     void whatIsFoundIsChosenByEnterOrDown()
@@ -169,9 +169,9 @@ private slots:
         HeatmapView* grid = nullptr;
         QTRY_VERIFY(grid = view<HeatmapView>(metricTitle(*array("spectra/qk/frobenius_norm"))));
         QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier, grid->cellRect(0, 3).center().toPoint());
-        QCOMPARE(m_workspace->head(), (HeadId{0, 3}));
+        QCOMPARE(m_workspace->selection()->head(), (HeadId{0, 3}));
         QTest::mouseClick(grid, Qt::LeftButton, Qt::ShiftModifier, grid->cellRect(1, 2).center().toPoint());
-        QCOMPARE(m_workspace->reference(), std::optional(HeadId{1, 2}));
+        QCOMPARE(m_workspace->selection()->reference(), std::optional(HeadId{1, 2}));
         const ResultArray& values = *array("spectra/qk/singular_values");
         const auto drawsHead = [&](HeadId head) {
             m_page->figures();
@@ -183,7 +183,7 @@ private slots:
             return false;
         };
         QVERIFY(drawsHead({0, 3}));
-        m_workspace->setHead({1, 7});
+        m_workspace->selection()->setHead({1, 7});
         QVERIFY(drawsHead({1, 7}) && !drawsHead({0, 3}));
     }
 
@@ -267,7 +267,7 @@ private slots:
         const ResultArray& ids = *array("analyses/mlp_directions/in_ids");
         const ResultArray& sigma = *array("analyses/mlp_directions/in_sigma");
         for (const int layer : {3, 0}) {
-            m_workspace->setHead({layer, 2});
+            m_workspace->selection()->setHead({layer, 2});
             TableFigure* table = nullptr;
             QTRY_VERIFY(table = view<TableFigure>(QStringLiteral("What MLPs read")));
             const ArrayPart lists = entryOf(wholeArray(ids), static_cast<std::size_t>(layer));
@@ -311,8 +311,8 @@ private slots:
         if (found == catalogue().end())
             return;
         run(found->id);
-        const int token = m_workspace->token() + 7;
-        m_workspace->setToken(token);
+        const int token = m_workspace->selection()->token() + 7;
+        m_workspace->selection()->setToken(token);
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputsOf(found->id)->token == token, patience);
     }
 };

@@ -46,8 +46,8 @@ private:
 
     static void select(Opened& opened)
     {
-        opened.workspace.setHead(head);
-        opened.workspace.setReference(reference);
+        opened.workspace.selection()->setHead(head);
+        opened.workspace.selection()->setReference(reference);
         QTRY_VERIFY_WITH_TIMEOUT(other(opened)->matrix() && other(opened)->isVisible(), patience);
     }
 
@@ -70,7 +70,7 @@ private slots:
         QVERIFY(opened.page.figures().isEmpty());
         select(opened);
         QVERIFY(!says());
-        opened.workspace.setReference(std::nullopt);
+        opened.workspace.selection()->setReference(std::nullopt);
         QTRY_VERIFY(says());
     }
 
@@ -80,7 +80,7 @@ private slots:
         select(opened);
         const ColorScale first = selected(opened)->colorScale();
         const auto go = [&](HeadId to) {
-            opened.workspace.setHead(to);
+            opened.workspace.selection()->setHead(to);
             QTRY_VERIFY_WITH_TIMEOUT(shows(selected(opened), whole(opened, CircuitKind::Ov, to)), patience);
         };
         go({1, 0});
@@ -217,9 +217,9 @@ private slots:
     void tablesSayWhatEntersAndLeaves()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setToken(opened.workspace.tokenizer()->encode(" the")->back());
+        opened.workspace.selection()->setToken(opened.workspace.tokenizer()->encode(" the")->back());
         select(opened);
-        const int token = opened.workspace.token();
+        const int token = opened.workspace.selection()->token();
         const auto line = [&](HeadId of) {
             return *tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
                               {CircuitKind::FullOv, of}, TableSide::Row, token);
@@ -237,11 +237,11 @@ private slots:
         const QPoint cell = only->visualRect(only->model()->index(0, 0)).center();
         QTest::mouseClick(only->viewport(), Qt::LeftButton, {}, cell);
         QTest::mouseDClick(only->viewport(), Qt::LeftButton, {}, cell);
-        QTRY_COMPARE(opened.workspace.token(), expected.onlyFirst.front().id);
+        QTRY_COMPARE(opened.workspace.selection()->token(), expected.onlyFirst.front().id);
         QVERIFY(expected.onlyFirst.size() > 1); // Enter does what a double click does.
         only->setCurrentIndex(only->model()->index(1, 0));
         QTest::keyClick(only, Qt::Key_Return);
-        QTRY_COMPARE(opened.workspace.token(), expected.onlyFirst[1].id);
+        QTRY_COMPARE(opened.workspace.selection()->token(), expected.onlyFirst[1].id);
     }
 
     void numbersAndSpectraAreThoseOfCore()

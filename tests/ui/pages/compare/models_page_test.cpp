@@ -65,7 +65,7 @@ private slots:
         QCOMPARE((*grid->matrix())(1, 2), static_cast<float>(metricAt(*change, {1, 2})));
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                           table->visualRect(table->model()->index(0, 0)).center());
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 2}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 2}));
         QVERIFY(opened.page.figures().size() > 5);
         const ResultArray* values = results->find("comparison/projection_kernel/v");
         auto* kept = opened.find<HeatmapView>(metricTitle(*values));
@@ -99,7 +99,7 @@ private slots:
         QCOMPARE(heads.findChild<QComboBox*>()->currentData().toString(),
                  QStringLiteral("comparison/match/best"));
         // The selected head beside each of the other model's 5 × 3.
-        opened.workspace.setHead(*first);
+        opened.workspace.selection()->setHead(*first);
         auto* grid = opened.find<HeatmapView>(QStringLiteral("Shared outputs of the heads of two models"));
         QTRY_VERIFY(grid->matrix() && grid->matrix()->rows() == 5);
         QCOMPARE(grid->matrix()->cols(), 3);

@@ -58,8 +58,8 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(composition()->attributes.contains("metric"), patience);
         const double score = wholeArray(*composition()).at((1 * 2 + 1) * 8 + 5); // 0.1 to 1.5
         QVERIFY(std::abs(score - kComposition(*opened.workspace.circuits(), {0, 1}, {1, 5})) > 0.01);
-        opened.workspace.setReference(HeadId{0, 1});
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setReference(HeadId{0, 1});
+        opened.workspace.selection()->setHead({1, 5});
         const auto said = [&] {
             for (const QLabel* label : opened.page.findChildren<QLabel*>())
                 if (label->text().contains(QStringLiteral("lengths by the embedding"))
@@ -99,10 +99,10 @@ private slots:
         QCOMPARE(map(opened)->columnAxis().groupLabel(0), QStringLiteral("L1"));
         const int high = map(opened)->height();
         QVERIFY2(high > opened.page.height() - 220, qPrintable(QString::number(high)));
-        opened.workspace.setReference(HeadId{0, 1});
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setReference(HeadId{0, 1});
+        opened.workspace.selection()->setHead({1, 5});
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->height() < high - 100, patience / 3);
-        opened.workspace.setHead({0, 5});
+        opened.workspace.selection()->setHead({0, 5});
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->height() > high - 40, patience / 3);
     }
 
@@ -154,8 +154,8 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
         QTest::mouseClick(map(opened), Qt::LeftButton, {}, map(opened)->cellRect(1, 7).center().toPoint());
-        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{0, 1}));
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 7}));
+        QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{0, 1}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 7}));
         for (QAbstractButton* button : opened.page.findChildren<QAbstractButton*>())
             if (button->text() == QLatin1String("Against chance"))
                 QTest::mouseClick(button, Qt::LeftButton);
@@ -222,8 +222,8 @@ private slots:
         const auto weakest = parseHeadId(cellText(table, 0, 1).toStdString());
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                           table->visualRect(table->model()->index(0, 0)).center());
-        QCOMPARE(opened.workspace.head(), *weakest);
-        QCOMPARE(opened.workspace.reference(), parseHeadId(cellText(table, 0, 0).toStdString()));
+        QCOMPARE(opened.workspace.selection()->head(), *weakest);
+        QCOMPARE(opened.workspace.selection()->reference(), parseHeadId(cellText(table, 0, 0).toStdString()));
         const QList<FigureSource*> figures = opened.page.figures();
         QVERIFY(figures.contains(table));
         QCOMPARE(dataRows(table).size(), std::size_t{65}); // and the titles
@@ -232,7 +232,7 @@ private slots:
     void theOverviewListsTheLinksOfOneHead()
     {
         OpenedPage<CompositionPanel> opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         auto* table = opened.find<TableFigure>(QStringLiteral("Composition of the head"));
         QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 16, patience);
         for (int rowIndex = 0; rowIndex < 16; ++rowIndex) {
@@ -243,7 +243,7 @@ private slots:
                      number(static_cast<float>(kComposition(*opened.workspace.circuits(), *other, {1, 5}))));
             QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                               table->visualRect(table->model()->index(rowIndex, 0)).center());
-            QCOMPARE(opened.workspace.reference(), other);
+            QCOMPARE(opened.workspace.selection()->reference(), other);
             return;
         }
         QFAIL("no K-composition among the strongest links of an induction head");

@@ -79,12 +79,12 @@ private slots:
             if (metricAt(*copying, {head / 8, head % 8}) > metricAt(*copying, best))
                 best = {head / 8, head % 8};
         QCOMPARE(cellText(opened.table, 0, 0), text(best));
-        opened.workspace.setHead({0, 2});
+        opened.workspace.selection()->setHead({0, 2});
         QCOMPARE(opened.table->currentIndex().siblingAtColumn(0).data().toString(), text(HeadId{0, 2}));
         opened.table->scrollToTop();
         QTest::mouseClick(opened.table->viewport(), Qt::LeftButton, {},
                           opened.table->visualRect(opened.table->model()->index(0, 0)).center());
-        QCOMPARE(opened.workspace.head(), best);
+        QCOMPARE(opened.workspace.selection()->head(), best);
     }
 
     void theTableAndThePlaneAreTakenAway()

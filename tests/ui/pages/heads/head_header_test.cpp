@@ -25,7 +25,7 @@ private slots:
         };
         QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
         const HeadId head{1, 5};
-        opened.workspace.setHead(head);
+        opened.workspace.selection()->setHead(head);
         const QString value = number(metricAt(*opened.workspace.results()->find(path), head));
         const QString rank = QStringLiteral("<b>%1</b>").arg(value);
         const QString hovered = QStringLiteral("eff. rank OV ") + value; // no markup there

@@ -90,7 +90,7 @@ private slots:
         QVERIFY2(!isSeen(15), "the list is too high for this test");
         QVERIFY(selected > 0);
         const QModelIndex last = list->model()->index(15, 0);
-        opened.workspace.setHead(*parseHeadId(last.data().toString().toStdString()));
+        opened.workspace.selection()->setHead(*parseHeadId(last.data().toString().toStdString()));
         QTRY_VERIFY(isSeen(15));
     }
 
@@ -122,7 +122,7 @@ private slots:
         ranking->setCurrentIndex(ranking->model()->index(2, 0));
         QTest::keyClick(ranking, Qt::Key_Down);
         QVERIFY(asked.isEmpty()); // It only selects.
-        QCOMPARE(cellText(ranking, 3, 0), text(opened.workspace.head()));
+        QCOMPARE(cellText(ranking, 3, 0), text(opened.workspace.selection()->head()));
         for (const Qt::Key key : {Qt::Key_Return, Qt::Key_Enter})
             QTest::keyClick(ranking, key);
         QCOMPARE(asked.count(), 2);
@@ -134,10 +134,10 @@ private slots:
         Opened opened;
         opened.grid->setCurrentCell(1, 3);
         QTest::keyClick(opened.grid, Qt::Key_Return, Qt::ShiftModifier);
-        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{1, 3}));
+        QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{1, 3}));
         QTest::keyClick(opened.grid, Qt::Key_Right);
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 4}));
-        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{1, 3}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 4}));
+        QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{1, 3}));
     }
 
     void theRankingIsTakenAwayAsItStands()

@@ -33,8 +33,9 @@ private:
     static RowVector<double> rawRow(Opened& opened)
     {
         const ModelWeights& weights = *opened.workspace.weights();
-        const HeadId head = opened.workspace.head();
-        const RowVector<double> x = weights.read<double>(TensorKind::W_E).row(opened.workspace.token());
+        const HeadId head = opened.workspace.selection()->head();
+        const RowVector<double> x =
+            weights.read<double>(TensorKind::W_E).row(opened.workspace.selection()->token());
         return x * weights.read<double>(TensorKind::W_V, head.layer, head.head)
             * weights.read<double>(TensorKind::W_O, head.layer, head.head)
             * weights.read<double>(TensorKind::W_U);

@@ -65,9 +65,9 @@ private slots:
     {
         OpenedPage<SalientPanel> opened(HEADWISE_DEMO_MODEL);
         auto* table = opened.find<TableFigure>(QStringLiteral("Salient tokens of the head"));
-        opened.workspace.setHead({1, 5});
-        opened.workspace.setHead({0, 1}); // the newest question is answered
-        opened.workspace.setHead({1, 2});
+        opened.workspace.selection()->setHead({1, 5});
+        opened.workspace.selection()->setHead({0, 1}); // the newest question is answered
+        opened.workspace.selection()->setHead({1, 2});
         QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {1, 2}), patience);
         // What the first of them raises most.
         const Circuits& circuits = *opened.workspace.circuits();
@@ -96,10 +96,10 @@ private slots:
         QCOMPARE(opened.page.figures(), QList<FigureSource*>{table});
         QCOMPARE(dataRows(table).size(), std::size_t{31}); // and the titles
         // What was shown before is there at once.
-        opened.workspace.setHead({0, 1});
+        opened.workspace.selection()->setHead({0, 1});
         QVERIFY(table->isHidden());
         QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {0, 1}), patience);
-        opened.workspace.setHead({1, 2});
+        opened.workspace.selection()->setHead({1, 2});
         QVERIFY(!table->isHidden() && showsTokensOf(table, opened.workspace, {1, 2}));
     }
 
@@ -110,7 +110,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {0, 0}), patience);
         opened.workspace.runAnalysis("salient_tokens");
         QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.results()->find("analyses/salient_tokens/ids"), patience);
-        opened.workspace.setHead({1, 4});
+        opened.workspace.selection()->setHead({1, 4});
         QVERIFY(showsTokensOf(table, opened.workspace, {1, 4})); // at once
     }
 

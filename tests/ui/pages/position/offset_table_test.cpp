@@ -54,8 +54,8 @@ private slots:
     void theSliderSortsTheKeysAnew()
     {
         Opened opened(m_model);
-        opened.workspace.setHead({1, 2});
-        opened.workspace.setToken(3);
+        opened.workspace.selection()->setHead({1, 2});
+        opened.workspace.selection()->setToken(3);
         auto* slider = opened.find<QSlider>(QStringLiteral("Offset of the key"));
         auto* table = opened.find<TableFigure>(QStringLiteral("Keys at the offset"));
         QSet<QString> orders;

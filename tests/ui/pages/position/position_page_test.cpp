@@ -108,7 +108,7 @@ private slots:
     void everyPositionIsOnTheMapAsAScoreOrAsAttention()
     {
         Opened opened(m_learned);
-        opened.workspace.setHead({0, 2});
+        opened.workspace.selection()->setHead({0, 2});
         const Matrix<double> scores = scoresOf(opened.workspace, {0, 2});
         QTRY_VERIFY_WITH_TIMEOUT(shows(opened, scores, true), patience);
         QCOMPARE(map(opened)->accessibleName(), QStringLiteral("Scores of positions"));
@@ -137,7 +137,7 @@ private slots:
     void theLineHasEveryOffsetItsBandAndItsNull()
     {
         Opened opened(m_learned);
-        opened.workspace.setHead({1, 0});
+        opened.workspace.selection()->setHead({1, 0});
         auto* chart = opened.find<LineChart>(QStringLiteral("Mean score by offset"));
         QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty() && chart->series()[0].name == QLatin1String("L1H0"),
                                  patience);

@@ -57,7 +57,7 @@ private slots:
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
         QTest::mouseClick(heads, Qt::LeftButton, {}, heads->tileRect({1, 5}).center().toPoint());
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 5}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 5}));
         const auto tokens = opened.workspace.tokenizer()->encode(
             opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
         QVERIFY(tokens);
@@ -65,10 +65,10 @@ private slots:
         QVERIFY(run);
         QCOMPARE(*large->matrix(), run->patterns[1][5]);
         QTest::keyClick(heads, Qt::Key_Left);
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 4}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 4}));
         QCOMPARE(*large->matrix(), run->patterns[1][4]);
         QTest::mouseClick(heads, Qt::RightButton, {}, heads->tileRect({0, 7}).center().toPoint());
-        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{0, 7}));
+        QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{0, 7}));
         // Its numbers: layer, head, query, key, attention.
         const auto rows = dataRows(heads);
         const std::size_t n = tokens->size();
@@ -81,7 +81,7 @@ private slots:
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         const Eigen::MatrixXf all = *large->matrix();
         const Eigen::Index n = all.rows();
         auto* hide = opened.page.findChild<QCheckBox*>();
@@ -108,7 +108,7 @@ private slots:
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         const Eigen::MatrixXf plain = *large->matrix();
         auto* weigh = opened.find<QCheckBox>(QStringLiteral("weigh by values"));
         weigh->click();
@@ -166,7 +166,7 @@ private slots:
         auto* words =
             opened.find<PromptText>(QStringLiteral("The prompt, coloured by the attention of one token"));
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         const auto tokens = opened.workspace.tokenizer()->encode(
             opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
         const auto run = forward<float>(opened.workspace.circuits()->weights(), *tokens, Task{});
@@ -210,7 +210,7 @@ private slots:
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         const Eigen::MatrixXf own = *large->matrix();
         const auto n = static_cast<std::size_t>(own.rows());
         const QTemporaryDir folder;
@@ -232,7 +232,7 @@ private slots:
         QVERIFY2(title.endsWith(QStringLiteral(", imported from attention.npy")), qPrintable(title));
         QCOMPARE(opened.page.figures().first()->provenance().back().second,
                  QStringLiteral("imported from attention.npy"));
-        opened.workspace.setHead({0, 5}); // a layer that the file has not
+        opened.workspace.selection()->setHead({0, 5}); // a layer that the file has not
         QVERIFY(large->matrix()->array().isNaN().all());
         const auto says = [&](const QString& words) {
             for (const QLabel* label : opened.page.findChildren<QLabel*>())
@@ -242,7 +242,7 @@ private slots:
         };
         opened.page.importPatterns(folder.filePath(QStringLiteral("absent.npy")));
         QTRY_VERIFY(says(QStringLiteral("absent.npy")));
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         for (QPushButton* button : opened.page.findChildren<QPushButton*>())
             if (button->text() == QStringLiteral("Run"))
                 button->click();
@@ -261,7 +261,7 @@ private slots:
             OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
             auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
             QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
-            opened.workspace.setHead({1, 5});
+            opened.workspace.selection()->setHead({1, 5});
             const Eigen::MatrixXf own = *large->matrix();
             const QString file = folder.filePath(QStringLiteral("attention.npy"));
             writePatterns(file, 8, own.rows());
@@ -286,7 +286,7 @@ private slots:
         const auto n = static_cast<std::size_t>(imported.rows());
         QCOMPARE(array->shape, (std::vector<std::size_t>{2, 8, n, n}));
         QCOMPARE(std::get<std::string>(array->attributes.at("file")), std::string("attention.npy"));
-        workspace.setHead({1, 5});
+        workspace.selection()->setHead({1, 5});
         page.setViewState(state);
         const auto* large = page.findChild<HeatmapView*>();
         for (const auto* view : page.findChildren<HeatmapView*>())

@@ -128,7 +128,7 @@ private slots:
             const auto count =
                 std::count_if(all->begin(), all->end(), [](const RelationPair& pair) { return pair.isHit; });
             QCOMPARE(double(count), headSeries(counted, head)[0]);
-            opened.workspace.setHead(head);
+            opened.workspace.selection()->setHead(head);
             QTRY_COMPARE_WITH_TIMEOUT(cellText(pairs, 1, 4), signedNumber((*all)[1].value), patience);
             for (int row = 0; row < 20; ++row)
                 QCOMPARE(cellText(pairs, row, 2),

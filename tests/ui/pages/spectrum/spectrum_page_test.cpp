@@ -35,7 +35,7 @@ private slots:
     void saysHowMuchOfTheCircuitItsEigenvaluesTell()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         auto* circuit = opened.find<QComboBox>(QStringLiteral("Circuit whose eigenvalues are shown"));
         circuit->setCurrentIndex(circuit->findData(static_cast<int>(CircuitKind::Ov)));
         const Matrix<double> ov =
@@ -59,7 +59,7 @@ private slots:
     void normsAndRanksStandBesideThoseOfRandomWeightsAndNameTheirMetric()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         const auto array = [&](const char* path) { return opened.workspace.results()->find(path); };
         const auto run = [&](ResidualMetric metric) {
             AnalysisInputs inputs;
@@ -91,7 +91,7 @@ private slots:
         std::size_t all = 0;
         for (int head = 0; head < 8; ++head) {
             normalized->setChecked(head % 2 == 1);
-            opened.workspace.setHead({1, head});
+            opened.workspace.selection()->setHead({1, head});
             std::vector<ChartBracket> wanted;
             double first = 0;
             for (const CircuitKind kind : {CircuitKind::Ov, CircuitKind::Qk}) {

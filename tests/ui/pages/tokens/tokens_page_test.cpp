@@ -39,8 +39,9 @@ private:
 
     static double rowNorm(Opened& opened, HeadId head)
     {
-        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
-                                    {CircuitKind::FullOv, head}, TableSide::Row, opened.workspace.token());
+        const auto line =
+            tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {CircuitKind::FullOv, head},
+                      TableSide::Row, opened.workspace.selection()->token());
         return line->norm();
     }
 
@@ -63,7 +64,7 @@ private slots:
     void everyHeadShowsWhatAttendingToTheTokenDoes()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setToken(opened.workspace.tokenizer()->encode(" king")->back());
+        opened.workspace.selection()->setToken(opened.workspace.tokenizer()->encode(" king")->back());
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
         const auto agrees = [&](HeadId head) {
             const double shown = double{(*map(opened)->matrix())(head.layer, head.head)};
@@ -71,24 +72,25 @@ private slots:
         };
         QTRY_VERIFY_WITH_TIMEOUT(agrees({1, 5}), patience);
         QVERIFY(agrees({0, 1}) && agrees({1, 0}));
-        opened.workspace.setToken(opened.workspace.tokenizer()->encode(" the")->back());
+        opened.workspace.selection()->setToken(opened.workspace.tokenizer()->encode(" the")->back());
         QTRY_VERIFY_WITH_TIMEOUT(agrees({1, 5}) && agrees({0, 7}), patience);
     }
 
     void aClickOpensTheTablesOfThatHead()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setToken(opened.workspace.tokenizer()->encode(" king")->back());
+        opened.workspace.selection()->setToken(opened.workspace.tokenizer()->encode(" king")->back());
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
         QTest::mouseClick(map(opened), Qt::LeftButton, {}, map(opened)->cellRect(1, 5).center().toPoint());
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 5}));
-        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
-                                    {CircuitKind::FullOv, {1, 5}}, TableSide::Row, opened.workspace.token());
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 5}));
+        const auto line =
+            tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {CircuitKind::FullOv, {1, 5}},
+                      TableSide::Row, opened.workspace.selection()->token());
         const int best = ends(*line, 1, opened.workspace.unusedTokens()).top.front().id;
         auto* table = opened.page.findChildren<QTableView*>().first();
         QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, 2), QString::number(best), patience);
         QTest::mouseClick(map(opened), Qt::RightButton, {}, map(opened)->cellRect(0, 1).center().toPoint());
-        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{0, 1}));
+        QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{0, 1}));
         QCOMPARE(opened.page.figures().size(), 2);
     }
 
@@ -96,7 +98,7 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         Workspace& workspace = opened.workspace;
-        workspace.setToken(workspace.tokenizer()->encode(" king")->back());
+        workspace.selection()->setToken(workspace.tokenizer()->encode(" king")->back());
         choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
         choose(opened, QStringLiteral("Circuit of the tables"),
                QStringLiteral("direct path: what comes next"));
@@ -108,14 +110,14 @@ private slots:
         const int V = workspace.card().dVocab;
         const RowVector<double> bias = weights.b_U<double>(0, V);
         const auto lineOf = [&](bool isRow) {
-            const int token = workspace.token();
+            const int token = workspace.selection()->token();
             return isRow
                 ? RowVector<double>(weights.W_E<double>(token, 1) * weights.W_U<double>(0, V))
                 : RowVector<double>((weights.W_E<double>(0, V) * weights.W_U<double>(token, 1)).transpose());
         };
         const auto shows = [&](const RowVector<double>& line, bool isRow, bool withBias) {
             const RowVector<double> biased =
-                line + (isRow ? bias : RowVector<double>::Constant(V, bias(workspace.token())));
+                line + (isRow ? bias : RowVector<double>::Constant(V, bias(workspace.selection()->token())));
             const RowVector<double>& shown = withBias ? biased : line;
             const TokenEnds both = ends(shown, 2, workspace.unusedTokens());
             const LineStatistics of = lineStatistics(shown, workspace.unusedTokens());
@@ -132,7 +134,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, false), patience);
         QVERIFY(!largest->isColumnHidden(TokenTableModel::ZColumn)
                 && !largest->isColumnHidden(TokenTableModel::BiasedColumn));
-        workspace.setToken(workspace.tokenizer()->encode(" of")->back()); // it follows
+        workspace.selection()->setToken(workspace.tokenizer()->encode(" of")->back()); // it follows
         QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, false), patience);
         for (auto* box : opened.page.findChildren<QCheckBox*>())
             if (box->text() == QLatin1String("biases"))
@@ -143,8 +145,8 @@ private slots:
         QVERIFY(opened.page.figures().front()->figureTitle().startsWith(QStringLiteral("direct path: ")));
         choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full OV: what it writes"));
         const auto ov = tokenLine(*workspace.circuits(), *workspace.tokens(),
-                                  {CircuitKind::FullOv, workspace.head(), {.biases = true}},
-                                  TableSide::Column, workspace.token());
+                                  {CircuitKind::FullOv, workspace.selection()->head(), {.biases = true}},
+                                  TableSide::Column, workspace.selection()->token());
         const int best = ends(*ov, 1, workspace.unusedTokens()).top.front().id;
         QTRY_COMPARE_WITH_TIMEOUT(cellText(largest, 0, TokenTableModel::IdColumn), QString::number(best),
                                   patience);
@@ -153,11 +155,12 @@ private slots:
     void filteredTokensAreNotRanked()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         const auto tokenizer = opened.workspace.tokenizer();
-        opened.workspace.setToken(tokenizer->encode(" king")->back());
-        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
-                                    {CircuitKind::FullOv, {1, 5}}, TableSide::Row, opened.workspace.token());
+        opened.workspace.selection()->setToken(tokenizer->encode(" king")->back());
+        const auto line =
+            tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {CircuitKind::FullOv, {1, 5}},
+                      TableSide::Row, opened.workspace.selection()->token());
         std::vector<bool> unused = opened.workspace.unusedTokens();
         unused.resize(static_cast<std::size_t>(line->size()), false);
         int left = 0;
@@ -261,18 +264,18 @@ private slots:
     void scoresStandBesideThoseWithBiases()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         const auto* table = tableNamed(opened, QStringLiteral("largest"));
         QVERIFY(table->isColumnHidden(TokenTableModel::BiasedColumn));
         QVERIFY(table->isColumnHidden(TokenTableModel::IdColumn));
         choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full QK: where it looks"));
         QVERIFY(!table->isColumnHidden(TokenTableModel::BiasedColumn));
-        const auto with =
-            tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
-                      {CircuitKind::FullQk, {1, 5}, {true, false}}, TableSide::Row, opened.workspace.token());
+        const auto with = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
+                                    {CircuitKind::FullQk, {1, 5}, {true, false}}, TableSide::Row,
+                                    opened.workspace.selection()->token());
         const auto without =
             tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {CircuitKind::FullQk, {1, 5}},
-                      TableSide::Row, opened.workspace.token());
+                      TableSide::Row, opened.workspace.selection()->token());
         const int first = ends(*without, 1, opened.workspace.unusedTokens()).top.front().id;
         QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, TokenTableModel::IdColumn), QString::number(first),
                                   patience);
@@ -294,8 +297,8 @@ private slots:
         options.dHead = 6;
         writeToyModel(model, options);
         Opened opened(model);
-        opened.workspace.setHead({1, 2});
-        opened.workspace.setToken(3);
+        opened.workspace.selection()->setHead({1, 2});
+        opened.workspace.selection()->setToken(3);
         auto* offset = opened.find<QSpinBox>(QStringLiteral("Offset of the key"));
         QVERIFY(offset->isVisible() && !offset->isEnabled());
         choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full QK: where it looks"));
@@ -315,7 +318,7 @@ private slots:
         };
         QTRY_VERIFY_WITH_TIMEOUT(shows(at(0)), patience);
         offset->setValue(4);
-        QCOMPARE(opened.workspace.rotaryOffset(), 4);
+        QCOMPARE(opened.workspace.selection()->rotaryOffset(), 4);
         QTRY_VERIFY_WITH_TIMEOUT(shows(at(4)), patience);
         QVERIFY(!shows(at(0)));
         QVERIFY(opened.page.figures().first()->figureTitle().contains(QStringLiteral("Δ = 4")));
@@ -335,7 +338,7 @@ private slots:
     void theLargestOfAllPairsAreThoseOfTheWholeCircuit()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
         Matrix<double> dense =
             opened.workspace.circuits()
@@ -384,8 +387,9 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
         QSignalSpy said(&opened.page, &Page::readOutChanged);
         QTest::mouseMove(map(opened), map(opened)->cellRect(1, 7).center().toPoint());
-        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
-                                    {CircuitKind::FullOv, {1, 7}}, TableSide::Row, opened.workspace.token());
+        const auto line =
+            tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {CircuitKind::FullOv, {1, 7}},
+                      TableSide::Row, opened.workspace.selection()->token());
         QStringList outputs;
         for (const TokenEntry& entry : ends(*line, 5, opened.workspace.unusedTokens()).top)
             outputs << opened.workspace.tokenText(entry.id);
