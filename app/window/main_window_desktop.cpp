@@ -61,7 +61,7 @@ void MainWindow::createNotices()
             [this](const QString& name, const QColor& color) {
                 keep([&](Settings& settings) { settings.colors.setClass(name, color); });
             });
-    for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->analysisJob()})
+    for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->runs()->job()})
         job->setThreads(m_settings.threads);
     m_fileWatch = new FileWatch(this);
     connect(m_fileWatch, &FileWatch::changed, this, [this](const QStringList& files) {
@@ -310,7 +310,7 @@ void MainWindow::applySettings(const Settings& settings)
     setTokenFontFamily(m_settings.tokenFont);
     if (otherTheme)
         setTheme(settings.theme);
-    for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->analysisJob()})
+    for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->runs()->job()})
         job->setThreads(m_settings.threads);
     if (m_recovery)
         m_recovery->setInterval(m_settings.autosaveInterval());

@@ -71,13 +71,13 @@ bool MainWindow::cancelAnalysis()
         m_workspace->comparisonJob()->cancel();
         return true;
     }
-    const auto& waiting = m_workspace->waiting();
+    const auto& waiting = m_workspace->runs()->waiting();
     const bool isAsked = std::ranges::any_of(catalogue(), [&](const Analysis& analysis) {
-        return !analysis.isDefault && m_workspace->isUnderWay(analysis.id)
+        return !analysis.isDefault && m_workspace->runs()->isUnderWay(analysis.id)
             && std::ranges::find(waiting, &analysis) == waiting.end();
     });
     if (isAsked) {
-        m_workspace->analysisJob()->cancel();
+        m_workspace->runs()->job()->cancel();
         return true;
     }
     // The defaults wait unasked; of the others the one asked for last goes first.
@@ -85,7 +85,7 @@ bool MainWindow::cancelAnalysis()
                                      [](const Analysis* analysis) { return !analysis->isDefault; });
     if (newest == waiting.rend())
         return false;
-    m_workspace->removeWaiting(**newest);
+    m_workspace->runs()->removeWaiting(**newest);
     return true;
 }
 

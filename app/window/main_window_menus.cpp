@@ -312,7 +312,7 @@ void MainWindow::showAnalysis(const QString& id)
     auto* results = static_cast<ResultPage*>(m_tabs->currentPage());
     results->showAnalysis(id.toStdString());
     if (!isComputed(results->analysis(), *m_workspace->results()))
-        results->run(Workspace::Asker::Page);
+        results->run(Runs::Asker::Page);
 }
 
 void MainWindow::createAnalysesMenu()

@@ -222,7 +222,7 @@ void MainWindow::createStatusBar()
     statusBar()->setSizeGripEnabled(false);
     statusBar()->addWidget(new JobBar(m_workspace->openJob(), this));
     statusBar()->addWidget(new JobBar(m_workspace->tokensJob(), this));
-    statusBar()->addWidget(new JobBar(m_workspace->analysisJob(), this));
+    statusBar()->addWidget(new JobBar(m_workspace->runs()->job(), this));
     statusBar()->addPermanentWidget(m_readOut);
 }
 

@@ -86,7 +86,7 @@ private slots:
         int controls = 0;
         for (int i = 0; i < tabs->count(); ++i) {
             tabs->setCurrentIndex(i);
-            QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->analysisJob()->isRunning(), patience);
+            QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning(), patience);
             for (QWidget* widget : window.findChildren<QWidget*>()) {
                 if (!isControl(widget) || !widget->isVisibleTo(&window))
                     continue;
@@ -110,7 +110,7 @@ private slots:
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->results()->find("scores/copying"), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->analysisJob()->isRunning(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning(), patience);
         // What the mouse asks where Shift+F1 was pressed; the box with the answer is Qt's.
         const auto answers = [](QWidget* widget, const QPoint& at) {
             QHelpEvent asked(QEvent::QueryWhatsThis, at, widget->mapToGlobal(at));

@@ -117,10 +117,10 @@ private slots:
         WindowDriver driver;
         driver.openDemo();
         QVERIFY(!driver.workspace().isModified());
-        driver.workspace().runAnalysis("copying"); // a default one returns in seconds
-        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().analysisJob()->isRunning(), patience);
+        driver.workspace().runs()->runAnalysis("copying"); // a default one returns in seconds
+        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().runs()->job()->isRunning(), patience);
         QVERIFY(!driver.workspace().isModified());
-        driver.workspace().runAnalysis("ranks");
+        driver.workspace().runs()->runAnalysis("ranks");
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isModified(), patience);
         QVERIFY(driver.window.isWindowModified());
 
@@ -151,7 +151,7 @@ private slots:
     {
         WindowDriver driver;
         driver.openDemo();
-        driver.workspace().runAnalysis("ranks");
+        driver.workspace().runs()->runAnalysis("ranks");
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isModified(), patience);
         const Answer discard(driver.window, QMessageBox::Discard);
         driver.trigger(QStringLiteral("Close"));

@@ -167,12 +167,12 @@ private slots:
         Driver driver;
         driver.showAllTokens();
         Workspace& workspace = *driver.window.workspace();
-        AnalysisInputs inputs = workspace.inputs();
+        AnalysisInputs inputs = workspace.runs()->inputs();
         std::vector<double> counts(static_cast<std::size_t>(workspace.card().dVocab), 1.0);
         counts[300] = 7;
         counts[17] = 5;
         inputs.tokenCounts = std::make_shared<const TokenCounts>("counts.csv", std::move(counts));
-        workspace.setInputs(inputs);
+        workspace.runs()->setInputs(inputs);
         const auto firstRow = [&driver] { return driver.view->rowAxis().label(0); };
         driver.choose(QStringLiteral("by count"));
         QTRY_COMPARE_WITH_TIMEOUT(firstRow(), workspace.tokenText(300), patience);

@@ -39,8 +39,8 @@ Control* named(QWidget* parent, const QString& name)
 void openDemoIn(MainWindow& window)
 {
     window.openDemo();
-    QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen() && !window.workspace()->analysisJob()->isRunning()
-                                 && window.workspace()->waiting().empty(),
+    QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen() && !window.workspace()->runs()->job()->isRunning()
+                                 && window.workspace()->runs()->waiting().empty(),
                              patience);
 }
 

@@ -152,7 +152,7 @@ private slots:
         m_window->openDemo();
         QTRY_VERIFY_WITH_TIMEOUT(m_window->workspace()->isOpen() && m_window->workspace()->tokens(),
                                  patience);
-        QTRY_VERIFY_WITH_TIMEOUT(!m_window->workspace()->analysisJob()->isRunning(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!m_window->workspace()->runs()->job()->isRunning(), patience);
     }
 
     void cleanupTestCase() { m_window.reset(); }
@@ -207,7 +207,7 @@ private slots:
     {
         m_window->workspace()->selection()->setHead({1, 5});
         m_window->showPage(QStringLiteral("relations"));
-        m_window->workspace()->runAnalysis("relations");
+        m_window->workspace()->runs()->runAnalysis("relations");
         QTRY_VERIFY_WITH_TIMEOUT(m_window->workspace()->results()->find("analyses/relations/best"), patience);
         m_window->workspace()->selection()->setHead({0, 2}); // whose pairs are shown from now on
         for (const char* page : {"vectors", "relations"}) {

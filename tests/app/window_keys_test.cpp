@@ -107,7 +107,7 @@ private slots:
         const ResultArray* key = driver.workspace().results()->find("analyses/score_sources/key");
         QCOMPARE(std::get<double>(key->attributes.at("query_position")), 9.0);
         QCOMPARE(std::get<std::vector<std::int32_t>>(key->values)[8 + 5], 2);
-        QCOMPARE(driver.workspace().inputs().keyPosition, std::optional(2));
+        QCOMPARE(driver.workspace().runs()->inputs().keyPosition, std::optional(2));
     }
 
     void theHeadIsForgottenWithTheModel()
@@ -310,7 +310,7 @@ private slots:
         Driver driver;
         driver.show(QStringLiteral("Composition"));
         driver.grid->setFocus();
-        for (Job* job : {driver.workspace().analysisJob(), driver.workspace().comparisonJob()}) {
+        for (Job* job : {driver.workspace().runs()->job(), driver.workspace().comparisonJob()}) {
             job->start(
                 QStringLiteral("Counting"),
                 [](const Task& task) -> Result<int> {
@@ -331,36 +331,37 @@ private slots:
         driver.show(QStringLiteral("Overview"));
         driver.grid->setFocus();
         Workspace& workspace = driver.workspace();
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.waiting().empty() && !workspace.analysisJob()->isRunning(),
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.runs()->waiting().empty() && !workspace.runs()->job()->isRunning(),
                                  patience);
         const auto isThere = [&] {
             return std::ranges::any_of(workspace.results()->arrays, [](const ResultArray& array) {
                 return array.path.starts_with("analyses/degeneracy/");
             });
         };
-        workspace.runAnalysis("degeneracy");
-        QVERIFY(workspace.isUnderWay("degeneracy"));
+        workspace.runs()->runAnalysis("degeneracy");
+        QVERIFY(workspace.runs()->isUnderWay("degeneracy"));
         Driver::press(Qt::Key_Escape);
-        QVERIFY(!workspace.isUnderWay("degeneracy"));
-        QVERIFY(!workspace.analysisJob()->isRunning());
+        QVERIFY(!workspace.runs()->isUnderWay("degeneracy"));
+        QVERIFY(!workspace.runs()->job()->isRunning());
         QVERIFY(waitForJobs(std::chrono::seconds(20)));
         QCoreApplication::processEvents(); // A late answer would be in the queue by now.
         QVERIFY(!isThere());
-        workspace.runAnalysis("copying"); // runs by itself on every model: nothing to stop
-        QVERIFY(workspace.isUnderWay("copying"));
+        workspace.runs()->runAnalysis("copying"); // runs by itself on every model: nothing to stop
+        QVERIFY(workspace.runs()->isUnderWay("copying"));
         Driver::press(Qt::Key_Escape);
-        QVERIFY(workspace.isUnderWay("copying"));
-        workspace.runAnalysis("degeneracy");
+        QVERIFY(workspace.runs()->isUnderWay("copying"));
+        workspace.runs()->runAnalysis("degeneracy");
         QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
         // What waits behind another goes with a second Esc, the one asked for last first.
         for (const char* id : {"degeneracy", "normality", "symmetry"})
-            workspace.runAnalysis(id);
+            workspace.runs()->runAnalysis(id);
         const auto waits = [&](const char* id) {
-            return std::ranges::find(workspace.waiting(), findAnalysis(id)) != workspace.waiting().end();
+            return std::ranges::find(workspace.runs()->waiting(), findAnalysis(id))
+                != workspace.runs()->waiting().end();
         };
         QVERIFY(waits("normality") && waits("symmetry"));
         Driver::press(Qt::Key_Escape);
-        QVERIFY(!workspace.analysisJob()->isRunning() && waits("normality") && waits("symmetry"));
+        QVERIFY(!workspace.runs()->job()->isRunning() && waits("normality") && waits("symmetry"));
         Driver::press(Qt::Key_Escape);
         QVERIFY(waits("normality") && !waits("symmetry"));
         Driver::press(Qt::Key_Escape);

@@ -82,7 +82,7 @@ public:
     void waitForAnalyses()
     {
         waitFor([&] {
-            return workspace().results()->find("composition/k") && !workspace().analysisJob()->isRunning()
+            return workspace().results()->find("composition/k") && !workspace().runs()->job()->isRunning()
                 && !workspace().tokensJob()->isRunning();
         });
     }

@@ -15,7 +15,7 @@ inline void run(OpenedResults& opened, std::string_view id)
     opened.page.showAnalysis(id);
     opened.page.run();
     QTRY_VERIFY_WITH_TIMEOUT(ui::isComputed(opened.page.analysis(), *opened.workspace.results())
-                                 && !opened.workspace.analysisJob()->isRunning(),
+                                 && !opened.workspace.runs()->job()->isRunning(),
                              patience);
     opened.page.figures(); // draws them all
 }

@@ -91,7 +91,7 @@ protected:
         m_page->showAnalysis(id);
         m_page->run();
         QTRY_VERIFY_WITH_TIMEOUT(ui::isComputed(m_page->analysis(), *m_workspace->results())
-                                     && !m_workspace->analysisJob()->isRunning(),
+                                     && !m_workspace->runs()->job()->isRunning(),
                                  patience);
         QCoreApplication::processEvents(); // draws what is in sight
     }

@@ -84,7 +84,7 @@ public:
         Workspace& workspace = *m_window.workspace();
         workspace.selection()->setHead({1, 5});
         workspace.selection()->setReference(HeadId{0, 1});
-        workspace.runAnalysis("relations");
+        workspace.runs()->runAnalysis("relations");
         workspace.compareWith({m_wishes.model.toStdString(), std::nullopt, {}});
         waitUntilQuiet();
     }

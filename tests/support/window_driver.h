@@ -59,7 +59,7 @@ public:
         const ResultSet& results = *workspace().results();
         return results.find("scores/copying") && results.find("composition/k")
             && results.find("scores/matching") && results.find("eigenvalues/full_ov")
-            && !workspace().analysisJob()->isRunning();
+            && !workspace().runs()->job()->isRunning();
     }
 
     /// As the keyboard does it: to whatever has the focus.

@@ -1,6 +1,5 @@
 #include "ui/document/workspace.h"
 
-#include "core/analysis/run_estimate.h"
 #include "core/base/log.h"
 #include "core/tokenizer/token_text.h"
 #include "ui/base/text.h"
@@ -14,7 +13,13 @@ Workspace::Workspace(QObject* parent)
     : QObject(parent)
     , m_selection(std::make_unique<Selection>(*this))
     , m_notebook(std::make_unique<Notebook>(*m_selection))
+    , m_runs(std::make_unique<Runs>(this))
 {
+    connect(m_runs.get(), &Runs::failed, this, &Workspace::failed);
+    connect(m_runs.get(), &Runs::countsChanged, this, [this] {
+        if (m_wantedFilter.lowestCount > 0)
+            findLeftOut();
+    });
     auto* imported = ImportedAttention::of(this); // there when the first session brings some
     connect(imported, &ImportedAttention::kept, this, [this] { m_resultRevision.change(); });
     for (const auto signal : {&Workspace::opened, &Workspace::closed})
@@ -84,64 +89,9 @@ Provenance Workspace::provenance() const
             {QStringLiteral("software"), QStringLiteral("headwise ") + text(versionText())}};
 }
 
-AnalysisInputs Workspace::inputs() const
-{
-    AnalysisInputs inputs = m_inputs;
-    inputs.tokenizer = m_tokenizer;
-    if (m_card && m_selection->token() < m_card->dVocab)
-        inputs.token = m_selection->token();
-    const HeadId head = m_selection->head();
-    const auto reference = m_selection->reference();
-    if (reference && reference->layer != head.layer)
-        inputs.pair = {std::min(*reference, head), std::max(*reference, head)};
-    return inputs;
-}
-
-void Workspace::setInputs(const AnalysisInputs& inputs)
-{
-    if (inputs == m_inputs)
-        return;
-    const bool countsChange = inputs.tokenCounts != m_inputs.tokenCounts && m_wantedFilter.lowestCount > 0;
-    m_inputs = inputs;
-    emit inputsChanged();
-    if (countsChange)
-        findLeftOut();
-}
-
-HeadChoice Workspace::headChoice(const Analysis& analysis) const
-{
-    if (const auto found = m_headChoices.find(analysis.id); found != m_headChoices.end())
-        return found->second;
-    const bool areTooMany =
-        m_circuits && takesNamedHeadsAlone(analysis, m_circuits->config(), analysisOptions());
-    return {.which = areTooMany ? HeadChoice::Which::Selected : HeadChoice::Which::All};
-}
-
-void Workspace::setHeadChoice(const Analysis& analysis, const HeadChoice& choice)
-{
-    if (choice == headChoice(analysis))
-        return;
-    m_headChoices[std::string(analysis.id)] = choice;
-    emit inputsChanged();
-}
-
-std::optional<AnalysisOptions> Workspace::askedWith(std::string_view id) const
-{
-    const auto found = m_askedWith.find(id);
-    return found == m_askedWith.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::optional<AnalysisInputs> Workspace::inputsOf(std::string_view id) const
-{
-    const auto options = askedWith(id);
-    return options ? std::optional(options->inputs) : std::nullopt;
-}
-
 void Workspace::forgetInputs()
 {
-    m_askedWith.clear();
-    m_headChoices.clear();
-    m_inputs = {};
+    m_runs->forget();
     m_wantedFilter = {};
     m_filterJob.cancel();
     m_tokenFilter = {};

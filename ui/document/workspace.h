@@ -10,6 +10,7 @@
 #include "ui/document/first_norms.h"
 #include "ui/document/notebook.h"
 #include "ui/document/revision.h"
+#include "ui/document/runs.h"
 #include "ui/document/selection.h"
 #include "ui/figures/figure_export.h"
 
@@ -27,15 +28,6 @@
 #include <set>
 
 namespace headwise::ui {
-
-/// Heads that an analysis is asked about.
-struct HeadChoice {
-    enum class Which { All, Selected, Listed };
-    Which which = Which::All;
-    std::vector<HeadId> listed = {}; ///< In order, each once.
-
-    bool operator==(const HeadChoice&) const = default;
-};
 
 /// The open model or session, the selection, and the results computed so far. Every page reads it and only it.
 ///
@@ -131,25 +123,13 @@ public:
 
     void setEmbedding(Embedding embedding);
     void setProcessingWish(const ProcessingWish& wish);
-    enum class Asker { User, Page };
-    /// One of the catalogue, after those under way. What a page asks for on its own is nothing to be saved.
-    void runAnalysis(std::string_view id, Asker asker = Asker::User);
-    bool isUnderWay(std::string_view id) const;                            ///< Running or waiting.
-    const std::deque<const Analysis*>& waiting() const { return m_queue; } ///< The next first.
-    void removeWaiting(const Analysis& analysis);
 
-    /// Inputs that analyses need besides the weights. Token, tokenizer and pair are those of the selection.
-    AnalysisInputs inputs() const;
-    void setInputs(const AnalysisInputs& inputs);
-    AnalysisOptions analysisOptions() const; ///< For everything run from here, about all heads.
-    AnalysisOptions analysisOptions(const Analysis& analysis) const; ///< About those that are chosen for it.
-    /// Heads chosen last for the analysis. Default: all, or the selected one if the analysis cannot take all.
-    HeadChoice headChoice(const Analysis& analysis) const;
-    void setHeadChoice(const Analysis& analysis, const HeadChoice& choice);
-    const std::map<std::string, HeadChoice, std::less<>>& headChoices() const { return m_headChoices; }
-    /// Options the results of an analysis were computed with; none if they came with a session or do not exist.
-    std::optional<AnalysisOptions> askedWith(std::string_view id) const;
-    std::optional<AnalysisInputs> inputsOf(std::string_view id) const; ///< The inputs in askedWith().
+    Runs* runs() const { return m_runs.get(); } ///< The analyses with their inputs and their queue.
+    /// Replaces the results of an analysis.
+    /// \param wasAsked  by the user, so that they count as unsaved
+    void replaceResults(const Analysis& analysis, ResultSet results, bool wasAsked);
+    void startTokens();                                         ///< Begins the token side anew.
+    bool hasTokenProducts() const { return m_tokensHaveGrams; } ///< Whether tokens() has its Gram products.
 
     /// Compares the open model with a newer one; adds the changes as results under "comparison/". `failed` says why not.
     void compareWith(const ModelSource& newer);
@@ -161,7 +141,6 @@ public:
     Job* openJob() { return &m_openJob; }
     Job* tokensJob() { return &m_tokensJob; }
     Job* filterJob() { return &m_filterJob; }
-    Job* analysisJob() { return &m_analysisJob; }
     Job* comparisonJob() { return &m_comparisonJob; }
 
 signals:
@@ -175,8 +154,6 @@ signals:
     void circuitsChanged(); ///< Other weights or another processing.
     void tokensChanged();   ///< The token side is there, or gone.
     void resultsChanged();
-    void waitingChanged();     ///< The list of analyses that have not begun.
-    void inputsChanged();      ///< Or which heads are asked about.
     void tokenFilterChanged(); ///< And what it leaves out.
     void embeddingChanged();
     void sessionSaved(const QString& file);
@@ -212,14 +189,8 @@ private:
     void computeAgain();   ///< Token side and the default analyses, from nothing.
     void findLeftOut();    ///< By the wanted filter; what is asked waits for it.
     void setLeftOut(const TokenFilter& filter, std::vector<bool> leftOut);
-    void startTokens();
     void readTokens(TokenParts parts);
     void queueDefaultAnalyses();
-    void runNext();
-    /// Takes in what `analysis` found, in place of what it found before.
-    void mergeResults(const Analysis& analysis, ResultSet results);
-    /// Arrays that saw fewer tokens than are looked at now are computed again, of the default analyses.
-    void queueOtherwiseFiltered();
     void forgetInputs(); ///< Without a signal: another model comes, or none.
     void setResults(ResultSet results);
     void updateBanner();
@@ -246,21 +217,15 @@ private:
 
     const std::unique_ptr<Selection> m_selection;
     const std::unique_ptr<Notebook> m_notebook;
-    AnalysisInputs m_inputs;                                         // without what the selection says
-    std::map<std::string, AnalysisOptions, std::less<>> m_askedWith; // of what has been run
-    std::map<std::string, HeadChoice, std::less<>> m_headChoices;    // by the id of an analysis
     Embedding m_embedding = Embedding::Raw;
     ProcessingWish m_wish;
     bool m_readOnly = false;
-    Revision m_resultRevision;         // results that somebody asked for
-    quint64 m_opening = 0;             // grows with everything that is opened or closed
-    std::set<const Analysis*> m_asked; // by the user, of those waiting or running
+    Revision m_resultRevision; // results that somebody asked for
+    quint64 m_opening = 0;     // grows with everything that is opened or closed
 
-    std::deque<const Analysis*> m_queue;
-    const Analysis* m_running = nullptr; // while m_analysisJob is running
-    AnalysisOptions m_runningWith;
+    const std::unique_ptr<Runs> m_runs;
     FirstNorms m_firstNorms;
-    Job m_openJob, m_processJob, m_tokensJob, m_filterJob, m_analysisJob, m_comparisonJob, m_saveJob;
+    Job m_openJob, m_processJob, m_tokensJob, m_filterJob, m_comparisonJob, m_saveJob;
 };
 
 } // namespace headwise::ui

@@ -1,16 +1,11 @@
-#include "core/analysis/residual_basis.h"
-#include "core/analysis/run_estimate.h"
 #include "ui/base/text.h"
 #include "ui/document/about_model.h"
-#include "ui/document/array_part.h"
-#include "ui/document/estimate.h"
 #include "ui/document/opened_model.h"
 #include "ui/document/workspace.h"
 
-#include <algorithm>
 #include <utility>
 
-// Work done on the open model without being asked: processing, token side, the analyses of all heads.
+// Work done on the open model without being asked: processing and the token side.
 
 namespace headwise::ui {
 
@@ -58,10 +53,7 @@ void Workspace::setProcessingWish(const ProcessingWish& wish)
 
 void Workspace::stopComputing()
 {
-    m_queue.clear();
-    m_asked.clear();
-    emit waitingChanged();
-    m_analysisJob.cancel();
+    m_runs->stop();
     m_tokensJob.cancel();
     m_comparisonJob.cancel();
     m_firstNorms.stop();
@@ -73,7 +65,7 @@ void Workspace::stopComputing()
 void Workspace::computeAgain()
 {
     emit tokensChanged();
-    m_askedWith.clear();
+    m_runs->forgetAnswers();
     m_resultRevision.forget();
     setResults({});
     startTokens();
@@ -100,137 +92,30 @@ void Workspace::readTokens(TokenParts parts)
                           m_tokens = *result;
                           m_tokensHaveGrams = parts == TokenParts::WithGrams;
                           if (m_tokensHaveGrams)
-                              return runNext();
+                              return m_runs->runNext();
                           emit tokensChanged();
                           readTokens(TokenParts::WithGrams);
                       });
 }
 
-AnalysisOptions Workspace::analysisOptions() const
-{
-    AnalysisOptions options;
-    options.embedding = m_embedding;
-    options.unusedTokens = unusedTokens();
-    options.inputs = inputs();
-    return options;
-}
-
-AnalysisOptions Workspace::analysisOptions(const Analysis& analysis) const
-{
-    AnalysisOptions options = analysisOptions();
-    const HeadChoice choice = headChoice(analysis);
-    if (choice.which == HeadChoice::Which::Listed)
-        options.heads = choice.listed;
-    if (choice.which == HeadChoice::Which::Selected) {
-        options.heads = {m_selection->head()};
-        options.oneEndIsEnough = true; // with itself alone it makes no pair
-    }
-    return options;
-}
-
 void Workspace::queueDefaultAnalyses()
 {
-    m_queue.clear();
     const bool sameQuestion = m_session && m_processed && m_session->processing == m_processed->plan().applied
         && m_session->embedding == embeddingName(m_embedding);
     if (sameQuestion && !m_session->results.arrays.empty() && m_results->arrays.empty())
         setResults(m_session->results);
-    // A session may have brought some of them along, or all.
-    for (const Analysis* analysis : defaultAnalyses(m_circuits->config(), analysisOptions()))
-        if (analysis->id != "tables" // The window asks for rows when it shows them.
-            && !isComputed(*analysis, *m_results))
-            m_queue.push_back(analysis);
-    if (m_results->arrays.empty() && inputs().metric == ResidualMetric::Identity)
+    if (m_results->arrays.empty() && m_runs->inputs().metric == ResidualMetric::Identity)
         m_firstNorms.start(m_circuits);
-    runNext();
+    m_runs->queueDefaults();
 }
 
-bool Workspace::isUnderWay(std::string_view id) const
-{
-    // After the running one was cancelled nothing goes on before something is asked for.
-    if (!m_analysisJob.isRunning() && !m_tokensJob.isRunning() && !m_filterJob.isRunning())
-        return false;
-    const Analysis* analysis = findAnalysis(id);
-    return std::find(m_queue.begin(), m_queue.end(), analysis) != m_queue.end()
-        || (analysis && m_running == analysis && m_analysisJob.isRunning());
-}
-
-void Workspace::runAnalysis(std::string_view id, Asker asker)
-{
-    const Analysis* analysis = findAnalysis(id);
-    if (!analysis || !m_circuits)
-        return;
-    if (asker == Asker::User && !analysis->isDefault)
-        m_asked.insert(analysis);
-    if (m_running == analysis && m_analysisJob.isRunning()) {
-        if (m_runningWith == analysisOptions(*analysis))
-            return;
-        m_analysisJob.cancel(); // a newer question
-    }
-    // Requested analyses go before the default ones. A default analysis under way begins again afterwards.
-    const std::vector<const Analysis*> unasked = defaultAnalyses(m_circuits->config(), analysisOptions());
-    const bool needsTokens = needsTokenSide(*analysis, analysisOptions(*analysis));
-    const bool canBegin = !needsTokens || m_tokensHaveGrams;
-    if (canBegin && m_analysisJob.isRunning()
-        && std::find(unasked.begin(), unasked.end(), m_running) != unasked.end()) {
-        m_analysisJob.cancel();
-        m_queue.push_front(m_running);
-    }
-    std::erase(m_queue, analysis);
-    m_queue.insert(std::find_first_of(m_queue.begin(), m_queue.end(), unasked.begin(), unasked.end()),
-                   analysis);
-    emit waitingChanged();
-    if (needsTokens && !m_tokensHaveGrams && !m_tokensJob.isRunning())
-        startTokens(); // It had been cancelled.
-    runNext();
-}
-
-void Workspace::removeWaiting(const Analysis& analysis)
-{
-    std::erase(m_queue, &analysis);
-    m_asked.erase(&analysis);
-    emit waitingChanged();
-}
-
-void Workspace::runNext()
-{
-    if (m_analysisJob.isRunning() || m_filterJob.isRunning() || m_queue.empty() || !m_circuits)
-        return;
-    const Analysis* analysis = m_queue.front();
-    const AnalysisOptions options = analysisOptions(*analysis);
-    if (needsTokenSide(*analysis, options) && !m_tokensHaveGrams)
-        return; // readTokens() comes back here
-    m_queue.pop_front();
-    emit waitingChanged();
-    if (!whyLeftOut(*analysis, m_circuits->config(), options).empty())
-        return runNext();
-    m_running = analysis;
-    m_runningWith = options;
-    m_analysisJob.start(
-        withEstimate(text(analysis->title), runCost(*analysis, m_circuits->config(), options)),
-        aboutModel(m_circuits,
-                   [analysis, context = AnalysisContext{*m_circuits, m_tokens, options}](const Task& task) {
-                       return runMeasured(*analysis, context, task);
-                   }),
-        [this, analysis, filter = m_tokenFilter](Result<ResultSet> result) {
-            if (result) {
-                ResultSet found = std::move(result).value();
-                markFilter(found, filter);
-                mergeResults(*analysis, std::move(found));
-            } else
-                emit failed(text(result.error()));
-            runNext();
-        });
-}
-
-void Workspace::mergeResults(const Analysis& analysis, ResultSet results)
+void Workspace::replaceResults(const Analysis& analysis, ResultSet results, bool wasAsked)
 {
     const std::string folder = "analyses/" + std::string(analysis.id) + "/";
     ResultSet all = *m_results;
     std::erase_if(all.arrays, [&](const ResultArray& array) { return array.path.starts_with(folder); });
     all.merge(std::move(results));
-    m_askedWith[std::string(analysis.id)] = m_runningWith;
-    if (m_asked.erase(&analysis) > 0)
+    if (wasAsked)
         m_resultRevision.change();
     setResults(std::move(all));
 }

@@ -1,4 +1,3 @@
-#include "core/analysis/residual_basis.h"
 #include "ui/base/text.h"
 #include "ui/document/workspace.h"
 
@@ -26,13 +25,13 @@ void Workspace::setTokenFilter(const TokenFilter& filter)
 void Workspace::findLeftOut()
 {
     TokenFilter filter = m_circuits ? m_wantedFilter : TokenFilter();
-    filter.counts = filter.lowestCount > 0 ? m_inputs.tokenCounts : nullptr;
+    filter.counts = filter.lowestCount > 0 ? m_runs->inputs().tokenCounts : nullptr;
     if (!filter.counts)
         filter.lowestCount = 0; // How often tokens occur is unknown.
     if (!filter.isOn()) {
         m_filterJob.cancel();
         setLeftOut({}, {});
-        return runNext();
+        return m_runs->runNext();
     }
     std::vector<bool> unused = m_unused;
     unused.resize(static_cast<std::size_t>(m_card->dVocab), false);
@@ -49,7 +48,7 @@ void Workspace::findLeftOut()
                 emit tokenFilterChanged(); // back to what it is
                 emit failed(text(found.error()));
             }
-            runNext();
+            m_runs->runNext();
         });
 }
 
@@ -62,22 +61,8 @@ void Workspace::setLeftOut(const TokenFilter& filter, std::vector<bool> leftOut)
     if (!isOther)
         return;
     if (before != unusedTokens())
-        queueOtherwiseFiltered();
+        m_runs->queueOtherwiseFiltered();
     emit tokenFilterChanged();
-}
-
-void Workspace::queueOtherwiseFiltered()
-{
-    if (!m_circuits)
-        return;
-    // They are there without being asked for, so they are computed again without being asked for.
-    for (const Analysis* analysis : defaultAnalyses(m_circuits->config(), analysisOptions())) {
-        const auto with = askedWith(analysis->id);
-        if (with && isInEmbeddingBasis(*analysis, *with)
-            && std::find(m_queue.begin(), m_queue.end(), analysis) == m_queue.end())
-            m_queue.push_back(analysis);
-    }
-    emit waitingChanged();
 }
 
 } // namespace headwise::ui

@@ -179,8 +179,7 @@ void Workspace::announceOpened()
 void Workspace::openedAgain(const std::shared_ptr<const Opened>& opened)
 {
     const Selection::Place before = m_selection->place();
-    const AnalysisInputs asked = m_inputs;
-    auto heads = m_headChoices;
+    Runs::Question asked = m_runs->question();
     const TokenFilter filter = m_wantedFilter;
     const int offset = m_selection->rotaryOffset();
     const ModelConfig& config = opened->weights->config();
@@ -190,8 +189,7 @@ void Workspace::openedAgain(const std::shared_ptr<const Opened>& opened)
         m_embedding = Embedding::Raw;
     forgetInputs();
     if (isSameShape) {
-        m_inputs = asked;
-        m_headChoices = std::move(heads);
+        m_runs->restore(std::move(asked));
         m_wantedFilter = filter;
         m_selection->clear(std::min(offset, config.nCtx - 1));
     } else

@@ -36,9 +36,7 @@ std::unique_ptr<Workspace> Workspace::snapshot(HeadId head) const
     copy->m_unused = m_unused;
     copy->m_sessionEmbedding = m_sessionEmbedding;
     copy->m_selection->copyFrom(*m_selection, head);
-    copy->m_inputs = m_inputs;
-    copy->m_askedWith = m_askedWith;
-    copy->m_headChoices = m_headChoices;
+    copy->m_runs->copyFrom(*m_runs);
     copy->m_wantedFilter = m_wantedFilter;
     copy->m_tokenFilter = m_tokenFilter;
     copy->m_leftOut = m_leftOut;

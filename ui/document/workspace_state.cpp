@@ -37,7 +37,7 @@ std::optional<HeadChoice> choiceFromState(const QString& words, const ModelCard&
 QJsonObject questionState(const Workspace& workspace)
 {
     QJsonObject heads, classes;
-    for (const auto& [id, choice] : workspace.headChoices())
+    for (const auto& [id, choice] : workspace.runs()->headChoices())
         heads[text(id)] = choiceState(choice);
     for (const auto& [head, name] : workspace.notebook()->ownHeadClasses())
         classes[text(dottedHead(head))] = name;
@@ -56,7 +56,7 @@ void restoreQuestion(Workspace& workspace, const QJsonObject& state)
         const Analysis* analysis = findAnalysis(it.key().toStdString());
         const auto choice = choiceFromState(it.value().toString(), workspace.card());
         if (analysis && choice)
-            workspace.setHeadChoice(*analysis, *choice);
+            workspace.runs()->setHeadChoice(*analysis, *choice);
     }
     std::map<HeadId, QString> classes;
     const QJsonObject kept = state[QStringLiteral("classes")].toObject();

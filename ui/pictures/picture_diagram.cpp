@@ -224,7 +224,7 @@ private:
     void showClasses()
     {
         const std::vector<HeadClass> known = headClasses(*workspace()->results(), workspace()->card(),
-                                                         workspace()->inputs().previousTokenHeads);
+                                                         workspace()->runs()->inputs().previousTokenHeads);
         const NamedClasses named =
             namedClasses(known, workspace()->notebook()->ownHeadClasses(), workspace()->card());
         DiagramClasses classes{.ofHeads = named.ofHeads, .names = named.names, .kinds = {}};

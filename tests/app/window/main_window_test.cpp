@@ -63,8 +63,9 @@ private slots:
         WindowDriver driver;
         driver.window.resize(1280, 800);
         driver.openDemo();
-        QTRY_VERIFY_WITH_TIMEOUT(
-            driver.workspace().waiting().empty() && !driver.workspace().analysisJob()->isRunning(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().runs()->waiting().empty()
+                                     && !driver.workspace().runs()->job()->isRunning(),
+                                 patience);
         driver.workspace().selection()->setHead({1, 5});
         const QLabel* scores = nullptr;
         for (const QLabel* label : driver.window.findChild<HeadHeader*>()->findChildren<QLabel*>())
@@ -143,7 +144,7 @@ private slots:
         driver.openDemo();
         driver.workspace().selection()->setHead({1, 5});
         driver.workspace().selection()->setReference(HeadId{0, 1});
-        driver.workspace().runAnalysis("relations");
+        driver.workspace().runs()->runAnalysis("relations");
         driver.workspace().compareWith({HEADWISE_DEMO_MODEL, std::nullopt, {}});
         for (int i = 0; i < driver.tabs()->count(); ++i) {
             driver.tabs()->setCurrentIndex(i);

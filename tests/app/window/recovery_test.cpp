@@ -143,7 +143,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen(), patience);
         window.workspace()->notebook()->setNote({0, 1}, words);
         QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
-        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->analysisJob()->isRunning()
+        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning()
                                      && window.workspace()->results()->find("composition/k"),
                                  patience);
         window.saveTo(m_folder->filePath(QStringLiteral("saved.h5")));
@@ -203,10 +203,11 @@ private slots:
         QSignalSpy saved(keeper, &Recovery::saved); // from the first copy on, which may hold every result
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->results()->find("composition/k"), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->analysisJob()->isRunning() && saved.count() > 0,
+        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning() && saved.count() > 0,
                                  patience);
-        QTRY_VERIFY_WITH_TIMEOUT(
-            window.workspace()->waiting().empty() && ui::JobBoard::instance().running().isEmpty(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->runs()->waiting().empty()
+                                     && ui::JobBoard::instance().running().isEmpty(),
+                                 patience);
         QVERIFY(nothing.wait(patience)); // after the copy with the last of the results
         const qsizetype before = saved.count(), looks = nothing.count();
         QTRY_VERIFY_WITH_TIMEOUT(nothing.count() >= looks + 3, patience);

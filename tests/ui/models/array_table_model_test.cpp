@@ -110,7 +110,7 @@ private slots:
     /// Of a list of tokens each is told once, beside its rank.
     void tokensThatNameRowsAreToldOnce()
     {
-        m_workspace->runAnalysis("direct_path");
+        m_workspace->runs()->runAnalysis("direct_path");
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("analyses/direct_path/token_ids"), patience);
         const auto results = m_workspace->results();
         const ArrayPart ids = wholeArray(*results->find("analyses/direct_path/token_ids"));

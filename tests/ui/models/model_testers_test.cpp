@@ -97,8 +97,8 @@ private:
         for (int time = 0; time < 2; ++time) {
             workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
             QTRY_VERIFY_WITH_TIMEOUT(workspace.tokens() && !workspace.tokensJob()->isRunning()
-                                         && !workspace.analysisJob()->isRunning()
-                                         && workspace.waiting().empty(),
+                                         && !workspace.runs()->job()->isRunning()
+                                         && workspace.runs()->waiting().empty(),
                                      test::patience);
             watch(); // Pages make tables for what has been computed.
             workspace.selection()->setReference(HeadId{0, 0});
@@ -126,8 +126,8 @@ private slots:
         m_workspace = std::make_unique<Workspace>();
         m_workspace->openModel({HEADWISE_DEMO_MODEL, {}, {}});
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->tokens() && !m_workspace->tokensJob()->isRunning()
-                                     && !m_workspace->analysisJob()->isRunning()
-                                     && m_workspace->waiting().empty(),
+                                     && !m_workspace->runs()->job()->isRunning()
+                                     && m_workspace->runs()->waiting().empty(),
                                  test::patience);
     }
 

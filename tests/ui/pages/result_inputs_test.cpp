@@ -28,10 +28,10 @@ private slots:
         QVERIFY(file.open(QIODevice::WriteOnly) && file.write("France,Paris\nItaly,Rome\n") > 0);
         file.close();
         form->loadRelations(file.fileName());
-        QCOMPARE(m_workspace->inputs().relations.size(), std::size_t{1});
-        QCOMPARE(m_workspace->inputs().relations[0].pairs.size(), std::size_t{2});
+        QCOMPARE(m_workspace->runs()->inputs().relations.size(), std::size_t{1});
+        QCOMPARE(m_workspace->runs()->inputs().relations[0].pairs.size(), std::size_t{2});
         form->loadRelations(m_folder.filePath(QStringLiteral("nowhere.csv")));
-        QVERIFY(m_workspace->inputs().relations.empty());
+        QVERIFY(m_workspace->runs()->inputs().relations.empty());
         bool said = false;
         for (const QLabel* label : form->findChildren<QLabel*>())
             said = said || label->text().contains(QStringLiteral("nowhere.csv"));
@@ -49,34 +49,34 @@ private slots:
         QLabel* bigrams = labelled(QStringLiteral("Bigram counts"));
         QVERIFY(texts && tokens && tokens->isVisible() && bigrams && !bigrams->isVisible());
         QCOMPARE(tokens->text(), QStringLiteral("unknown"));
-        m_workspace->runAnalysis("diagonal_ranks");
+        m_workspace->runs()->runAnalysis("diagonal_ranks");
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("analyses/diagonal_ranks/sample"), patience);
         QVERIFY(!says(QStringLiteral("run it again")));
         QFile file(m_folder.filePath(QStringLiteral("counts.csv")));
         QVERIFY(file.open(QIODevice::WriteOnly) && file.write("token,count\n#5,7\n#6,3\nno such,1\n") > 0);
         file.close();
         texts->load(TextInputs::Tokens, file.fileName());
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputs().tokenCounts, patience);
-        QCOMPARE(m_workspace->inputs().tokenCounts->of(5), 7.0);
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputs().tokenCounts, patience);
+        QCOMPARE(m_workspace->runs()->inputs().tokenCounts->of(5), 7.0);
         QCOMPARE(tokens->text(), QStringLiteral("counts.csv: 10 occurrences"));
         QVERIFY(says(QStringLiteral("1 of the 3 words")));
         m_page->findChild<AnalysisForm*>()->setSeed(3);
         m_page->findChild<AnalysisForm*>()->setSeed(0);
-        QVERIFY(m_workspace->inputs().tokenCounts);
+        QVERIFY(m_workspace->runs()->inputs().tokenCounts);
         m_page->showAnalysis("copying");
         QVERIFY(!tokens->isVisible());
         m_page->showAnalysis("diagonal_ranks");
         QTRY_VERIFY_WITH_TIMEOUT(says(QStringLiteral("run it again")), patience);
         texts->load(TextInputs::Tokens, m_folder.filePath(QStringLiteral("nowhere.csv")));
-        QTRY_VERIFY_WITH_TIMEOUT(!m_workspace->inputs().tokenCounts, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!m_workspace->runs()->inputs().tokenCounts, patience);
         QVERIFY(says(QStringLiteral("nowhere.csv")));
         QCOMPARE(tokens->text(), QStringLiteral("unknown"));
         texts->load(TextInputs::Tokens, file.fileName());
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputs().tokenCounts, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputs().tokenCounts, patience);
         for (auto* button : m_page->findChildren<QPushButton*>())
             if (button->accessibleName() == QLatin1String("Token counts: none"))
                 button->click();
-        QVERIFY(!m_workspace->inputs().tokenCounts);
+        QVERIFY(!m_workspace->runs()->inputs().tokenCounts);
     }
 
     void pairsAndWordsAreReadFromFiles()
@@ -92,14 +92,15 @@ private slots:
         };
         texts->load(TextInputs::Bigrams, written("pairs.csv", "#5,#6,2\n#7,#6,1\n"));
         texts->load(TextInputs::Names, written("words.txt", "Anna\nOtto\n"));
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputs().bigramCounts && !m_workspace->inputs().names.empty(),
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputs().bigramCounts
+                                     && !m_workspace->runs()->inputs().names.empty(),
                                  patience);
-        QCOMPARE(m_workspace->inputs().bigramCounts->of(7, 6), 1.0);
+        QCOMPARE(m_workspace->runs()->inputs().bigramCounts->of(7, 6), 1.0);
         QCOMPARE(bigrams->text(), QStringLiteral("pairs.csv: 2 pairs"));
-        QCOMPARE(m_workspace->inputs().names, (std::vector<std::string>{"Anna", "Otto"}));
+        QCOMPARE(m_workspace->runs()->inputs().names, (std::vector<std::string>{"Anna", "Otto"}));
         QCOMPARE(labelled(QStringLiteral("Words"))->text(), QStringLiteral("words.txt: 2 words"));
         open(HEADWISE_DEMO_MODEL); // another workspace knows none
-        QVERIFY(!m_workspace->inputs().bigramCounts);
+        QVERIFY(!m_workspace->runs()->inputs().bigramCounts);
     }
 
     void headsKnownToAttendToThePreviousTokenAreMarked()
@@ -114,11 +115,11 @@ private slots:
         QVERIFY(marked && marked->isVisible());
         QTest::keyClicks(marked, QStringLiteral("0.1, 0.4"));
         QTest::keyClick(marked, Qt::Key_Return);
-        QCOMPARE(m_workspace->inputs().previousTokenHeads, (std::vector<HeadId>{{0, 1}, {0, 4}}));
+        QCOMPARE(m_workspace->runs()->inputs().previousTokenHeads, (std::vector<HeadId>{{0, 1}, {0, 4}}));
         marked->selectAll();
         QTest::keyClicks(marked, QStringLiteral("0.1 7.7"));
         QTest::keyClick(marked, Qt::Key_Return);
-        QVERIFY(m_workspace->inputs().previousTokenHeads.empty());
+        QVERIFY(m_workspace->runs()->inputs().previousTokenHeads.empty());
         bool said = false;
         for (const QLabel* label : form->findChildren<QLabel*>())
             said = said || label->text().contains(QStringLiteral("'7.7' is no head"));
@@ -132,7 +133,7 @@ private slots:
         openDemo();                               // L1H5
         const auto listed = [this](HeadId head) { // by the core, asked about that head alone
             AnalysisContext context{*m_workspace->circuits(), m_workspace->tokens(),
-                                    m_workspace->analysisOptions()};
+                                    m_workspace->runs()->analysisOptions()};
             context.options.heads = {head};
             auto found = findAnalysis("largest_entries")->run(context, Task{});
             return headSeries(found->find("analyses/largest_entries/full_ov_values"), head);
@@ -178,7 +179,7 @@ private slots:
         const QJsonObject state = questionState(*m_workspace);
         open(HEADWISE_DEMO_MODEL);
         restoreQuestion(*m_workspace, state);
-        QCOMPARE(m_workspace->headChoice(*findAnalysis("largest_entries")),
+        QCOMPARE(m_workspace->runs()->headChoice(*findAnalysis("largest_entries")),
                  (HeadChoice{HeadChoice::Which::Listed, {{0, 3}, {1, 2}}}));
     }
 
@@ -187,7 +188,7 @@ private slots:
         openDemo();
         auto* notice = field<QToolButton>(QStringLiteral("Token filter"));
         QVERIFY(notice && !notice->isVisible());
-        m_workspace->setHeadChoice(*findAnalysis("largest_entries"), {HeadChoice::Which::Selected});
+        m_workspace->runs()->setHeadChoice(*findAnalysis("largest_entries"), {HeadChoice::Which::Selected});
         run("largest_entries");
         const std::string path = "analyses/largest_entries/full_ov_row_ids";
         QVERIFY(filterOf(*array(path)).empty());
@@ -195,7 +196,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->tokenFilter().isOn(), patience);
         QVERIFY(notice->isVisible());
         QVERIFY(says(QStringLiteral("computed with other tokens than the filter lets pass")));
-        QCOMPARE(m_workspace->analysisOptions().unusedTokens, m_workspace->unusedTokens());
+        QCOMPARE(m_workspace->runs()->analysisOptions().unusedTokens, m_workspace->unusedTokens());
         run("largest_entries");
         QCOMPARE(filterOf(*array(path)), std::string("--first-id 500"));
         QVERIFY(!says(QStringLiteral("run it again")));
@@ -210,19 +211,19 @@ private slots:
     void whatFollowsTheEmbeddingsCovarianceIsComputedAgainForOtherTokens()
     {
         openDemo();
-        AnalysisInputs inputs = m_workspace->inputs();
+        AnalysisInputs inputs = m_workspace->runs()->inputs();
         inputs.metric = ResidualMetric::Embedding;
-        m_workspace->setInputs(inputs);
-        m_workspace->runAnalysis("composition");
+        m_workspace->runs()->setInputs(inputs);
+        m_workspace->runs()->runAnalysis("composition");
         const auto metric = [this] { return array("composition/k")->attributes.contains("metric"); };
-        QTRY_VERIFY_WITH_TIMEOUT(metric() && !m_workspace->isUnderWay("composition"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(metric() && !m_workspace->runs()->isUnderWay("composition"), patience);
         const auto score = [this] { // of L0H1 and L1H5
             return std::get<std::vector<float>>(array("composition/k")->values)[(1 * 2 + 1) * 8 + 5];
         };
         const float before = score();
         m_workspace->setTokenFilter({.firstId = 500});
         const auto filtered = [this] { return filterOf(*array("composition/k")) == "--first-id 500"; };
-        QTRY_VERIFY_WITH_TIMEOUT(filtered() && !m_workspace->isUnderWay("composition"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(filtered() && !m_workspace->runs()->isUnderWay("composition"), patience);
         QVERIFY(before > 0 && score() > 0 && score() != before);
     }
 };

@@ -124,8 +124,8 @@ private slots:
     void everyScoreOfTheHeadsCanBeRead()
     {
         test::OpenedPage<HeadsPage> opened(HEADWISE_DEMO_MODEL, {276, 640});
-        QTRY_VERIFY_WITH_TIMEOUT(!opened.workspace.analysisJob()->isRunning()
-                                     && opened.workspace.waiting().empty(),
+        QTRY_VERIFY_WITH_TIMEOUT(!opened.workspace.runs()->job()->isRunning()
+                                     && opened.workspace.runs()->waiting().empty(),
                                  test::patience);
         auto* score = opened.find<QComboBox>(QStringLiteral("Score of the heads"));
         const auto* table = opened.find<QTableView>(QStringLiteral("Heads by their score"));

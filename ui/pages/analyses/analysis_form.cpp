@@ -85,8 +85,8 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     connect(workspace->selection(), &Selection::tokenChanged, this, &AnalysisForm::showSelection);
     connect(workspace->selection(), &Selection::headChanged, this, &AnalysisForm::showSelection);
     connect(workspace->selection(), &Selection::referenceChanged, this, &AnalysisForm::showSelection);
-    connect(workspace, &Workspace::inputsChanged, this, &AnalysisForm::showRelations);
-    connect(workspace, &Workspace::inputsChanged, this, &AnalysisForm::showHeads);
+    connect(workspace->runs(), &Runs::inputsChanged, this, &AnalysisForm::showRelations);
+    connect(workspace->runs(), &Runs::inputsChanged, this, &AnalysisForm::showHeads);
     connect(workspace, &Workspace::circuitsChanged, this, &AnalysisForm::suggest);
     connect(workspace, &Workspace::opened, this, &AnalysisForm::suggest);
     suggest();
@@ -380,7 +380,7 @@ bool AnalysisForm::apply()
         inputs.keyToken = readKeyToken(problem);
     if (!m_previousToken->isHidden())
         inputs.previousTokenHeads = readHeads(problem);
-    const AnalysisInputs before = m_workspace->inputs();
+    const AnalysisInputs before = m_workspace->runs()->inputs();
     inputs.relations = before.relations;
     inputs.names = before.names;
     inputs.tokenCounts = before.tokenCounts;
@@ -390,7 +390,7 @@ bool AnalysisForm::apply()
     const bool knowsHeads = m_heads->apply(problem);
     m_problem->setText(problem);
     m_problem->setVisible(!problem.isEmpty());
-    m_workspace->setInputs(inputs);
+    m_workspace->runs()->setInputs(inputs);
     return knowsHeads;
 }
 
@@ -424,13 +424,13 @@ void AnalysisForm::chooseRelations()
 
 void AnalysisForm::loadRelations(const QString& file)
 {
-    AnalysisInputs inputs = m_workspace->inputs();
+    AnalysisInputs inputs = m_workspace->runs()->inputs();
     inputs.relations.clear();
     m_relationsFile.clear();
     if (!file.isEmpty()) {
         const auto relations = readRelations(file.toStdString());
         if (!relations) {
-            m_workspace->setInputs(inputs);
+            m_workspace->runs()->setInputs(inputs);
             apply();
             showRelations();
             m_problem->setText(text(relations.error()));
@@ -439,14 +439,14 @@ void AnalysisForm::loadRelations(const QString& file)
         inputs.relations = *relations;
         m_relationsFile = QFileInfo(file).fileName();
     }
-    m_workspace->setInputs(inputs);
+    m_workspace->runs()->setInputs(inputs);
     apply();
     showRelations();
 }
 
 void AnalysisForm::showRelations()
 {
-    const std::vector<Relation> relations = m_workspace->inputs().relations;
+    const std::vector<Relation> relations = m_workspace->runs()->inputs().relations;
     m_relationsName->setText(relations.empty() ? tr("the built-in ones")
                                  : !m_relationsFile.isEmpty()
                                  ? tr("%1 of %2").arg(relations.size()).arg(m_relationsFile)

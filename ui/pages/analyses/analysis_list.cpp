@@ -164,7 +164,7 @@ QString whyNotNow(const Analysis& analysis, const Workspace& workspace)
         return AnalysisList::tr("Nothing is open.");
     if (!workspace.hasModel())
         return AnalysisList::tr("It needs the model's files; use File → Locate model…");
-    AnalysisOptions options = workspace.analysisOptions(analysis);
+    AnalysisOptions options = workspace.runs()->analysisOptions(analysis);
     const AnalysisInputs& inputs = options.inputs;
     const ModelConfig& config = workspace.circuits()->config();
     if (std::string never = analysis.whyNot(config, options); !never.empty())

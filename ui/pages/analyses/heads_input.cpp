@@ -52,12 +52,12 @@ bool HeadsInput::isAsked() const
 {
     const auto circuits = m_workspace->circuits();
     return m_analysis && circuits
-        && takesNamedHeads(*m_analysis, circuits->config(), m_workspace->analysisOptions());
+        && takesNamedHeads(*m_analysis, circuits->config(), m_workspace->runs()->analysisOptions());
 }
 
 void HeadsInput::showChoice()
 {
-    const HeadChoice choice = m_workspace->headChoice(*m_analysis);
+    const HeadChoice choice = m_workspace->runs()->headChoice(*m_analysis);
     m_which->setCurrentIndex(m_which->findData(static_cast<int>(choice.which)));
     m_listed->setVisible(choice.which == Which::Listed);
     m_which->setItemText(m_which->findData(static_cast<int>(Which::Selected)),
@@ -82,7 +82,7 @@ bool HeadsInput::apply(QString& problem)
         }
         choice.listed = std::move(heads).value();
     }
-    m_workspace->setHeadChoice(*m_analysis, choice);
+    m_workspace->runs()->setHeadChoice(*m_analysis, choice);
     return true;
 }
 

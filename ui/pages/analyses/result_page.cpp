@@ -108,7 +108,7 @@ QWidget* ResultPage::createHead()
     layout->addWidget(m_citation, 2, 0, 1, 3);
     auto* work = new QHBoxLayout; // the words have all of the room while nothing runs
     work->addWidget(m_cost, 1);
-    work->addWidget(new JobBar(workspace()->analysisJob(), head));
+    work->addWidget(new JobBar(workspace()->runs()->job(), head));
     layout->addLayout(work, 3, 0, 1, 3);
     layout->addWidget(m_state, 4, 0, 1, 2);
     layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, head), 4, 2,
@@ -138,13 +138,14 @@ void ResultPage::connectSignals()
         if (std::exchange(m_runsWhenRead, false))
             run();
     });
-    connect(m_verify, &QPushButton::clicked, this, [this] { workspace()->runAnalysis("pattern_scores"); });
+    connect(m_verify, &QPushButton::clicked, this,
+            [this] { workspace()->runs()->runAnalysis("pattern_scores"); });
     connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ResultPage::drawVisible);
     connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ResultPage::drawVisible);
     connect(workspace(), &Workspace::opened, this, &ResultPage::refresh);
     connect(workspace(), &Workspace::closed, this, &ResultPage::refresh);
     connect(workspace(), &Workspace::circuitsChanged, this, &ResultPage::refresh);
-    connect(workspace(), &Workspace::inputsChanged, this, &ResultPage::refresh);
+    connect(workspace()->runs(), &Runs::inputsChanged, this, &ResultPage::refresh);
     connect(workspace(), &Workspace::tokenFilterChanged, this, &ResultPage::refresh);
     connect(workspace()->selection(), &Selection::tokenChanged, this, [this] {
         // A session does not say which token its numbers are about: they are asked for again.
@@ -158,8 +159,8 @@ void ResultPage::connectSignals()
     });
     connect(workspace()->selection(), &Selection::headChanged, this, &ResultPage::followSelection);
     connect(workspace()->selection(), &Selection::referenceChanged, this, &ResultPage::followSelection);
-    connect(workspace()->analysisJob(), &Job::started, this, &ResultPage::showHead);
-    connect(workspace()->analysisJob(), &Job::finished, this, &ResultPage::showHead);
+    connect(workspace()->runs()->job(), &Job::started, this, &ResultPage::showHead);
+    connect(workspace()->runs()->job(), &Job::finished, this, &ResultPage::showHead);
 }
 
 void ResultPage::choose(const Analysis* analysis)
@@ -184,7 +185,7 @@ void ResultPage::lookAtDirection(const QString& name)
     showAnalysis("direction_card");
     m_runsWhenRead = true;
     m_form->setDirection(name);
-    if (!workspace()->inputs().direction.empty() && std::exchange(m_runsWhenRead, false))
+    if (!workspace()->runs()->inputs().direction.empty() && std::exchange(m_runsWhenRead, false))
         run(); // It had been read.
 }
 
@@ -193,13 +194,13 @@ void ResultPage::lookAtScore(const QString& prompt, int query, int key)
     showAnalysis("score_sources");
     m_form->setPrompt(prompt);
     m_form->setPositions(query, key);
-    run(Workspace::Asker::Page);
+    run(Runs::Asker::Page);
 }
 
-void ResultPage::run(Workspace::Asker asker)
+void ResultPage::run(Runs::Asker asker)
 {
     if (m_form->apply() && whyNotNow(*m_analysis, *workspace()).isEmpty())
-        workspace()->runAnalysis(m_analysis->id, asker);
+        workspace()->runs()->runAnalysis(m_analysis->id, asker);
     showHead();
 }
 
@@ -213,27 +214,28 @@ void ResultPage::recompute()
     // An analysis of one token follows the selected token if it is quick enough not to be noticed.
     if (!askedInputs(*m_analysis).token || !workspace()->hasModel()
         || !isComputed(*m_analysis, *workspace()->results())
-        || m_analysis->cost(workspace()->circuits()->config(), workspace()->analysisOptions(*m_analysis))
+        || m_analysis
+                ->cost(workspace()->circuits()->config(), workspace()->runs()->analysisOptions(*m_analysis))
                 .flops
             > cheap)
         return;
-    const auto with = workspace()->inputsOf(m_analysis->id);
-    const bool moved = with ? with->token != workspace()->inputs().token : m_tokenMoved;
+    const auto with = workspace()->runs()->inputsOf(m_analysis->id);
+    const bool moved = with ? with->token != workspace()->runs()->inputs().token : m_tokenMoved;
     m_tokenMoved = false;
     if (moved)
-        run(Workspace::Asker::Page);
+        run(Runs::Asker::Page);
 }
 
 bool ResultPage::isStale() const
 {
-    const auto asked = workspace()->askedWith(m_analysis->id);
+    const auto asked = workspace()->runs()->askedWith(m_analysis->id);
     if (!asked || !isComputed(*m_analysis, *workspace()->results()))
         return false;
-    if (asked->heads != workspace()->analysisOptions(*m_analysis).heads)
+    if (asked->heads != workspace()->runs()->analysisOptions(*m_analysis).heads)
         return true;
     const bool hasAllTokens = workspace()->results()->find("analyses/direct_path/ids")
         && m_analysis->id == "direct_path"; // another is another row of what is there
-    return areAboutOthers(*m_analysis, asked->inputs, workspace()->inputs(), hasAllTokens);
+    return areAboutOthers(*m_analysis, asked->inputs, workspace()->runs()->inputs(), hasAllTokens);
 }
 
 bool ResultPage::isOtherwiseFiltered() const
@@ -263,7 +265,7 @@ QString ResultPage::missingText() const
     if (!m_lacksHead)
         return {};
     const QString head = text(workspace()->selection()->head());
-    return workspace()->analysisOptions(*m_analysis).heads.empty()
+    return workspace()->runs()->analysisOptions(*m_analysis).heads.empty()
         ? tr("It says nothing of %1: select another head, of layer 0 where it is about the embedding.")
               .arg(head)
         : tr("%1 is not among the heads that this was computed for: choose it under Heads and run it again.")
@@ -274,8 +276,8 @@ QString ResultPage::costText() const
 {
     if (!workspace()->hasModel())
         return {};
-    const AnalysisCost cost =
-        runCost(*m_analysis, workspace()->circuits()->config(), workspace()->analysisOptions(*m_analysis));
+    const AnalysisCost cost = runCost(*m_analysis, workspace()->circuits()->config(),
+                                      workspace()->runs()->analysisOptions(*m_analysis));
     const double seconds = cost.flops / flopsPerSecond;
     const QString time = seconds < 1
         ? tr("less than a second")
@@ -323,7 +325,7 @@ void ResultPage::showHead()
     m_state->setVisible(!states.isEmpty());
     m_empty->setText(!why.isEmpty()    ? why
                          : m_lacksHead ? missingText()
-                         : workspace()->analysisJob()->isRunning()
+                         : workspace()->runs()->job()->isRunning()
                          ? tr("It is being computed.")
                          : tr("Not computed yet. Run computes it; the results are saved with the session."));
 }

@@ -30,7 +30,7 @@ public:
                      int key); ///< Taken apart; two positions of the prompt.
     const Analysis& analysis() const { return *m_analysis; }
     /// Computes it with what the fields say; nothing where it cannot be.
-    void run(Workspace::Asker asker = Workspace::Asker::User);
+    void run(Runs::Asker asker = Runs::Asker::User);
 
     QJsonObject viewState() const override;
     void setViewState(const QJsonObject& state) override;

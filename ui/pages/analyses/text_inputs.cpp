@@ -125,7 +125,7 @@ TextInputs::TextInputs(Workspace* workspace, QFormLayout* rows, QWidget* parent)
                 job.cancel(); // its ids would be another model's
             showFiles();
         });
-    connect(workspace, &Workspace::inputsChanged, this, &TextInputs::showFiles);
+    connect(workspace->runs(), &Runs::inputsChanged, this, &TextInputs::showFiles);
     showFiles();
 }
 
@@ -164,7 +164,7 @@ void TextInputs::load(Kind kind, const QString& file)
 
 void TextInputs::give(Kind kind, const AnalysisInputs& read, const QString& file)
 {
-    AnalysisInputs inputs = m_workspace->inputs();
+    AnalysisInputs inputs = m_workspace->runs()->inputs();
     switch (kind) {
     case Tokens: inputs.tokenCounts = read.tokenCounts; break;
     case Bigrams: inputs.bigramCounts = read.bigramCounts; break;
@@ -173,14 +173,14 @@ void TextInputs::give(Kind kind, const AnalysisInputs& read, const QString& file
         m_namesFile = QFileInfo(file).fileName();
         break;
     }
-    m_workspace->setInputs(inputs);
+    m_workspace->runs()->setInputs(inputs);
     emit loaded();
     showFiles();
 }
 
 void TextInputs::showFiles()
 {
-    const AnalysisInputs inputs = m_workspace->inputs();
+    const AnalysisInputs inputs = m_workspace->runs()->inputs();
     const auto say = [this](Kind kind, const QString& state, bool isGiven) {
         if (!m_jobs[kind].isRunning())
             m_files[kind]->say(state, isGiven);

@@ -132,7 +132,7 @@ void CompositionPage::createLayout()
     controls->addWidget(m_kind);
     controls->addWidget(m_explanation, 1);
     controls->addWidget(new ComputeButton(workspace(), "composition", this));
-    controls->addWidget(new JobBar(workspace()->analysisJob(), this));
+    controls->addWidget(new JobBar(workspace()->runs()->job(), this));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
@@ -146,7 +146,8 @@ void CompositionPage::connectSignals()
     connect(m_subtract, &QCheckBox::toggled, this, &CompositionPage::refresh);
     connect(m_percentile, &QSlider::valueChanged, this, &CompositionPage::refresh);
     connect(m_tabs, &QTabWidget::currentChanged, this, &CompositionPage::refresh);
-    connect(m_chance, &QPushButton::clicked, this, [this] { workspace()->runAnalysis("composition_nulls"); });
+    connect(m_chance, &QPushButton::clicked, this,
+            [this] { workspace()->runs()->runAnalysis("composition_nulls"); });
     connect(workspace(), &Workspace::opened, this, &CompositionPage::refresh);
     connect(workspace(), &Workspace::circuitsChanged, this, &CompositionPage::refresh);
     connect(workspace(), &Workspace::resultsChanged, this, [this] {

@@ -100,7 +100,7 @@ void PairPanel::showPair(ReadBy by, const QString& letter)
         pair,
         aboutModel(workspace()->circuits(),
                    [context = AnalysisContext{*workspace()->circuits(), workspace()->tokens(),
-                                              workspace()->analysisOptions()},
+                                              workspace()->runs()->analysisOptions()},
                     isByEmbedding, by, earlier = *reference, later](const Task& task) -> Result<PairParts> {
                        const auto as =
                            isByEmbedding ? inEmbeddingBasis(context, TokensInBasis::LeftOut, task) : context;

@@ -186,7 +186,7 @@ void HeadsPage::findMetric()
 void HeadsPage::followQuestion()
 {
     // Whoever asks for relations, or compares models, wants to see the heads by the answer.
-    const auto with = workspace()->inputsOf("relations");
+    const auto with = workspace()->runs()->inputsOf("relations");
     if (with && with->relations != m_relations) {
         m_relations = with->relations;
         m_wanted = QStringLiteral("analyses/relations/best");
@@ -207,13 +207,13 @@ void HeadsPage::askRelations(const QString& file)
     const auto relations = readRelations(file.toStdString());
     if (!relations)
         return emit problemFound(text(relations.error()));
-    AnalysisInputs inputs = workspace()->inputs();
+    AnalysisInputs inputs = workspace()->runs()->inputs();
     inputs.relations = *relations;
     inputs.token.reset();
     inputs.pair.reset();
     inputs.tokenizer.reset();
-    workspace()->setInputs(inputs);
-    workspace()->runAnalysis("relations");
+    workspace()->runs()->setInputs(inputs);
+    workspace()->runs()->runAnalysis("relations");
     emit relationsAsked();
 }
 

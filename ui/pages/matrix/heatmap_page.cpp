@@ -171,7 +171,7 @@ void HeatmapPage::connectChoices()
     };
     connect(workspace()->selection(), &Selection::directionChanged, this,
             [refreshIf] { refreshIf(CircuitPicture::Order::ByVector); });
-    connect(workspace(), &Workspace::inputsChanged, this,
+    connect(workspace()->runs(), &Runs::inputsChanged, this,
             [refreshIf] { refreshIf(CircuitPicture::Order::ByCount); });
     chooseTokens();
 }
@@ -341,7 +341,7 @@ void HeatmapPage::recompute()
     orders->item(m_order->findData(static_cast<int>(CircuitPicture::Order::ByName)))
         ->setEnabled(isTokenCircuit());
     orders->item(m_order->findData(static_cast<int>(CircuitPicture::Order::ByCount)))
-        ->setEnabled(isTokenCircuit() && workspace()->inputs().tokenCounts);
+        ->setEnabled(isTokenCircuit() && workspace()->runs()->inputs().tokenCounts);
     HeatmapView* view = m_panel->view();
     const auto circuits = workspace()->circuits();
     if (!circuits) {
@@ -372,7 +372,7 @@ CircuitPicture HeatmapPage::picture() const
                            .of = {kind(), workspace()->selection()->head(), terms()},
                            .isDirect = isDirect(),
                            .isTiled = isTiled(),
-                           .counts = workspace()->inputs().tokenCounts,
+                           .counts = workspace()->runs()->inputs().tokenCounts,
                            .order = static_cast<CircuitPicture::Order>(m_order->currentData().toInt()),
                            .vector = workspace()->selection()->direction().index,
                            .form = static_cast<RowForm>(m_form->currentData().toInt()),

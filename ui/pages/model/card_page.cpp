@@ -168,7 +168,8 @@ void CardPage::showReport()
                .arg(report.uses.size())
                .arg(count(report.usedBytes)));
     addRow(m_report, tr("Stored as"), storedText(m_weights->file()));
-    addRow(m_report, tr("Memory plan"), memoryText(m_weights->config(), workspace()->analysisOptions()));
+    addRow(m_report, tr("Memory plan"),
+           memoryText(m_weights->config(), workspace()->runs()->analysisOptions()));
     for (const IgnoredTensors& group : report.ignored)
         addRow(m_report, tr("Ignored"),
                tr("%1 tensors, %2 bytes: %3; %4")

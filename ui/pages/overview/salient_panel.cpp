@@ -124,7 +124,7 @@ void SalientPanel::recompute()
     const auto tokens = workspace()->tokens();
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
-    AnalysisOptions options = workspace()->analysisOptions();
+    AnalysisOptions options = workspace()->runs()->analysisOptions();
     options.heads = {head};
     const Question question{tokens, options};
     if (m_asked == question)

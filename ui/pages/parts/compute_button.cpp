@@ -14,11 +14,12 @@ ComputeButton::ComputeButton(Workspace* workspace, std::string_view id, QWidget*
     , m_analysis(findAnalysis(id))
 {
     setAccessibleName(tr("Compute: %1").arg(ui::text(m_analysis->title)));
-    connect(this, &QPushButton::clicked, workspace, [workspace, id] { workspace->runAnalysis(id); });
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
-                              &Workspace::resultsChanged, &Workspace::waitingChanged})
+    connect(this, &QPushButton::clicked, workspace, [workspace, id] { workspace->runs()->runAnalysis(id); });
+    for (const auto signal :
+         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::resultsChanged})
         connect(workspace, signal, this, &ComputeButton::updateState);
-    for (const Job* job : {workspace->analysisJob(), workspace->tokensJob()}) {
+    connect(workspace->runs(), &Runs::waitingChanged, this, &ComputeButton::updateState);
+    for (const Job* job : {workspace->runs()->job(), workspace->tokensJob()}) {
         connect(job, &Job::started, this, &ComputeButton::updateState);
         connect(job, &Job::finished, this, &ComputeButton::updateState);
     }
@@ -29,13 +30,14 @@ void ComputeButton::updateState()
 {
     const auto circuits = m_workspace->circuits();
     const bool isWanted = circuits && !isComputed(*m_analysis, *m_workspace->results())
-        && !m_workspace->isUnderWay(m_analysis->id)
-        && whyLeftOut(*m_analysis, circuits->config(), m_workspace->analysisOptions(*m_analysis)).empty();
+        && !m_workspace->runs()->isUnderWay(m_analysis->id)
+        && whyLeftOut(*m_analysis, circuits->config(), m_workspace->runs()->analysisOptions(*m_analysis))
+               .empty();
     setVisible(isWanted);
     if (isWanted)
-        setToolTip(
-            withEstimate(ui::text(m_analysis->title),
-                         m_analysis->cost(circuits->config(), m_workspace->analysisOptions(*m_analysis))));
+        setToolTip(withEstimate(
+            ui::text(m_analysis->title),
+            m_analysis->cost(circuits->config(), m_workspace->runs()->analysisOptions(*m_analysis))));
 }
 
 } // namespace headwise::ui

@@ -65,8 +65,9 @@ TokenFilterButton::TokenFilterButton(Workspace* workspace, Role role, QWidget* p
     followCounts();
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
         connect(workspace, signal, this, &TokenFilterButton::limitToModel);
-    for (const auto signal : {&Workspace::inputsChanged, &Workspace::opened, &Workspace::closed})
+    for (const auto signal : {&Workspace::opened, &Workspace::closed})
         connect(workspace, signal, this, &TokenFilterButton::followCounts);
+    connect(workspace->runs(), &Runs::inputsChanged, this, &TokenFilterButton::followCounts);
     connect(workspace, &Workspace::tokenFilterChanged, this, &TokenFilterButton::showFilter);
 }
 
@@ -129,7 +130,7 @@ void TokenFilterButton::limitToModel()
 
 void TokenFilterButton::followCounts()
 {
-    const auto counts = m_workspace->inputs().tokenCounts;
+    const auto counts = m_workspace->runs()->inputs().tokenCounts;
     m_lowestCount->setEnabled(counts != nullptr);
     m_lowestCount->setToolTip(
         counts

@@ -40,7 +40,7 @@ const std::string relationsPageFolder = "analyses/relations/";
 /// The workspace's inputs with other relations, without the token, pair and tokenizer that the selection adds.
 AnalysisInputs inputsWith(const Workspace& workspace, std::vector<Relation> relations)
 {
-    AnalysisInputs inputs = workspace.inputs();
+    AnalysisInputs inputs = workspace.runs()->inputs();
     inputs.relations = std::move(relations);
     inputs.token.reset();
     inputs.pair.reset();
@@ -151,7 +151,7 @@ void RelationsPage::createLayout()
     layout->addWidget(m_state);
     layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this), 0,
                       Qt::AlignLeft);
-    layout->addWidget(new JobBar(workspace()->analysisJob(), this));
+    layout->addWidget(new JobBar(workspace()->runs()->job(), this));
     layout->addWidget(columns, 1);
 }
 
@@ -167,7 +167,7 @@ void RelationsPage::connectSignals()
     for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
                               &Workspace::tokensChanged, &Workspace::resultsChanged})
         connect(workspace(), signal, this, &RelationsPage::refresh);
-    connect(workspace(), &Workspace::inputsChanged, this, &RelationsPage::followInputs);
+    connect(workspace()->runs(), &Runs::inputsChanged, this, &RelationsPage::followInputs);
     connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
         m_pairJob.cancel();
         m_pairModel->clear(); // so that the pairs of the head are asked for anew
@@ -224,7 +224,8 @@ void RelationsPage::choose(QListWidgetItem* item)
     std::vector<Relation> asked;
     if (row > 0)
         asked.push_back(m_entries[static_cast<std::size_t>(row - 1)].relation);
-    const bool isShown = m_shown && asked == m_shownRelations && asked == workspace()->inputs().relations;
+    const bool isShown =
+        m_shown && asked == m_shownRelations && asked == workspace()->runs()->inputs().relations;
     if (!isShown) // a double click is two clicks and an activation
         ask(std::move(asked));
 }
@@ -243,8 +244,8 @@ void RelationsPage::openFile()
 
 void RelationsPage::ask(std::vector<Relation> relations)
 {
-    workspace()->setInputs(inputsWith(*workspace(), std::move(relations)));
-    workspace()->runAnalysis("relations");
+    workspace()->runs()->setInputs(inputsWith(*workspace(), std::move(relations)));
+    workspace()->runs()->runAnalysis("relations");
 }
 
 void RelationsPage::saveChosen()
@@ -263,7 +264,7 @@ void RelationsPage::saveChosen()
 
 void RelationsPage::followInputs()
 {
-    const std::vector<Relation> asked = workspace()->inputs().relations;
+    const std::vector<Relation> asked = workspace()->runs()->inputs().relations;
     int row = asked.empty() ? 0 : -1;
     const QSignalBlocker quiet(m_list);
     for (const Relation& relation : asked) {
@@ -309,7 +310,7 @@ void RelationsPage::recompute()
                 : tr(
                     "Choose a list, or drop a CSV file of pairs on the window: which heads turn the first word into the second?"));
     }
-    const auto with = workspace()->inputsOf("relations");
+    const auto with = workspace()->runs()->inputsOf("relations");
     const std::vector<Relation> asked = with ? with->relations : std::vector<Relation>();
     // Results of other analyses leave the head whose pairs are shown.
     const bool isNew =
@@ -364,7 +365,7 @@ void RelationsPage::showPairs(HeadId head)
         m_pairModel->clear();
         return setPlain(m_pairsTitle, tr("The pairs of a head need the model's files."));
     }
-    AnalysisContext context{*workspace()->circuits(), tokens, workspace()->analysisOptions()};
+    AnalysisContext context{*workspace()->circuits(), tokens, workspace()->runs()->analysisOptions()};
     context.options.inputs.relations = m_shownRelations;
     m_pairJob.start(tr("Pairs of %1").arg(text(head)),
                     aboutModel(workspace()->circuits(),

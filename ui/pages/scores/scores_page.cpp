@@ -233,7 +233,7 @@ void ScoresPage::recompute()
     if (!circuits)
         return clear(tr("The terms of scores need the model's files; use File → Locate model…"));
     const HeadId head = workspace()->selection()->head();
-    AnalysisOptions options = workspace()->analysisOptions();
+    AnalysisOptions options = workspace()->runs()->analysisOptions();
     options.heads = {{0, head.head}};
     if (const std::string why = whyLeftOut(*findAnalysis("six_terms"), circuits->config(), options);
         !why.empty())
@@ -276,7 +276,7 @@ void ScoresPage::readNorms(Extent extent)
         extent == Extent::All ? tr("Norms of tokens and positions")
                               : tr("Norms of some tokens and positions"),
         aboutModel(workspace()->circuits(),
-                   [circuits = workspace()->circuits(), options = workspace()->analysisOptions(),
+                   [circuits = workspace()->circuits(), options = workspace()->runs()->analysisOptions(),
                     extent](const Task& task) { return Norms::read(circuits, options, extent, task); }),
         [this](const Result<std::shared_ptr<const Norms>>& found) {
             if (!found)

@@ -115,38 +115,39 @@ void TermMap::recompute()
         return clear({});
     using Found = std::shared_ptr<const Answer>;
     m_panel->view()->setPending(true);
-    m_job.start(tr("Terms of %1").arg(text(workspace()->selection()->head())),
-                aboutModel(workspace()->circuits(),
-                           [circuits, tokenizer = workspace()->tokenizer(),
-                            words = m_words->text().toStdString(), options = workspace()->analysisOptions(),
-                            head = workspace()->selection()->head()](const Task&) mutable -> Result<Found> {
-                               options.inputs.prompt.clear();
-                               if (tokenizer && !words.empty()) {
-                                   auto ids = tokenizer->encode(words, Tokenizer::SpecialTokens::None);
-                                   if (!ids)
-                                       return ids.error();
-                                   options.inputs.prompt = std::move(ids).value();
-                               }
-                               const ModelConfig& config = circuits->config();
-                               const Eigen::Index longest = squareSide(config);
-                               const auto shown = shownTokens(
-                                   config, options, std::min(termMapSampledTokens, longest), longest);
-                               if (!shown)
-                                   return shown.error();
-                               auto answer = std::make_shared<Answer>();
-                               answer->tokens = shown->ids;
-                               answer->warning = text(shown->warning);
-                               answer->terms = scoreTerms(circuits->weights(), head,
-                                                          promptParts(circuits->weights(), shown->ids));
-                               return Found(std::move(answer));
-                           }),
-                [this](const Result<Found>& found) {
-                    m_panel->view()->setPending(false);
-                    if (!found)
-                        return clear(text(found.error()));
-                    m_answer = *found;
-                    showTerm();
-                });
+    m_job.start(
+        tr("Terms of %1").arg(text(workspace()->selection()->head())),
+        aboutModel(workspace()->circuits(),
+                   [circuits, tokenizer = workspace()->tokenizer(), words = m_words->text().toStdString(),
+                    options = workspace()->runs()->analysisOptions(),
+                    head = workspace()->selection()->head()](const Task&) mutable -> Result<Found> {
+                       options.inputs.prompt.clear();
+                       if (tokenizer && !words.empty()) {
+                           auto ids = tokenizer->encode(words, Tokenizer::SpecialTokens::None);
+                           if (!ids)
+                               return ids.error();
+                           options.inputs.prompt = std::move(ids).value();
+                       }
+                       const ModelConfig& config = circuits->config();
+                       const Eigen::Index longest = squareSide(config);
+                       const auto shown =
+                           shownTokens(config, options, std::min(termMapSampledTokens, longest), longest);
+                       if (!shown)
+                           return shown.error();
+                       auto answer = std::make_shared<Answer>();
+                       answer->tokens = shown->ids;
+                       answer->warning = text(shown->warning);
+                       answer->terms = scoreTerms(circuits->weights(), head,
+                                                  promptParts(circuits->weights(), shown->ids));
+                       return Found(std::move(answer));
+                   }),
+        [this](const Result<Found>& found) {
+            m_panel->view()->setPending(false);
+            if (!found)
+                return clear(text(found.error()));
+            m_answer = *found;
+            showTerm();
+        });
 }
 
 void TermMap::showTerm()

@@ -59,7 +59,7 @@ JobsPage::JobsPage(Workspace* workspace, QWidget* parent)
         });
     });
     connect(&board, &JobBoard::ended, this, &JobsPage::noteEnd);
-    connect(workspace, &Workspace::waitingChanged, this, &JobsPage::showWaiting);
+    connect(workspace->runs(), &Runs::waitingChanged, this, &JobsPage::showWaiting);
 }
 
 void JobsPage::showJob(Job* job)
@@ -93,7 +93,7 @@ void JobsPage::showWaiting()
         item->widget()->deleteLater();
         delete item;
     }
-    for (const Analysis* analysis : workspace()->waiting()) {
+    for (const Analysis* analysis : workspace()->runs()->waiting()) {
         auto* row = new QWidget(this);
         auto* words = new QLabel(tr("waits: %1").arg(text(analysis->title)), row);
         auto* remove = new QToolButton(row);
@@ -102,7 +102,7 @@ void JobsPage::showWaiting()
         remove->setToolTip(tr("Do not compute it"));
         remove->setAccessibleName(tr("Do not compute %1").arg(text(analysis->title)));
         connect(remove, &QToolButton::clicked, this,
-                [this, analysis] { this->workspace()->removeWaiting(*analysis); });
+                [this, analysis] { this->workspace()->runs()->removeWaiting(*analysis); });
         auto* layout = new QHBoxLayout(row);
         layout->setContentsMargins(8, 0, 8, 0);
         layout->addWidget(words);
@@ -115,7 +115,7 @@ void JobsPage::showWaiting()
 
 void JobsPage::showRest()
 {
-    m_rest->setVisible(m_bars.isEmpty() && workspace()->waiting().empty());
+    m_rest->setVisible(m_bars.isEmpty() && workspace()->runs()->waiting().empty());
 }
 
 } // namespace headwise::ui

@@ -27,7 +27,7 @@ constexpr int searchTop = 20;
 AnalysisCost searchCost(const Workspace& workspace)
 {
     return findAnalysis("direction_search")
-        ->cost(workspace.circuits()->config(), workspace.analysisOptions());
+        ->cost(workspace.circuits()->config(), workspace.runs()->analysisOptions());
 }
 
 } // namespace

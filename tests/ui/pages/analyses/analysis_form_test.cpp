@@ -46,8 +46,8 @@ private slots:
         QVERIFY(field->isVisible());
         QTest::keyClicks(field, QStringLiteral("#7"));
         QTest::keyClick(field, Qt::Key_Return);
-        QCOMPARE(workspace.inputs().keyToken, std::optional(7));
-        workspace.runAnalysis("rotary");
+        QCOMPARE(workspace.runs()->inputs().keyToken, std::optional(7));
+        workspace.runs()->runAnalysis("rotary");
         QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("analyses/rotary/token_to_key_score"), patience);
         const ResultArray* kernel = workspace.results()->find("analyses/rotary/token_to_key_score");
         QCOMPARE(std::get<double>(kernel->attributes.at("token")), 3.0);
@@ -56,7 +56,7 @@ private slots:
         field->selectAll();
         QTest::keyClicks(field, QStringLiteral("#99"));
         QTest::keyClick(field, Qt::Key_Return);
-        QVERIFY(!workspace.inputs().keyToken);
+        QVERIFY(!workspace.runs()->inputs().keyToken);
         const auto labels = form.findChildren<QLabel*>();
         QVERIFY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
             return label->isVisible() && label->text().contains(QStringLiteral("'#99' is not one token"));
@@ -76,8 +76,8 @@ private slots:
             form.setDirection(QLatin1String(name));
             const auto known = readDirection(name, *workspace.circuits(), nullptr);
             QVERIFY(test::isOk(known));
-            QTRY_VERIFY_WITH_TIMEOUT(workspace.inputs().direction == *known, patience);
-            QCOMPARE(workspace.inputs().directionName, std::string(name));
+            QTRY_VERIFY_WITH_TIMEOUT(workspace.runs()->inputs().direction == *known, patience);
+            QCOMPARE(workspace.runs()->inputs().directionName, std::string(name));
         }
         form.setDirection(QStringLiteral("neuron:9.2:out"));
         const auto says = [&] {
@@ -87,11 +87,11 @@ private slots:
             });
         };
         QTRY_VERIFY_WITH_TIMEOUT(says(), patience);
-        QVERIFY(workspace.inputs().direction.empty());
+        QVERIFY(workspace.runs()->inputs().direction.empty());
         form.setDirection(QStringLiteral("#3"));
         const RowVector<double> row = workspace.circuits()->weights().W_E<double>(3, 1).row(0);
-        QVERIFY(workspace.inputs().direction == std::vector<double>(row.begin(), row.end()));
-        QCOMPARE(workspace.inputs().directionName, std::string("#3"));
+        QVERIFY(workspace.runs()->inputs().direction == std::vector<double>(row.begin(), row.end()));
+        QCOMPARE(workspace.runs()->inputs().directionName, std::string("#3"));
     }
 
     /// Analyses that compare norms are asked how long things are; the choice stays for the next of them.
@@ -111,13 +111,13 @@ private slots:
         QVERIFY(lengths->isVisible());
         QVERIFY(lengths->whatsThis().contains(QStringLiteral("covariance")));
         QTest::keyClick(lengths, Qt::Key_Down);
-        QCOMPARE(workspace.inputs().metric, ResidualMetric::Embedding);
-        workspace.runAnalysis("composition");
+        QCOMPARE(workspace.runs()->inputs().metric, ResidualMetric::Embedding);
+        workspace.runs()->runAnalysis("composition");
         QTRY_VERIFY_WITH_TIMEOUT(composition()->attributes.contains("metric"), patience);
         QVERIFY(composition()->values != as);
         form.setNeeds(*findAnalysis("copying"));
         QVERIFY(!lengths->isVisible());
-        QCOMPARE(workspace.inputs().metric, ResidualMetric::Embedding);
+        QCOMPARE(workspace.runs()->inputs().metric, ResidualMetric::Embedding);
     }
 };
 

@@ -103,7 +103,7 @@ private slots:
         const Analysis& analysis = m_page->analysis();
         QCOMPARE(text(analysis.id), id);
         const std::string never =
-            analysis.whyNot(m_workspace->circuits()->config(), m_workspace->analysisOptions());
+            analysis.whyNot(m_workspace->circuits()->config(), m_workspace->runs()->analysisOptions());
         if (!never.empty()) {
             QVERIFY(!m_page->findChild<QPushButton*>()->isEnabled());
             return;
@@ -313,7 +313,7 @@ private slots:
         run(found->id);
         const int token = m_workspace->selection()->token() + 7;
         m_workspace->selection()->setToken(token);
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->inputsOf(found->id)->token == token, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputsOf(found->id)->token == token, patience);
     }
 };
 

@@ -51,10 +51,10 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         const auto composition = [&] { return opened.workspace.results()->find("composition/k"); };
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix() && composition(), patience);
-        AnalysisInputs inputs = opened.workspace.inputs();
+        AnalysisInputs inputs = opened.workspace.runs()->inputs();
         inputs.metric = ResidualMetric::Embedding;
-        opened.workspace.setInputs(inputs);
-        opened.workspace.runAnalysis("composition");
+        opened.workspace.runs()->setInputs(inputs);
+        opened.workspace.runs()->runAnalysis("composition");
         QTRY_VERIFY_WITH_TIMEOUT(composition()->attributes.contains("metric"), patience);
         const double score = wholeArray(*composition()).at((1 * 2 + 1) * 8 + 5); // 0.1 to 1.5
         QVERIFY(std::abs(score - kComposition(*opened.workspace.circuits(), {0, 1}, {1, 5})) > 0.01);
@@ -129,16 +129,17 @@ private slots:
         page.show();
         const Analysis* composition = findAnalysis("composition");
         bool removed = false; // somebody takes it off the list of jobs
-        connect(&workspace, &Workspace::waitingChanged, &page, [&] {
-            const auto& waiting = workspace.waiting();
+        connect(workspace.runs(), &Runs::waitingChanged, &page, [&] {
+            const auto& waiting = workspace.runs()->waiting();
             if (!removed && std::find(waiting.begin(), waiting.end(), composition) != waiting.end()) {
                 removed = true;
-                workspace.removeWaiting(*composition);
+                workspace.runs()->removeWaiting(*composition);
             }
         });
         workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("scores/matching") && workspace.waiting().empty()
-                                     && !workspace.analysisJob()->isRunning(),
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("scores/matching")
+                                     && workspace.runs()->waiting().empty()
+                                     && !workspace.runs()->job()->isRunning(),
                                  patience);
         QVERIFY(removed && !workspace.results()->find("composition/k"));
         auto* compute = page.findChild<ComputeButton*>();
@@ -190,7 +191,7 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
-        opened.workspace.runAnalysis("composition_nulls");
+        opened.workspace.runs()->runAnalysis("composition_nulls");
         const auto result = [&](const char* path) { return opened.workspace.results()->find(path); };
         QTRY_VERIFY_WITH_TIMEOUT(result("analyses/composition_nulls/k_percentile"), patience);
         opened.page.findChild<QTabWidget*>()->setCurrentIndex(2);

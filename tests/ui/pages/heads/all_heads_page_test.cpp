@@ -24,8 +24,8 @@ private:
         {
             [&] {
                 QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("scores/copying")
-                                             && !workspace.analysisJob()->isRunning()
-                                             && workspace.waiting().empty(),
+                                             && !workspace.runs()->job()->isRunning()
+                                             && workspace.runs()->waiting().empty(),
                                          patience);
             }();
             table = find<TableFigure>(QStringLiteral("Every score of every head"));
@@ -62,7 +62,7 @@ private slots:
             }
         }
         // An analysis that is run joins them.
-        opened.workspace.runAnalysis("salient_tokens");
+        opened.workspace.runs()->runAnalysis("salient_tokens");
         QTRY_COMPARE_WITH_TIMEOUT(opened.table->model()->columnCount(), static_cast<int>(scores.size()) + 3,
                                   patience); // its null and the most by the null
     }

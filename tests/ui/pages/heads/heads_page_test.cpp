@@ -27,8 +27,8 @@ private:
             [&] {
                 QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("scores/matching")
                                              && workspace.results()->find("spectra/ov/frobenius_norm")
-                                             && !workspace.analysisJob()->isRunning()
-                                             && workspace.waiting().empty(),
+                                             && !workspace.runs()->job()->isRunning()
+                                             && workspace.runs()->waiting().empty(),
                                          patience);
             }();
             grid = page.findChild<HeatmapView*>();
@@ -82,8 +82,8 @@ private slots:
         };
         opened.workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
         QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.results()->find("scores/matching")
-                                     && !opened.workspace.analysisJob()->isRunning()
-                                     && opened.workspace.waiting().empty(),
+                                     && !opened.workspace.runs()->job()->isRunning()
+                                     && opened.workspace.runs()->waiting().empty(),
                                  patience);
         const int selected = list->currentIndex().row();
         QTRY_VERIFY(isSeen(0));

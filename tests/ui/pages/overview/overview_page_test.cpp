@@ -108,7 +108,7 @@ private slots:
         OpenedPage<SalientPanel> opened(HEADWISE_DEMO_MODEL);
         auto* table = opened.find<TableFigure>(QStringLiteral("Salient tokens of the head"));
         QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {0, 0}), patience);
-        opened.workspace.runAnalysis("salient_tokens");
+        opened.workspace.runs()->runAnalysis("salient_tokens");
         QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.results()->find("analyses/salient_tokens/ids"), patience);
         opened.workspace.selection()->setHead({1, 4});
         QVERIFY(showsTokensOf(table, opened.workspace, {1, 4})); // at once

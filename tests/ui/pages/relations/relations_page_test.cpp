@@ -119,7 +119,7 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(pairs->model()->rowCount(), 20, patience);
         // Another head: every pair, counted, is what the analysis counts.
         AnalysisContext context{*opened.workspace.circuits(), opened.workspace.tokens(),
-                                opened.workspace.analysisOptions()};
+                                opened.workspace.runs()->analysisOptions()};
         const auto results = opened.workspace.results();
         const ResultArray* counted = results->find("analyses/relations/hits");
         for (const HeadId head : {HeadId{1, 5}, HeadId{0, 3}}) {
@@ -162,7 +162,7 @@ private slots:
                 QTest::mouseClick(button, Qt::LeftButton);
         QCOMPARE(list->item(21)->text(), QStringLiteral("next word"));
         QCOMPARE(savedRelations().size(), 1U);
-        QCOMPARE(savedRelations().front(), opened.workspace.inputs().relations.front());
+        QCOMPARE(savedRelations().front(), opened.workspace.runs()->inputs().relations.front());
         RelationsPage again(&opened.workspace);
         QCOMPARE(again.findChild<QListWidget*>()->count(), 22);
     }
@@ -171,7 +171,7 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         auto* list = opened.find<QListWidget>(QStringLiteral("Relations"));
-        const auto asked = [&] { return opened.workspace.inputs().relations; };
+        const auto asked = [&] { return opened.workspace.runs()->inputs().relations; };
         opened.page.activateWindow();
         QVERIFY(QTest::qWaitForWindowActive(&opened.page));
         list->setFocus(Qt::TabFocusReason); // which makes its first row the current one

@@ -113,16 +113,16 @@ private slots:
         std::vector<const Analysis*> waiting;
         // As soon as the first of them has begun; its end is an event that comes later.
         const auto ask = [&] {
-            if (unasked || workspace.waiting().empty())
+            if (unasked || workspace.runs()->waiting().empty())
                 return;
-            unasked = workspace.waiting().front();
-            workspace.runAnalysis("skipless");
-            running << workspace.analysisJob()->title();
-            workspace.runAnalysis("conditioning");
-            running << workspace.analysisJob()->title();
-            waiting.assign(workspace.waiting().begin(), workspace.waiting().end());
+            unasked = workspace.runs()->waiting().front();
+            workspace.runs()->runAnalysis("skipless");
+            running << workspace.runs()->job()->title();
+            workspace.runs()->runAnalysis("conditioning");
+            running << workspace.runs()->job()->title();
+            waiting.assign(workspace.runs()->waiting().begin(), workspace.runs()->waiting().end());
         };
-        connect(workspace.analysisJob(), &Job::started, this, ask, Qt::QueuedConnection);
+        connect(workspace.runs()->job(), &Job::started, this, ask, Qt::QueuedConnection);
         workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
         QTRY_VERIFY_WITH_TIMEOUT(unasked, 60000);
         for (const QString& title : running)
@@ -130,11 +130,11 @@ private slots:
         QVERIFY(waiting.size() > 2);
         QCOMPARE(waiting[0], findAnalysis("conditioning"));
         QVERIFY(waiting[1] != unasked && waiting[2] == unasked); // what was under way begins again
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.waiting().empty() && !workspace.analysisJob()->isRunning()
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.runs()->waiting().empty() && !workspace.runs()->job()->isRunning()
                                      && !workspace.tokensJob()->isRunning(),
                                  60000);
-        QVERIFY(workspace.inputsOf("skipless") && workspace.inputsOf("conditioning"));
-        QVERIFY(workspace.inputsOf(waiting[1]->id) && workspace.inputsOf(unasked->id));
+        QVERIFY(workspace.runs()->inputsOf("skipless") && workspace.runs()->inputsOf("conditioning"));
+        QVERIFY(workspace.runs()->inputsOf(waiting[1]->id) && workspace.runs()->inputsOf(unasked->id));
     }
 
     void aJobThatGoesAwayLeavesTheList()

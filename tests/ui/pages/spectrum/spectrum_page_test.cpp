@@ -48,7 +48,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!said(opened, words).isEmpty(), patience);
         QCOMPARE(said(opened, words).contains(QStringLiteral("Far from normal")), share < 0.1);
         // With its null where that has been computed.
-        opened.workspace.runAnalysis("normality");
+        opened.workspace.runs()->runAnalysis("normality");
         const auto normality = [&] { return opened.workspace.results()->find("analyses/normality/ov"); };
         QTRY_VERIFY_WITH_TIMEOUT(normality(), patience);
         const QString null = QStringLiteral("(random weights %1 ± %2)")
@@ -64,8 +64,8 @@ private slots:
         const auto run = [&](ResidualMetric metric) {
             AnalysisInputs inputs;
             inputs.metric = metric;
-            opened.workspace.setInputs(inputs);
-            opened.workspace.runAnalysis("spectra");
+            opened.workspace.runs()->setInputs(inputs);
+            opened.workspace.runs()->runAnalysis("spectra");
         };
         run(ResidualMetric::Identity);
         QTRY_VERIFY_WITH_TIMEOUT(array("spectra/ov/effective_rank"), patience);

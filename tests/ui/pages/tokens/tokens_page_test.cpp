@@ -203,9 +203,9 @@ private slots:
         QVERIFY(lowest->toolTip().contains(QStringLiteral("Analyses page")));
         std::vector<double> counts(static_cast<std::size_t>(opened.workspace.card().dVocab), 0.0);
         counts[5] = counts[300] = 10, counts[6] = 9;
-        AnalysisInputs inputs = opened.workspace.inputs();
+        AnalysisInputs inputs = opened.workspace.runs()->inputs();
         inputs.tokenCounts = std::make_shared<const TokenCounts>("c.csv", counts);
-        opened.workspace.setInputs(inputs);
+        opened.workspace.runs()->setInputs(inputs);
         QVERIFY(lowest->isEnabled() && lowest->toolTip().contains(QStringLiteral("c.csv")));
         auto* button = opened.find<QToolButton>(QStringLiteral("Token filter"));
         QCOMPARE(button->text(), QStringLiteral("all tokens"));
@@ -220,7 +220,7 @@ private slots:
         QVERIFY(!leftOut[5] && !leftOut[300] && leftOut[6]);
         QCOMPARE(filterName(opened.workspace.tokenFilter()), std::string("--min-count 10"));
         inputs.tokenCounts.reset();
-        opened.workspace.setInputs(inputs);
+        opened.workspace.runs()->setInputs(inputs);
         QVERIFY(!lowest->isEnabled());
         QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("all tokens"), patience);
     }

@@ -1,0 +1,239 @@
+#include "ui/document/runs.h"
+
+#include "core/analysis/residual_basis.h"
+#include "core/analysis/run_estimate.h"
+#include "ui/base/text.h"
+#include "ui/document/about_model.h"
+#include "ui/document/array_part.h"
+#include "ui/document/estimate.h"
+#include "ui/document/workspace.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headwise::ui {
+
+Runs::Runs(Workspace* workspace)
+    : m_workspace(workspace)
+{
+}
+
+void Runs::runAnalysis(std::string_view id, Asker asker)
+{
+    const Analysis* analysis = findAnalysis(id);
+    const auto circuits = m_workspace->circuits();
+    if (!analysis || !circuits)
+        return;
+    if (asker == Asker::User && !analysis->isDefault)
+        m_asked.insert(analysis);
+    const AnalysisOptions options = analysisOptions(*analysis);
+    if (m_running == analysis && m_job.isRunning()) {
+        if (m_runningWith == options)
+            return;
+        m_job.cancel(); // a newer question
+    }
+    // Requested analyses go before the default ones. A default analysis under way begins again afterwards.
+    const std::vector<const Analysis*> unasked = defaultAnalyses(circuits->config(), analysisOptions());
+    const bool canBegin = !needsTokenSide(*analysis, options) || m_workspace->hasTokenProducts();
+    if (canBegin && m_job.isRunning()
+        && std::find(unasked.begin(), unasked.end(), m_running) != unasked.end()) {
+        m_job.cancel();
+        m_queue.push_front(m_running);
+    }
+    std::erase(m_queue, analysis);
+    m_queue.insert(std::find_first_of(m_queue.begin(), m_queue.end(), unasked.begin(), unasked.end()),
+                   analysis);
+    emit waitingChanged();
+    if (!canBegin && !m_workspace->tokensJob()->isRunning())
+        m_workspace->startTokens(); // It had been cancelled.
+    runNext();
+}
+
+bool Runs::isUnderWay(std::string_view id) const
+{
+    // After the running one was cancelled nothing goes on before something is asked for.
+    if (!m_job.isRunning() && !m_workspace->tokensJob()->isRunning()
+        && !m_workspace->filterJob()->isRunning())
+        return false;
+    const Analysis* analysis = findAnalysis(id);
+    return std::find(m_queue.begin(), m_queue.end(), analysis) != m_queue.end()
+        || (analysis && m_running == analysis && m_job.isRunning());
+}
+
+void Runs::removeWaiting(const Analysis& analysis)
+{
+    std::erase(m_queue, &analysis);
+    m_asked.erase(&analysis);
+    emit waitingChanged();
+}
+
+void Runs::queueDefaults()
+{
+    m_queue.clear();
+    for (const Analysis* analysis : defaultAnalyses(m_workspace->circuits()->config(), analysisOptions()))
+        if (analysis->id != "tables" // The window asks for rows when it shows them.
+            && !isComputed(*analysis, *m_workspace->results()))
+            m_queue.push_back(analysis);
+    runNext();
+}
+
+void Runs::queueOtherwiseFiltered()
+{
+    const auto circuits = m_workspace->circuits();
+    if (!circuits)
+        return;
+    // They are there without being asked for, so they are computed again without being asked for.
+    for (const Analysis* analysis : defaultAnalyses(circuits->config(), analysisOptions())) {
+        const auto with = askedWith(analysis->id);
+        if (with && isInEmbeddingBasis(*analysis, *with)
+            && std::find(m_queue.begin(), m_queue.end(), analysis) == m_queue.end())
+            m_queue.push_back(analysis);
+    }
+    emit waitingChanged();
+}
+
+void Runs::runNext()
+{
+    const auto circuits = m_workspace->circuits();
+    if (m_job.isRunning() || m_workspace->filterJob()->isRunning() || m_queue.empty() || !circuits)
+        return;
+    const Analysis* analysis = m_queue.front();
+    const AnalysisOptions options = analysisOptions(*analysis);
+    if (needsTokenSide(*analysis, options) && !m_workspace->hasTokenProducts())
+        return; // The workspace comes back here once they are there.
+    m_queue.pop_front();
+    emit waitingChanged();
+    if (!whyLeftOut(*analysis, circuits->config(), options).empty())
+        return runNext();
+    start(*analysis, options);
+}
+
+void Runs::start(const Analysis& analysis, const AnalysisOptions& options)
+{
+    const auto circuits = m_workspace->circuits();
+    m_running = &analysis;
+    m_runningWith = options;
+    m_job.start(withEstimate(text(analysis.title), runCost(analysis, circuits->config(), options)),
+                aboutModel(circuits,
+                           [&analysis, context = AnalysisContext{*circuits, m_workspace->tokens(), options}](
+                               const Task& task) { return runMeasured(analysis, context, task); }),
+                [this, &analysis, filter = m_workspace->tokenFilter()](Result<ResultSet> result) {
+                    if (result) {
+                        ResultSet found = std::move(result).value();
+                        markFilter(found, filter);
+                        m_askedWith[std::string(analysis.id)] = m_runningWith;
+                        const bool wasAsked = m_asked.erase(&analysis) > 0;
+                        m_workspace->replaceResults(analysis, std::move(found), wasAsked);
+                    } else
+                        emit failed(text(result.error()));
+                    runNext();
+                });
+}
+
+void Runs::stop()
+{
+    m_queue.clear();
+    m_asked.clear();
+    emit waitingChanged();
+    m_job.cancel();
+}
+
+AnalysisInputs Runs::inputs() const
+{
+    AnalysisInputs inputs = m_inputs;
+    inputs.tokenizer = m_workspace->tokenizer();
+    if (m_workspace->isOpen() && m_workspace->selection()->token() < m_workspace->card().dVocab)
+        inputs.token = m_workspace->selection()->token();
+    const auto reference = m_workspace->selection()->reference();
+    const HeadId head = m_workspace->selection()->head();
+    if (reference && reference->layer != head.layer)
+        inputs.pair = {std::min(*reference, head), std::max(*reference, head)};
+    return inputs;
+}
+
+void Runs::setInputs(const AnalysisInputs& inputs)
+{
+    if (inputs == m_inputs)
+        return;
+    const bool areOtherCounts = inputs.tokenCounts != m_inputs.tokenCounts;
+    m_inputs = inputs;
+    emit inputsChanged();
+    if (areOtherCounts)
+        emit countsChanged();
+}
+
+AnalysisOptions Runs::analysisOptions() const
+{
+    AnalysisOptions options;
+    options.embedding = m_workspace->embedding();
+    options.unusedTokens = m_workspace->unusedTokens();
+    options.inputs = inputs();
+    return options;
+}
+
+AnalysisOptions Runs::analysisOptions(const Analysis& analysis) const
+{
+    AnalysisOptions options = analysisOptions();
+    const HeadChoice choice = headChoice(analysis);
+    if (choice.which == HeadChoice::Which::Listed)
+        options.heads = choice.listed;
+    if (choice.which == HeadChoice::Which::Selected) {
+        options.heads = {m_workspace->selection()->head()};
+        options.oneEndIsEnough = true; // with itself alone it makes no pair
+    }
+    return options;
+}
+
+HeadChoice Runs::headChoice(const Analysis& analysis) const
+{
+    if (const auto found = m_headChoices.find(analysis.id); found != m_headChoices.end())
+        return found->second;
+    const auto circuits = m_workspace->circuits();
+    const bool areTooMany = circuits && takesNamedHeadsAlone(analysis, circuits->config(), analysisOptions());
+    return {.which = areTooMany ? HeadChoice::Which::Selected : HeadChoice::Which::All};
+}
+
+void Runs::setHeadChoice(const Analysis& analysis, const HeadChoice& choice)
+{
+    if (choice == headChoice(analysis))
+        return;
+    m_headChoices[std::string(analysis.id)] = choice;
+    emit inputsChanged();
+}
+
+std::optional<AnalysisOptions> Runs::askedWith(std::string_view id) const
+{
+    const auto found = m_askedWith.find(id);
+    return found == m_askedWith.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<AnalysisInputs> Runs::inputsOf(std::string_view id) const
+{
+    const auto options = askedWith(id);
+    return options ? std::optional(options->inputs) : std::nullopt;
+}
+
+void Runs::forgetAnswers()
+{
+    m_askedWith.clear();
+}
+
+void Runs::restore(Question question)
+{
+    m_inputs = std::move(question.inputs);
+    m_headChoices = std::move(question.heads);
+}
+
+void Runs::forget()
+{
+    restore({});
+    forgetAnswers();
+}
+
+void Runs::copyFrom(const Runs& other)
+{
+    restore(other.question());
+    m_askedWith = other.m_askedWith;
+}
+
+} // namespace headwise::ui
