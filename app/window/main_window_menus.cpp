@@ -278,10 +278,10 @@ void MainWindow::addReferenceActions(QMenu* menu)
         menu->addAction(tr("&Clear reference"), this, [this] { m_workspace->selection()->setReference({}); });
     whenOpen(use);
     const auto update = [this, clear] {
-        clear->setEnabled(m_workspace->isOpen() && m_workspace->selection()->reference());
+        clear->setEnabled(m_workspace->model()->isOpen() && m_workspace->selection()->reference());
     };
-    for (const auto signal : {&Workspace::opened, &Workspace::closed})
-        connect(m_workspace, signal, clear, update);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed})
+        connect(m_workspace->model(), signal, clear, update);
     connect(m_workspace->selection(), &Selection::referenceChanged, clear, update);
     update();
 }
@@ -311,7 +311,7 @@ void MainWindow::showAnalysis(const QString& id)
     showPage(QStringLiteral("analyses"));
     auto* results = static_cast<ResultPage*>(m_tabs->currentPage());
     results->showAnalysis(id.toStdString());
-    if (!isComputed(results->analysis(), *m_workspace->results()))
+    if (!isComputed(results->analysis(), *m_workspace->model()->results()))
         results->run(Runs::Asker::Page);
 }
 
@@ -370,13 +370,13 @@ void MainWindow::showCommandPalette()
     for (const QAction* top : menuBar()->actions())
         if (top->menu())
             addCommands(top->menu(), top->text().remove(u'&') + QStringLiteral(" › "), commands);
-    if (m_workspace->isOpen())
+    if (m_workspace->model()->isOpen())
         for (const HeadId head : m_workspace->notebook()->bookmarks())
             commands << PaletteCommand{
                 text(head), tr("Bookmark › "), {}, [this, head] { jumpTo(text(head)); }};
     auto* palette = new CommandPalette(commands, this);
     palette->setAttribute(Qt::WA_DeleteOnClose);
-    if (m_workspace->isOpen())
+    if (m_workspace->model()->isOpen())
         palette->setFallback([this](const QString& words) -> QList<PaletteCommand> {
             QList<PaletteCommand> found;
             if (const auto head = parseHeadId(words.toStdString()))
@@ -417,7 +417,7 @@ void MainWindow::toggleBookmark()
 void MainWindow::jumpTo(const QString& headName)
 {
     const auto head = parseHeadId(headName.trimmed().toStdString());
-    const ModelCard& card = m_workspace->card();
+    const ModelCard& card = m_workspace->model()->card();
     if (!head || head->layer >= card.nLayers || head->head >= card.nHeads) {
         showMessage(tr("'%1' is no head of this model; its heads are 0.0 to %2.%3.")
                         .arg(headName)

@@ -76,8 +76,9 @@ private slots:
         QCOMPARE(driver.note->toPlainText(), QStringLiteral("looks back"));
         QCOMPARE(bookmarks(), all);
 
-        QSignalSpy opened(&workspace, &Workspace::opened);
-        workspace.openModel({HEADWISE_DEMO_MODEL, std::nullopt, {}}); // another model has other notes
+        QSignalSpy opened(workspace.model(), &OpenModel::opened);
+        workspace.opener()->openModel(
+            {HEADWISE_DEMO_MODEL, std::nullopt, {}}); // another model has other notes
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, WindowDriver::patience);
         QVERIFY(!workspace.notebook()->history()->canUndo());
         QVERIFY(bookmarks().isEmpty());

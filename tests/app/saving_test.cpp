@@ -73,7 +73,8 @@ private slots:
         driver.window.keepRecovery(recovery());
         driver.openDemo();
         auto* keeper = driver.window.findChild<app::Recovery*>();
-        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved), kept(keeper, &app::Recovery::saved);
+        QSignalSpy saved(driver.workspace().session(), &SessionFile::saved),
+            kept(keeper, &app::Recovery::saved);
         driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("before"));
         keeper->saveNow();
         QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 1, patience);
@@ -97,7 +98,7 @@ private slots:
         driver.window.saveTo(file); // the positive control: nothing is typed
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 2, patience);
         QCOMPARE(noteIn(file, "0.2"), "meanwhile");
-        QVERIFY(!driver.workspace().isModified());
+        QVERIFY(!driver.workspace().session()->isModified());
         QCOMPARE(copies(), QStringList());
     }
 
@@ -108,11 +109,11 @@ private slots:
         {
             const SlowDisk slow;
             driver.window.saveTo(m_folder->filePath(QStringLiteral("a.h5")));
-            driver.workspace().close();
+            driver.workspace().opener()->close();
         }
         driver.openDemo(); // its job stands behind the one that saves
         QVERIFY(QFile::exists(m_folder->filePath(QStringLiteral("a.h5"))));
-        QCOMPARE(driver.workspace().sessionFile(), std::filesystem::path());
+        QCOMPARE(driver.workspace().session()->path(), std::filesystem::path());
     }
 
     void aSessionThatAnotherWindowSavedIsMergedOrOverwritten_data()
@@ -146,7 +147,7 @@ private slots:
         two.workspace().notebook()->setNote({0, 2}, QStringLiteral("of two"));
         two.workspace().notebook()->setNote({0, 3}, {});
         two.workspace().notebook()->setNote({0, 5}, QStringLiteral("two of both"));
-        QSignalSpy saved(&two.workspace(), &Workspace::sessionSaved);
+        QSignalSpy saved(two.workspace().session(), &SessionFile::saved);
         two.window.saveTo(file);
         QAbstractButton* pressed = nullptr;
         QTRY_VERIFY_WITH_TIMEOUT((pressed = buttonOf(two.window, button)) || saved.count(), patience);
@@ -165,7 +166,7 @@ private slots:
         QCOMPARE(noteIn(file, "0.3"), ""); // taken away here
         QCOMPARE(noteIn(file, "0.5"), isMerged ? "two of both\none of both" : "two of both");
         QCOMPARE(two.workspace().notebook()->isBookmarked({0, 4}), !isMerged);
-        QVERIFY(!two.workspace().isModified());
+        QVERIFY(!two.workspace().session()->isModified());
         two.workspace().notebook()->setNote({0, 2}, QStringLiteral("more of two"));
         saveAndWait(two, file); // nobody is asked about what this window wrote
         QCOMPARE(noteIn(file, "0.2"), "more of two");
@@ -198,11 +199,11 @@ private slots:
         const auto before = std::filesystem::last_write_time(file);
         WindowDriver driver;
         driver.window.openPath(QString::fromStdString(file.string()));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
-        QVERIFY(driver.workspace().isReadOnly());
-        QVERIFY(driver.workspace().results()->find("scores/copying"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QVERIFY(driver.workspace().session()->isReadOnly());
+        QVERIFY(driver.workspace().model()->results()->find("scores/copying"));
         QSignalSpy failed(&driver.workspace(), &Workspace::failed);
-        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         for (const char* name : {"later.h5", "copy.h5"})
             driver.window.saveTo(m_folder->filePath(QLatin1String(name)));
         QCOMPARE(failed.count(), 2); // at once
@@ -232,7 +233,7 @@ private slots:
         WindowDriver driver;
         driver.openDemo();
         driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("a note"));
-        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         QTimer answers;
         answers.callOnTimeout(&driver.window, [&driver] {
             for (auto* dialog : driver.window.findChildren<QFileDialog*>())
@@ -271,7 +272,7 @@ private:
 
     static void saveAndWait(WindowDriver& driver, const QString& file)
     {
-        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         driver.window.saveTo(file);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
     }

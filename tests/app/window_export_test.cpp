@@ -150,8 +150,8 @@ private slots:
         m_window->resize(1280, 800);
         m_window->show();
         m_window->openDemo();
-        QTRY_VERIFY_WITH_TIMEOUT(m_window->workspace()->isOpen() && m_window->workspace()->tokens(),
-                                 patience);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            m_window->workspace()->model()->isOpen() && m_window->workspace()->model()->tokens(), patience);
         QTRY_VERIFY_WITH_TIMEOUT(!m_window->workspace()->runs()->job()->isRunning(), patience);
     }
 
@@ -208,7 +208,8 @@ private slots:
         m_window->workspace()->selection()->setHead({1, 5});
         m_window->showPage(QStringLiteral("relations"));
         m_window->workspace()->runs()->runAnalysis("relations");
-        QTRY_VERIFY_WITH_TIMEOUT(m_window->workspace()->results()->find("analyses/relations/best"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(m_window->workspace()->model()->results()->find("analyses/relations/best"),
+                                 patience);
         m_window->workspace()->selection()->setHead({0, 2}); // whose pairs are shown from now on
         for (const char* page : {"vectors", "relations"}) {
             const QString folder = m_folder.filePath(QString::fromLatin1(page));

@@ -4,6 +4,7 @@
 #include "tests/support/window_driver.h"
 #include "ui/charts/pattern_grid.h"
 #include "ui/charts/spectrum_chart.h"
+#include "ui/document/compared_model.h"
 #include "ui/heatmaps/color_bar.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/widgets/job_bar.h"
@@ -102,9 +103,9 @@ private slots:
         pattern->setFocus();
         Driver::press(Qt::Key_Return);
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Analyses"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().results()->find("analyses/score_sources/components"),
-                                 patience);
-        const ResultArray* key = driver.workspace().results()->find("analyses/score_sources/key");
+        QTRY_VERIFY_WITH_TIMEOUT(
+            driver.workspace().model()->results()->find("analyses/score_sources/components"), patience);
+        const ResultArray* key = driver.workspace().model()->results()->find("analyses/score_sources/key");
         QCOMPARE(std::get<double>(key->attributes.at("query_position")), 9.0);
         QCOMPARE(std::get<std::vector<std::int32_t>>(key->values)[8 + 5], 2);
         QCOMPARE(driver.workspace().runs()->inputs().keyPosition, std::optional(2));
@@ -120,7 +121,7 @@ private slots:
                 head = field;
         QVERIFY(head);
         QCOMPARE(head->text(), QStringLiteral("0.7"));
-        driver.workspace().close();
+        driver.workspace().opener()->close();
         QVERIFY(head->text().isEmpty());
     }
 
@@ -310,7 +311,8 @@ private slots:
         Driver driver;
         driver.show(QStringLiteral("Composition"));
         driver.grid->setFocus();
-        for (Job* job : {driver.workspace().runs()->job(), driver.workspace().comparisonJob()}) {
+        for (Job* job :
+             {driver.workspace().runs()->job(), ComparedModel::of(&driver.workspace())->comparisonJob()}) {
             job->start(
                 QStringLiteral("Counting"),
                 [](const Task& task) -> Result<int> {
@@ -334,7 +336,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(workspace.runs()->waiting().empty() && !workspace.runs()->job()->isRunning(),
                                  patience);
         const auto isThere = [&] {
-            return std::ranges::any_of(workspace.results()->arrays, [](const ResultArray& array) {
+            return std::ranges::any_of(workspace.model()->results()->arrays, [](const ResultArray& array) {
                 return array.path.starts_with("analyses/degeneracy/");
             });
         };

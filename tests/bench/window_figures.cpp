@@ -75,15 +75,15 @@ public:
     void openToFirstHeatmap(const std::filesystem::path& folder)
     {
         window.openPath(QString::fromStdString(folder.string()));
-        waitFor([&] { return workspace().isOpen() && heatmap() && heatmap()->matrix(); });
+        waitFor([&] { return workspace().model()->isOpen() && heatmap() && heatmap()->matrix(); });
         (void)heatmap()->grab();
     }
 
     void waitForAnalyses()
     {
         waitFor([&] {
-            return workspace().results()->find("composition/k") && !workspace().runs()->job()->isRunning()
-                && !workspace().tokensJob()->isRunning();
+            return workspace().model()->results()->find("composition/k")
+                && !workspace().runs()->job()->isRunning() && !workspace().model()->tokensJob()->isRunning();
         });
     }
 

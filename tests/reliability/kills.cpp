@@ -51,8 +51,8 @@ void say(qint64 microseconds)
 
 bool openSession(ui::Workspace& workspace, const QString& file)
 {
-    workspace.openSession(file.toStdString());
-    return QTest::qWaitFor([&] { return workspace.isOpen(); }, patience);
+    workspace.opener()->openSession(file.toStdString());
+    return QTest::qWaitFor([&] { return workspace.model()->isOpen(); }, patience);
 }
 
 /// Lets `write` write A and B until the process is killed, or something goes wrong.
@@ -287,9 +287,9 @@ int saveInTurn(const QString& file)
         return 1;
     return writeInTurn(workspace, [&] {
         bool isSaved = false;
-        const auto connection =
-            QObject::connect(&workspace, &ui::Workspace::sessionSaved, &workspace, [&] { isSaved = true; });
-        workspace.saveSession(file.toStdString(), {});
+        const auto connection = QObject::connect(workspace.session(), &ui::SessionFile::saved, &workspace,
+                                                 [&] { isSaved = true; });
+        workspace.session()->save(file.toStdString(), {});
         const bool done = QTest::qWaitFor([&] { return isSaved; }, patience);
         QObject::disconnect(connection);
         return done;

@@ -12,11 +12,11 @@ namespace {
 
 class BookmarkCommand : public QUndoCommand {
 public:
-    BookmarkCommand(Notebook& notebook, Selection& selection, HeadId head, bool on)
+    BookmarkCommand(Notebook* notebook, Selection* selection, HeadId head, bool on)
         : m_notebook(notebook)
         , m_selection(selection)
         , m_head(head)
-        , m_before(notebook.bookmarks())
+        , m_before(notebook->bookmarks())
         , m_on(on)
     {
         setText(NoteHistory::tr("bookmark of %1").arg(ui::text(head)));
@@ -24,25 +24,25 @@ public:
 
     void redo() override
     {
-        m_selection.setHead(m_head);
-        m_notebook.setBookmarked(m_head, m_on);
+        m_selection->setHead(m_head);
+        m_notebook->setBookmarked(m_head, m_on);
     }
 
     void undo() override
     {
-        m_selection.setHead(m_head);
-        m_notebook.setBookmarked(m_head, !m_on);
-        if (m_notebook.bookmarks() == m_before)
+        m_selection->setHead(m_head);
+        m_notebook->setBookmarked(m_head, !m_on);
+        if (m_notebook->bookmarks() == m_before)
             return;
         for (const HeadId head : m_before) { // puts the bookmark back in its place
-            m_notebook.setBookmarked(head, false);
-            m_notebook.setBookmarked(head, true);
+            m_notebook->setBookmarked(head, false);
+            m_notebook->setBookmarked(head, true);
         }
     }
 
 private:
-    Notebook& m_notebook;
-    Selection& m_selection;
+    Notebook* m_notebook;
+    Selection* m_selection;
     HeadId m_head;
     QList<HeadId> m_before;
     bool m_on;
@@ -50,11 +50,11 @@ private:
 
 class NoteCommand : public QUndoCommand {
 public:
-    NoteCommand(Notebook& notebook, Selection& selection, HeadId head, const QString& after)
+    NoteCommand(Notebook* notebook, Selection* selection, HeadId head, const QString& after)
         : m_notebook(notebook)
         , m_selection(selection)
         , m_head(head)
-        , m_before(notebook.note(head))
+        , m_before(notebook->note(head))
         , m_after(after)
     {
         setText(NoteHistory::tr("note on %1").arg(ui::text(head)));
@@ -78,19 +78,19 @@ public:
 private:
     void show(const QString& note)
     {
-        m_selection.setHead(m_head);
-        m_notebook.setNote(m_head, note);
+        m_selection->setHead(m_head);
+        m_notebook->setNote(m_head, note);
     }
 
-    Notebook& m_notebook;
-    Selection& m_selection;
+    Notebook* m_notebook;
+    Selection* m_selection;
     HeadId m_head;
     QString m_before, m_after;
 };
 
 } // namespace
 
-NoteHistory::NoteHistory(Notebook& notebook, Selection& selection)
+NoteHistory::NoteHistory(Notebook* notebook, Selection* selection)
     : m_notebook(notebook)
     , m_selection(selection)
 {
@@ -98,13 +98,13 @@ NoteHistory::NoteHistory(Notebook& notebook, Selection& selection)
 
 void NoteHistory::setBookmarked(HeadId head, bool on)
 {
-    if (on != m_notebook.isBookmarked(head))
+    if (on != m_notebook->isBookmarked(head))
         push(new BookmarkCommand(m_notebook, m_selection, head, on)); // The stack owns it.
 }
 
 void NoteHistory::setNote(HeadId head, const QString& text)
 {
-    if (text != m_notebook.note(head))
+    if (text != m_notebook->note(head))
         push(new NoteCommand(m_notebook, m_selection, head, text)); // The stack owns it.
 }
 

@@ -14,14 +14,14 @@ class NoteHistory : public QUndoStack {
     Q_OBJECT
 
 public:
-    NoteHistory(Notebook& notebook, Selection& selection);
+    NoteHistory(Notebook* notebook, Selection* selection);
 
     void setBookmarked(HeadId head, bool on);
     void setNote(HeadId head, const QString& text); ///< Consecutive edits of one head's note are one step.
 
 private:
-    Notebook& m_notebook;
-    Selection& m_selection; // Undo and redo select the head, so that the change is on screen.
+    Notebook* m_notebook;
+    Selection* m_selection; // Undo and redo select the head, so that the change is on screen.
 };
 
 } // namespace headwise::ui

@@ -49,8 +49,8 @@ std::vector<std::string> mergedBookmarks(const std::vector<std::string>& base,
 
 } // namespace
 
-Notebook::Notebook(Selection& selection)
-    : m_history(*this, selection)
+Notebook::Notebook(Selection* selection)
+    : m_history(this, selection)
 {
 }
 

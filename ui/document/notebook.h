@@ -27,7 +27,7 @@ class Notebook : public QObject {
     Q_OBJECT
 
 public:
-    explicit Notebook(Selection& selection);
+    explicit Notebook(Selection* selection);
 
     QString note(HeadId head) const;
     void setNote(HeadId head, const QString& text);

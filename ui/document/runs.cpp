@@ -21,7 +21,7 @@ Runs::Runs(Workspace* workspace)
 void Runs::runAnalysis(std::string_view id, Asker asker)
 {
     const Analysis* analysis = findAnalysis(id);
-    const auto circuits = m_workspace->circuits();
+    const auto circuits = m_workspace->model()->circuits();
     if (!analysis || !circuits)
         return;
     if (asker == Asker::User && !analysis->isDefault)
@@ -34,7 +34,7 @@ void Runs::runAnalysis(std::string_view id, Asker asker)
     }
     // Requested analyses go before the default ones. A default analysis under way begins again afterwards.
     const std::vector<const Analysis*> unasked = defaultAnalyses(circuits->config(), analysisOptions());
-    const bool canBegin = !needsTokenSide(*analysis, options) || m_workspace->hasTokenProducts();
+    const bool canBegin = !needsTokenSide(*analysis, options) || m_workspace->model()->hasTokenProducts();
     if (canBegin && m_job.isRunning()
         && std::find(unasked.begin(), unasked.end(), m_running) != unasked.end()) {
         m_job.cancel();
@@ -44,16 +44,16 @@ void Runs::runAnalysis(std::string_view id, Asker asker)
     m_queue.insert(std::find_first_of(m_queue.begin(), m_queue.end(), unasked.begin(), unasked.end()),
                    analysis);
     emit waitingChanged();
-    if (!canBegin && !m_workspace->tokensJob()->isRunning())
-        m_workspace->startTokens(); // It had been cancelled.
+    if (!canBegin && !m_workspace->model()->tokensJob()->isRunning())
+        m_workspace->model()->startTokens(); // It had been cancelled.
     runNext();
 }
 
 bool Runs::isUnderWay(std::string_view id) const
 {
     // After the running one was cancelled nothing goes on before something is asked for.
-    if (!m_job.isRunning() && !m_workspace->tokensJob()->isRunning()
-        && !m_workspace->filterJob()->isRunning())
+    if (!m_job.isRunning() && !m_workspace->model()->tokensJob()->isRunning()
+        && !m_workspace->filteredTokens()->job()->isRunning())
         return false;
     const Analysis* analysis = findAnalysis(id);
     return std::find(m_queue.begin(), m_queue.end(), analysis) != m_queue.end()
@@ -69,17 +69,17 @@ void Runs::removeWaiting(const Analysis& analysis)
 
 void Runs::queueDefaults()
 {
-    m_queue.clear();
-    for (const Analysis* analysis : defaultAnalyses(m_workspace->circuits()->config(), analysisOptions()))
+    for (const Analysis* analysis :
+         defaultAnalyses(m_workspace->model()->circuits()->config(), analysisOptions()))
         if (analysis->id != "tables" // The window asks for rows when it shows them.
-            && !isComputed(*analysis, *m_workspace->results()))
+            && !isComputed(*analysis, *m_workspace->model()->results()))
             m_queue.push_back(analysis);
     runNext();
 }
 
 void Runs::queueOtherwiseFiltered()
 {
-    const auto circuits = m_workspace->circuits();
+    const auto circuits = m_workspace->model()->circuits();
     if (!circuits)
         return;
     // They are there without being asked for, so they are computed again without being asked for.
@@ -94,13 +94,14 @@ void Runs::queueOtherwiseFiltered()
 
 void Runs::runNext()
 {
-    const auto circuits = m_workspace->circuits();
-    if (m_job.isRunning() || m_workspace->filterJob()->isRunning() || m_queue.empty() || !circuits)
+    const auto circuits = m_workspace->model()->circuits();
+    if (m_job.isRunning() || m_workspace->filteredTokens()->job()->isRunning() || m_queue.empty()
+        || !circuits)
         return;
     const Analysis* analysis = m_queue.front();
     const AnalysisOptions options = analysisOptions(*analysis);
-    if (needsTokenSide(*analysis, options) && !m_workspace->hasTokenProducts())
-        return; // The workspace comes back here once they are there.
+    if (needsTokenSide(*analysis, options) && !m_workspace->model()->hasTokenProducts())
+        return; // The model comes back here once they are there.
     m_queue.pop_front();
     emit waitingChanged();
     if (!whyLeftOut(*analysis, circuits->config(), options).empty())
@@ -110,24 +111,35 @@ void Runs::runNext()
 
 void Runs::start(const Analysis& analysis, const AnalysisOptions& options)
 {
-    const auto circuits = m_workspace->circuits();
+    const auto circuits = m_workspace->model()->circuits();
     m_running = &analysis;
     m_runningWith = options;
-    m_job.start(withEstimate(text(analysis.title), runCost(analysis, circuits->config(), options)),
-                aboutModel(circuits,
-                           [&analysis, context = AnalysisContext{*circuits, m_workspace->tokens(), options}](
-                               const Task& task) { return runMeasured(analysis, context, task); }),
-                [this, &analysis, filter = m_workspace->tokenFilter()](Result<ResultSet> result) {
-                    if (result) {
-                        ResultSet found = std::move(result).value();
-                        markFilter(found, filter);
-                        m_askedWith[std::string(analysis.id)] = m_runningWith;
-                        const bool wasAsked = m_asked.erase(&analysis) > 0;
-                        m_workspace->replaceResults(analysis, std::move(found), wasAsked);
-                    } else
-                        emit failed(text(result.error()));
-                    runNext();
-                });
+    m_job.start(
+        withEstimate(text(analysis.title), runCost(analysis, circuits->config(), options)),
+        aboutModel(circuits,
+                   [&analysis, context = AnalysisContext{*circuits, m_workspace->model()->tokens(), options}](
+                       const Task& task) { return runMeasured(analysis, context, task); }),
+        [this, &analysis, filter = m_workspace->filteredTokens()->filter()](Result<ResultSet> result) {
+            if (result) {
+                ResultSet found = std::move(result).value();
+                markFilter(found, filter);
+                keep(analysis, std::move(found));
+            } else
+                emit failed(text(result.error()));
+            runNext();
+        });
+}
+
+void Runs::keep(const Analysis& analysis, ResultSet found)
+{
+    const std::string folder = "analyses/" + std::string(analysis.id) + "/";
+    ResultSet all = *m_workspace->model()->results();
+    std::erase_if(all.arrays, [&](const ResultArray& array) { return array.path.starts_with(folder); });
+    all.merge(std::move(found));
+    m_askedWith[std::string(analysis.id)] = m_runningWith;
+    if (m_asked.erase(&analysis) > 0)
+        m_workspace->model()->revision().change();
+    m_workspace->model()->setResults(std::move(all));
 }
 
 void Runs::stop()
@@ -141,8 +153,9 @@ void Runs::stop()
 AnalysisInputs Runs::inputs() const
 {
     AnalysisInputs inputs = m_inputs;
-    inputs.tokenizer = m_workspace->tokenizer();
-    if (m_workspace->isOpen() && m_workspace->selection()->token() < m_workspace->card().dVocab)
+    inputs.tokenizer = m_workspace->model()->tokenizer();
+    if (m_workspace->model()->isOpen()
+        && m_workspace->selection()->token() < m_workspace->model()->card().dVocab)
         inputs.token = m_workspace->selection()->token();
     const auto reference = m_workspace->selection()->reference();
     const HeadId head = m_workspace->selection()->head();
@@ -165,8 +178,8 @@ void Runs::setInputs(const AnalysisInputs& inputs)
 AnalysisOptions Runs::analysisOptions() const
 {
     AnalysisOptions options;
-    options.embedding = m_workspace->embedding();
-    options.unusedTokens = m_workspace->unusedTokens();
+    options.embedding = m_workspace->model()->embedding();
+    options.unusedTokens = m_workspace->filteredTokens()->unused();
     options.inputs = inputs();
     return options;
 }
@@ -188,7 +201,7 @@ HeadChoice Runs::headChoice(const Analysis& analysis) const
 {
     if (const auto found = m_headChoices.find(analysis.id); found != m_headChoices.end())
         return found->second;
-    const auto circuits = m_workspace->circuits();
+    const auto circuits = m_workspace->model()->circuits();
     const bool areTooMany = circuits && takesNamedHeadsAlone(analysis, circuits->config(), analysisOptions());
     return {.which = areTooMany ? HeadChoice::Which::Selected : HeadChoice::Which::All};
 }
@@ -218,21 +231,17 @@ void Runs::forgetAnswers()
     m_askedWith.clear();
 }
 
-void Runs::restore(Question question)
-{
-    m_inputs = std::move(question.inputs);
-    m_headChoices = std::move(question.heads);
-}
-
 void Runs::forget()
 {
-    restore({});
+    m_inputs = {};
+    m_headChoices.clear();
     forgetAnswers();
 }
 
 void Runs::copyFrom(const Runs& other)
 {
-    restore(other.question());
+    m_inputs = other.m_inputs;
+    m_headChoices = other.m_headChoices;
     m_askedWith = other.m_askedWith;
 }
 

@@ -1,6 +1,6 @@
 #include "ui/document/selection.h"
 
-#include "ui/document/workspace.h"
+#include "ui/document/open_model.h"
 
 #include <QTimer>
 
@@ -19,14 +19,14 @@ bool hasHead(const ModelCard& card, HeadId head)
 
 } // namespace
 
-Selection::Selection(const Workspace& workspace)
-    : m_workspace(workspace)
+Selection::Selection(const OpenModel* model)
+    : m_model(model)
 {
 }
 
 void Selection::setHead(HeadId head)
 {
-    if (!m_workspace.isOpen() || head == m_now.head || !hasHead(m_workspace.card(), head))
+    if (!m_model->isOpen() || head == m_now.head || !hasHead(m_model->card(), head))
         return;
     remember(Part::Head);
     m_now.head = head;
@@ -35,7 +35,7 @@ void Selection::setHead(HeadId head)
 
 void Selection::setToken(int token)
 {
-    if (!m_workspace.isOpen() || token == m_now.token || token < 0 || token >= m_workspace.card().dVocab)
+    if (!m_model->isOpen() || token == m_now.token || token < 0 || token >= m_model->card().dVocab)
         return;
     remember(Part::Token);
     m_now.token = token;
@@ -44,7 +44,7 @@ void Selection::setToken(int token)
 
 void Selection::setReference(std::optional<HeadId> head)
 {
-    if (head == m_now.reference || (head && !(m_workspace.isOpen() && hasHead(m_workspace.card(), *head))))
+    if (head == m_now.reference || (head && !(m_model->isOpen() && hasHead(m_model->card(), *head))))
         return;
     remember(Part::Reference);
     m_now.reference = head;
@@ -63,8 +63,8 @@ void Selection::setDirection(const SingularChoice& direction)
 void Selection::setRotaryOffset(int offset)
 {
     // A session's view comes before its model.
-    const bool isRotary = m_workspace.isOpen() && m_workspace.card().positional == "rotary";
-    if (!isRotary || offset == m_rotaryOffset || offset < 0 || offset >= m_workspace.card().nCtx)
+    const bool isRotary = m_model->isOpen() && m_model->card().positional == "rotary";
+    if (!isRotary || offset == m_rotaryOffset || offset < 0 || offset >= m_model->card().nCtx)
         return;
     m_rotaryOffset = offset;
     emit rotaryOffsetChanged();

@@ -11,7 +11,7 @@
 
 namespace headwise::ui {
 
-class Workspace;
+class OpenModel;
 
 /// One singular direction of a residual circuit of the selected head. The decomposition leaves its sign open, so the reader
 /// chooses it.
@@ -39,8 +39,7 @@ public:
         bool operator==(const Place&) const = default;
     };
 
-    /// \param workspace  says which heads, tokens and offsets the open model has
-    explicit Selection(const Workspace& workspace);
+    explicit Selection(const OpenModel* model); ///< `model` says which heads, tokens and offsets there are.
 
     HeadId head() const { return m_now.head; }
     int token() const { return m_now.token; }
@@ -90,7 +89,7 @@ private:
     void remember(Part part); ///< Records the place before `part` of it changes.
     void go(std::deque<Place>& from, std::deque<Place>& to);
 
-    const Workspace& m_workspace;
+    const OpenModel* m_model;
     Place m_now;
     int m_rotaryOffset = 0;
     std::deque<Place> m_back, m_forward;

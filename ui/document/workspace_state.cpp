@@ -41,7 +41,7 @@ QJsonObject questionState(const Workspace& workspace)
         heads[text(id)] = choiceState(choice);
     for (const auto& [head, name] : workspace.notebook()->ownHeadClasses())
         classes[text(dottedHead(head))] = name;
-    return {{QStringLiteral("tokens"), filterState(workspace.wantedTokenFilter())},
+    return {{QStringLiteral("tokens"), filterState(workspace.filteredTokens()->wantedFilter())},
             {QStringLiteral("heads"), heads},
             {QStringLiteral("offset"), workspace.selection()->rotaryOffset()},
             {QStringLiteral("classes"), classes}};
@@ -49,12 +49,12 @@ QJsonObject questionState(const Workspace& workspace)
 
 void restoreQuestion(Workspace& workspace, const QJsonObject& state)
 {
-    if (!workspace.isOpen())
+    if (!workspace.model()->isOpen())
         return;
     const QJsonObject heads = state[QStringLiteral("heads")].toObject();
     for (auto it = heads.begin(); it != heads.end(); ++it) {
         const Analysis* analysis = findAnalysis(it.key().toStdString());
-        const auto choice = choiceFromState(it.value().toString(), workspace.card());
+        const auto choice = choiceFromState(it.value().toString(), workspace.model()->card());
         if (analysis && choice)
             workspace.runs()->setHeadChoice(*analysis, *choice);
     }
@@ -65,7 +65,7 @@ void restoreQuestion(Workspace& workspace, const QJsonObject& state)
             classes[*head] = it.value().toString();
     workspace.notebook()->setOwnHeadClasses(std::move(classes));
     workspace.selection()->setRotaryOffset(state[QStringLiteral("offset")].toInt());
-    workspace.setTokenFilter(filterFromState(state[QStringLiteral("tokens")].toObject()));
+    workspace.filteredTokens()->setFilter(filterFromState(state[QStringLiteral("tokens")].toObject()));
 }
 
 QJsonObject filterState(const TokenFilter& filter)

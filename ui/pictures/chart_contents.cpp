@@ -71,7 +71,7 @@ private:
                                   *part, static_cast<std::size_t>(m_workspace.selection()->head().layer))
                                              : *part);
             else
-                m_contents.message = headAxes(*array, m_workspace.card()) == HeadAxes::TwoHeads
+                m_contents.message = headAxes(*array, m_workspace.model()->card()) == HeadAxes::TwoHeads
                     ? PictureBody::tr("Mark another head as the reference: Shift+click it in the grid.")
                     : PictureBody::tr("This head was left out of the computation.");
         }
@@ -83,7 +83,7 @@ private:
     {
         return part.shape.size() > 1 && part.axis(0) == "layer"
             && part.array->path.find("null") != std::string::npos
-            && part.shape[0] == static_cast<std::size_t>(m_workspace.card().nLayers);
+            && part.shape[0] == static_cast<std::size_t>(m_workspace.model()->card().nLayers);
     }
 
     void addLines()

@@ -49,7 +49,8 @@ private:
     void addHeadPlane()
     {
         std::erase_if(m_data.arrays, [this](const ResultArray* array) {
-            return array->shape.size() != 2 || headAxes(*array, m_workspace.card()) != HeadAxes::OneHead;
+            return array->shape.size() != 2
+                || headAxes(*array, m_workspace.model()->card()) != HeadAxes::OneHead;
         });
         if (m_data.arrays.size() < 2)
             return;
@@ -93,7 +94,7 @@ private:
         }
         const HeadId head = m_workspace.selection()->head();
         const QPointF mark =
-            heads.points[static_cast<qsizetype>(head.layer) * m_workspace.card().nHeads + head.head];
+            heads.points[static_cast<qsizetype>(head.layer) * m_workspace.model()->card().nHeads + head.head];
         m_contents.series.push_back(std::move(heads));
         addMark(mark);
     }
@@ -126,7 +127,7 @@ private:
         const ResultArray& first = *m_data.arrays.front();
         if (first.nullMean)
             upright(PictureBody::tr("null"), *first.nullMean);
-        if (m_data.arrays.size() == 1 && headAxes(first, m_workspace.card()) == HeadAxes::OneHead)
+        if (m_data.arrays.size() == 1 && headAxes(first, m_workspace.model()->card()) == HeadAxes::OneHead)
             upright(text(m_workspace.selection()->head()), metricAt(first, m_workspace.selection()->head()));
         m_contents.look.xTitle = m_data.arrays.size() == 1 ? axisTitle(first) : text(first.unit);
         m_contents.look.yTitle = PictureBody::tr("heads");

@@ -212,13 +212,13 @@ public:
             return view->setMatrix(nullptr);
         const ResultArray& array = *shown.arrays.front();
         view->setAccessibleName(metricTitle(array));
-        m_ofPairs = m_ofHeads && headAxes(array, workspace()->card()) == HeadAxes::TwoHeads;
+        m_ofPairs = m_ofHeads && headAxes(array, workspace()->model()->card()) == HeadAxes::TwoHeads;
         m_orders->setVisible(m_ofPairs && !leaves().empty());
         if (m_ofHeads)
             return m_ofPairs ? showPairs(array) : showRows(array);
         const auto part = cutAtHeads(array, *workspace());
         if (!part) {
-            view->setMessage(headAxes(array, workspace()->card()) == HeadAxes::TwoHeads
+            view->setMessage(headAxes(array, workspace()->model()->card()) == HeadAxes::TwoHeads
                                  ? tr("Mark another head as the reference: Shift+click it in the grid.")
                                  : tr("This head was left out of the computation."));
             return view->setMatrix(nullptr);
@@ -285,7 +285,7 @@ private:
     bool hasMultiples(const PictureData& shown) const
     {
         return !m_ofHeads && !shown.arrays.empty() && shown.arrays.front()->shape.size() == 4
-            && headAxes(*shown.arrays.front(), workspace()->card()) == HeadAxes::OneHead;
+            && headAxes(*shown.arrays.front(), workspace()->model()->card()) == HeadAxes::OneHead;
     }
 
     /// Shows the heads that were computed, on one scale.
@@ -311,7 +311,7 @@ private:
         }
         m_data = shown;
         m_caption = heads.empty() ? tr("No head of this layer was computed.") : QString();
-        const int inLayer = std::max(1, workspace()->card().nHeads);
+        const int inLayer = std::max(1, workspace()->model()->card().nHeads);
         const int count = static_cast<int>(heads.size());
         const int columns = std::max(1, count <= inLayer ? std::min(count, fewAbreast) : inLayer);
         const int rows = std::max(1, (count + columns - 1) / columns);
@@ -323,10 +323,10 @@ private:
         m_multiples->setCurrent(now);
     }
 
-    int indexOf(HeadId head) const { return head.layer * workspace()->card().nHeads + head.head; }
+    int indexOf(HeadId head) const { return head.layer * workspace()->model()->card().nHeads + head.head; }
     HeadId headOf(int index) const
     {
-        const int heads = std::max(1, workspace()->card().nHeads);
+        const int heads = std::max(1, workspace()->model()->card().nHeads);
         return {index / heads, index % heads};
     }
 
@@ -345,7 +345,7 @@ private:
 
     void showPairs(const ResultArray& array)
     {
-        if (headAxes(array, workspace()->card()) != HeadAxes::TwoHeads || array.shape.size() != 4)
+        if (headAxes(array, workspace()->model()->card()) != HeadAxes::TwoHeads || array.shape.size() != 4)
             return m_panel->view()->setMatrix(nullptr);
         ArrayPart square = wholeArray(array);
         square.shape = {array.shape[0] * array.shape[1], array.shape[2] * array.shape[3]};
@@ -366,7 +366,8 @@ private:
         }
         const int together = m_order.empty() ? static_cast<int>(inLayer) : 0;
         const auto layer = [this](int group, int first) {
-            return QStringLiteral("L%1").arg(headAt(group * workspace()->card().nHeads + first).layer);
+            return QStringLiteral("L%1").arg(
+                headAt(group * workspace()->model()->card().nHeads + first).layer);
         };
         m_rows = {.title = text(array.axes[1]),
                   .label = [this](int row) { return text(headAt(row)); },
@@ -382,7 +383,7 @@ private:
 
     void showRows(const ResultArray& array)
     {
-        if (headAxes(array, workspace()->card()) != HeadAxes::OneHead || array.shape.size() != 3)
+        if (headAxes(array, workspace()->model()->card()) != HeadAxes::OneHead || array.shape.size() != 3)
             return m_panel->view()->setMatrix(nullptr);
         ArrayPart rows = wholeArray(array);
         m_columns = {text(rows.axis(2)), namesAlong(rows, 2, *workspace())};

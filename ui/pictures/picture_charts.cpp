@@ -106,7 +106,7 @@ private:
     {
         return (m_kind == PictureChartsKind::Lines || m_kind == PictureChartsKind::Bars)
             && std::ranges::any_of(m_data.arrays, [this](const ResultArray* array) {
-                   return headAxes(*array, workspace()->card()) == HeadAxes::OneHead
+                   return headAxes(*array, workspace()->model()->card()) == HeadAxes::OneHead
                        && array->shape.size() == 3;
                });
     }
@@ -114,7 +114,7 @@ private:
     void showMultiples()
     {
         constexpr int ofLayer = 1, leastTile = 34, largestTile = 120;
-        const ModelCard& card = workspace()->card();
+        const ModelCard& card = workspace()->model()->card();
         const HeadId now = workspace()->selection()->head();
         const bool one = m_heads->currentIndex() == ofLayer;
         const auto each = workspace()->snapshot(now);
@@ -139,7 +139,7 @@ private:
     }
     HeadId headOf(int index) const
     {
-        const int heads = std::max(1, workspace()->card().nHeads);
+        const int heads = std::max(1, workspace()->model()->card().nHeads);
         return {index / heads, index % heads};
     }
 

@@ -54,7 +54,8 @@ public:
         m_caption.clear();
         m_table->setAccessibleName(text(shown.picture.title));
         const auto isOfPairs = [this](const ResultArray* array) {
-            return array->shape.size() == 4 && headAxes(*array, workspace()->card()) == HeadAxes::TwoHeads;
+            return array->shape.size() == 4
+                && headAxes(*array, workspace()->model()->card()) == HeadAxes::TwoHeads;
         };
         const bool ofPairs = !shown.arrays.empty() && std::ranges::all_of(shown.arrays, isOfPairs);
         if (ofPairs != m_ofPairs) {
@@ -92,7 +93,7 @@ private:
     void showToken()
     {
         const int token = workspace()->selection()->token();
-        if (m_ofPairs || m_model->rowCount() != workspace()->card().dVocab
+        if (m_ofPairs || m_model->rowCount() != workspace()->model()->card().dVocab
             || m_model->tokenAt(token) != token)
             return;
         const auto* sorted = static_cast<const QSortFilterProxyModel*>(m_table->model());
@@ -119,10 +120,11 @@ private:
         std::vector<ArrayPart> parts;
         parts.reserve(shown.arrays.size());
         const auto isAtHead = [this](const ResultArray* array) {
-            return headAxes(*array, workspace()->card()) != HeadAxes::None;
+            return headAxes(*array, workspace()->model()->card()) != HeadAxes::None;
         };
         const auto isOfHeads = [this](const ResultArray* array) {
-            return array->shape.size() == 2 && headAxes(*array, workspace()->card()) == HeadAxes::OneHead;
+            return array->shape.size() == 2
+                && headAxes(*array, workspace()->model()->card()) == HeadAxes::OneHead;
         };
         const bool everyHead = std::ranges::all_of(shown.arrays, isOfHeads);
         m_ofAllHeads = everyHead || std::ranges::none_of(shown.arrays, isAtHead);
@@ -134,7 +136,7 @@ private:
                 parts.push_back(*cut[i]);
             else
                 m_caption = whyNone(*shown.arrays[i]);
-            if (headAxes(*shown.arrays[i], workspace()->card()) == HeadAxes::Layer && cut[i])
+            if (headAxes(*shown.arrays[i], workspace()->model()->card()) == HeadAxes::Layer && cut[i])
                 m_caption =
                     tr("Layer %1, as the selected head's.").arg(workspace()->selection()->head().layer);
         }
@@ -143,7 +145,7 @@ private:
 
     QString whyNone(const ResultArray& array) const
     {
-        switch (headAxes(array, workspace()->card())) {
+        switch (headAxes(array, workspace()->model()->card())) {
         case HeadAxes::TwoHeads: return tr("Mark another head as the reference: Shift+click it in the grid.");
         case HeadAxes::Layer: return tr("This layer was left out of the computation.");
         default: return tr("This head was left out of the computation.");

@@ -200,7 +200,7 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(pageOf(window), QStringLiteral("Tokens"), patience);
         ui::Workspace& workspace = *window->workspace();
         QCOMPARE(workspace.selection()->head(), (HeadId{1, 5}));
-        QCOMPARE(workspace.tokenText(workspace.selection()->token()), QStringLiteral("\u2423king"));
+        QCOMPARE(workspace.model()->tokenText(workspace.selection()->token()), QStringLiteral("\u2423king"));
         // The same model: the same window, at once.
         QCOMPARE(second({QStringLiteral("--goto"), demo + QStringLiteral("#L0H1/position")}).exitCode, 0);
         QCOMPARE(pageOf(window), QStringLiteral("Position"));
@@ -342,7 +342,7 @@ private slots:
             QVERIFY(socket.readLine().contains("refused"));
         }
         QCOMPARE(second({demo}).exitCode, 0); // it still listens
-        QTRY_VERIFY_WITH_TIMEOUT(all.first()->workspace()->isOpen(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(all.first()->workspace()->model()->isOpen(), patience);
     }
 
     void aRequestOfAnotherScreenIsDeclined()

@@ -142,7 +142,7 @@ private slots:
                 qFatal("no file");
             return file.fileName().toStdString();
         };
-        const ModelCard& card = opened.workspace.card();
+        const ModelCard& card = opened.workspace.model()->card();
         const auto own =
             readHeadClasses(written("head,class\n0.1,name mover\nL0H2,induction\n1.7,name mover\n"), card);
         QVERIFY(isOk(own));

@@ -316,7 +316,7 @@ private slots:
         std::vector<HeatmapView*> grids;
         for (const char* name : {"qk_spectral", "ov_spectral"}) {
             const ResultArray& array =
-                *opened.workspace.results()->find(std::string("analyses/norms/") + name);
+                *opened.workspace.model()->results()->find(std::string("analyses/norms/") + name);
             grids.push_back(opened.find<HeatmapView>(metricTitle(array)));
             QTRY_VERIFY(grids.back()->matrix());
             largest = std::max(largest, grids.back()->matrix()->maxCoeff());

@@ -135,7 +135,7 @@ void FigureBatch::look()
 {
     if (m_next == m_order.heads.size())
         return m_timer.stop();
-    if (!m_workspace->isOpen())
+    if (!m_workspace->model()->isOpen())
         return m_job.cancel();
     if (m_next >= *m_done + mostWaiting)
         return; // The disk is slower than the painter.

@@ -58,7 +58,7 @@ std::optional<HeadId> HeadGrid::largest() const
 
 void HeadGrid::mark()
 {
-    if (!m_workspace->isOpen() || !view()->matrix())
+    if (!m_workspace->model()->isOpen() || !view()->matrix())
         return;
     const QSignalBlocker quiet(view());
     view()->setCurrentCell(m_workspace->selection()->head().layer, m_workspace->selection()->head().head);

@@ -48,8 +48,8 @@ KernelPanel::KernelPanel(Workspace* workspace, QWidget* parent)
         emit readOutChanged(tr("%1   Δ = %2   %3").arg(head).arg(point.x()).arg(signedNumber(point.y())));
     });
     for (const auto signal :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
-        connect(workspace, signal, this, &KernelPanel::refresh);
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
+        connect(workspace->model(), signal, this, &KernelPanel::refresh);
     connect(workspace->selection(), &Selection::headChanged, this, &KernelPanel::refresh);
 }
 
@@ -62,19 +62,19 @@ void KernelPanel::clear(const QString& message)
 
 void KernelPanel::recompute()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return clear({});
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return clear(tr("Scores by position need the model's files."));
     if (const QString why = whyNoKernel(circuits->config()); !why.isEmpty())
         return clear(why);
-    const auto tokens = workspace()->tokens();
+    const auto tokens = workspace()->model()->tokens();
     if (!tokens && circuits->config().positional == Positional::Rotary)
         return clear(tr("Reading the embeddings…"));
     const Eigen::Index n = std::min(circuits->config().nCtx, longestKernel);
     m_job.start(tr("Scores of %1 by offset").arg(text(workspace()->selection()->head())),
-                aboutModel(workspace()->circuits(),
+                aboutModel(workspace()->model()->circuits(),
                            [circuits, tokens, head = workspace()->selection()->head(),
                             n](const Task&) -> Result<std::vector<double>> {
                                return scoresByOffset(*circuits, tokens.get(), head, n);
@@ -95,7 +95,7 @@ QList<FigureSource*> KernelPanel::figures()
         return {};
     describe(m_chart,
              tr("%1 score by offset, %2")
-                 .arg(text(workspace()->selection()->head()), text(workspace()->card().name)));
+                 .arg(text(workspace()->selection()->head()), text(workspace()->model()->card().name)));
     return {m_chart};
 }
 

@@ -133,8 +133,8 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_explanation);
     createKernel();
     createEnergies();
-    for (const auto signal : {&Workspace::circuitsChanged, &Workspace::tokensChanged, &Workspace::closed})
-        connect(workspace, signal, this, &PositionPage::refresh);
+    for (const auto signal : {&OpenModel::circuitsChanged, &OpenModel::tokensChanged, &OpenModel::closed})
+        connect(workspace->model(), signal, this, &PositionPage::refresh);
     connect(workspace->selection(), &Selection::headChanged, this, &PositionPage::refresh);
 }
 
@@ -221,15 +221,15 @@ void PositionPage::clear(const QString& message)
 
 void PositionPage::recompute()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return clear({});
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return clear(tr("Scores by position need the model's files; use File → Locate model…"));
     const ModelConfig& config = circuits->config();
     if (const QString why = whyNoKernel(config); !why.isEmpty())
         return clear(why);
-    if (!hasLearnedPositions(config) && !workspace()->tokens())
+    if (!hasLearnedPositions(config) && !workspace()->model()->tokens())
         return clear(tr("Reading the embeddings…"));
     m_mask->setEnabled(!config.bidirectional);
     m_mask->setToolTip(config.bidirectional
@@ -237,11 +237,11 @@ void PositionPage::recompute()
                            : tr("Only the keys that attention lets each query see"));
     m_seen = {m_mask->isChecked() && !config.bidirectional,
               config.windowOf(workspace()->selection()->head().layer)};
-    const Question question{circuits, workspace()->tokens(), workspace()->selection()->head(),
+    const Question question{circuits, workspace()->model()->tokens(), workspace()->selection()->head(),
                             showsAttention(), m_seen};
     m_panel->view()->setPending(true);
     m_job.start(tr("Positions of %1").arg(text(workspace()->selection()->head())),
-                aboutModel(workspace()->circuits(),
+                aboutModel(workspace()->model()->circuits(),
                            [question](const Task&) -> Result<Answer> { return answerTo(question); }),
                 [this](const Result<Answer>& answer) {
                     if (answer)
@@ -297,7 +297,7 @@ QString PositionPage::words(const Answer& answer) const
     QString all;
     if (answer.picture) {
         const Eigen::Index n = answer.picture->rows();
-        const int context = workspace()->card().nCtx;
+        const int context = workspace()->model()->card().nCtx;
         const QString places = n < context ? tr("the first %1 of %2 positions").arg(n).arg(context)
                                            : tr("all %1 positions").arg(n);
         all = answer.isAttention
@@ -352,7 +352,7 @@ QList<FigureSource*> PositionPage::figures()
     if (m_explanation->text().isEmpty())
         return {};
     const QString of =
-        tr("%1, %2").arg(text(workspace()->selection()->head()), text(workspace()->card().name));
+        tr("%1, %2").arg(text(workspace()->selection()->head()), text(workspace()->model()->card().name));
     QList<FigureSource*> all{m_chart};
     describe(m_chart, tr("Score by offset, %1").arg(of));
     if (m_panel->view()->matrix()) {

@@ -51,7 +51,7 @@ PrefixTable::PrefixTable(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_heading);
     layout->addWidget(m_table, 1);
     connect(workspace->selection(), &Selection::headChanged, this, &PrefixTable::refresh);
-    connect(workspace, &Workspace::tokenFilterChanged, this, &PrefixTable::refresh);
+    connect(workspace->filteredTokens(), &FilteredTokens::changed, this, &PrefixTable::refresh);
     connect(workspace->selection(), &Selection::tokenChanged, this, &PrefixTable::refresh);
     whenOpened(m_table, [this](const QModelIndex& index) {
         const int column = index.column() > 3 ? 4 : index.column() == 3 ? 3 : 1;
@@ -75,17 +75,19 @@ void PrefixTable::clear(const QString& message)
 
 void PrefixTable::recompute()
 {
-    if (!workspace()->isOpen() || !workspace()->circuits() || workspace()->selection()->head().layer > 0)
+    if (!workspace()->model()->isOpen() || !workspace()->model()->circuits()
+        || workspace()->selection()->head().layer > 0)
         return clear({});
     if (!m_tokens)
         return clear(tr("Reading the norms of tokens…"));
     m_job.start(
-        tr("Prefixes of %1").arg(workspace()->tokenText(workspace()->selection()->token())),
+        tr("Prefixes of %1").arg(workspace()->model()->tokenText(workspace()->selection()->token())),
         aboutModel(
-            workspace()->circuits(),
-            [tokens = m_tokens, circuits = workspace()->circuits(), tokenizer = workspace()->tokenizer(),
-             head = workspace()->selection()->head(), token = workspace()->selection()->token(),
-             unused = workspace()->unusedTokens()](const Task& task) -> Result<Answer> {
+            workspace()->model()->circuits(),
+            [tokens = m_tokens, circuits = workspace()->model()->circuits(),
+             tokenizer = workspace()->model()->tokenizer(), head = workspace()->selection()->head(),
+             token = workspace()->selection()->token(),
+             unused = workspace()->filteredTokens()->unused()](const Task& task) -> Result<Answer> {
                 const FoldedHead folded = foldedHead(circuits->weights(), head);
                 const Matrix<double> sought = folded.W_K * (tokens->row(token) * folded.W_Q).transpose();
                 const auto scores = tokens->times(sought, task);
@@ -109,7 +111,7 @@ void PrefixTable::show(const Answer& answer)
 {
     m_heading->setText(
         tr("%1 as query looks for (T^ee at mean σ, without scale; random directions ±%2)")
-            .arg(workspace()->tokenText(workspace()->selection()->token()), number(answer.random)));
+            .arg(workspace()->model()->tokenText(workspace()->selection()->token()), number(answer.random)));
     m_model->clear();
     m_model->setHorizontalHeaderLabels(
         {tr("#"), tr("Largest"), tr("Score"), tr("Together"), tr("Smallest"), tr("Score")});
@@ -136,8 +138,8 @@ QList<FigureSource*> PrefixTable::figures()
     describe(m_table,
              tr("%1 prefixes of %2, %3")
                  .arg(text(workspace()->selection()->head()),
-                      workspace()->tokenText(workspace()->selection()->token()),
-                      text(workspace()->card().name)));
+                      workspace()->model()->tokenText(workspace()->selection()->token()),
+                      text(workspace()->model()->card().name)));
     return {m_table};
 }
 

@@ -191,10 +191,10 @@ void ScoresPage::connectSignals()
     });
     connect(m_map, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(m_prefixes, &Page::readOutChanged, this, &Page::readOutChanged);
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
-        connect(workspace(), signal, this, &ScoresPage::refresh);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
+        connect(workspace()->model(), signal, this, &ScoresPage::refresh);
     connect(workspace()->selection(), &Selection::headChanged, this, &ScoresPage::refresh);
-    connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
+    connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, [this] {
         m_norms.reset(); // averaged over the tokens that are looked at
         refresh();
     });
@@ -227,9 +227,9 @@ void ScoresPage::clear(const QString& message)
 
 void ScoresPage::recompute()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return clear({});
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return clear(tr("The terms of scores need the model's files; use File → Locate model…"));
     const HeadId head = workspace()->selection()->head();
@@ -272,21 +272,22 @@ void ScoresPage::readNorms(Extent extent)
 {
     if (!m_norms)
         m_state->setText(tr("Reading the norm of every token at every position…"));
-    m_normsJob.start(
-        extent == Extent::All ? tr("Norms of tokens and positions")
-                              : tr("Norms of some tokens and positions"),
-        aboutModel(workspace()->circuits(),
-                   [circuits = workspace()->circuits(), options = workspace()->runs()->analysisOptions(),
-                    extent](const Task& task) { return Norms::read(circuits, options, extent, task); }),
-        [this](const Result<std::shared_ptr<const Norms>>& found) {
-            if (!found)
-                return clear(text(found.error()));
-            m_norms = *found;
-            if (m_norms->tokens)
-                m_prefixes->setTokens(m_norms->tokens);
-            if (workspace()->selection()->head().layer == 0)
-                readTerms();
-        });
+    m_normsJob.start(extent == Extent::All ? tr("Norms of tokens and positions")
+                                           : tr("Norms of some tokens and positions"),
+                     aboutModel(workspace()->model()->circuits(),
+                                [circuits = workspace()->model()->circuits(),
+                                 options = workspace()->runs()->analysisOptions(), extent](const Task& task) {
+                                    return Norms::read(circuits, options, extent, task);
+                                }),
+                     [this](const Result<std::shared_ptr<const Norms>>& found) {
+                         if (!found)
+                             return clear(text(found.error()));
+                         m_norms = *found;
+                         if (m_norms->tokens)
+                             m_prefixes->setTokens(m_norms->tokens);
+                         if (workspace()->selection()->head().layer == 0)
+                             readTerms();
+                     });
 }
 
 void ScoresPage::readTerms()
@@ -294,7 +295,7 @@ void ScoresPage::readTerms()
     using Found = std::shared_ptr<const PositionTerms>;
     m_termsJob.start(
         tr("Positions of %1").arg(text(workspace()->selection()->head())),
-        aboutModel(workspace()->circuits(),
+        aboutModel(workspace()->model()->circuits(),
                    [norms = m_norms, head = workspace()->selection()->head()](const Task&) -> Result<Found> {
                        return std::make_shared<const PositionTerms>(norms->circuits->weights(), head,
                                                                     norms->positions, norms->spread);
@@ -321,21 +322,21 @@ void ScoresPage::takeTerms(std::shared_ptr<const PositionTerms> terms,
 
 void ScoresPage::showToken()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return;
     const QSignalBlocker quiet(m_token);
-    m_token->setRange(0, workspace()->card().dVocab - 1);
+    m_token->setRange(0, workspace()->model()->card().dVocab - 1);
     m_token->setValue(workspace()->selection()->token());
 }
 
 void ScoresPage::showTerms()
 {
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!m_terms || !circuits || query() >= m_terms->size())
         return;
     const QueryTerms found = m_terms->at(query());
     const QueryTokenTerms with = m_terms->at(query(), m_token->value());
-    const QString token = workspace()->tokenText(m_token->value());
+    const QString token = workspace()->model()->tokenText(m_token->value());
     m_pairs->setSeries({curve(tr("T^pp, mean σ_i"), found.pp),
                         curve(tr("lower 95 %"), found.ppLow, SeriesStyle::Dashed),
                         curve(tr("upper 95 %"), found.ppHigh, SeriesStyle::Dashed),
@@ -370,7 +371,7 @@ QList<FigureSource*> ScoresPage::figures()
     const QString of = tr("%1, i = %2, %3")
                            .arg(text(workspace()->selection()->head()))
                            .arg(query())
-                           .arg(text(workspace()->card().name));
+                           .arg(text(workspace()->model()->card().name));
     QList<FigureSource*> all{m_figure, m_prior, m_pairs, m_pattern};
     describe(m_figure, tr("figure 3 of Kamoda et al. 2025, %1").arg(of));
     describe(m_prior, tr("T^p, %1").arg(of));

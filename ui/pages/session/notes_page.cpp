@@ -64,8 +64,8 @@ NotesPage::NotesPage(Workspace* workspace, QWidget* parent)
 
 void NotesPage::connectSignals()
 {
-    for (const auto signal : {&Workspace::opened, &Workspace::closed})
-        connect(workspace(), signal, this, &NotesPage::refresh);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed})
+        connect(workspace()->model(), signal, this, &NotesPage::refresh);
     connect(workspace()->selection(), &Selection::headChanged, this, &NotesPage::refresh);
     connect(workspace()->notebook(), &Notebook::notesChanged, this, &NotesPage::refresh);
     NoteHistory* history = workspace()->notebook()->history();
@@ -98,9 +98,9 @@ void NotesPage::open(const QListWidgetItem* bookmark)
 
 void NotesPage::refresh()
 {
-    const bool open = workspace()->isOpen();
-    m_note->setEnabled(open && !workspace()->isReadOnly());
-    m_star->setEnabled(open && !workspace()->isReadOnly());
+    const bool open = workspace()->model()->isOpen();
+    m_note->setEnabled(open && !workspace()->session()->isReadOnly());
+    m_star->setEnabled(open && !workspace()->session()->isReadOnly());
     m_head->setText(open ? text(workspace()->selection()->head()) : tr("Notes"));
     const QString note = open ? workspace()->notebook()->note(workspace()->selection()->head()) : QString();
     if (note != m_note->toPlainText()) {
@@ -118,8 +118,9 @@ void NotesPage::refreshBookmarks()
 {
     const int row = m_bookmarks->currentRow(); // the keys go on from where they were
     m_bookmarks->clear();
-    m_noBookmarks->setVisible(!workspace()->isOpen() || workspace()->notebook()->bookmarks().isEmpty());
-    if (!workspace()->isOpen())
+    m_noBookmarks->setVisible(!workspace()->model()->isOpen()
+                              || workspace()->notebook()->bookmarks().isEmpty());
+    if (!workspace()->model()->isOpen())
         return;
     for (const HeadId head : workspace()->notebook()->bookmarks()) {
         const QString firstLine = workspace()->notebook()->note(head).section(u'\n', 0, 0);

@@ -141,13 +141,13 @@ void VectorsPage::connectSignals()
         showLists();
     });
     for (const auto signal :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
-        connect(workspace(), signal, this, [this] {
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
+        connect(workspace()->model(), signal, this, [this] {
             m_directions.reset();
             refresh();
         });
     connect(workspace()->selection(), &Selection::headChanged, this, &VectorsPage::refresh);
-    connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
+    connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, [this] {
         m_lists.clear();
         refresh();
     });
@@ -196,9 +196,9 @@ void VectorsPage::clear(const QString& message)
 
 void VectorsPage::recompute()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return clear({});
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return clear(tr("Singular vectors need the model's files; use File → Locate model…"));
     const QSignalBlocker quiet(m_circuit);
@@ -209,7 +209,7 @@ void VectorsPage::recompute()
         return showDirections();
     m_look->setEnabled(false); // until there are those of this head
     m_job.start(tr("Singular vectors of %1").arg(text(head)),
-                aboutModel(workspace()->circuits(),
+                aboutModel(workspace()->model()->circuits(),
                            [circuits, head, kind = kind()](const Task&) {
                                return circuitDirections(*circuits, kind, head);
                            }),
@@ -265,7 +265,7 @@ QString VectorsPage::cosineNote() const
 {
     if (!m_directions || m_directions->kind != CircuitKind::Qk)
         return {};
-    const double chance = 1 / std::sqrt(static_cast<double>(workspace()->card().dModel));
+    const double chance = 1 / std::sqrt(static_cast<double>(workspace()->model()->card().dModel));
     return tr("cos(u, v): how alike the queries and the keys of this direction are. Near 1 it attends to what is alike, near −1 to the opposite; two directions by chance give 0 ± %1 (1/√d).")
         .arg(number(chance));
 }
@@ -280,21 +280,21 @@ void VectorsPage::showSpectrum()
                       static_cast<float>(m_directions->stability.perturbation));
     ChartSeries chosen{tr("selected"), {QPointF(current() + 1, S(current()))}, SeriesStyle::Points};
     m_spectrum->setSeries({all, chosen});
-    m_spectrum->setBrackets(
-        degenerateBrackets({S.data(), static_cast<std::size_t>(S.size())}, workspace()->card().dModel));
+    m_spectrum->setBrackets(degenerateBrackets({S.data(), static_cast<std::size_t>(S.size())},
+                                               workspace()->model()->card().dModel));
 }
 
 void VectorsPage::computeLists()
 {
-    const auto tokens = workspace()->tokens();
+    const auto tokens = workspace()->model()->tokens();
     if (!tokens)
         return m_tables->clear(tr("Reading the embeddings…"));
     const int chunk = current() / chunkSize;
     m_listJob.start(
         tr("Tokens of directions %1 to %2").arg(chunk * chunkSize + 1).arg((chunk + 1) * chunkSize),
-        aboutModel(workspace()->circuits(),
+        aboutModel(workspace()->model()->circuits(),
                    [directions = m_directions, tokens, chunk,
-                    unused = workspace()->unusedTokens()](const Task& task) {
+                    unused = workspace()->filteredTokens()->unused()](const Task& task) {
                        return directionLists(*directions, *tokens, {chunk * chunkSize, chunkSize, listLength},
                                              unused, task);
                    }),
@@ -376,9 +376,9 @@ QList<FigureSource*> VectorsPage::figures()
 {
     if (!m_directions)
         return {};
-    const QString of =
-        tr("%1 %2, %3")
-            .arg(text(m_directions->head), circuitTitle(m_directions->kind), text(workspace()->card().name));
+    const QString of = tr("%1 %2, %3")
+                           .arg(text(m_directions->head), circuitTitle(m_directions->kind),
+                                text(workspace()->model()->card().name));
     QList<FigureSource*> all;
     const auto add = [&](FigureSource* figure, const QString& what) {
         describe(figure, what);

@@ -124,8 +124,8 @@ void TokensPage::connectSignals()
     connect(m_side, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
     connect(m_biases, &QCheckBox::toggled, this, &TokensPage::applyChoice);
     connect(m_scale, &QCheckBox::toggled, this, &TokensPage::applyChoice);
-    for (const auto signal : {&Workspace::opened, &Workspace::circuitsChanged})
-        connect(workspace(), signal, this, &TokensPage::applyChoice);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::circuitsChanged})
+        connect(workspace()->model(), signal, this, &TokensPage::applyChoice);
     connect(workspace()->selection(), &Selection::rotaryOffsetChanged, this, &TokensPage::applyChoice);
     connect(m_edit, &TokenEdit::tokenChosen, this, [this](int token) {
         m_problem->hide();

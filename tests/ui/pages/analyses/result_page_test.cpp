@@ -60,7 +60,7 @@ private:
         for (const std::string& path : picture.arrays)
             if (const ResultArray* found = array(path))
                 there.push_back(found);
-        if (!canBeDrawn(picture, *m_workspace->results()))
+        if (!canBeDrawn(picture, *m_workspace->model()->results()))
             return; // of another kind of model; checked over all of them below
         const auto titled = [&](FigureSource* source) {
             return source->figureTitle().contains(text(picture.title));
@@ -102,17 +102,19 @@ private slots:
         m_page->showAnalysis(id.toStdString());
         const Analysis& analysis = m_page->analysis();
         QCOMPARE(text(analysis.id), id);
-        const std::string never =
-            analysis.whyNot(m_workspace->circuits()->config(), m_workspace->runs()->analysisOptions());
+        const std::string never = analysis.whyNot(m_workspace->model()->circuits()->config(),
+                                                  m_workspace->runs()->analysisOptions());
         if (!never.empty()) {
             QVERIFY(!m_page->findChild<QPushButton*>()->isEnabled());
             return;
         }
         QCOMPARE(whyNotNow(analysis, *m_workspace), QString());
         run(analysis.id);
-        const auto pictures = picturesOf(analysis, *m_workspace->results(), m_workspace->card());
+        const auto pictures =
+            picturesOf(analysis, *m_workspace->model()->results(), m_workspace->model()->card());
         const auto isMissing = [&](const Picture& picture) {
-            return canBeDrawn(picture, *m_workspace->results()) && isOfMissingHead(picture, *m_workspace);
+            return canBeDrawn(picture, *m_workspace->model()->results())
+                && isOfMissingHead(picture, *m_workspace);
         };
         if (std::any_of(pictures.begin(), pictures.end(), isMissing)) { // of layer 0, as is said
             QVERIFY(says(QStringLiteral("It says nothing of L1H5")));
@@ -210,8 +212,8 @@ private slots:
         openDemo();
         run("ranks");
         const auto file = std::filesystem::path(m_folder.filePath(QStringLiteral("s.h5")).toStdString());
-        QSignalSpy saved(m_workspace.get(), &Workspace::sessionSaved);
-        m_workspace->saveSession(file, {});
+        QSignalSpy saved(m_workspace->session(), &SessionFile::saved);
+        m_workspace->session()->save(file, {});
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
         auto read = readSession(file, Task{});
         QVERIFY(test::isOk(read));
@@ -276,7 +278,7 @@ private slots:
                 const auto at = static_cast<std::size_t>(direction);
                 return test::cellText(table, direction, 1) == number(values.at(at))
                     && test::cellText(table, direction, 3)
-                    == m_workspace->tokenText(static_cast<int>(lists.at(at * lists.shape[1])));
+                    == m_workspace->model()->tokenText(static_cast<int>(lists.at(at * lists.shape[1])));
             };
             QTRY_VERIFY_WITH_TIMEOUT(shows(0), patience);
             QCOMPARE(table->model()->rowCount(), 10);

@@ -49,7 +49,7 @@ private slots:
     void aPairFollowsTheMetricOfTheMap()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        const auto composition = [&] { return opened.workspace.results()->find("composition/k"); };
+        const auto composition = [&] { return opened.workspace.model()->results()->find("composition/k"); };
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix() && composition(), patience);
         AnalysisInputs inputs = opened.workspace.runs()->inputs();
         inputs.metric = ResidualMetric::Embedding;
@@ -57,7 +57,7 @@ private slots:
         opened.workspace.runs()->runAnalysis("composition");
         QTRY_VERIFY_WITH_TIMEOUT(composition()->attributes.contains("metric"), patience);
         const double score = wholeArray(*composition()).at((1 * 2 + 1) * 8 + 5); // 0.1 to 1.5
-        QVERIFY(std::abs(score - kComposition(*opened.workspace.circuits(), {0, 1}, {1, 5})) > 0.01);
+        QVERIFY(std::abs(score - kComposition(*opened.workspace.model()->circuits(), {0, 1}, {1, 5})) > 0.01);
         opened.workspace.selection()->setReference(HeadId{0, 1});
         opened.workspace.selection()->setHead({1, 5});
         const auto said = [&] {
@@ -74,8 +74,8 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
-        const double baseline = 1 / std::sqrt(opened.workspace.card().dModel);
-        const double score = kComposition(*opened.workspace.circuits(), {0, 1}, {1, 5});
+        const double baseline = 1 / std::sqrt(opened.workspace.model()->card().dModel);
+        const double score = kComposition(*opened.workspace.model()->circuits(), {0, 1}, {1, 5});
         QVERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - (score - baseline)) < 1e-5);
         QTest::mouseClick(opened.page.findChild<QCheckBox*>(), Qt::LeftButton, {}, QPoint(8, 8));
         QTRY_VERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - score) < 1e-5);
@@ -136,18 +136,18 @@ private slots:
                 workspace.runs()->removeWaiting(*composition);
             }
         });
-        workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("scores/matching")
+        workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->results()->find("scores/matching")
                                      && workspace.runs()->waiting().empty()
                                      && !workspace.runs()->job()->isRunning(),
                                  patience);
-        QVERIFY(removed && !workspace.results()->find("composition/k"));
+        QVERIFY(removed && !workspace.model()->results()->find("composition/k"));
         auto* compute = page.findChild<ComputeButton*>();
         QTRY_VERIFY(compute->isVisible());
         QTest::mouseClick(compute, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("composition/k"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->results()->find("composition/k"), patience);
         QTRY_VERIFY(!compute->isVisible());
-        QVERIFY(!workspace.isModified());
+        QVERIFY(!workspace.session()->isModified());
     }
 
     void aClickSelectsThePairAndTheMouseReadsItsNullAndZ()
@@ -160,7 +160,9 @@ private slots:
         for (QAbstractButton* button : opened.page.findChildren<QAbstractButton*>())
             if (button->text() == QLatin1String("Against chance"))
                 QTest::mouseClick(button, Qt::LeftButton);
-        const auto z = [&] { return opened.workspace.results()->find("analyses/composition_nulls/k_z"); };
+        const auto z = [&] {
+            return opened.workspace.model()->results()->find("analyses/composition_nulls/k_z");
+        };
         QTRY_VERIFY_WITH_TIMEOUT(z(), patience);
         QSignalSpy said(&opened.page, &Page::readOutChanged);
         QTest::mouseMove(map(opened), map(opened)->cellRect(1, 5).center().toPoint());
@@ -168,7 +170,7 @@ private slots:
         const auto& values = std::get<std::vector<float>>(z()->values);
         const QString words = said.last()[0].toString();
         QVERIFY2(words.contains(QStringLiteral("L0H1 → L1H5")), qPrintable(words));
-        QVERIFY(words.contains(number(kComposition(*opened.workspace.circuits(), {0, 1}, {1, 5}))));
+        QVERIFY(words.contains(number(kComposition(*opened.workspace.model()->circuits(), {0, 1}, {1, 5}))));
         QVERIFY(words.endsWith(QStringLiteral("z ") + signedNumber(double{values[1 * 16 + 13]})));
     }
 
@@ -192,7 +194,7 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
         opened.workspace.runs()->runAnalysis("composition_nulls");
-        const auto result = [&](const char* path) { return opened.workspace.results()->find(path); };
+        const auto result = [&](const char* path) { return opened.workspace.model()->results()->find(path); };
         QTRY_VERIFY_WITH_TIMEOUT(result("analyses/composition_nulls/k_percentile"), patience);
         opened.page.findChild<QTabWidget*>()->setCurrentIndex(2);
         auto* table = opened.find<TableFigure>(QStringLiteral("Composition of all pairs, sorted"));
@@ -205,9 +207,9 @@ private slots:
             pairs.insert(cellText(table, row, 0) + cellText(table, row, 1));
             const auto place =
                 static_cast<std::size_t>((from.layer * 8 + from.head) * 16 + to.layer * 8 + to.head);
-            const double score = kComposition(*opened.workspace.circuits(), from, to);
+            const double score = kComposition(*opened.workspace.model()->circuits(), from, to);
             QCOMPARE(cellText(table, row, 2), number(static_cast<float>(score)));
-            QCOMPARE(cellText(table, row, 3), number(1 / std::sqrt(opened.workspace.card().dModel)));
+            QCOMPARE(cellText(table, row, 3), number(1 / std::sqrt(opened.workspace.model()->card().dModel)));
             int column = 4;
             for (const char* name : {"k_z", "k_percentile", "k_excess"}) {
                 const std::string path = std::string("analyses/composition_nulls/") + name;
@@ -241,7 +243,8 @@ private slots:
                 continue;
             const auto other = parseHeadId(cellText(table, rowIndex, 0).section(u' ', -1).toStdString());
             QCOMPARE(cellText(table, rowIndex, 1),
-                     number(static_cast<float>(kComposition(*opened.workspace.circuits(), *other, {1, 5}))));
+                     number(static_cast<float>(
+                         kComposition(*opened.workspace.model()->circuits(), *other, {1, 5}))));
             QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                               table->visualRect(table->model()->index(rowIndex, 0)).center());
             QCOMPARE(opened.workspace.selection()->reference(), other);

@@ -39,7 +39,7 @@ private slots:
         auto* circuit = opened.find<QComboBox>(QStringLiteral("Circuit whose eigenvalues are shown"));
         circuit->setCurrentIndex(circuit->findData(static_cast<int>(CircuitKind::Ov)));
         const Matrix<double> ov =
-            opened.workspace.circuits()->circuit<double>(CircuitKind::Ov, {1, 5}, nullptr).dense();
+            opened.workspace.model()->circuits()->circuit<double>(CircuitKind::Ov, {1, 5}, nullptr).dense();
         const auto lambda = eigenvalues(ov);
         QVERIFY(lambda);
         const double share = lambda->squaredNorm() / ov.squaredNorm();
@@ -49,7 +49,9 @@ private slots:
         QCOMPARE(said(opened, words).contains(QStringLiteral("Far from normal")), share < 0.1);
         // With its null where that has been computed.
         opened.workspace.runs()->runAnalysis("normality");
-        const auto normality = [&] { return opened.workspace.results()->find("analyses/normality/ov"); };
+        const auto normality = [&] {
+            return opened.workspace.model()->results()->find("analyses/normality/ov");
+        };
         QTRY_VERIFY_WITH_TIMEOUT(normality(), patience);
         const QString null = QStringLiteral("(random weights %1 ± %2)")
                                  .arg(number(*normality()->nullMean), number(*normality()->nullDeviation));
@@ -60,7 +62,7 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         opened.workspace.selection()->setHead({1, 5});
-        const auto array = [&](const char* path) { return opened.workspace.results()->find(path); };
+        const auto array = [&](const char* path) { return opened.workspace.model()->results()->find(path); };
         const auto run = [&](ResidualMetric metric) {
             AnalysisInputs inputs;
             inputs.metric = metric;
@@ -95,7 +97,7 @@ private slots:
             std::vector<ChartBracket> wanted;
             double first = 0;
             for (const CircuitKind kind : {CircuitKind::Ov, CircuitKind::Qk}) {
-                const auto svd = singularDirections(*opened.workspace.circuits(), kind, {1, head});
+                const auto svd = singularDirections(*opened.workspace.model()->circuits(), kind, {1, head});
                 QVERIFY(svd);
                 const Eigen::VectorXd& S = svd->S;
                 first = S(0); // of QK, the first series

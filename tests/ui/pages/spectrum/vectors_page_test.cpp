@@ -43,15 +43,16 @@ private:
     static QStringList expected(Opened& opened, int side, int direction, bool ofTop)
     {
         const Matrix<double> ov =
-            opened.workspace.circuits()
+            opened.workspace.model()
+                ->circuits()
                 ->circuit<double>(CircuitKind::Ov, opened.workspace.selection()->head(), nullptr)
                 .dense();
         const auto svd = thinSvd(ov);
-        const TokenSide& tokens = *opened.workspace.tokens();
+        const TokenSide& tokens = *opened.workspace.model()->tokens();
         const Eigen::VectorXd in = tokens.E.cast<double>() * svd->U.col(direction);
         const Eigen::VectorXd out = tokens.W_U.cast<double>().transpose() * svd->V.col(direction);
         Eigen::VectorXd counted = in; // ids without a token do not count
-        const std::vector<bool>& unused = opened.workspace.unusedTokens();
+        const std::vector<bool>& unused = opened.workspace.filteredTokens()->unused();
         for (std::size_t id = 0; id < unused.size(); ++id)
             if (unused[id])
                 counted(static_cast<Eigen::Index>(id)) = 0;
@@ -59,10 +60,10 @@ private:
         counted.cwiseAbs().maxCoeff(&largest);
         const double sign = in(largest) > 0 ? 1 : -1;
         const RowVector<double> line = sign * (side == 0 ? in : out).transpose();
-        const TokenEnds found = ends(line, 10, opened.workspace.unusedTokens());
+        const TokenEnds found = ends(line, 10, opened.workspace.filteredTokens()->unused());
         QStringList shown;
         for (const TokenEntry& entry : ofTop ? found.top : found.bottom)
-            shown << opened.workspace.tokenText(entry.id);
+            shown << opened.workspace.model()->tokenText(entry.id);
         return shown;
     }
 
@@ -93,10 +94,10 @@ private slots:
         QSignalSpy wanted(&opened.page, &VectorsPage::directionWanted);
         const auto asked = [&](int action) {
             look->menu()->actions()[action]->trigger();
-            return readDirection(wanted.last()[0].toString().toStdString(), *opened.workspace.circuits(),
-                                 nullptr);
+            return readDirection(wanted.last()[0].toString().toStdString(),
+                                 *opened.workspace.model()->circuits(), nullptr);
         };
-        const TokenSide& tokens = *opened.workspace.tokens();
+        const TokenSide& tokens = *opened.workspace.model()->tokens();
         const auto in = asked(0), out = asked(1);
         QVERIFY(isOk(in) && isOk(out));
         const auto along = [](const auto& numbers) {
@@ -104,7 +105,8 @@ private slots:
         };
         // The first of the largest tokens shown is the largest along the vector that is looked at: sign and all.
         const auto best = [&](const RowVector<double>& line) {
-            return opened.workspace.tokenText(ends(line, 1, opened.workspace.unusedTokens()).top.front().id);
+            return opened.workspace.model()->tokenText(
+                ends(line, 1, opened.workspace.filteredTokens()->unused()).top.front().id);
         };
         QVERIFY(expected(opened, 0, 2, true).front()
                 == best((tokens.E.cast<double>() * along(in)).transpose()));
@@ -167,7 +169,7 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         const HeadId head{1, 5};
         opened.workspace.selection()->setHead(head);
-        const auto svd = singularDirections(*opened.workspace.circuits(), CircuitKind::Qk, head);
+        const auto svd = singularDirections(*opened.workspace.model()->circuits(), CircuitKind::Qk, head);
         QVERIFY(isOk(svd));
         const auto titled = [&](const QString& words) -> QLabel* {
             for (auto* label : opened.page.findChildren<QLabel*>())
@@ -179,7 +181,7 @@ private slots:
         const QString cosine = QStringLiteral("cos(u, v) %1").arg(number(svd->U.col(2).dot(svd->V.col(2))));
         QLabel* label = nullptr;
         QTRY_VERIFY_WITH_TIMEOUT(label = titled(cosine), patience);
-        const double chance = 1 / std::sqrt(double(opened.workspace.card().dModel));
+        const double chance = 1 / std::sqrt(double(opened.workspace.model()->card().dModel));
         QVERIFY2(label->toolTip().contains(QStringLiteral("0 ± %1").arg(number(chance))),
                  qPrintable(label->toolTip()));
         opened.workspace.selection()->setDirection({CircuitKind::Ov, 2, 1});
@@ -196,7 +198,8 @@ private slots:
         int all = 0;
         for (int head = 0; head < 8; ++head) {
             opened.workspace.selection()->setHead({1, head});
-            const auto svd = singularDirections(*opened.workspace.circuits(), CircuitKind::Ov, {1, head});
+            const auto svd =
+                singularDirections(*opened.workspace.model()->circuits(), CircuitKind::Ov, {1, head});
             QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty()
                                          && chart->series().front().points.front().y() == svd->S(0),
                                      patience);
@@ -219,7 +222,7 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         SingularDirections svd;
         const auto blockIn = [&](int head) { // in the first eight directions
-            svd = *singularDirections(*opened.workspace.circuits(), CircuitKind::Ov, {1, head});
+            svd = *singularDirections(*opened.workspace.model()->circuits(), CircuitKind::Ov, {1, head});
             for (int k = 0; k < 7; ++k)
                 if (svd.S(k) - svd.S(k + 1) < 0.01 * svd.S(k))
                     return k;
@@ -237,10 +240,10 @@ private slots:
         // ‖row of E U_block‖ from the dense product.
         const Eigen::MatrixXd span = svd.U.middleCols(first, last - first + 1);
         const RowVector<double> lengths =
-            (opened.workspace.tokens()->E.cast<double>() * span).rowwise().norm().transpose();
+            (opened.workspace.model()->tokens()->E.cast<double>() * span).rowwise().norm().transpose();
         QStringList wanted;
-        for (const TokenEntry& entry : ends(lengths, 10, opened.workspace.unusedTokens()).top)
-            wanted << opened.workspace.tokenText(entry.id);
+        for (const TokenEntry& entry : ends(lengths, 10, opened.workspace.filteredTokens()->unused()).top)
+            wanted << opened.workspace.model()->tokenText(entry.id);
         for (const int direction : {first, first + 1})
             QTRY_COMPARE_WITH_TIMEOUT(column(table(opened, 0), 1 + direction, 0), wanted, patience);
         QCOMPARE(cellText(table(opened, 0), 10, 1 + first), QString()); // a length has one end
@@ -268,9 +271,10 @@ private slots:
     void aTokenIsFoundInTheDirectionsOfAllHeads()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        const int token = opened.workspace.tokenizer()->encode(" king")->back();
-        const auto hits = findInDirections(*opened.workspace.circuits(), *opened.workspace.tokens(),
-                                           {token, 20, {}, opened.workspace.unusedTokens()}, Task{});
+        const int token = opened.workspace.model()->tokenizer()->encode(" king")->back();
+        const auto hits =
+            findInDirections(*opened.workspace.model()->circuits(), *opened.workspace.model()->tokens(),
+                             {token, 20, {}, opened.workspace.filteredTokens()->unused()}, Task{});
         QVERIFY(hits && hits->size() > 3);
         auto* edit = opened.find<TokenEdit>(QStringLiteral("Token to look for in all directions"));
         QTest::keyClicks(edit, QStringLiteral("#%1").arg(token));
@@ -299,7 +303,7 @@ private slots:
         // The token stands in the column of that direction, at the place that was named.
         const int side = hit.side == VectorSide::First ? 0 : 1;
         QTRY_COMPARE_WITH_TIMEOUT(cellText(table(opened, side), hit.rank, 1 + hit.direction % 8),
-                                  opened.workspace.tokenText(token), patience);
+                                  opened.workspace.model()->tokenText(token), patience);
     }
 };
 
