@@ -23,11 +23,11 @@ Screenshot::Screenshot(MainWindow* window, const QString& file)
     , m_window(window)
     , m_file(file)
 {
-    connect(window->workspace(), &ui::Workspace::openFailed, this, [](const QString& message) {
+    connect(window->workspace()->opener(), &ui::Opener::openFailed, this, [](const QString& message) {
         printError(message.toStdString());
         QCoreApplication::exit(exitCode(ErrorCode::NotFound));
     });
-    connect(window->workspace(), &ui::Workspace::configMissing, this,
+    connect(window->workspace()->opener(), &ui::Opener::configMissing, this,
             [](const ModelSource&, const QStringList&, const QString& message) {
                 printError(message.toStdString());
                 QCoreApplication::exit(exitCode(ErrorCode::NotFound));

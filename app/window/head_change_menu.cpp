@@ -22,36 +22,38 @@ QString tr(const char* words)
 /// What takes the component that is selected out of the selected head.
 std::optional<HeadChange> removal(const Workspace& workspace)
 {
-    if (workspace.direction().circuit != CircuitKind::Ov)
+    if (workspace.selection()->direction().circuit != CircuitKind::Ov)
         return std::nullopt;
-    const int components = std::min(workspace.card().dHead, workspace.card().dModel);
-    return HeadChange{workspace.head(), {}, std::min(workspace.direction().index, components - 1)};
+    const int components = std::min(workspace.model()->card().dHead, workspace.model()->card().dModel);
+    return HeadChange{workspace.selection()->head(),
+                      {},
+                      std::min(workspace.selection()->direction().index, components - 1)};
 }
 
 std::optional<HeadChange> virtualHead(const Workspace& workspace)
 {
-    const auto earlier = workspace.reference();
-    if (!earlier || earlier->layer >= workspace.head().layer)
+    const auto earlier = workspace.selection()->reference();
+    if (!earlier || earlier->layer >= workspace.selection()->head().layer)
         return std::nullopt;
-    return HeadChange{workspace.head(), earlier, {}};
+    return HeadChange{workspace.selection()->head(), earlier, {}};
 }
 
 /// `change` in place of what was done to the same head before.
 void apply(Workspace& workspace, const HeadChange& change)
 {
-    ProcessingWish wish = workspace.processingWish();
+    ProcessingWish wish = workspace.model()->processingWish();
     std::erase_if(wish.headChanges, [&](const HeadChange& other) { return other.head == change.head; });
     wish.headChanges.push_back(change);
-    workspace.setProcessingWish(wish);
+    workspace.model()->setProcessingWish(wish);
 }
 
 } // namespace
 
 void undoHeadChanges(Workspace& workspace)
 {
-    ProcessingWish wish = workspace.processingWish();
+    ProcessingWish wish = workspace.model()->processingWish();
     wish.headChanges.clear();
-    workspace.setProcessingWish(wish);
+    workspace.model()->setProcessingWish(wish);
 }
 
 void fillHeadChangeMenu(QMenu& menu, Workspace& workspace,
@@ -70,7 +72,7 @@ void fillHeadChangeMenu(QMenu& menu, Workspace& workspace,
         whenSafe([&workspace] { undoHeadChanges(workspace); });
     });
     const auto refresh = [&workspace, remove, chain, undo] {
-        const bool hasModel = workspace.isOpen() && workspace.hasModel();
+        const bool hasModel = workspace.model()->isOpen() && workspace.model()->hasModel();
         const auto removed = hasModel ? removal(workspace) : std::nullopt;
         const auto chained = hasModel ? virtualHead(workspace) : std::nullopt;
         remove->setText(
@@ -81,13 +83,13 @@ void fillHeadChangeMenu(QMenu& menu, Workspace& workspace,
                            : tr("As &virtual head: mark an earlier head as the reference"));
         remove->setEnabled(removed.has_value());
         chain->setEnabled(chained.has_value());
-        undo->setEnabled(hasModel && !workspace.processing().headChanges.empty());
+        undo->setEnabled(hasModel && !workspace.model()->processing().headChanges.empty());
     };
-    for (const auto change :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::referenceChanged})
-        QObject::connect(&workspace, change, &menu, refresh);
-    QObject::connect(&workspace, &Workspace::headChanged, &menu, refresh);
-    QObject::connect(&workspace, &Workspace::directionChanged, &menu, refresh);
+    for (const auto change : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
+        QObject::connect(workspace.model(), change, &menu, refresh);
+    QObject::connect(workspace.selection(), &Selection::referenceChanged, &menu, refresh);
+    QObject::connect(workspace.selection(), &Selection::headChanged, &menu, refresh);
+    QObject::connect(workspace.selection(), &Selection::directionChanged, &menu, refresh);
     refresh();
 }
 

@@ -152,34 +152,34 @@ MainWindow::~MainWindow() = default;
 
 void MainWindow::connectSignals()
 {
-    connect(m_workspace, &Workspace::opened, this, [this] {
-        const QString file = text(m_workspace->sessionFile().string());
-        rememberRecent(file.isEmpty() ? text(m_workspace->modelSource().path.string()) : file);
+    connect(m_workspace->model(), &OpenModel::opened, this, [this] {
+        const QString file = text(m_workspace->session()->path().string());
+        rememberRecent(file.isEmpty() ? text(m_workspace->model()->source().path.string()) : file);
         m_start->setError({});
         if (!std::exchange(m_docksAreNew, false))
             showDocks(true);
-        restoreViewState(m_workspace->sessionView());
+        restoreViewState(m_workspace->session()->view());
         updateState();
     });
-    connect(m_workspace, &Workspace::closed, this, [this] {
+    connect(m_workspace->model(), &OpenModel::closed, this, [this] {
         m_docksAreNew = false;
         showDocks(false);
         updateState();
     });
-    connect(m_workspace, &Workspace::circuitsChanged, this, [this] {
+    connect(m_workspace->model(), &OpenModel::circuitsChanged, this, [this] {
         updateState();
-        if (m_workspace->isOpen() && !m_docksShown) // in an event before that of opened()
+        if (m_workspace->model()->isOpen() && !m_docksShown) // in an event before that of opened()
             QTimer::singleShot(0, this, [this] {
-                if (m_workspace->isOpen() && !m_docksShown)
+                if (m_workspace->model()->isOpen() && !m_docksShown)
                     showDocks(m_docksAreNew = true);
             });
     });
-    connect(m_workspace, &Workspace::headChanged, this, &MainWindow::updateState);
-    connect(m_workspace, &Workspace::notesChanged, this, &MainWindow::updateState);
-    connect(m_workspace, &Workspace::embeddingChanged, this, &MainWindow::updateState);
-    connect(m_workspace, &Workspace::resultsChanged, this, &MainWindow::updateState);
+    connect(m_workspace->selection(), &Selection::headChanged, this, &MainWindow::updateState);
+    connect(m_workspace->notebook(), &Notebook::notesChanged, this, &MainWindow::updateState);
+    connect(m_workspace->model(), &OpenModel::embeddingChanged, this, &MainWindow::updateState);
+    connect(m_workspace->model(), &OpenModel::resultsChanged, this, &MainWindow::updateState);
     connect(ImportedAttention::of(m_workspace), &ImportedAttention::kept, this, &MainWindow::updateState);
-    connect(m_workspace, &Workspace::sessionSaved, this, [this](const QString& file) {
+    connect(m_workspace->session(), &SessionFile::saved, this, [this](const QString& file) {
         rememberRecent(file);
         updateState();
         logger().info("saved {}", file.toStdString());
@@ -187,17 +187,17 @@ void MainWindow::connectSignals()
         if (const auto next = std::exchange(m_afterSave, {}))
             whenNotesAreSafe(next); // asks again about what changed while this was being saved
     });
-    connect(m_workspace, &Workspace::sessionConflict, this, &MainWindow::askAboutConflict);
-    connect(m_workspace, &Workspace::sessionMerged, this, &MainWindow::save);
-    connect(m_workspace, &Workspace::openFailed, this, &MainWindow::showOpenError);
-    connect(m_workspace, &Workspace::configMissing, this, &MainWindow::askForConfig);
-    connect(m_workspace, &Workspace::locatedConfigMissing, this, &MainWindow::askForLocatedConfig);
+    connect(m_workspace->session(), &SessionFile::conflict, this, &MainWindow::askAboutConflict);
+    connect(m_workspace->session(), &SessionFile::merged, this, &MainWindow::save);
+    connect(m_workspace->opener(), &Opener::openFailed, this, &MainWindow::showOpenError);
+    connect(m_workspace->opener(), &Opener::configMissing, this, &MainWindow::askForConfig);
+    connect(m_workspace->opener(), &Opener::locatedConfigMissing, this, &MainWindow::askForLocatedConfig);
     connect(m_workspace, &Workspace::failed, this, [this](const QString& message) {
         m_afterSave = {};
         logger().warn("{}", message.toStdString());
         showError(tr("Headwise"), message);
     });
-    connect(m_workspace, &Workspace::bannerChanged, this, [this](const QString& message) {
+    connect(m_workspace->model(), &OpenModel::bannerChanged, this, [this](const QString& message) {
         setMarkup(m_banner, message);
         m_banner->setVisible(!message.isEmpty());
     });
@@ -206,10 +206,10 @@ void MainWindow::connectSignals()
     connect(m_start, &StartPage::openDemoRequested, this, &MainWindow::openDemo);
     connect(m_start, &StartPage::openRecentRequested, this, &MainWindow::openPath);
     connect(m_search, &TokenEdit::tokenChosen, this, [this](int token) {
-        m_workspace->setToken(token);
+        m_workspace->selection()->setToken(token);
         showPage(QStringLiteral("tokens"));
     });
-    connect(m_search, &TokenEdit::headChosen, m_workspace, &Workspace::setHead);
+    connect(m_search, &TokenEdit::headChosen, m_workspace->selection(), &Selection::setHead);
     connect(m_search, &TokenEdit::notFound, this, &MainWindow::showMessage);
 }
 
@@ -218,9 +218,9 @@ QString MainWindow::viewState() const
     QJsonObject pages = m_tabs->viewState();
     pages[QStringLiteral("heads")] = m_heads->viewState();
     QJsonObject state;
-    state[QStringLiteral("head")] = text(dottedHead(m_workspace->head()));
-    state[QStringLiteral("token")] = m_workspace->token();
-    if (const auto reference = m_workspace->reference())
+    state[QStringLiteral("head")] = text(dottedHead(m_workspace->selection()->head()));
+    state[QStringLiteral("token")] = m_workspace->selection()->token();
+    if (const auto reference = m_workspace->selection()->reference())
         state[QStringLiteral("reference")] = text(dottedHead(*reference));
     state[QStringLiteral("question")] = questionState(*m_workspace);
     state[QStringLiteral("page")] = m_tabs->currentName();
@@ -239,12 +239,13 @@ void MainWindow::restoreViewState(const QString& json)
     m_tabs->setViewState(pages);
     m_heads->setViewState(pages[QStringLiteral("heads")].toObject());
     if (const auto head = parseHeadId(state[QStringLiteral("head")].toString().toStdString()))
-        m_workspace->setHead(*head);
-    m_workspace->setToken(state[QStringLiteral("token")].toInt());
+        m_workspace->selection()->setHead(*head);
+    m_workspace->selection()->setToken(state[QStringLiteral("token")].toInt());
     restoreQuestion(*m_workspace, state[QStringLiteral("question")].toObject());
-    m_workspace->setReference(parseHeadId(state[QStringLiteral("reference")].toString().toStdString()));
+    m_workspace->selection()->setReference(
+        parseHeadId(state[QStringLiteral("reference")].toString().toStdString()));
     showPage(state[QStringLiteral("page")].toString());
-    m_workspace->forgetHistory();
+    m_workspace->selection()->forgetHistory();
 }
 
 void MainWindow::showPage(const QString& name)
@@ -267,34 +268,34 @@ void MainWindow::showDocks(bool open)
 
 void MainWindow::updateState()
 {
-    const bool open = m_workspace->isOpen();
+    const bool open = m_workspace->model()->isOpen();
     m_stack->setCurrentWidget(open ? m_center : static_cast<QWidget*>(m_start));
     for (QAction* item : m_whenOpen)
         item->setEnabled(open);
     m_headEdit->setEnabled(open);
     m_search->setEnabled(open);
-    m_embedding->setEnabled(open && m_workspace->hasModel());
-    m_processing->setEnabled(open && m_workspace->hasModel());
+    m_embedding->setEnabled(open && m_workspace->model()->hasModel());
+    m_processing->setEnabled(open && m_workspace->model()->hasModel());
     if (!open) {
         m_headEdit->clear();
         setWindowTitle(QStringLiteral("Headwise"));
         return;
     }
-    m_headEdit->setText(text(dottedHead(m_workspace->head())));
+    m_headEdit->setText(text(dottedHead(m_workspace->selection()->head())));
     const QSignalBlocker quietProcessing(m_processing);
-    m_processing->setCurrentIndex(m_workspace->isProcessed() ? 0 : 1);
+    m_processing->setCurrentIndex(isProcessed(m_workspace->model()->processing()) ? 0 : 1);
     const QSignalBlocker quietEmbedding(m_embedding);
-    m_embedding->setCurrentIndex(m_embedding->findData(static_cast<int>(m_workspace->embedding())));
-    const QString file = text(m_workspace->sessionFile().filename().string());
-    setWindowTitle(
-        tr("%1%2[*] — Headwise")
-            .arg(text(m_workspace->card().name), file.isEmpty() ? QString() : QStringLiteral(" · ") + file));
-    setWindowModified(m_workspace->isModified());
+    m_embedding->setCurrentIndex(m_embedding->findData(static_cast<int>(m_workspace->model()->embedding())));
+    const QString file = text(m_workspace->session()->path().filename().string());
+    setWindowTitle(tr("%1%2[*] — Headwise")
+                       .arg(text(m_workspace->model()->card().name),
+                            file.isEmpty() ? QString() : QStringLiteral(" · ") + file));
+    setWindowModified(m_workspace->session()->isModified());
 }
 
 void MainWindow::rememberRecent(const QString& path)
 {
-    const ModelCard& card = m_workspace->card();
+    const ModelCard& card = m_workspace->model()->card();
     keep([&](Settings& settings) {
         settings.addRecent(
             path, {card.nLayers, card.nHeads, card.dModel, text(card.architecture), QDate::currentDate()});

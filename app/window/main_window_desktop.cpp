@@ -61,45 +61,47 @@ void MainWindow::createNotices()
             [this](const QString& name, const QColor& color) {
                 keep([&](Settings& settings) { settings.colors.setClass(name, color); });
             });
-    for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->runs()->job()})
+    for (Job* job :
+         {m_workspace->opener()->job(), m_workspace->model()->tokensJob(), m_workspace->runs()->job()})
         job->setThreads(m_settings.threads);
     m_fileWatch = new FileWatch(this);
     connect(m_fileWatch, &FileWatch::changed, this, [this](const QStringList& files) {
-        if (!m_workspace->isOpen())
+        if (!m_workspace->model()->isOpen())
             return;
-        const std::filesystem::path& session = m_workspace->sessionFile();
+        const std::filesystem::path& session = m_workspace->session()->path();
         const bool isSession = !session.empty()
             && files.contains(QFileInfo(text(session.string())).absoluteFilePath())
-            && stampOf(session) != m_workspace->sessionStamp(); // not what this window saved
+            && stampOf(session) != m_workspace->session()->stamp(); // not what this window saved
         if (!isSession && files.size() == 1 && isSameFile(files.first().toStdString(), session))
             return;
-        const QString name = isSession ? text(session.filename().string()) : text(m_workspace->card().name);
+        const QString name =
+            isSession ? text(session.filename().string()) : text(m_workspace->model()->card().name);
         m_notices->post({QStringLiteral("changed"),
                          tr("%1 has changed on disk. You are looking at the old version.").arg(name),
                          {{tr("Reload (F5)"), [this] { reload(); }}}});
     });
     const auto watch = [this] {
         m_notices->withdraw(QStringLiteral("changed"));
-        m_fileWatch->watch({m_workspace->modelSource().path, m_workspace->sessionFile()});
+        m_fileWatch->watch({m_workspace->model()->source().path, m_workspace->session()->path()});
     };
-    connect(m_workspace, &Workspace::opened, this, watch);
-    connect(m_workspace, &Workspace::sessionSaved, this, watch);
-    connect(m_workspace, &Workspace::circuitsChanged, this, [this] {
+    connect(m_workspace->model(), &OpenModel::opened, this, watch);
+    connect(m_workspace->session(), &SessionFile::saved, this, watch);
+    connect(m_workspace->model(), &OpenModel::circuitsChanged, this, [this] {
         // The model of a session is found after the session was opened.
-        if (m_workspace->hasModel())
-            m_fileWatch->watch({m_workspace->modelSource().path, m_workspace->sessionFile()});
+        if (m_workspace->model()->hasModel())
+            m_fileWatch->watch({m_workspace->model()->source().path, m_workspace->session()->path()});
     });
-    connect(m_workspace, &Workspace::closed, this, [this] {
+    connect(m_workspace->model(), &OpenModel::closed, this, [this] {
         m_notices->withdraw(QStringLiteral("changed"));
         m_fileWatch->watch({});
     });
-    connect(m_workspace, &Workspace::opened, this, [this] {
+    connect(m_workspace->model(), &OpenModel::opened, this, [this] {
         if (const QString view = std::exchange(m_viewToRestore, {}); !view.isEmpty())
             restoreViewState(view);
         if (const auto address = std::exchange(m_addressToShow, {}); address && shows(address->model))
             showAddress(*address);
     });
-    connect(m_workspace, &Workspace::openFailed, this, [this] {
+    connect(m_workspace->opener(), &Opener::openFailed, this, [this] {
         m_viewToRestore.clear();
         m_addressToShow.reset();
     });
@@ -107,16 +109,16 @@ void MainWindow::createNotices()
 
 bool MainWindow::shows(const std::filesystem::path& path) const
 {
-    if (m_workspace->openJob()->isRunning())
+    if (m_workspace->opener()->job()->isRunning())
         return isSameFile(path, m_pathToOpen);
-    return m_workspace->isOpen()
-        && (isSameFile(path, m_workspace->modelSource().path)
-            || isSameFile(path, m_workspace->sessionFile()));
+    return m_workspace->model()->isOpen()
+        && (isSameFile(path, m_workspace->model()->source().path)
+            || isSameFile(path, m_workspace->session()->path()));
 }
 
 bool MainWindow::isEmpty() const
 {
-    return !m_workspace->isOpen() && !m_workspace->openJob()->isRunning();
+    return !m_workspace->model()->isOpen() && !m_workspace->opener()->job()->isRunning();
 }
 
 Result<Done> MainWindow::checkAddress(const Address& address) const
@@ -142,7 +144,7 @@ void MainWindow::comeForward()
 
 void MainWindow::goTo(const Address& address)
 {
-    if (shows(address.model) && !m_workspace->openJob()->isRunning())
+    if (shows(address.model) && !m_workspace->opener()->job()->isRunning())
         return showAddress(address);
     m_addressToShow = address;
     if (!shows(address.model))
@@ -151,16 +153,16 @@ void MainWindow::goTo(const Address& address)
 
 void MainWindow::showAddress(const Address& address)
 {
-    const ModelCard& card = m_workspace->card();
+    const ModelCard& card = m_workspace->model()->card();
     if (address.head.layer >= card.nLayers || address.head.head >= card.nHeads)
         return showMessage(
             tr("%1 has no head %2: its last is %3.")
                 .arg(text(card.name), text(address.head), text(HeadId{card.nLayers - 1, card.nHeads - 1})));
-    m_workspace->setHead(address.head);
+    m_workspace->selection()->setHead(address.head);
     if (address.reference)
-        m_workspace->setReference(*address.reference);
+        m_workspace->selection()->setReference(*address.reference);
     if (address.direction)
-        m_workspace->setDirection(
+        m_workspace->selection()->setDirection(
             {address.direction->isQk ? CircuitKind::Qk : CircuitKind::Ov, address.direction->number - 1, 1});
     if (address.analysis)
         return showOn(QStringLiteral("analyses"), {{QStringLiteral("analysis"), text(*address.analysis)}});
@@ -189,7 +191,7 @@ void MainWindow::showAddress(const Address& address)
 bool MainWindow::chooseToken(const std::string& shown)
 {
     int token = -1;
-    if (const auto tokenizer = m_workspace->tokenizer()) {
+    if (const auto tokenizer = m_workspace->model()->tokenizer()) {
         const Result<int> found = tokenizer->find(shown);
         if (!found) {
             showMessage(text(found.error()));
@@ -204,13 +206,13 @@ bool MainWindow::chooseToken(const std::string& shown)
             return false;
         }
     }
-    m_workspace->setToken(token);
+    m_workspace->selection()->setToken(token);
     return true;
 }
 
 QString MainWindow::rawToken(const std::string& shown) const
 {
-    const auto tokenizer = m_workspace->tokenizer();
+    const auto tokenizer = m_workspace->model()->tokenizer();
     const Result<int> found = tokenizer ? tokenizer->find(shown)
                                         : Result<int>(Error{ErrorCode::NotFound, "There is no tokenizer."});
     return found ? text(tokenizer->bytes(*found)) : QString();
@@ -218,8 +220,8 @@ QString MainWindow::rawToken(const std::string& shown) const
 
 std::string MainWindow::tokenReference(int token) const
 {
-    const auto tokenizer = m_workspace->tokenizer();
-    const std::string shown = m_workspace->tokenText(token).toStdString();
+    const auto tokenizer = m_workspace->model()->tokenizer();
+    const std::string shown = m_workspace->model()->tokenText(token).toStdString();
     const Result<int> found = tokenizer ? tokenizer->find(shown) : Result<int>(token);
     return found && *found == token ? shown : '#' + std::to_string(token); // Several may read the same.
 }
@@ -239,9 +241,9 @@ void MainWindow::copyReference()
     const QString name = m_tabs->currentName();
     const QJsonObject state = m_tabs->currentPage()->viewState();
     const int circuit = state[QStringLiteral("circuit")].toInt();
-    Address address{.model = m_workspace->sessionFile().empty() ? m_workspace->modelSource().path
-                                                                : m_workspace->sessionFile(),
-                    .head = m_workspace->head(),
+    Address address{.model = m_workspace->session()->path().empty() ? m_workspace->model()->source().path
+                                                                    : m_workspace->session()->path(),
+                    .head = m_workspace->selection()->head(),
                     .page = name.toStdString(),
                     .row = std::nullopt,
                     .column = std::nullopt,
@@ -249,18 +251,18 @@ void MainWindow::copyReference()
                     .analysis = std::nullopt,
                     .direction = std::nullopt};
     if (name == QLatin1String("compare"))
-        address.reference = m_workspace->reference();
+        address.reference = m_workspace->selection()->reference();
     if (name == QLatin1String("analyses"))
         address.analysis = state[QStringLiteral("analysis")].toString().toStdString();
     if (name == QLatin1String("vectors")) {
-        const SingularChoice& direction = m_workspace->direction();
+        const SingularChoice& direction = m_workspace->selection()->direction();
         address.direction = Address::Direction{direction.circuit == CircuitKind::Qk, direction.index + 1};
     }
     // What an address cannot say, as the direct path or the largest of all tokens, is left to the page.
     if (name == QLatin1String("matrix") && circuit >= 0 && circuit < static_cast<int>(circuitNames.size())) {
         address.page = circuitNames.at(static_cast<std::size_t>(circuit)).name;
         const auto cell = static_cast<HeatmapPage*>(m_tabs->currentPage())->currentTokens();
-        if (cell && m_workspace->tokenizer()) {
+        if (cell && m_workspace->model()->tokenizer()) {
             address.row = tokenReference(cell->first);
             address.column = tokenReference(cell->second);
         }
@@ -268,7 +270,7 @@ void MainWindow::copyReference()
     const int side = state[QStringLiteral("side")].toInt();
     if (name == QLatin1String("tokens") && side <= 1) {
         address.page = circuit == 0 ? "full-OV" : "full-QK";
-        (side == 0 ? address.row : address.column) = tokenReference(m_workspace->token());
+        (side == 0 ? address.row : address.column) = tokenReference(m_workspace->selection()->token());
     }
     const QString reference = text(addressText(address));
     QGuiApplication::clipboard()->setText(reference);
@@ -277,11 +279,11 @@ void MainWindow::copyReference()
 
 void MainWindow::reload()
 {
-    if (!m_workspace->isOpen())
+    if (!m_workspace->model()->isOpen())
         return;
     whenNotesAreSafe([this] {
         m_viewToRestore = viewState();
-        m_workspace->reload();
+        m_workspace->opener()->reload();
     });
 }
 
@@ -310,7 +312,8 @@ void MainWindow::applySettings(const Settings& settings)
     setTokenFontFamily(m_settings.tokenFont);
     if (otherTheme)
         setTheme(settings.theme);
-    for (Job* job : {m_workspace->openJob(), m_workspace->tokensJob(), m_workspace->runs()->job()})
+    for (Job* job :
+         {m_workspace->opener()->job(), m_workspace->model()->tokensJob(), m_workspace->runs()->job()})
         job->setThreads(m_settings.threads);
     if (m_recovery)
         m_recovery->setInterval(m_settings.autosaveInterval());

@@ -106,7 +106,7 @@ auto ifThere(FigureSource* source, What what)
 QList<FigureSource*> MainWindow::figures() const
 {
     auto* page = m_tabs->currentPage();
-    return m_workspace->isOpen() ? page->figures() + m_heads->figures() : QList<FigureSource*>();
+    return m_workspace->model()->isOpen() ? page->figures() + m_heads->figures() : QList<FigureSource*>();
 }
 
 void MainWindow::exportFigure()
@@ -193,7 +193,7 @@ bool MainWindow::isOfHead(FigureSource* source) const
 {
     auto* page = m_tabs->currentPage();
     return makerOf(m_tabs->currentName()) && page->figures().contains(source)
-        && FigureBatch::isOfHead(source->figureTitle(), m_workspace->head());
+        && FigureBatch::isOfHead(source->figureTitle(), m_workspace->selection()->head());
 }
 
 void MainWindow::exportHeads()
@@ -217,9 +217,10 @@ void MainWindow::exportHeadsOf(FigureSource* source)
 {
     const FigureSettings settings = parseFigureSettings(m_settings.figure);
     const QString example = FigureBatch::fileNameOf(source->figureTitle()) + u'.' + suffixOf(settings.format);
-    auto* dialog = new ExportHeadsDialog({m_workspace->card().nLayers, m_workspace->card().nHeads,
-                                          m_workspace->head(), FigureBatch::timeOfOne(settings)},
-                                         example, exportFolder(), this);
+    auto* dialog =
+        new ExportHeadsDialog({m_workspace->model()->card().nLayers, m_workspace->model()->card().nHeads,
+                               m_workspace->selection()->head(), FigureBatch::timeOfOne(settings)},
+                              example, exportFolder(), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &QDialog::accepted, this, [this, dialog, source] {
         if (figures().contains(source)) // Analyses that ended meanwhile may have replaced it.
@@ -283,7 +284,7 @@ void MainWindow::showFigureMenu(QWidget* view, const QPoint& position)
         return; // nothing in it yet
     QMenu menu(this);
     menu.addActions(view->actions()); // what only this view can do
-    addTokenCopies(&menu, view, position, m_workspace->tokenizer().get());
+    addTokenCopies(&menu, view, position, m_workspace->model()->tokenizer().get());
     menu.addAction(icon("export"), tr("Export figure…"), this,
                    ifThere(source, [this](FigureSource* there) { exportFigureOf(there); }));
     if (isOfHead(source))

@@ -3,6 +3,7 @@
 #include "core/base/log.h"
 #include "core/session/session_file.h"
 #include "ui/base/text.h"
+#include "ui/document/compared_model.h"
 #include "ui/document/relation_store.h"
 #include "ui/pages/heads/heads_page.h"
 #include "ui/pages/model/config_dialog.h"
@@ -29,9 +30,9 @@ void MainWindow::openPath(const QString& path)
         const std::filesystem::path file(QFileInfo(path).absoluteFilePath().toStdString());
         m_pathToOpen = file;
         if (isSessionFile(file))
-            m_workspace->openSession(file);
+            m_workspace->opener()->openSession(file);
         else
-            m_workspace->openModel({file, {}, {}});
+            m_workspace->opener()->openModel({file, {}, {}});
     });
 }
 
@@ -66,9 +67,9 @@ QString MainWindow::askForModelFile(const QString& title)
 
 bool MainWindow::canCompare()
 {
-    if (!m_workspace->hasModel())
+    if (!m_workspace->model()->hasModel())
         showMessage(tr("Open the older model first; a session alone has no weights to compare."));
-    return m_workspace->hasModel();
+    return m_workspace->model()->hasModel();
 }
 
 void MainWindow::chooseComparison()
@@ -90,7 +91,7 @@ void MainWindow::chooseComparisonFile()
 void MainWindow::compareWith(const QString& path)
 {
     showPage(QStringLiteral("models"));
-    m_workspace->compareWith({path.toStdString(), std::nullopt, {}});
+    ComparedModel::of(m_workspace)->compare({path.toStdString(), std::nullopt, {}});
 }
 
 void MainWindow::chooseFile()
@@ -106,19 +107,19 @@ void MainWindow::chooseFile()
 
 void MainWindow::saveTo(const QString& file)
 {
-    m_workspace->saveSession(std::filesystem::path(file.toStdString()), viewState());
+    m_workspace->session()->save(std::filesystem::path(file.toStdString()), viewState());
 }
 
 void MainWindow::save()
 {
-    if (m_workspace->sessionFile().empty())
+    if (m_workspace->session()->path().empty())
         return saveAs();
-    saveTo(text(m_workspace->sessionFile().string()));
+    saveTo(text(m_workspace->session()->path().string()));
 }
 
 void MainWindow::saveAs()
 {
-    const QString name = text(m_workspace->card().name) + QStringLiteral(".h5");
+    const QString name = text(m_workspace->model()->card().name) + QStringLiteral(".h5");
     QString file = QFileDialog::getSaveFileName(this, tr("Save session"), m_settings.lastFolder + u'/' + name,
                                                 tr("Headwise sessions (*.h5)"));
     if (file.isEmpty()) {
@@ -144,12 +145,12 @@ void MainWindow::askAboutConflict(const QString& file)
     const QPushButton* overwrite = box->addButton(tr("Overwrite"), QMessageBox::DestructiveRole);
     connect(box, &QMessageBox::buttonClicked, this, [=, this](const QAbstractButton* pressed) {
         if (pressed == merge)
-            m_workspace->mergeSessionFile();
+            m_workspace->session()->merge();
         else if (pressed == elsewhere)
             saveAs();
         else if (pressed == overwrite)
-            m_workspace->saveSession(std::filesystem::path(file.toStdString()), viewState(),
-                                     Workspace::IfChanged::Overwrite);
+            m_workspace->session()->save(std::filesystem::path(file.toStdString()), viewState(),
+                                         SessionFile::IfChanged::Overwrite);
         else
             m_afterSave = {};
     });
@@ -158,7 +159,7 @@ void MainWindow::askAboutConflict(const QString& file)
 
 void MainWindow::closeModel()
 {
-    whenNotesAreSafe([this] { m_workspace->close(); });
+    whenNotesAreSafe([this] { m_workspace->opener()->close(); });
 }
 
 void MainWindow::addTokenizer()
@@ -167,14 +168,15 @@ void MainWindow::addTokenizer()
         this, tr("Add a tokenizer"), m_settings.lastFolder,
         tr("Tokenizers (*.json *.model *.txt *.gguf *.bin *.tiktoken);;All files (*)"));
     if (!file.isEmpty())
-        m_workspace->addTokenizer(std::filesystem::path(file.toStdString()));
+        m_workspace->opener()->addTokenizer(std::filesystem::path(file.toStdString()));
 }
 
 void MainWindow::askForConfig(const ModelSource& source, const QStringList& keys, const QString& message)
 {
     auto* dialog = new ConfigDialog(source, keys, message, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &QDialog::accepted, this, [this, dialog] { m_workspace->openModel(dialog->source()); });
+    connect(dialog, &QDialog::accepted, this,
+            [this, dialog] { m_workspace->opener()->openModel(dialog->source()); });
     connect(dialog, &QDialog::rejected, this, [this, message] { showOpenError(message); });
     dialog->open();
 }
@@ -184,14 +186,15 @@ void MainWindow::askForLocatedConfig(const ModelSource& source, const QStringLis
 {
     auto* dialog = new ConfigDialog(source, keys, message, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &QDialog::accepted, this, [this, dialog] { m_workspace->locateModel(dialog->source()); });
+    connect(dialog, &QDialog::accepted, this,
+            [this, dialog] { m_workspace->opener()->locateModel(dialog->source()); });
     dialog->open();
 }
 
 void MainWindow::showOpenError(const QString& message)
 {
     logger().warn("{}", message.toStdString());
-    if (m_workspace->isOpen())
+    if (m_workspace->model()->isOpen())
         showError(tr("Cannot open"), message);
     else
         m_start->setError(message);
@@ -200,21 +203,23 @@ void MainWindow::showOpenError(const QString& message)
 void MainWindow::locateModel()
 {
     if (const QString folder = askForFolder(tr("Where is this session's model?")); !folder.isEmpty())
-        m_workspace->locateModel({folder.toStdString(), std::nullopt, {}});
+        m_workspace->opener()->locateModel({folder.toStdString(), std::nullopt, {}});
 }
 
 void MainWindow::locateModelFile()
 {
     if (const QString file = askForModelFile(tr("Where is this session's model?")); !file.isEmpty())
-        m_workspace->locateModel({file.toStdString(), std::nullopt, {}});
+        m_workspace->opener()->locateModel({file.toStdString(), std::nullopt, {}});
 }
 
 void MainWindow::whenNotesAreSafe(const std::function<void()>& next)
 {
-    if (!m_workspace->isOpen() || !m_workspace->isModified() || m_workspace->isReadOnly())
+    if (!m_workspace->model()->isOpen() || !m_workspace->session()->isModified()
+        || m_workspace->session()->isReadOnly())
         return next();
-    const QString name = text(m_workspace->card().name);
-    const bool notes = m_workspace->hasUnsavedNotes(), results = m_workspace->hasUnsavedResults();
+    const QString name = text(m_workspace->model()->card().name);
+    const bool notes = m_workspace->notebook()->isUnsaved(),
+               results = m_workspace->model()->hasUnsavedResults();
     askToSave(notes && results ? tr("The notes on %1 and the results you asked for are not saved.").arg(name)
                   : results    ? tr("The results you asked for of %1 are not saved.").arg(name)
                                : tr("The notes on %1 are not saved.").arg(name),
@@ -223,11 +228,11 @@ void MainWindow::whenNotesAreSafe(const std::function<void()>& next)
 
 void MainWindow::whenResultsAreSafe(const std::function<void()>& next)
 {
-    if (!m_workspace->hasUnsavedResults() || m_workspace->isReadOnly())
+    if (!m_workspace->model()->hasUnsavedResults() || m_workspace->session()->isReadOnly())
         return next();
     const auto answer = askToSave(
         tr("The results you asked for of %1 are not saved. Other weights or another embedding make them void.")
-            .arg(text(m_workspace->card().name)),
+            .arg(text(m_workspace->model()->card().name)),
         next);
     if (answer != QMessageBox::Discard)
         updateState();
@@ -256,8 +261,8 @@ void MainWindow::closeEvent(QCloseEvent* event)
             close();
             return;
         }
-        keep([](Settings&) {}); // where everything stands
-        m_workspace->close();   // asks the jobs to stop; nothing waits for them
+        keep([](Settings&) {});         // where everything stands
+        m_workspace->opener()->close(); // asks the jobs to stop; nothing waits for them
         event->accept();
     });
     *asking = false;
@@ -273,9 +278,9 @@ void MainWindow::dropEvent(QDropEvent* event)
 {
     const QString file = event->mimeData()->urls().first().toLocalFile();
     event->acceptProposedAction();
-    if (m_workspace->hasModel() && isRelationFile(file))
+    if (m_workspace->model()->hasModel() && isRelationFile(file))
         return m_heads->askRelations(file);
-    if (m_workspace->hasModel() && event->modifiers().testFlag(Qt::AltModifier))
+    if (m_workspace->model()->hasModel() && event->modifiers().testFlag(Qt::AltModifier))
         return compareWith(file);
     openPath(file);
 }

@@ -1,5 +1,6 @@
 #include "app/window/main_window.h"
 #include "app/window/page_tabs.h"
+#include "ui/document/compared_model.h"
 #include "ui/figures/figure_writer.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/heads/heads_page.h"
@@ -67,8 +68,8 @@ bool MainWindow::clearFilter()
 
 bool MainWindow::cancelAnalysis()
 {
-    if (m_workspace->comparisonJob()->isRunning()) {
-        m_workspace->comparisonJob()->cancel();
+    if (ComparedModel::of(m_workspace)->comparisonJob()->isRunning()) {
+        ComparedModel::of(m_workspace)->comparisonJob()->cancel();
         return true;
     }
     const auto& waiting = m_workspace->runs()->waiting();
@@ -92,7 +93,7 @@ bool MainWindow::cancelAnalysis()
 void MainWindow::returnFromJump()
 {
     if (std::exchange(m_jumped, false))
-        m_workspace->goBack();
+        m_workspace->selection()->goBack();
 }
 
 void MainWindow::goToPane(int step)

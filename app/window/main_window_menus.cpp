@@ -109,7 +109,7 @@ void MainWindow::createFileMenu(QToolBar* bar)
 void MainWindow::createEditMenu()
 {
     QMenu* edit = menuBar()->addMenu(tr("&Edit"));
-    QUndoStack* history = NoteHistory::of(m_workspace);
+    QUndoStack* history = m_workspace->notebook()->history();
     QAction* undo = history->createUndoAction(this, tr("&Undo"));
     undo->setShortcut(QKeySequence::Undo);
     QAction* redo = history->createRedoAction(this, tr("&Redo"));
@@ -137,9 +137,9 @@ void MainWindow::createGoMenu()
     const auto add = [&](const QString& words, const QKeySequence& key, const auto& slot) {
         return whenOpen(go->addAction(words, key, this, slot));
     };
-    m_back = add(tr("&Back"), tr("Alt+Left"), [this] { m_workspace->goBack(); });
+    m_back = add(tr("&Back"), tr("Alt+Left"), [this] { m_workspace->selection()->goBack(); });
     m_back->setIcon(icon("back"));
-    m_forward = add(tr("&Forward"), tr("Alt+Right"), [this] { m_workspace->goForward(); });
+    m_forward = add(tr("&Forward"), tr("Alt+Right"), [this] { m_workspace->selection()->goForward(); });
     m_forward->setIcon(icon("forward"));
     add(tr("&Return from a jump"), QKeySequence(Qt::Key_Escape), [this] { escape(); });
     go->addSeparator();
@@ -270,16 +270,19 @@ void MainWindow::createModelMenu()
 
 void MainWindow::addReferenceActions(QMenu* menu)
 {
-    QAction* use = menu->addAction(tr("Use as &reference head"), this,
-                                   [this] { m_workspace->setReference(m_workspace->head()); });
+    QAction* use = menu->addAction(tr("Use as &reference head"), this, [this] {
+        m_workspace->selection()->setReference(m_workspace->selection()->head());
+    });
     use->setToolTip(tr("The selected head becomes the one that others are compared with"));
-    QAction* clear = menu->addAction(tr("&Clear reference"), this, [this] { m_workspace->setReference({}); });
+    QAction* clear =
+        menu->addAction(tr("&Clear reference"), this, [this] { m_workspace->selection()->setReference({}); });
     whenOpen(use);
     const auto update = [this, clear] {
-        clear->setEnabled(m_workspace->isOpen() && m_workspace->reference());
+        clear->setEnabled(m_workspace->model()->isOpen() && m_workspace->selection()->reference());
     };
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::referenceChanged})
-        connect(m_workspace, signal, clear, update);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed})
+        connect(m_workspace->model(), signal, clear, update);
+    connect(m_workspace->selection(), &Selection::referenceChanged, clear, update);
     update();
 }
 
@@ -308,7 +311,7 @@ void MainWindow::showAnalysis(const QString& id)
     showPage(QStringLiteral("analyses"));
     auto* results = static_cast<ResultPage*>(m_tabs->currentPage());
     results->showAnalysis(id.toStdString());
-    if (!isComputed(results->analysis(), *m_workspace->results()))
+    if (!isComputed(results->analysis(), *m_workspace->model()->results()))
         results->run(Runs::Asker::Page);
 }
 
@@ -367,13 +370,13 @@ void MainWindow::showCommandPalette()
     for (const QAction* top : menuBar()->actions())
         if (top->menu())
             addCommands(top->menu(), top->text().remove(u'&') + QStringLiteral(" › "), commands);
-    if (m_workspace->isOpen())
-        for (const HeadId head : m_workspace->bookmarks())
+    if (m_workspace->model()->isOpen())
+        for (const HeadId head : m_workspace->notebook()->bookmarks())
             commands << PaletteCommand{
                 text(head), tr("Bookmark › "), {}, [this, head] { jumpTo(text(head)); }};
     auto* palette = new CommandPalette(commands, this);
     palette->setAttribute(Qt::WA_DeleteOnClose);
-    if (m_workspace->isOpen())
+    if (m_workspace->model()->isOpen())
         palette->setFallback([this](const QString& words) -> QList<PaletteCommand> {
             QList<PaletteCommand> found;
             if (const auto head = parseHeadId(words.toStdString()))
@@ -401,20 +404,20 @@ void MainWindow::writeNote()
 
 void MainWindow::moveHead(int layers, int heads)
 {
-    const HeadId head = m_workspace->head();
-    m_workspace->setHead({head.layer + layers, head.head + heads});
+    const HeadId head = m_workspace->selection()->head();
+    m_workspace->selection()->setHead({head.layer + layers, head.head + heads});
 }
 
 void MainWindow::toggleBookmark()
 {
-    const HeadId head = m_workspace->head();
-    NoteHistory::of(m_workspace)->setBookmarked(head, !m_workspace->isBookmarked(head));
+    const HeadId head = m_workspace->selection()->head();
+    m_workspace->notebook()->history()->setBookmarked(head, !m_workspace->notebook()->isBookmarked(head));
 }
 
 void MainWindow::jumpTo(const QString& headName)
 {
     const auto head = parseHeadId(headName.trimmed().toStdString());
-    const ModelCard& card = m_workspace->card();
+    const ModelCard& card = m_workspace->model()->card();
     if (!head || head->layer >= card.nLayers || head->head >= card.nHeads) {
         showMessage(tr("'%1' is no head of this model; its heads are 0.0 to %2.%3.")
                         .arg(headName)
@@ -422,8 +425,8 @@ void MainWindow::jumpTo(const QString& headName)
                         .arg(card.nHeads - 1));
         return updateState();
     }
-    m_jumped = *head != m_workspace->head();
-    m_workspace->setHead(*head);
+    m_jumped = *head != m_workspace->selection()->head();
+    m_workspace->selection()->setHead(*head);
     updateState();
     m_tabs->currentPage()->setFocus(); // so that the keys belong to the page again
 }

@@ -190,7 +190,7 @@ void MainWindow::createToolBar()
     m_embedding->setToolTip(tr("Which token vectors stand on the token sides of the full circuits"));
     connect(m_embedding, &QComboBox::activated, this, [this] {
         whenResultsAreSafe([this, chosen = static_cast<Embedding>(m_embedding->currentData().toInt())] {
-            m_workspace->setEmbedding(chosen);
+            m_workspace->model()->setEmbedding(chosen);
         });
     });
     bar->addWidget(m_embedding);
@@ -204,8 +204,8 @@ void MainWindow::createToolBar()
         ProcessingWish wish;
         if (index == 1)
             wish = {StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off};
-        wish.headChanges = m_workspace->processingWish().headChanges;
-        whenResultsAreSafe([this, wish] { m_workspace->setProcessingWish(wish); });
+        wish.headChanges = m_workspace->model()->processingWish().headChanges;
+        whenResultsAreSafe([this, wish] { m_workspace->model()->setProcessingWish(wish); });
     });
     bar->addWidget(m_processing);
     for (QAction* item : m_whenOpen)
@@ -220,8 +220,8 @@ void MainWindow::createStatusBar()
     m_readOut->setMinimumWidth(1); // Rather cut off than a window that grows.
     m_readOut->setContentsMargins(8, 0, 12, 0);
     statusBar()->setSizeGripEnabled(false);
-    statusBar()->addWidget(new JobBar(m_workspace->openJob(), this));
-    statusBar()->addWidget(new JobBar(m_workspace->tokensJob(), this));
+    statusBar()->addWidget(new JobBar(m_workspace->opener()->job(), this));
+    statusBar()->addWidget(new JobBar(m_workspace->model()->tokensJob(), this));
     statusBar()->addWidget(new JobBar(m_workspace->runs()->job(), this));
     statusBar()->addPermanentWidget(m_readOut);
 }

@@ -36,9 +36,9 @@ void writeDescription(const QString& file, const ui::Workspace& workspace)
     QSaveFile description(file);
     if (!description.open(QIODevice::WriteOnly))
         return; // the copy itself says what is wrong
-    description.write(QJsonDocument({{QStringLiteral("model"), text(workspace.card().name)},
-                                     {QStringLiteral("session"), text(workspace.sessionFile().string())},
-                                     {QStringLiteral("stamp"), text(workspace.sessionStamp())}})
+    description.write(QJsonDocument({{QStringLiteral("model"), text(workspace.model()->card().name)},
+                                     {QStringLiteral("session"), text(workspace.session()->path().string())},
+                                     {QStringLiteral("stamp"), text(workspace.session()->stamp())}})
                           .toJson());
     description.commit();
 }
@@ -61,24 +61,24 @@ Recovery::Recovery(std::filesystem::path folder, ui::Workspace* workspace, std::
         if (m_isChanged) // while a copy is being written
             m_typing.start();
     });
-    connect(workspace, &ui::Workspace::opened, this, [this] {
-        m_isChanged = m_workspace->isModified();
+    connect(workspace->model(), &ui::OpenModel::opened, this, [this] {
+        m_isChanged = m_workspace->session()->isModified();
         m_savedView.clear();
         if (!m_isChanged) // a recovered session is the copy
             remove();
     });
-    connect(workspace, &ui::Workspace::resultsChanged, this, [this] { m_isChanged = true; });
-    connect(workspace, &ui::Workspace::notesChanged, this, [this] {
+    connect(workspace->model(), &ui::OpenModel::resultsChanged, this, [this] { m_isChanged = true; });
+    connect(workspace->notebook(), &ui::Notebook::notesChanged, this, [this] {
         m_isChanged = true;
         if (m_timer.isActive() && !m_typing.isActive())
             m_typing.start();
     });
-    connect(workspace, &ui::Workspace::sessionSaved, this, [this] {
-        if (!m_workspace->isModified())
+    connect(workspace->session(), &ui::SessionFile::saved, this, [this] {
+        if (!m_workspace->session()->isModified())
             return remove();
         m_isChanged = true; // while it was being saved; the copy is of another file by now
     });
-    connect(workspace, &ui::Workspace::closed, this, &Recovery::remove);
+    connect(workspace->model(), &ui::OpenModel::closed, this, &Recovery::remove);
 }
 
 Recovery::~Recovery() = default;
@@ -92,7 +92,7 @@ void Recovery::setInterval(std::chrono::milliseconds interval)
 
 void Recovery::saveForEnd()
 {
-    if (!m_workspace->isModified())
+    if (!m_workspace->session()->isModified())
         return remove();
     m_isEnding = true;
     saveNow();
@@ -119,7 +119,7 @@ void Recovery::saveNow()
 {
     if (m_job.isRunning())
         return;
-    if (!m_workspace->isOpen() || m_workspace->isReadOnly())
+    if (!m_workspace->model()->isOpen() || m_workspace->session()->isReadOnly())
         return emit nothingToSave();
     const QString view = m_viewState();
     if (m_savedView.isEmpty() && !m_isChanged)
@@ -134,7 +134,7 @@ void Recovery::saveNow()
     writeDescription(text(file(".json").string()), *m_workspace);
     m_job.start(
         tr("Writing the recovery copy"),
-        [target = file(".h5"), session = m_workspace->snapshot(view)](const Task& task) {
+        [target = file(".h5"), session = m_workspace->session()->snapshot(view)](const Task& task) {
             auto written = writeSession(target, session(), task);
             std::error_code code;
             if (task.cancelled()) // by remove(), when this was about to be renamed into place
@@ -205,7 +205,7 @@ void Recovery::recover(const LostSession& lost)
     remove();
     m_id = lost.id;
     m_lock = lost.lock;
-    m_workspace->recoverSession(lost.file, lost.original, lost.stamp);
+    m_workspace->opener()->recoverSession(lost.file, lost.original, lost.stamp);
 }
 
 std::filesystem::path Recovery::defaultFolder()

@@ -78,7 +78,7 @@ private slots:
         window.resize(1280, 800);
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->tokens(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
         for (auto* dock : window.findChildren<QDockWidget*>())
             dock->show();
         auto* tabs = window.findChild<PageTabs*>();
@@ -109,7 +109,7 @@ private slots:
         window.resize(1280, 800);
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->results()->find("scores/copying"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->results()->find("scores/copying"), patience);
         QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning(), patience);
         // What the mouse asks where Shift+F1 was pressed; the box with the answer is Qt's.
         const auto answers = [](QWidget* widget, const QPoint& at) {
@@ -143,7 +143,7 @@ private slots:
         MainWindow window;
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->results()->find("scores/matching"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->results()->find("scores/matching"), patience);
         auto* heads = window.findChild<QDockWidget*>(QStringLiteral("heads"));
         auto* box = heads->findChild<QComboBox*>();
         const QWidget* grid = nullptr;
@@ -152,7 +152,8 @@ private slots:
                 grid = view;
         QVERIFY(grid);
         for (const char* id : {"copying", "matching"}) {
-            const ResultArray* array = window.workspace()->results()->find(std::string("scores/") + id);
+            const ResultArray* array =
+                window.workspace()->model()->results()->find(std::string("scores/") + id);
             const Analysis* analysis = findAnalysis(id);
             box->setCurrentIndex(box->findData(text("scores/" + std::string(id))));
             emit box->activated(box->currentIndex());
@@ -169,7 +170,7 @@ private slots:
         window.resize(1280, 800);
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->tokens(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
         auto* tabs = window.findChild<PageTabs*>();
         QStringList unreached;
         for (int i = 0; i < tabs->count(); ++i) {

@@ -26,16 +26,16 @@ struct Driver : WindowDriver {
 
     std::vector<double> spectrum(HeadId head)
     {
-        const auto found = workspace().circuits()->ov(head).singularValues();
+        const auto found = workspace().model()->circuits()->ov(head).singularValues();
         return found ? *found : std::vector<double>();
     }
 
     /// Until the weights are others and everything of them is computed again.
     void change(QAction* action)
     {
-        const auto before = workspace().circuits();
+        const auto before = workspace().model()->circuits();
         action->trigger();
-        QTRY_VERIFY_WITH_TIMEOUT(workspace().circuits() != before, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(workspace().model()->circuits() != before, patience);
         waitForAnalyses();
     }
 };
@@ -52,8 +52,8 @@ private slots:
     {
         Driver driver;
         driver.openDemo();
-        driver.workspace().setHead({1, 5});
-        driver.workspace().setDirection({CircuitKind::Ov, 2, 1});
+        driver.workspace().selection()->setHead({1, 5});
+        driver.workspace().selection()->setDirection({CircuitKind::Ov, 2, 1});
         const std::vector<double> before = driver.spectrum({1, 5});
         QVERIFY(driver.banner()->isHidden());
         QAction* remove = driver.starting(QStringLiteral("Without singular component 3 of its W_OV"));
@@ -64,9 +64,10 @@ private slots:
         QVERIFY(after.back() < 1e-12 * before[0]);
         QVERIFY(driver.banner()->isVisible());
         QVERIFY(driver.banner()->text().startsWith(QStringLiteral("L1H5 without its singular component 3.")));
-        QVERIFY(driver.workspace().processingText().endsWith(
-            QStringLiteral("L1H5 without its singular component 3")));
-        const ResultArray* written = driver.workspace().results()->find("spectra/ov/singular_values");
+        QVERIFY(processingText(driver.workspace().model()->processing())
+                    .endsWith(QStringLiteral("L1H5 without its singular component 3")));
+        const ResultArray* written =
+            driver.workspace().model()->results()->find("spectra/ov/singular_values");
         QVERIFY(written);
         const auto& values = std::get<std::vector<float>>(written->values);
         const std::size_t at = (1 * 8 + 5) * after.size();
@@ -82,25 +83,25 @@ private slots:
     {
         Driver driver;
         driver.openDemo();
-        driver.workspace().setHead({1, 5});
+        driver.workspace().selection()->setHead({1, 5});
         QAction* chain = driver.starting(QStringLiteral("As virtual head"));
         QVERIFY(chain && !chain->isEnabled());
-        driver.workspace().setReference(HeadId{1, 0}); // no earlier layer
+        driver.workspace().selection()->setReference(HeadId{1, 0}); // no earlier layer
         QVERIFY(!chain->isEnabled());
-        driver.workspace().setReference(HeadId{0, 1});
+        driver.workspace().selection()->setReference(HeadId{0, 1});
         QVERIFY(chain->isEnabled());
-        const Matrix<double> dense = driver.workspace().circuits()->ov({0, 1}).dense()
-            * driver.workspace().circuits()->ov({1, 5}).dense();
+        const Matrix<double> dense = driver.workspace().model()->circuits()->ov({0, 1}).dense()
+            * driver.workspace().model()->circuits()->ov({1, 5}).dense();
         driver.change(chain);
-        const Matrix<double> shown = driver.workspace().circuits()->ov({1, 5}).dense();
+        const Matrix<double> shown = driver.workspace().model()->circuits()->ov({1, 5}).dense();
         QVERIFY((shown - dense).norm() < 1e-12 * dense.norm());
         // Another step of processing keeps the change, and one change per head takes the place of the last.
-        driver.workspace().setDirection({CircuitKind::Ov, 0, 1});
+        driver.workspace().selection()->setDirection({CircuitKind::Ov, 0, 1});
         driver.change(driver.starting(QStringLiteral("Without singular component 1")));
-        QCOMPARE(driver.workspace().processing().headChanges,
+        QCOMPARE(driver.workspace().model()->processing().headChanges,
                  (std::vector<HeadChange>{{.head = {1, 5}, .withoutComponent = 0}}));
         driver.change(driver.starting(QStringLiteral("Undo changes of heads")));
-        QVERIFY(driver.workspace().processing().headChanges.empty());
+        QVERIFY(driver.workspace().model()->processing().headChanges.empty());
         QVERIFY(!driver.starting(QStringLiteral("Undo changes of heads"))->isEnabled());
     }
 

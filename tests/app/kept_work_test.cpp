@@ -5,6 +5,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
+#include "ui/document/compared_model.h"
 #include "ui/document/estimate.h"
 #include "ui/pages/model/config_dialog.h"
 #include "ui/pages/model/start_page.h"
@@ -75,9 +76,9 @@ class KeptWorkTest : public QObject {
     static void saveOpenedWithRelu(const QString& weights, const QString& file)
     {
         WindowDriver driver;
-        driver.workspace().openModel({weights.toStdString(), std::nullopt, {{"act_fn", "relu"}}});
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
-        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        driver.workspace().opener()->openModel({weights.toStdString(), std::nullopt, {{"act_fn", "relu"}}});
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         driver.window.saveTo(file);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
     }
@@ -108,21 +109,22 @@ private slots:
         WindowDriver driver;
         driver.window.openPath(file);
         driver.waitForAnalyses();
-        QCOMPARE(std::get<std::vector<float>>(driver.workspace().results()->find(marked)->values).front(),
-                 77.0F);
-        QVERIFY(!driver.workspace().isModified()); // nobody asked for them
+        QCOMPARE(
+            std::get<std::vector<float>>(driver.workspace().model()->results()->find(marked)->values).front(),
+            77.0F);
+        QVERIFY(!driver.workspace().session()->isModified()); // nobody asked for them
     }
 
     void resultsThatWereAskedForAreNotDroppedWithoutAQuestion()
     {
         WindowDriver driver;
         driver.openDemo();
-        QVERIFY(!driver.workspace().isModified());
+        QVERIFY(!driver.workspace().session()->isModified());
         driver.workspace().runs()->runAnalysis("copying"); // a default one returns in seconds
         QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().runs()->job()->isRunning(), patience);
-        QVERIFY(!driver.workspace().isModified());
+        QVERIFY(!driver.workspace().session()->isModified());
         driver.workspace().runs()->runAnalysis("ranks");
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isModified(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().session()->isModified(), patience);
         QVERIFY(driver.window.isWindowModified());
 
         const Answer cancel(driver.window, QMessageBox::Cancel);
@@ -131,19 +133,19 @@ private slots:
         QVERIFY(driver.window.isVisible());
 
         // Nor by other weights, which make them void.
-        const Embedding before = driver.workspace().embedding();
+        const Embedding before = driver.workspace().model()->embedding();
         auto* embeddings = comboOf(driver.window, QStringLiteral("Embedding"));
         const Answer keep(driver.window, QMessageBox::Cancel);
         embeddings->setCurrentIndex(3);
         emit embeddings->activated(3);
         QVERIFY(!keep.said().isEmpty());
-        QCOMPARE(driver.workspace().embedding(), before);
+        QCOMPARE(driver.workspace().model()->embedding(), before);
         QCOMPARE(embeddings->currentData().toInt(), static_cast<int>(before));
 
-        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         driver.window.saveTo(m_folder.filePath(QStringLiteral("asked.h5")));
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
-        QVERIFY(!driver.workspace().isModified());
+        QVERIFY(!driver.workspace().session()->isModified());
         driver.window.close();
         QVERIFY(!driver.window.isVisible());
     }
@@ -153,12 +155,12 @@ private slots:
         WindowDriver driver;
         driver.openDemo();
         driver.workspace().runs()->runAnalysis("ranks");
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isModified(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().session()->isModified(), patience);
         const Answer discard(driver.window, QMessageBox::Discard);
         driver.trigger(QStringLiteral("Close"));
         QVERIFY(!discard.said().isEmpty());
-        QVERIFY(!driver.workspace().isOpen());
-        QVERIFY(!driver.workspace().isModified());
+        QVERIFY(!driver.workspace().model()->isOpen());
+        QVERIFY(!driver.workspace().session()->isModified());
     }
 
     void aReloadKeepsTheWeightsAndTheSelection()
@@ -168,29 +170,29 @@ private slots:
         auto* weights = comboOf(driver.window, QStringLiteral("Weights"));
         weights->setCurrentIndex(1);
         emit weights->activated(1);
-        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().isProcessed(), patience);
-        driver.workspace().setEmbedding(Embedding::Unembed);
-        driver.workspace().setHead({1, 5});
-        driver.workspace().setToken(300);
-        driver.workspace().setReference(HeadId{0, 2});
-        driver.workspace().setDirection({CircuitKind::Qk, 3, -1});
+        QTRY_VERIFY_WITH_TIMEOUT(!isProcessed(driver.workspace().model()->processing()), patience);
+        driver.workspace().model()->setEmbedding(Embedding::Unembed);
+        driver.workspace().selection()->setHead({1, 5});
+        driver.workspace().selection()->setToken(300);
+        driver.workspace().selection()->setReference(HeadId{0, 2});
+        driver.workspace().selection()->setDirection({CircuitKind::Qk, 3, -1});
         QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete(), patience);
-        QSignalSpy opened(&driver.workspace(), &Workspace::opened);
+        QSignalSpy opened(driver.workspace().model(), &OpenModel::opened);
         QTest::keyClick(&driver.window, Qt::Key_F5);
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, patience);
-        QVERIFY(!driver.workspace().isProcessed());
+        QVERIFY(!isProcessed(driver.workspace().model()->processing()));
         QCOMPARE(weights->currentIndex(), 1);
-        QCOMPARE(driver.workspace().embedding(), Embedding::Unembed);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
-        QCOMPARE(driver.workspace().token(), 300);
-        QCOMPARE(driver.workspace().reference(), std::optional(HeadId{0, 2}));
-        QCOMPARE(driver.workspace().direction(), (SingularChoice{CircuitKind::Qk, 3, -1}));
+        QCOMPARE(driver.workspace().model()->embedding(), Embedding::Unembed);
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
+        QCOMPARE(driver.workspace().selection()->token(), 300);
+        QCOMPARE(driver.workspace().selection()->reference(), std::optional(HeadId{0, 2}));
+        QCOMPARE(driver.workspace().selection()->direction(), (SingularChoice{CircuitKind::Qk, 3, -1}));
         // Another model begins as models do.
         driver.window.openDemo();
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 2, patience);
-        QVERIFY(driver.workspace().isProcessed());
-        QCOMPARE(driver.workspace().embedding(), Embedding::Raw);
-        QCOMPARE(driver.workspace().reference(), std::nullopt);
+        QVERIFY(isProcessed(driver.workspace().model()->processing()));
+        QCOMPARE(driver.workspace().model()->embedding(), Embedding::Raw);
+        QCOMPARE(driver.workspace().selection()->reference(), std::nullopt);
     }
 
     void aSessionKeepsTheReference()
@@ -198,13 +200,14 @@ private slots:
         const QString file = m_folder.filePath(QStringLiteral("reference.h5"));
         WindowDriver driver;
         driver.openDemo();
-        driver.workspace().setReference(HeadId{0, 3});
-        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        driver.workspace().selection()->setReference(HeadId{0, 3});
+        QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         driver.window.saveTo(file);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
-        driver.workspace().setReference(HeadId{0, 1});
+        driver.workspace().selection()->setReference(HeadId{0, 1});
         driver.window.openPath(file);
-        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().reference(), std::optional(HeadId{0, 3}), patience);
+        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->reference(), std::optional(HeadId{0, 3}),
+                                  patience);
     }
 
     void backGoesThroughReferencesAndDirections()
@@ -216,26 +219,26 @@ private slots:
             change();
             QCoreApplication::processEvents(); // A gesture ends with its event.
         };
-        gesture([&] { workspace.setHead({1, 2}); });
+        gesture([&] { workspace.selection()->setHead({1, 2}); });
         gesture([&] { // a pair on the map: one click
-            workspace.setReference(HeadId{0, 4});
-            workspace.setHead({1, 5});
+            workspace.selection()->setReference(HeadId{0, 4});
+            workspace.selection()->setHead({1, 5});
         });
         for (int k = 1; k < 4; ++k) // a walk with the arrow keys
-            gesture([&] { workspace.setDirection({CircuitKind::Ov, k, 1}); });
+            gesture([&] { workspace.selection()->setDirection({CircuitKind::Ov, k, 1}); });
         driver.trigger(QStringLiteral("Back"));
-        QCOMPARE(workspace.direction().index, 0);
-        QCOMPARE(workspace.head(), (HeadId{1, 5}));
+        QCOMPARE(workspace.selection()->direction().index, 0);
+        QCOMPARE(workspace.selection()->head(), (HeadId{1, 5}));
         driver.trigger(QStringLiteral("Back"));
-        QCOMPARE(workspace.head(), (HeadId{1, 2}));
-        QCOMPARE(workspace.reference(), std::nullopt);
+        QCOMPARE(workspace.selection()->head(), (HeadId{1, 2}));
+        QCOMPARE(workspace.selection()->reference(), std::nullopt);
         driver.trigger(QStringLiteral("Back"));
-        QCOMPARE(workspace.head(), (HeadId{0, 0}));
+        QCOMPARE(workspace.selection()->head(), (HeadId{0, 0}));
         for (int i = 0; i < 3; ++i)
             driver.trigger(QStringLiteral("Forward"));
-        QCOMPARE(workspace.direction().index, 3);
-        QCOMPARE(workspace.reference(), std::optional(HeadId{0, 4}));
-        QCOMPARE(workspace.head(), (HeadId{1, 5}));
+        QCOMPARE(workspace.selection()->direction().index, 3);
+        QCOMPARE(workspace.selection()->reference(), std::optional(HeadId{0, 4}));
+        QCOMPARE(workspace.selection()->head(), (HeadId{1, 5}));
     }
 
     void aLoneFileIsLocatedWithTheConfigItWasOpenedWith()
@@ -248,22 +251,22 @@ private slots:
         { // in its place: found without a question
             WindowDriver driver;
             driver.window.openPath(file);
-            QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().hasModel(), patience);
+            QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
             QVERIFY(!driver.window.findChild<ConfigDialog*>());
         }
         const QString moved = m_folder.filePath(QStringLiteral("elsewhere.pt"));
         QVERIFY(QFile::rename(weights, moved));
         WindowDriver driver;
         driver.window.openPath(file);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
-        QVERIFY(!driver.workspace().hasModel());
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QVERIFY(!driver.workspace().model()->hasModel());
         chooseInDialog(driver.window, moved);
         auto* banner = driver.window.findChild<QLabel*>(QStringLiteral("banner"));
         QVERIFY(banner->isVisible() && banner->text().contains(QStringLiteral("Locate model file…</a>")));
         emit banner->linkActivated(QStringLiteral("locate-model-file"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().hasModel(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
         QVERIFY(!banner->text().contains(QStringLiteral("Locate model")));
-        QCOMPARE(driver.workspace().weights()->config().activation, Activation::Relu);
+        QCOMPARE(driver.workspace().model()->weights()->config().activation, Activation::Relu);
         QVERIFY(!driver.window.findChild<ConfigDialog*>());
     }
 
@@ -286,8 +289,8 @@ private slots:
         auto* dialog = driver.window.findChild<ConfigDialog*>();
         QTest::keyClicks(dialog->findChild<QLineEdit*>(QStringLiteral("act_fn")), QStringLiteral("relu"));
         dialog->accept();
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().hasModel(), patience);
-        QVERIFY(!driver.workspace().sessionFile().empty()); // the session, not the model alone
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+        QVERIFY(!driver.workspace().session()->path().empty()); // the session, not the model alone
     }
 
     void aLoneFileIsComparedWith()
@@ -301,8 +304,8 @@ private slots:
         driver.openDemo();
         chooseInDialog(driver.window, alone + QStringLiteral("/model.safetensors"));
         driver.trigger(QStringLiteral("Compare with a file…"));
-        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().comparedWith().isEmpty(), patience);
-        QVERIFY(driver.workspace().hasUnsavedResults());
+        QTRY_VERIFY_WITH_TIMEOUT(!comparedWith(*driver.workspace().model()->results()).isEmpty(), patience);
+        QVERIFY(driver.workspace().model()->hasUnsavedResults());
         const Answer discard(driver.window, QMessageBox::Discard);
         driver.window.close();
     }

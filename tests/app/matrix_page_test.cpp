@@ -43,7 +43,7 @@ public:
         window.resize(1360, 860);
         window.show();
         window.openDemo();
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->tokens() != nullptr, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens() != nullptr, patience);
         auto* tabs = window.findChild<QTabWidget*>();
         for (int i = 0; i < tabs->count(); ++i)
             if (tabs->tabText(i) == QLatin1String("Matrix"))
@@ -92,12 +92,12 @@ private slots:
     {
         Driver driver;
         driver.showAllTokens();
-        const int V = driver.window.workspace()->card().dVocab;
+        const int V = driver.window.workspace()->model()->card().dVocab;
         QCOMPARE(driver.view->tiles()->rows(), Eigen::Index{V});
         (void)driver.window.grab();
         QVERIFY2(driver.view->note().startsWith(QStringLiteral("each pixel: strongest of ")),
                  qPrintable(driver.view->note()));
-        const HeadId head = driver.window.workspace()->head();
+        const HeadId head = driver.window.workspace()->selection()->head();
         const int row = 1234;
         const int column = 321;
         QSignalSpy readOut(driver.page, &Page::readOutChanged);
@@ -111,9 +111,9 @@ private slots:
         QTRY_VERIFY(keepsItsPlace());
         QTest::mouseMove(driver.view, driver.view->cellRect(row, column).center().toPoint());
         QTRY_VERIFY(!readOut.isEmpty() && !readOut.last().first().toString().isEmpty());
-        const auto expected =
-            circuitBlock(*driver.window.workspace()->circuits(), driver.window.workspace()->tokens().get(),
-                         {CircuitKind::FullOv, head}, {row}, {column});
+        const auto expected = circuitBlock(*driver.window.workspace()->model()->circuits(),
+                                           driver.window.workspace()->model()->tokens().get(),
+                                           {CircuitKind::FullOv, head}, {row}, {column});
         QVERIFY(expected);
         const QString shown = readOut.last().first().toString();
         QVERIFY2(shown.contains(signedNumber(double{(*expected)(0, 0)})), qPrintable(shown));
@@ -138,8 +138,8 @@ private slots:
     {
         Driver driver;
         QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix() != nullptr, patience);
-        const Circuits& circuits = *driver.window.workspace()->circuits();
-        const HeadId head = driver.window.workspace()->head();
+        const Circuits& circuits = *driver.window.workspace()->model()->circuits();
+        const HeadId head = driver.window.workspace()->selection()->head();
         const Matrix<double> dense = circuits.ov(head).dense();
         const double mean = dense.mean(), deviation = std::sqrt((dense.array() - mean).square().mean());
         const auto says = [&](const QString& words) {
@@ -156,7 +156,7 @@ private slots:
                          .arg(signedNumber(dense.minCoeff()), signedNumber(dense.maxCoeff()))));
         // Of all tokens from the factors, whose extremes nobody has looked for.
         driver.showAllTokens();
-        const auto full = circuits.fullOv<float>(head, *driver.window.workspace()->tokens());
+        const auto full = circuits.fullOv<float>(head, *driver.window.workspace()->model()->tokens());
         const double spreadOfAll = entryStatistics(full).deviation;
         QVERIFY(says(QStringLiteral("deviation ") + number(spreadOfAll)));
         QVERIFY(!says(QStringLiteral(", from ")));
@@ -168,20 +168,21 @@ private slots:
         driver.showAllTokens();
         Workspace& workspace = *driver.window.workspace();
         AnalysisInputs inputs = workspace.runs()->inputs();
-        std::vector<double> counts(static_cast<std::size_t>(workspace.card().dVocab), 1.0);
+        std::vector<double> counts(static_cast<std::size_t>(workspace.model()->card().dVocab), 1.0);
         counts[300] = 7;
         counts[17] = 5;
         inputs.tokenCounts = std::make_shared<const TokenCounts>("counts.csv", std::move(counts));
         workspace.runs()->setInputs(inputs);
         const auto firstRow = [&driver] { return driver.view->rowAxis().label(0); };
         driver.choose(QStringLiteral("by count"));
-        QTRY_COMPARE_WITH_TIMEOUT(firstRow(), workspace.tokenText(300), patience);
-        QCOMPARE(driver.view->rowAxis().label(1), workspace.tokenText(17));
+        QTRY_COMPARE_WITH_TIMEOUT(firstRow(), workspace.model()->tokenText(300), patience);
+        QCOMPARE(driver.view->rowAxis().label(1), workspace.model()->tokenText(17));
         driver.choose(QStringLiteral("by cluster"));
-        const auto full = workspace.circuits()->fullOv<float>(workspace.head(), *workspace.tokens());
+        const auto full = workspace.model()->circuits()->fullOv<float>(workspace.selection()->head(),
+                                                                       *workspace.model()->tokens());
         const auto expected = axisOrders(full, AxisOrder::ByCluster);
         QVERIFY(expected);
-        QTRY_COMPARE_WITH_TIMEOUT(firstRow(), workspace.tokenText(expected->rows[0]), patience);
+        QTRY_COMPARE_WITH_TIMEOUT(firstRow(), workspace.model()->tokenText(expected->rows[0]), patience);
     }
 
     void theChoicesOfThePageAreThoseOfThePicture()
@@ -209,7 +210,7 @@ private slots:
         Driver driver;
         driver.showAllTokens();
         const auto before = driver.view->tiles();
-        driver.window.workspace()->setHead({0, 2});
+        driver.window.workspace()->selection()->setHead({0, 2});
         QVERIFY(driver.view->tiles() == before); // Until the new one is there.
         QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() && driver.view->tiles() != before, patience);
         driver.choose(QStringLiteral("full QK"));
@@ -221,12 +222,12 @@ private slots:
         Driver driver;
         driver.choose(QStringLiteral("direct path"));
         QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix() != nullptr, patience);
-        const auto tokens = driver.window.workspace()->tokens();
+        const auto tokens = driver.window.workspace()->model()->tokens();
         const auto text = driver.page->findChild<QLineEdit*>();
         text->setText(QStringLiteral(" king the king of"));
         emit text->editingFinished();
-        auto ids =
-            *driver.window.workspace()->tokenizer()->encode(" king the of", Tokenizer::SpecialTokens::None);
+        auto ids = *driver.window.workspace()->model()->tokenizer()->encode(" king the of",
+                                                                            Tokenizer::SpecialTokens::None);
         const Eigen::MatrixXf expected = tokens->E(ids, Eigen::all) * tokens->W_U(Eigen::all, ids);
         QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix()->isApprox(expected, 1e-5F), patience);
         driver.choose(QStringLiteral("by norm"));
@@ -246,8 +247,9 @@ private slots:
                      && read.endsWith(QStringLiteral("row 1 col 1")),
                  qPrintable(read));
         QTest::keyClick(driver.view, Qt::Key_Return);
-        QCOMPARE(driver.window.workspace()->tokenText(driver.window.workspace()->token()),
-                 driver.view->rowAxis().label(1));
+        QCOMPARE(
+            driver.window.workspace()->model()->tokenText(driver.window.workspace()->selection()->token()),
+            driver.view->rowAxis().label(1));
     }
 
     // The head's attention from each of four words to them by their embeddings alone, and the scale and b_Q with it.
@@ -259,9 +261,11 @@ private slots:
         driver.choose(QStringLiteral("full QK"));
         text->setText(QStringLiteral(" king the of queen"));
         emit text->editingFinished();
-        const auto ids = *workspace.tokenizer()->encode(" king the of queen", Tokenizer::SpecialTokens::None);
-        const HeadWeights<double> head = workspace.circuits()->weights().head<double>(workspace.head());
-        const Matrix<double> E = workspace.tokens()->E.cast<double>()(ids, Eigen::all);
+        const auto ids =
+            *workspace.model()->tokenizer()->encode(" king the of queen", Tokenizer::SpecialTokens::None);
+        const HeadWeights<double> head =
+            workspace.model()->circuits()->weights().head<double>(workspace.selection()->head());
+        const Matrix<double> E = workspace.model()->tokens()->E.cast<double>()(ids, Eigen::all);
         const auto softmax = [&](double scale, const RowVector<double>& b_Q) {
             const Matrix<double> q = (E * head.W_Q).rowwise() + b_Q;
             Matrix<double> rows =

@@ -41,45 +41,46 @@ private slots:
     {
         Driver driver;
         Workspace& workspace = driver.workspace();
-        const auto bookmarks = [&] { return workspace.bookmarks(); };
+        const auto bookmarks = [&] { return workspace.notebook()->bookmarks(); };
         for (const HeadId head : {HeadId{0, 1}, HeadId{1, 5}, HeadId{1, 2}}) {
-            workspace.setHead(head);
+            workspace.selection()->setHead(head);
             Driver::press(Qt::Key_D, Qt::ControlModifier);
         }
         const QList<HeadId> all = bookmarks();
         QCOMPARE(all, (QList<HeadId>{{0, 1}, {1, 5}, {1, 2}}));
-        workspace.setHead({0, 1});
+        workspace.selection()->setHead({0, 1});
         Driver::press(Qt::Key_D, Qt::ControlModifier);
         QCOMPARE(bookmarks(), (QList<HeadId>{{1, 5}, {1, 2}}));
-        workspace.setHead({1, 0});
+        workspace.selection()->setHead({1, 0});
         Driver::press(Qt::Key_Z, Qt::ControlModifier);
         QCOMPARE(bookmarks(), all); // in the old order
-        QCOMPARE(workspace.head(), (HeadId{0, 1}));
+        QCOMPARE(workspace.selection()->head(), (HeadId{0, 1}));
         Driver::press(Qt::Key_Z, Qt::ControlModifier);
         QCOMPARE(bookmarks(), (QList<HeadId>{{0, 1}, {1, 5}}));
         Driver::press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
         QCOMPARE(bookmarks(), all);
 
-        workspace.setHead({0, 4});
+        workspace.selection()->setHead({0, 4});
         driver.note->setFocus();
         QTest::keyClicks(driver.note, QStringLiteral("looks back"));
-        workspace.setHead({0, 5});
+        workspace.selection()->setHead({0, 5});
         QTest::keyClicks(driver.note, QStringLiteral("copies"));
-        workspace.setHead({0, 4}); // the field forgets what was typed; the window does not
+        workspace.selection()->setHead({0, 4}); // the field forgets what was typed; the window does not
         Driver::press(Qt::Key_Z, Qt::ControlModifier);
-        QCOMPARE(workspace.note({0, 5}), QString());
-        QCOMPARE(workspace.note({0, 4}), QStringLiteral("looks back"));
+        QCOMPARE(workspace.notebook()->note({0, 5}), QString());
+        QCOMPARE(workspace.notebook()->note({0, 4}), QStringLiteral("looks back"));
         Driver::press(Qt::Key_Z, Qt::ControlModifier);
-        QCOMPARE(workspace.note({0, 4}), QString());
+        QCOMPARE(workspace.notebook()->note({0, 4}), QString());
         QCOMPARE(driver.note->toPlainText(), QString());
         Driver::press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
         QCOMPARE(driver.note->toPlainText(), QStringLiteral("looks back"));
         QCOMPARE(bookmarks(), all);
 
-        QSignalSpy opened(&workspace, &Workspace::opened);
-        workspace.openModel({HEADWISE_DEMO_MODEL, std::nullopt, {}}); // another model has other notes
+        QSignalSpy opened(workspace.model(), &OpenModel::opened);
+        workspace.opener()->openModel(
+            {HEADWISE_DEMO_MODEL, std::nullopt, {}}); // another model has other notes
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, WindowDriver::patience);
-        QVERIFY(!NoteHistory::of(&workspace)->canUndo());
+        QVERIFY(!workspace.notebook()->history()->canUndo());
         QVERIFY(bookmarks().isEmpty());
         Driver::press(Qt::Key_Z, Qt::ControlModifier);
         QVERIFY(bookmarks().isEmpty());
@@ -95,18 +96,18 @@ private slots:
         QVERIFY(hint()->isVisible() && hint()->text().contains(QStringLiteral("Ctrl+D")));
         const QImage empty = drawn();
         for (const HeadId head : {HeadId{0, 1}, HeadId{1, 5}})
-            NoteHistory::of(&driver.workspace())->setBookmarked(head, true);
+            driver.workspace().notebook()->history()->setBookmarked(head, true);
         QVERIFY(!hint()->isVisible());
         QVERIFY(drawn() != empty);
-        driver.workspace().setHead({0, 0});
+        driver.workspace().selection()->setHead({0, 0});
         QCOMPARE(drawn(), empty);
         list->setFocus();
         Driver::press(Qt::Key_Home);
         Driver::press(Qt::Key_Return);
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 1}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 1}));
         Driver::press(Qt::Key_Down);
         Driver::press(Qt::Key_Return);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
         test::discardNotes(driver.window);
     }
 

@@ -53,7 +53,7 @@ private slots:
         QVERIFY(enter.isAccepted());
         QDropEvent drop({10, 10}, Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
         QApplication::sendEvent(&driver.window, &drop);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
     }
 
     void aModelWithoutAConfigIsAskedAbout()
@@ -79,9 +79,9 @@ private slots:
         if (const QByteArray folder = qgetenv("HEADWISE_SCREENSHOTS"); !folder.isEmpty())
             dialog->grab().save(QString::fromLocal8Bit(folder) + QStringLiteral("/config-dialog.png"));
         QTest::mouseClick(open, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
-        QCOMPARE(driver.workspace().card().nHeads, 4);
-        QCOMPARE(driver.workspace().weights()->config().activation, Activation::Relu);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QCOMPARE(driver.workspace().model()->card().nHeads, 4);
+        QCOMPARE(driver.workspace().model()->weights()->config().activation, Activation::Relu);
     }
 
     void whatCannotBeOpenedIsSaidOnTheStartPage_data()
@@ -122,7 +122,7 @@ private slots:
             return false;
         };
         QTRY_VERIFY_WITH_TIMEOUT(isSaid(), patience);
-        QVERIFY(!driver.workspace().isOpen());
+        QVERIFY(!driver.workspace().model()->isOpen());
     }
 
     void anotherModelThatFailsLeavesTheOpenOne()
@@ -132,7 +132,7 @@ private slots:
         driver.window.openPath(m_folder.filePath(QStringLiteral("nowhere")));
         QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QMessageBox*>(), patience);
         QVERIFY(driver.window.findChild<QMessageBox*>()->text().contains(QLatin1String("nowhere")));
-        QVERIFY(driver.workspace().isOpen());
+        QVERIFY(driver.workspace().model()->isOpen());
         driver.window.findChild<QMessageBox*>()->close();
     }
 
@@ -141,7 +141,7 @@ private slots:
         const QString model = demoFiles("wordless", {"config.json", "model.safetensors"});
         WindowDriver driver;
         driver.window.openPath(model);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen() && driver.isComplete(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen() && driver.isComplete(), patience);
         driver.window.showPage(QStringLiteral("tokens"));
         const auto tables = driver.page()->findChildren<QTableView*>();
         QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
@@ -153,7 +153,7 @@ private slots:
         const QString model = demoFiles("wordless, to be told", {"config.json", "model.safetensors"});
         WindowDriver driver;
         driver.window.openPath(model);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen() && driver.isComplete(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen() && driver.isComplete(), patience);
         const auto* banner = driver.window.findChild<QLabel*>(QStringLiteral("banner"));
         QVERIFY(banner->isVisible() && banner->text().contains(QStringLiteral("Add tokenizer…")));
         driver.window.showPage(QStringLiteral("tokens"));
@@ -161,13 +161,13 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
 
         QSignalSpy failed(&driver.workspace(), &Workspace::failed);
-        driver.workspace().addTokenizer(HEADWISE_DEMO_MODEL "/tokenizer.json");
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().tokenizer(), patience);
+        driver.workspace().opener()->addTokenizer(HEADWISE_DEMO_MODEL "/tokenizer.json");
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->tokenizer(), patience);
         QVERIFY(!banner->isVisible());
         QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0
                                      && !shownTokens(tables.first()).first().startsWith(u'#'),
                                  patience);
-        QVERIFY(!driver.workspace().tokenText(300).startsWith(u'#'));
+        QVERIFY(!driver.workspace().model()->tokenText(300).startsWith(u'#'));
         QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete(), patience);
         driver.window.showPage(QStringLiteral("prompt"));
         QVERIFY(driver.page()->findChild<QLineEdit*>()->isEnabled());
@@ -178,23 +178,23 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(session), patience);
         const auto stored = readSession(session.toStdString(), {});
         QVERIFY(test::isOk(stored));
-        QCOMPARE(stored->tokens.at(300), driver.workspace().tokenText(300).toStdString());
+        QCOMPARE(stored->tokens.at(300), driver.workspace().model()->tokenText(300).toStdString());
     }
 
     void anAddedTokenizerThatIsNoneIsSaidAndNothingChanges()
     {
         WindowDriver driver;
         driver.openDemo();
-        const auto before = driver.workspace().tokenizer();
+        const auto before = driver.workspace().model()->tokenizer();
         QSignalSpy failed(&driver.workspace(), &Workspace::failed);
         QTimer::singleShot(500, &driver.window, [&driver] {
             for (QMessageBox* box : driver.window.findChildren<QMessageBox*>())
                 box->close();
         });
-        driver.workspace().addTokenizer(HEADWISE_DEMO_MODEL "/model.safetensors");
+        driver.workspace().opener()->addTokenizer(HEADWISE_DEMO_MODEL "/model.safetensors");
         QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
         QVERIFY(failed.first().first().toString().contains(QStringLiteral("no tokenizer")));
-        QCOMPARE(driver.workspace().tokenizer(), before);
+        QCOMPARE(driver.workspace().model()->tokenizer(), before);
     }
 
     void aSessionKeepsHeadTokenPageNotesAndIsReadWithoutItsModel()
@@ -205,28 +205,28 @@ private slots:
         {
             WindowDriver driver;
             driver.window.openPath(model);
-            QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen() && driver.isComplete(), patience);
-            driver.workspace().setHead({1, 5});
-            token = driver.workspace().token() + 3;
-            driver.workspace().setToken(token);
-            driver.workspace().setNote({1, 5}, QStringLiteral("induction"));
+            QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen() && driver.isComplete(), patience);
+            driver.workspace().selection()->setHead({1, 5});
+            token = driver.workspace().selection()->token() + 3;
+            driver.workspace().selection()->setToken(token);
+            driver.workspace().notebook()->setNote({1, 5}, QStringLiteral("induction"));
             driver.window.showPage(QStringLiteral("spectrum"));
-            QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+            QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
             driver.window.saveTo(file);
             QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
-            QVERIFY(!driver.workspace().isModified());
+            QVERIFY(!driver.workspace().session()->isModified());
             driver.window.close();
         }
         QVERIFY(QFile::rename(model, model + QStringLiteral("-away")));
         WindowDriver driver;
         driver.window.openPath(file);
-        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().head(), (HeadId{1, 5}), patience);
+        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->head(), (HeadId{1, 5}), patience);
         QTRY_VERIFY_WITH_TIMEOUT(driver.page() && !driver.page()->figures().isEmpty(), patience);
-        QCOMPARE(driver.workspace().token(), token);
-        QCOMPARE(driver.workspace().note({1, 5}), QStringLiteral("induction"));
+        QCOMPARE(driver.workspace().selection()->token(), token);
+        QCOMPARE(driver.workspace().notebook()->note({1, 5}), QStringLiteral("induction"));
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Spectrum"));
-        QVERIFY(!driver.workspace().hasModel());
-        QVERIFY(driver.workspace().results()->find("composition/k"));
+        QVERIFY(!driver.workspace().model()->hasModel());
+        QVERIFY(driver.workspace().model()->results()->find("composition/k"));
         QVERIFY(driver.window.findChild<QLabel*>(QStringLiteral("banner"))->isVisible());
     }
 
@@ -234,15 +234,15 @@ private slots:
     {
         WindowDriver driver;
         driver.openDemo();
-        driver.workspace().setNote({0, 1}, QStringLiteral("previous token"));
+        driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("previous token"));
         QSignalSpy failed(&driver.workspace(), &Workspace::failed);
         driver.window.saveTo(m_folder.filePath(QStringLiteral("no/such/folder/session.h5")));
         QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
         QVERIFY(failed.first().first().toString().contains(QLatin1String("no/such/folder")));
-        QVERIFY(driver.workspace().isModified());
+        QVERIFY(driver.workspace().session()->isModified());
         QTRY_VERIFY(driver.window.findChild<QMessageBox*>());
         driver.window.findChild<QMessageBox*>()->close();
-        driver.workspace().setNote({0, 1}, {});
+        driver.workspace().notebook()->setNote({0, 1}, {});
         test::discardNotes(driver.window);
     }
 

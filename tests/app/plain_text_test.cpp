@@ -154,8 +154,9 @@ private slots:
         makeSession(file);
         WindowDriver driver;
         driver.window.openPath(file);
-        QTRY_VERIFY_WITH_TIMEOUT(
-            driver.workspace().isOpen() && driver.workspace().results()->find("scores/copying"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen()
+                                     && driver.workspace().model()->results()->find("scores/copying"),
+                                 patience);
         walk(driver);
     }
 
@@ -176,8 +177,8 @@ private slots:
         WindowDriver driver;
         driver.window.openPath(model);
         driver.waitForAnalyses();
-        QVERIFY(driver.workspace().tokenizer());
-        QVERIFY(quotesMarkup(driver.workspace().tokenText(5)));
+        QVERIFY(driver.workspace().model()->tokenizer());
+        QVERIFY(quotesMarkup(driver.workspace().model()->tokenText(5)));
         walk(driver);
     }
 
@@ -199,7 +200,7 @@ private:
         WindowDriver driver;
         driver.openDemo();
         driver.window.saveTo(file);
-        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().sessionFile().empty(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().session()->path().empty(), patience);
         const auto stored = readSession(file.toStdString(), {});
         QVERIFY(test::isOk(stored));
         Session session = *stored;

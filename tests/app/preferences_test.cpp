@@ -39,7 +39,8 @@ Control* named(QWidget* parent, const QString& name)
 void openDemoIn(MainWindow& window)
 {
     window.openDemo();
-    QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen() && !window.workspace()->runs()->job()->isRunning()
+    QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->isOpen()
+                                 && !window.workspace()->runs()->job()->isRunning()
                                  && window.workspace()->runs()->waiting().empty(),
                              patience);
 }

@@ -73,21 +73,22 @@ private slots:
         driver.window.keepRecovery(recovery());
         driver.openDemo();
         auto* keeper = driver.window.findChild<app::Recovery*>();
-        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved), kept(keeper, &app::Recovery::saved);
-        driver.workspace().setNote({0, 1}, QStringLiteral("before"));
+        QSignalSpy saved(driver.workspace().session(), &SessionFile::saved),
+            kept(keeper, &app::Recovery::saved);
+        driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("before"));
         keeper->saveNow();
         QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 1, patience);
         const QString file = m_folder->filePath(QStringLiteral("a.h5"));
         {
             const SlowDisk slow;
             driver.window.saveTo(file);
-            driver.workspace().setNote({0, 2}, QStringLiteral("meanwhile"));
+            driver.workspace().notebook()->setNote({0, 2}, QStringLiteral("meanwhile"));
             QCOMPARE(saved.count(), 0);
         }
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
         QCOMPARE(noteIn(file, "0.1"), "before");
         QCOMPARE(noteIn(file, "0.2"), "");
-        QVERIFY(driver.workspace().hasUnsavedNotes());
+        QVERIFY(driver.workspace().notebook()->isUnsaved());
         QVERIFY(driver.window.isWindowModified());
         QCOMPARE(copies().size(), 1); // the only place on disk that may still get the second note
         keeper->saveNow();
@@ -97,7 +98,7 @@ private slots:
         driver.window.saveTo(file); // the positive control: nothing is typed
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 2, patience);
         QCOMPARE(noteIn(file, "0.2"), "meanwhile");
-        QVERIFY(!driver.workspace().isModified());
+        QVERIFY(!driver.workspace().session()->isModified());
         QCOMPARE(copies(), QStringList());
     }
 
@@ -108,11 +109,11 @@ private slots:
         {
             const SlowDisk slow;
             driver.window.saveTo(m_folder->filePath(QStringLiteral("a.h5")));
-            driver.workspace().close();
+            driver.workspace().opener()->close();
         }
         driver.openDemo(); // its job stands behind the one that saves
         QVERIFY(QFile::exists(m_folder->filePath(QStringLiteral("a.h5"))));
-        QCOMPARE(driver.workspace().sessionFile(), std::filesystem::path());
+        QCOMPARE(driver.workspace().session()->path(), std::filesystem::path());
     }
 
     void aSessionThatAnotherWindowSavedIsMergedOrOverwritten_data()
@@ -130,8 +131,8 @@ private slots:
         {
             WindowDriver first;
             first.openDemo();
-            first.workspace().setNote({0, 3}, QStringLiteral("old"));
-            first.workspace().setBookmarked({0, 4}, true);
+            first.workspace().notebook()->setNote({0, 3}, QStringLiteral("old"));
+            first.workspace().notebook()->setBookmarked({0, 4}, true);
             saveAndWait(first, file);
         }
         WindowDriver one, two;
@@ -139,14 +140,14 @@ private slots:
             driver->window.openPath(file);
             driver->waitForAnalyses();
         }
-        one.workspace().setNote({0, 1}, QStringLiteral("of one"));
-        one.workspace().setNote({0, 5}, QStringLiteral("one of both"));
-        one.workspace().setBookmarked({0, 4}, false);
+        one.workspace().notebook()->setNote({0, 1}, QStringLiteral("of one"));
+        one.workspace().notebook()->setNote({0, 5}, QStringLiteral("one of both"));
+        one.workspace().notebook()->setBookmarked({0, 4}, false);
         saveAndWait(one, file);
-        two.workspace().setNote({0, 2}, QStringLiteral("of two"));
-        two.workspace().setNote({0, 3}, {});
-        two.workspace().setNote({0, 5}, QStringLiteral("two of both"));
-        QSignalSpy saved(&two.workspace(), &Workspace::sessionSaved);
+        two.workspace().notebook()->setNote({0, 2}, QStringLiteral("of two"));
+        two.workspace().notebook()->setNote({0, 3}, {});
+        two.workspace().notebook()->setNote({0, 5}, QStringLiteral("two of both"));
+        QSignalSpy saved(two.workspace().session(), &SessionFile::saved);
         two.window.saveTo(file);
         QAbstractButton* pressed = nullptr;
         QTRY_VERIFY_WITH_TIMEOUT((pressed = buttonOf(two.window, button)) || saved.count(), patience);
@@ -154,7 +155,7 @@ private slots:
         QCOMPARE(noteIn(file, "0.1"), "of one");
         pressed->click();
         if (button == QLatin1String("Cancel")) {
-            QVERIFY(two.workspace().hasUnsavedNotes());
+            QVERIFY(two.workspace().notebook()->isUnsaved());
             QCOMPARE(noteIn(file, "0.2"), "");
             return;
         }
@@ -164,9 +165,9 @@ private slots:
         QCOMPARE(noteIn(file, "0.2"), "of two");
         QCOMPARE(noteIn(file, "0.3"), ""); // taken away here
         QCOMPARE(noteIn(file, "0.5"), isMerged ? "two of both\none of both" : "two of both");
-        QCOMPARE(two.workspace().isBookmarked({0, 4}), !isMerged);
-        QVERIFY(!two.workspace().isModified());
-        two.workspace().setNote({0, 2}, QStringLiteral("more of two"));
+        QCOMPARE(two.workspace().notebook()->isBookmarked({0, 4}), !isMerged);
+        QVERIFY(!two.workspace().session()->isModified());
+        two.workspace().notebook()->setNote({0, 2}, QStringLiteral("more of two"));
         saveAndWait(two, file); // nobody is asked about what this window wrote
         QCOMPARE(noteIn(file, "0.2"), "more of two");
     }
@@ -198,11 +199,11 @@ private slots:
         const auto before = std::filesystem::last_write_time(file);
         WindowDriver driver;
         driver.window.openPath(QString::fromStdString(file.string()));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isOpen(), patience);
-        QVERIFY(driver.workspace().isReadOnly());
-        QVERIFY(driver.workspace().results()->find("scores/copying"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QVERIFY(driver.workspace().session()->isReadOnly());
+        QVERIFY(driver.workspace().model()->results()->find("scores/copying"));
         QSignalSpy failed(&driver.workspace(), &Workspace::failed);
-        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         for (const char* name : {"later.h5", "copy.h5"})
             driver.window.saveTo(m_folder->filePath(QLatin1String(name)));
         QCOMPARE(failed.count(), 2); // at once
@@ -222,7 +223,7 @@ private slots:
         auto* keeper = driver.window.findChild<app::Recovery*>();
         keeper->setTypingPause(std::chrono::milliseconds(50));
         QSignalSpy kept(keeper, &app::Recovery::saved);
-        driver.workspace().setNote({0, 1}, QStringLiteral("typed"));
+        driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("typed"));
         QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 1, patience);
         QCOMPARE(noteIn(recovery(copies().first()), "0.1"), "typed");
     }
@@ -231,8 +232,8 @@ private slots:
     {
         WindowDriver driver;
         driver.openDemo();
-        driver.workspace().setNote({0, 1}, QStringLiteral("a note"));
-        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("a note"));
+        QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         QTimer answers;
         answers.callOnTimeout(&driver.window, [&driver] {
             for (auto* dialog : driver.window.findChildren<QFileDialog*>())
@@ -271,7 +272,7 @@ private:
 
     static void saveAndWait(WindowDriver& driver, const QString& file)
     {
-        QSignalSpy saved(&driver.workspace(), &Workspace::sessionSaved);
+        QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         driver.window.saveTo(file);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
     }

@@ -35,9 +35,9 @@ int runChild(int argc, char** argv)
                      [&windows](int signal) { windows.saveAndExit(128 + signal); });
     ui::Workspace& workspace = *windows.first()->workspace();
     windows.first()->openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-    if (!QTest::qWaitFor([&] { return workspace.isOpen(); }, patience))
+    if (!QTest::qWaitFor([&] { return workspace.model()->isOpen(); }, patience))
         return 1;
-    workspace.setNote({1, 5}, QStringLiteral("typed last"));
+    workspace.notebook()->setNote({1, 5}, QStringLiteral("typed last"));
     const bool isStuck = argc > 2;
     QSemaphore never;
     if (isStuck) {

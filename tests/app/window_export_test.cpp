@@ -113,7 +113,7 @@ private:
 
     void showMatrix(HeadId head)
     {
-        m_window->workspace()->setHead(head);
+        m_window->workspace()->selection()->setHead(head);
         m_window->showPage(QStringLiteral("matrix"));
         // The old picture stays until the new one is there.
         const auto isShown = [&] {
@@ -150,8 +150,8 @@ private slots:
         m_window->resize(1280, 800);
         m_window->show();
         m_window->openDemo();
-        QTRY_VERIFY_WITH_TIMEOUT(m_window->workspace()->isOpen() && m_window->workspace()->tokens(),
-                                 patience);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            m_window->workspace()->model()->isOpen() && m_window->workspace()->model()->tokens(), patience);
         QTRY_VERIFY_WITH_TIMEOUT(!m_window->workspace()->runs()->job()->isRunning(), patience);
     }
 
@@ -184,7 +184,7 @@ private slots:
         const QString folder = m_folder.filePath(QStringLiteral("heads"));
         QVERIFY(QDir().mkpath(folder));
         showMatrix({1, 5});
-        QSignalSpy moved(m_window->workspace(), &Workspace::headChanged);
+        QSignalSpy moved(m_window->workspace()->selection(), &Selection::headChanged);
         orderHeads(QStringLiteral("0.*"), folder);
         const auto files = [&folder] {
             return QDir(folder).entryList({QStringLiteral("*.svg")}, QDir::Files);
@@ -205,11 +205,12 @@ private slots:
 
     void headsOfVectorsAndRelationsAreExportedTogetherToo()
     {
-        m_window->workspace()->setHead({1, 5});
+        m_window->workspace()->selection()->setHead({1, 5});
         m_window->showPage(QStringLiteral("relations"));
         m_window->workspace()->runs()->runAnalysis("relations");
-        QTRY_VERIFY_WITH_TIMEOUT(m_window->workspace()->results()->find("analyses/relations/best"), patience);
-        m_window->workspace()->setHead({0, 2}); // whose pairs are shown from now on
+        QTRY_VERIFY_WITH_TIMEOUT(m_window->workspace()->model()->results()->find("analyses/relations/best"),
+                                 patience);
+        m_window->workspace()->selection()->setHead({0, 2}); // whose pairs are shown from now on
         for (const char* page : {"vectors", "relations"}) {
             const QString folder = m_folder.filePath(QString::fromLatin1(page));
             QVERIFY(QDir().mkpath(folder));

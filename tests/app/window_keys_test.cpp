@@ -4,6 +4,7 @@
 #include "tests/support/window_driver.h"
 #include "ui/charts/pattern_grid.h"
 #include "ui/charts/spectrum_chart.h"
+#include "ui/document/compared_model.h"
 #include "ui/heatmaps/color_bar.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/widgets/job_bar.h"
@@ -90,7 +91,7 @@ private slots:
     void aCellOfTheAttentionLeadsToWhatMadeItsScore()
     {
         Driver driver;
-        driver.workspace().setHead({1, 5});
+        driver.workspace().selection()->setHead({1, 5});
         driver.show(QStringLiteral("Prompt"));
         HeatmapView* pattern = nullptr;
         for (auto* view : driver.page()->findChildren<HeatmapView*>())
@@ -102,9 +103,9 @@ private slots:
         pattern->setFocus();
         Driver::press(Qt::Key_Return);
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Analyses"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().results()->find("analyses/score_sources/components"),
-                                 patience);
-        const ResultArray* key = driver.workspace().results()->find("analyses/score_sources/key");
+        QTRY_VERIFY_WITH_TIMEOUT(
+            driver.workspace().model()->results()->find("analyses/score_sources/components"), patience);
+        const ResultArray* key = driver.workspace().model()->results()->find("analyses/score_sources/key");
         QCOMPARE(std::get<double>(key->attributes.at("query_position")), 9.0);
         QCOMPARE(std::get<std::vector<std::int32_t>>(key->values)[8 + 5], 2);
         QCOMPARE(driver.workspace().runs()->inputs().keyPosition, std::optional(2));
@@ -113,27 +114,27 @@ private slots:
     void theHeadIsForgottenWithTheModel()
     {
         Driver driver;
-        driver.workspace().setHead({0, 7});
+        driver.workspace().selection()->setHead({0, 7});
         QLineEdit* head = nullptr;
         for (auto* field : driver.window.findChildren<QLineEdit*>())
             if (field->accessibleName() == QLatin1String("Head"))
                 head = field;
         QVERIFY(head);
         QCOMPARE(head->text(), QStringLiteral("0.7"));
-        driver.workspace().close();
+        driver.workspace().opener()->close();
         QVERIFY(head->text().isEmpty());
     }
 
     void theReferenceIsMarkedAndClearedInTheMenu()
     {
         Driver driver;
-        driver.workspace().setHead({1, 3});
+        driver.workspace().selection()->setHead({1, 3});
         driver.trigger(QStringLiteral("Use as reference head"));
-        QCOMPARE(driver.workspace().reference(), std::optional(HeadId{1, 3}));
-        driver.workspace().setHead({0, 2});
-        QCOMPARE(driver.workspace().reference(), std::optional(HeadId{1, 3}));
+        QCOMPARE(driver.workspace().selection()->reference(), std::optional(HeadId{1, 3}));
+        driver.workspace().selection()->setHead({0, 2});
+        QCOMPARE(driver.workspace().selection()->reference(), std::optional(HeadId{1, 3}));
         driver.trigger(QStringLiteral("Clear reference"));
-        QCOMPARE(driver.workspace().reference(), std::nullopt);
+        QCOMPARE(driver.workspace().selection()->reference(), std::nullopt);
         for (const QAction* item : driver.window.findChildren<QAction*>())
             if (item->text().remove(u'&') == QLatin1String("Clear reference"))
                 QVERIFY(!item->isEnabled()); // There is none.
@@ -199,28 +200,28 @@ private slots:
     void theGridOfHeadsIsWalkedThrough()
     {
         Driver driver;
-        driver.workspace().setHead({0, 3});
+        driver.workspace().selection()->setHead({0, 3});
         driver.grid->setFocus();
         Driver::press(Qt::Key_PageDown);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 3}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 3}));
         Driver::press(Qt::Key_PageUp);
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 3}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 3}));
         Driver::press(Qt::Key_L);
         Driver::press(Qt::Key_J);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 4}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 4}));
         Driver::press(Qt::Key_K);
         Driver::press(Qt::Key_H);
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 3}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 3}));
         Driver::press(Qt::Key_End);
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 7}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 7}));
         Driver::press(Qt::Key_Home);
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 0}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 0}));
         const bool inverted = driver.grid->colorScale().inverted;
         Driver::press(Qt::Key_I);
         QCOMPARE(driver.grid->colorScale().inverted, !inverted);
         Driver::press(Qt::Key_L, Qt::ShiftModifier);
         QVERIFY(driver.grid->isLocked());
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 0}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 0}));
         driver.show(QStringLiteral("Matrix"));
         driver.grid->setFocus();
         Driver::press(Qt::Key_Return);
@@ -230,7 +231,7 @@ private slots:
     void pagesHaveTheirLetters()
     {
         Driver driver;
-        driver.workspace().setReference(HeadId{0, 1});
+        driver.workspace().selection()->setReference(HeadId{0, 1});
         driver.show(QStringLiteral("Composition"));
         driver.grid->setFocus();
         QCheckBox* subtract = nullptr;
@@ -254,9 +255,10 @@ private slots:
         QTRY_COMPARE(way->currentText(), before);
         driver.show(QStringLiteral("Vectors"));
         QTRY_VERIFY_WITH_TIMEOUT(!driver.shown<LineChart>()->series().empty(), patience);
-        const int sign = driver.workspace().direction().sign;
-        QTRY_COMPARE_WITH_TIMEOUT((Driver::press(Qt::Key_Space), driver.workspace().direction().sign), -sign,
-                                  patience);
+        const int sign = driver.workspace().selection()->direction().sign;
+        QTRY_COMPARE_WITH_TIMEOUT(
+            (Driver::press(Qt::Key_Space), driver.workspace().selection()->direction().sign), -sign,
+            patience);
     }
 
     void nWritesANoteUnlessALetterIsTyped()
@@ -280,12 +282,12 @@ private slots:
     void escapeClearsAFilterThenReturnsFromAJump()
     {
         Driver driver;
-        driver.workspace().setHead({0, 2});
+        driver.workspace().selection()->setHead({0, 2});
         driver.show(QStringLiteral("Tokens"));
         Driver::press(Qt::Key_L, Qt::ControlModifier);
         QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("1.5"));
         Driver::press(Qt::Key_Return);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
         QLineEdit* filter = nullptr;
         for (auto* field : driver.page()->findChildren<QLineEdit*>())
             if (field->accessibleName() == QLatin1String("Filter the tables"))
@@ -299,9 +301,9 @@ private slots:
         driver.grid->setFocus(); // also from elsewhere
         Driver::press(Qt::Key_Escape);
         QVERIFY(filter->text().isEmpty());
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 5}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
         Driver::press(Qt::Key_Escape);
-        QCOMPARE(driver.workspace().head(), (HeadId{0, 2}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 2}));
     }
 
     void escapeStopsTheJobOfThePage()
@@ -309,7 +311,8 @@ private slots:
         Driver driver;
         driver.show(QStringLiteral("Composition"));
         driver.grid->setFocus();
-        for (Job* job : {driver.workspace().runs()->job(), driver.workspace().comparisonJob()}) {
+        for (Job* job :
+             {driver.workspace().runs()->job(), ComparedModel::of(&driver.workspace())->comparisonJob()}) {
             job->start(
                 QStringLiteral("Counting"),
                 [](const Task& task) -> Result<int> {
@@ -333,7 +336,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(workspace.runs()->waiting().empty() && !workspace.runs()->job()->isRunning(),
                                  patience);
         const auto isThere = [&] {
-            return std::ranges::any_of(workspace.results()->arrays, [](const ResultArray& array) {
+            return std::ranges::any_of(workspace.model()->results()->arrays, [](const ResultArray& array) {
                 return array.path.starts_with("analyses/degeneracy/");
             });
         };
@@ -380,14 +383,14 @@ private slots:
                 if (label->text().startsWith(QLatin1String(begins)) && label->isVisible())
                     heading = label;
             QVERIFY2(heading, begins);
-            const int token = driver.workspace().token();
+            const int token = driver.workspace().selection()->token();
             const QPoint at = heading->mapTo(&driver.window, heading->rect().center());
             QTest::mouseClick(driver.window.windowHandle(), Qt::LeftButton, {}, at);
             QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QString::fromLatin1(page));
             // The second click of somebody who clicks twice is not for what lies there now.
             QTest::mouseDClick(driver.window.windowHandle(), Qt::LeftButton, {}, at);
             QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QString::fromLatin1(page));
-            QCOMPARE(driver.workspace().token(), token);
+            QCOMPARE(driver.workspace().selection()->token(), token);
         }
     }
 

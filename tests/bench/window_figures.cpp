@@ -75,15 +75,15 @@ public:
     void openToFirstHeatmap(const std::filesystem::path& folder)
     {
         window.openPath(QString::fromStdString(folder.string()));
-        waitFor([&] { return workspace().isOpen() && heatmap() && heatmap()->matrix(); });
+        waitFor([&] { return workspace().model()->isOpen() && heatmap() && heatmap()->matrix(); });
         (void)heatmap()->grab();
     }
 
     void waitForAnalyses()
     {
         waitFor([&] {
-            return workspace().results()->find("composition/k") && !workspace().runs()->job()->isRunning()
-                && !workspace().tokensJob()->isRunning();
+            return workspace().model()->results()->find("composition/k")
+                && !workspace().runs()->job()->isRunning() && !workspace().model()->tokensJob()->isRunning();
         });
     }
 
@@ -114,7 +114,7 @@ public:
     {
         constexpr int heads = 12; // until nextHead() is back where it began
         window.showPage(QStringLiteral("overview"));
-        workspace().setToken(workspace().token() + 1);
+        workspace().selection()->setToken(workspace().selection()->token() + 1);
         for (int i = 0; i < (seen ? heads : 1); ++i)
             switchOnOverview();
         std::vector<double> seconds;
@@ -130,8 +130,8 @@ public:
 private:
     void nextHead()
     {
-        const HeadId head = workspace().head();
-        workspace().setHead({(head.layer + 5) % 12, (head.head + 1) % 12});
+        const HeadId head = workspace().selection()->head();
+        workspace().selection()->setHead({(head.layer + 5) % 12, (head.head + 1) % 12});
     }
 };
 
@@ -208,7 +208,7 @@ int useWindow(const std::filesystem::path& folder)
     for (int i = 0; i < tabs->count(); ++i) {
         tabs->setCurrentIndex(i);
         for (int head = 0; head < 3; ++head) {
-            window.workspace().setHead({head * 4, head});
+            window.workspace().selection()->setHead({head * 4, head});
             QCoreApplication::processEvents(QEventLoop::AllEvents, 200);
             (void)window.window.grab();
         }

@@ -39,7 +39,7 @@ QString text(const Path& path)
 void setLetter(ui::Workspace& workspace, char letter)
 {
     for (const auto& [head, note] : lettered(letter).notes)
-        workspace.setNote({0, head.back() - '0'}, QString::fromStdString(note));
+        workspace.notebook()->setNote({0, head.back() - '0'}, QString::fromStdString(note));
 }
 
 /// Tells the parent that a copy is there and how long each takes.
@@ -51,8 +51,8 @@ void say(qint64 microseconds)
 
 bool openSession(ui::Workspace& workspace, const QString& file)
 {
-    workspace.openSession(file.toStdString());
-    return QTest::qWaitFor([&] { return workspace.isOpen(); }, patience);
+    workspace.opener()->openSession(file.toStdString());
+    return QTest::qWaitFor([&] { return workspace.model()->isOpen(); }, patience);
 }
 
 /// Lets `write` write A and B until the process is killed, or something goes wrong.
@@ -287,9 +287,9 @@ int saveInTurn(const QString& file)
         return 1;
     return writeInTurn(workspace, [&] {
         bool isSaved = false;
-        const auto connection =
-            QObject::connect(&workspace, &ui::Workspace::sessionSaved, &workspace, [&] { isSaved = true; });
-        workspace.saveSession(file.toStdString(), {});
+        const auto connection = QObject::connect(workspace.session(), &ui::SessionFile::saved, &workspace,
+                                                 [&] { isSaved = true; });
+        workspace.session()->save(file.toStdString(), {});
         const bool done = QTest::qWaitFor([&] { return isSaved; }, patience);
         QObject::disconnect(connection);
         return done;

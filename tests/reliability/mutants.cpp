@@ -139,19 +139,19 @@ bool isShown(app::MainWindow& window, const std::filesystem::path& file)
     bool isAnswered = false;
     const auto answer = [&] { isAnswered = true; };
     const std::array connections{
-        QObject::connect(&workspace, &ui::Workspace::opened, &window, answer),
-        QObject::connect(&workspace, &ui::Workspace::openFailed, &window, answer),
+        QObject::connect(workspace.model(), &ui::OpenModel::opened, &window, answer),
+        QObject::connect(workspace.opener(), &ui::Opener::openFailed, &window, answer),
     };
-    workspace.openSession(file);
+    workspace.opener()->openSession(file);
     const bool isDone = QTest::qWaitFor([&] { return isAnswered; }, patience);
     for (const auto& connection : connections)
         QObject::disconnect(connection);
     QCoreApplication::processEvents();
-    if (workspace.isOpen())
+    if (workspace.model()->isOpen())
         window.grab(); // every picture on the page is painted
     for (QMessageBox* box : window.findChildren<QMessageBox*>())
         delete box;
-    workspace.close();
+    workspace.opener()->close();
     return isDone;
 }
 

@@ -75,15 +75,15 @@ bool checkSoak(int count)
     test::WindowDriver driver;
     const auto closes = [&] {
         driver.trigger(QStringLiteral("Close"));
-        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().isOpen(), 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().model()->isOpen(), 20000);
     };
     settle();
     const double residentEmpty = residentBytes();
     driver.openDemo();
-    const int heads = driver.workspace().circuits()->config().nHeads;
-    const int layers = driver.workspace().circuits()->config().nLayers;
+    const int heads = driver.workspace().model()->circuits()->config().nHeads;
+    const int layers = driver.workspace().model()->circuits()->config().nLayers;
     bool isGood = grows("switches of the head", count * 10, [&](int i) {
-        driver.workspace().setHead({i / heads % layers, i % heads});
+        driver.workspace().selection()->setHead({i / heads % layers, i % heads});
         settle();
     });
     closes();

@@ -225,13 +225,13 @@ int saveOnce(const QString& file, const QString& vanishes)
     app::MainWindow window;
     window.openPath(file);
     ui::Workspace& workspace = *window.workspace();
-    if (!QTest::qWaitFor([&] { return workspace.isOpen(); }, patience))
+    if (!QTest::qWaitFor([&] { return workspace.model()->isOpen(); }, patience))
         return 1;
-    workspace.setNote({0, 1}, QString::fromLatin1(typed));
+    workspace.notebook()->setNote({0, 1}, QString::fromLatin1(typed));
     QString message;
     bool isSaved = false;
     QObject::connect(&workspace, &ui::Workspace::failed, &window, [&](const QString& why) { message = why; });
-    QObject::connect(&workspace, &ui::Workspace::sessionSaved, &window, [&] { isSaved = true; });
+    QObject::connect(workspace.session(), &ui::SessionFile::saved, &window, [&] { isSaved = true; });
     const QString folder = QFileInfo(file).path();
     if (!vanishes.isEmpty() && !QDir().rename(folder, vanishes))
         return 1;
@@ -242,8 +242,8 @@ int saveOnce(const QString& file, const QString& vanishes)
     if (!vanishes.isEmpty())
         QDir().rename(vanishes, folder);
     if (isSaved)
-        return workspace.isModified() || window.isWindowModified() ? 1 : 0;
-    return workspace.isModified() && window.isWindowModified() ? 4 : 1;
+        return workspace.session()->isModified() || window.isWindowModified() ? 1 : 0;
+    return workspace.session()->isModified() && window.isWindowModified() ? 4 : 1;
 }
 
 bool checkWrites()

@@ -14,7 +14,7 @@ inline void run(OpenedResults& opened, std::string_view id)
 {
     opened.page.showAnalysis(id);
     opened.page.run();
-    QTRY_VERIFY_WITH_TIMEOUT(ui::isComputed(opened.page.analysis(), *opened.workspace.results())
+    QTRY_VERIFY_WITH_TIMEOUT(ui::isComputed(opened.page.analysis(), *opened.workspace.model()->results())
                                  && !opened.workspace.runs()->job()->isRunning(),
                              patience);
     opened.page.figures(); // draws them all
@@ -22,7 +22,7 @@ inline void run(OpenedResults& opened, std::string_view id)
 
 inline ui::ArrayPart numbers(OpenedResults& opened, const char* path)
 {
-    return ui::wholeArray(*opened.workspace.results()->find(path));
+    return ui::wholeArray(*opened.workspace.model()->results()->find(path));
 }
 
 } // namespace headwise::test

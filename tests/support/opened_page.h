@@ -24,9 +24,10 @@ public:
         ui::wearTheme(page);
         page.resize(size);
         page.show();
-        workspace.openModel({model, {}, {}});
+        workspace.opener()->openModel({model, {}, {}});
         [&] {
-            QTRY_VERIFY_WITH_TIMEOUT(workspace.tokens() && !workspace.tokensJob()->isRunning(), patience);
+            QTRY_VERIFY_WITH_TIMEOUT(
+                workspace.model()->tokens() && !workspace.model()->tokensJob()->isRunning(), patience);
         }();
     }
 

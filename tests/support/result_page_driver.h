@@ -46,18 +46,18 @@ protected:
         m_page->resize(1100, 800);
         m_page->show();
         if (path.extension() == ".h5")
-            m_workspace->openSession(path);
+            m_workspace->opener()->openSession(path);
         else
-            m_workspace->openModel({path, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->isOpen(), patience);
+            m_workspace->opener()->openModel({path, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->isOpen(), patience);
     }
 
     void openDemo()
     {
         open(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("composition/k"), patience);
-        m_workspace->setReference(HeadId{0, 1});
-        m_workspace->setHead({1, 5});
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->results()->find("composition/k"), patience);
+        m_workspace->selection()->setReference(HeadId{0, 1});
+        m_workspace->selection()->setHead({1, 5});
     }
 
     template <typename Field>
@@ -75,7 +75,7 @@ protected:
         emit box->activated(box->currentIndex());
     }
 
-    const ResultArray* array(const std::string& path) { return m_workspace->results()->find(path); }
+    const ResultArray* array(const std::string& path) { return m_workspace->model()->results()->find(path); }
 
     template <typename View>
     View* view(const QString& name)
@@ -90,7 +90,7 @@ protected:
     {
         m_page->showAnalysis(id);
         m_page->run();
-        QTRY_VERIFY_WITH_TIMEOUT(ui::isComputed(m_page->analysis(), *m_workspace->results())
+        QTRY_VERIFY_WITH_TIMEOUT(ui::isComputed(m_page->analysis(), *m_workspace->model()->results())
                                      && !m_workspace->runs()->job()->isRunning(),
                                  patience);
         QCoreApplication::processEvents(); // draws what is in sight

@@ -12,6 +12,7 @@
 #include "ui/base/job.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/document/compared_model.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/analyses/result_page.h"
 #include "ui/pages/export/export_dialog.h"
@@ -78,14 +79,14 @@ public:
         m_window.show();
         take(QStringLiteral("start"));
         m_window.openPath(m_wishes.model);
-        if (!QTest::qWaitFor([this] { return m_window.workspace()->isOpen(); }, 60'000))
+        if (!QTest::qWaitFor([this] { return m_window.workspace()->model()->isOpen(); }, 60'000))
             stop(m_wishes.model + QStringLiteral(" does not open"));
         waitUntilQuiet();
         Workspace& workspace = *m_window.workspace();
-        workspace.setHead({1, 5});
-        workspace.setReference(HeadId{0, 1});
+        workspace.selection()->setHead({1, 5});
+        workspace.selection()->setReference(HeadId{0, 1});
         workspace.runs()->runAnalysis("relations");
-        workspace.compareWith({m_wishes.model.toStdString(), std::nullopt, {}});
+        ComparedModel::of(&workspace)->compare({m_wishes.model.toStdString(), std::nullopt, {}});
         waitUntilQuiet();
     }
 

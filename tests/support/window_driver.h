@@ -56,7 +56,7 @@ public:
 
     bool isComplete()
     {
-        const ResultSet& results = *workspace().results();
+        const ResultSet& results = *workspace().model()->results();
         return results.find("scores/copying") && results.find("composition/k")
             && results.find("scores/matching") && results.find("eigenvalues/full_ov")
             && !workspace().runs()->job()->isRunning();
@@ -84,7 +84,7 @@ public:
 
     void waitForAnalyses()
     {
-        QTRY_VERIFY_WITH_TIMEOUT(workspace().isOpen(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(workspace().model()->isOpen(), patience);
         QTRY_VERIFY_WITH_TIMEOUT(isComplete(), patience);
     }
 

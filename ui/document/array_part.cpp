@@ -88,7 +88,8 @@ std::size_t dimensionInArray(const ArrayPart& part, std::size_t dimension)
 
 std::optional<ArrayPart> atLayer(const ResultArray& array, const Workspace& workspace)
 {
-    const ArrayPart part = entryOf(wholeArray(array), static_cast<std::size_t>(workspace.head().layer));
+    const ArrayPart part =
+        entryOf(wholeArray(array), static_cast<std::size_t>(workspace.selection()->head().layer));
     return isMissing(part) ? std::nullopt : std::optional(part);
 }
 
@@ -194,25 +195,25 @@ HeadAxes headAxes(const ResultArray& array, const ModelCard& card)
 
 std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const Workspace& workspace)
 {
-    const HeadId head = workspace.head();
+    const HeadId head = workspace.selection()->head();
     const auto atHead = [](const ArrayPart& part, HeadId at) {
         return entryOf(entryOf(part, static_cast<std::size_t>(at.layer)), static_cast<std::size_t>(at.head));
     };
     const ArrayPart all = wholeArray(array);
-    switch (headAxes(array, workspace.card())) {
+    switch (headAxes(array, workspace.model()->card())) {
     case HeadAxes::None: return all;
     case HeadAxes::OneHead: {
         const ArrayPart part = atHead(all, head);
         return isMissing(part) ? std::nullopt : std::optional(part);
     }
     case HeadAxes::TwoHeads: {
-        const std::optional<HeadId> reference = workspace.reference();
+        const std::optional<HeadId> reference = workspace.selection()->reference();
         if (!reference)
             return std::nullopt;
         return atHead(atHead(all, std::min(*reference, head)), std::max(*reference, head));
     }
     case HeadAxes::ListedHeads: {
-        const auto place = placeInList(array, *workspace.results(), head);
+        const auto place = placeInList(array, *workspace.model()->results(), head);
         return place ? std::optional(entryOf(all, *place)) : std::nullopt;
     }
     case HeadAxes::Layer: return atLayer(array, workspace);
@@ -224,14 +225,14 @@ std::vector<std::optional<ArrayPart>> cutSideBySide(const std::vector<const Resu
                                                     const Workspace& workspace)
 {
     const auto isOfLayer = [&](const ResultArray* array) {
-        return headAxes(*array, workspace.card()) == HeadAxes::Layer;
+        return headAxes(*array, workspace.model()->card()) == HeadAxes::Layer;
     };
     const bool isAtLayer = std::ranges::any_of(arrays, isOfLayer);
     std::vector<std::optional<ArrayPart>> parts;
     parts.reserve(arrays.size());
     for (const ResultArray* array : arrays) {
-        const bool isNumbers =
-            headAxes(*array, workspace.card()) == HeadAxes::None && isOfLayers(*array, workspace.card());
+        const bool isNumbers = headAxes(*array, workspace.model()->card()) == HeadAxes::None
+            && isOfLayers(*array, workspace.model()->card());
         parts.push_back(isAtLayer && isNumbers ? atLayer(*array, workspace) : cutAtHeads(*array, workspace));
     }
     return parts;
@@ -268,9 +269,10 @@ bool isTokenIds(const ResultArray& array)
 std::function<int(int)> tokensAlong(const ArrayPart& part, std::size_t dimension, const Workspace& workspace)
 {
     const std::string& axis = part.axis(dimension);
-    if (axis.ends_with("token") && part.shape[dimension] == static_cast<std::size_t>(workspace.card().dVocab))
+    if (axis.ends_with("token")
+        && part.shape[dimension] == static_cast<std::size_t>(workspace.model()->card().dVocab))
         return [](int index) { return index; };
-    const auto results = workspace.results();
+    const auto results = workspace.model()->results();
     const ResultArray* ids = idsBeside(part, dimension, *results);
     if (!ids)
         return nullptr;
@@ -294,7 +296,7 @@ std::function<QString(int)> namesAlong(const ArrayPart& part, std::size_t dimens
         return nullptr;
     return [&workspace, tokens](int index) {
         const int id = tokens(index);
-        return id < 0 ? QStringLiteral("–") : workspace.tokenText(id);
+        return id < 0 ? QStringLiteral("–") : workspace.model()->tokenText(id);
     };
 }
 
@@ -389,10 +391,10 @@ bool isOfMissingHead(const Picture& picture, const Workspace& workspace)
     if (std::ranges::find(cut, picture.kind) == cut.end())
         return false; // of all heads
     const auto isMissing = [&](const std::string& path) {
-        const ResultArray* array = workspace.results()->find(path);
+        const ResultArray* array = workspace.model()->results()->find(path);
         if (!array)
             return true;
-        const HeadAxes heads = headAxes(*array, workspace.card());
+        const HeadAxes heads = headAxes(*array, workspace.model()->card());
         const bool isOfHead = heads == HeadAxes::ListedHeads || heads == HeadAxes::Layer
             || (heads == HeadAxes::OneHead && array->shape.size() > 2);
         return isOfHead && !cutAtHeads(*array, workspace);

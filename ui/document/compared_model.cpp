@@ -1,7 +1,10 @@
 #include "ui/document/compared_model.h"
 
+#include "core/analysis/comparison/head_match.h"
 #include "core/analysis/comparison/model_comparison.h"
 #include "ui/base/text.h"
+#include "ui/document/about_model.h"
+#include "ui/document/estimate.h"
 #include "ui/document/workspace_part.h"
 
 #include <utility>
@@ -58,7 +61,49 @@ Result<std::shared_ptr<const Ready>> prepared(const Question& question, const Ta
     return std::shared_ptr<const Ready>(std::move(ready));
 }
 
+/// Answer of a comparison. The newer model can be looked at even where the two cannot be compared head by head.
+struct Compared {
+    OpenedModel newer;
+    Result<ResultSet> results;
+};
+
+/// Compares head by head if the two are of one kind and size; else matches heads that write the same tokens.
+/// \param words  tokenizer of the older model; may be null
+Result<ResultSet> changes(const Circuits& older, const Tokenizer* words, const OpenedModel& newer,
+                          const ComparisonOptions& options, const Task& task)
+{
+    const Circuits circuits(newer.processed);
+    const bool hasSameShape = whyNotCompare(older.config(), circuits.config()).empty();
+    auto found = hasSameShape ? compareModels(older, circuits, options, task)
+                              : matchHeads({older, words, options.unusedTokens},
+                                           {circuits, newer.tokenizer.get(), newer.unused}, options, task);
+    if (!found)
+        return found;
+    ResultSet results = std::move(found).value();
+    const ModelCard card = modelCard(*newer.weights);
+    results.groupAttributes["comparison"] = {{"model_b_name", card.name},
+                                             {"model_b_architecture", card.architecture},
+                                             {"model_b_source", card.source},
+                                             {"model_b_sha256", card.sha256}};
+    return results;
+}
+
+const std::string* attributeOfNewer(const ResultSet& results, const char* name)
+{
+    const auto group = results.groupAttributes.find("comparison");
+    if (group == results.groupAttributes.end())
+        return nullptr;
+    const auto found = group->second.find(name);
+    return found == group->second.end() ? nullptr : std::get_if<std::string>(&found->second);
+}
+
 } // namespace
+
+QString comparedWith(const ResultSet& results)
+{
+    const std::string* name = attributeOfNewer(results, "model_b_name");
+    return name ? text(*name) : QString();
+}
 
 ComparedModel* ComparedModel::of(Workspace* workspace)
 {
@@ -68,21 +113,25 @@ ComparedModel* ComparedModel::of(Workspace* workspace)
 ComparedModel::ComparedModel(Workspace* workspace)
     : QObject(workspace)
     , m_workspace(workspace)
-    , m_open(workspace->weights())
-    , m_isOpen(workspace->hasModel())
+    , m_open(workspace->model()->weights())
+    , m_isOpen(workspace->model()->hasModel())
 {
-    connect(workspace, &Workspace::circuitsChanged, this, &ComparedModel::follow);
-    connect(workspace, &Workspace::embeddingChanged, this, &ComparedModel::startAgain);
-    connect(workspace, &Workspace::closed, this, &ComparedModel::forget);
-    connect(workspace, &Workspace::referenceChanged, this, [this] {
-        if (m_workspace->reference())
+    OpenModel* model = workspace->model();
+    connect(model, &OpenModel::computingStopped, &m_comparison, &Job::cancel);
+    connect(model, &OpenModel::circuitsChanged, this, &ComparedModel::follow);
+    connect(model, &OpenModel::embeddingChanged, this, &ComparedModel::startAgain);
+    connect(model, &OpenModel::closed, this, &ComparedModel::forget);
+    connect(this, &ComparedModel::failed, workspace, &Workspace::failed);
+    connect(workspace->selection(), &Selection::referenceChanged, this, [this] {
+        if (m_workspace->selection()->reference())
             setReference(false); // Whoever marks a head wants to see that.
     });
 }
 
 QString ComparedModel::name() const
 {
-    return m_known ? text(m_known->model.weights->config().name) : m_workspace->comparedWith();
+    return m_known ? text(m_known->model.weights->config().name)
+                   : comparedWith(*m_workspace->model()->results());
 }
 
 std::shared_ptr<const Ready> ComparedModel::ready() const
@@ -98,10 +147,59 @@ void ComparedModel::setReference(bool on)
     emit changed();
 }
 
+void ComparedModel::compare(const ModelSource& newer)
+{
+    using Answer = std::shared_ptr<const Compared>;
+    const OpenModel* model = m_workspace->model();
+    const auto circuits = model->circuits();
+    if (!circuits)
+        return;
+    m_comparison.start(
+        withEstimate(tr("Comparing with %1").arg(text(newer.path.filename().string())),
+                     comparisonCost(circuits->config())),
+        aboutModel(circuits,
+                   [older = circuits, tokenizer = model->tokenizer(), unused = model->missingIds(),
+                    wish = model->processingWish(), newer](const Task& task) -> Result<Answer> {
+                       auto opened = readModel(newer, wish, task);
+                       if (!opened)
+                           return opened.error();
+                       ComparisonOptions options;
+                       options.unusedTokens = unused;
+                       options.sameVocabulary = haveSameVocabulary(tokenizer.get(), opened->tokenizer.get(),
+                                                                   older->config().dVocab);
+                       auto results = changes(*older, tokenizer.get(), *opened, options, task);
+                       if (!results && results.error().code == ErrorCode::Cancelled)
+                           return results.error();
+                       return std::make_shared<const Compared>(
+                           Compared{std::move(opened).value(), std::move(results)});
+                   }),
+        [this, wish = model->processingWish()](const Result<Answer>& compared) {
+            if (!compared)
+                return emit failed(text(compared.error()));
+            const auto& [opened, found] = **compared;
+            if (found)
+                addChanges(*found);
+            keep(opened, wish);
+            if (!found)
+                emit failed(text(found.error()));
+        });
+}
+
+void ComparedModel::addChanges(const ResultSet& found)
+{
+    OpenModel* model = m_workspace->model();
+    ResultSet all = *model->results();
+    std::erase_if(all.arrays, [](const ResultArray& array) { return array.path.starts_with("comparison/"); });
+    all.groupAttributes.erase("comparison/match");
+    all.merge(found);
+    model->revision().change();
+    model->setResults(std::move(all));
+}
+
 void ComparedModel::keep(const OpenedModel& model, const ProcessingWish& wish)
 {
     m_known = std::make_shared<const Ready>(Ready{model, wish, nullptr, nullptr, false});
-    if (!m_workspace->reference())
+    if (!m_workspace->selection()->reference())
         m_isReference = true;
     startAgain();
 }
@@ -117,17 +215,17 @@ void ComparedModel::prepare(Parts parts)
 {
     const bool isAsked = m_job.isRunning() && (m_parts == Parts::TokensToo || m_parts == parts);
     const auto from = source();
-    if (isAsked || !from || !m_problem.isEmpty() || !m_workspace->hasModel())
+    if (isAsked || !from || !m_problem.isEmpty() || !m_workspace->model()->hasModel())
         return;
     m_parts = parts;
     Question question{m_known,
                       *from,
-                      m_workspace->processingWish(),
+                      m_workspace->model()->processingWish(),
                       std::nullopt,
-                      m_workspace->tokenizer(),
-                      m_workspace->card().dVocab};
+                      m_workspace->model()->tokenizer(),
+                      m_workspace->model()->card().dVocab};
     if (parts == Parts::TokensToo)
-        question.embedding = m_workspace->embedding();
+        question.embedding = m_workspace->model()->embedding();
     m_job.start(
         tr("Opening %1").arg(name()),
         [question = std::move(question)](const Task& task) { return prepared(question, task); },
@@ -142,7 +240,7 @@ void ComparedModel::prepare(Parts parts)
 
 void ComparedModel::follow()
 {
-    const auto open = m_workspace->weights();
+    const auto open = m_workspace->model()->weights();
     const bool isAnother = m_isOpen && m_open.lock() != open;
     m_isOpen = open != nullptr;
     m_open = open;
@@ -175,12 +273,7 @@ std::optional<ModelSource> ComparedModel::source() const
 {
     if (m_known)
         return m_known->model.source;
-    const auto& groups = m_workspace->results()->groupAttributes;
-    const auto group = groups.find("comparison");
-    if (group == groups.end())
-        return std::nullopt;
-    const auto path = group->second.find("model_b_source");
-    const auto* words = path == group->second.end() ? nullptr : std::get_if<std::string>(&path->second);
+    const std::string* words = attributeOfNewer(*m_workspace->model()->results(), "model_b_source");
     return words ? std::optional(ModelSource{*words, std::nullopt, {}}) : std::nullopt;
 }
 

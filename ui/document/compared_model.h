@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/circuits/circuits.h"
+#include "core/results/result_set.h"
 #include "ui/base/job.h"
 #include "ui/document/opened_model.h"
 
@@ -15,10 +16,13 @@ class Workspace;
 template <typename Part>
 Part* partOf(Workspace* workspace);
 
-/// The newer model that the open one is compared with, open as well: what pages show of both of them.
+/// Name of the newer model that results compare with; empty if they compare none.
+QString comparedWith(const ResultSet& results);
+
+/// The newer model that the open one is compared with, open as well, so that pages can show both.
 ///
-/// It belongs to the workspace and is found through it. A comparison brings it along; of a session it is opened from where its
-/// results say that it was. It follows the workspace's processing and embedding and is forgotten with the open model.
+/// It belongs to the workspace and is found through it. A comparison brings it along. After a session was opened it is read from
+/// where the results say that it was. It follows the workspace's processing and embedding and is forgotten with the open model.
 class ComparedModel : public QObject {
     Q_OBJECT
 
@@ -34,6 +38,10 @@ public:
         bool hasSameVocabulary = false;          ///< An id means one token in both.
     };
 
+    /// Compares the open model with a newer one and adds the changes as results under "comparison/".
+    void compare(const ModelSource& newer);
+    Job* comparisonJob() { return &m_comparison; }
+
     QString name() const;                                ///< Empty: there is none.
     std::shared_ptr<const Ready> ready() const;          ///< Null until prepared.
     const QString& problem() const { return m_problem; } ///< Why it could not be prepared.
@@ -43,8 +51,6 @@ public:
     bool isReference() const { return m_isReference; }
     void setReference(bool on);
 
-    /// Takes over what a comparison has opened with the workspace's processing.
-    void keep(const OpenedModel& model, const ProcessingWish& wish);
     void share(const ComparedModel& other); ///< The same model, for pictures that nobody looks at.
 
     enum class Parts { Circuits, TokensToo };
@@ -53,10 +59,14 @@ public:
 
 signals:
     void changed();
+    void failed(const QString& message);
 
 private:
     friend ComparedModel* partOf<ComparedModel>(Workspace* workspace);
     explicit ComparedModel(Workspace* workspace);
+    void addChanges(const ResultSet& found);
+    /// Takes over what a comparison has opened with the workspace's processing.
+    void keep(const OpenedModel& model, const ProcessingWish& wish);
     void follow();     ///< The workspace has other circuits, or another model.
     void startAgain(); ///< Drops everything made of the weights, to be made anew.
     void forget();
@@ -69,7 +79,7 @@ private:
     QString m_problem;
     bool m_isReference = false;
     Parts m_parts = Parts::Circuits; // that the running job was asked for
-    Job m_job;
+    Job m_job, m_comparison;
 };
 
 } // namespace headwise::ui

@@ -17,8 +17,8 @@ GlitchTokens::GlitchTokens(Workspace* workspace)
     : QObject(workspace)
     , m_workspace(workspace)
 {
-    for (const auto signal : {&Workspace::circuitsChanged, &Workspace::tokensChanged, &Workspace::closed})
-        connect(workspace, signal, this, &GlitchTokens::look);
+    for (const auto signal : {&OpenModel::circuitsChanged, &OpenModel::tokensChanged, &OpenModel::closed})
+        connect(workspace->model(), signal, this, &GlitchTokens::look);
     look();
 }
 
@@ -32,24 +32,24 @@ void GlitchTokens::look()
 {
     using Marks = std::shared_ptr<const std::vector<bool>>;
     m_marks.reset();
-    const auto circuits = m_workspace->circuits();
-    if (!circuits || !m_workspace->tokens()) // what is on screen first comes first
+    const auto circuits = m_workspace->model()->circuits();
+    if (!circuits || !m_workspace->model()->tokens()) // what is on screen first comes first
         return m_job.cancel();
-    m_job.start(
-        tr("Looking for tokens that were hardly trained"),
-        aboutModel(circuits,
-                   [circuits, unused = m_workspace->unusedTokens()](const Task& task) -> Result<Marks> {
-                       auto marks = hardlyTrained(circuits->weights(), unused, task);
-                       if (!marks)
-                           return marks.error();
-                       return std::make_shared<const std::vector<bool>>(std::move(marks).value());
-                   }),
-        [this](const Result<Marks>& marks) {
-            if (!marks)
-                return; // nothing is flagged
-            m_marks = *marks;
-            emit changed();
-        });
+    m_job.start(tr("Looking for tokens that were hardly trained"),
+                aboutModel(circuits,
+                           [circuits, unused = m_workspace->filteredTokens()->unused()](
+                               const Task& task) -> Result<Marks> {
+                               auto marks = hardlyTrained(circuits->weights(), unused, task);
+                               if (!marks)
+                                   return marks.error();
+                               return std::make_shared<const std::vector<bool>>(std::move(marks).value());
+                           }),
+                [this](const Result<Marks>& marks) {
+                    if (!marks)
+                        return; // nothing is flagged
+                    m_marks = *marks;
+                    emit changed();
+                });
 }
 
 } // namespace headwise::ui

@@ -13,11 +13,11 @@ ImportedAttention* ImportedAttention::of(Workspace* workspace)
 ImportedAttention::ImportedAttention(Workspace* workspace)
     : QObject(workspace)
 {
-    connect(workspace, &Workspace::opened, this, [this, workspace] {
-        const ResultArray* saved = workspace->results()->find(importedPath);
+    connect(workspace->model(), &OpenModel::opened, this, [this, workspace] {
+        const ResultArray* saved = workspace->model()->results()->find(importedPath);
         m_array = saved ? std::make_shared<const ResultArray>(*saved) : nullptr;
     });
-    connect(workspace, &Workspace::closed, this, &ImportedAttention::forget);
+    connect(workspace->model(), &OpenModel::closed, this, &ImportedAttention::forget);
 }
 
 void ImportedAttention::keep(Array array)

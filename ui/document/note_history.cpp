@@ -1,7 +1,8 @@
 #include "ui/document/note_history.h"
 
 #include "ui/base/text.h"
-#include "ui/document/workspace_part.h"
+#include "ui/document/notebook.h"
+#include "ui/document/selection.h"
 
 #include <QUndoCommand>
 
@@ -11,10 +12,11 @@ namespace {
 
 class BookmarkCommand : public QUndoCommand {
 public:
-    BookmarkCommand(Workspace* workspace, HeadId head, bool on)
-        : m_workspace(workspace)
+    BookmarkCommand(Notebook* notebook, Selection* selection, HeadId head, bool on)
+        : m_notebook(notebook)
+        , m_selection(selection)
         , m_head(head)
-        , m_before(workspace->bookmarks())
+        , m_before(notebook->bookmarks())
         , m_on(on)
     {
         setText(NoteHistory::tr("bookmark of %1").arg(ui::text(head)));
@@ -22,24 +24,25 @@ public:
 
     void redo() override
     {
-        m_workspace->setHead(m_head); // so that one sees what happens
-        m_workspace->setBookmarked(m_head, m_on);
+        m_selection->setHead(m_head);
+        m_notebook->setBookmarked(m_head, m_on);
     }
 
     void undo() override
     {
-        m_workspace->setHead(m_head);
-        m_workspace->setBookmarked(m_head, !m_on);
-        if (m_workspace->bookmarks() == m_before)
+        m_selection->setHead(m_head);
+        m_notebook->setBookmarked(m_head, !m_on);
+        if (m_notebook->bookmarks() == m_before)
             return;
-        for (const HeadId head : m_before) { // to its place among the others
-            m_workspace->setBookmarked(head, false);
-            m_workspace->setBookmarked(head, true);
+        for (const HeadId head : m_before) { // puts the bookmark back in its place
+            m_notebook->setBookmarked(head, false);
+            m_notebook->setBookmarked(head, true);
         }
     }
 
 private:
-    Workspace* m_workspace;
+    Notebook* m_notebook;
+    Selection* m_selection;
     HeadId m_head;
     QList<HeadId> m_before;
     bool m_on;
@@ -47,10 +50,11 @@ private:
 
 class NoteCommand : public QUndoCommand {
 public:
-    NoteCommand(Workspace* workspace, HeadId head, const QString& after)
-        : m_workspace(workspace)
+    NoteCommand(Notebook* notebook, Selection* selection, HeadId head, const QString& after)
+        : m_notebook(notebook)
+        , m_selection(selection)
         , m_head(head)
-        , m_before(workspace->note(head))
+        , m_before(notebook->note(head))
         , m_after(after)
     {
         setText(NoteHistory::tr("note on %1").arg(ui::text(head)));
@@ -74,40 +78,34 @@ public:
 private:
     void show(const QString& note)
     {
-        m_workspace->setHead(m_head);
-        m_workspace->setNote(m_head, note);
+        m_selection->setHead(m_head);
+        m_notebook->setNote(m_head, note);
     }
 
-    Workspace* m_workspace;
+    Notebook* m_notebook;
+    Selection* m_selection;
     HeadId m_head;
     QString m_before, m_after;
 };
 
 } // namespace
 
-NoteHistory* NoteHistory::of(Workspace* workspace)
+NoteHistory::NoteHistory(Notebook* notebook, Selection* selection)
+    : m_notebook(notebook)
+    , m_selection(selection)
 {
-    return partOf<NoteHistory>(workspace);
-}
-
-NoteHistory::NoteHistory(Workspace* workspace)
-    : QUndoStack(workspace)
-    , m_workspace(workspace)
-{
-    for (const auto signal : {&Workspace::opened, &Workspace::closed})
-        connect(workspace, signal, this, &QUndoStack::clear);
 }
 
 void NoteHistory::setBookmarked(HeadId head, bool on)
 {
-    if (on != m_workspace->isBookmarked(head))
-        push(new BookmarkCommand(m_workspace, head, on)); // The stack owns it.
+    if (on != m_notebook->isBookmarked(head))
+        push(new BookmarkCommand(m_notebook, m_selection, head, on)); // The stack owns it.
 }
 
 void NoteHistory::setNote(HeadId head, const QString& text)
 {
-    if (text != m_workspace->note(head))
-        push(new NoteCommand(m_workspace, head, text)); // The stack owns it.
+    if (text != m_notebook->note(head))
+        push(new NoteCommand(m_notebook, m_selection, head, text)); // The stack owns it.
 }
 
 } // namespace headwise::ui

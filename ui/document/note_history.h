@@ -6,26 +6,22 @@
 
 namespace headwise::ui {
 
-class Workspace;
-template <typename Part>
-Part* partOf(Workspace* workspace);
+class Notebook;
+class Selection;
 
-/// Undo history of the open model's notes and bookmarks. It belongs to the workspace and is found through it. Code that
-/// changes a note or a bookmark for the user does so here.
+/// Undo history of the notes and bookmarks of one notebook.
 class NoteHistory : public QUndoStack {
     Q_OBJECT
 
 public:
-    static NoteHistory* of(Workspace* workspace); ///< Made when first asked for.
+    NoteHistory(Notebook* notebook, Selection* selection);
 
     void setBookmarked(HeadId head, bool on);
     void setNote(HeadId head, const QString& text); ///< Consecutive edits of one head's note are one step.
 
 private:
-    friend NoteHistory* partOf<NoteHistory>(Workspace* workspace);
-    explicit NoteHistory(Workspace* workspace);
-
-    Workspace* m_workspace;
+    Notebook* m_notebook;
+    Selection* m_selection; // Undo and redo select the head, so that the change is on screen.
 };
 
 } // namespace headwise::ui

@@ -35,7 +35,7 @@ Runs::Runs(Workspace* workspace)
 void Runs::runAnalysis(std::string_view id, Asker asker)
 {
     const Analysis* analysis = findAnalysis(id);
-    const auto circuits = m_workspace->circuits();
+    const auto circuits = m_workspace->model()->circuits();
     if (!analysis || !circuits)
         return;
     if (asker == Asker::User && !analysis->isDefault)
@@ -48,7 +48,7 @@ void Runs::runAnalysis(std::string_view id, Asker asker)
     }
     // Requested analyses go before the default ones. A default analysis under way begins again afterwards.
     const std::vector<const Analysis*> defaults = defaultAnalyses(circuits->config(), analysisOptions());
-    const bool canBegin = !needsTokenSide(*analysis, options) || m_workspace->hasTokenProducts();
+    const bool canBegin = !needsTokenSide(*analysis, options) || m_workspace->model()->hasTokenProducts();
     if (const Analysis* running = m_queue.running(); running && canBegin && isRunning(*running)
         && std::find(defaults.begin(), defaults.end(), running) != defaults.end()) {
         m_job.cancel();
@@ -56,16 +56,16 @@ void Runs::runAnalysis(std::string_view id, Asker asker)
     }
     m_queue.request(*analysis, flopsOf(*analysis), defaults);
     emit waitingChanged();
-    if (!canBegin && !m_workspace->tokensJob()->isRunning())
-        m_workspace->startTokens(); // It had been cancelled.
+    if (!canBegin && !m_workspace->model()->tokensJob()->isRunning())
+        m_workspace->model()->startTokens(); // It had been cancelled.
     runNext();
 }
 
 bool Runs::isUnderWay(std::string_view id) const
 {
     // After the running one was cancelled nothing goes on before something is asked for.
-    if (!m_job.isRunning() && !m_workspace->tokensJob()->isRunning()
-        && !m_workspace->filterJob()->isRunning())
+    if (!m_job.isRunning() && !m_workspace->model()->tokensJob()->isRunning()
+        && !m_workspace->filteredTokens()->job()->isRunning())
         return false;
     const Analysis* analysis = findAnalysis(id);
     return analysis && (m_queue.isWaiting(*analysis) || isRunning(*analysis));
@@ -81,10 +81,10 @@ void Runs::removeWaiting(const Analysis& analysis)
 void Runs::queueDefaults()
 {
     m_queue.clear();
-    const ModelConfig& config = m_workspace->circuits()->config();
+    const ModelConfig& config = m_workspace->model()->circuits()->config();
     for (const Analysis* analysis : defaultAnalyses(config, analysisOptions()))
         if (analysis->id != "tables" // The window asks for rows when it shows them.
-            && !isComputed(*analysis, *m_workspace->results())
+            && !isComputed(*analysis, *m_workspace->model()->results())
             && whyLeftOut(*analysis, config, analysisOptions(*analysis)).empty())
             m_queue.append(*analysis, flopsOf(*analysis));
     runNext();
@@ -92,7 +92,7 @@ void Runs::queueDefaults()
 
 void Runs::queueOtherwiseFiltered()
 {
-    const auto circuits = m_workspace->circuits();
+    const auto circuits = m_workspace->model()->circuits();
     if (!circuits)
         return;
     // They are there without being asked for, so they are computed again without being asked for.
@@ -106,12 +106,12 @@ void Runs::queueOtherwiseFiltered()
 
 void Runs::runNext()
 {
-    const auto circuits = m_workspace->circuits();
-    if (m_job.isRunning() || m_workspace->filterJob()->isRunning() || waiting().empty() || !circuits)
+    const auto circuits = m_workspace->model()->circuits();
+    if (m_job.isRunning() || m_workspace->filteredTokens()->job()->isRunning() || waiting().empty() || !circuits)
         return;
     const Analysis& analysis = *waiting().front();
     const AnalysisOptions options = analysisOptions(analysis);
-    if (needsTokenSide(analysis, options) && !m_workspace->hasTokenProducts())
+    if (needsTokenSide(analysis, options) && !m_workspace->model()->hasTokenProducts())
         return; // The workspace comes back here once they are there.
     if (!whyLeftOut(analysis, circuits->config(), options).empty()) {
         m_queue.remove(analysis);
@@ -126,20 +126,18 @@ void Runs::runNext()
 
 void Runs::start(const Analysis& analysis, const AnalysisOptions& options)
 {
-    const auto circuits = m_workspace->circuits();
+    const auto circuits = m_workspace->model()->circuits();
     m_job.start(
         withEstimate(text(analysis.title), runCost(analysis, circuits->config(), options)),
-        [&analysis, context = AnalysisContext{*circuits, m_workspace->tokens(), options}](const Task& task) {
+        [&analysis, context = AnalysisContext{*circuits, m_workspace->model()->tokens(), options}](const Task& task) {
             return headwise::runAnalysis(analysis, context, task);
         },
-        [this, &analysis, filter = m_workspace->tokenFilter()](Result<ResultSet> result) {
+        [this, &analysis, filter = m_workspace->filteredTokens()->filter()](Result<ResultSet> result) {
             if (result) {
                 m_queue.complete(Clock::now());
                 ResultSet found = std::move(result).value();
                 markFilter(found, filter);
-                m_askedWith[std::string(analysis.id)] = m_runningWith;
-                const bool wasAsked = m_asked.erase(&analysis) > 0;
-                m_workspace->replaceResults(analysis, std::move(found), wasAsked);
+                keep(analysis, std::move(found));
             } else {
                 m_queue.fail();
                 emit failed(text(result.error()));
@@ -149,6 +147,18 @@ void Runs::start(const Analysis& analysis, const AnalysisOptions& options)
         });
 }
 
+void Runs::keep(const Analysis& analysis, ResultSet found)
+{
+    const std::string folder = "analyses/" + std::string(analysis.id) + "/";
+    ResultSet all = *m_workspace->model()->results();
+    std::erase_if(all.arrays, [&](const ResultArray& array) { return array.path.starts_with(folder); });
+    all.merge(std::move(found));
+    m_askedWith[std::string(analysis.id)] = m_runningWith;
+    if (m_asked.erase(&analysis) > 0)
+        m_workspace->model()->revision().change();
+    m_workspace->model()->setResults(std::move(all));
+}
+
 bool Runs::isRunning(const Analysis& analysis) const
 {
     return m_queue.running() == &analysis && m_job.isRunning();
@@ -156,7 +166,7 @@ bool Runs::isRunning(const Analysis& analysis) const
 
 double Runs::flopsOf(const Analysis& analysis) const
 {
-    return runCost(analysis, m_workspace->circuits()->config(), analysisOptions(analysis)).flops;
+    return runCost(analysis, m_workspace->model()->circuits()->config(), analysisOptions(analysis)).flops;
 }
 
 void Runs::stop()
@@ -170,11 +180,12 @@ void Runs::stop()
 AnalysisInputs Runs::inputs() const
 {
     AnalysisInputs inputs = m_inputs;
-    inputs.tokenizer = m_workspace->tokenizer();
-    if (m_workspace->isOpen() && m_workspace->token() < m_workspace->card().dVocab)
-        inputs.token = m_workspace->token();
-    const auto reference = m_workspace->reference();
-    const HeadId head = m_workspace->head();
+    inputs.tokenizer = m_workspace->model()->tokenizer();
+    if (m_workspace->model()->isOpen()
+        && m_workspace->selection()->token() < m_workspace->model()->card().dVocab)
+        inputs.token = m_workspace->selection()->token();
+    const auto reference = m_workspace->selection()->reference();
+    const HeadId head = m_workspace->selection()->head();
     if (reference && reference->layer != head.layer)
         inputs.pair = {std::min(*reference, head), std::max(*reference, head)};
     return inputs;
@@ -194,8 +205,8 @@ void Runs::setInputs(const AnalysisInputs& inputs)
 AnalysisOptions Runs::analysisOptions() const
 {
     AnalysisOptions options;
-    options.embedding = m_workspace->embedding();
-    options.unusedTokens = m_workspace->unusedTokens();
+    options.embedding = m_workspace->model()->embedding();
+    options.unusedTokens = m_workspace->filteredTokens()->unused();
     options.inputs = inputs();
     return options;
 }
@@ -207,7 +218,7 @@ AnalysisOptions Runs::analysisOptions(const Analysis& analysis) const
     if (choice.which == HeadChoice::Which::Listed)
         options.heads = choice.listed;
     if (choice.which == HeadChoice::Which::Selected) {
-        options.heads = {m_workspace->head()};
+        options.heads = {m_workspace->selection()->head()};
         options.oneEndIsEnough = true; // with itself alone it makes no pair
     }
     return options;
@@ -217,7 +228,7 @@ HeadChoice Runs::headChoice(const Analysis& analysis) const
 {
     if (const auto found = m_headChoices.find(analysis.id); found != m_headChoices.end())
         return found->second;
-    const auto circuits = m_workspace->circuits();
+    const auto circuits = m_workspace->model()->circuits();
     const bool areTooMany = circuits && takesNamedHeadsAlone(analysis, circuits->config(), analysisOptions());
     return {.which = areTooMany ? HeadChoice::Which::Selected : HeadChoice::Which::All};
 }
@@ -247,21 +258,17 @@ void Runs::forgetAnswers()
     m_askedWith.clear();
 }
 
-void Runs::restore(Question question)
-{
-    m_inputs = std::move(question.inputs);
-    m_headChoices = std::move(question.heads);
-}
-
 void Runs::forget()
 {
-    restore({});
+    m_inputs = {};
+    m_headChoices.clear();
     forgetAnswers();
 }
 
 void Runs::copyFrom(const Runs& other)
 {
-    restore(other.question());
+    m_inputs = other.m_inputs;
+    m_headChoices = other.m_headChoices;
     m_askedWith = other.m_askedWith;
 }
 

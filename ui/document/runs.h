@@ -59,20 +59,13 @@ public:
 
     // For the workspace, when the model or the tokens in use change.
 
-    void queueDefaults(); ///< Queues the default analyses whose results are missing, and nothing else.
-    void queueOtherwiseFiltered(); ///< Queues default results that were computed with other tokens.
-    void runNext();                ///< Starts the next one if it can begin and none runs.
-    void stop();                   ///< Cancels everything.
-    void forgetAnswers();          ///< Forgets the options in askedWith().
-    /// The inputs and head choices set here, to be put back after forget().
-    struct Question {
-        AnalysisInputs inputs; ///< Without those of the selection.
-        HeadChoices heads;
-    };
-    Question question() const { return {m_inputs, m_headChoices}; }
-    void restore(Question question);  ///< Without a signal.
-    void forget();                    ///< Forgets inputs, head choices and answers, without a signal.
-    void copyFrom(const Runs& other); ///< Inputs, head choices and answers.
+    void queueDefaults();                    ///< Queues the default analyses whose results are missing.
+    void queueOtherwiseFiltered();           ///< Queues default results that were computed with other tokens.
+    void runNext();                          ///< Starts the next one if it can begin and none runs.
+    void stop();                             ///< Cancels everything.
+    void forgetAnswers();                    ///< Forgets the options in askedWith().
+    void forget();                           ///< Forgets inputs, head choices and answers, without a signal.
+    void copyFrom(const Runs& other);        ///< Inputs, head choices and answers.
 
 signals:
     void progressed();     ///< Another status().
@@ -83,6 +76,8 @@ signals:
 
 private:
     void start(const Analysis& analysis, const AnalysisOptions& options);
+    /// Takes in the results of an analysis, in place of what it found before.
+    void keep(const Analysis& analysis, ResultSet found);
     bool isRunning(const Analysis& analysis) const;
     double flopsOf(const Analysis& analysis) const;
 

@@ -1,310 +1,97 @@
 #include "ui/document/workspace.h"
 
 #include "core/base/log.h"
-#include "core/tokenizer/token_text.h"
 #include "ui/base/text.h"
+#include "ui/document/compared_model.h"
 #include "ui/document/imported_attention.h"
-
-#include <QTimer>
-
-#include <algorithm>
 
 namespace headwise::ui {
 
-namespace {
-
-constexpr std::size_t historyLength = 100;
-
-bool hasHead(const ModelCard& card, HeadId head)
-{
-    return head.layer >= 0 && head.layer < card.nLayers && head.head >= 0 && head.head < card.nHeads;
-}
-
-} // namespace
-
 Workspace::Workspace(QObject* parent)
     : QObject(parent)
+    , m_model(std::make_unique<OpenModel>())
+    , m_selection(std::make_unique<Selection>(m_model.get()))
+    , m_notebook(std::make_unique<Notebook>(m_selection.get()))
+    , m_filteredTokens(std::make_unique<FilteredTokens>(this))
     , m_runs(std::make_unique<Runs>(this))
+    , m_session(std::make_unique<SessionFile>(this))
+    , m_opener(std::make_unique<Opener>(this))
+    , m_firstNorms(std::make_unique<FirstNorms>())
 {
-    connect(m_runs.get(), &Runs::failed, this, &Workspace::failed);
-    connect(m_runs.get(), &Runs::countsChanged, this, [this] {
-        if (m_wantedFilter.lowestCount > 0)
-            findLeftOut();
-    });
+    connectModel();
+    connect(filteredTokens(), &FilteredTokens::unusedChanged, runs(), &Runs::queueOtherwiseFiltered);
+    connect(filteredTokens(), &FilteredTokens::updated, runs(), &Runs::runNext);
+    connect(runs(), &Runs::countsChanged, filteredTokens(), &FilteredTokens::updateCounts);
+    connect(model(), &OpenModel::failed, this, &Workspace::failed);
+    connect(filteredTokens(), &FilteredTokens::failed, this, &Workspace::failed);
+    connect(runs(), &Runs::failed, this, &Workspace::failed);
+    connect(session(), &SessionFile::failed, this, &Workspace::failed);
+    connect(opener(), &Opener::failed, this, &Workspace::failed);
     auto* imported = ImportedAttention::of(this); // there when the first session brings some
-    connect(imported, &ImportedAttention::kept, this, [this] { m_resultRevision.change(); });
+    connect(imported, &ImportedAttention::kept, this, [this] { m_model->revision().change(); });
 }
 
-Workspace::~Workspace() = default;
-
-QStringList Workspace::warnings() const
+Workspace::~Workspace()
 {
-    QStringList sentences;
-    if (m_weights)
-        for (const std::string& sentence : m_weights->warnings())
-            sentences << text(sentence);
-    if (m_processed) {
-        for (const std::string& sentence : m_processed->plan().warnings)
-            sentences << text(sentence);
-    } else if (m_session) {
-        for (const std::string& sentence : m_session->warnings)
-            sentences << text(shownSpecialToken(sentence));
-    }
-    for (const std::string& sentence : m_results->warnings)
-        sentences << text(sentence);
-    return sentences;
+    // Slots that hear of a job's end may read any part, so all work ends while all parts are there.
+    qDeleteAll(findChildren<QObject*>(Qt::FindDirectChildrenOnly));
+    m_firstNorms->stop();
+    for (Job* job : {m_opener->job(), m_session->job(), m_runs->job(), m_filteredTokens->job(),
+                     m_model->processJob(), m_model->tokensJob()})
+        job->cancel();
 }
 
-Processing Workspace::processing() const
+void Workspace::connectModel()
 {
-    return m_processed ? m_processed->plan().applied : m_session ? m_session->processing : Processing::none();
+    connect(model(), &OpenModel::computingStopped, runs(), &Runs::stop);
+    connect(model(), &OpenModel::computingStopped, firstNorms(), &FirstNorms::stop);
+    connect(model(), &OpenModel::circuitsReplaced, filteredTokens(), &FilteredTokens::update);
+    connect(model(), &OpenModel::tokenizerReplaced, selection(), &Selection::announceToken);
+    connect(model(), &OpenModel::resultsDropped, runs(), &Runs::forgetAnswers);
+    connect(model(), &OpenModel::computingStarted, this, &Workspace::startAnalyses);
+    connect(model(), &OpenModel::tokenProductsReady, runs(), &Runs::runNext);
+    connect(model(), &OpenModel::resultsChanged, this, [this] {
+        if (!m_model->results()->arrays.empty())
+            m_firstNorms->stop();
+    });
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed})
+        connect(model(), signal, notebook()->history(), &QUndoStack::clear);
 }
 
-bool Workspace::isProcessed() const
+void Workspace::startAnalyses()
 {
-    Processing steps = processing();
-    steps.headChanges.clear();
-    return steps != Processing::none();
+    m_model->takeSessionResults();
+    if (m_model->results()->arrays.empty() && m_runs->inputs().metric == ResidualMetric::Identity)
+        m_firstNorms->start(m_model->circuits());
+    m_runs->queueDefaults();
 }
 
-QString Workspace::processingText() const
+std::unique_ptr<Workspace> Workspace::snapshot(HeadId head) const
 {
-    const Processing applied = processing();
-    QStringList steps;
-    if (applied.foldLayerNorm)
-        steps << tr("norms folded");
-    if (applied.centerWritingWeights)
-        steps << tr("writing weights centred");
-    if (applied.centerUnembed)
-        steps << tr("unembedding centred");
-    if (applied.foldValueBiases)
-        steps << tr("value biases folded");
-    if (applied.refactorAttention)
-        steps << tr("attention refactored");
-    for (const HeadChange& change : applied.headChanges)
-        steps << text(headChangeText(change));
-    return steps.isEmpty() ? tr("raw weights") : steps.join(QStringLiteral(", "));
+    auto copy = std::make_unique<Workspace>();
+    copy->m_model->copyFrom(*m_model);
+    copy->m_selection->copyFrom(*m_selection, head);
+    copy->m_notebook->copyFrom(*m_notebook);
+    copy->m_filteredTokens->copyFrom(*m_filteredTokens);
+    copy->m_runs->copyFrom(*m_runs);
+    copy->m_session->copyFrom(*m_session);
+    const auto* imported = findChild<ImportedAttention*>(QString(), Qt::FindDirectChildrenOnly);
+    ImportedAttention::of(copy.get())->keep(imported->array());
+    if (const auto* compared = findChild<ComparedModel*>(QString(), Qt::FindDirectChildrenOnly))
+        ComparedModel::of(copy.get())->share(*compared);
+    return copy;
 }
 
 Provenance Workspace::provenance() const
 {
-    if (!m_card)
+    if (!m_model->isOpen())
         return {};
-    return {{QStringLiteral("model"), text(m_card->name)},
-            {QStringLiteral("sha256"), text(m_card->sha256)},
-            {QStringLiteral("head"), text(m_head)},
-            {QStringLiteral("processing"), processingText()},
-            {QStringLiteral("embedding"), text(embeddingName(m_embedding))},
+    return {{QStringLiteral("model"), text(m_model->card().name)},
+            {QStringLiteral("sha256"), text(m_model->card().sha256)},
+            {QStringLiteral("head"), text(m_selection->head())},
+            {QStringLiteral("processing"), processingText(m_model->processing())},
+            {QStringLiteral("embedding"), text(embeddingName(m_model->embedding()))},
             {QStringLiteral("software"), QStringLiteral("headwise ") + text(versionText())}};
-}
-
-void Workspace::setHead(HeadId head)
-{
-    if (!m_card || head == m_head || !hasHead(*m_card, head))
-        return;
-    remember(Selected::Head);
-    m_head = head;
-    emit headChanged(head);
-}
-
-Workspace::Place Workspace::place() const
-{
-    return {m_head, m_token, m_reference, m_direction};
-}
-
-void Workspace::remember(Selected what)
-{
-    m_forward.clear();
-    // One click may select a pair of heads, or a head and a direction: one step back.
-    const bool isSameGesture = !m_changedNow.empty() && !m_changedNow.contains(what);
-    if (m_changedNow.empty())
-        QTimer::singleShot(0, this, [this] { m_changedNow.clear(); });
-    else if (!isSameGesture)
-        m_changedNow.clear();
-    m_changedNow.insert(what);
-    if (isSameGesture)
-        return;
-    // So is a walk along the directions of a head.
-    Place before = place();
-    if (what == Selected::Direction && !m_back.empty()) {
-        before.direction = m_back.back().direction;
-        if (before == m_back.back())
-            return;
-    }
-    m_back.push_back(place());
-    if (m_back.size() > historyLength)
-        m_back.pop_front();
-}
-
-void Workspace::go(std::deque<Place>& from, std::deque<Place>& to)
-{
-    while (!from.empty() && from.back() == place()) // a walk that ended where it began
-        from.pop_back();
-    if (from.empty())
-        return;
-    const Place before = place();
-    const Place now = from.back();
-    from.pop_back();
-    to.push_back(before);
-    m_head = now.head;
-    m_token = now.token;
-    m_reference = now.reference;
-    m_direction = now.direction;
-    if (now.reference != before.reference)
-        emit referenceChanged();
-    if (now.head != before.head)
-        emit headChanged(m_head);
-    if (now.token != before.token)
-        emit tokenChanged(m_token);
-    if (now.direction != before.direction)
-        emit directionChanged(m_direction);
-}
-
-void Workspace::forgetHistory()
-{
-    m_back.clear();
-    m_forward.clear();
-    m_changedNow.clear();
-}
-
-void Workspace::goBack()
-{
-    go(m_back, m_forward);
-}
-
-void Workspace::goForward()
-{
-    go(m_forward, m_back);
-}
-
-void Workspace::setToken(int token)
-{
-    if (!m_card || token == m_token || token < 0 || token >= m_card->dVocab)
-        return;
-    remember(Selected::Token);
-    m_token = token;
-    emit tokenChanged(token);
-}
-
-void Workspace::setReference(std::optional<HeadId> head)
-{
-    if (head == m_reference || (head && !(m_card && hasHead(*m_card, *head))))
-        return;
-    remember(Selected::Reference);
-    m_reference = head;
-    emit referenceChanged();
-}
-
-void Workspace::setDirection(const SingularChoice& direction)
-{
-    if (direction == m_direction || direction.index < 0)
-        return;
-    remember(Selected::Direction);
-    m_direction = direction;
-    emit directionChanged(direction);
-}
-
-void Workspace::setRotaryOffset(int offset)
-{
-    const bool isRotary = m_card && m_card->positional == "rotary"; // a session's view comes before its model
-    if (!isRotary || offset == m_rotaryOffset || offset < 0 || offset >= m_card->nCtx)
-        return;
-    m_rotaryOffset = offset;
-    emit rotaryOffsetChanged();
-}
-
-void Workspace::setOwnHeadClasses(std::map<HeadId, QString> classes)
-{
-    if (classes == m_ownHeadClasses)
-        return;
-    m_ownHeadClasses = std::move(classes);
-    emit ownHeadClassesChanged();
-}
-
-void Workspace::forgetInputs()
-{
-    m_runs->forget();
-    m_rotaryOffset = 0;
-    m_ownHeadClasses.clear();
-    m_wantedFilter = {};
-    m_filterJob.cancel();
-    m_tokenFilter = {};
-    m_leftOut.clear();
-    m_reference.reset();
-    m_direction = {};
-}
-
-void Workspace::updateBanner()
-{
-    if (m_readOnly)
-        emit bannerChanged(tr(
-            "This session was written by a newer Headwise. It is open read-only; what this version does not know is not shown."));
-    else if (m_session && !m_circuits)
-        emit bannerChanged(tr(
-            "The model's files are not here. What the session holds is shown; the rest needs them. <a href=\"locate-model\">Locate model…</a> <a href=\"locate-model-file\">Locate model file…</a>"));
-    else if (const auto changes = processing().headChanges; !changes.empty()) {
-        QStringList words;
-        for (const HeadChange& change : changes)
-            words << text(headChangeText(change)).toHtmlEscaped();
-        emit bannerChanged(
-            tr("%1. What is shown is not the function of the model. <a href=\"undo-head-changes\">Undo</a>")
-                .arg(words.join(QStringLiteral(", "))));
-    } else if (lacksTokenizer())
-        emit bannerChanged(tr(
-            "This model has no tokenizer, so numbers stand for its tokens. <a href=\"add-tokenizer\">Add tokenizer…</a>"));
-    else
-        emit bannerChanged({});
-}
-
-QString Workspace::note(HeadId head) const
-{
-    const auto found = m_notes.find(dottedHead(head));
-    return found == m_notes.end() ? QString() : text(found->second);
-}
-
-void Workspace::setNote(HeadId head, const QString& noteText)
-{
-    if (noteText == note(head))
-        return;
-    if (noteText.isEmpty())
-        m_notes.erase(dottedHead(head));
-    else
-        m_notes[dottedHead(head)] = noteText.toStdString();
-    m_noteRevision.change();
-    emit notesChanged(head);
-}
-
-bool Workspace::isBookmarked(HeadId head) const
-{
-    return std::find(m_bookmarks.begin(), m_bookmarks.end(), dottedHead(head)) != m_bookmarks.end();
-}
-
-void Workspace::setBookmarked(HeadId head, bool on)
-{
-    if (on == isBookmarked(head))
-        return;
-    if (on)
-        m_bookmarks.push_back(dottedHead(head));
-    else
-        std::erase(m_bookmarks, dottedHead(head));
-    m_noteRevision.change();
-    emit notesChanged(head);
-}
-
-QList<HeadId> Workspace::bookmarks() const
-{
-    QList<HeadId> heads;
-    for (const std::string& dotted : m_bookmarks)
-        if (const auto head = parseHeadId(dotted))
-            heads << *head;
-    return heads;
-}
-
-QString Workspace::tokenText(int token) const
-{
-    if (!m_tokenizer)
-        return QStringLiteral("#%1").arg(token);
-    return text(m_tokenizer->shown(token));
 }
 
 } // namespace headwise::ui

@@ -39,22 +39,22 @@ QJsonObject questionState(const Workspace& workspace)
     QJsonObject heads, classes;
     for (const auto& [id, choice] : workspace.runs()->headChoices())
         heads[text(id)] = choiceState(choice);
-    for (const auto& [head, name] : workspace.ownHeadClasses())
+    for (const auto& [head, name] : workspace.notebook()->ownHeadClasses())
         classes[text(dottedHead(head))] = name;
-    return {{QStringLiteral("tokens"), filterState(workspace.wantedTokenFilter())},
+    return {{QStringLiteral("tokens"), filterState(workspace.filteredTokens()->wantedFilter())},
             {QStringLiteral("heads"), heads},
-            {QStringLiteral("offset"), workspace.rotaryOffset()},
+            {QStringLiteral("offset"), workspace.selection()->rotaryOffset()},
             {QStringLiteral("classes"), classes}};
 }
 
 void restoreQuestion(Workspace& workspace, const QJsonObject& state)
 {
-    if (!workspace.isOpen())
+    if (!workspace.model()->isOpen())
         return;
     const QJsonObject heads = state[QStringLiteral("heads")].toObject();
     for (auto it = heads.begin(); it != heads.end(); ++it) {
         const Analysis* analysis = findAnalysis(it.key().toStdString());
-        const auto choice = choiceFromState(it.value().toString(), workspace.card());
+        const auto choice = choiceFromState(it.value().toString(), workspace.model()->card());
         if (analysis && choice)
             workspace.runs()->setHeadChoice(*analysis, *choice);
     }
@@ -63,9 +63,9 @@ void restoreQuestion(Workspace& workspace, const QJsonObject& state)
     for (auto it = kept.begin(); it != kept.end(); ++it)
         if (const auto head = parseHeadId(it.key().toStdString()))
             classes[*head] = it.value().toString();
-    workspace.setOwnHeadClasses(std::move(classes));
-    workspace.setRotaryOffset(state[QStringLiteral("offset")].toInt());
-    workspace.setTokenFilter(filterFromState(state[QStringLiteral("tokens")].toObject()));
+    workspace.notebook()->setOwnHeadClasses(std::move(classes));
+    workspace.selection()->setRotaryOffset(state[QStringLiteral("offset")].toInt());
+    workspace.filteredTokens()->setFilter(filterFromState(state[QStringLiteral("tokens")].toObject()));
 }
 
 QJsonObject filterState(const TokenFilter& filter)

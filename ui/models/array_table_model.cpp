@@ -43,13 +43,13 @@ void ArrayTableModel::setParts(std::shared_ptr<const ResultSet> results, const s
         return;
     beginResetModel();
     m_results = std::move(results);
-    m_tokenText = [&workspace](int id) { return workspace.tokenText(id); };
+    m_tokenText = [&workspace](int id) { return workspace.model()->tokenText(id); };
     const auto isOfHeads = [&](const ArrayPart& part) {
         return part.shape.size() == 2 && part.shape == part.array->shape
-            && headAxes(*part.array, workspace.card()) == HeadAxes::OneHead;
+            && headAxes(*part.array, workspace.model()->card()) == HeadAxes::OneHead;
     };
     if (std::all_of(parts.begin(), parts.end(), isOfHeads))
-        m_headsInLayer = workspace.card().nHeads;
+        m_headsInLayer = workspace.model()->card().nHeads;
     for (const ArrayPart& part : parts) {
         const std::size_t rows = m_headsInLayer > 0 ? part.size() : part.shape.empty() ? 1 : part.shape[0];
         m_rows = std::max(m_rows, static_cast<int>(rows));

@@ -56,7 +56,7 @@ ChartContents boxContents(const PictureData& shown, const Workspace& workspace)
     contents.message = PictureBody::tr("The results have no such array.");
     std::vector<const ResultArray*> arrays = shown.arrays;
     std::erase_if(arrays, [&](const ResultArray* array) {
-        return array->shape.size() != 2 || headAxes(*array, workspace.card()) != HeadAxes::OneHead;
+        return array->shape.size() != 2 || headAxes(*array, workspace.model()->card()) != HeadAxes::OneHead;
     });
     if (arrays.empty())
         return contents;

@@ -67,11 +67,11 @@ private:
         std::vector<ArrayPart> all;
         for (const ResultArray* array : m_data.arrays) {
             if (const auto part = cutAtHeads(*array, m_workspace))
-                all.push_back(ofLayer(*part)
-                                  ? entryOf(*part, static_cast<std::size_t>(m_workspace.head().layer))
-                                  : *part);
+                all.push_back(ofLayer(*part) ? entryOf(
+                                  *part, static_cast<std::size_t>(m_workspace.selection()->head().layer))
+                                             : *part);
             else
-                m_contents.message = headAxes(*array, m_workspace.card()) == HeadAxes::TwoHeads
+                m_contents.message = headAxes(*array, m_workspace.model()->card()) == HeadAxes::TwoHeads
                     ? PictureBody::tr("Mark another head as the reference: Shift+click it in the grid.")
                     : PictureBody::tr("This head was left out of the computation.");
         }
@@ -83,7 +83,7 @@ private:
     {
         return part.shape.size() > 1 && part.axis(0) == "layer"
             && part.array->path.find("null") != std::string::npos
-            && part.shape[0] == static_cast<std::size_t>(m_workspace.card().nLayers);
+            && part.shape[0] == static_cast<std::size_t>(m_workspace.model()->card().nLayers);
     }
 
     void addLines()
@@ -113,7 +113,7 @@ private:
     /// Numbers of the head side by side, each with its name.
     void addNumbers(const std::vector<ArrayPart>& all)
     {
-        ChartSeries bars{text(m_workspace.head()), {}, SeriesStyle::Bars};
+        ChartSeries bars{text(m_workspace.selection()->head()), {}, SeriesStyle::Bars};
         for (const ArrayPart& part : all) {
             bars.points << QPointF(static_cast<double>(bars.points.size()), part.at(0));
             m_contents.look.xLabels << metricTitle(*part.array);
@@ -162,7 +162,7 @@ private:
         std::vector<std::size_t> shown(std::min(rows, chartContentsMostLines));
         for (std::size_t i = 0; i < shown.size(); ++i)
             shown[i] = rows <= chartContentsMostLines ? i : i * (rows - 1) / (chartContentsMostLines - 1);
-        const HeadId head = m_workspace.head();
+        const HeadId head = m_workspace.selection()->head();
         const std::string& axis = part.axis(0); // "member": of the selected layer
         const int selected = axis == "head" || axis == "member" ? head.head
             : axis == "layer"                                   ? head.layer
@@ -209,7 +209,7 @@ private:
             m_contents.look.plane = ChartLook::Plane::Complex;
             m_contents.look.xTitle = PictureBody::tr("real part");
             m_contents.look.yTitle = PictureBody::tr("imaginary part");
-            ChartSeries cloud{text(m_workspace.head()), {}, SeriesStyle::Points};
+            ChartSeries cloud{text(m_workspace.selection()->head()), {}, SeriesStyle::Points};
             for (std::size_t i = 0; i < all[0].size(); ++i)
                 cloud.points << QPointF(all[0].at(i), all[0].imaginaryAt(i));
             return m_contents.series.push_back(std::move(cloud));

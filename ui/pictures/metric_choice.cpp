@@ -40,7 +40,8 @@ void MetricChoice::offer(QComboBox* box, const QString& own)
     const QSignalBlocker quiet(box);
     box->clear();
     box->addItem(QStringLiteral("%1: %2").arg(box->accessibleName(), own), QString());
-    for (const ResultArray* metric : headMetrics(*m_workspace->results(), m_workspace->card()))
+    for (const ResultArray* metric :
+         headMetrics(*m_workspace->model()->results(), m_workspace->model()->card()))
         box->addItem(QStringLiteral("%1: %2").arg(box->accessibleName(), metricTitle(*metric)),
                      text(metric->path));
     box->setCurrentIndex(std::max(0, box->findData(before)));

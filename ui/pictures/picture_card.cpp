@@ -90,7 +90,7 @@ void PictureCard::changeHead()
 
 bool PictureCard::ensureCurrent()
 {
-    if (!m_workspace->isOpen())
+    if (!m_workspace->model()->isOpen())
         return false;
     if (!std::exchange(m_isStale, false)) {
         if (std::exchange(m_headChanged, false))
@@ -99,7 +99,7 @@ bool PictureCard::ensureCurrent()
     }
     m_headChanged = false;
     setMinimumHeight(0);
-    PictureData shown{m_picture, m_workspace->results(), {}};
+    PictureData shown{m_picture, m_workspace->model()->results(), {}};
     for (const std::string& path : m_picture.arrays)
         if (const ResultArray* array = shown.results->find(path))
             shown.arrays.push_back(array);
@@ -146,10 +146,10 @@ std::optional<HeadId> PictureCard::headOf(const QWidget* figure) const
     if (m_body->showsAllHeads() || qobject_cast<const SmallMultiples*>(figure))
         return {};
     const bool isOfHeads = std::ranges::any_of(m_picture.arrays, [this](const std::string& path) {
-        const ResultArray* array = m_workspace->results()->find(path);
-        return array && headAxes(*array, m_workspace->card()) != HeadAxes::None;
+        const ResultArray* array = m_workspace->model()->results()->find(path);
+        return array && headAxes(*array, m_workspace->model()->card()) != HeadAxes::None;
     });
-    return isOfHeads ? std::optional(m_workspace->head()) : std::nullopt;
+    return isOfHeads ? std::optional(m_workspace->selection()->head()) : std::nullopt;
 }
 
 bool PictureCard::eventFilter(QObject* watched, QEvent* event)

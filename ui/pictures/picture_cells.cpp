@@ -55,12 +55,12 @@ public:
 
     void markHead() override
     {
-        const HeadId head = workspace()->head();
+        const HeadId head = workspace()->selection()->head();
         for (std::size_t i = 0; i < std::min(m_panels.size(), m_data.arrays.size()); ++i) {
             HeatmapView* view = m_panels[i].panel->view();
             const QSignalBlocker quiet(view);
             view->setCurrentCell(head.layer, head.head);
-            const HeadId reference = workspace()->reference().value_or(HeadId{-1, -1});
+            const HeadId reference = workspace()->selection()->reference().value_or(HeadId{-1, -1});
             view->setReferenceCell(reference.layer, reference.head);
         }
     }
@@ -100,10 +100,10 @@ private:
         m_grid.add(made.title, made.panel);
         connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
             if (row >= 0)
-                workspace()->setHead({row, column});
+                workspace()->selection()->setHead({row, column});
         });
         connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
-            workspace()->setReference(HeadId{row, column});
+            workspace()->selection()->setReference(HeadId{row, column});
         });
         connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
         connect(view, &HeatmapView::cellHovered, this, [this, index](int row, int column, float) {
@@ -212,13 +212,13 @@ public:
             return view->setMatrix(nullptr);
         const ResultArray& array = *shown.arrays.front();
         view->setAccessibleName(metricTitle(array));
-        m_ofPairs = m_ofHeads && headAxes(array, workspace()->card()) == HeadAxes::TwoHeads;
+        m_ofPairs = m_ofHeads && headAxes(array, workspace()->model()->card()) == HeadAxes::TwoHeads;
         m_orders->setVisible(m_ofPairs && !leaves().empty());
         if (m_ofHeads)
             return m_ofPairs ? showPairs(array) : showRows(array);
         const auto part = cutAtHeads(array, *workspace());
         if (!part) {
-            view->setMessage(headAxes(array, workspace()->card()) == HeadAxes::TwoHeads
+            view->setMessage(headAxes(array, workspace()->model()->card()) == HeadAxes::TwoHeads
                                  ? tr("Mark another head as the reference: Shift+click it in the grid.")
                                  : tr("This head was left out of the computation."));
             return view->setMatrix(nullptr);
@@ -233,10 +233,11 @@ public:
         const QSignalBlocker quiet(m_panel->view());
         const Eigen::MatrixXf& cells = *m_panel->view()->matrix();
         if (!m_ofPairs)
-            return m_panel->view()->setCurrentCell(indexOf(workspace()->head()),
+            return m_panel->view()->setCurrentCell(indexOf(workspace()->selection()->head()),
                                                    std::max(0, m_panel->view()->state().column));
-        const int row = placeOf(workspace()->reference().value_or(workspace()->head()));
-        const int column = placeOf(workspace()->head()) - m_firstColumn;
+        const int row =
+            placeOf(workspace()->selection()->reference().value_or(workspace()->selection()->head()));
+        const int column = placeOf(workspace()->selection()->head()) - m_firstColumn;
         const bool isThere = row >= 0 && row < cells.rows() && column >= 0;
         m_panel->view()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
     }
@@ -284,7 +285,7 @@ private:
     bool hasMultiples(const PictureData& shown) const
     {
         return !m_ofHeads && !shown.arrays.empty() && shown.arrays.front()->shape.size() == 4
-            && headAxes(*shown.arrays.front(), workspace()->card()) == HeadAxes::OneHead;
+            && headAxes(*shown.arrays.front(), workspace()->model()->card()) == HeadAxes::OneHead;
     }
 
     /// Shows the heads that were computed, on one scale.
@@ -292,7 +293,7 @@ private:
     {
         constexpr int ofLayer = 1, fewAbreast = 4, largestTile = 240, leastTile = 60;
         const ResultArray& array = *shown.arrays.front();
-        const HeadId now = workspace()->head();
+        const HeadId now = workspace()->selection()->head();
         const bool one = m_heads->currentIndex() == ofLayer;
         const ArrayPart all = wholeArray(array);
         std::vector<HeadCells> heads;
@@ -310,7 +311,7 @@ private:
         }
         m_data = shown;
         m_caption = heads.empty() ? tr("No head of this layer was computed.") : QString();
-        const int inLayer = std::max(1, workspace()->card().nHeads);
+        const int inLayer = std::max(1, workspace()->model()->card().nHeads);
         const int count = static_cast<int>(heads.size());
         const int columns = std::max(1, count <= inLayer ? std::min(count, fewAbreast) : inLayer);
         const int rows = std::max(1, (count + columns - 1) / columns);
@@ -322,10 +323,10 @@ private:
         m_multiples->setCurrent(now);
     }
 
-    int indexOf(HeadId head) const { return head.layer * workspace()->card().nHeads + head.head; }
+    int indexOf(HeadId head) const { return head.layer * workspace()->model()->card().nHeads + head.head; }
     HeadId headOf(int index) const
     {
-        const int heads = std::max(1, workspace()->card().nHeads);
+        const int heads = std::max(1, workspace()->model()->card().nHeads);
         return {index / heads, index % heads};
     }
 
@@ -344,7 +345,7 @@ private:
 
     void showPairs(const ResultArray& array)
     {
-        if (headAxes(array, workspace()->card()) != HeadAxes::TwoHeads || array.shape.size() != 4)
+        if (headAxes(array, workspace()->model()->card()) != HeadAxes::TwoHeads || array.shape.size() != 4)
             return m_panel->view()->setMatrix(nullptr);
         ArrayPart square = wholeArray(array);
         square.shape = {array.shape[0] * array.shape[1], array.shape[2] * array.shape[3]};
@@ -365,7 +366,8 @@ private:
         }
         const int together = m_order.empty() ? static_cast<int>(inLayer) : 0;
         const auto layer = [this](int group, int first) {
-            return QStringLiteral("L%1").arg(headAt(group * workspace()->card().nHeads + first).layer);
+            return QStringLiteral("L%1").arg(
+                headAt(group * workspace()->model()->card().nHeads + first).layer);
         };
         m_rows = {.title = text(array.axes[1]),
                   .label = [this](int row) { return text(headAt(row)); },
@@ -381,7 +383,7 @@ private:
 
     void showRows(const ResultArray& array)
     {
-        if (headAxes(array, workspace()->card()) != HeadAxes::OneHead || array.shape.size() != 3)
+        if (headAxes(array, workspace()->model()->card()) != HeadAxes::OneHead || array.shape.size() != 3)
             return m_panel->view()->setMatrix(nullptr);
         ArrayPart rows = wholeArray(array);
         m_columns = {text(rows.axis(2)), namesAlong(rows, 2, *workspace())};
@@ -457,12 +459,12 @@ private:
     void choose(int row, int column)
     {
         if (m_ofHeads && !m_ofPairs) {
-            workspace()->setHead(headOf(row));
+            workspace()->selection()->setHead(headOf(row));
         } else if (m_ofHeads) {
-            workspace()->setReference(headAt(row));
-            workspace()->setHead(headAt(column + m_firstColumn));
+            workspace()->selection()->setReference(headAt(row));
+            workspace()->selection()->setHead(headAt(column + m_firstColumn));
         } else if (m_tokens) {
-            workspace()->setToken(m_tokens(row));
+            workspace()->selection()->setToken(m_tokens(row));
         }
     }
 

@@ -106,7 +106,7 @@ private:
     {
         return (m_kind == PictureChartsKind::Lines || m_kind == PictureChartsKind::Bars)
             && std::ranges::any_of(m_data.arrays, [this](const ResultArray* array) {
-                   return headAxes(*array, workspace()->card()) == HeadAxes::OneHead
+                   return headAxes(*array, workspace()->model()->card()) == HeadAxes::OneHead
                        && array->shape.size() == 3;
                });
     }
@@ -114,14 +114,14 @@ private:
     void showMultiples()
     {
         constexpr int ofLayer = 1, leastTile = 34, largestTile = 120;
-        const ModelCard& card = workspace()->card();
-        const HeadId now = workspace()->head();
+        const ModelCard& card = workspace()->model()->card();
+        const HeadId now = workspace()->selection()->head();
         const bool one = m_heads->currentIndex() == ofLayer;
         const auto each = workspace()->snapshot(now);
         std::vector<HeadCurves> heads;
         for (int layer = one ? now.layer : 0; layer < (one ? now.layer + 1 : card.nLayers); ++layer)
             for (int head = 0; head < card.nHeads; ++head) {
-                each->setHead({layer, head});
+                each->selection()->setHead({layer, head});
                 heads.push_back({{layer, head}, seriesContents(m_data, *each).series});
             }
         const int columns = one ? std::min(card.nHeads, 4) : card.nHeads;
@@ -139,7 +139,7 @@ private:
     }
     HeadId headOf(int index) const
     {
-        const int heads = std::max(1, workspace()->card().nHeads);
+        const int heads = std::max(1, workspace()->model()->card().nHeads);
         return {index / heads, index % heads};
     }
 
@@ -158,9 +158,9 @@ private:
     void choose(const QString& series, int index)
     {
         if (hasPointPerHead() && series.isEmpty())
-            workspace()->setHead(headOf(index));
+            workspace()->selection()->setHead(headOf(index));
         else if (m_contents.tokens)
-            workspace()->setToken(m_contents.tokens(index));
+            workspace()->selection()->setToken(m_contents.tokens(index));
     }
 
     PictureChartsKind m_kind;

@@ -81,7 +81,7 @@ public:
             showClasses();
         });
         connect(m_diagram, &DiagramView::headClicked, this,
-                [this](HeadId head) { this->workspace()->setHead(head); });
+                [this](HeadId head) { this->workspace()->selection()->setHead(head); });
         connect(m_diagram, &DiagramView::headHovered, this,
                 [this](const QString& words) { emit readOutChanged(words); });
     }
@@ -96,7 +96,7 @@ public:
         m_all.clear();
         m_diagram->setMessage(tr("The results have no such array."));
         std::erase_if(m_data.arrays, [this](const ResultArray* array) {
-            return headAxes(*array, workspace()->card()) != HeadAxes::TwoHeads;
+            return headAxes(*array, workspace()->model()->card()) != HeadAxes::TwoHeads;
         });
         for (std::size_t kind = 0; kind < m_data.arrays.size(); ++kind)
             collect(*m_data.arrays[kind], static_cast<int>(kind));
@@ -105,7 +105,7 @@ public:
             return std::abs(a.value) > std::abs(b.value);
         });
         m_all.erase(end, m_all.end());
-        const ModelCard& card = workspace()->card();
+        const ModelCard& card = workspace()->model()->card();
         m_diagram->setHeads(card.nLayers, card.nHeads);
         m_diagram->setFixedHeight(std::clamp(card.nLayers * 44 + 60, 220, 560));
         m_diagram->setAccessibleName(text(shown.picture.title));
@@ -118,7 +118,7 @@ public:
         markHead();
     }
 
-    void markHead() override { m_diagram->setCurrent(workspace()->head()); }
+    void markHead() override { m_diagram->setCurrent(workspace()->selection()->head()); }
 
     std::vector<std::pair<QWidget*, QString>> figures() override
     {
@@ -153,14 +153,14 @@ private:
             connect(dialog, &QFileDialog::fileSelected, this, &DiagramBody::loadClasses);
             dialog->open();
         });
-        QAction* none =
-            menu->addAction(tr("By scores alone"), this, [this] { workspace()->setOwnHeadClasses({}); });
+        QAction* none = menu->addAction(tr("By scores alone"), this,
+                                        [this] { workspace()->notebook()->setOwnHeadClasses({}); });
         m_ownClasses->setMenu(menu);
         connect(menu, &QMenu::aboutToShow, this,
-                [this, none] { none->setEnabled(!workspace()->ownHeadClasses().empty()); });
-        connect(workspace(), &Workspace::ownHeadClassesChanged, this, [this] {
+                [this, none] { none->setEnabled(!workspace()->notebook()->ownHeadClasses().empty()); });
+        connect(workspace()->notebook(), &Notebook::ownHeadClassesChanged, this, [this] {
             m_problem.clear();
-            if (workspace()->isOpen())
+            if (workspace()->model()->isOpen())
                 showClasses();
             emit captionChanged();
         });
@@ -168,9 +168,9 @@ private:
 
     void loadClasses(const QString& file)
     {
-        const auto classes = readHeadClasses(file.toStdString(), workspace()->card());
+        const auto classes = readHeadClasses(file.toStdString(), workspace()->model()->card());
         if (classes)
-            return workspace()->setOwnHeadClasses(*classes);
+            return workspace()->notebook()->setOwnHeadClasses(*classes);
         m_problem = text(classes.error());
         emit captionChanged();
     }
@@ -208,7 +208,7 @@ private:
     void collect(const ResultArray& array, int kind)
     {
         const ArrayPart all = wholeArray(array);
-        const auto heads = static_cast<std::size_t>(workspace()->card().nHeads);
+        const auto heads = static_cast<std::size_t>(workspace()->model()->card().nHeads);
         const std::size_t count = array.shape[0] * heads;
         const auto headOf = [heads](std::size_t index) {
             return HeadId{static_cast<int>(index / heads), static_cast<int>(index % heads)};
@@ -223,9 +223,11 @@ private:
 
     void showClasses()
     {
-        const std::vector<HeadClass> known = headClasses(*workspace()->results(), workspace()->card(),
-                                                         workspace()->runs()->inputs().previousTokenHeads);
-        const NamedClasses named = namedClasses(known, workspace()->ownHeadClasses(), workspace()->card());
+        const std::vector<HeadClass> known =
+            headClasses(*workspace()->model()->results(), workspace()->model()->card(),
+                        workspace()->runs()->inputs().previousTokenHeads);
+        const NamedClasses named =
+            namedClasses(known, workspace()->notebook()->ownHeadClasses(), workspace()->model()->card());
         DiagramClasses classes{.ofHeads = named.ofHeads, .names = named.names, .kinds = {}};
         if (m_data.arrays.size() > 1)
             for (const ResultArray* array : m_data.arrays)

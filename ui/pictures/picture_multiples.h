@@ -23,7 +23,7 @@ inline void introduceMultiples(PictureBody* body, Workspace* workspace, QComboBo
         showAgain();
         emit body->captionChanged();
     });
-    QObject::connect(multiples, &SmallMultiples::headChosen, workspace, &Workspace::setHead);
+    QObject::connect(multiples, &SmallMultiples::headChosen, workspace->selection(), &Selection::setHead);
     QObject::connect(multiples, &SmallMultiples::headHovered, body,
                      [body](HeadId head) { emit body->readOutChanged(text(head)); });
     QObject::connect(multiples, &SmallMultiples::hoverLeft, body, [body] { emit body->readOutChanged({}); });

@@ -32,18 +32,18 @@ public:
         connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
             if (m_ofPairs) {
                 const auto [from, to] = m_pairs->pairAt(row);
-                this->workspace()->setReference(from);
-                return this->workspace()->setHead(to);
+                this->workspace()->selection()->setReference(from);
+                return this->workspace()->selection()->setHead(to);
             }
             const std::vector<HeadId> heads = m_model->headsAt(row);
             if (heads.size() > 1)
-                this->workspace()->setReference(heads.front());
+                this->workspace()->selection()->setReference(heads.front());
             if (!heads.empty())
-                this->workspace()->setHead(heads.back());
+                this->workspace()->selection()->setHead(heads.back());
             if (const auto token = m_model->tokenAt(row))
-                this->workspace()->setToken(*token);
+                this->workspace()->selection()->setToken(*token);
         });
-        connect(workspace, &Workspace::tokenChanged, this, &TableBody::showToken);
+        connect(workspace->selection(), &Selection::tokenChanged, this, &TableBody::showToken);
     }
 
     QString caption() const override { return m_caption; }
@@ -54,7 +54,8 @@ public:
         m_caption.clear();
         m_table->setAccessibleName(text(shown.picture.title));
         const auto isOfPairs = [this](const ResultArray* array) {
-            return array->shape.size() == 4 && headAxes(*array, workspace()->card()) == HeadAxes::TwoHeads;
+            return array->shape.size() == 4
+                && headAxes(*array, workspace()->model()->card()) == HeadAxes::TwoHeads;
         };
         const bool ofPairs = !shown.arrays.empty() && std::ranges::all_of(shown.arrays, isOfPairs);
         if (ofPairs != m_ofPairs) {
@@ -91,8 +92,8 @@ private:
     /// Selects the selected token's row and brings it into view, in a table with a row per token.
     void showToken()
     {
-        const int token = workspace()->token();
-        if (m_ofPairs || m_model->rowCount() != workspace()->card().dVocab
+        const int token = workspace()->selection()->token();
+        if (m_ofPairs || m_model->rowCount() != workspace()->model()->card().dVocab
             || m_model->tokenAt(token) != token)
             return;
         const auto* sorted = static_cast<const QSortFilterProxyModel*>(m_table->model());
@@ -119,10 +120,11 @@ private:
         std::vector<ArrayPart> parts;
         parts.reserve(shown.arrays.size());
         const auto isAtHead = [this](const ResultArray* array) {
-            return headAxes(*array, workspace()->card()) != HeadAxes::None;
+            return headAxes(*array, workspace()->model()->card()) != HeadAxes::None;
         };
         const auto isOfHeads = [this](const ResultArray* array) {
-            return array->shape.size() == 2 && headAxes(*array, workspace()->card()) == HeadAxes::OneHead;
+            return array->shape.size() == 2
+                && headAxes(*array, workspace()->model()->card()) == HeadAxes::OneHead;
         };
         const bool everyHead = std::ranges::all_of(shown.arrays, isOfHeads);
         m_ofAllHeads = everyHead || std::ranges::none_of(shown.arrays, isAtHead);
@@ -134,15 +136,16 @@ private:
                 parts.push_back(*cut[i]);
             else
                 m_caption = whyNone(*shown.arrays[i]);
-            if (headAxes(*shown.arrays[i], workspace()->card()) == HeadAxes::Layer && cut[i])
-                m_caption = tr("Layer %1, as the selected head's.").arg(workspace()->head().layer);
+            if (headAxes(*shown.arrays[i], workspace()->model()->card()) == HeadAxes::Layer && cut[i])
+                m_caption =
+                    tr("Layer %1, as the selected head's.").arg(workspace()->selection()->head().layer);
         }
         m_model->setParts(shown.results, parts, *workspace());
     }
 
     QString whyNone(const ResultArray& array) const
     {
-        switch (headAxes(array, workspace()->card())) {
+        switch (headAxes(array, workspace()->model()->card())) {
         case HeadAxes::TwoHeads: return tr("Mark another head as the reference: Shift+click it in the grid.");
         case HeadAxes::Layer: return tr("This layer was left out of the computation.");
         default: return tr("This head was left out of the computation.");

@@ -71,12 +71,12 @@ QStandardItem* countCell(int value)
 
 QStandardItem* tokenCell(const Workspace& workspace, int token, bool isSource)
 {
-    const QString shown = workspace.tokenText(token);
+    const QString shown = workspace.model()->tokenText(token);
     QStandardItem* made = cell(shown, shown);
     made->setFont(tokenFont());
     made->setToolTip(QStringLiteral("%1  #%2  %3").arg(shown).arg(token).arg(quotedToken(workspace, token)));
     made->setData(token, TokenTableModel::IdRole);
-    const auto tokenizer = workspace.tokenizer();
+    const auto tokenizer = workspace.model()->tokenizer();
     made->setData(tokenizer && tokenizer->isSpecial(token), TokenTableModel::IsSpecialRole);
     made->setData(isSource, TokenTableModel::IsSourceRole);
     made->setData(true, TokenTableModel::IsTokenRole);
@@ -85,7 +85,7 @@ QStandardItem* tokenCell(const Workspace& workspace, int token, bool isSource)
 
 QString quotedToken(const Workspace& workspace, int token)
 {
-    const auto tokenizer = workspace.tokenizer();
+    const auto tokenizer = workspace.model()->tokenizer();
     if (!tokenizer || !tokenizer->hasToken(token))
         return {};
     const QByteArray bytes = QByteArray::fromStdString(tokenizer->bytes(token));

@@ -49,15 +49,15 @@ TokenEdit::TokenEdit(QWidget* parent)
 
 void TokenEdit::follow(const Workspace* workspace)
 {
-    const auto readTokenizer = [this, workspace] { setTokenizer(workspace->tokenizer()); };
+    const auto readTokenizer = [this, workspace] { setTokenizer(workspace->model()->tokenizer()); };
     const auto readSize = [this, workspace] {
-        setVocabularySize(workspace->card().dVocab);
-        m_layers = workspace->card().nLayers;
-        m_heads = workspace->card().nHeads;
+        setVocabularySize(workspace->model()->card().dVocab);
+        m_layers = workspace->model()->card().nLayers;
+        m_heads = workspace->model()->card().nHeads;
     };
-    connect(workspace, &Workspace::circuitsChanged, this, readTokenizer);
-    connect(workspace, &Workspace::opened, this, readSize);
-    if (workspace->isOpen()) {
+    connect(workspace->model(), &OpenModel::circuitsChanged, this, readTokenizer);
+    connect(workspace->model(), &OpenModel::opened, this, readSize);
+    if (workspace->model()->isOpen()) {
         readTokenizer();
         readSize();
     }

@@ -57,7 +57,7 @@ public:
         : m_journey(journey)
     {
         const auto* workspace = journey.window()->findChild<ui::Workspace*>();
-        connect(&workspace->firstNorms(), &ui::FirstNorms::changed, this, &FirstColours::look);
+        connect(workspace->firstNorms(), &ui::FirstNorms::changed, this, &FirstColours::look);
     }
 
     std::vector<Seen> seen;

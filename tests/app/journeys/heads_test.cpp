@@ -69,7 +69,7 @@ private slots:
         QVERIFY(journey.shows(best));
         journey.waitForRest();
         // The source token stands out where the head writes it.
-        const int source = journey.window()->findChild<ui::Workspace*>()->token();
+        const int source = journey.window()->findChild<ui::Workspace*>()->selection()->token();
         int bold = 0;
         for (int row = 0; row < table->model()->rowCount(); ++row) {
             const QModelIndex token = table->model()->index(row, ui::TokenTableModel::TokenColumn);

@@ -2,6 +2,7 @@
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/base/text.h"
+#include "ui/document/compared_model.h"
 #include "ui/figures/figure_export.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/models/token_table_model.h"
@@ -52,7 +53,7 @@ private slots:
             driver.window.findChild<QDockWidget*>(QStringLiteral("heads"))->findChild<QTableView*>();
         QCOMPARE(ranking->model()->rowCount(), 16);
         // truth.json: 0.1 looks one token back; 1.5, 1.0 and 1.7 continue what they found.
-        const ResultArray* previous = driver.workspace().results()->find("scores/previous_token");
+        const ResultArray* previous = driver.workspace().model()->results()->find("scores/previous_token");
         QVERIFY(previous);
         const auto& scores = std::get<std::vector<float>>(previous->values);
         QCOMPARE(std::max_element(scores.begin(), scores.begin() + 8) - scores.begin(), 1);
@@ -66,7 +67,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().runs()->waiting().empty()
                                      && !driver.workspace().runs()->job()->isRunning(),
                                  patience);
-        driver.workspace().setHead({1, 5});
+        driver.workspace().selection()->setHead({1, 5});
         const QLabel* scores = nullptr;
         for (const QLabel* label : driver.window.findChild<HeadHeader*>()->findChildren<QLabel*>())
             if (label->text().contains(QStringLiteral("copying")))
@@ -98,10 +99,10 @@ private slots:
         grid->setFocus();
         QTest::keyClick(grid, Qt::Key_Down);
         QTest::keyClick(grid, Qt::Key_Right);
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 1}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 1}));
         QVERIFY(driver.window.findChild<QLabel*>()->window());
         driver.trigger(QStringLiteral("Back"));
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 0}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 0}));
     }
 
     void aClickOnTheGridChoosesThatHead()
@@ -111,7 +112,7 @@ private slots:
         auto* grid =
             driver.window.findChild<QDockWidget*>(QStringLiteral("heads"))->findChild<HeatmapView*>();
         QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier, grid->cellRect(1, 3).center().toPoint());
-        QCOMPARE(driver.workspace().head(), (HeadId{1, 3}));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 3}));
     }
 
     void aTokenIsFoundByItsTextAndItsTablesAreShown()
@@ -122,15 +123,17 @@ private slots:
         search->setFocus();
         QTest::keyClicks(search, QStringLiteral(" king"));
         QTest::keyClick(search, Qt::Key_Return);
-        QCOMPARE(driver.workspace().tokenText(driver.workspace().token()), QStringLiteral("␣king"));
+        QCOMPARE(driver.workspace().model()->tokenText(driver.workspace().selection()->token()),
+                 QStringLiteral("␣king"));
         auto tables = driver.page()->findChildren<QTableView*>();
         erase_if(tables, [&](const QTableView* table) { return !table->isVisibleTo(driver.page()); });
         QCOMPARE(tables.size(), 2); // the largest entries over all pairs are another list
         QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
         // The first row on the screen is core's first.
-        const auto line = tokenLine(*driver.workspace().circuits(), *driver.workspace().tokens(),
-                                    {CircuitKind::FullOv, driver.workspace().head()}, TableSide::Row,
-                                    driver.workspace().token());
+        const auto line =
+            tokenLine(*driver.workspace().model()->circuits(), *driver.workspace().model()->tokens(),
+                      {CircuitKind::FullOv, driver.workspace().selection()->head()}, TableSide::Row,
+                      driver.workspace().selection()->token());
         QVERIFY(line);
         const TokenEntry best = ends(*line, 1, {}).top.front();
         QCOMPARE(tables.first()->model()->index(0, TokenTableModel::IdColumn).data().toString(),
@@ -141,16 +144,17 @@ private slots:
     {
         WindowDriver driver;
         driver.openDemo();
-        driver.workspace().setHead({1, 5});
-        driver.workspace().setReference(HeadId{0, 1});
+        driver.workspace().selection()->setHead({1, 5});
+        driver.workspace().selection()->setReference(HeadId{0, 1});
         driver.workspace().runs()->runAnalysis("relations");
-        driver.workspace().compareWith({HEADWISE_DEMO_MODEL, std::nullopt, {}});
+        ComparedModel::of(&driver.workspace())->compare({HEADWISE_DEMO_MODEL, std::nullopt, {}});
         for (int i = 0; i < driver.tabs()->count(); ++i) {
             driver.tabs()->setCurrentIndex(i);
             const QString name = driver.tabs()->tabText(i);
             if (name == QLatin1String("Model"))
                 continue; // words, no picture
-            driver.workspace().setHead(name == QLatin1String("Scores") ? HeadId{0, 1} : HeadId{1, 5});
+            driver.workspace().selection()->setHead(name == QLatin1String("Scores") ? HeadId{0, 1}
+                                                                                    : HeadId{1, 5});
             if (name == QLatin1String("Prompt"))
                 driver.page()->findChild<QAbstractButton*>()->click();
             QTRY_VERIFY2_WITH_TIMEOUT(!driver.page()->figures().isEmpty(), qPrintable(name), patience);
@@ -174,22 +178,25 @@ private slots:
         WindowDriver driver;
         driver.openDemo();
         const auto copying = [&driver] {
-            return std::get<std::vector<float>>(driver.workspace().results()->find("scores/copying")->values);
+            return std::get<std::vector<float>>(
+                driver.workspace().model()->results()->find("scores/copying")->values);
         };
         const std::vector<float> processed = copying();
-        QVERIFY(driver.workspace().isProcessed());
-        driver.workspace().setProcessingWish(
+        QVERIFY(isProcessed(driver.workspace().model()->processing()));
+        driver.workspace().model()->setProcessingWish(
             {StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off});
-        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().isProcessed() && driver.isComplete(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            !isProcessed(driver.workspace().model()->processing()) && driver.isComplete(), patience);
         QVERIFY(copying() != processed);
-        driver.workspace().setProcessingWish({});
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().isProcessed() && driver.isComplete(), patience);
+        driver.workspace().model()->setProcessingWish({});
+        QTRY_VERIFY_WITH_TIMEOUT(isProcessed(driver.workspace().model()->processing()) && driver.isComplete(),
+                                 patience);
         QCOMPARE(copying(), processed);
-        driver.workspace().setEmbedding(Embedding::Unembed);
+        driver.workspace().model()->setEmbedding(Embedding::Unembed);
         QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete() && copying() != processed, patience);
         // The demo has no MLP: that embedding does not exist, and the one in use stays.
-        driver.workspace().setEmbedding(Embedding::Mlp0);
-        QCOMPARE(driver.workspace().embedding(), Embedding::Unembed);
+        driver.workspace().model()->setEmbedding(Embedding::Mlp0);
+        QCOMPARE(driver.workspace().model()->embedding(), Embedding::Unembed);
         QTRY_VERIFY(driver.window.findChild<QMessageBox*>());
         driver.window.findChild<QMessageBox*>()->close();
     }

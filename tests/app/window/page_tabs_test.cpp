@@ -52,7 +52,7 @@ private slots:
         auto* tabs = window.findChild<PageTabs*>();
         QVERIFY(tabs->findChildren<Page*>().isEmpty());
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->tokens(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
         QVERIFY(!tabs->findChild<CardPage*>());
         // Made late, it shows what has been open for long.
         window.showPage(QStringLiteral("model"));
@@ -72,7 +72,7 @@ private slots:
         MainWindow window;
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->tokens(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
         QJsonObject state = QJsonDocument::fromJson(window.viewState().toUtf8()).object();
         QJsonObject pages = state[QStringLiteral("pages")].toObject();
         pages[QStringLiteral("tokens")] =
@@ -90,7 +90,7 @@ private slots:
         window.resize(1120, 760);
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->tokens(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
         auto* tabs = window.findChild<PageTabs*>();
         auto* list = qobject_cast<QToolButton*>(tabs->cornerWidget());
         QTRY_VERIFY(list->isVisible());
@@ -113,7 +113,7 @@ private slots:
         window.resize(small);
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->tokens(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
         auto* tabs = window.findChild<PageTabs*>();
         QStringList tooLarge;
         for (int i = 0; i < tabs->count(); ++i) {

@@ -45,7 +45,7 @@ int runChild(int argc, char** argv)
     window.keepRecovery(std::filesystem::path(folder.toStdString()) / "recovery");
     window.show();
     window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-    if (!QTest::qWaitFor([&] { return window.workspace()->isOpen(); }, patience))
+    if (!QTest::qWaitFor([&] { return window.workspace()->model()->isOpen(); }, patience))
         return 1;
     window.goTo(*app::parseAddress(HEADWISE_DEMO_MODEL "#L1H5/spectrum"));
     QTest::keyClicks(notesOf(window), words);
@@ -100,12 +100,12 @@ private slots:
         if (!pictures.isEmpty())
             window.grab().save(pictures + QStringLiteral("/recovery.png"));
         QTest::mouseClick(recover, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->hasModel(), patience);
-        QCOMPARE(window.workspace()->head(), (HeadId{1, 5}));
-        QCOMPARE(window.workspace()->note({1, 5}), words);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->hasModel(), patience);
+        QCOMPARE(window.workspace()->selection()->head(), (HeadId{1, 5}));
+        QCOMPARE(window.workspace()->notebook()->note({1, 5}), words);
         QCOMPARE(notesOf(window)->toPlainText(), words);
-        QVERIFY(window.workspace()->isModified());
-        QVERIFY(window.workspace()->sessionFile().empty()); // it had never been saved
+        QVERIFY(window.workspace()->session()->isModified());
+        QVERIFY(window.workspace()->session()->path().empty()); // it had never been saved
         QVERIFY(!offer(window));
         QCOMPARE(copies().size(), 1); // until it is saved or given up
         test::discardNotes(window);
@@ -140,17 +140,17 @@ private slots:
         window.keepRecovery(recovery());
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->isOpen(), patience);
-        window.workspace()->setNote({0, 1}, words);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->isOpen(), patience);
+        window.workspace()->notebook()->setNote({0, 1}, words);
         QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
         QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning()
-                                     && window.workspace()->results()->find("composition/k"),
+                                     && window.workspace()->model()->results()->find("composition/k"),
                                  patience);
         window.saveTo(m_folder->filePath(QStringLiteral("saved.h5")));
-        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->isModified(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->session()->isModified(), patience);
         QTRY_COMPARE_WITH_TIMEOUT(copies(), QStringList(), patience);
         // What changes after that is kept again, as a copy of that session.
-        window.workspace()->setNote({0, 2}, words);
+        window.workspace()->notebook()->setNote({0, 2}, words);
         QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
         test::discardNotes(window);
         QTRY_COMPARE_WITH_TIMEOUT(copies(), QStringList(), patience); // one may be under way
@@ -165,10 +165,11 @@ private slots:
                                 model + u'/' + QLatin1String(name)));
         MainWindow window;
         window.show();
-        QSignalSpy opened(window.workspace(), &ui::Workspace::opened); // with which the files are watched
+        QSignalSpy opened(window.workspace()->model(),
+                          &ui::OpenModel::opened); // with which the files are watched
         window.openPath(model);
         QVERIFY(opened.wait(patience));
-        window.workspace()->setHead({1, 3});
+        window.workspace()->selection()->setHead({1, 3});
         auto* notices = window.findChild<ui::NoticeBar*>();
         // Another file beside them has the watch look at those that were read.
         QSignalSpy unchanged(window.findChild<app::FileWatch*>(), &app::FileWatch::unchanged);
@@ -177,7 +178,7 @@ private slots:
         other.close();
         QVERIFY(unchanged.wait(patience));
         QVERIFY(!notices->isVisible()); // reading them is no change
-        const auto before = window.workspace()->weights();
+        const auto before = window.workspace()->model()->weights();
         QFile config(model + QStringLiteral("/config.json"));
         QVERIFY(config.open(QIODevice::Append));
         config.write("\n");
@@ -186,9 +187,9 @@ private slots:
         window.activateWindow();
         QVERIFY(QTest::qWaitForWindowActive(&window));
         QTest::keyClick(&window, Qt::Key_F5);
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->weights() != before, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->weights() != before, patience);
         QTRY_VERIFY_WITH_TIMEOUT(!notices->isVisible(), patience);
-        QCOMPARE(window.workspace()->head(), (HeadId{1, 3})); // as it was shown
+        QCOMPARE(window.workspace()->selection()->head(), (HeadId{1, 3})); // as it was shown
     }
 
     void withoutAChangeNothingIsWritten()
@@ -202,7 +203,7 @@ private slots:
         QCOMPARE(copies(), QStringList());
         QSignalSpy saved(keeper, &Recovery::saved); // from the first copy on, which may hold every result
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->results()->find("composition/k"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->results()->find("composition/k"), patience);
         QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning() && saved.count() > 0,
                                  patience);
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->runs()->waiting().empty()
@@ -212,7 +213,7 @@ private slots:
         const qsizetype before = saved.count(), looks = nothing.count();
         QTRY_VERIFY_WITH_TIMEOUT(nothing.count() >= looks + 3, patience);
         QCOMPARE(saved.count(), before);
-        window.workspace()->setHead({1, 3}); // the positive control
+        window.workspace()->selection()->setHead({1, 3}); // the positive control
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), before + 1, patience);
     }
 

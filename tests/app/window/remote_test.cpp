@@ -199,17 +199,17 @@ private slots:
         QCOMPARE(sap.exitCode, 0);
         QTRY_COMPARE_WITH_TIMEOUT(pageOf(window), QStringLiteral("Tokens"), patience);
         ui::Workspace& workspace = *window->workspace();
-        QCOMPARE(workspace.head(), (HeadId{1, 5}));
-        QCOMPARE(workspace.tokenText(workspace.token()), QStringLiteral("\u2423king"));
+        QCOMPARE(workspace.selection()->head(), (HeadId{1, 5}));
+        QCOMPARE(workspace.model()->tokenText(workspace.selection()->token()), QStringLiteral("\u2423king"));
         // The same model: the same window, at once.
         QCOMPARE(second({QStringLiteral("--goto"), demo + QStringLiteral("#L0H1/position")}).exitCode, 0);
         QCOMPARE(pageOf(window), QStringLiteral("Position"));
-        QCOMPARE(workspace.head(), (HeadId{0, 1}));
+        QCOMPARE(workspace.selection()->head(), (HeadId{0, 1}));
         QCOMPARE(second({demo}).exitCode, 0);
         QCOMPARE(windows().size(), 1);
         // A head that is not there changes nothing.
         QCOMPARE(second({QStringLiteral("--goto"), demo + QStringLiteral("#L9H9")}).exitCode, 0);
-        QCOMPARE(workspace.head(), (HeadId{0, 1}));
+        QCOMPARE(workspace.selection()->head(), (HeadId{0, 1}));
         const auto wrong = second({QStringLiteral("--goto"), demo + QStringLiteral("#L0H1/nowhere")});
         QCOMPARE(wrong.exitCode, 2);
         QCOMPARE(wrong.err.count('\n'), 1);
@@ -217,7 +217,7 @@ private slots:
         // Another model gets a window of its own: this one is in use.
         QCOMPARE(second({QStringLiteral(HEADWISE_TEST_DATA "/models/stories260k")}).exitCode, 0);
         QCOMPARE(windows().size(), 2);
-        QCOMPARE(workspace.head(), (HeadId{0, 1}));
+        QCOMPARE(workspace.selection()->head(), (HeadId{0, 1}));
     }
 
     void aCopiedReferenceLeadsBack()
@@ -226,7 +226,7 @@ private slots:
         MainWindow* window = all.first();
         window->goTo(*parseAddress((demo + QStringLiteral("#L1H5/full-QK?column=%20king")).toStdString()));
         QTRY_COMPARE_WITH_TIMEOUT(pageOf(window), QStringLiteral("Tokens"), patience);
-        const int king = window->workspace()->token();
+        const int king = window->workspace()->selection()->token();
         window->activateWindow();
         QTest::keyClick(window, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
         const QString copied = QGuiApplication::clipboard()->text();
@@ -235,10 +235,10 @@ private slots:
         QCOMPARE(pageOf(window), QStringLiteral("Matrix"));
         window->goTo(*parseAddress((demo + QStringLiteral("#L0H1?row=%20of")).toStdString()));
         QCOMPARE(pageOf(window), QStringLiteral("Tokens"));
-        QVERIFY(window->workspace()->token() != king);
+        QVERIFY(window->workspace()->selection()->token() != king);
         window->goTo(*parseAddress(copied.toStdString()));
-        QCOMPARE(window->workspace()->head(), (HeadId{1, 5}));
-        QCOMPARE(window->workspace()->token(), king);
+        QCOMPARE(window->workspace()->selection()->head(), (HeadId{1, 5}));
+        QCOMPARE(window->workspace()->selection()->token(), king);
         const QJsonObject tokens = viewOf(window)[QStringLiteral("tokens")].toObject();
         QCOMPARE(tokens[QStringLiteral("circuit")].toInt(), 1);
         QCOMPARE(tokens[QStringLiteral("side")].toInt(), 1);
@@ -279,11 +279,11 @@ private slots:
         };
         goTo("#L1H5?direction=qk.3");
         QTRY_COMPARE_WITH_TIMEOUT(pageOf(window), QStringLiteral("Vectors"), patience);
-        QCOMPARE(window->workspace()->direction(), (ui::SingularChoice{CircuitKind::Qk, 2, 1}));
+        QCOMPARE(window->workspace()->selection()->direction(), (ui::SingularChoice{CircuitKind::Qk, 2, 1}));
         QCOMPARE(copy(), QStringLiteral("L1H5/vectors?direction=qk.3"));
         goTo("#L1H5/compare?reference=L1H7");
         QCOMPARE(pageOf(window), QStringLiteral("Compare"));
-        QCOMPARE(window->workspace()->reference(), std::optional(HeadId{1, 7}));
+        QCOMPARE(window->workspace()->selection()->reference(), std::optional(HeadId{1, 7}));
         QCOMPARE(copy(), QStringLiteral("L1H5/compare?reference=L1H7"));
         goTo("#L0H1/analyses?analysis=normality");
         QCOMPARE(pageOf(window), QStringLiteral("Analyses"));
@@ -342,7 +342,7 @@ private slots:
             QVERIFY(socket.readLine().contains("refused"));
         }
         QCOMPARE(second({demo}).exitCode, 0); // it still listens
-        QTRY_VERIFY_WITH_TIMEOUT(all.first()->workspace()->isOpen(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(all.first()->workspace()->model()->isOpen(), patience);
     }
 
     void aRequestOfAnotherScreenIsDeclined()

@@ -27,12 +27,12 @@ double median(std::vector<double> values)
 /// ‖e − ē‖ of every token that is one, more than 4 robust deviations below their median.
 std::set<int> glitches(const Workspace& workspace)
 {
-    const Circuits& circuits = *workspace.circuits();
+    const Circuits& circuits = *workspace.model()->circuits();
     const Matrix<double> E = circuits.weights().W_E<double>(0, circuits.config().dVocab);
     const RowVector<double> mean = E.colwise().mean();
     std::vector<int> ids;
     for (int id = 0; id < static_cast<int>(E.rows()); ++id)
-        if (!workspace.unusedTokens()[static_cast<std::size_t>(id)])
+        if (!workspace.filteredTokens()->unused()[static_cast<std::size_t>(id)])
             ids.push_back(id);
     std::vector<double> distances;
     for (const int id : ids)
@@ -72,20 +72,21 @@ private slots:
         auto* tokens = GlitchTokens::of(&opened.workspace);
         const std::set<int> expected = glitches(opened.workspace);
         const auto agrees = [&] {
-            for (int id = 0; id < opened.workspace.card().dVocab; ++id)
+            for (int id = 0; id < opened.workspace.model()->card().dVocab; ++id)
                 if (tokens->contains(id) != expected.contains(id))
                     return false;
             return true;
         };
         QTRY_VERIFY_WITH_TIMEOUT(agrees(), patience);
         QVERIFY(expected.contains(700) && expected.contains(701) && expected.contains(702));
-        QVERIFY(!tokens->contains(-1) && !tokens->contains(opened.workspace.card().dVocab));
+        QVERIFY(!tokens->contains(-1) && !tokens->contains(opened.workspace.model()->card().dVocab));
         // In a table of all tokens.
-        opened.page.setLength(opened.workspace.card().dVocab);
+        opened.page.setLength(opened.workspace.model()->card().dVocab);
         auto* table = opened.find<QTableView>(QStringLiteral("largest"));
         QTRY_COMPARE_WITH_TIMEOUT(
             table->model()->rowCount(),
-            static_cast<int>(std::ranges::count(opened.workspace.unusedTokens(), false)), patience);
+            static_cast<int>(std::ranges::count(opened.workspace.filteredTokens()->unused(), false)),
+            patience);
         int muted = 0;
         for (int row = 0; row < table->model()->rowCount(); ++row) {
             const QModelIndex cell = table->model()->index(row, TokenTableModel::TokenColumn);

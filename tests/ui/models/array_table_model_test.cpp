@@ -47,8 +47,8 @@ private slots:
     void initTestCase()
     {
         m_workspace = std::make_unique<Workspace>();
-        m_workspace->openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->isOpen(), patience);
+        m_workspace->opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->isOpen(), patience);
     }
 
     void cleanupTestCase() { m_workspace.reset(); }
@@ -72,8 +72,8 @@ private slots:
         QCOMPARE(model.headerData(1, Qt::Horizontal).toString(), QStringLiteral("Best 1"));
         QCOMPARE(model.headerData(2, Qt::Horizontal).toString(), QStringLiteral("Score 1"));
         QCOMPARE(test::printed(model).at(1),
-                 (QStringList{QStringLiteral("1"), m_workspace->tokenText(3), QStringLiteral("−1.00"),
-                              QStringLiteral("–"), QStringLiteral("–")}
+                 (QStringList{QStringLiteral("1"), m_workspace->model()->tokenText(3),
+                              QStringLiteral("−1.00"), QStringLiteral("–"), QStringLiteral("–")}
                       .join(u'|')));
         QCOMPARE(model.tokenAt(2), std::optional(5));
         // −3 … 4 but for what is no number, on one scale; tokens and row names have no colour.
@@ -111,11 +111,12 @@ private slots:
     void tokensThatNameRowsAreToldOnce()
     {
         m_workspace->runs()->runAnalysis("direct_path");
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("analyses/direct_path/token_ids"), patience);
-        const auto results = m_workspace->results();
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->results()->find("analyses/direct_path/token_ids"),
+                                 patience);
+        const auto results = m_workspace->model()->results();
         const ArrayPart ids = wholeArray(*results->find("analyses/direct_path/token_ids"));
         const ArrayPart values = wholeArray(*results->find("analyses/direct_path/token_values"));
-        const QString second = m_workspace->tokenText(static_cast<int>(ids.at(1)));
+        const QString second = m_workspace->model()->tokenText(static_cast<int>(ids.at(1)));
         ArrayTableModel model;
         const auto shown = [&](int row, int column) { return model.index(row, column).data().toString(); };
         model.setParts(results, {ids, values}, *m_workspace);
@@ -199,7 +200,7 @@ private slots:
                                   {"earlier layer", "earlier head", "later layer", "later head"}),
                           arrayOf("analyses/x/cube", {3, 4, 5}, {"a", "b", "c"})};
         std::vector<Kind> kinds;
-        for (const Picture& picture : picturesOf(bare, results, m_workspace->card()))
+        for (const Picture& picture : picturesOf(bare, results, m_workspace->model()->card()))
             kinds.push_back(picture.kind);
         QCOMPARE(
             kinds,
@@ -221,7 +222,7 @@ private slots:
     {
         const ResultArray lists = arrayOf("analyses/x/in_values", {2, 3, 4}, {"layer", "direction", "rank"});
         const ResultArray sigma = arrayOf("analyses/x/in_sigma", {2, 3}, {"layer", "direction"});
-        m_workspace->setHead({1, 0});
+        m_workspace->selection()->setHead({1, 0});
         const auto both = cutSideBySide({&sigma, &lists}, *m_workspace);
         QCOMPARE(both[0]->shape, (std::vector<std::size_t>{3}));
         QCOMPARE(both[0]->at(0), 0.0);
@@ -232,7 +233,7 @@ private slots:
         auto& values = std::get<std::vector<float>>(left.values);
         std::fill(values.begin() + 12, values.end(), NAN);
         QVERIFY(!cutSideBySide({&left}, *m_workspace)[0]);
-        m_workspace->setHead({0, 0});
+        m_workspace->selection()->setHead({0, 0});
         QCOMPARE(cutSideBySide({&left}, *m_workspace)[0]->at(0), -3.0);
     }
 

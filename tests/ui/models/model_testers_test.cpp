@@ -6,6 +6,7 @@
 #include "core/checkpoint/tensor_statistics.h"
 #include "tests/support/opened_page.h"
 #include "tests/support/program.h"
+#include "ui/document/compared_model.h"
 #include "ui/document/head_metrics.h"
 #include "ui/pages/analyses/result_page.h"
 #include "ui/pages/compare/compare_page.h"
@@ -68,7 +69,7 @@ private:
     HeadTableModel::Scores scoresOf(const ResultArray& metric) const
     {
         auto scores = std::make_shared<std::vector<HeadScore>>();
-        const ModelCard& card = m_workspace->card();
+        const ModelCard& card = m_workspace->model()->card();
         for (int layer = 0; layer < card.nLayers; ++layer)
             for (int head = 0; head < card.nHeads; ++head) {
                 const double value = metricAt(metric, {layer, head});
@@ -95,26 +96,27 @@ private:
         };
         watch();
         for (int time = 0; time < 2; ++time) {
-            workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
-            QTRY_VERIFY_WITH_TIMEOUT(workspace.tokens() && !workspace.tokensJob()->isRunning()
-                                         && !workspace.runs()->job()->isRunning()
-                                         && workspace.runs()->waiting().empty(),
-                                     test::patience);
+            workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
+            QTRY_VERIFY_WITH_TIMEOUT(
+                workspace.model()->tokens() && !workspace.model()->tokensJob()->isRunning()
+                    && !workspace.runs()->job()->isRunning() && workspace.runs()->waiting().empty(),
+                test::patience);
             watch(); // Pages make tables for what has been computed.
-            workspace.setReference(HeadId{0, 0});
+            workspace.selection()->setReference(HeadId{0, 0});
             if constexpr (std::is_same_v<PageType, ModelsPage>) {
-                workspace.compareWith(
-                    {HEADWISE_DEMO_MODEL, {}, {}}); // nothing changed, and every head has its row
-                QTRY_VERIFY_WITH_TIMEOUT(!workspace.comparedWith().isEmpty(), test::patience);
+                ComparedModel::of(&workspace)
+                    ->compare({HEADWISE_DEMO_MODEL, {}, {}}); // nothing changed, and every head has its row
+                QTRY_VERIFY_WITH_TIMEOUT(!comparedWith(*workspace.model()->results()).isEmpty(),
+                                         test::patience);
                 watch();
             }
             for (const HeadId head : {HeadId{1, 0}, HeadId{0, 1}, HeadId{1, 1}}) {
-                workspace.setHead(head);
-                workspace.setToken(head.layer + 2 * head.head + 3);
+                workspace.selection()->setHead(head);
+                workspace.selection()->setToken(head.layer + 2 * head.head + 3);
                 QTRY_VERIFY_WITH_TIMEOUT(JobBoard::instance().running().isEmpty(), test::patience);
             }
             QVERIFY(!QTest::currentTestFailed());
-            workspace.close();
+            workspace.opener()->close();
             QCoreApplication::processEvents();
         }
         QVERIFY(!testers.empty());
@@ -124,11 +126,11 @@ private slots:
     void initTestCase()
     {
         m_workspace = std::make_unique<Workspace>();
-        m_workspace->openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->tokens() && !m_workspace->tokensJob()->isRunning()
-                                     && !m_workspace->runs()->job()->isRunning()
-                                     && m_workspace->runs()->waiting().empty(),
-                                 test::patience);
+        m_workspace->opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(
+            m_workspace->model()->tokens() && !m_workspace->model()->tokensJob()->isRunning()
+                && !m_workspace->runs()->job()->isRunning() && m_workspace->runs()->waiting().empty(),
+            test::patience);
     }
 
     void cleanupTestCase() { m_workspace.reset(); }
@@ -136,9 +138,9 @@ private slots:
     void headsByEveryScore()
     {
         Watched<HeadTableModel> watched;
-        const auto metrics = headMetrics(*m_workspace->results(), m_workspace->card());
+        const auto metrics = headMetrics(*m_workspace->model()->results(), m_workspace->model()->card());
         QVERIFY(metrics.size() > 5);
-        const int heads = m_workspace->card().nLayers * m_workspace->card().nHeads;
+        const int heads = m_workspace->model()->card().nLayers * m_workspace->model()->card().nHeads;
         for (const ResultArray* metric : metrics) {
             watched.model.setScores(scoresOf(*metric), metricTitle(*metric));
             QCOMPARE(watched.model.rowCount(), heads);
@@ -158,11 +160,11 @@ private slots:
     {
         Watched<TokenTableModel> watched;
         auto rows = std::make_shared<std::vector<TokenRow>>();
-        const int tokens = m_workspace->card().dVocab;
+        const int tokens = m_workspace->model()->card().dVocab;
         for (int id = 0; id < tokens; ++id) {
             TokenRow row;
             row.token = id;
-            row.shown = m_workspace->tokenText(id);
+            row.shown = m_workspace->model()->tokenText(id);
             row.value = id % 7 == 0 ? std::nan("") : 0.5 * (id % 13) - 3;
             row.isSpecial = id == 0;
             row.isSource = id == 1;
@@ -176,7 +178,7 @@ private slots:
             watched.model.setRows(rows);
             QCOMPARE(watched.sorted.rowCount(), tokens);
             watched.sortByEveryColumn();
-            watched.sorted.setFilterFixedString(m_workspace->tokenText(5));
+            watched.sorted.setFilterFixedString(m_workspace->model()->tokenText(5));
             watched.sorted.setFilterFixedString({});
             watched.model.setRows(std::make_shared<std::vector<TokenRow>>(rows->begin(), rows->begin() + 3));
             QCOMPARE(watched.sorted.rowCount(), 3);
@@ -190,9 +192,9 @@ private slots:
         Watched<TensorTableModel> watched;
         const QSignalSpy changed(&watched.model, &QAbstractItemModel::dataChanged);
         for (int time = 0; time < 2; ++time) {
-            watched.model.setWeights(m_workspace->weights());
+            watched.model.setWeights(m_workspace->model()->weights());
             const int tensors = watched.model.rowCount();
-            QCOMPARE(tensors, static_cast<int>(m_workspace->weights()->file().tensors().size()));
+            QCOMPARE(tensors, static_cast<int>(m_workspace->model()->weights()->file().tensors().size()));
             watched.sorted.sort(TensorTableModel::MeanColumn, Qt::DescendingOrder); // Rows move as they come.
             for (int tensor = 0; tensor < tensors; ++tensor) {
                 TensorStatistics statistics;
@@ -211,7 +213,7 @@ private slots:
     void everyComputedArrayAsATable()
     {
         Watched<ArrayTableModel> watched;
-        const auto results = m_workspace->results();
+        const auto results = m_workspace->model()->results();
         QVERIFY(results->arrays.size() > 10);
         for (const ResultArray& array : results->arrays) {
             watched.model.setParts(results, {wholeArray(array)}, *m_workspace);

@@ -65,8 +65,8 @@ private:
     }
     void compare(Opened& opened, const char* name) const
     {
-        opened.workspace.setHead(head);
-        opened.workspace.compareWith({path(name), std::nullopt, {}});
+        opened.workspace.selection()->setHead(head);
+        ComparedModel::of(&opened.workspace)->compare({path(name), std::nullopt, {}});
         QTRY_VERIFY_WITH_TIMEOUT(ComparedModel::of(&opened.workspace)->ready(), patience);
     }
 
@@ -140,7 +140,7 @@ private slots:
     void theTablesSayWhichTokensLeftAndEntered()
     {
         Opened opened(path("older"));
-        opened.workspace.setToken(3);
+        opened.workspace.selection()->setToken(3);
         compare(opened, "newer");
         const auto lineOf = [&](const char* name) {
             const Circuits circuits = circuitsOf(path(name));
@@ -153,7 +153,7 @@ private slots:
         bool isMoved = false;
         for (int row = 0; row < 11; ++row) {
             const ChangedEntry& entry = expected.both[static_cast<std::size_t>(row)];
-            QCOMPARE(cellText(both, row, 0), opened.workspace.tokenText(entry.id));
+            QCOMPARE(cellText(both, row, 0), opened.workspace.model()->tokenText(entry.id));
             QCOMPARE(cellText(both, row, 1), count(entry.firstRank + 1));
             QCOMPARE(cellText(both, row, 2), count(entry.secondRank + 1));
             QCOMPARE(cellText(both, row, 5), signedNumber(entry.second));
@@ -178,8 +178,8 @@ private slots:
     {
         Opened opened(path("older"));
         compare(opened, "wider"); // there is no change of heads of other sizes: they are matched
-        QVERIFY(!opened.workspace.results()->find("comparison/ov/relative_change"));
-        QVERIFY(opened.workspace.results()->find("comparison/match/best"));
+        QVERIFY(!opened.workspace.model()->results()->find("comparison/ov/relative_change"));
+        QVERIFY(opened.workspace.model()->results()->find("comparison/match/best"));
         QTRY_VERIFY(says(opened, QStringLiteral("d_model is 7 in toy and 11 in toy")));
         QVERIFY(!newer(opened)->isVisible());
         choose(opened, CircuitKind::FullOv);
@@ -209,7 +209,7 @@ private slots:
         QTRY_VERIFY(against->isVisible());
         QCOMPARE(against->currentIndex(), 1); // there is no reference head
         const Circuits circuits = circuitsOf(path("older"));
-        opened.workspace.setReference(HeadId{0, 0});
+        opened.workspace.selection()->setReference(HeadId{0, 0});
         QTRY_VERIFY_WITH_TIMEOUT(shows(newer(opened), *wholeCircuit(circuits, {CircuitKind::Ov, {0, 0}})),
                                  patience);
         QCOMPARE(against->currentIndex(), 0);
@@ -237,7 +237,7 @@ private slots:
         compare(opened, "newer");
         const Eigen::MatrixXf folded = *wholeCircuit(circuitsOf(path("newer")), {CircuitKind::Ov, head});
         QTRY_VERIFY_WITH_TIMEOUT(shows(newer(opened), folded), patience);
-        opened.workspace.setProcessingWish(noProcessing());
+        opened.workspace.model()->setProcessingWish(noProcessing());
         const Eigen::MatrixXf raw =
             *wholeCircuit(circuitsOf(path("newer"), noProcessing()), {CircuitKind::Ov, head});
         QVERIFY(raw != folded);
@@ -246,7 +246,7 @@ private slots:
         const auto copy = opened.workspace.snapshot(HeadId{0, 1});
         QVERIFY(ComparedModel::of(copy.get())->ready());
         QVERIFY(ComparedModel::of(copy.get())->isReference());
-        opened.workspace.openModel({path("newer"), std::nullopt, {}});
+        opened.workspace.opener()->openModel({path("newer"), std::nullopt, {}});
         QTRY_VERIFY_WITH_TIMEOUT(ComparedModel::of(&opened.workspace)->name().isEmpty(), patience);
         QVERIFY(!ComparedModel::of(&opened.workspace)->isReference());
     }
@@ -258,17 +258,17 @@ private slots:
         {
             Opened opened(path("older"));
             compare(opened, "newer");
-            QSignalSpy saved(&opened.workspace, &Workspace::sessionSaved);
-            opened.workspace.saveSession(file, {});
+            QSignalSpy saved(opened.workspace.session(), &SessionFile::saved);
+            opened.workspace.session()->save(file, {});
             QTRY_COMPARE_WITH_TIMEOUT(saved.size(), 1, patience);
             state = opened.page.viewState();
         }
         Workspace workspace;
         ComparePage page(&workspace);
         page.show();
-        workspace.openSession(file);
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.hasModel(), patience);
-        workspace.setHead(head);
+        workspace.opener()->openSession(file);
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->hasModel(), patience);
+        workspace.selection()->setHead(head);
         page.setViewState(state);
         const Eigen::MatrixXf B = *wholeCircuit(circuitsOf(path("newer")), {CircuitKind::Ov, head});
         const auto found = [&] {

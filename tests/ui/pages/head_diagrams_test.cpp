@@ -142,11 +142,11 @@ private slots:
                 qFatal("no file");
             return file.fileName().toStdString();
         };
-        const ModelCard& card = opened.workspace.card();
+        const ModelCard& card = opened.workspace.model()->card();
         const auto own =
             readHeadClasses(written("head,class\n0.1,name mover\nL0H2,induction\n1.7,name mover\n"), card);
         QVERIFY(isOk(own));
-        opened.workspace.setOwnHeadClasses(*own);
+        opened.workspace.notebook()->setOwnHeadClasses(*own);
         for (const DiagramView* view : {diagram, other}) {
             QCOMPARE(classOf(view, 1), QStringLiteral("name mover"));  // over the rule's
             QCOMPARE(classOf(view, 15), QStringLiteral("name mover")); // 2 layers of 8 heads
@@ -160,7 +160,7 @@ private slots:
         setClassColor(QStringLiteral("name mover"), {});
 
         const QJsonObject state = questionState(opened.workspace);
-        opened.workspace.setOwnHeadClasses({});
+        opened.workspace.notebook()->setOwnHeadClasses({});
         QCOMPARE(classOf(diagram, 1), QStringLiteral("previous token"));
         restoreQuestion(opened.workspace, state);
         QCOMPARE(classOf(diagram, 1), QStringLiteral("name mover"));

@@ -52,7 +52,7 @@ private slots:
                              shares.at(static_cast<std::size_t>(row * map->matrix()->cols() + band))));
         QVERIFY(std::abs(map->matrix()->row(9).sum() - 1) < 1e-5F);
         QTest::mouseClick(map, Qt::LeftButton, {}, map->cellRect(13, 0).center().toPoint());
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 5}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 5}));
         QCOMPARE(map->state().row, 13);
     }
 
@@ -65,7 +65,7 @@ private slots:
         run(opened, "spectrum_shapes");
         auto* chart = opened.find<LineChart>(QStringLiteral("OV of every head of the layer"));
         for (const int head : {0, 21, 38, 39}) {
-            opened.workspace.setHead({1, head});
+            opened.workspace.selection()->setHead({1, head});
             const auto isDrawn = [&] {
                 return std::ranges::any_of(chart->series(), [&](const ChartSeries& line) {
                     return line.name.endsWith(QStringLiteral(" %1").arg(head)) && line.points.size() == 5;
@@ -107,8 +107,8 @@ private slots:
             const int flat = static_cast<int>(leaves.at(place));
             return HeadId{flat / 8, flat % 8};
         };
-        QCOMPARE(opened.workspace.reference().value(), head(2));
-        QCOMPARE(opened.workspace.head(), head(13));
+        QCOMPARE(opened.workspace.selection()->reference().value(), head(2));
+        QCOMPARE(opened.workspace.selection()->head(), head(13));
         QCOMPARE(map->state().row, 2);
         QCOMPARE(map->state().column, 13);
         order->setCurrentIndex(0);
@@ -151,7 +151,7 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         run(opened, "spectra");
-        opened.workspace.setHead({1, 2});
+        opened.workspace.selection()->setHead({1, 2});
         const QString title = QStringLiteral("Singular values of QK and OV, selected head");
         auto* chart = opened.find<LineChart>(title);
         choose(chart, 1);
@@ -174,11 +174,11 @@ private slots:
         }
         QCOMPARE(tiles->range().bottom(), largest); // one pair of axes for all
         QTest::mouseClick(tiles, Qt::LeftButton, {}, tiles->tileRect({0, 6}).center().toPoint());
-        QCOMPARE(opened.workspace.head(), (HeadId{0, 6}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{0, 6}));
         tiles->setFocus();
         opened.page.figures(); // at the head that is selected now
         QTest::keyClick(tiles, Qt::Key_Down);
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 6}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 6}));
         QVERIFY(opened.page.figures().contains(tiles));
         QVERIFY(dataRows(tiles).size() > 16 * 2 * sigma.shape[2]);
     }
@@ -188,7 +188,7 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         run(opened, "six_terms");
-        opened.workspace.setHead({0, 2});
+        opened.workspace.selection()->setHead({0, 2});
         const QString title = QStringLiteral("Token to token");
         auto* one = opened.find<HeatmapView>(QStringLiteral("T^ee"));
         QComboBox* how = nullptr;
@@ -219,7 +219,7 @@ private slots:
         QCOMPARE(tiles->cells().size(), std::size_t{8}); // layer 1 has none
         QCOMPARE(dataRows(tiles).size(), 1 + 8 * side * side);
         QTest::mouseClick(tiles, Qt::LeftButton, {}, tiles->tileRect({0, 6}).center().toPoint());
-        QCOMPARE(opened.workspace.head(), (HeadId{0, 6}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{0, 6}));
         QVERIFY(opened.page.figures().contains(tiles));
     }
 
@@ -316,7 +316,7 @@ private slots:
         std::vector<HeatmapView*> grids;
         for (const char* name : {"qk_spectral", "ov_spectral"}) {
             const ResultArray& array =
-                *opened.workspace.results()->find(std::string("analyses/norms/") + name);
+                *opened.workspace.model()->results()->find(std::string("analyses/norms/") + name);
             grids.push_back(opened.find<HeatmapView>(metricTitle(array)));
             QTRY_VERIFY(grids.back()->matrix());
             largest = std::max(largest, grids.back()->matrix()->maxCoeff());

@@ -50,7 +50,8 @@ private slots:
         QVERIFY(texts && tokens && tokens->isVisible() && bigrams && !bigrams->isVisible());
         QCOMPARE(tokens->text(), QStringLiteral("unknown"));
         m_workspace->runs()->runAnalysis("diagonal_ranks");
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->results()->find("analyses/diagonal_ranks/sample"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->results()->find("analyses/diagonal_ranks/sample"),
+                                 patience);
         QVERIFY(!says(QStringLiteral("run it again")));
         QFile file(m_folder.filePath(QStringLiteral("counts.csv")));
         QVERIFY(file.open(QIODevice::WriteOnly) && file.write("token,count\n#5,7\n#6,3\nno such,1\n") > 0);
@@ -132,7 +133,7 @@ private slots:
     {
         openDemo();                               // L1H5
         const auto listed = [this](HeadId head) { // by the core, asked about that head alone
-            AnalysisContext context{*m_workspace->circuits(), m_workspace->tokens(),
+            AnalysisContext context{*m_workspace->model()->circuits(), m_workspace->model()->tokens(),
                                     m_workspace->runs()->analysisOptions()};
             context.options.heads = {head};
             auto found = findAnalysis("largest_entries")->run(context, Task{});
@@ -156,7 +157,7 @@ private slots:
         QVERIFY(own.front() > own.back() && shown({1, 5}) == own && isMissing(shown({0, 3})));
         const auto pictures = m_page->figures().size();
         QVERIFY(pictures >= 3);
-        m_workspace->setHead({0, 3});
+        m_workspace->selection()->setHead({0, 3});
         QVERIFY(says(QStringLiteral("L0H3 is not among the heads")));
         QVERIFY(m_page->figures().size() < pictures);
         QCOMPARE(which->currentText(), QStringLiteral("the selected one, L0H3"));
@@ -192,18 +193,19 @@ private slots:
         run("largest_entries");
         const std::string path = "analyses/largest_entries/full_ov_row_ids";
         QVERIFY(filterOf(*array(path)).empty());
-        m_workspace->setTokenFilter({.firstId = 500});
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->tokenFilter().isOn(), patience);
+        m_workspace->filteredTokens()->setFilter({.firstId = 500});
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->filteredTokens()->filter().isOn(), patience);
         QVERIFY(notice->isVisible());
         QVERIFY(says(QStringLiteral("computed with other tokens than the filter lets pass")));
-        QCOMPARE(m_workspace->runs()->analysisOptions().unusedTokens, m_workspace->unusedTokens());
+        QCOMPARE(m_workspace->runs()->analysisOptions().unusedTokens,
+                 m_workspace->filteredTokens()->unused());
         run("largest_entries");
         QCOMPARE(filterOf(*array(path)), std::string("--first-id 500"));
         QVERIFY(!says(QStringLiteral("run it again")));
         const std::vector<double> ids = headSeries(array(path), {1, 5});
         QVERIFY(ids.size() == 100 && std::ranges::all_of(ids, [](double id) { return id >= 500; }));
         QVERIFY(filterOf(*array("scores/copying")).empty()); // of all tokens, whatever is left out
-        m_workspace->setTokenFilter({});
+        m_workspace->filteredTokens()->setFilter({});
         QVERIFY(!notice->isVisible());
         QVERIFY(says(QStringLiteral("computed with a filter of tokens")));
     }
@@ -221,7 +223,7 @@ private slots:
             return std::get<std::vector<float>>(array("composition/k")->values)[(1 * 2 + 1) * 8 + 5];
         };
         const float before = score();
-        m_workspace->setTokenFilter({.firstId = 500});
+        m_workspace->filteredTokens()->setFilter({.firstId = 500});
         const auto filtered = [this] { return filterOf(*array("composition/k")) == "--first-id 500"; };
         QTRY_VERIFY_WITH_TIMEOUT(filtered() && !m_workspace->runs()->isUnderWay("composition"), patience);
         QVERIFY(before > 0 && score() > 0 && score() != before);

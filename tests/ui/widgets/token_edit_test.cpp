@@ -56,8 +56,11 @@ private:
             edit.follow(&workspace);
             edit.show();
             edit.activateWindow();
-            workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
-            [&] { QTRY_VERIFY_WITH_TIMEOUT(workspace.tokenizer() && workspace.tokens(), patience); }();
+            workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
+            [&] {
+                QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->tokenizer() && workspace.model()->tokens(),
+                                         patience);
+            }();
             edit.setTokenizer(vocabulary());
         }
         Workspace workspace;
@@ -106,9 +109,9 @@ private slots:
     void aTokenIsCopiedAsItIsOrByItsId()
     {
         Workspace workspace;
-        workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.tokenizer(), patience);
-        const int token = *workspace.tokenizer()->find("␣the");
+        workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->tokenizer(), patience);
+        const int token = *workspace.model()->tokenizer()->find("␣the");
         QStandardItemModel model;
         model.appendRow({tokenCell(workspace, token), numberCell(1.5)});
         TableFigure table;
@@ -118,7 +121,7 @@ private slots:
         const auto menuAt = [&](int column) {
             auto menu = std::make_unique<QMenu>();
             addTokenCopies(menu.get(), &table, table.visualRect(table.model()->index(0, column)).center(),
-                           workspace.tokenizer().get());
+                           workspace.model()->tokenizer().get());
             return menu;
         };
         const auto menu = menuAt(0);

@@ -142,8 +142,8 @@ private slots:
     void theTablesOfComparedHeadsCanBeReadInANarrowWindow()
     {
         test::OpenedPage<ComparePage> opened(HEADWISE_DEMO_MODEL, {700, 760});
-        opened.workspace.setHead({1, 5});
-        opened.workspace.setReference(HeadId{0, 1});
+        opened.workspace.selection()->setHead({1, 5});
+        opened.workspace.selection()->setReference(HeadId{0, 1});
         const auto* both = opened.find<QTableView>(QStringLiteral("Tokens both heads have"));
         QTRY_VERIFY_WITH_TIMEOUT(both->model()->columnCount() > 0, test::patience);
         for (const char* name :

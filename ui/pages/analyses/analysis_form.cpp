@@ -79,16 +79,16 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     connect(m_reference, &QLineEdit::editingFinished, this, [this] {
         const auto head = parseHeadId(m_reference->text().toStdString());
         if (head)
-            m_workspace->setReference(*head);
+            m_workspace->selection()->setReference(*head);
         showSelection();
     });
-    connect(workspace, &Workspace::tokenChanged, this, &AnalysisForm::showSelection);
-    connect(workspace, &Workspace::headChanged, this, &AnalysisForm::showSelection);
-    connect(workspace, &Workspace::referenceChanged, this, &AnalysisForm::showSelection);
+    connect(workspace->selection(), &Selection::tokenChanged, this, &AnalysisForm::showSelection);
+    connect(workspace->selection(), &Selection::headChanged, this, &AnalysisForm::showSelection);
+    connect(workspace->selection(), &Selection::referenceChanged, this, &AnalysisForm::showSelection);
     connect(workspace->runs(), &Runs::inputsChanged, this, &AnalysisForm::showRelations);
     connect(workspace->runs(), &Runs::inputsChanged, this, &AnalysisForm::showHeads);
-    connect(workspace, &Workspace::circuitsChanged, this, &AnalysisForm::suggest);
-    connect(workspace, &Workspace::opened, this, &AnalysisForm::suggest);
+    connect(workspace->model(), &OpenModel::circuitsChanged, this, &AnalysisForm::suggest);
+    connect(workspace->model(), &OpenModel::opened, this, &AnalysisForm::suggest);
     suggest();
     showRelations();
 }
@@ -244,11 +244,11 @@ void AnalysisForm::setNeeds(const Analysis& analysis)
 
 void AnalysisForm::suggest()
 {
-    const auto tokenizer = m_workspace->tokenizer();
+    const auto tokenizer = m_workspace->model()->tokenizer();
     m_prompt->setPlaceholderText(tokenizer
                                      ? tr("A prompt; the model's own rule for special tokens is followed")
                                      : tr("Token ids, as 17 4 99"));
-    if (!m_workspace->isOpen())
+    if (!m_workspace->model()->isOpen())
         return;
     if (m_prompt->toPlainText() == m_suggestedPrompt) {
         m_suggestedPrompt = tokenizer ? repeatedWords(*tokenizer) : QStringLiteral("1 2 3 4 1 2 3 4");
@@ -261,20 +261,20 @@ void AnalysisForm::suggest()
 
 void AnalysisForm::showSelection()
 {
-    if (!m_workspace->isOpen())
+    if (!m_workspace->model()->isOpen())
         return;
     m_token->setText(QStringLiteral("%1  #%2")
-                         .arg(m_workspace->tokenText(m_workspace->token()))
-                         .arg(m_workspace->token()));
-    const auto reference = m_workspace->reference();
+                         .arg(m_workspace->model()->tokenText(m_workspace->selection()->token()))
+                         .arg(m_workspace->selection()->token()));
+    const auto reference = m_workspace->selection()->reference();
     m_reference->setText(reference ? text(dottedHead(*reference)) : QString());
-    m_selected->setText(tr("and %1").arg(text(m_workspace->head())));
+    m_selected->setText(tr("and %1").arg(text(m_workspace->selection()->head())));
     showHeads();
 }
 
 std::vector<int> AnalysisForm::readPrompt(QString& problem) const
 {
-    const auto tokenizer = m_workspace->tokenizer();
+    const auto tokenizer = m_workspace->model()->tokenizer();
     const QString words = m_prompt->toPlainText();
     std::vector<int> ids;
     if (tokenizer) {
@@ -289,8 +289,9 @@ std::vector<int> AnalysisForm::readPrompt(QString& problem) const
     for (const QString& word : words.split(between, Qt::SkipEmptyParts)) {
         bool isNumber = false;
         const int id = word.toInt(&isNumber);
-        if (!isNumber || id < 0 || id >= m_workspace->card().dVocab) {
-            problem = tr("'%1' is not a token id below %2.").arg(word).arg(m_workspace->card().dVocab);
+        if (!isNumber || id < 0 || id >= m_workspace->model()->card().dVocab) {
+            problem =
+                tr("'%1' is not a token id below %2.").arg(word).arg(m_workspace->model()->card().dVocab);
             return {};
         }
         ids.push_back(id);
@@ -303,7 +304,7 @@ std::optional<int> AnalysisForm::readKeyToken(QString& problem) const
     if (m_keyToken->text().isEmpty())
         return std::nullopt;
     const int id = tokenOf(*m_workspace, m_keyToken->text());
-    if (id >= 0 && id < m_workspace->card().dVocab)
+    if (id >= 0 && id < m_workspace->model()->card().dVocab)
         return id;
     problem += tr("'%1' is not one token of this model.").arg(m_keyToken->text());
     return std::nullopt;
@@ -325,7 +326,7 @@ void AnalysisForm::readPositions(AnalysisInputs& inputs, QString& problem) const
         return;
     }
     const auto token = [&](int position) {
-        return m_workspace->tokenText(inputs.prompt[static_cast<std::size_t>(position)]);
+        return m_workspace->model()->tokenText(inputs.prompt[static_cast<std::size_t>(position)]);
     };
     const QString query = token(scoreQuery(inputs));
     m_positionTokens->setText(
@@ -346,7 +347,7 @@ void AnalysisForm::setDirection(const QString& name)
 std::vector<HeadId> AnalysisForm::readHeads(QString& problem) const
 {
     static const QRegularExpression between(QStringLiteral("[\\s,]+"));
-    const ModelCard& card = m_workspace->card();
+    const ModelCard& card = m_workspace->model()->card();
     std::vector<HeadId> heads;
     for (const QString& word : m_previousToken->text().split(between, Qt::SkipEmptyParts)) {
         const auto head = parseHeadId(word.toStdString());
@@ -361,7 +362,7 @@ std::vector<HeadId> AnalysisForm::readHeads(QString& problem) const
 
 bool AnalysisForm::apply()
 {
-    if (!m_workspace->isOpen())
+    if (!m_workspace->model()->isOpen())
         return false;
     QString problem;
     AnalysisInputs inputs;

@@ -161,13 +161,13 @@ bool areAboutOthers(const Analysis& analysis, const AnalysisInputs& with, const 
 
 QString whyNotNow(const Analysis& analysis, const Workspace& workspace)
 {
-    if (!workspace.isOpen())
+    if (!workspace.model()->isOpen())
         return AnalysisList::tr("Nothing is open.");
-    if (!workspace.hasModel())
+    if (!workspace.model()->hasModel())
         return AnalysisList::tr("It needs the model's files; use File → Locate model…");
     AnalysisOptions options = workspace.runs()->analysisOptions(analysis);
     const AnalysisInputs& inputs = options.inputs;
-    const ModelConfig& config = workspace.circuits()->config();
+    const ModelConfig& config = workspace.model()->circuits()->config();
     if (std::string never = analysis.whyNot(config, options); !never.empty())
         return text(never);
     if (analysis.needs.tokenizer && !inputs.tokenizer)
@@ -259,7 +259,8 @@ void AnalysisList::updateMarks()
     const ThemeColors& colors = themeColors(palette());
     for (QTreeWidgetItem* item : leaves(m_tree)) {
         const Analysis* analysis = analysisOf(item);
-        const bool computed = m_workspace->isOpen() && isComputed(*analysis, *m_workspace->results());
+        const bool computed =
+            m_workspace->model()->isOpen() && isComputed(*analysis, *m_workspace->model()->results());
         const QString why = whyNotNow(*analysis, *m_workspace);
         const QString state = computed ? tr("computed") : why.isEmpty() ? tr("can be computed") : why;
         item->setText(1,

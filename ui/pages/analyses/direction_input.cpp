@@ -20,7 +20,7 @@ int tokenOf(const Workspace& workspace, const QString& words)
         const int id = words.mid(1).toInt(&isNumber);
         return isNumber ? id : -1;
     }
-    const auto tokenizer = workspace.tokenizer();
+    const auto tokenizer = workspace.model()->tokenizer();
     const auto ids = tokenizer ? tokenizer->encode(words.toStdString(), Tokenizer::SpecialTokens::None)
                                : Result<std::vector<int>>(std::vector<int>());
     return ids && ids->size() == 1 ? ids->front() : -1;
@@ -70,9 +70,9 @@ void DirectionInput::suggest()
 {
     if (m_to->text() != m_suggested)
         return;
-    const auto tokenizer = m_workspace->tokenizer();
-    m_suggested = tokenizer ? text(tokenizer->decode(std::vector<int>{m_workspace->token()}))
-                            : QStringLiteral("#%1").arg(m_workspace->token());
+    const auto tokenizer = m_workspace->model()->tokenizer();
+    m_suggested = tokenizer ? text(tokenizer->decode(std::vector<int>{m_workspace->selection()->token()}))
+                            : QStringLiteral("#%1").arg(m_workspace->selection()->token());
     m_to->setText(m_suggested);
 }
 
@@ -97,7 +97,7 @@ QString DirectionInput::name() const
 std::vector<double> DirectionInput::readNamed(QString& problem)
 {
     const std::string name = m_to->text().toStdString();
-    const auto circuits = m_workspace->circuits();
+    const auto circuits = m_workspace->model()->circuits();
     if (m_named.name == name && m_named.circuits == circuits) {
         problem = m_named.problem;
         return m_named.numbers;
@@ -116,7 +116,7 @@ std::vector<double> DirectionInput::readNamed(QString& problem)
 
 std::vector<double> DirectionInput::read(QString& problem)
 {
-    const auto circuits = m_workspace->circuits();
+    const auto circuits = m_workspace->model()->circuits();
     const bool isNamed = namesNoToken(m_to->text().toStdString());
     m_from->setEnabled(!isNamed);
     m_space->setEnabled(!isNamed);

@@ -35,7 +35,7 @@ HeadsInput::HeadsInput(Workspace* workspace, QWidget* parent)
     connect(m_which, &QComboBox::activated, this, [this] {
         const auto which = static_cast<Which>(m_which->currentData().toInt());
         if (which == Which::Listed && m_listed->text().isEmpty())
-            m_listed->setText(text(dottedHead(m_workspace->head())));
+            m_listed->setText(text(dottedHead(m_workspace->selection()->head())));
         m_listed->setVisible(which == Which::Listed);
         emit changed();
     });
@@ -50,7 +50,7 @@ void HeadsInput::setAnalysis(const Analysis& analysis)
 
 bool HeadsInput::isAsked() const
 {
-    const auto circuits = m_workspace->circuits();
+    const auto circuits = m_workspace->model()->circuits();
     return m_analysis && circuits
         && takesNamedHeads(*m_analysis, circuits->config(), m_workspace->runs()->analysisOptions());
 }
@@ -61,8 +61,8 @@ void HeadsInput::showChoice()
     m_which->setCurrentIndex(m_which->findData(static_cast<int>(choice.which)));
     m_listed->setVisible(choice.which == Which::Listed);
     m_which->setItemText(m_which->findData(static_cast<int>(Which::Selected)),
-                         tr("the selected one, %1").arg(text(m_workspace->head())));
-    const ModelConfig& config = m_workspace->circuits()->config();
+                         tr("the selected one, %1").arg(text(m_workspace->selection()->head())));
+    const ModelConfig& config = m_workspace->model()->circuits()->config();
     const auto typed = parseHeads(m_listed->text().toStdString(), config.nLayers, config.nHeads);
     if (choice.which == Which::Listed && typed && *typed != choice.listed)
         m_listed->setText(text(headNames(choice.listed)));
@@ -74,7 +74,7 @@ bool HeadsInput::apply(QString& problem)
         return true;
     HeadChoice choice{.which = static_cast<Which>(m_which->currentData().toInt())};
     if (choice.which == Which::Listed) {
-        const ModelCard& card = m_workspace->card();
+        const ModelCard& card = m_workspace->model()->card();
         auto heads = parseHeads(m_listed->text().toStdString(), card.nLayers, card.nHeads);
         if (!heads) {
             problem += text(heads.error());

@@ -141,23 +141,23 @@ void ResultPage::connectSignals()
             [this] { workspace()->runs()->runAnalysis("pattern_scores"); });
     connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ResultPage::drawVisible);
     connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ResultPage::drawVisible);
-    connect(workspace(), &Workspace::opened, this, &ResultPage::refresh);
-    connect(workspace(), &Workspace::closed, this, &ResultPage::refresh);
-    connect(workspace(), &Workspace::circuitsChanged, this, &ResultPage::refresh);
+    connect(workspace()->model(), &OpenModel::opened, this, &ResultPage::refresh);
+    connect(workspace()->model(), &OpenModel::closed, this, &ResultPage::refresh);
+    connect(workspace()->model(), &OpenModel::circuitsChanged, this, &ResultPage::refresh);
     connect(workspace()->runs(), &Runs::inputsChanged, this, &ResultPage::refresh);
-    connect(workspace(), &Workspace::tokenFilterChanged, this, &ResultPage::refresh);
-    connect(workspace(), &Workspace::tokenChanged, this, [this] {
+    connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, &ResultPage::refresh);
+    connect(workspace()->selection(), &Selection::tokenChanged, this, [this] {
         // A session does not say which token its numbers are about: they are asked for again.
         m_tokenMoved = true;
         refresh();
     });
-    connect(workspace(), &Workspace::resultsChanged, this, [this] {
+    connect(workspace()->model(), &OpenModel::resultsChanged, this, [this] {
         for (PictureCard* card : m_cards)
             card->markStale();
         refresh();
     });
-    connect(workspace(), &Workspace::headChanged, this, &ResultPage::followSelection);
-    connect(workspace(), &Workspace::referenceChanged, this, &ResultPage::followSelection);
+    connect(workspace()->selection(), &Selection::headChanged, this, &ResultPage::followSelection);
+    connect(workspace()->selection(), &Selection::referenceChanged, this, &ResultPage::followSelection);
     connect(workspace()->runs()->job(), &Job::started, this, &ResultPage::showHead);
     connect(workspace()->runs()->job(), &Job::finished, this, &ResultPage::showHead);
 }
@@ -211,10 +211,11 @@ void ResultPage::recompute()
     showNumbers();
     QTimer::singleShot(0, this, &ResultPage::drawVisible); // once they have their places
     // An analysis of one token follows the selected token if it is quick enough not to be noticed.
-    if (!askedInputs(*m_analysis).token || !workspace()->hasModel()
-        || !isComputed(*m_analysis, *workspace()->results())
+    if (!askedInputs(*m_analysis).token || !workspace()->model()->hasModel()
+        || !isComputed(*m_analysis, *workspace()->model()->results())
         || m_analysis
-                ->cost(workspace()->circuits()->config(), workspace()->runs()->analysisOptions(*m_analysis))
+                ->cost(workspace()->model()->circuits()->config(),
+                       workspace()->runs()->analysisOptions(*m_analysis))
                 .flops
             > cheap)
         return;
@@ -228,21 +229,21 @@ void ResultPage::recompute()
 bool ResultPage::isStale() const
 {
     const auto asked = workspace()->runs()->askedWith(m_analysis->id);
-    if (!asked || !isComputed(*m_analysis, *workspace()->results()))
+    if (!asked || !isComputed(*m_analysis, *workspace()->model()->results()))
         return false;
     if (asked->heads != workspace()->runs()->analysisOptions(*m_analysis).heads)
         return true;
-    const bool hasAllTokens = workspace()->results()->find("analyses/direct_path/ids")
+    const bool hasAllTokens = workspace()->model()->results()->find("analyses/direct_path/ids")
         && m_analysis->id == "direct_path"; // another is another row of what is there
     return areAboutOthers(*m_analysis, asked->inputs, workspace()->runs()->inputs(), hasAllTokens);
 }
 
 bool ResultPage::isOtherwiseFiltered() const
 {
-    const ResultSet& results = *workspace()->results();
-    if (!workspace()->hasModel() || !isComputed(*m_analysis, results))
+    const ResultSet& results = *workspace()->model()->results();
+    if (!workspace()->model()->hasModel() || !isComputed(*m_analysis, results))
         return false;
-    const std::string now = filterName(workspace()->tokenFilter());
+    const std::string now = filterName(workspace()->filteredTokens()->filter());
     return std::any_of(results.arrays.begin(), results.arrays.end(), [&](const ResultArray& array) {
         return followsFilter(array) && belongsTo(array, *m_analysis) && filterOf(array) != now;
     });
@@ -254,7 +255,7 @@ QString ResultPage::staleText() const
         return tr("What is shown was computed about something else: run it again.");
     if (!isOtherwiseFiltered())
         return {};
-    return workspace()->tokenFilter().isOn()
+    return workspace()->filteredTokens()->filter().isOn()
         ? tr("What is shown was computed with other tokens than the filter lets pass: run it again.")
         : tr("What is shown was computed with a filter of tokens: run it again for all of them.");
 }
@@ -263,7 +264,7 @@ QString ResultPage::missingText() const
 {
     if (!m_lacksHead)
         return {};
-    const QString head = text(workspace()->head());
+    const QString head = text(workspace()->selection()->head());
     return workspace()->runs()->analysisOptions(*m_analysis).heads.empty()
         ? tr("It says nothing of %1: select another head, of layer 0 where it is about the embedding.")
               .arg(head)
@@ -273,9 +274,9 @@ QString ResultPage::missingText() const
 
 QString ResultPage::costText() const
 {
-    if (!workspace()->hasModel())
+    if (!workspace()->model()->hasModel())
         return {};
-    const AnalysisCost cost = runCost(*m_analysis, workspace()->circuits()->config(),
+    const AnalysisCost cost = runCost(*m_analysis, workspace()->model()->circuits()->config(),
                                       workspace()->runs()->analysisOptions(*m_analysis));
     const double seconds = estimatedSeconds(cost.flops, coresOf(0));
     const QString time = seconds < 1
@@ -287,7 +288,7 @@ QString ResultPage::costText() const
 
 QString ResultPage::metricText() const
 {
-    const ResultSet& results = *workspace()->results();
+    const ResultSet& results = *workspace()->model()->results();
     for (const Picture& picture : m_analysis->pictures) {
         for (const std::string& path : picture.arrays) {
             const ResultArray* array = results.find(path);
@@ -310,14 +311,15 @@ void ResultPage::showHead()
     m_cost->setText(costText());
     m_cost->setVisible(!m_cost->text().isEmpty());
     const QString why = whyNotNow(*m_analysis, *workspace());
-    const bool computed = workspace()->isOpen() && isComputed(*m_analysis, *workspace()->results());
+    const bool computed =
+        workspace()->model()->isOpen() && isComputed(*m_analysis, *workspace()->model()->results());
     m_run->setText(computed ? tr("Run again") : tr("Run"));
     m_run->setEnabled(why.isEmpty());
     m_run->setToolTip(why);
-    m_verify->setVisible(m_analysis->id == "induction" && computed && workspace()->hasModel());
+    m_verify->setVisible(m_analysis->id == "induction" && computed && workspace()->model()->hasModel());
     m_verify->setToolTip(
         tr("Runs the model on repeated random tokens and sets its attention beside the weights"));
-    m_form->setVisible(workspace()->hasModel());
+    m_form->setVisible(workspace()->model()->hasModel());
     QStringList states{why, missingText(), staleText(), metricText()};
     states.removeAll(QString());
     m_state->setText(states.value(0));
@@ -331,11 +333,11 @@ void ResultPage::showHead()
 
 void ResultPage::makeCards()
 {
-    const ResultSet& results = *workspace()->results();
+    const ResultSet& results = *workspace()->model()->results();
     std::vector<Picture> pictures;
     m_lacksHead = false;
-    if (workspace()->isOpen() && isComputed(*m_analysis, results)) {
-        pictures = picturesOf(*m_analysis, results, workspace()->card());
+    if (workspace()->model()->isOpen() && isComputed(*m_analysis, results)) {
+        pictures = picturesOf(*m_analysis, results, workspace()->model()->card());
         std::erase_if(pictures, [&](const Picture& picture) { return !canBeDrawn(picture, results); });
     }
     const bool same = std::equal(
@@ -428,8 +430,8 @@ void ResultPage::resizeEvent(QResizeEvent* event)
 void ResultPage::showNumbers()
 {
     std::vector<const ResultArray*> others;
-    if (workspace()->isOpen() && isComputed(*m_analysis, *workspace()->results())) {
-        for (const ResultArray& array : workspace()->results()->arrays) {
+    if (workspace()->model()->isOpen() && isComputed(*m_analysis, *workspace()->model()->results())) {
+        for (const ResultArray& array : workspace()->model()->results()->arrays) {
             const bool shown = std::any_of(m_cards.begin(), m_cards.end(), [&](const PictureCard* card) {
                 const std::vector<std::string>& paths = card->picture().arrays;
                 return std::find(paths.begin(), paths.end(), array.path) != paths.end();
@@ -467,19 +469,19 @@ void ResultPage::setViewState(const QJsonObject& state)
 QList<FigureSource*> ResultPage::figures()
 {
     QList<FigureSource*> all;
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return all;
     for (PictureCard* card : shownCards()) {
         for (const auto& [view, what] : card->figures()) {
             auto* source = dynamic_cast<FigureSource*>(view);
-            describe(source, tr("%1, %2").arg(what, text(workspace()->card().name)));
+            describe(source, tr("%1, %2").arg(what, text(workspace()->model()->card().name)));
             setSubject(source, card->headOf(view));
             all << source;
         }
     }
     if (!m_numbers->isEmpty()) {
         describe(m_numbers->table(),
-                 tr("%1, %2").arg(text(m_analysis->title), text(workspace()->card().name)));
+                 tr("%1, %2").arg(text(m_analysis->title), text(workspace()->model()->card().name)));
         all << m_numbers->table();
     }
     if (!m_paperFigure && m_analysis->id == "six_terms")
@@ -487,7 +489,7 @@ QList<FigureSource*> ResultPage::figures()
     if (FigureSource* figure = m_paperFigure) {
         describe(figure,
                  tr("%1 figure 3 of Kamoda et al. 2025, %2")
-                     .arg(text(workspace()->head()), text(workspace()->card().name)));
+                     .arg(text(workspace()->selection()->head()), text(workspace()->model()->card().name)));
         all.prepend(figure);
     }
     for (FigureSource* source : all)

@@ -119,8 +119,8 @@ TextInputs::TextInputs(Workspace* workspace, QFormLayout* rows, QWidget* parent)
         connect(m_files[kind], &InputFile::chosen, this,
                 [this, kind](const QString& file) { load(kind, file); });
     }
-    for (const auto signal : {&Workspace::opened, &Workspace::closed})
-        connect(workspace, signal, this, [this] {
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed})
+        connect(workspace->model(), signal, this, [this] {
             for (Job& job : m_jobs)
                 job.cancel(); // its ids would be another model's
             showFiles();
@@ -144,13 +144,13 @@ void TextInputs::load(Kind kind, const QString& file)
     m_jobs[kind].cancel();
     if (file.isEmpty())
         return give(kind, {}, {});
-    if (!m_workspace->isOpen())
+    if (!m_workspace->model()->isOpen())
         return;
     m_files[kind]->say(tr("reading %1").arg(QFileInfo(file).fileName()), true);
     m_jobs[kind].start(
         tr("Reading %1").arg(QFileInfo(file).fileName()),
-        [kind, path = file.toStdString(), tokenizer = m_workspace->tokenizer(),
-         size = m_workspace->card().dVocab](const Task&) {
+        [kind, path = file.toStdString(), tokenizer = m_workspace->model()->tokenizer(),
+         size = m_workspace->model()->card().dVocab](const Task&) {
             return readFile(kind, path, {tokenizer.get(), size});
         },
         [this, kind, file](const Result<Read>& read) {

@@ -165,14 +165,15 @@ void ComparePage::connectSignals()
             [this](int row, int column) { emit readOutChanged(readOut(row, column)); });
     connect(m_pictures, &ComparePictures::cellClicked, this, [this](int row, int) {
         if (isTokenCircuit() && row < std::ssize(m_tokens))
-            workspace()->setToken(m_tokens[static_cast<std::size_t>(row)]);
+            workspace()->selection()->setToken(m_tokens[static_cast<std::size_t>(row)]);
     });
     for (const auto signal :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged,
-          &Workspace::referenceChanged, &Workspace::tokenFilterChanged})
-        connect(workspace(), signal, this, &ComparePage::refresh);
-    connect(workspace(), &Workspace::headChanged, this, &ComparePage::refresh);
-    connect(workspace(), &Workspace::tokenChanged, this, [this] {
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
+        connect(workspace()->model(), signal, this, &ComparePage::refresh);
+    connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, &ComparePage::refresh);
+    connect(workspace()->selection(), &Selection::referenceChanged, this, &ComparePage::refresh);
+    connect(workspace()->selection(), &Selection::headChanged, this, &ComparePage::refresh);
+    connect(workspace()->selection(), &Selection::tokenChanged, this, [this] {
         if (!isVisible())
             return refresh();
         if (const Asked what = asked(); what.sides)
@@ -203,8 +204,9 @@ QString ComparePage::entryName(int index) const
 {
     if (!isTokenCircuit())
         return QString::number(index);
-    return index < std::ssize(m_tokens) ? workspace()->tokenText(m_tokens[static_cast<std::size_t>(index)])
-                                        : QString();
+    return index < std::ssize(m_tokens)
+        ? workspace()->model()->tokenText(m_tokens[static_cast<std::size_t>(index)])
+        : QString();
 }
 
 QString ComparePage::readOut(int row, int column) const
@@ -234,7 +236,7 @@ bool ComparePage::isOfNewer() const
 
 QString ComparePage::modelNames() const
 {
-    const QString open = text(workspace()->card().name);
+    const QString open = text(workspace()->model()->card().name);
     return isOfNewer() ? tr("%1 and %2").arg(open, m_newer->name()) : open;
 }
 
@@ -249,24 +251,24 @@ void ComparePage::showAgainst()
 
 ComparePage::Asked ComparePage::asked() const
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return {};
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return {{}, tr("Comparing heads needs the model's files; use File → Locate model…")};
-    if (isTokenCircuit() && !workspace()->tokens())
+    if (isTokenCircuit() && !workspace()->model()->tokens())
         return {{}, tr("Reading the embeddings…")};
     if (isOfNewer())
         return askedOfNewer();
-    const HeadId head = workspace()->head();
-    const auto reference = workspace()->reference();
+    const HeadId head = workspace()->selection()->head();
+    const auto reference = workspace()->selection()->reference();
     if (!reference)
         return {
             {},
             tr("Right-click a head in the grid, or click it with Shift, to compare %1 with it; by keyboard Shift+Enter marks the head the keys are on, as Model → Use as reference head does.")
                 .arg(text(head))};
-    const QString model = text(workspace()->card().name);
-    const auto tokens = workspace()->tokens();
+    const QString model = text(workspace()->model()->card().name);
+    const auto tokens = workspace()->model()->tokens();
     return {CompareSides{{text(head), model, head, circuits, tokens},
                          {text(*reference), model, *reference, circuits, tokens}},
             {}};
@@ -282,9 +284,10 @@ ComparePage::Asked ComparePage::askedOfNewer() const
     if (!newer || (lacksTokens && isTokenCircuit()))
         return {{},
                 m_newer->problem().isEmpty() ? tr("Reading %1…").arg(m_newer->name()) : m_newer->problem()};
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     CompareSides sides{
-        {text(head), text(workspace()->card().name), head, workspace()->circuits(), workspace()->tokens()},
+        {text(head), text(workspace()->model()->card().name), head, workspace()->model()->circuits(),
+         workspace()->model()->tokens()},
         {tr("%1 newer").arg(text(head)), m_newer->name(), head, newer->circuits, newer->tokens},
         newer->hasSameVocabulary};
     if (const QString reason = sides.whyNot(kind()); !reason.isEmpty())
@@ -294,7 +297,8 @@ ComparePage::Asked ComparePage::askedOfNewer() const
 
 void ComparePage::recompute()
 {
-    const bool hasReference = workspace()->isOpen() && (isOfNewer() || workspace()->reference());
+    const bool hasReference =
+        workspace()->model()->isOpen() && (isOfNewer() || workspace()->selection()->reference());
     for (QWidget* control : {m_circuit, m_way}) // which have something to control
         control->setVisible(hasReference);
     m_text->setVisible(hasReference && isTokenCircuit());
@@ -307,7 +311,7 @@ void ComparePage::recompute()
                                 : std::vector<int>();
     m_pictures->setPending(true);
     m_job.start(tr("Comparing %1 with %2").arg(sides.first.name, sides.second.name),
-                aboutModel(workspace()->circuits(),
+                aboutModel(workspace()->model()->circuits(),
                            [sides, kind = kind(), ids = m_tokens](const Task& task) {
                                return compared(sides, kind, ids, task);
                            }),
@@ -350,7 +354,7 @@ void ComparePage::showAnswer(const CompareAnswer& answer, const CompareSides& si
 void ComparePage::showNumbers(const HeadPair& pair)
 {
     const bool isQk = residualOf(kind()) == CircuitKind::Qk;
-    const double deviation = 1.0 / workspace()->card().dModel;
+    const double deviation = 1.0 / workspace()->model()->card().dModel;
     QStringList numbers;
     numbers << tr("cosine of %1 <b>%2</b> (null 0 ± %3)")
                    .arg(circuitTitle(residualOf(kind())), signedNumber(pair.cosine), number(deviation));
@@ -401,16 +405,16 @@ void ComparePage::compareTables(const CompareSides& sides)
                                          : m_newer->problem().isEmpty() ? tr("Reading the embeddings…")
                                                                         : m_newer->problem());
     }
-    const QString token = workspace()->tokenText(workspace()->token());
+    const QString token = workspace()->model()->tokenText(workspace()->selection()->token());
     m_tableTitle->setText(
         fullOf(kind()) == CircuitKind::FullOv
             ? tr("writes: source %1 → the %2 strongest output tokens").arg(token).arg(tableSize)
             : tr("reads: query %1 → the %2 strongest key tokens").arg(token).arg(tableSize));
     m_tableJob.start(
         tr("Tables of %1").arg(token),
-        aboutModel(workspace()->circuits(),
-                   [sides, kind = fullOf(kind()), token = workspace()->token(),
-                    unused = workspace()->unusedTokens()](const Task&) {
+        aboutModel(workspace()->model()->circuits(),
+                   [sides, kind = fullOf(kind()), token = workspace()->selection()->token(),
+                    unused = workspace()->filteredTokens()->unused()](const Task&) {
                        return tablesCompared(sides, kind, token, tableSize, unused);
                    }),
         [this, first = sides.first.name, second = sides.second.name](const Result<TableDifference>& found) {

@@ -38,14 +38,15 @@ const std::string modelsPageFolder = "comparison/";
 /// The names of the older and of the newer model; where they are equal, with the folders that tell them apart.
 std::pair<QString, QString> namesOf(const Workspace& workspace)
 {
-    const QString older = text(workspace.card().name), newer = workspace.comparedWith();
-    const auto& groups = workspace.results()->groupAttributes;
+    const QString older = text(workspace.model()->card().name),
+                  newer = comparedWith(*workspace.model()->results());
+    const auto& groups = workspace.model()->results()->groupAttributes;
     const auto group = groups.find("comparison");
     if (older != newer || group == groups.end())
         return {older, newer};
     const auto source = group->second.find("model_b_source");
     const auto* path = source == group->second.end() ? nullptr : std::get_if<std::string>(&source->second);
-    const std::filesystem::path a(workspace.card().source), b(path ? *path : std::string());
+    const std::filesystem::path a(workspace.model()->card().source), b(path ? *path : std::string());
     const bool differ = a.filename() != b.filename();
     const auto said = [&](const std::filesystem::path& of) {
         return text((differ ? of.filename() : of).string());
@@ -145,7 +146,7 @@ QString tokensOnlyIn(const ArrayPart& list, const ArrayPart& other, const Worksp
         for (std::size_t j = 0; j < other.size() && !isShared; ++j)
             isShared = static_cast<int>(other.at(j)) == token;
         if (!isShared)
-            words << workspace.tokenText(token);
+            words << workspace.model()->tokenText(token);
     }
     return words.join(QStringLiteral("  "));
 }
@@ -181,7 +182,7 @@ void ModelsPage::createLayout()
     auto* buttons = new QHBoxLayout(controls);
     buttons->setContentsMargins(0, 0, 0, 0);
     buttons->setSpacing(8);
-    buttons->addWidget(new JobBar(workspace()->comparisonJob(), this));
+    buttons->addWidget(new JobBar(ComparedModel::of(workspace())->comparisonJob(), this));
     for (QPushButton* button : {m_circuits, m_choose, m_chooseFile})
         buttons->addWidget(button);
     m_top = new QHBoxLayout;
@@ -219,26 +220,27 @@ void ModelsPage::connectSignals()
     });
     connect(m_choose, &QPushButton::clicked, this, &ModelsPage::modelWanted);
     connect(m_chooseFile, &QPushButton::clicked, this, &ModelsPage::modelFileWanted);
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::resultsChanged})
-        connect(workspace(), signal, this, &ModelsPage::refresh);
-    connect(workspace(), &Workspace::headChanged, this, &ModelsPage::followHead);
-    connect(workspace(), &Workspace::referenceChanged, this, &ModelsPage::followHead);
-    connect(m_heads, &TableFigure::rowChosen, this,
-            [this](int row) { workspace()->setHead(m_headOfRow[static_cast<std::size_t>(row)]); });
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::resultsChanged})
+        connect(workspace()->model(), signal, this, &ModelsPage::refresh);
+    connect(workspace()->selection(), &Selection::headChanged, this, &ModelsPage::followHead);
+    connect(workspace()->selection(), &Selection::referenceChanged, this, &ModelsPage::followHead);
+    connect(m_heads, &TableFigure::rowChosen, this, [this](int row) {
+        workspace()->selection()->setHead(m_headOfRow[static_cast<std::size_t>(row)]);
+    });
     connect(m_tokens, &TableFigure::rowChosen, this,
-            [this](int row) { workspace()->setToken(tokenOf(*m_tokenModel, row, 0)); });
+            [this](int row) { workspace()->selection()->setToken(tokenOf(*m_tokenModel, row, 0)); });
     connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ModelsPage::drawVisible);
     connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ModelsPage::drawVisible);
 }
 
 void ModelsPage::recompute()
 {
-    const bool isThere = workspace()->isOpen()
-        && (isMatched() || workspace()->results()->find(modelsPageFolder + "ov/relative_change"));
-    m_choose->setEnabled(workspace()->hasModel());
-    m_chooseFile->setEnabled(workspace()->hasModel());
+    const bool isThere = workspace()->model()->isOpen()
+        && (isMatched() || workspace()->model()->results()->find(modelsPageFolder + "ov/relative_change"));
+    m_choose->setEnabled(workspace()->model()->hasModel());
+    m_chooseFile->setEnabled(workspace()->model()->hasModel());
     m_circuits->setVisible(isThere);
-    m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->head())));
+    m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->selection()->head())));
     m_scroll->setVisible(isThere);
     arrangeInvitation(m_top, m_state, !isThere);
     if (!isThere) {
@@ -246,8 +248,9 @@ void ModelsPage::recompute()
         m_tokenModel->clear();
         QString question = tr(
             "What did training change? Choose a newer model of the same architecture, or drop it on the window with Alt held. Heads of any other model are matched by the tokens they write.");
-        if (workspace()->hasModel())
-            if (const QString estimate = estimateText(comparisonCost(workspace()->circuits()->config()));
+        if (workspace()->model()->hasModel())
+            if (const QString estimate =
+                    estimateText(comparisonCost(workspace()->model()->circuits()->config()));
                 !estimate.isEmpty())
                 question += tr(" It takes %1.").arg(estimate);
         return setPlain(m_state, question);
@@ -270,12 +273,12 @@ void ModelsPage::recompute()
 
 bool ModelsPage::isMatched() const
 {
-    return workspace()->results()->find(modelsPageFolder + "match/best") != nullptr;
+    return workspace()->model()->results()->find(modelsPageFolder + "match/best") != nullptr;
 }
 
 void ModelsPage::showMatches()
 {
-    const ResultSet& results = *workspace()->results();
+    const ResultSet& results = *workspace()->model()->results();
     const ResultArray* best = results.find(modelsPageFolder + "match/best");
     const ResultArray* heads = results.find(modelsPageFolder + "match/best_head");
     const ResultArray* cka = results.find(modelsPageFolder + "match/cka");
@@ -286,7 +289,7 @@ void ModelsPage::showMatches()
         return;
     m_headModel->setHorizontalHeaderLabels(
         {tr("Head"), tr("Best match"), tr("Outputs shared"), tr("z"), tr("CKA")});
-    const ModelCard& card = workspace()->card();
+    const ModelCard& card = workspace()->model()->card();
     for (int layer = 0; layer < card.nLayers; ++layer)
         for (int head = 0; head < card.nHeads; ++head)
             if (std::isfinite(metricAt(*best, {layer, head})))
@@ -310,7 +313,7 @@ void ModelsPage::showMatches()
 
 void ModelsPage::showHeads()
 {
-    const ResultSet& results = *workspace()->results();
+    const ResultSet& results = *workspace()->model()->results();
     struct Column {
         const char* path;
         QString title;
@@ -329,7 +332,7 @@ void ModelsPage::showHeads()
     for (const Column& column : columns)
         titles << column.title;
     m_headModel->setHorizontalHeaderLabels(titles);
-    const ModelCard& card = workspace()->card();
+    const ModelCard& card = workspace()->model()->card();
     const ResultArray* change = results.find(modelsPageFolder + columns.front().path);
     for (int layer = 0; layer < card.nLayers; ++layer)
         for (int head = 0; head < card.nHeads; ++head)
@@ -356,7 +359,7 @@ void ModelsPage::showHeads()
 void ModelsPage::showTokens()
 {
     m_tokenModel->clear();
-    const ResultSet& results = *workspace()->results();
+    const ResultSet& results = *workspace()->model()->results();
     const ResultArray* before = results.find(modelsPageFolder + "full_ov/ids_a");
     const ResultArray* after = results.find(modelsPageFolder + "full_ov/ids_b");
     const ResultArray* sources = results.find(modelsPageFolder + "full_ov/sampled_tokens");
@@ -364,7 +367,7 @@ void ModelsPage::showTokens()
     m_tokensTitle->setVisible(!isMatched());
     setMarkup(m_tokensTitle,
               isThere ? tr("<b>%1: tokens that left and entered the top of its rows of full OV</b>")
-                            .arg(text(workspace()->head()))
+                            .arg(text(workspace()->selection()->head()))
                       : tr("The vocabularies differ, so their tables cannot be compared."));
     m_tokens->setVisible(isThere);
     if (!isThere)
@@ -404,7 +407,7 @@ void ModelsPage::followHead()
         card->changeHead();
     if (!isVisible() || m_cards.empty())
         return refresh();
-    m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->head())));
+    m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->selection()->head())));
     showTokens();
     drawVisible();
 }
@@ -423,7 +426,9 @@ QList<FigureSource*> ModelsPage::figures()
     QList<FigureSource*> all;
     if (m_headModel->rowCount() == 0)
         return all;
-    const QString of = tr("%1 and %2").arg(text(workspace()->card().name), workspace()->comparedWith());
+    const QString of =
+        tr("%1 and %2")
+            .arg(text(workspace()->model()->card().name), comparedWith(*workspace()->model()->results()));
     const auto add = [&](FigureSource* figure, const QString& what, std::optional<HeadId> head = {}) {
         describe(figure, QStringLiteral("%1, %2").arg(what, of));
         setSubject(figure, head);
@@ -431,8 +436,8 @@ QList<FigureSource*> ModelsPage::figures()
     };
     add(m_heads, isMatched() ? tr("Best match of every head") : tr("Change of every head"));
     if (m_tokenModel->rowCount() > 0)
-        add(m_tokens, tr("%1 tokens that left and entered").arg(text(workspace()->head())),
-            workspace()->head());
+        add(m_tokens, tr("%1 tokens that left and entered").arg(text(workspace()->selection()->head())),
+            workspace()->selection()->head());
     for (PictureCard* card : m_cards)
         for (const auto& [view, what] : card->figures())
             add(dynamic_cast<FigureSource*>(view), what, card->headOf(view));

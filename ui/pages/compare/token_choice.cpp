@@ -11,10 +11,10 @@ namespace headwise::ui {
 std::vector<int> tokensToShow(const Workspace& workspace, const QString& text, int sampleSize)
 {
     std::vector<int> tokens;
-    if (!workspace.isOpen())
+    if (!workspace.model()->isOpen())
         return tokens;
-    const int vocabulary = workspace.card().dVocab;
-    const auto tokenizer = workspace.tokenizer();
+    const int vocabulary = workspace.model()->card().dVocab;
+    const auto tokenizer = workspace.model()->tokenizer();
     if (tokenizer && !text.isEmpty()) {
         const auto ids = tokenizer->encode(text.toStdString(), Tokenizer::SpecialTokens::None);
         for (const int id : ids ? *ids : std::vector<int>())

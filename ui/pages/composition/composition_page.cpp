@@ -148,16 +148,16 @@ void CompositionPage::connectSignals()
     connect(m_tabs, &QTabWidget::currentChanged, this, &CompositionPage::refresh);
     connect(m_chance, &QPushButton::clicked, this,
             [this] { workspace()->runs()->runAnalysis("composition_nulls"); });
-    connect(workspace(), &Workspace::opened, this, &CompositionPage::refresh);
-    connect(workspace(), &Workspace::circuitsChanged, this, &CompositionPage::refresh);
-    connect(workspace(), &Workspace::resultsChanged, this, [this] {
+    connect(workspace()->model(), &OpenModel::opened, this, &CompositionPage::refresh);
+    connect(workspace()->model(), &OpenModel::circuitsChanged, this, &CompositionPage::refresh);
+    connect(workspace()->model(), &OpenModel::resultsChanged, this, [this] {
         if (m_card)
             m_card->markStale();
         refresh();
     });
-    for (const auto signal : {&Workspace::referenceChanged, &Workspace::circuitsChanged})
-        connect(workspace(), signal, this, &CompositionPage::markHead);
-    connect(workspace(), &Workspace::headChanged, this, &CompositionPage::markHead);
+    connect(workspace()->model(), &OpenModel::circuitsChanged, this, &CompositionPage::markHead);
+    connect(workspace()->selection(), &Selection::referenceChanged, this, &CompositionPage::markHead);
+    connect(workspace()->selection(), &Selection::headChanged, this, &CompositionPage::markHead);
     connect(m_pair, &PairPanel::readOutChanged, this, &Page::readOutChanged);
 }
 
@@ -165,12 +165,12 @@ void CompositionPage::connectMap()
 {
     HeatmapView* view = m_panel->view();
     connect(view, &HeatmapView::cellClicked, this, [this](int row, int column) {
-        workspace()->setReference(writer(row));
-        workspace()->setHead(reader(column));
+        workspace()->selection()->setReference(writer(row));
+        workspace()->selection()->setHead(reader(column));
     });
     connect(view, &HeatmapView::cellActivated, this, [this](int row, int column) {
-        workspace()->setReference(writer(row));
-        workspace()->setHead(reader(column));
+        workspace()->selection()->setReference(writer(row));
+        workspace()->selection()->setHead(reader(column));
         emit pageRequested(QStringLiteral("compare"));
     });
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
@@ -190,7 +190,7 @@ QString CompositionPage::kindTitle() const
 
 HeadId CompositionPage::writer(int row) const
 {
-    const int heads = workspace()->isOpen() ? workspace()->card().nHeads : 1;
+    const int heads = workspace()->model()->isOpen() ? workspace()->model()->card().nHeads : 1;
     return {row / heads, row % heads};
 }
 
@@ -202,8 +202,9 @@ HeadId CompositionPage::reader(int column) const
 
 const ResultArray* CompositionPage::scores() const
 {
-    const ResultArray* found =
-        workspace()->isOpen() ? workspace()->results()->find("composition/" + kind()) : nullptr;
+    const ResultArray* found = workspace()->model()->isOpen()
+        ? workspace()->model()->results()->find("composition/" + kind())
+        : nullptr;
     return found && found->shape.size() == 4 && found->shape[0] > 1 ? found : nullptr;
 }
 
@@ -218,7 +219,8 @@ QString CompositionPage::readOut(int row, int column) const
         return tr("%1 → %2   not earlier").arg(text(from), text(to));
     QString words = tr("%1 → %2   %3   null %4")
                         .arg(text(from), text(to), number(score), number(all->nullMean.value_or(0)));
-    const ResultArray* z = workspace()->results()->find("analyses/composition_nulls/" + kind() + "_z");
+    const ResultArray* z =
+        workspace()->model()->results()->find("analyses/composition_nulls/" + kind() + "_z");
     return z ? words + tr("   z %1").arg(signedNumber(pairAt(*z, from, to))) : words;
 }
 
@@ -231,20 +233,21 @@ void CompositionPage::recompute()
         m_pairs->showKind(kind(), kindTitle());
     HeatmapView* view = m_panel->view();
     const ResultArray* all = scores();
-    m_chance->setEnabled(all && workspace()->hasModel());
+    m_chance->setEnabled(all && workspace()->model()->hasModel());
     if (!all) {
         view->setMatrix(nullptr);
         view->setMessage(
-            workspace()->isOpen() && workspace()->card().nLayers < 2
+            workspace()->model()->isOpen() && workspace()->model()->card().nLayers < 2
                 ? tr("Composition needs two layers; this model has one.")
-                : workspace()->isOpen() && !workspace()->hasModel()
+                : workspace()->model()->isOpen() && !workspace()->model()->hasModel()
                 ? tr(
                     "This session holds no composition; it needs the model's files. Use File → Locate model…")
                 : tr("Composition is not computed yet."));
         showPair();
         return m_explanation->clear();
     }
-    m_chance->setVisible(!workspace()->results()->find("analyses/composition_nulls/" + kind() + "_z"));
+    m_chance->setVisible(
+        !workspace()->model()->results()->find("analyses/composition_nulls/" + kind() + "_z"));
     m_explanation->setText(text(all->definition));
     showMap(*all);
     if (m_tabs->currentIndex() == 1)
@@ -256,7 +259,7 @@ void CompositionPage::showMap(const ResultArray& all)
     const auto size = static_cast<Eigen::Index>(all.shape[0] * all.shape[1]);
     const auto ofLayer = static_cast<Eigen::Index>(all.shape[1]);
     const Eigen::Index shown = size - ofLayer; // The last layer writes to none, the first reads from none.
-    const double baseline = m_subtract->isChecked() ? 1 / std::sqrt(workspace()->card().dModel) : 0;
+    const double baseline = m_subtract->isChecked() ? 1 / std::sqrt(workspace()->model()->card().dModel) : 0;
     const ArrayPart values = wholeArray(all);
     auto matrix = std::make_shared<Eigen::MatrixXf>(shown, shown);
     for (Eigen::Index row = 0; row < shown; ++row)
@@ -332,12 +335,12 @@ void CompositionPage::markHead()
         m_card->changeHead();
         m_card->ensureCurrent();
     }
-    if (!workspace()->isOpen() || !m_panel->view()->matrix())
+    if (!workspace()->model()->isOpen() || !m_panel->view()->matrix())
         return;
-    const HeadId head = workspace()->head();
-    const int column = (head.layer - 1) * workspace()->card().nHeads + head.head;
-    const auto reference = workspace()->reference();
-    const int row = reference ? reference->layer * workspace()->card().nHeads + reference->head
+    const HeadId head = workspace()->selection()->head();
+    const int column = (head.layer - 1) * workspace()->model()->card().nHeads + head.head;
+    const auto reference = workspace()->selection()->reference();
+    const int row = reference ? reference->layer * workspace()->model()->card().nHeads + reference->head
                               : std::max(0, m_panel->view()->state().row);
     const bool isThere = column >= 0 && row < m_panel->view()->matrix()->rows();
     const QSignalBlocker quiet(m_panel->view());
@@ -370,12 +373,13 @@ QList<FigureSource*> CompositionPage::figures()
     if (m_card && m_tabs->currentIndex() == 1)
         for (const auto& [view, what] : m_card->figures()) {
             all << dynamic_cast<FigureSource*>(view);
-            describe(all.last(), QStringLiteral("%1, %2").arg(what, text(workspace()->card().name)));
+            describe(all.last(), QStringLiteral("%1, %2").arg(what, text(workspace()->model()->card().name)));
             setSubject(all.last(), std::nullopt);
         }
     if (m_tabs->currentWidget() == m_pairs)
         all << m_pairs->figures();
-    describe(m_panel->view(), tr("%1, %2").arg(m_kind->currentText(), text(workspace()->card().name)));
+    describe(m_panel->view(),
+             tr("%1, %2").arg(m_kind->currentText(), text(workspace()->model()->card().name)));
     setSubject(m_panel->view(), std::nullopt);
     all << m_panel->view();
     return all + m_pair->figures();

@@ -79,16 +79,16 @@ void PairPanel::setCharted(bool charted)
 
 bool PairPanel::isMeasuredByEmbedding() const
 {
-    const ResultArray* map = workspace()->results()->find("composition/k");
-    const auto tokens = workspace()->tokens();
+    const ResultArray* map = workspace()->model()->results()->find("composition/k");
+    const auto tokens = workspace()->model()->tokens();
     return map && isInEmbeddingMetric(*map) && tokens && tokens->EtE.size() > 0;
 }
 
 void PairPanel::showPair(ReadBy by, const QString& letter)
 {
-    const auto reference = workspace()->reference();
-    const HeadId later = workspace()->head();
-    if (!workspace()->circuits() || !reference || reference->layer >= later.layer) {
+    const auto reference = workspace()->selection()->reference();
+    const HeadId later = workspace()->selection()->head();
+    if (!workspace()->model()->circuits() || !reference || reference->layer >= later.layer) {
         m_job.cancel();
         return say(tr("Click a pair in the map: its principal angles and rank-1 parts."));
     }
@@ -98,16 +98,17 @@ void PairPanel::showPair(ReadBy by, const QString& letter)
         pair += tr(", lengths by the embedding");
     m_job.start(
         pair,
-        aboutModel(workspace()->circuits(),
-                   [context = AnalysisContext{*workspace()->circuits(), workspace()->tokens(),
-                                              workspace()->runs()->analysisOptions()},
-                    isByEmbedding, by, earlier = *reference, later](const Task& task) -> Result<PairParts> {
-                       const auto as =
-                           isByEmbedding ? inEmbeddingBasis(context, TokensInBasis::LeftOut, task) : context;
-                       if (!as)
-                           return as.error();
-                       return pairParts(as->circuits, by, earlier, later, task);
-                   }),
+        aboutModel(
+            workspace()->model()->circuits(),
+            [context = AnalysisContext{*workspace()->model()->circuits(), workspace()->model()->tokens(),
+                                       workspace()->runs()->analysisOptions()},
+             isByEmbedding, by, earlier = *reference, later](const Task& task) -> Result<PairParts> {
+                const auto as =
+                    isByEmbedding ? inEmbeddingBasis(context, TokensInBasis::LeftOut, task) : context;
+                if (!as)
+                    return as.error();
+                return pairParts(as->circuits, by, earlier, later, task);
+            }),
         [this, pair](const Result<PairParts>& parts) {
             if (!parts)
                 return say(text(parts.error()));
@@ -150,7 +151,7 @@ QList<FigureSource*> PairPanel::figures()
 {
     if (m_pair.isEmpty())
         return {};
-    const QString of = QStringLiteral("%1, %2").arg(m_pair, text(workspace()->card().name));
+    const QString of = QStringLiteral("%1, %2").arg(m_pair, text(workspace()->model()->card().name));
     describe(m_angles, tr("Principal angles, %1").arg(of));
     describe(m_parts, tr("Rank-1 parts, %1").arg(of));
     return {m_angles, m_parts};

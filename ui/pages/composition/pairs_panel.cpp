@@ -30,10 +30,10 @@ PairsPanel::PairsPanel(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_caption);
     connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
         const auto [earlier, later] = m_model->pairAt(row);
-        this->workspace()->setReference(earlier);
-        this->workspace()->setHead(later);
+        this->workspace()->selection()->setReference(earlier);
+        this->workspace()->selection()->setHead(later);
     });
-    connect(workspace, &Workspace::closed, this, [this] {
+    connect(workspace->model(), &OpenModel::closed, this, [this] {
         m_shown.reset();
         m_model->clear();
     });
@@ -52,7 +52,7 @@ std::vector<const ResultArray*> PairsPanel::arraysOf(const ResultSet& results) c
 
 void PairsPanel::showKind(const std::string& kind, const QString& title)
 {
-    const auto results = workspace()->results();
+    const auto results = workspace()->model()->results();
     if (kind == m_kind && results == m_shown)
         return; // scrolling, sorting and selected rows stay
     m_kind = kind;
@@ -78,7 +78,7 @@ QList<FigureSource*> PairsPanel::figures()
 {
     if (m_model->rowCount() == 0)
         return {};
-    describe(m_table, tr("All pairs, %1, %2").arg(m_title, text(workspace()->card().name)));
+    describe(m_table, tr("All pairs, %1, %2").arg(m_title, text(workspace()->model()->card().name)));
     setSubject(m_table, std::nullopt);
     return {m_table};
 }

@@ -98,7 +98,7 @@ void FigureBatch::start(const Order& order)
     m_job.cancel();
     clear();
     m_order = order;
-    m_selected = m_workspace->head();
+    m_selected = m_workspace->selection()->head();
     m_sheets = std::vector<std::promise<Sheet>>(order.heads.size());
     m_done = std::make_shared<std::atomic<std::size_t>>(0);
     std::vector<std::shared_future<Sheet>> coming;
@@ -135,13 +135,14 @@ void FigureBatch::look()
 {
     if (m_next == m_order.heads.size())
         return m_timer.stop();
-    if (!m_workspace->isOpen())
+    if (!m_workspace->model()->isOpen())
         return m_job.cancel();
     if (m_next >= *m_done + mostWaiting)
         return; // The disk is slower than the painter.
     if (!m_page)
         return prepareNext();
-    const QString wanted = QString(m_order.title).replace(nameOf(m_selected), text(m_snapshot->head()));
+    const QString wanted =
+        QString(m_order.title).replace(nameOf(m_selected), text(m_snapshot->selection()->head()));
     const QList<FigureSource*> figures = m_page->figures();
     const auto found = std::ranges::find(figures, wanted, &FigureSource::figureTitle);
     if (found != figures.end())

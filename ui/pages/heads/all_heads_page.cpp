@@ -42,29 +42,31 @@ AllHeadsPage::AllHeadsPage(Workspace* workspace, QWidget* parent)
     layout->setSpacing(8);
     layout->addWidget(m_message);
     layout->addWidget(m_parts, 1);
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::resultsChanged})
-        connect(workspace, signal, this, &AllHeadsPage::refresh);
-    connect(workspace, &Workspace::headChanged, this, &AllHeadsPage::markHead);
-    connect(workspace, &Workspace::referenceChanged, this, &AllHeadsPage::markHead);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::resultsChanged})
+        connect(workspace->model(), signal, this, &AllHeadsPage::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &AllHeadsPage::markHead);
+    connect(workspace->selection(), &Selection::referenceChanged, this, &AllHeadsPage::markHead);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             [this](const QModelIndex& index) {
                 if (index.isValid())
-                    this->workspace()->setHead(m_model->headsAt(m_table->sourceRow(index)).front());
+                    this->workspace()->selection()->setHead(
+                        m_model->headsAt(m_table->sourceRow(index)).front());
             });
 }
 
 void AllHeadsPage::recompute()
 {
     std::vector<const ResultArray*> scores;
-    const auto results = workspace()->results();
-    if (workspace()->isOpen())
-        scores = headMetrics(*results, workspace()->card());
+    const auto results = workspace()->model()->results();
+    if (workspace()->model()->isOpen())
+        scores = headMetrics(*results, workspace()->model()->card());
     m_table->setVisible(!scores.empty());
-    m_message->setText(scores.empty()
-                           ? tr("No score has been computed yet.")
-                           : tr("%1 scores of %2 heads; those of other analyses join them when they are run.")
-                                 .arg(scores.size())
-                                 .arg(workspace()->card().nLayers * workspace()->card().nHeads));
+    m_message->setText(
+        scores.empty()
+            ? tr("No score has been computed yet.")
+            : tr("%1 scores of %2 heads; those of other analyses join them when they are run.")
+                  .arg(scores.size())
+                  .arg(workspace()->model()->card().nLayers * workspace()->model()->card().nHeads));
     if (scores.empty())
         return;
     std::vector<ArrayPart> parts;
@@ -110,8 +112,8 @@ void AllHeadsPage::markHead()
         m_plane->changeHead();
         m_plane->ensureCurrent();
     }
-    const HeadId head = workspace()->head();
-    const int row = head.layer * workspace()->card().nHeads + head.head;
+    const HeadId head = workspace()->selection()->head();
+    const int row = head.layer * workspace()->model()->card().nHeads + head.head;
     const auto* sorted = qobject_cast<const QSortFilterProxyModel*>(m_table->model());
     const QModelIndex index = sorted->mapFromSource(m_model->index(row, 0));
     const QSignalBlocker quiet(m_table->selectionModel());
@@ -123,9 +125,9 @@ void AllHeadsPage::markHead()
 
 QList<FigureSource*> AllHeadsPage::figures()
 {
-    if (!workspace()->isOpen() || m_model->rowCount() == 0)
+    if (!workspace()->model()->isOpen() || m_model->rowCount() == 0)
         return {};
-    const QString model = text(workspace()->card().name);
+    const QString model = text(workspace()->model()->card().name);
     describe(m_table, tr("Every score of every head, %1").arg(model));
     setSubject(m_table, std::nullopt);
     QList<FigureSource*> all{m_table};

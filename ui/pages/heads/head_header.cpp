@@ -119,17 +119,17 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
     m_nearestPause.setSingleShot(true);
     m_nearestPause.setInterval(std::chrono::milliseconds(100));
     connect(&m_nearestPause, &QTimer::timeout, this, &HeadHeader::findNearest);
-    connect(workspace, &Workspace::opened, this, &HeadHeader::refresh);
-    connect(workspace, &Workspace::headChanged, this, &HeadHeader::refresh);
-    connect(workspace, &Workspace::resultsChanged, this, &HeadHeader::refresh);
-    connect(workspace, &Workspace::referenceChanged, this, &HeadHeader::refresh);
-    connect(workspace, &Workspace::circuitsChanged, this, [this] {
+    connect(workspace->model(), &OpenModel::opened, this, &HeadHeader::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &HeadHeader::refresh);
+    connect(workspace->model(), &OpenModel::resultsChanged, this, &HeadHeader::refresh);
+    connect(workspace->selection(), &Selection::referenceChanged, this, &HeadHeader::refresh);
+    connect(workspace->model(), &OpenModel::circuitsChanged, this, [this] {
         m_nearestOf.reset();
         refresh();
     });
     connect(m_scores, &QLabel::linkActivated, this, [this](const QString& head) {
         if (const auto near = parseHeadId(head.toStdString()))
-            this->workspace()->setHead(*near);
+            this->workspace()->selection()->setHead(*near);
     });
 }
 
@@ -191,12 +191,13 @@ void HeadHeader::fitScores()
 void HeadHeader::showBadges()
 {
     QStringList badges, notes;
-    if (const auto weights = workspace()->weights()) {
-        for (const std::string& badge : circuitBadges(weights->config(), workspace()->head().layer))
+    if (const auto weights = workspace()->model()->weights()) {
+        for (const std::string& badge :
+             circuitBadges(weights->config(), workspace()->selection()->head().layer))
             badges << text(badge);
         for (const std::string& note : circuitNotes(weights->config()))
             notes << text(note);
-    } else if (workspace()->card().positional == "rotary") {
+    } else if (workspace()->model()->card().positional == "rotary") {
         badges << tr("rotary: QK at Δ = 0");
     }
     m_badges->setText(badges.join(QStringLiteral("  ·  ")));
@@ -206,7 +207,7 @@ void HeadHeader::showBadges()
 
 void HeadHeader::findNearest()
 {
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return m_nearestJob.cancel();
     const ModelConfig& config = circuits->config();
@@ -214,9 +215,9 @@ void HeadHeader::findNearest()
     if (flops > mostFlops)
         return m_nearestJob.cancel(); // the analysis "similarity" knows them
     m_nearestJob.start(
-        tr("Heads like %1").arg(text(workspace()->head())),
-        aboutModel(workspace()->circuits(),
-                   [circuits, head = workspace()->head()](const Task& task) {
+        tr("Heads like %1").arg(text(workspace()->selection()->head())),
+        aboutModel(workspace()->model()->circuits(),
+                   [circuits, head = workspace()->selection()->head()](const Task& task) {
                        return nearestHeads(*circuits, CircuitKind::Ov, head, mostNearest, task);
                    }),
         [this](const Result<std::vector<NearHead>>& found) {
@@ -235,14 +236,14 @@ void HeadHeader::findNearest()
 
 void HeadHeader::refresh()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return;
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     m_head->setText(text(head));
     const QColor muted = themeColors(palette()).muted;
     QStringList entries, definitions;
     for (const Shown& shown : shownScores) {
-        const ResultArray* metric = workspace()->results()->find(shown.path);
+        const ResultArray* metric = workspace()->model()->results()->find(shown.path);
         const double value = metric ? metricAt(*metric, head) : std::nan("");
         if (std::isfinite(value))
             entries << headHeaderEntry(*metric, shown, head, muted);
@@ -252,7 +253,7 @@ void HeadHeader::refresh()
     }
     definitions
         << tr("<b>nearest</b>: the heads whose W_V W_O have the largest cosines with this one's; of chance 0 ± %1")
-               .arg(number(1.0 / workspace()->card().dModel));
+               .arg(number(1.0 / workspace()->model()->card().dModel));
     m_definitions = definitions.join(QStringLiteral("<br>"));
     m_firstNearest = -1;
     if (!m_nearest.isEmpty() && m_nearestOf == head) {
@@ -267,15 +268,15 @@ void HeadHeader::refresh()
         m_nearestJob.cancel();
         m_nearestPause.start();
     }
-    const ModelCard& card = workspace()->card();
+    const ModelCard& card = workspace()->model()->card();
     QStringList badges;
-    if (const auto reference = workspace()->reference())
+    if (const auto reference = workspace()->selection()->reference())
         badges << tr("ref: %1").arg(text(*reference));
-    badges << (workspace()->isProcessed() ? tr("processed") : tr("raw weights"));
-    for (const HeadChange& change : workspace()->processing().headChanges)
+    badges << (isProcessed(workspace()->model()->processing()) ? tr("processed") : tr("raw weights"));
+    for (const HeadChange& change : workspace()->model()->processing().headChanges)
         if (change.head == head)
             badges << text(headChangeText(change));
-    badges << tr("E: %1").arg(text(embeddingName(workspace()->embedding())));
+    badges << tr("E: %1").arg(text(embeddingName(workspace()->model()->embedding())));
     if (card.nKvHeads != card.nHeads)
         badges << tr("KV head %1").arg(head.head / (card.nHeads / card.nKvHeads));
     m_state->setText(badges.join(QStringLiteral(" · ")));

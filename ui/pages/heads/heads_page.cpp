@@ -5,6 +5,7 @@
 #include "ui/base/color_choice.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/document/compared_model.h"
 #include "ui/document/head_metrics.h"
 #include "ui/document/relation_store.h"
 #include "ui/document/whats_this.h"
@@ -95,27 +96,27 @@ void HeadsPage::createLayout()
 void HeadsPage::connectSignals()
 {
     HeatmapView* view = m_panel->view();
-    for (const auto signal : {&Workspace::opened, &Workspace::circuitsChanged})
-        connect(workspace(), signal, this, [this] {
+    for (const auto signal : {&OpenModel::opened, &OpenModel::circuitsChanged})
+        connect(workspace()->model(), signal, this, [this] {
             m_card->setText(modelLine(*workspace()));
-            m_card->setToolTip(text(workspace()->card().source));
+            m_card->setToolTip(text(workspace()->model()->card().source));
         });
-    connect(workspace(), &Workspace::opened, this, [this] {
-        m_firstHead = this->workspace()->head();
+    connect(workspace()->model(), &OpenModel::opened, this, [this] {
+        m_firstHead = this->workspace()->selection()->head();
         refreshMetrics();
     });
-    connect(workspace(), &Workspace::closed, this, &HeadsPage::refreshMetrics);
-    connect(workspace(), &Workspace::resultsChanged, this, &HeadsPage::refreshMetrics);
-    connect(&workspace()->firstNorms(), &FirstNorms::changed, this, &HeadsPage::refreshMetrics);
-    connect(workspace(), &Workspace::headChanged, this, [this](HeadId head) {
+    connect(workspace()->model(), &OpenModel::closed, this, &HeadsPage::refreshMetrics);
+    connect(workspace()->model(), &OpenModel::resultsChanged, this, &HeadsPage::refreshMetrics);
+    connect(workspace()->firstNorms(), &FirstNorms::changed, this, &HeadsPage::refreshMetrics);
+    connect(workspace()->selection(), &Selection::headChanged, this, [this](HeadId head) {
         if (head != m_firstHead) // which is announced when a model opens
             m_firstHead.reset();
         markHead();
         emit readOutChanged(readOutOf(head)); // as if it were under the mouse
     });
-    connect(workspace(), &Workspace::referenceChanged, this, &HeadsPage::markHead);
+    connect(workspace()->selection(), &Selection::referenceChanged, this, &HeadsPage::markHead);
     connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
-        workspace()->setReference(HeadId{row, column});
+        workspace()->selection()->setReference(HeadId{row, column});
     });
     connect(view, &HeatmapView::cellActivated, this,
             [this] { emit pageRequested(QStringLiteral("overview")); });
@@ -129,7 +130,7 @@ void HeadsPage::connectSignals()
     });
     connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
         if (row >= 0)
-            workspace()->setHead({row, column});
+            workspace()->selection()->setHead({row, column});
     });
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float) {
@@ -138,13 +139,13 @@ void HeadsPage::connectSignals()
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             [this](const QModelIndex& index) {
                 if (index.isValid())
-                    workspace()->setHead(m_model->headAt(m_sorted->mapToSource(index).row()));
+                    workspace()->selection()->setHead(m_model->headAt(m_sorted->mapToSource(index).row()));
             });
 }
 
 QString HeadsPage::readOutOf(HeadId head) const
 {
-    const ResultArray* shown = workspace()->isOpen() ? metric() : nullptr;
+    const ResultArray* shown = workspace()->model()->isOpen() ? metric() : nullptr;
     if (!shown)
         return text(head);
     const double value = metricAt(*shown, head);
@@ -158,9 +159,9 @@ QString HeadsPage::readOutOf(HeadId head) const
 const ResultArray* HeadsPage::metric() const
 {
     const std::string path = m_metric->currentData().toString().toStdString();
-    if (const ResultArray* found = workspace()->results()->find(path))
+    if (const ResultArray* found = workspace()->model()->results()->find(path))
         return found;
-    const ResultArray* first = workspace()->firstNorms().array();
+    const ResultArray* first = workspace()->firstNorms()->array();
     return first && first->path == path ? first : nullptr;
 }
 
@@ -168,7 +169,7 @@ void HeadsPage::chooseMetric()
 {
     m_wanted = m_metric->currentData().toString();
     showMetric();
-    emit readOutChanged(readOutOf(workspace()->head()));
+    emit readOutChanged(readOutOf(workspace()->selection()->head()));
     m_panel->view()->setFocus(); // where the arrow keys move through the heads
 }
 
@@ -191,10 +192,10 @@ void HeadsPage::followQuestion()
         m_relations = with->relations;
         m_wanted = QStringLiteral("analyses/relations/best");
     }
-    if (const QString newer = workspace()->comparedWith(); newer != m_newer) {
+    if (const QString newer = comparedWith(*workspace()->model()->results()); newer != m_newer) {
         m_newer = newer;
         if (!newer.isEmpty())
-            m_wanted = workspace()->results()->find("comparison/match/best")
+            m_wanted = workspace()->model()->results()->find("comparison/match/best")
                 ? QStringLiteral("comparison/match/best")
                 : QStringLiteral("comparison/ov/relative_change");
         else if (m_wanted.startsWith(QLatin1String("comparison/")))
@@ -220,7 +221,7 @@ void HeadsPage::askRelations(const QString& file)
 void HeadsPage::dragEnterEvent(QDragEnterEvent* event)
 {
     const QMimeData* dragged = event->mimeData();
-    if (workspace()->hasModel() && dragged->hasUrls()
+    if (workspace()->model()->hasModel() && dragged->hasUrls()
         && isRelationFile(dragged->urls().first().toLocalFile()))
         event->acceptProposedAction();
 }
@@ -239,16 +240,18 @@ void HeadsPage::refreshMetrics()
     const QString before = m_metric->currentData().toString();
     const QString typed = edit->hasFocus() && edit->isModified() ? edit->text() : QString();
     m_metric->clear();
-    if (workspace()->isOpen())
-        for (const ResultArray* array : headMetrics(*workspace()->results(), workspace()->card()))
+    if (workspace()->model()->isOpen())
+        for (const ResultArray* array :
+             headMetrics(*workspace()->model()->results(), workspace()->model()->card()))
             m_metric->addItem(metricTitle(*array), text(array->path));
-    if (const ResultArray* first = workspace()->firstNorms().array(); first && m_metric->count() == 0)
+    if (const ResultArray* first = workspace()->firstNorms()->array(); first && m_metric->count() == 0)
         m_metric->addItem(metricTitle(*first), text(first->path));
     m_metric->setCurrentIndex(std::max(m_metric->count() > 0 ? 0 : -1, m_metric->findData(m_wanted)));
     m_metric->setEnabled(m_metric->count() > 0);
     showMetric();
     if (m_metric->currentData().toString() != before)
-        emit readOutChanged(workspace()->isOpen() ? readOutOf(workspace()->head()) : QString());
+        emit readOutChanged(workspace()->model()->isOpen() ? readOutOf(workspace()->selection()->head())
+                                                           : QString());
     if (!typed.isEmpty()) { // the name being typed outlives a score that arrives meanwhile
         edit->setText(typed);
         edit->setModified(true);
@@ -259,15 +262,15 @@ void HeadsPage::showMetric()
 {
     fitGrid();
     HeatmapView* view = m_panel->view();
-    const ResultArray* shown = workspace()->isOpen() ? metric() : nullptr;
+    const ResultArray* shown = workspace()->model()->isOpen() ? metric() : nullptr;
     if (!shown) {
         m_model->setScores(nullptr, tr("Score"));
         m_definition->clear();
-        if (!workspace()->isOpen())
+        if (!workspace()->model()->isOpen())
             return view->setMatrix(nullptr);
         // The heads can be chosen before the first score is there.
-        view->setMatrix(std::make_shared<Eigen::MatrixXf>(
-            Eigen::MatrixXf::Zero(workspace()->card().nLayers, workspace()->card().nHeads)));
+        view->setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Zero(
+            workspace()->model()->card().nLayers, workspace()->model()->card().nHeads)));
         return markHead();
     }
     auto grid = std::make_shared<Eigen::MatrixXf>(metricGrid(*shown));
@@ -284,9 +287,9 @@ void HeadsPage::showMetric()
     for (QWidget* part : std::initializer_list<QWidget*>{view, m_metric, m_definition, m_table})
         part->setWhatsThis(explanationOf(*shown));
     auto scores = std::make_shared<std::vector<HeadScore>>();
-    for (int layer = 0; layer < workspace()->card().nLayers; ++layer) {
+    for (int layer = 0; layer < workspace()->model()->card().nLayers; ++layer) {
         const LayerNull null = layerNull(*shown, layer);
-        for (int head = 0; head < workspace()->card().nHeads; ++head) {
+        for (int head = 0; head < workspace()->model()->card().nHeads; ++head) {
             const double value = metricAt(*shown, {layer, head});
             scores->push_back({{layer, head}, value, null.zScore(value)});
         }
@@ -299,10 +302,10 @@ void HeadsPage::fitGrid()
 {
     constexpr int aroundCells = 90; // titles, labels and the colour bar
     constexpr int largestCell = 34;
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return;
-    const int layers = workspace()->card().nLayers;
-    const int cell = std::clamp((width() - 80) / workspace()->card().nHeads, 8, largestCell);
+    const int layers = workspace()->model()->card().nLayers;
+    const int cell = std::clamp((width() - 80) / workspace()->model()->card().nHeads, 8, largestCell);
     m_panel->setFixedHeight(std::min(layers * cell + aroundCells, height() * 3 / 5));
 }
 
@@ -314,12 +317,12 @@ void HeadsPage::resizeEvent(QResizeEvent* event)
 
 void HeadsPage::markHead()
 {
-    if (!workspace()->isOpen() || !m_panel->view()->matrix())
+    if (!workspace()->model()->isOpen() || !m_panel->view()->matrix())
         return;
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     const QSignalBlocker quietView(m_panel->view());
     m_panel->view()->setCurrentCell(head.layer, head.head);
-    const HeadId reference = workspace()->reference().value_or(HeadId{-1, -1});
+    const HeadId reference = workspace()->selection()->reference().value_or(HeadId{-1, -1});
     m_panel->view()->setReferenceCell(reference.layer, reference.head);
     const int row = m_model->rowOf(head);
     if (row < 0)
@@ -352,7 +355,7 @@ QList<FigureSource*> HeadsPage::figures()
     const ResultArray* shown = metric();
     if (!shown || !m_panel->view()->matrix())
         return {};
-    const QString model = text(workspace()->card().name);
+    const QString model = text(workspace()->model()->card().name);
     describe(m_panel->view(), tr("%1, %2").arg(metricTitle(*shown), model));
     setSubject(m_panel->view(), std::nullopt);
     describe(m_table, tr("Heads by %1, %2").arg(metricTitle(*shown), model));

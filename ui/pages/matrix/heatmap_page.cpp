@@ -155,21 +155,21 @@ void HeatmapPage::connectChoices()
         chooseTokens();
         refresh();
     });
-    connect(workspace(), &Workspace::circuitsChanged, this, [this] {
+    connect(workspace()->model(), &OpenModel::circuitsChanged, this, [this] {
         chooseTokens();
         refresh();
     });
-    connect(workspace(), &Workspace::headChanged, this, &HeatmapPage::refresh);
-    connect(workspace(), &Workspace::rotaryOffsetChanged, this, [this] {
+    connect(workspace()->selection(), &Selection::headChanged, this, &HeatmapPage::refresh);
+    connect(workspace()->selection(), &Selection::rotaryOffsetChanged, this, [this] {
         if (isOfScores())
             refresh();
     });
-    connect(workspace(), &Workspace::tokensChanged, this, &HeatmapPage::refresh);
+    connect(workspace()->model(), &OpenModel::tokensChanged, this, &HeatmapPage::refresh);
     const auto refreshIf = [this](CircuitPicture::Order order) {
         if (m_order->currentData().toInt() == static_cast<int>(order))
             refresh();
     };
-    connect(workspace(), &Workspace::directionChanged, this,
+    connect(workspace()->selection(), &Selection::directionChanged, this,
             [refreshIf] { refreshIf(CircuitPicture::Order::ByVector); });
     connect(workspace()->runs(), &Runs::inputsChanged, this,
             [refreshIf] { refreshIf(CircuitPicture::Order::ByCount); });
@@ -189,7 +189,7 @@ void HeatmapPage::connectView()
     });
     connect(view, &HeatmapView::cellClicked, this, [this](int row, int) {
         if (isTokenCircuit())
-            workspace()->setToken(m_rows[static_cast<std::size_t>(row)]);
+            workspace()->selection()->setToken(m_rows[static_cast<std::size_t>(row)]);
     });
 }
 
@@ -220,7 +220,7 @@ bool HeatmapPage::isOfAllTokens() const
 
 bool HeatmapPage::isTiled() const
 {
-    const auto tokens = workspace()->tokens();
+    const auto tokens = workspace()->model()->tokens();
     return isOfAllTokens() && tokens && std::max(tokens->E.rows(), tokens->W_U.cols()) > largestFormed;
 }
 
@@ -230,8 +230,8 @@ QString HeatmapPage::entryName(const std::vector<int>& shown, int index) const
         return {};
     const int entry = shown[static_cast<std::size_t>(index)];
     if (isTokenCircuit())
-        return workspace()->tokenText(entry);
-    return entry == workspace()->card().dModel ? tr("bias") : QString::number(entry);
+        return workspace()->model()->tokenText(entry);
+    return entry == workspace()->model()->card().dModel ? tr("bias") : QString::number(entry);
 }
 
 bool HeatmapPage::isSoftmaxOfScores() const
@@ -274,7 +274,7 @@ QString HeatmapPage::formText() const
 CircuitTerms HeatmapPage::terms() const
 {
     return {m_biases->isChecked(), m_scale->isChecked() && m_scale->isEnabled(),
-            isOfScores() ? workspace()->rotaryOffset() : 0};
+            isOfScores() ? workspace()->selection()->rotaryOffset() : 0};
 }
 
 QString HeatmapPage::termsText() const
@@ -290,9 +290,9 @@ QString HeatmapPage::termsText() const
 void HeatmapPage::chooseTokens()
 {
     m_tokens.clear();
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return;
-    const auto tokenizer = workspace()->tokenizer();
+    const auto tokenizer = workspace()->model()->tokenizer();
     if (tokenizer && !m_text->text().isEmpty()) {
         const auto ids = tokenizer->encode(m_text->text().toStdString(), Tokenizer::SpecialTokens::None);
         if (ids)
@@ -302,20 +302,20 @@ void HeatmapPage::chooseTokens()
     }
     if (m_tokens.empty() && tokenizer)
         m_tokens = sampleOfWords(*tokenizer, heatmapPageSampleSize);
-    std::erase_if(m_tokens, [this](int id) { return id >= workspace()->card().dVocab; });
+    std::erase_if(m_tokens, [this](int id) { return id >= workspace()->model()->card().dVocab; });
     if (m_tokens.empty()) {
         m_tokens.resize(
-            static_cast<std::size_t>(std::min(heatmapPageSampleSize, workspace()->card().dVocab)));
+            static_cast<std::size_t>(std::min(heatmapPageSampleSize, workspace()->model()->card().dVocab)));
         std::iota(m_tokens.begin(), m_tokens.end(), 0);
     }
-    std::erase_if(m_tokens, [this](int id) { return id >= workspace()->card().dVocab; });
+    std::erase_if(m_tokens, [this](int id) { return id >= workspace()->model()->card().dVocab; });
 }
 
 std::vector<int> HeatmapPage::rowTokens() const
 {
     if (!isOfAllTokens())
         return m_tokens;
-    std::vector<int> all(static_cast<std::size_t>(workspace()->tokens()->E.rows()));
+    std::vector<int> all(static_cast<std::size_t>(workspace()->model()->tokens()->E.rows()));
     std::iota(all.begin(), all.end(), 0);
     return all;
 }
@@ -324,7 +324,7 @@ std::vector<int> HeatmapPage::columnTokens() const
 {
     if (!isOfAllTokens() || kind() == CircuitKind::FullQk)
         return rowTokens();
-    std::vector<int> all(static_cast<std::size_t>(workspace()->tokens()->W_U.cols()));
+    std::vector<int> all(static_cast<std::size_t>(workspace()->model()->tokens()->W_U.cols()));
     std::iota(all.begin(), all.end(), 0);
     return all;
 }
@@ -343,20 +343,20 @@ void HeatmapPage::recompute()
     orders->item(m_order->findData(static_cast<int>(CircuitPicture::Order::ByCount)))
         ->setEnabled(isTokenCircuit() && workspace()->runs()->inputs().tokenCounts);
     HeatmapView* view = m_panel->view();
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits) {
         m_job.cancel();
         view->setMatrix(nullptr);
         m_state->clear();
         return view->setMessage(tr("The matrix needs the model's files; use File → Locate model…"));
     }
-    if (isTokenCircuit() && !workspace()->tokens()) {
+    if (isTokenCircuit() && !workspace()->model()->tokens()) {
         view->setMatrix(nullptr);
         return view->setMessage(tr("Reading the embeddings…"));
     }
     view->setPending(true);
     m_job.start(heading(),
-                aboutModel(workspace()->circuits(),
+                aboutModel(workspace()->model()->circuits(),
                            [picture = picture()](const Task& task) { return shownCircuit(picture, task); }),
                 [this](const Result<ShownCircuit>& shown) {
                     m_panel->view()->setPending(false);
@@ -366,15 +366,15 @@ void HeatmapPage::recompute()
 
 CircuitPicture HeatmapPage::picture() const
 {
-    CircuitPicture picture{.circuits = workspace()->circuits(),
-                           .tokens = workspace()->tokens(),
-                           .tokenizer = workspace()->tokenizer(),
-                           .of = {kind(), workspace()->head(), terms()},
+    CircuitPicture picture{.circuits = workspace()->model()->circuits(),
+                           .tokens = workspace()->model()->tokens(),
+                           .tokenizer = workspace()->model()->tokenizer(),
+                           .of = {kind(), workspace()->selection()->head(), terms()},
                            .isDirect = isDirect(),
                            .isTiled = isTiled(),
                            .counts = workspace()->runs()->inputs().tokenCounts,
                            .order = static_cast<CircuitPicture::Order>(m_order->currentData().toInt()),
-                           .vector = workspace()->direction().index,
+                           .vector = workspace()->selection()->direction().index,
                            .form = static_cast<RowForm>(m_form->currentData().toInt()),
                            .rows = {},
                            .columns = {}};
@@ -388,7 +388,7 @@ CircuitPicture HeatmapPage::picture() const
 QString HeatmapPage::heading() const
 {
     const QString circuit = m_circuit->currentText().section(u':', 0, 0);
-    return isDirect() ? circuit : tr("%1 of %2").arg(circuit, text(workspace()->head()));
+    return isDirect() ? circuit : tr("%1 of %2").arg(circuit, text(workspace()->selection()->head()));
 }
 
 void HeatmapPage::showError(const Error& error)
@@ -418,10 +418,10 @@ QString HeatmapPage::stateText(const EntryStatistics& entries) const
         numbers += tr(", from %1 to %2")
                        .arg(signedNumber(entries.range->first), signedNumber(entries.range->second));
     return tr("%1 · %2 × %3 · %4%5 · %6 · %7")
-        .arg(isDirect() ? tr("direct path") : text(workspace()->head()))
+        .arg(isDirect() ? tr("direct path") : text(workspace()->selection()->head()))
         .arg(m_rows.size())
         .arg(m_columns.size())
-        .arg(termsText(), formText(), numbers, workspace()->processingText());
+        .arg(termsText(), formText(), numbers, processingText(workspace()->model()->processing()));
 }
 
 void HeatmapPage::describeAxes()
@@ -469,10 +469,12 @@ QList<FigureSource*> HeatmapPage::figures()
 {
     if (m_panel->view()->isEmpty())
         return {};
-    const QString circuit = isDirect() ? m_circuit->currentText()
-                                       : tr("%1 %2").arg(text(workspace()->head()), m_circuit->currentText());
-    describe(m_panel->view(), tr("%1, %2, %3").arg(circuit, termsText(), text(workspace()->card().name)));
-    setSubject(m_panel->view(), isDirect() ? std::nullopt : std::optional(workspace()->head()));
+    const QString circuit = isDirect()
+        ? m_circuit->currentText()
+        : tr("%1 %2").arg(text(workspace()->selection()->head()), m_circuit->currentText());
+    describe(m_panel->view(),
+             tr("%1, %2, %3").arg(circuit, termsText(), text(workspace()->model()->card().name)));
+    setSubject(m_panel->view(), isDirect() ? std::nullopt : std::optional(workspace()->selection()->head()));
     return {m_panel->view()};
 }
 

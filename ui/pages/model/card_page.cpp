@@ -98,9 +98,9 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     auto* outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
     outer->addWidget(scroll);
-    connect(workspace, &Workspace::opened, this, &CardPage::refresh);
-    connect(workspace, &Workspace::circuitsChanged, this, &CardPage::refresh);
-    connect(workspace, &Workspace::resultsChanged, this, &CardPage::refresh);
+    connect(workspace->model(), &OpenModel::opened, this, &CardPage::refresh);
+    connect(workspace->model(), &OpenModel::circuitsChanged, this, &CardPage::refresh);
+    connect(workspace->model(), &OpenModel::resultsChanged, this, &CardPage::refresh);
     refresh();
 }
 
@@ -118,9 +118,9 @@ void CardPage::refresh()
 {
     while (m_rows->rowCount() > 0)
         m_rows->removeRow(0);
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return;
-    const ModelCard& card = workspace()->card();
+    const ModelCard& card = workspace()->model()->card();
     m_title->setText(text(card.name));
     addRow(m_rows, tr("Architecture"), text(card.architecture));
     addRow(m_rows, tr("Layers × heads"), QStringLiteral("%1 × %2").arg(card.nLayers).arg(card.nHeads));
@@ -135,13 +135,13 @@ void CardPage::refresh()
     addRow(m_rows, tr("Positions"), text(card.positional));
     addRow(m_rows, tr("Normalisation"), text(card.normalization));
     addRow(m_rows, tr("Tokenizer"),
-           workspace()->tokenizer() ? tr("yes") : tr("none; tokens are shown by their ids"));
+           workspace()->model()->tokenizer() ? tr("yes") : tr("none; tokens are shown by their ids"));
     addRow(m_rows, tr("Source"), text(card.source));
     addRow(m_rows, tr("Fingerprint"), tr("sha256 %1").arg(text(card.sha256)));
-    m_processing->setText(workspace()->processingText());
-    const QStringList sentences = workspace()->warnings();
+    m_processing->setText(processingText(workspace()->model()->processing()));
+    const QStringList sentences = warningsOf(*workspace()->model());
     m_warnings->setText(sentences.isEmpty() ? tr("Nothing was skipped or ignored.") : sentences.join(u'\n'));
-    if (workspace()->weights() != m_weights || !m_weights)
+    if (workspace()->model()->weights() != m_weights || !m_weights)
         showReport();
 }
 
@@ -151,7 +151,7 @@ void CardPage::showReport()
         while (rows->rowCount() > 0)
             rows->removeRow(0);
     m_normsJob.cancel();
-    m_weights = workspace()->weights();
+    m_weights = workspace()->model()->weights();
     if (!m_weights) {
         m_notes->setText(tr("This needs the model's files; use File → Locate model…"));
         addRow(m_report, tr("Tensors"), m_notes->text());

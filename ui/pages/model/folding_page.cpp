@@ -83,13 +83,14 @@ FoldingPage::FoldingPage(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_tables, 1);
     layout->addLayout(below);
     connect(m_circuit, &QComboBox::currentIndexChanged, this, &FoldingPage::refresh);
-    connect(m_use, &QPushButton::clicked, this, [this] { this->workspace()->setProcessingWish(wish()); });
+    connect(m_use, &QPushButton::clicked, this,
+            [this] { this->workspace()->model()->setProcessingWish(wish()); });
     for (const auto signal :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
-        connect(workspace, signal, this, &FoldingPage::refresh);
-    connect(workspace, &Workspace::headChanged, this, &FoldingPage::refresh);
-    connect(workspace, &Workspace::tokenFilterChanged, this, &FoldingPage::refresh);
-    connect(workspace, &Workspace::tokenChanged, this, &FoldingPage::refresh);
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
+        connect(workspace->model(), signal, this, &FoldingPage::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &FoldingPage::refresh);
+    connect(workspace->filteredTokens(), &FilteredTokens::changed, this, &FoldingPage::refresh);
+    connect(workspace->selection(), &Selection::tokenChanged, this, &FoldingPage::refresh);
 }
 
 QWidget* FoldingPage::createSteps()
@@ -123,7 +124,7 @@ ProcessingWish FoldingPage::wish() const
     wish.centerWritingWeights = step(1);
     wish.centerUnembed = step(2);
     wish.foldValueBiases = step(3);
-    wish.headChanges = workspace()->processingWish().headChanges;
+    wish.headChanges = workspace()->model()->processingWish().headChanges;
     return wish;
 }
 
@@ -145,60 +146,64 @@ void FoldingPage::clear(const QString& message)
 
 void FoldingPage::recompute()
 {
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     m_use->setEnabled(circuits != nullptr);
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return clear({});
     if (!circuits)
         return clear(tr("Another processing needs the model's files; use File → Locate model…"));
-    const auto tokens = workspace()->tokens();
+    const auto tokens = workspace()->model()->tokens();
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
     if (!m_wasTicked) {
-        const bool all = !workspace()->isProcessed();
+        const bool all = !isProcessed(workspace()->model()->processing());
         tick({all, all, all, all});
     }
-    m_use->setEnabled(wish() != workspace()->processingWish());
-    const CircuitOfHead of{static_cast<CircuitKind>(m_circuit->currentData().toInt()), workspace()->head()};
-    m_job.start(
-        tr("The row of %1 with other processing").arg(workspace()->tokenText(workspace()->token())),
-        aboutModel(workspace()->circuits(),
-                   [circuits, tokens, of, wanted = Other{wish(), workspace()->weights(), {}}, known = m_other,
-                    token = workspace()->token(),
-                    unused = workspace()->unusedTokens()](const Task& task) mutable -> Result<Answer> {
-                       if (!known || known->wish != wanted.wish || known->of != wanted.of) {
-                           auto plan = planProcessing(*wanted.of, wanted.wish);
-                           if (!plan)
-                               return plan.error();
-                           auto weights = process(wanted.of, std::move(plan).value(), task);
-                           if (!weights)
-                               return weights.error();
-                           wanted.circuits = std::make_shared<const Circuits>(*weights);
-                           known = std::make_shared<const Other>(std::move(wanted));
-                       }
-                       const auto a = tokenLine(*circuits, *tokens, of, TableSide::Row, token);
-                       if (!a)
-                           return a.error();
-                       const auto b = tokenRowOnce(*known->circuits, tokens->embedding, of, token, task);
-                       if (!b)
-                           return b.error();
-                       return Answer{known, tableDifference(*a, *b, foldingPageTableLength, unused),
-                                     cosineOf(*a, *b, unused)};
-                   }),
-        [this](const Result<Answer>& answer) {
-            if (!answer)
-                return clear(text(answer.error()));
-            showAnswer(*answer);
-        });
+    m_use->setEnabled(wish() != workspace()->model()->processingWish());
+    const CircuitOfHead of{static_cast<CircuitKind>(m_circuit->currentData().toInt()),
+                           workspace()->selection()->head()};
+    m_job.start(tr("The row of %1 with other processing")
+                    .arg(workspace()->model()->tokenText(workspace()->selection()->token())),
+                aboutModel(workspace()->model()->circuits(),
+                           [circuits, tokens, of, wanted = Other{wish(), workspace()->model()->weights(), {}},
+                            known = m_other, token = workspace()->selection()->token(),
+                            unused = workspace()->filteredTokens()->unused()](
+                               const Task& task) mutable -> Result<Answer> {
+                               if (!known || known->wish != wanted.wish || known->of != wanted.of) {
+                                   auto plan = planProcessing(*wanted.of, wanted.wish);
+                                   if (!plan)
+                                       return plan.error();
+                                   auto weights = process(wanted.of, std::move(plan).value(), task);
+                                   if (!weights)
+                                       return weights.error();
+                                   wanted.circuits = std::make_shared<const Circuits>(*weights);
+                                   known = std::make_shared<const Other>(std::move(wanted));
+                               }
+                               const auto a = tokenLine(*circuits, *tokens, of, TableSide::Row, token);
+                               if (!a)
+                                   return a.error();
+                               const auto b =
+                                   tokenRowOnce(*known->circuits, tokens->embedding, of, token, task);
+                               if (!b)
+                                   return b.error();
+                               return Answer{known, tableDifference(*a, *b, foldingPageTableLength, unused),
+                                             cosineOf(*a, *b, unused)};
+                           }),
+                [this](const Result<Answer>& answer) {
+                    if (!answer)
+                        return clear(text(answer.error()));
+                    showAnswer(*answer);
+                });
 }
 
 void FoldingPage::showAnswer(const Answer& answer)
 {
     m_other = answer.other;
     m_tables->show(answer.difference, tr("A"), tr("B"));
-    QStringList words{tr("A: %1.").arg(workspace()->processingText()),
-                      tr("Cosine of the two rows of %1: %2.")
-                          .arg(workspace()->tokenText(workspace()->token()), number(answer.cosine))};
+    QStringList words{
+        tr("A: %1.").arg(processingText(workspace()->model()->processing())),
+        tr("Cosine of the two rows of %1: %2.")
+            .arg(workspace()->model()->tokenText(workspace()->selection()->token()), number(answer.cosine))};
     for (const std::string& warning : answer.other->circuits->weights().plan().warnings)
         words << text(warning);
     m_note->setText(words.join(u' '));
@@ -233,9 +238,9 @@ QList<FigureSource*> FoldingPage::figures()
     for (int i = 0; i < 3; ++i) {
         describe(m_tables->table(i),
                  tr("%1 %2 of %3, %4, %5")
-                     .arg(text(workspace()->head()), m_circuit->currentText(),
-                          workspace()->tokenText(workspace()->token()), m_tables->caption(i),
-                          text(workspace()->card().name)));
+                     .arg(text(workspace()->selection()->head()), m_circuit->currentText(),
+                          workspace()->model()->tokenText(workspace()->selection()->token()),
+                          m_tables->caption(i), text(workspace()->model()->card().name)));
         all << m_tables->table(i);
     }
     return all;

@@ -159,9 +159,9 @@ QWidget* TensorsPage::createDetail()
 
 void TensorsPage::connectSignals()
 {
-    connect(workspace(), &Workspace::opened, this, &TensorsPage::refresh);
-    connect(workspace(), &Workspace::circuitsChanged, this, &TensorsPage::refresh);
-    connect(workspace(), &Workspace::closed, this, &TensorsPage::refresh);
+    connect(workspace()->model(), &OpenModel::opened, this, &TensorsPage::refresh);
+    connect(workspace()->model(), &OpenModel::circuitsChanged, this, &TensorsPage::refresh);
+    connect(workspace()->model(), &OpenModel::closed, this, &TensorsPage::refresh);
     connect(m_search, &QLineEdit::textChanged, m_sorted, &QSortFilterProxyModel::setFilterFixedString);
     connect(m_read, &QPushButton::clicked, this, &TensorsPage::readAll);
     connect(m_save, &QPushButton::clicked, this, &TensorsPage::chooseNpy);
@@ -181,7 +181,7 @@ void TensorsPage::connectSignals()
 
 void TensorsPage::recompute()
 {
-    const auto weights = workspace()->weights();
+    const auto weights = workspace()->model()->weights();
     if (weights == m_weights && weights)
         return; // another processing of the same file
     m_allJob.cancel();
@@ -461,7 +461,7 @@ QList<FigureSource*> TensorsPage::figures()
 {
     if (!m_weights || m_model->rowCount() == 0)
         return {};
-    const QString model = text(workspace()->card().name);
+    const QString model = text(workspace()->model()->card().name);
     QList<FigureSource*> sources;
     const auto add = [&](FigureSource* source, const QString& what) {
         describe(source, QStringLiteral("%1, %2").arg(what, model));

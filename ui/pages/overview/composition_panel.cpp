@@ -65,12 +65,13 @@ CompositionPanel::CompositionPanel(Workspace* workspace, QWidget* parent)
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_message);
     layout->addWidget(m_table, 1);
-    connect(workspace, &Workspace::opened, this, &CompositionPanel::refresh);
-    connect(workspace, &Workspace::closed, this, &CompositionPanel::refresh);
-    connect(workspace, &Workspace::headChanged, this, &CompositionPanel::refresh);
-    connect(workspace, &Workspace::resultsChanged, this, &CompositionPanel::refresh);
-    connect(m_table, &TableFigure::rowChosen, this,
-            [this](int row) { this->workspace()->setReference(m_heads[static_cast<std::size_t>(row)]); });
+    connect(workspace->model(), &OpenModel::opened, this, &CompositionPanel::refresh);
+    connect(workspace->model(), &OpenModel::closed, this, &CompositionPanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &CompositionPanel::refresh);
+    connect(workspace->model(), &OpenModel::resultsChanged, this, &CompositionPanel::refresh);
+    connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
+        this->workspace()->selection()->setReference(m_heads[static_cast<std::size_t>(row)]);
+    });
 }
 
 void CompositionPanel::recompute()
@@ -79,15 +80,15 @@ void CompositionPanel::recompute()
     m_heads.clear();
     std::vector<Link> links;
     for (const char* kind : {"k", "q", "v"}) {
-        const ResultArray* array = workspace()->isOpen()
-            ? workspace()->results()->find(std::string("composition/") + kind)
+        const ResultArray* array = workspace()->model()->isOpen()
+            ? workspace()->model()->results()->find(std::string("composition/") + kind)
             : nullptr;
         if (array && array->shape.size() == 4)
-            addLinks(links, *array, workspace()->head(), text(kind).toUpper());
+            addLinks(links, *array, workspace()->selection()->head(), text(kind).toUpper());
     }
     m_message->setVisible(links.empty());
     m_table->setVisible(!links.empty());
-    m_message->setText(workspace()->isOpen() && workspace()->card().nLayers < 2
+    m_message->setText(workspace()->model()->isOpen() && workspace()->model()->card().nLayers < 2
                            ? tr("Composition needs two layers; this model has one.")
                            : tr("Composition is not computed yet."));
     if (links.empty())
@@ -130,9 +131,9 @@ QList<FigureSource*> CompositionPanel::figures()
 {
     if (m_model->rowCount() == 0)
         return {};
-    describe(
-        m_table,
-        tr("%1 composition in and out, %2").arg(text(workspace()->head()), text(workspace()->card().name)));
+    describe(m_table,
+             tr("%1 composition in and out, %2")
+                 .arg(text(workspace()->selection()->head()), text(workspace()->model()->card().name)));
     return {m_table};
 }
 

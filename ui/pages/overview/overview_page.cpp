@@ -45,7 +45,7 @@ OverviewPage::OverviewPage(Workspace* workspace, QWidget* parent)
              QStringLiteral("composition"));
     for (TokensPanel* panel : {reads, writes}) {
         panel->setCompact(true);
-        connect(panel, &TokensPanel::tokenActivated, workspace, &Workspace::setToken);
+        connect(panel, &TokensPanel::tokenActivated, workspace->selection(), &Selection::setToken);
     }
     for (const auto& [row, stretch] : {std::pair(0, 10), {1, 7}, {2, 9}})
         grid->setRowStretch(row, stretch);

@@ -43,7 +43,7 @@ QStandardItem* outputsCell(const Workspace& workspace, const ArrayPart& ids,
     QStringList shown;
     QStringList explained;
     for (std::size_t i = 0; i < ids.size() && ids.at(i) >= 0; ++i) {
-        shown << workspace.tokenText(static_cast<int>(ids.at(i)));
+        shown << workspace.model()->tokenText(static_cast<int>(ids.at(i)));
         explained << (values ? QStringLiteral("%1  %2").arg(shown.back(), signedNumber(values->at(i)))
                              : shown.back());
     }
@@ -83,15 +83,16 @@ SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
     m_pause.setSingleShot(true);
     m_pause.setInterval(pause);
     connect(&m_pause, &QTimer::timeout, this, &SalientPanel::ask);
-    for (const auto signal : {&Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
-        connect(workspace, signal, this, [this] { m_known.clear(); }); // which keep an embedding alive
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
-                              &Workspace::tokensChanged, &Workspace::resultsChanged})
-        connect(workspace, signal, this, &SalientPanel::refresh);
-    connect(workspace, &Workspace::headChanged, this, &SalientPanel::refresh);
+    for (const auto signal : {&OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
+        connect(workspace->model(), signal, this,
+                [this] { m_known.clear(); }); // which keep an embedding alive
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged,
+                              &OpenModel::tokensChanged, &OpenModel::resultsChanged})
+        connect(workspace->model(), signal, this, &SalientPanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &SalientPanel::refresh);
     whenOpened(m_table, [this](const QModelIndex& index) {
         if (const int token = tokenOf(*m_model, m_table->sourceRow(index), 0); token >= 0)
-            this->workspace()->setToken(token);
+            this->workspace()->selection()->setToken(token);
     });
 }
 
@@ -109,19 +110,19 @@ void SalientPanel::clear(const QString& message)
 
 void SalientPanel::recompute()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return clear({});
-    const HeadId head = workspace()->head();
-    if (showTokens(*workspace()->results(), head)) {
+    const HeadId head = workspace()->selection()->head();
+    if (showTokens(*workspace()->model()->results(), head)) {
         m_pause.stop();
         m_asked.reset();
         return m_job.cancel();
     }
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return clear(
             tr("This session has no salient tokens of %1; locate its model to see them.").arg(text(head)));
-    const auto tokens = workspace()->tokens();
+    const auto tokens = workspace()->model()->tokens();
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
     AnalysisOptions options = workspace()->runs()->analysisOptions();
@@ -139,12 +140,12 @@ void SalientPanel::recompute()
 
 void SalientPanel::ask()
 {
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!m_asked || !circuits)
         return;
     const HeadId head = m_asked->options.heads.front();
     m_job.start(tr("Salient tokens of %1").arg(text(head)),
-                aboutModel(workspace()->circuits(),
+                aboutModel(workspace()->model()->circuits(),
                            [context = AnalysisContext{*circuits, m_asked->tokens, m_asked->options}](
                                const Task& task) { return findAnalysis(analysisId)->run(context, task); }),
                 [this, head, question = *m_asked](const Result<ResultSet>& found) {
@@ -215,7 +216,8 @@ QList<FigureSource*> SalientPanel::figures()
     if (m_model->rowCount() == 0)
         return {};
     describe(m_table,
-             tr("%1 salient tokens, %2").arg(text(workspace()->head()), text(workspace()->card().name)));
+             tr("%1 salient tokens, %2")
+                 .arg(text(workspace()->selection()->head()), text(workspace()->model()->card().name)));
     return {m_table};
 }
 

@@ -36,7 +36,7 @@ CompareTables::CompareTables(Workspace* workspace, QWidget* parent)
         box->addWidget(m_tables[i], 1);
         columns->addLayout(box, i == 1 ? 3 : 2); // It has both ranks and their change.
         whenOpened(m_tables[i], [this, i](const QModelIndex& index) {
-            m_workspace->setToken(tokenOf(*m_models[i], m_tables[i]->sourceRow(index), 0));
+            m_workspace->selection()->setToken(tokenOf(*m_models[i], m_tables[i]->sourceRow(index), 0));
         });
     }
 }
@@ -59,9 +59,10 @@ void CompareTables::show(const TableDifference& difference, const QString& first
                                              .arg(change > 0 ? QStringLiteral("▲") : QStringLiteral("▼"))
                                              .arg(count(std::abs(change))));
             moved->setToolTip(tr("Places up or down from %1 to %2").arg(first, second));
-            model->appendRow({tokenCell(*m_workspace, entry.id, entry.id == m_workspace->token()),
-                              countCell(entry.firstRank + 1), countCell(entry.secondRank + 1), moved,
-                              signedNumberCell(entry.first), signedNumberCell(entry.second)});
+            model->appendRow(
+                {tokenCell(*m_workspace, entry.id, entry.id == m_workspace->selection()->token()),
+                 countCell(entry.firstRank + 1), countCell(entry.secondRank + 1), moved,
+                 signedNumberCell(entry.first), signedNumberCell(entry.second)});
         }
         // Columns constant in a whole table, or repeated from another table, are left to the export.
         const std::array<std::array<int, 3>, 3> hidden{{{1, 2, 3}, {1, 4, 5}, {1, 2, 3}}};

@@ -17,10 +17,10 @@ ComputeButton::ComputeButton(Workspace* workspace, std::string_view id, QWidget*
     setAccessibleName(tr("Compute: %1").arg(ui::text(m_analysis->title)));
     connect(this, &QPushButton::clicked, workspace, [workspace, id] { workspace->runs()->runAnalysis(id); });
     for (const auto signal :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::resultsChanged})
-        connect(workspace, signal, this, &ComputeButton::updateState);
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::resultsChanged})
+        connect(workspace->model(), signal, this, &ComputeButton::updateState);
     connect(workspace->runs(), &Runs::waitingChanged, this, &ComputeButton::updateState);
-    for (const Job* job : {workspace->runs()->job(), workspace->tokensJob()}) {
+    for (const Job* job : {workspace->runs()->job(), workspace->model()->tokensJob()}) {
         connect(job, &Job::started, this, &ComputeButton::updateState);
         connect(job, &Job::finished, this, &ComputeButton::updateState);
     }
@@ -29,8 +29,8 @@ ComputeButton::ComputeButton(Workspace* workspace, std::string_view id, QWidget*
 
 void ComputeButton::updateState()
 {
-    const auto circuits = m_workspace->circuits();
-    const bool isWanted = circuits && !isComputed(*m_analysis, *m_workspace->results())
+    const auto circuits = m_workspace->model()->circuits();
+    const bool isWanted = circuits && !isComputed(*m_analysis, *m_workspace->model()->results())
         && !m_workspace->runs()->isUnderWay(m_analysis->id)
         && whyLeftOut(*m_analysis, circuits->config(), m_workspace->runs()->analysisOptions(*m_analysis))
                .empty();

@@ -66,10 +66,10 @@ EigenvaluePanel::EigenvaluePanel(Workspace* workspace, QWidget* parent)
                                   .arg(number(std::hypot(point.x(), point.y())),
                                        number(std::atan2(point.y(), point.x()) * 180 / std::numbers::pi)));
     });
-    connect(workspace, &Workspace::headChanged, this, &EigenvaluePanel::refresh);
-    connect(workspace, &Workspace::resultsChanged, this, &EigenvaluePanel::refresh);
-    connect(workspace, &Workspace::circuitsChanged, this, &EigenvaluePanel::refresh);
-    connect(workspace, &Workspace::closed, this, &EigenvaluePanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &EigenvaluePanel::refresh);
+    connect(workspace->model(), &OpenModel::resultsChanged, this, &EigenvaluePanel::refresh);
+    connect(workspace->model(), &OpenModel::circuitsChanged, this, &EigenvaluePanel::refresh);
+    connect(workspace->model(), &OpenModel::closed, this, &EigenvaluePanel::refresh);
 }
 
 void EigenvaluePanel::setKind(CircuitKind kind)
@@ -109,10 +109,10 @@ QString EigenvaluePanel::scoreText(const std::vector<std::complex<double>>& valu
     const char* path = m_kind == CircuitKind::FullOv ? "scores/copying"
         : m_kind == CircuitKind::FullQk              ? "scores/matching"
                                                      : nullptr;
-    const ResultArray* known = path ? workspace()->results()->find(path) : nullptr;
+    const ResultArray* known = path ? workspace()->model()->results()->find(path) : nullptr;
     if (!known)
         return score;
-    const LayerNull null = layerNull(*known, workspace()->head().layer);
+    const LayerNull null = layerNull(*known, workspace()->selection()->head().layer);
     if (null.mean && null.deviation)
         score += tr("   null\u00a0%1\u00a0±\u00a0%2").arg(signedNumber(*null.mean), number(*null.deviation));
     else if (null.mean)
@@ -123,10 +123,10 @@ QString EigenvaluePanel::scoreText(const std::vector<std::complex<double>>& valu
 QString EigenvaluePanel::normalityText(const std::vector<std::complex<double>>& values) const
 {
     constexpr double farFromNormal = 0.1; // as the analysis has it
-    const ResultSet& results = *workspace()->results();
+    const ResultSet& results = *workspace()->model()->results();
     const std::string name(circuitName(m_kind));
     const ResultArray* norms = results.find("spectra/" + name + "/frobenius_norm");
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     if (!norms || norms->shape.size() != 2)
         return {};
     const double norm =
@@ -155,13 +155,13 @@ QString EigenvaluePanel::normalityText(const std::vector<std::complex<double>>& 
 void EigenvaluePanel::recompute()
 {
     m_score->clear();
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return m_chart->setSeries({});
-    const ResultSet& results = *workspace()->results();
+    const ResultSet& results = *workspace()->model()->results();
     const ResultArray* array = results.find("eigenvalues/" + std::string(circuitName(m_kind)));
-    const auto values = headEigenvalues(array, workspace()->head());
+    const auto values = headEigenvalues(array, workspace()->selection()->head());
     m_chart->setMessage(array ? tr("This circuit has no eigenvalues here.")
-                            : workspace()->circuits()
+                            : workspace()->model()->circuits()
                             ? tr("The eigenvalues are being computed.")
                             : tr("This session has no eigenvalues of this circuit."));
     if (values.empty())
@@ -181,7 +181,8 @@ QList<FigureSource*> EigenvaluePanel::figures()
         return {};
     describe(m_chart,
              tr("%1 eigenvalues of %2, %3")
-                 .arg(text(workspace()->head()), circuitTitle(m_kind), text(workspace()->card().name)));
+                 .arg(text(workspace()->selection()->head()), circuitTitle(m_kind),
+                      text(workspace()->model()->card().name)));
     return {m_chart};
 }
 

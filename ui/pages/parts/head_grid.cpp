@@ -15,14 +15,14 @@ HeadGrid::HeadGrid(Workspace* workspace, const QString& name, QWidget* parent)
     view()->setRowAxis({tr("layer"), {}});
     view()->setColumnAxis({tr("head"), {}});
     view()->setProperty("rightClickIsReference", true);
-    connect(workspace, &Workspace::headChanged, this, &HeadGrid::mark);
-    connect(workspace, &Workspace::referenceChanged, this, &HeadGrid::mark);
+    connect(workspace->selection(), &Selection::headChanged, this, &HeadGrid::mark);
+    connect(workspace->selection(), &Selection::referenceChanged, this, &HeadGrid::mark);
     connect(view(), &HeatmapView::currentCellChanged, this, [this](int row, int column) {
         if (row >= 0)
-            m_workspace->setHead({row, column});
+            m_workspace->selection()->setHead({row, column});
     });
     connect(view(), &HeatmapView::cellReferenced, this, [this](int row, int column) {
-        m_workspace->setReference(HeadId{row, column});
+        m_workspace->selection()->setReference(HeadId{row, column});
     });
     connect(view(), &HeatmapView::hoverLeft, this, &HeadGrid::hoverLeft);
     connect(view(), &HeatmapView::cellHovered, this, [this](int row, int column, float) {
@@ -58,11 +58,11 @@ std::optional<HeadId> HeadGrid::largest() const
 
 void HeadGrid::mark()
 {
-    if (!m_workspace->isOpen() || !view()->matrix())
+    if (!m_workspace->model()->isOpen() || !view()->matrix())
         return;
     const QSignalBlocker quiet(view());
-    view()->setCurrentCell(m_workspace->head().layer, m_workspace->head().head);
-    const HeadId reference = m_workspace->reference().value_or(HeadId{-1, -1});
+    view()->setCurrentCell(m_workspace->selection()->head().layer, m_workspace->selection()->head().head);
+    const HeadId reference = m_workspace->selection()->reference().value_or(HeadId{-1, -1});
     view()->setReferenceCell(reference.layer, reference.head);
 }
 

@@ -48,9 +48,9 @@ KernelPanel::KernelPanel(Workspace* workspace, QWidget* parent)
         emit readOutChanged(tr("%1   Δ = %2   %3").arg(head).arg(point.x()).arg(signedNumber(point.y())));
     });
     for (const auto signal :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
-        connect(workspace, signal, this, &KernelPanel::refresh);
-    connect(workspace, &Workspace::headChanged, this, &KernelPanel::refresh);
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
+        connect(workspace->model(), signal, this, &KernelPanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &KernelPanel::refresh);
 }
 
 void KernelPanel::clear(const QString& message)
@@ -62,24 +62,24 @@ void KernelPanel::clear(const QString& message)
 
 void KernelPanel::recompute()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return clear({});
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return clear(tr("Scores by position need the model's files."));
     if (const QString why = whyNoKernel(circuits->config()); !why.isEmpty())
         return clear(why);
-    const auto tokens = workspace()->tokens();
+    const auto tokens = workspace()->model()->tokens();
     if (!tokens && circuits->config().positional == Positional::Rotary)
         return clear(tr("Reading the embeddings…"));
     const Eigen::Index n = std::min(circuits->config().nCtx, longestKernel);
-    m_job.start(tr("Scores of %1 by offset").arg(text(workspace()->head())),
-                aboutModel(workspace()->circuits(),
-                           [circuits, tokens, head = workspace()->head(),
+    m_job.start(tr("Scores of %1 by offset").arg(text(workspace()->selection()->head())),
+                aboutModel(workspace()->model()->circuits(),
+                           [circuits, tokens, head = workspace()->selection()->head(),
                             n](const Task&) -> Result<std::vector<double>> {
                                return scoresByOffset(*circuits, tokens.get(), head, n);
                            }),
-                [this, head = workspace()->head()](const Result<std::vector<double>>& found) {
+                [this, head = workspace()->selection()->head()](const Result<std::vector<double>>& found) {
                     if (!found)
                         return clear(text(found.error()));
                     ChartSeries series{text(head), {}, SeriesStyle::Line};
@@ -94,7 +94,8 @@ QList<FigureSource*> KernelPanel::figures()
     if (m_chart->series().empty())
         return {};
     describe(m_chart,
-             tr("%1 score by offset, %2").arg(text(workspace()->head()), text(workspace()->card().name)));
+             tr("%1 score by offset, %2")
+                 .arg(text(workspace()->selection()->head()), text(workspace()->model()->card().name)));
     return {m_chart};
 }
 

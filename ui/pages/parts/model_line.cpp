@@ -36,13 +36,13 @@ QString modelDataSize(double bytes)
 
 QString modelLine(const Workspace& workspace)
 {
-    const ModelCard& card = workspace.card();
+    const ModelCard& card = workspace.model()->card();
     QStringList words{QObject::tr("%1 × %2 heads").arg(card.nLayers).arg(card.nHeads)};
     if (card.nKvHeads != card.nHeads)
         words << QObject::tr("%1 KV heads").arg(card.nKvHeads);
     words << QObject::tr("d %1").arg(card.dModel) << normWords(card.normalization)
           << positionWords(card.positional);
-    if (const auto weights = workspace.weights())
+    if (const auto weights = workspace.model()->weights())
         words << (weights->config().tiedEmbeddings ? QObject::tr("tied embeddings")
                                                    : QObject::tr("untied embeddings"))
               << modelDataSize(static_cast<double>(weights->file().fileBytes()));

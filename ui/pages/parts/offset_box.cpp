@@ -17,22 +17,22 @@ OffsetBox::OffsetBox(Workspace* workspace, QWidget* parent)
     setToolTip(tr("How many places the key stands before the query: W_Q R(Δ) W_Kᵀ in place of W_Q W_Kᵀ"));
     setKeyboardTracking(false); // A number that is being typed is none yet.
     followModel();
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
-                              &Workspace::rotaryOffsetChanged})
-        connect(workspace, signal, this, &OffsetBox::followModel);
-    connect(this, &QSpinBox::valueChanged, workspace, &Workspace::setRotaryOffset);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
+        connect(workspace->model(), signal, this, &OffsetBox::followModel);
+    connect(workspace->selection(), &Selection::rotaryOffsetChanged, this, &OffsetBox::followModel);
+    connect(this, &QSpinBox::valueChanged, workspace->selection(), &Selection::setRotaryOffset);
 }
 
 void OffsetBox::followModel()
 {
-    const auto circuits = m_workspace->circuits();
+    const auto circuits = m_workspace->model()->circuits();
     const bool isRotary = circuits && circuits->config().positional == Positional::Rotary;
     setVisible(isRotary);
     if (!isRotary)
         return;
     const QSignalBlocker quiet(this);
     setRange(0, std::max(0, circuits->config().nCtx - 1));
-    setValue(m_workspace->rotaryOffset());
+    setValue(m_workspace->selection()->rotaryOffset());
 }
 
 QString offsetText(int offset)

@@ -62,10 +62,10 @@ SpectrumPanel::SpectrumPanel(Workspace* workspace, QWidget* parent)
     connect(m_chart, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
         emit readOutChanged(tr("%1   σ%2 = %3").arg(series).arg(index + 1).arg(exactNumber(point.y())));
     });
-    connect(workspace, &Workspace::headChanged, this, &SpectrumPanel::refresh);
-    connect(workspace, &Workspace::resultsChanged, this, &SpectrumPanel::refresh);
-    connect(workspace, &Workspace::circuitsChanged, this, &SpectrumPanel::refresh);
-    connect(workspace, &Workspace::closed, this, &SpectrumPanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &SpectrumPanel::refresh);
+    connect(workspace->model(), &OpenModel::resultsChanged, this, &SpectrumPanel::refresh);
+    connect(workspace->model(), &OpenModel::circuitsChanged, this, &SpectrumPanel::refresh);
+    connect(workspace->model(), &OpenModel::closed, this, &SpectrumPanel::refresh);
 }
 
 void SpectrumPanel::setCircuits(const std::vector<CircuitKind>& kinds)
@@ -89,7 +89,7 @@ void SpectrumPanel::setNormalized(bool on)
 void SpectrumPanel::recompute()
 {
     m_job.cancel();
-    if (!workspace()->isOpen()) {
+    if (!workspace()->model()->isOpen()) {
         m_measures->clear();
         m_chart->setBrackets({});
         return m_chart->setSeries({});
@@ -98,10 +98,11 @@ void SpectrumPanel::recompute()
     std::vector<CircuitKind> missing;
     for (const CircuitKind kind : m_kinds) {
         const std::string path = "spectra/" + std::string(circuitName(kind)) + "/singular_values";
-        std::vector<double> values = headSeries(workspace()->results()->find(path), workspace()->head());
+        std::vector<double> values =
+            headSeries(workspace()->model()->results()->find(path), workspace()->selection()->head());
         if (!values.empty() && std::isfinite(values.front()))
             sigma[kind] = std::move(values);
-        else if (!isFull(kind) && workspace()->circuits())
+        else if (!isFull(kind) && workspace()->model()->circuits())
             missing.push_back(kind);
     }
     if (missing.empty())
@@ -113,10 +114,10 @@ void SpectrumPanel::recompute()
 void SpectrumPanel::compute(const std::vector<CircuitKind>& missing)
 {
     using Answer = std::map<CircuitKind, std::vector<double>>;
-    m_job.start(tr("Singular values of %1").arg(text(workspace()->head())),
-                aboutModel(workspace()->circuits(),
-                           [circuits = workspace()->circuits(), head = workspace()->head(),
-                            missing](const Task&) -> Result<Answer> {
+    m_job.start(tr("Singular values of %1").arg(text(workspace()->selection()->head())),
+                aboutModel(workspace()->model()->circuits(),
+                           [circuits = workspace()->model()->circuits(),
+                            head = workspace()->selection()->head(), missing](const Task&) -> Result<Answer> {
                                Answer sigma;
                                const HeadWeights<double> weights = circuits->weights().head<double>(head);
                                for (const CircuitKind kind : missing) {
@@ -148,7 +149,7 @@ void SpectrumPanel::show(const std::map<CircuitKind, std::vector<double>>& sigma
         for (std::size_t i = 0; i < values.size(); ++i)
             one.points << QPointF(static_cast<double>(i + 1), values[i] / unit);
         series.push_back(std::move(one));
-        std::ranges::copy(degenerateBrackets(values, workspace()->card().dModel, unit),
+        std::ranges::copy(degenerateBrackets(values, workspace()->model()->card().dModel, unit),
                           std::back_inserter(brackets));
         measures << measuresOf(kind, values);
     }
@@ -157,7 +158,7 @@ void SpectrumPanel::show(const std::map<CircuitKind, std::vector<double>>& sigma
             "Bracketed: singular values within 1\u00a0% of their neighbours, which mean something only together");
     m_look.yTitle = m_normalized ? tr("σ / σ₁") : tr("singular value σ");
     m_chart->setLook(m_look);
-    m_chart->setMessage(workspace()->circuits()
+    m_chart->setMessage(workspace()->model()->circuits()
                             ? tr("The singular values are being computed.")
                             : tr("This session has no singular values of these circuits."));
     m_chart->setSeries(series);
@@ -167,7 +168,7 @@ void SpectrumPanel::show(const std::map<CircuitKind, std::vector<double>>& sigma
 
 QString SpectrumPanel::measuresOf(CircuitKind kind, const std::vector<double>& sigma) const
 {
-    const ResultSet& results = *workspace()->results();
+    const ResultSet& results = *workspace()->model()->results();
     const std::string folder = "spectra/" + std::string(circuitName(kind)) + "/";
     const auto withNull = [&](double value, const std::string& path) {
         const ResultArray* array = results.find(path);
@@ -182,17 +183,19 @@ QString SpectrumPanel::measuresOf(CircuitKind kind, const std::vector<double>& s
                  withNull(ranks.stableRank, folder + "stable_rank"), QString::number(ranks.k90));
     const ResultArray* norm =
         results.find(folder + "frobenius_norm"); // NaN where this head was not asked for
-    return norm && isInEmbeddingMetric(*norm) && std::isfinite(metricAt(*norm, workspace()->head()))
+    return norm && isInEmbeddingMetric(*norm)
+            && std::isfinite(metricAt(*norm, workspace()->selection()->head()))
         ? tr("%1; lengths are measured by the covariance of the embedding").arg(line)
         : line;
 }
 
 QList<FigureSource*> SpectrumPanel::figures()
 {
-    if (!workspace()->isOpen() || m_measures->text().isEmpty())
+    if (!workspace()->model()->isOpen() || m_measures->text().isEmpty())
         return {};
     describe(m_chart,
-             tr("%1 singular values, %2").arg(text(workspace()->head()), text(workspace()->card().name)));
+             tr("%1 singular values, %2")
+                 .arg(text(workspace()->selection()->head()), text(workspace()->model()->card().name)));
     return {m_chart};
 }
 

@@ -63,12 +63,12 @@ TokenFilterButton::TokenFilterButton(Workspace* workspace, Role role, QWidget* p
     setMenu(menu);
     limitToModel();
     followCounts();
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
-        connect(workspace, signal, this, &TokenFilterButton::limitToModel);
-    for (const auto signal : {&Workspace::opened, &Workspace::closed})
-        connect(workspace, signal, this, &TokenFilterButton::followCounts);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
+        connect(workspace->model(), signal, this, &TokenFilterButton::limitToModel);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed})
+        connect(workspace->model(), signal, this, &TokenFilterButton::followCounts);
     connect(workspace->runs(), &Runs::inputsChanged, this, &TokenFilterButton::followCounts);
-    connect(workspace, &Workspace::tokenFilterChanged, this, &TokenFilterButton::showFilter);
+    connect(workspace->filteredTokens(), &FilteredTokens::changed, this, &TokenFilterButton::showFilter);
 }
 
 QWidget* TokenFilterButton::makeForm()
@@ -120,12 +120,12 @@ QWidget* TokenFilterButton::makeForm()
 
 void TokenFilterButton::limitToModel()
 {
-    const int last = m_workspace->isOpen() ? m_workspace->card().dVocab - 1 : 0;
+    const int last = m_workspace->model()->isOpen() ? m_workspace->model()->card().dVocab - 1 : 0;
     for (QSpinBox* id : {m_firstId, m_lastId})
         id->setRange(0, last);
     showFilter();
     for (QWidget* ofText : std::initializer_list<QWidget*>{m_script, m_space, m_noSpecials})
-        ofText->setEnabled(m_workspace->tokenizer() != nullptr);
+        ofText->setEnabled(m_workspace->model()->tokenizer() != nullptr);
 }
 
 void TokenFilterButton::followCounts()
@@ -159,7 +159,7 @@ TokenFilter TokenFilterButton::filter() const
 
 void TokenFilterButton::setFilter(const TokenFilter& filter)
 {
-    m_workspace->setTokenFilter(filter);
+    m_workspace->filteredTokens()->setFilter(filter);
     showFilter();
 }
 
@@ -170,7 +170,7 @@ void TokenFilterButton::apply()
 
 void TokenFilterButton::showFilter()
 {
-    const TokenFilter& filter = m_workspace->wantedTokenFilter();
+    const TokenFilter& filter = m_workspace->filteredTokens()->wantedFilter();
     m_script->setCurrentIndex(filter.wordsOnly ? Words : filter.asciiOnly ? Ascii : Any);
     m_trained->setChecked(filter.trainedOnly);
     m_noSpecials->setChecked(filter.noSpecials);
@@ -180,10 +180,10 @@ void TokenFilterButton::showFilter()
     m_lowestNorm->setValue(filter.lowestNorm);
     m_lowestCount->setValue(filter.lowestCount);
     m_highestNorm->setValue(filter.highestNorm <= mostNorm ? filter.highestNorm : 0);
-    const bool isOn = m_workspace->tokenFilter().isOn();
-    setEnabled(m_workspace->hasModel()); // a session's tables are as they were written
+    const bool isOn = m_workspace->filteredTokens()->filter().isOn();
+    setEnabled(m_workspace->model()->hasModel()); // a session's tables are as they were written
     setVisible(m_role == Role::Choice || isOn);
-    const auto leftOut = m_workspace->filteredOut();
+    const auto leftOut = m_workspace->filteredTokens()->count();
     setText(!isOn              ? tr("all tokens")
                 : leftOut == 1 ? tr("1 token left out")
                                : tr("%1 tokens left out").arg(ui::count(leftOut)));

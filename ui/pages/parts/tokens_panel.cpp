@@ -108,16 +108,17 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     layout->addWidget(m_message);
     layout->addLayout(tables, 1);
     showColumns();
-    connect(workspace, &Workspace::headChanged, this, &TokensPanel::refresh);
-    connect(workspace, &Workspace::tokenChanged, this, &TokensPanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &TokensPanel::refresh);
+    connect(workspace->selection(), &Selection::tokenChanged, this, &TokensPanel::refresh);
     connect(GlitchTokens::of(workspace), &GlitchTokens::changed, this, &TokensPanel::refresh);
-    for (const auto signal :
-         {&Workspace::tokensChanged, &Workspace::circuitsChanged, &Workspace::tokenFilterChanged})
-        connect(workspace, signal, this, [this] {
-            m_answers.clear();
-            m_next = 0;
-            refresh();
-        });
+    const auto startAgain = [this] {
+        m_answers.clear();
+        m_next = 0;
+        refresh();
+    };
+    for (const auto signal : {&OpenModel::tokensChanged, &OpenModel::circuitsChanged})
+        connect(workspace->model(), signal, this, startAgain);
+    connect(workspace->filteredTokens(), &FilteredTokens::changed, this, startAgain);
 }
 
 TokensPanel::~TokensPanel() = default;
@@ -151,10 +152,11 @@ QTableView* TokensPanel::makeTable(TokenTableModel* model)
     table->setMouseTracking(true);
     connect(table, &QTableView::entered, this, [this, model, filtered](const QModelIndex& index) {
         const TokenRow& row = (*model->rows())[static_cast<std::size_t>(filtered->mapToSource(index).row())];
-        emit readOutChanged(tr("%1 → %2 #%3   %4")
-                                .arg(workspace()->tokenText(workspace()->token()), row.shown)
-                                .arg(row.token)
-                                .arg(exactNumber(row.value)));
+        emit readOutChanged(
+            tr("%1 → %2 #%3   %4")
+                .arg(workspace()->model()->tokenText(workspace()->selection()->token()), row.shown)
+                .arg(row.token)
+                .arg(exactNumber(row.value)));
     });
     return table;
 }
@@ -268,7 +270,7 @@ void TokensPanel::setLength(int rows)
 
 QString TokensPanel::heading() const
 {
-    const QString token = workspace()->tokenText(workspace()->token());
+    const QString token = workspace()->model()->tokenText(workspace()->selection()->token());
     if (m_isDirect)
         return m_side == TableSide::Row ? tr("direct path: %1 → tokens said next").arg(token)
                                         : tr("direct path: said next %1 ← tokens read").arg(token);
@@ -291,44 +293,48 @@ void TokensPanel::clear(const QString& message)
 
 void TokensPanel::recompute()
 {
-    if (!workspace()->isOpen()) {
+    if (!workspace()->model()->isOpen()) {
         m_heading->clear();
         return clear({});
     }
     m_heading->setText(heading());
-    const HeadId head = m_isDirect ? HeadId{} : workspace()->head(); // one answer, whichever is selected
-    const int token = workspace()->token();
-    if (m_isDirect && !workspace()->circuits())
+    const HeadId head =
+        m_isDirect ? HeadId{} : workspace()->selection()->head(); // one answer, whichever is selected
+    const int token = workspace()->selection()->token();
+    if (m_isDirect && !workspace()->model()->circuits())
         return clear(tr("The direct path needs the model's files; use File → Locate model…"));
-    if (!workspace()->circuits()) {
-        const auto stored = storedEnds(*workspace()->results(), m_kind, head, m_side, token);
+    if (!workspace()->model()->circuits()) {
+        const auto stored = storedEnds(*workspace()->model()->results(), m_kind, head, m_side, token);
         return stored
-            ? show({*stored, storedStatistics(*workspace()->results(), m_kind, head, m_side, token)})
+            ? show({*stored, storedStatistics(*workspace()->model()->results(), m_kind, head, m_side, token)})
             : clear(
                 tr("This session has no table of %1; locate its model to see any token.").arg(text(head)));
     }
-    if (!workspace()->tokens())
+    if (!workspace()->model()->tokens())
         return clear(tr("Reading the embeddings…"));
-    const Question question{
-        {m_kind, head, m_terms}, m_side,    token, m_filter.isEmpty() ? m_length : workspace()->card().dVocab,
-        showsBiased(),           m_isDirect};
+    const Question question{{m_kind, head, m_terms},
+                            m_side,
+                            token,
+                            m_filter.isEmpty() ? m_length : workspace()->model()->card().dVocab,
+                            showsBiased(),
+                            m_isDirect};
     if (const Answer* answer = kept(question)) {
         m_job.cancel();
         return show(*answer);
     }
-    m_job.start(heading(),
-                aboutModel(workspace()->circuits(),
-                           [circuits = workspace()->circuits(), tokens = workspace()->tokens(),
-                            unused = workspace()->unusedTokens(), question](const Task&) -> Result<Answer> {
-                               return answerTo(question, *circuits, *tokens, unused);
-                           }),
-                [this, question](const Result<Answer>& result) {
-                    if (!result)
-                        return clear(text(result.error()));
-                    if (m_filter.isEmpty()) // not whole vocabularies
-                        keep(question, *result);
-                    show(*result);
-                });
+    m_job.start(
+        heading(),
+        aboutModel(workspace()->model()->circuits(),
+                   [circuits = workspace()->model()->circuits(), tokens = workspace()->model()->tokens(),
+                    unused = workspace()->filteredTokens()->unused(), question](const Task&)
+                       -> Result<Answer> { return answerTo(question, *circuits, *tokens, unused); }),
+        [this, question](const Result<Answer>& result) {
+            if (!result)
+                return clear(text(result.error()));
+            if (m_filter.isEmpty()) // not whole vocabularies
+                keep(question, *result);
+            show(*result);
+        });
 }
 
 const TokensPanel::Answer* TokensPanel::kept(const Question& question) const
@@ -350,10 +356,11 @@ void TokensPanel::show(const Answer& answer)
     const auto rows = [this, &answer](const std::vector<TokenEntry>& entries,
                                       const std::vector<double>& biased) {
         auto made = std::make_shared<std::vector<TokenRow>>();
-        const auto tokenizer = workspace()->tokenizer();
+        const auto tokenizer = workspace()->model()->tokenizer();
         for (const TokenEntry& entry : entries) {
-            made->push_back({entry.id, workspace()->tokenText(entry.id), entry.value,
-                             tokenizer && tokenizer->isSpecial(entry.id), entry.id == workspace()->token()});
+            made->push_back({entry.id, workspace()->model()->tokenText(entry.id), entry.value,
+                             tokenizer && tokenizer->isSpecial(entry.id),
+                             entry.id == workspace()->selection()->token()});
             if (answer.line) {
                 made->back().zScore = answer.line->zScore(entry.value);
                 made->back().share = answer.line->share(entry.value);
@@ -378,7 +385,8 @@ QList<FigureSource*> TokensPanel::figures()
 {
     if (!m_top->rows())
         return {};
-    describe(this, m_isDirect ? heading() : tr("%1 %2").arg(text(workspace()->head()), heading()));
+    describe(this,
+             m_isDirect ? heading() : tr("%1 %2").arg(text(workspace()->selection()->head()), heading()));
     return {this};
 }
 

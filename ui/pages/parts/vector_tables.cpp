@@ -107,8 +107,8 @@ void VectorTables::show(const CircuitDirections& directions,
 {
     m_first = lists->first;
     m_chosen = chosen;
-    const Contents contents{lists, m_workspace->direction().sign < 0 ? chosen : -1, m_workspace->token(),
-                            m_withScores, m_withEach};
+    const Contents contents{lists, m_workspace->selection()->direction().sign < 0 ? chosen : -1,
+                            m_workspace->selection()->token(), m_withScores, m_withEach};
     if (contents != m_contents) {
         m_contents = contents;
         for (std::size_t side = 0; side < m_tables.size(); ++side)
@@ -157,7 +157,7 @@ QString VectorTables::headerOf(const CircuitDirections& directions, int index) c
     const QString sigma = number(directions.svd.S(index));
     const CircuitDirections::Block block = directions.blockOf(index);
     const bool hasSign = block.isAlone() || m_withEach;
-    const bool isTurned = hasSign && index == m_chosen && m_workspace->direction().sign < 0;
+    const bool isTurned = hasSign && index == m_chosen && m_workspace->selection()->direction().sign < 0;
     const QString sign = isTurned ? QStringLiteral("−") : QString();
     if (block.isAlone())
         return QStringLiteral("%1%2  σ %3").arg(sign).arg(index + 1).arg(sigma);
@@ -186,7 +186,7 @@ void VectorTables::addCells(QList<QStandardItem*>& row, std::size_t side, const 
     const bool isSpan = showsSpan(lists, place.column);
     const bool isGrey = m_withEach && lists.hasSpan(place.column);
     const int direction = lists.first + static_cast<int>(place.column);
-    const int sign = direction == m_chosen && !isSpan ? m_workspace->direction().sign : 1;
+    const int sign = direction == m_chosen && !isSpan ? m_workspace->selection()->direction().sign : 1;
     const TokenEnds& ends = lists.sides[side][place.column];
     const std::vector<TokenEntry> none;
     const std::vector<TokenEntry>& entries = !isSpan ? ((sign > 0) == place.ofTop ? ends.top : ends.bottom)
@@ -200,7 +200,7 @@ void VectorTables::addCells(QList<QStandardItem*>& row, std::size_t side, const 
     const TokenEntry& entry = entries[static_cast<std::size_t>(place.rank)];
     const double score = sign * entry.value;
     const qsizetype first = row.size();
-    row << tokenCell(*m_workspace, entry.id, entry.id == m_workspace->token());
+    row << tokenCell(*m_workspace, entry.id, entry.id == m_workspace->selection()->token());
     row.last()->setToolTip(exactNumber(score));
     if (m_withScores)
         row << (isSpan ? numberCell(score) : signedNumberCell(score));

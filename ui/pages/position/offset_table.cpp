@@ -54,14 +54,14 @@ OffsetTable::OffsetTable(Workspace* workspace, QWidget* parent)
     connect(m_slider, &QSlider::valueChanged, &m_pause, qOverload<>(&QTimer::start));
     connect(&m_pause, &QTimer::timeout, this, &OffsetTable::refresh);
     for (const auto signal :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
-        connect(workspace, signal, this, &OffsetTable::refresh);
-    connect(workspace, &Workspace::headChanged, this, &OffsetTable::refresh);
-    connect(workspace, &Workspace::tokenFilterChanged, this, &OffsetTable::refresh);
-    connect(workspace, &Workspace::tokenChanged, this, &OffsetTable::refresh);
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
+        connect(workspace->model(), signal, this, &OffsetTable::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &OffsetTable::refresh);
+    connect(workspace->filteredTokens(), &FilteredTokens::changed, this, &OffsetTable::refresh);
+    connect(workspace->selection(), &Selection::tokenChanged, this, &OffsetTable::refresh);
     whenOpened(m_table, [this](const QModelIndex& index) {
         const int column = index.column() > 2 ? 3 : 1; // either end
-        this->workspace()->setToken(tokenOf(*m_model, m_table->sourceRow(index), column));
+        this->workspace()->selection()->setToken(tokenOf(*m_model, m_table->sourceRow(index), column));
     });
 }
 
@@ -78,7 +78,7 @@ void OffsetTable::setOffset(int offset)
 QString OffsetTable::heading() const
 {
     return tr("reads: query %1 → key tokens Δ = %2 places before it")
-        .arg(workspace()->tokenText(workspace()->token()))
+        .arg(workspace()->model()->tokenText(workspace()->selection()->token()))
         .arg(offset());
 }
 
@@ -91,18 +91,19 @@ void OffsetTable::clear(const QString& message)
 
 void OffsetTable::recompute()
 {
-    const auto circuits = workspace()->circuits();
-    const auto tokens = workspace()->tokens();
-    if (!workspace()->isOpen() || !circuits || circuits->config().positional != Positional::Rotary)
+    const auto circuits = workspace()->model()->circuits();
+    const auto tokens = workspace()->model()->tokens();
+    if (!workspace()->model()->isOpen() || !circuits || circuits->config().positional != Positional::Rotary)
         return clear({});
     m_slider->setMaximum(std::min(farthest, circuits->config().nCtx - 1));
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
     m_job.start(
         heading(),
-        aboutModel(workspace()->circuits(),
-                   [circuits, tokens, head = workspace()->head(), token = workspace()->token(), at = offset(),
-                    unused = workspace()->unusedTokens()](const Task&) -> Result<TokenEnds> {
+        aboutModel(workspace()->model()->circuits(),
+                   [circuits, tokens, head = workspace()->selection()->head(),
+                    token = workspace()->selection()->token(), at = offset(),
+                    unused = workspace()->filteredTokens()->unused()](const Task&) -> Result<TokenEnds> {
                        const auto line = rotaryTokenLine(*circuits, *tokens, head, token, at);
                        if (!line)
                            return line.error();
@@ -116,13 +117,13 @@ void OffsetTable::recompute()
             m_model->setHorizontalHeaderLabels(
                 {tr("#"), tr("Largest"), tr("Score"), tr("Smallest"), tr("Score")});
             for (std::size_t i = 0; i < found->top.size(); ++i)
-                m_model->appendRow(
-                    {countCell(static_cast<int>(i) + 1),
-                     tokenCell(*workspace(), found->top[i].id, found->top[i].id == workspace()->token()),
-                     signedNumberCell(found->top[i].value),
-                     tokenCell(*workspace(), found->bottom[i].id,
-                               found->bottom[i].id == workspace()->token()),
-                     signedNumberCell(found->bottom[i].value)});
+                m_model->appendRow({countCell(static_cast<int>(i) + 1),
+                                    tokenCell(*workspace(), found->top[i].id,
+                                              found->top[i].id == workspace()->selection()->token()),
+                                    signedNumberCell(found->top[i].value),
+                                    tokenCell(*workspace(), found->bottom[i].id,
+                                              found->bottom[i].id == workspace()->selection()->token()),
+                                    signedNumberCell(found->bottom[i].value)});
             fitColumns(m_table);
         });
 }
@@ -131,9 +132,10 @@ QList<FigureSource*> OffsetTable::figures()
 {
     if (m_model->rowCount() == 0)
         return {};
-    describe(m_table,
-             QStringLiteral("%1 %2, %3")
-                 .arg(text(workspace()->head()), heading(), text(workspace()->card().name)));
+    describe(
+        m_table,
+        QStringLiteral("%1 %2, %3")
+            .arg(text(workspace()->selection()->head()), heading(), text(workspace()->model()->card().name)));
     return {m_table};
 }
 

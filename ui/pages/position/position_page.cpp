@@ -133,9 +133,9 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_explanation);
     createKernel();
     createEnergies();
-    for (const auto signal : {&Workspace::circuitsChanged, &Workspace::tokensChanged, &Workspace::closed})
-        connect(workspace, signal, this, &PositionPage::refresh);
-    connect(workspace, &Workspace::headChanged, this, &PositionPage::refresh);
+    for (const auto signal : {&OpenModel::circuitsChanged, &OpenModel::tokensChanged, &OpenModel::closed})
+        connect(workspace->model(), signal, this, &PositionPage::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &PositionPage::refresh);
 }
 
 QWidget* PositionPage::createMap()
@@ -221,25 +221,27 @@ void PositionPage::clear(const QString& message)
 
 void PositionPage::recompute()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return clear({});
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return clear(tr("Scores by position need the model's files; use File → Locate model…"));
     const ModelConfig& config = circuits->config();
     if (const QString why = whyNoKernel(config); !why.isEmpty())
         return clear(why);
-    if (!hasLearnedPositions(config) && !workspace()->tokens())
+    if (!hasLearnedPositions(config) && !workspace()->model()->tokens())
         return clear(tr("Reading the embeddings…"));
     m_mask->setEnabled(!config.bidirectional);
     m_mask->setToolTip(config.bidirectional
                            ? tr("This model's attention has no mask: every position sees all.")
                            : tr("Only the keys that attention lets each query see"));
-    m_seen = {m_mask->isChecked() && !config.bidirectional, config.windowOf(workspace()->head().layer)};
-    const Question question{circuits, workspace()->tokens(), workspace()->head(), showsAttention(), m_seen};
+    m_seen = {m_mask->isChecked() && !config.bidirectional,
+              config.windowOf(workspace()->selection()->head().layer)};
+    const Question question{circuits, workspace()->model()->tokens(), workspace()->selection()->head(),
+                            showsAttention(), m_seen};
     m_panel->view()->setPending(true);
-    m_job.start(tr("Positions of %1").arg(text(workspace()->head())),
-                aboutModel(workspace()->circuits(),
+    m_job.start(tr("Positions of %1").arg(text(workspace()->selection()->head())),
+                aboutModel(workspace()->model()->circuits(),
                            [question](const Task&) -> Result<Answer> { return answerTo(question); }),
                 [this](const Result<Answer>& answer) {
                     if (answer)
@@ -277,7 +279,7 @@ void PositionPage::showMap(const Answer& answer)
 
 void PositionPage::showKernel(const Answer& answer)
 {
-    ChartSeries series{text(workspace()->head()), {}, SeriesStyle::Line};
+    ChartSeries series{text(workspace()->selection()->head()), {}, SeriesStyle::Line};
     series.points.reserve(static_cast<qsizetype>(answer.byOffset.size()));
     for (std::size_t i = 0; i < answer.byOffset.size(); ++i)
         series.points << QPointF(static_cast<double>(i), answer.byOffset[i]);
@@ -295,7 +297,7 @@ QString PositionPage::words(const Answer& answer) const
     QString all;
     if (answer.picture) {
         const Eigen::Index n = answer.picture->rows();
-        const int context = workspace()->card().nCtx;
+        const int context = workspace()->model()->card().nCtx;
         const QString places = n < context ? tr("the first %1 of %2 positions").arg(n).arg(context)
                                            : tr("all %1 positions").arg(n);
         all = answer.isAttention
@@ -308,7 +310,7 @@ QString PositionPage::words(const Answer& answer) const
         all = tr(
             "Score of the mean token with itself, rotated by the offset Δ. Below it how much of W_Q R_Δ W_Kᵀ each rotary frequency holds, the fastest first; dashed: of columns at right angles.");
     }
-    if (workspace()->head().layer > 0)
+    if (workspace()->selection()->head().layer > 0)
         all += tr(" Layers above 0 read positions that earlier layers have changed: an approximation here.");
     return all;
 }
@@ -349,7 +351,8 @@ QList<FigureSource*> PositionPage::figures()
 {
     if (m_explanation->text().isEmpty())
         return {};
-    const QString of = tr("%1, %2").arg(text(workspace()->head()), text(workspace()->card().name));
+    const QString of =
+        tr("%1, %2").arg(text(workspace()->selection()->head()), text(workspace()->model()->card().name));
     QList<FigureSource*> all{m_chart};
     describe(m_chart, tr("Score by offset, %1").arg(of));
     if (m_panel->view()->matrix()) {

@@ -93,7 +93,7 @@ PromptPage::PromptPage(Workspace* workspace, QWidget* parent)
 QString PromptPage::placeText(int shown) const
 {
     const auto at = static_cast<std::size_t>(shown + skipped());
-    return QStringLiteral("%1 %2").arg(at).arg(workspace()->tokenText(m_answer->tokens[at]));
+    return QStringLiteral("%1 %2").arg(at).arg(workspace()->model()->tokenText(m_answer->tokens[at]));
 }
 
 void PromptPage::connectText()
@@ -122,15 +122,15 @@ void PromptPage::connectSignals()
         showPatterns();
     });
     connect(m_weighs, &QCheckBox::toggled, this, &PromptPage::run);
-    connect(workspace(), &Workspace::circuitsChanged, this, &PromptPage::reset);
-    connect(workspace(), &Workspace::headChanged, this, &PromptPage::showPattern);
-    connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
-        if (m_answer && workspace()->circuits())
+    connect(workspace()->model(), &OpenModel::circuitsChanged, this, &PromptPage::reset);
+    connect(workspace()->selection(), &Selection::headChanged, this, &PromptPage::showPattern);
+    connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, [this] {
+        if (m_answer && workspace()->model()->circuits())
             attribute();
     });
-    connect(m_heads, &PatternGrid::headChosen, workspace(), &Workspace::setHead);
+    connect(m_heads, &PatternGrid::headChosen, workspace()->selection(), &Selection::setHead);
     connect(m_heads, &PatternGrid::headReferenced, this,
-            [this](HeadId head) { workspace()->setReference(head); });
+            [this](HeadId head) { workspace()->selection()->setReference(head); });
     connect(m_heads, &PatternGrid::headHovered, this,
             [this](HeadId head) { emit readOutChanged(text(head)); });
     connect(m_effects, &HeadGrid::headHovered, this, [this](HeadId head) {
@@ -192,9 +192,9 @@ void PromptPage::reset()
 {
     m_job.cancel();
     clear();
-    const bool possible = workspace()->circuits() && workspace()->tokenizer();
+    const bool possible = workspace()->model()->circuits() && workspace()->model()->tokenizer();
     if (possible && m_prompt->text() == m_suggested) {
-        m_suggested = repeatedWords(*workspace()->tokenizer());
+        m_suggested = repeatedWords(*workspace()->model()->tokenizer());
         m_prompt->setText(m_suggested);
         m_prompt->setCursorPosition(0); // its beginning is what one reads first
     }
@@ -222,44 +222,45 @@ void PromptPage::runItself()
 
 void PromptPage::run()
 {
-    if (!workspace()->circuits() || !workspace()->tokenizer() || m_prompt->text().isEmpty())
+    if (!workspace()->model()->circuits() || !workspace()->model()->tokenizer() || m_prompt->text().isEmpty())
         return;
     using Found = std::shared_ptr<const Answer>;
     m_panel->view()->setPending(true);
-    m_job.start(tr("Running the prompt"),
-                aboutModel(workspace()->circuits(),
-                           [circuits = workspace()->circuits(), tokenizer = workspace()->tokenizer(),
-                            prompt = m_prompt->text().toStdString(),
-                            isWeighted = m_weighs->isChecked()](const Task& task) -> Result<Found> {
-                               auto tokens = tokenizer->encode(prompt);
-                               if (!tokens)
-                                   return tokens.error();
-                               auto run = forward<float>(circuits->weights(), *tokens, task);
-                               if (!run)
-                                   return run.error();
-                               ForwardResult<float> passed = *std::move(run);
-                               auto answer = std::make_shared<Answer>();
-                               answer->prompt = text(prompt);
-                               answer->isWeighted = isWeighted;
-                               if (isWeighted)
-                                   weigh(circuits->weights(), passed);
-                               answer->tokens = *tokens;
-                               answer->setPatterns(std::move(passed.patterns));
-                               Eigen::Index best = 0;
-                               passed.logits.row(passed.logits.rows() - 1).maxCoeff(&best);
-                               answer->likeliestNext = static_cast<int>(best);
-                               return Found(std::move(answer));
-                           }),
-                [this](const Result<Found>& result) {
-                    m_panel->view()->setPending(false);
-                    if (!result) {
-                        clear();
-                        return m_panel->view()->setMessage(text(result.error()));
-                    }
-                    take(*result);
-                    attribute();
-                    showKept();
-                });
+    m_job.start(
+        tr("Running the prompt"),
+        aboutModel(workspace()->model()->circuits(),
+                   [circuits = workspace()->model()->circuits(),
+                    tokenizer = workspace()->model()->tokenizer(), prompt = m_prompt->text().toStdString(),
+                    isWeighted = m_weighs->isChecked()](const Task& task) -> Result<Found> {
+                       auto tokens = tokenizer->encode(prompt);
+                       if (!tokens)
+                           return tokens.error();
+                       auto run = forward<float>(circuits->weights(), *tokens, task);
+                       if (!run)
+                           return run.error();
+                       ForwardResult<float> passed = *std::move(run);
+                       auto answer = std::make_shared<Answer>();
+                       answer->prompt = text(prompt);
+                       answer->isWeighted = isWeighted;
+                       if (isWeighted)
+                           weigh(circuits->weights(), passed);
+                       answer->tokens = *tokens;
+                       answer->setPatterns(std::move(passed.patterns));
+                       Eigen::Index best = 0;
+                       passed.logits.row(passed.logits.rows() - 1).maxCoeff(&best);
+                       answer->likeliestNext = static_cast<int>(best);
+                       return Found(std::move(answer));
+                   }),
+        [this](const Result<Found>& result) {
+            m_panel->view()->setPending(false);
+            if (!result) {
+                clear();
+                return m_panel->view()->setMessage(text(result.error()));
+            }
+            take(*result);
+            attribute();
+            showKept();
+        });
 }
 
 void PromptPage::take(std::shared_ptr<const Answer> answer)
@@ -286,15 +287,16 @@ void PromptPage::chooseFile()
 
 PatternSizes PromptPage::sizes() const
 {
-    const ModelCard& card = workspace()->card();
-    return {card.nLayers, card.nHeads, static_cast<int>(m_answer->tokens.size()), workspace()->head().layer};
+    const ModelCard& card = workspace()->model()->card();
+    return {card.nLayers, card.nHeads, static_cast<int>(m_answer->tokens.size()),
+            workspace()->selection()->head().layer};
 }
 
 std::vector<std::string> PromptPage::shownTokens() const
 {
     std::vector<std::string> shown;
     for (const int token : m_answer->tokens)
-        shown.push_back(workspace()->tokenText(token).toStdString());
+        shown.push_back(workspace()->model()->tokenText(token).toStdString());
     return shown;
 }
 
@@ -359,19 +361,19 @@ void PromptPage::attribute()
     const Analysis* analysis = findAnalysis("logit_attribution");
     AnalysisOptions options;
     options.inputs.prompt = m_answer->tokens;
-    options.inputs.tokenizer = workspace()->tokenizer();
-    options.unusedTokens = workspace()->unusedTokens();
-    const std::string reason = whyLeftOut(*analysis, workspace()->circuits()->config(), options);
+    options.inputs.tokenizer = workspace()->model()->tokenizer();
+    options.unusedTokens = workspace()->filteredTokens()->unused();
+    const std::string reason = whyLeftOut(*analysis, workspace()->model()->circuits()->config(), options);
     m_effects->setValues(nullptr);
     m_logit->setText(text(reason));
     if (!reason.empty())
         return m_attribution.cancel();
     m_logit->setText(tr("Direct effect of every head on the logit of %1 at the last position")
-                         .arg(workspace()->tokenText(m_answer->likeliestNext)));
+                         .arg(workspace()->model()->tokenText(m_answer->likeliestNext)));
     m_effects->view()->setPending(true);
     m_attribution.start(
         tr("Attributing the logit"),
-        [circuits = workspace()->circuits(), analysis, options](const Task& task) {
+        [circuits = workspace()->model()->circuits(), analysis, options](const Task& task) {
             return analysis->run({*circuits, nullptr, options}, task);
         },
         [this](const Result<ResultSet>& results) {
@@ -423,12 +425,12 @@ void PromptPage::showPattern()
 {
     if (!m_answer)
         return;
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     m_heads->setCurrent(head);
     HeatmapView* view = m_panel->view();
     QStringList labels;
     for (auto at = static_cast<std::size_t>(skipped()); at < m_answer->tokens.size(); ++at)
-        labels << workspace()->tokenText(m_answer->tokens[at]);
+        labels << workspace()->model()->tokenText(m_answer->tokens[at]);
     view->setRowAxis(labelledAxis(tr("query"), labels));
     view->setColumnAxis(labelledAxis(tr("key"), labels));
     const Eigen::MatrixXf& pattern =
@@ -441,7 +443,7 @@ void PromptPage::showPattern()
     m_summary->setText(tr("%1 %2%3 · %4 tokens · likeliest next token %5")
                            .arg(text(head), measure(), origin())
                            .arg(m_answer->tokens.size())
-                           .arg(workspace()->tokenText(m_answer->likeliestNext)));
+                           .arg(workspace()->model()->tokenText(m_answer->likeliestNext)));
 }
 
 QJsonObject PromptPage::viewState() const
@@ -466,8 +468,8 @@ QList<FigureSource*> PromptPage::figures()
 {
     if (!m_panel->view()->matrix())
         return {};
-    const QString of = text(workspace()->card().name) + origin();
-    const QString head = text(workspace()->head());
+    const QString of = text(workspace()->model()->card().name) + origin();
+    const QString head = text(workspace()->selection()->head());
     describe(
         m_panel->view(),
         (skipped() > 0 ? tr("%1 %2 without the first token, %3") : tr("%1 %2, %3")).arg(head, measure(), of));
@@ -484,7 +486,8 @@ QList<FigureSource*> PromptPage::figures()
                                   + Provenance{{QStringLiteral("attention"),
                                                 tr("imported from %1").arg(m_answer->importedFrom)}});
     if (m_effects->view()->matrix()) {
-        describe(m_effects->view(), tr("%1, %2").arg(m_logit->text(), text(workspace()->card().name)));
+        describe(m_effects->view(),
+                 tr("%1, %2").arg(m_logit->text(), text(workspace()->model()->card().name)));
         setSubject(m_effects->view(), std::nullopt);
         figures << m_effects->view();
     }

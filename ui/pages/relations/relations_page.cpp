@@ -164,23 +164,23 @@ void RelationsPage::connectSignals()
     connect(m_list, &QListWidget::itemClicked, this, &RelationsPage::choose);
     connect(m_list, &QListWidget::itemActivated, this, &RelationsPage::choose); // by Enter
     connect(m_save, &QPushButton::clicked, this, &RelationsPage::saveChosen);
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
-                              &Workspace::tokensChanged, &Workspace::resultsChanged})
-        connect(workspace(), signal, this, &RelationsPage::refresh);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged,
+                              &OpenModel::tokensChanged, &OpenModel::resultsChanged})
+        connect(workspace()->model(), signal, this, &RelationsPage::refresh);
     connect(workspace()->runs(), &Runs::inputsChanged, this, &RelationsPage::followInputs);
-    connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
+    connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, [this] {
         m_pairJob.cancel();
         m_pairModel->clear(); // so that the pairs of the head are asked for anew
         refresh();
     });
-    connect(workspace(), &Workspace::headChanged, this, [this](HeadId head) {
+    connect(workspace()->selection(), &Selection::headChanged, this, [this](HeadId head) {
         if (isVisible() && m_shown)
             showPairs(head);
         else
             refresh();
     });
     connect(m_pairs, &TableFigure::rowChosen, this,
-            [this](int row) { workspace()->setToken(tokenOf(*m_pairModel, row, 0)); });
+            [this](int row) { workspace()->selection()->setToken(tokenOf(*m_pairModel, row, 0)); });
 }
 
 void RelationsPage::connectGrid(HeadGrid* grid, const char* verb)
@@ -219,7 +219,7 @@ void RelationsPage::updateSave()
 void RelationsPage::choose(QListWidgetItem* item)
 {
     const int row = m_list->row(item);
-    if (row < 0 || !workspace()->isOpen())
+    if (row < 0 || !workspace()->model()->isOpen())
         return;
     std::vector<Relation> asked;
     if (row > 0)
@@ -294,8 +294,8 @@ const std::vector<Relation>& RelationsPage::shownRelations() const
 
 void RelationsPage::recompute()
 {
-    const std::shared_ptr<const ResultSet> results = workspace()->results();
-    const bool isThere = workspace()->isOpen() && results->find(relationsPageFolder + "by_head");
+    const std::shared_ptr<const ResultSet> results = workspace()->model()->results();
+    const bool isThere = workspace()->model()->isOpen() && results->find(relationsPageFolder + "by_head");
     if (!isThere) {
         m_shown.reset();
         m_pairModel->clear();
@@ -305,7 +305,7 @@ void RelationsPage::recompute()
         say({});
         m_answer->setCurrentIndex(0);
         return m_question->setText(
-            workspace()->isOpen() && workspace()->lacksTokenizer()
+            workspace()->model()->isOpen() && !workspace()->model()->tokenizer()
                 ? tr("Relations are pairs of words, and this model has no tokenizer: add one.")
                 : tr(
                     "Choose a list, or drop a CSV file of pairs on the window: which heads turn the first word into the second?"));
@@ -320,12 +320,12 @@ void RelationsPage::recompute()
     m_answer->setCurrentIndex(1);
     showGrids();
     if (isNew)
-        showPairs(std::exchange(m_beginsWithSelected, false) ? workspace()->head() : bestHead());
+        showPairs(std::exchange(m_beginsWithSelected, false) ? workspace()->selection()->head() : bestHead());
 }
 
 void RelationsPage::showGrids()
 {
-    const ModelCard& card = workspace()->card();
+    const ModelCard& card = workspace()->model()->card();
     const bool isOne = shownRelations().size() == 1;
     const auto show = [&](HeadGrid* panel, const char* one, const char* best) {
         const ResultArray* array = m_shown->find(relationsPageFolder + (isOne ? one : best));
@@ -347,7 +347,7 @@ void RelationsPage::showGrids()
 
 HeadId RelationsPage::bestHead() const
 {
-    return m_hits->largest().value_or(workspace()->head());
+    return m_hits->largest().value_or(workspace()->selection()->head());
 }
 
 std::size_t RelationsPage::relationOf(HeadId head) const
@@ -360,15 +360,16 @@ std::size_t RelationsPage::relationOf(HeadId head) const
 
 void RelationsPage::showPairs(HeadId head)
 {
-    const auto tokens = workspace()->tokens();
-    if (!workspace()->circuits() || !tokens || !workspace()->tokenizer()) {
+    const auto tokens = workspace()->model()->tokens();
+    if (!workspace()->model()->circuits() || !tokens || !workspace()->model()->tokenizer()) {
         m_pairModel->clear();
         return setPlain(m_pairsTitle, tr("The pairs of a head need the model's files."));
     }
-    AnalysisContext context{*workspace()->circuits(), tokens, workspace()->runs()->analysisOptions()};
+    AnalysisContext context{*workspace()->model()->circuits(), tokens,
+                            workspace()->runs()->analysisOptions()};
     context.options.inputs.relations = m_shownRelations;
     m_pairJob.start(tr("Pairs of %1").arg(text(head)),
-                    aboutModel(workspace()->circuits(),
+                    aboutModel(workspace()->model()->circuits(),
                                [context, head, relation = relationOf(head)](const Task& task) {
                                    return relationPairs(context, relation, head, pairsShown, task);
                                }),
@@ -405,7 +406,7 @@ void RelationsPage::fillPairs(const std::vector<RelationPair>& pairs, HeadId hea
 QJsonObject RelationsPage::viewState() const
 {
     return {{QStringLiteral("tab"), m_tabs->currentIndex()},
-            {QStringLiteral("ofSelected"), m_pairsHead == workspace()->head()}};
+            {QStringLiteral("ofSelected"), m_pairsHead == workspace()->selection()->head()}};
 }
 
 void RelationsPage::setViewState(const QJsonObject& state)
@@ -420,7 +421,7 @@ QList<FigureSource*> RelationsPage::figures()
         return {};
     QList<FigureSource*> all;
     const auto add = [&](FigureSource* figure, const QString& what, std::optional<HeadId> head = {}) {
-        describe(figure, QStringLiteral("%1, %2").arg(what, text(workspace()->card().name)));
+        describe(figure, QStringLiteral("%1, %2").arg(what, text(workspace()->model()->card().name)));
         setSubject(figure, head);
         all << figure;
     };

@@ -50,13 +50,13 @@ PrefixTable::PrefixTable(Workspace* workspace, QWidget* parent)
     layout->setSpacing(8);
     layout->addWidget(m_heading);
     layout->addWidget(m_table, 1);
-    connect(workspace, &Workspace::headChanged, this, &PrefixTable::refresh);
-    connect(workspace, &Workspace::tokenFilterChanged, this, &PrefixTable::refresh);
-    connect(workspace, &Workspace::tokenChanged, this, &PrefixTable::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &PrefixTable::refresh);
+    connect(workspace->filteredTokens(), &FilteredTokens::changed, this, &PrefixTable::refresh);
+    connect(workspace->selection(), &Selection::tokenChanged, this, &PrefixTable::refresh);
     whenOpened(m_table, [this](const QModelIndex& index) {
         const int column = index.column() > 3 ? 4 : index.column() == 3 ? 3 : 1;
         if (const int token = tokenOf(*m_model, m_table->sourceRow(index), column); token >= 0)
-            this->workspace()->setToken(token);
+            this->workspace()->selection()->setToken(token);
     });
 }
 
@@ -75,17 +75,19 @@ void PrefixTable::clear(const QString& message)
 
 void PrefixTable::recompute()
 {
-    if (!workspace()->isOpen() || !workspace()->circuits() || workspace()->head().layer > 0)
+    if (!workspace()->model()->isOpen() || !workspace()->model()->circuits()
+        || workspace()->selection()->head().layer > 0)
         return clear({});
     if (!m_tokens)
         return clear(tr("Reading the norms of tokens…"));
     m_job.start(
-        tr("Prefixes of %1").arg(workspace()->tokenText(workspace()->token())),
+        tr("Prefixes of %1").arg(workspace()->model()->tokenText(workspace()->selection()->token())),
         aboutModel(
-            workspace()->circuits(),
-            [tokens = m_tokens, circuits = workspace()->circuits(), tokenizer = workspace()->tokenizer(),
-             head = workspace()->head(), token = workspace()->token(),
-             unused = workspace()->unusedTokens()](const Task& task) -> Result<Answer> {
+            workspace()->model()->circuits(),
+            [tokens = m_tokens, circuits = workspace()->model()->circuits(),
+             tokenizer = workspace()->model()->tokenizer(), head = workspace()->selection()->head(),
+             token = workspace()->selection()->token(),
+             unused = workspace()->filteredTokens()->unused()](const Task& task) -> Result<Answer> {
                 const FoldedHead folded = foldedHead(circuits->weights(), head);
                 const Matrix<double> sought = folded.W_K * (tokens->row(token) * folded.W_Q).transpose();
                 const auto scores = tokens->times(sought, task);
@@ -107,8 +109,9 @@ void PrefixTable::recompute()
 
 void PrefixTable::show(const Answer& answer)
 {
-    m_heading->setText(tr("%1 as query looks for (T^ee at mean σ, without scale; random directions ±%2)")
-                           .arg(workspace()->tokenText(workspace()->token()), number(answer.random)));
+    m_heading->setText(
+        tr("%1 as query looks for (T^ee at mean σ, without scale; random directions ±%2)")
+            .arg(workspace()->model()->tokenText(workspace()->selection()->token()), number(answer.random)));
     m_model->clear();
     m_model->setHorizontalHeaderLabels(
         {tr("#"), tr("Largest"), tr("Score"), tr("Together"), tr("Smallest"), tr("Score")});
@@ -117,9 +120,10 @@ void PrefixTable::show(const Answer& answer)
         const TokenEntry& bottom = answer.ends.bottom[i];
         m_model->appendRow(
             {countCell(static_cast<int>(i) + 1),
-             tokenCell(*workspace(), top.id, top.id == workspace()->token()), signedNumberCell(top.value),
+             tokenCell(*workspace(), top.id, top.id == workspace()->selection()->token()),
+             signedNumberCell(top.value),
              answer.together[i] < 0 ? wordCell({}) : tokenCell(*workspace(), answer.together[i]),
-             tokenCell(*workspace(), bottom.id, bottom.id == workspace()->token()),
+             tokenCell(*workspace(), bottom.id, bottom.id == workspace()->selection()->token()),
              signedNumberCell(bottom.value)});
     }
     // Few tokens are two others together; where none is, the others have the room.
@@ -133,8 +137,9 @@ QList<FigureSource*> PrefixTable::figures()
         return {};
     describe(m_table,
              tr("%1 prefixes of %2, %3")
-                 .arg(text(workspace()->head()), workspace()->tokenText(workspace()->token()),
-                      text(workspace()->card().name)));
+                 .arg(text(workspace()->selection()->head()),
+                      workspace()->model()->tokenText(workspace()->selection()->token()),
+                      text(workspace()->model()->card().name)));
     return {m_table};
 }
 

@@ -183,22 +183,23 @@ void ScoresPage::connectSignals()
     connect(m_position, &QSlider::valueChanged, this, &ScoresPage::showTerms);
     connect(m_token, &QSlider::valueChanged, this, &ScoresPage::showTerms);
     connect(m_token, &QSlider::valueChanged, &m_rest, qOverload<>(&QTimer::start));
-    connect(&m_rest, &QTimer::timeout, this, [this] { workspace()->setToken(m_token->value()); });
-    connect(m_tokenEdit, &TokenEdit::tokenChosen, workspace(), &Workspace::setToken);
+    connect(&m_rest, &QTimer::timeout, this,
+            [this] { workspace()->selection()->setToken(m_token->value()); });
+    connect(m_tokenEdit, &TokenEdit::tokenChosen, workspace()->selection(), &Selection::setToken);
     connect(m_tokenEdit, &TokenEdit::notFound, this, &ScoresPage::readOutChanged);
     connect(m_layer0, &QPushButton::clicked, this, [this] {
-        workspace()->setHead({0, workspace()->head().head});
+        workspace()->selection()->setHead({0, workspace()->selection()->head().head});
     });
     connect(m_map, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(m_prefixes, &Page::readOutChanged, this, &Page::readOutChanged);
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
-        connect(workspace(), signal, this, &ScoresPage::refresh);
-    connect(workspace(), &Workspace::headChanged, this, &ScoresPage::refresh);
-    connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
+        connect(workspace()->model(), signal, this, &ScoresPage::refresh);
+    connect(workspace()->selection(), &Selection::headChanged, this, &ScoresPage::refresh);
+    connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, [this] {
         m_norms.reset(); // averaged over the tokens that are looked at
         refresh();
     });
-    connect(workspace(), &Workspace::tokenChanged, this, [this] {
+    connect(workspace()->selection(), &Selection::tokenChanged, this, [this] {
         showToken();
         if (isVisible())
             showTerms();
@@ -227,12 +228,12 @@ void ScoresPage::clear(const QString& message)
 
 void ScoresPage::recompute()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return clear({});
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return clear(tr("The terms of scores need the model's files; use File → Locate model…"));
-    const HeadId head = workspace()->head();
+    const HeadId head = workspace()->selection()->head();
     AnalysisOptions options = workspace()->runs()->analysisOptions();
     options.heads = {{0, head.head}};
     if (const std::string why = whyLeftOut(*findAnalysis("six_terms"), circuits->config(), options);
@@ -272,37 +273,39 @@ void ScoresPage::readNorms(Extent extent)
 {
     if (!m_norms)
         m_state->setText(tr("Reading the norm of every token at every position…"));
-    m_normsJob.start(
-        extent == Extent::All ? tr("Norms of tokens and positions")
-                              : tr("Norms of some tokens and positions"),
-        aboutModel(workspace()->circuits(),
-                   [circuits = workspace()->circuits(), options = workspace()->runs()->analysisOptions(),
-                    extent](const Task& task) { return Norms::read(circuits, options, extent, task); }),
-        [this](const Result<std::shared_ptr<const Norms>>& found) {
-            if (!found)
-                return clear(text(found.error()));
-            m_norms = *found;
-            if (m_norms->tokens)
-                m_prefixes->setTokens(m_norms->tokens);
-            if (workspace()->head().layer == 0)
-                readTerms();
-        });
+    m_normsJob.start(extent == Extent::All ? tr("Norms of tokens and positions")
+                                           : tr("Norms of some tokens and positions"),
+                     aboutModel(workspace()->model()->circuits(),
+                                [circuits = workspace()->model()->circuits(),
+                                 options = workspace()->runs()->analysisOptions(), extent](const Task& task) {
+                                    return Norms::read(circuits, options, extent, task);
+                                }),
+                     [this](const Result<std::shared_ptr<const Norms>>& found) {
+                         if (!found)
+                             return clear(text(found.error()));
+                         m_norms = *found;
+                         if (m_norms->tokens)
+                             m_prefixes->setTokens(m_norms->tokens);
+                         if (workspace()->selection()->head().layer == 0)
+                             readTerms();
+                     });
 }
 
 void ScoresPage::readTerms()
 {
     using Found = std::shared_ptr<const PositionTerms>;
-    m_termsJob.start(tr("Positions of %1").arg(text(workspace()->head())),
-                     aboutModel(workspace()->circuits(),
-                                [norms = m_norms, head = workspace()->head()](const Task&) -> Result<Found> {
-                                    return std::make_shared<const PositionTerms>(
-                                        norms->circuits->weights(), head, norms->positions, norms->spread);
-                                }),
-                     [this, norms = m_norms](const Result<Found>& found) {
-                         if (!found)
-                             return clear(text(found.error()));
-                         takeTerms(*found, norms);
-                     });
+    m_termsJob.start(
+        tr("Positions of %1").arg(text(workspace()->selection()->head())),
+        aboutModel(workspace()->model()->circuits(),
+                   [norms = m_norms, head = workspace()->selection()->head()](const Task&) -> Result<Found> {
+                       return std::make_shared<const PositionTerms>(norms->circuits->weights(), head,
+                                                                    norms->positions, norms->spread);
+                   }),
+        [this, norms = m_norms](const Result<Found>& found) {
+            if (!found)
+                return clear(text(found.error()));
+            takeTerms(*found, norms);
+        });
 }
 
 void ScoresPage::takeTerms(std::shared_ptr<const PositionTerms> terms,
@@ -320,21 +323,21 @@ void ScoresPage::takeTerms(std::shared_ptr<const PositionTerms> terms,
 
 void ScoresPage::showToken()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return;
     const QSignalBlocker quiet(m_token);
-    m_token->setRange(0, workspace()->card().dVocab - 1);
-    m_token->setValue(workspace()->token());
+    m_token->setRange(0, workspace()->model()->card().dVocab - 1);
+    m_token->setValue(workspace()->selection()->token());
 }
 
 void ScoresPage::showTerms()
 {
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!m_terms || !circuits || query() >= m_terms->size())
         return;
     const QueryTerms found = m_terms->at(query());
     const QueryTokenTerms with = m_terms->at(query(), m_token->value());
-    const QString token = workspace()->tokenText(m_token->value());
+    const QString token = workspace()->model()->tokenText(m_token->value());
     m_pairs->setSeries({curve(tr("T^pp, mean σ_i"), found.pp),
                         curve(tr("lower 95 %"), found.ppLow, SeriesStyle::Dashed),
                         curve(tr("upper 95 %"), found.ppHigh, SeriesStyle::Dashed),
@@ -366,8 +369,10 @@ QList<FigureSource*> ScoresPage::figures()
 {
     if (!m_terms || m_isFirstLook || m_body->isHidden())
         return {};
-    const QString of =
-        tr("%1, i = %2, %3").arg(text(workspace()->head())).arg(query()).arg(text(workspace()->card().name));
+    const QString of = tr("%1, i = %2, %3")
+                           .arg(text(workspace()->selection()->head()))
+                           .arg(query())
+                           .arg(text(workspace()->model()->card().name));
     QList<FigureSource*> all{m_figure, m_prior, m_pairs, m_pattern};
     describe(m_figure, tr("figure 3 of Kamoda et al. 2025, %1").arg(of));
     describe(m_prior, tr("T^p, %1").arg(of));

@@ -54,7 +54,7 @@ TermMap::TermMap(Workspace* workspace, QWidget* parent)
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
         const auto token = [this](int place) {
-            return this->workspace()->tokenText(m_answer->tokens[static_cast<std::size_t>(place)]);
+            return this->workspace()->model()->tokenText(m_answer->tokens[static_cast<std::size_t>(place)]);
         };
         emit readOutChanged(tr("query %1 %2 → key %3 %4   %5")
                                 .arg(row)
@@ -62,10 +62,10 @@ TermMap::TermMap(Workspace* workspace, QWidget* parent)
                                 .arg(column)
                                 .arg(token(column), signedNumber(value)));
     });
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged})
-        connect(workspace, signal, this, &TermMap::refresh);
-    connect(workspace, &Workspace::headChanged, this, &TermMap::refresh);
-    connect(workspace, &Workspace::tokenFilterChanged, this, &TermMap::refresh);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
+        connect(workspace->model(), signal, this, &TermMap::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &TermMap::refresh);
+    connect(workspace->filteredTokens(), &FilteredTokens::changed, this, &TermMap::refresh);
 }
 
 void TermMap::createLayout()
@@ -109,18 +109,18 @@ void TermMap::clear(const QString& message)
 
 void TermMap::recompute()
 {
-    const auto circuits = workspace()->circuits();
-    m_words->setEnabled(workspace()->tokenizer() != nullptr);
-    if (!workspace()->isOpen() || !circuits || workspace()->head().layer > 0)
+    const auto circuits = workspace()->model()->circuits();
+    m_words->setEnabled(workspace()->model()->tokenizer() != nullptr);
+    if (!workspace()->model()->isOpen() || !circuits || workspace()->selection()->head().layer > 0)
         return clear({});
     using Found = std::shared_ptr<const Answer>;
     m_panel->view()->setPending(true);
     m_job.start(
-        tr("Terms of %1").arg(text(workspace()->head())),
-        aboutModel(workspace()->circuits(),
-                   [circuits, tokenizer = workspace()->tokenizer(), words = m_words->text().toStdString(),
-                    options = workspace()->runs()->analysisOptions(),
-                    head = workspace()->head()](const Task&) mutable -> Result<Found> {
+        tr("Terms of %1").arg(text(workspace()->selection()->head())),
+        aboutModel(workspace()->model()->circuits(),
+                   [circuits, tokenizer = workspace()->model()->tokenizer(),
+                    words = m_words->text().toStdString(), options = workspace()->runs()->analysisOptions(),
+                    head = workspace()->selection()->head()](const Task&) mutable -> Result<Found> {
                        options.inputs.prompt.clear();
                        if (tokenizer && !words.empty()) {
                            auto ids = tokenizer->encode(words, Tokenizer::SpecialTokens::None);
@@ -157,7 +157,7 @@ void TermMap::showTerm()
     HeatmapView* view = m_panel->view();
     QStringList labels;
     for (const int token : m_answer->tokens)
-        labels << workspace()->tokenText(token);
+        labels << workspace()->model()->tokenText(token);
     view->setRowAxis(labelledAxis(tr("query"), labels));
     view->setColumnAxis(labelledAxis(tr("key"), labels));
     view->setMatrix(std::make_shared<const Eigen::MatrixXf>(
@@ -187,7 +187,8 @@ QList<FigureSource*> TermMap::figures()
         return {};
     describe(m_panel->view(),
              tr("%1 %2, %3")
-                 .arg(text(workspace()->head()), m_term->currentText(), text(workspace()->card().name)));
+                 .arg(text(workspace()->selection()->head()), m_term->currentText(),
+                      text(workspace()->model()->card().name)));
     return {m_panel->view()};
 }
 

@@ -65,6 +65,8 @@ JobsPage::JobsPage(Workspace* workspace, QWidget* parent)
         });
     });
     connect(&board, &JobBoard::ended, this, &JobsPage::noteEnd);
+    // Jobs of other pages may end after the workspace, while the window is destroyed.
+    connect(workspace, &QObject::destroyed, this, [this, &board] { board.disconnect(this); });
     connect(workspace->runs(), &Runs::waitingChanged, this, &JobsPage::showWaiting);
     connect(workspace->runs(), &Runs::progressed, this, &JobsPage::showTotal);
 }

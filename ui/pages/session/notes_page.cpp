@@ -64,15 +64,15 @@ NotesPage::NotesPage(Workspace* workspace, QWidget* parent)
 
 void NotesPage::connectSignals()
 {
-    for (const auto signal : {&Workspace::opened, &Workspace::closed})
-        connect(workspace(), signal, this, &NotesPage::refresh);
-    connect(workspace(), &Workspace::headChanged, this, &NotesPage::refresh);
-    connect(workspace(), &Workspace::notesChanged, this, &NotesPage::refresh);
-    NoteHistory* history = NoteHistory::of(workspace());
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed})
+        connect(workspace()->model(), signal, this, &NotesPage::refresh);
+    connect(workspace()->selection(), &Selection::headChanged, this, &NotesPage::refresh);
+    connect(workspace()->notebook(), &Notebook::notesChanged, this, &NotesPage::refresh);
+    NoteHistory* history = workspace()->notebook()->history();
     connect(m_note, &QPlainTextEdit::textChanged, this,
-            [this, history] { history->setNote(workspace()->head(), m_note->toPlainText()); });
+            [this, history] { history->setNote(workspace()->selection()->head(), m_note->toPlainText()); });
     connect(m_star, &QToolButton::toggled, this,
-            [this, history](bool on) { history->setBookmarked(workspace()->head(), on); });
+            [this, history](bool on) { history->setBookmarked(workspace()->selection()->head(), on); });
     for (const auto signal : {&QListWidget::itemClicked, &QListWidget::itemActivated})
         connect(m_bookmarks, signal, this, &NotesPage::open);
 }
@@ -93,22 +93,22 @@ bool NotesPage::eventFilter(QObject* watched, QEvent* event)
 
 void NotesPage::open(const QListWidgetItem* bookmark)
 {
-    workspace()->setHead({bookmark->data(layerRole).toInt(), bookmark->data(headRole).toInt()});
+    workspace()->selection()->setHead({bookmark->data(layerRole).toInt(), bookmark->data(headRole).toInt()});
 }
 
 void NotesPage::refresh()
 {
-    const bool open = workspace()->isOpen();
-    m_note->setEnabled(open && !workspace()->isReadOnly());
-    m_star->setEnabled(open && !workspace()->isReadOnly());
-    m_head->setText(open ? text(workspace()->head()) : tr("Notes"));
-    const QString note = open ? workspace()->note(workspace()->head()) : QString();
+    const bool open = workspace()->model()->isOpen();
+    m_note->setEnabled(open && !workspace()->session()->isReadOnly());
+    m_star->setEnabled(open && !workspace()->session()->isReadOnly());
+    m_head->setText(open ? text(workspace()->selection()->head()) : tr("Notes"));
+    const QString note = open ? workspace()->notebook()->note(workspace()->selection()->head()) : QString();
     if (note != m_note->toPlainText()) {
         const QSignalBlocker quiet(m_note);
         m_note->setPlainText(note);
     }
     const QSignalBlocker quiet(m_star);
-    const bool isBookmarked = open && workspace()->isBookmarked(workspace()->head());
+    const bool isBookmarked = open && workspace()->notebook()->isBookmarked(workspace()->selection()->head());
     m_star->setChecked(isBookmarked);
     m_star->setIcon(icon(isBookmarked ? "bookmark-filled" : "bookmark"));
     refreshBookmarks();
@@ -118,11 +118,12 @@ void NotesPage::refreshBookmarks()
 {
     const int row = m_bookmarks->currentRow(); // the keys go on from where they were
     m_bookmarks->clear();
-    m_noBookmarks->setVisible(!workspace()->isOpen() || workspace()->bookmarks().isEmpty());
-    if (!workspace()->isOpen())
+    m_noBookmarks->setVisible(!workspace()->model()->isOpen()
+                              || workspace()->notebook()->bookmarks().isEmpty());
+    if (!workspace()->model()->isOpen())
         return;
-    for (const HeadId head : workspace()->bookmarks()) {
-        const QString firstLine = workspace()->note(head).section(u'\n', 0, 0);
+    for (const HeadId head : workspace()->notebook()->bookmarks()) {
+        const QString firstLine = workspace()->notebook()->note(head).section(u'\n', 0, 0);
         auto* item = new QListWidgetItem(QStringLiteral("★ %1  %2").arg(text(head), firstLine), m_bookmarks);
         item->setData(layerRole, head.layer);
         item->setData(headRole, head.head);

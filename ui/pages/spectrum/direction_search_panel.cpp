@@ -27,7 +27,7 @@ constexpr int searchTop = 20;
 AnalysisCost searchCost(const Workspace& workspace)
 {
     return findAnalysis("direction_search")
-        ->cost(workspace.circuits()->config(), workspace.runs()->analysisOptions());
+        ->cost(workspace.model()->circuits()->config(), workspace.runs()->analysisOptions());
 }
 
 } // namespace
@@ -62,16 +62,17 @@ DirectionSearchPanel::DirectionSearchPanel(Workspace* workspace, QWidget* parent
 
 void DirectionSearchPanel::connectSignals()
 {
-    for (const auto signal : {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged,
-                              &Workspace::tokensChanged, &Workspace::tokenFilterChanged})
-        connect(workspace(), signal, this, &DirectionSearchPanel::clear);
+    for (const auto signal :
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
+        connect(workspace()->model(), signal, this, &DirectionSearchPanel::clear);
+    connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, &DirectionSearchPanel::clear);
     m_search->follow(workspace());
     connect(m_search, &TokenEdit::tokenChosen, this, &DirectionSearchPanel::search);
     connect(m_search, &TokenEdit::notFound, m_state, &QLabel::setText);
     connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
         const DirectionHit& hit = m_hits[static_cast<std::size_t>(row)];
-        workspace()->setHead(hit.head);
-        workspace()->setDirection({hit.circuit, hit.direction, hit.sign});
+        workspace()->selection()->setHead(hit.head);
+        workspace()->selection()->setDirection({hit.circuit, hit.direction, hit.sign});
     });
 }
 
@@ -81,7 +82,7 @@ void DirectionSearchPanel::clear()
     m_hits.clear();
     m_model->clear();
     m_table->hide();
-    if (!workspace()->circuits())
+    if (!workspace()->model()->circuits())
         return m_state->clear();
     const QString question =
         tr("Which singular directions of any head have a token among their %1 strongest? Type it above.")
@@ -93,15 +94,16 @@ void DirectionSearchPanel::clear()
 
 void DirectionSearchPanel::search(int token)
 {
-    const auto tokens = workspace()->tokens();
-    if (!tokens || !workspace()->circuits())
+    const auto tokens = workspace()->model()->tokens();
+    if (!tokens || !workspace()->model()->circuits())
         return m_state->setText(tr("The search needs the model's files and its embeddings."));
     m_state->clear();
     m_job.start(
-        withEstimate(tr("Looking for %1").arg(workspace()->tokenText(token)), searchCost(*workspace())),
-        aboutModel(workspace()->circuits(),
-                   [circuits = workspace()->circuits(), tokens,
-                    asked = DirectionSearch{token, searchTop, {}, workspace()->unusedTokens()}](
+        withEstimate(tr("Looking for %1").arg(workspace()->model()->tokenText(token)),
+                     searchCost(*workspace())),
+        aboutModel(workspace()->model()->circuits(),
+                   [circuits = workspace()->model()->circuits(), tokens,
+                    asked = DirectionSearch{token, searchTop, {}, workspace()->filteredTokens()->unused()}](
                        const Task& task) { return findInDirections(*circuits, *tokens, asked, task); }),
         [this, token](const Result<std::vector<DirectionHit>>& hits) {
             if (hits)
@@ -114,7 +116,7 @@ void DirectionSearchPanel::show(const std::vector<DirectionHit>& hits, int token
 {
     m_hits = hits;
     QString words = tr("%1 is among the %2 strongest tokens of %3 directions")
-                        .arg(workspace()->tokenText(token))
+                        .arg(workspace()->model()->tokenText(token))
                         .arg(searchTop)
                         .arg(hits.size());
     if (const auto shared = std::ranges::count_if(hits, [](const auto& hit) { return hit.blockSize > 1; }))
@@ -156,7 +158,7 @@ QList<FigureSource*> DirectionSearchPanel::figures()
 {
     if (m_model->rowCount() == 0)
         return {};
-    describe(m_table, QStringLiteral("%1, %2").arg(m_state->text(), text(workspace()->card().name)));
+    describe(m_table, QStringLiteral("%1, %2").arg(m_state->text(), text(workspace()->model()->card().name)));
     setSubject(m_table, std::nullopt);
     return {m_table};
 }

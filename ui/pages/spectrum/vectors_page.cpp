@@ -79,7 +79,7 @@ QString VectorsPage::shownDirection(bool isOut) const
         return {};
     const auto& vectors = m_directions->svd.vectors(isOut ? VectorSide::Second : VectorSide::First);
     const auto place = static_cast<std::size_t>(current() - found->second->first);
-    const double sign = found->second->signs[place] * workspace()->direction().sign;
+    const double sign = found->second->signs[place] * workspace()->selection()->direction().sign;
     return text(singularName({kind(), m_directions->head, isOut, current()},
                              sign * vectors.col(current()).transpose()));
 }
@@ -128,9 +128,9 @@ void VectorsPage::createLayout()
 void VectorsPage::connectSignals()
 {
     connect(m_circuit, &QComboBox::activated, this, [this] {
-        SingularChoice chosen = workspace()->direction();
+        SingularChoice chosen = workspace()->selection()->direction();
         chosen.circuit = kind();
-        workspace()->setDirection(chosen);
+        workspace()->selection()->setDirection(chosen);
     });
     connect(m_scores, &QCheckBox::toggled, this, [this](bool on) {
         m_tables->setScoresShown(on);
@@ -141,27 +141,27 @@ void VectorsPage::connectSignals()
         showLists();
     });
     for (const auto signal :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
-        connect(workspace(), signal, this, [this] {
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
+        connect(workspace()->model(), signal, this, [this] {
             m_directions.reset();
             refresh();
         });
-    connect(workspace(), &Workspace::headChanged, this, &VectorsPage::refresh);
-    connect(workspace(), &Workspace::tokenFilterChanged, this, [this] {
+    connect(workspace()->selection(), &Selection::headChanged, this, &VectorsPage::refresh);
+    connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, [this] {
         m_lists.clear();
         refresh();
     });
-    connect(workspace(), &Workspace::directionChanged, this, &VectorsPage::refresh);
+    connect(workspace()->selection(), &Selection::directionChanged, this, &VectorsPage::refresh);
     connect(m_spectrum, &LineChart::pointClicked, this, [this](const QString& series, int index) {
         if (series == circuitTitle(kind())) // not the ring around the selected one
-            workspace()->setDirection({kind(), index, 1});
+            workspace()->selection()->setDirection({kind(), index, 1});
     });
     connect(m_spectrum, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_spectrum, &LineChart::pointHovered, this, [this](const QString&, int, QPointF point) {
         emit readOutChanged(directionTitle(static_cast<int>(point.x()) - 1));
     });
     connect(m_tables, &VectorTables::directionClicked, this, [this](int direction) {
-        workspace()->setDirection({kind(), direction, 1});
+        workspace()->selection()->setDirection({kind(), direction, 1});
     });
     connect(m_search, &Page::readOutChanged, this, &Page::readOutChanged);
     for (const std::size_t side : {0U, 1U})
@@ -176,7 +176,7 @@ CircuitKind VectorsPage::kind() const
 int VectorsPage::current() const
 {
     const int count = m_directions ? m_directions->count() : 1;
-    return std::clamp(workspace()->direction().index, 0, std::max(0, count - 1));
+    return std::clamp(workspace()->selection()->direction().index, 0, std::max(0, count - 1));
 }
 
 void VectorsPage::clear(const QString& message)
@@ -196,19 +196,20 @@ void VectorsPage::clear(const QString& message)
 
 void VectorsPage::recompute()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return clear({});
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return clear(tr("Singular vectors need the model's files; use File → Locate model…"));
     const QSignalBlocker quiet(m_circuit);
-    m_circuit->setCurrentIndex(m_circuit->findData(static_cast<int>(workspace()->direction().circuit)));
-    const HeadId head = workspace()->head();
+    m_circuit->setCurrentIndex(
+        m_circuit->findData(static_cast<int>(workspace()->selection()->direction().circuit)));
+    const HeadId head = workspace()->selection()->head();
     if (m_directions && m_directions->head == head && m_directions->kind == kind())
         return showDirections();
     m_look->setEnabled(false); // until there are those of this head
     m_job.start(tr("Singular vectors of %1").arg(text(head)),
-                aboutModel(workspace()->circuits(),
+                aboutModel(workspace()->model()->circuits(),
                            [circuits, head, kind = kind()](const Task&) {
                                return circuitDirections(*circuits, kind, head);
                            }),
@@ -264,7 +265,7 @@ QString VectorsPage::cosineNote() const
 {
     if (!m_directions || m_directions->kind != CircuitKind::Qk)
         return {};
-    const double chance = 1 / std::sqrt(static_cast<double>(workspace()->card().dModel));
+    const double chance = 1 / std::sqrt(static_cast<double>(workspace()->model()->card().dModel));
     return tr("cos(u, v): how alike the queries and the keys of this direction are. Near 1 it attends to what is alike, near −1 to the opposite; two directions by chance give 0 ± %1 (1/√d).")
         .arg(number(chance));
 }
@@ -279,21 +280,21 @@ void VectorsPage::showSpectrum()
                       static_cast<float>(m_directions->stability.perturbation));
     ChartSeries chosen{tr("selected"), {QPointF(current() + 1, S(current()))}, SeriesStyle::Points};
     m_spectrum->setSeries({all, chosen});
-    m_spectrum->setBrackets(
-        degenerateBrackets({S.data(), static_cast<std::size_t>(S.size())}, workspace()->card().dModel));
+    m_spectrum->setBrackets(degenerateBrackets({S.data(), static_cast<std::size_t>(S.size())},
+                                               workspace()->model()->card().dModel));
 }
 
 void VectorsPage::computeLists()
 {
-    const auto tokens = workspace()->tokens();
+    const auto tokens = workspace()->model()->tokens();
     if (!tokens)
         return m_tables->clear(tr("Reading the embeddings…"));
     const int chunk = current() / chunkSize;
     m_listJob.start(
         tr("Tokens of directions %1 to %2").arg(chunk * chunkSize + 1).arg((chunk + 1) * chunkSize),
-        aboutModel(workspace()->circuits(),
+        aboutModel(workspace()->model()->circuits(),
                    [directions = m_directions, tokens, chunk,
-                    unused = workspace()->unusedTokens()](const Task& task) {
+                    unused = workspace()->filteredTokens()->unused()](const Task& task) {
                        return directionLists(*directions, *tokens, {chunk * chunkSize, chunkSize, listLength},
                                              unused, task);
                    }),
@@ -315,7 +316,7 @@ void VectorsPage::showLists()
 
 bool VectorsPage::moveByKey(int key)
 {
-    SingularChoice chosen{kind(), current(), workspace()->direction().sign};
+    SingularChoice chosen{kind(), current(), workspace()->selection()->direction().sign};
     if (!m_directions)
         return false;
     if (key == Qt::Key_Space) {
@@ -328,7 +329,7 @@ bool VectorsPage::moveByKey(int key)
     } else {
         return false;
     }
-    workspace()->setDirection(chosen);
+    workspace()->selection()->setDirection(chosen);
     return true;
 }
 
@@ -353,7 +354,7 @@ void VectorsPage::keyPressEvent(QKeyEvent* event)
 
 QJsonObject VectorsPage::viewState() const
 {
-    const SingularChoice& chosen = workspace()->direction();
+    const SingularChoice& chosen = workspace()->selection()->direction();
     return {{QStringLiteral("circuit"), text(circuitName(chosen.circuit))},
             {QStringLiteral("direction"), chosen.index},
             {QStringLiteral("sign"), chosen.sign},
@@ -366,18 +367,18 @@ void VectorsPage::setViewState(const QJsonObject& state)
     m_scores->setChecked(state[QStringLiteral("scores")].toBool());
     m_each->setChecked(state[QStringLiteral("each")].toBool());
     const bool isQk = state[QStringLiteral("circuit")].toString() == text(circuitName(CircuitKind::Qk));
-    workspace()->setDirection({isQk ? CircuitKind::Qk : CircuitKind::Ov,
-                               state[QStringLiteral("direction")].toInt(),
-                               state[QStringLiteral("sign")].toInt(1) < 0 ? -1 : 1});
+    workspace()->selection()->setDirection({isQk ? CircuitKind::Qk : CircuitKind::Ov,
+                                            state[QStringLiteral("direction")].toInt(),
+                                            state[QStringLiteral("sign")].toInt(1) < 0 ? -1 : 1});
 }
 
 QList<FigureSource*> VectorsPage::figures()
 {
     if (!m_directions)
         return {};
-    const QString of =
-        tr("%1 %2, %3")
-            .arg(text(m_directions->head), circuitTitle(m_directions->kind), text(workspace()->card().name));
+    const QString of = tr("%1 %2, %3")
+                           .arg(text(m_directions->head), circuitTitle(m_directions->kind),
+                                text(workspace()->model()->card().name));
     QList<FigureSource*> all;
     const auto add = [&](FigureSource* figure, const QString& what) {
         describe(figure, what);

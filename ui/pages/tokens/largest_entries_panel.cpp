@@ -53,10 +53,10 @@ LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_heading);
     layout->addWidget(m_table, 1);
     layout->addLayout(state);
-    for (const auto signal : {&Workspace::tokensChanged, &Workspace::circuitsChanged, &Workspace::closed,
-                              &Workspace::tokenFilterChanged})
-        connect(workspace, signal, this, &LargestEntriesPanel::refresh);
-    connect(workspace, &Workspace::headChanged, this, &LargestEntriesPanel::refresh);
+    for (const auto signal : {&OpenModel::tokensChanged, &OpenModel::circuitsChanged, &OpenModel::closed})
+        connect(workspace->model(), signal, this, &LargestEntriesPanel::refresh);
+    connect(workspace->filteredTokens(), &FilteredTokens::changed, this, &LargestEntriesPanel::refresh);
+    connect(workspace->selection(), &Selection::headChanged, this, &LargestEntriesPanel::refresh);
     whenOpened(m_table, [this](const QModelIndex& index) {
         const int token = tokenOf(*m_model, m_table->sourceRow(index), index.column() == 2 ? 2 : 1);
         if (token >= 0)
@@ -83,19 +83,20 @@ void LargestEntriesPanel::clear(const QString& message)
 
 void LargestEntriesPanel::recompute()
 {
-    if (!workspace()->isOpen())
+    if (!workspace()->model()->isOpen())
         return clear({});
-    const auto circuits = workspace()->circuits();
+    const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return clear(tr("The largest entries need the model's files; use File → Locate model…"));
-    const auto tokens = workspace()->tokens();
+    const auto tokens = workspace()->model()->tokens();
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
     m_job.start(
-        tr("Largest entries of %1").arg(text(workspace()->head())),
-        aboutModel(workspace()->circuits(),
-                   [circuits, tokens, of = CircuitOfHead{m_kind, workspace()->head(), {.offset = m_offset}},
-                    unused = workspace()->unusedTokens()](const Task& task) -> Result<Found> {
+        tr("Largest entries of %1").arg(text(workspace()->selection()->head())),
+        aboutModel(workspace()->model()->circuits(),
+                   [circuits, tokens,
+                    of = CircuitOfHead{m_kind, workspace()->selection()->head(), {.offset = m_offset}},
+                    unused = workspace()->filteredTokens()->unused()](const Task& task) -> Result<Found> {
                        // An id past the end is left out there, and none is meant.
                        const auto marks = [&unused](Eigen::Index count) {
                            std::vector<bool> sized = unused;
@@ -146,7 +147,7 @@ QList<FigureSource*> LargestEntriesPanel::figures()
 {
     if (m_model->rowCount() == 0)
         return {};
-    describe(m_table, tr("%1, %2").arg(m_heading->text(), text(workspace()->card().name)));
+    describe(m_table, tr("%1, %2").arg(m_heading->text(), text(workspace()->model()->card().name)));
     return {m_table};
 }
 

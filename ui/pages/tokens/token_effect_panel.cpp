@@ -48,9 +48,9 @@ TokenEffectPanel::TokenEffectPanel(Workspace* workspace, QWidget* parent)
 void TokenEffectPanel::connectSignals()
 {
     for (const auto signal :
-         {&Workspace::opened, &Workspace::closed, &Workspace::circuitsChanged, &Workspace::tokensChanged})
-        connect(workspace(), signal, this, &TokenEffectPanel::refresh);
-    connect(workspace(), &Workspace::tokenChanged, this, &TokenEffectPanel::refresh);
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
+        connect(workspace()->model(), signal, this, &TokenEffectPanel::refresh);
+    connect(workspace()->selection(), &Selection::tokenChanged, this, &TokenEffectPanel::refresh);
     connect(m_panel, &HeadGrid::hoverLeft, this, [this] {
         m_hovered.reset();
         m_hoverJob.cancel();
@@ -61,7 +61,8 @@ void TokenEffectPanel::connectSignals()
 
 QString TokenEffectPanel::title() const
 {
-    return tr("Effect of attending to %1").arg(workspace()->tokenText(workspace()->token()));
+    return tr("Effect of attending to %1")
+        .arg(workspace()->model()->tokenText(workspace()->selection()->token()));
 }
 
 void TokenEffectPanel::clear(const QString& message)
@@ -75,17 +76,19 @@ void TokenEffectPanel::clear(const QString& message)
 void TokenEffectPanel::recompute()
 {
     m_hovered.reset();
-    m_title->setText(workspace()->isOpen() ? title() : QString());
-    const auto tokens = workspace()->tokens();
-    if (!workspace()->isOpen() || !workspace()->circuits())
+    m_title->setText(workspace()->model()->isOpen() ? title() : QString());
+    const auto tokens = workspace()->model()->tokens();
+    if (!workspace()->model()->isOpen() || !workspace()->model()->circuits())
         return clear(tr("This needs the model's files."));
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
     m_panel->view()->setPending(true);
     m_job.start(title(),
-                aboutModel(workspace()->circuits(),
-                           [circuits = workspace()->circuits(), tokens, token = workspace()->token()](
-                               const Task& task) { return tokenEffect(*circuits, *tokens, token, task); }),
+                aboutModel(workspace()->model()->circuits(),
+                           [circuits = workspace()->model()->circuits(), tokens,
+                            token = workspace()->selection()->token()](const Task& task) {
+                               return tokenEffect(*circuits, *tokens, token, task);
+                           }),
                 [this](const Result<Matrix<double>>& effect) {
                     if (!effect)
                         return clear(text(effect.error()));
@@ -97,8 +100,9 @@ QString TokenEffectPanel::numberOf(HeadId head) const
 {
     const double value = m_panel->value(head);
     QString words = QStringLiteral("%1   ‖row‖ %2").arg(text(head), number(value));
-    const ResultArray* norms = workspace()->results()->find("spectra/full_ov/frobenius_norm");
-    const double typical = norms ? metricAt(*norms, head) / std::sqrt(workspace()->card().dVocab) : 0;
+    const ResultArray* norms = workspace()->model()->results()->find("spectra/full_ov/frobenius_norm");
+    const double typical =
+        norms ? metricAt(*norms, head) / std::sqrt(workspace()->model()->card().dVocab) : 0;
     if (typical > 0)
         words += tr("   %1 × the root mean square of all tokens").arg(number(value / typical));
     return words;
@@ -111,32 +115,33 @@ void TokenEffectPanel::readOut(HeadId head)
     m_hovered = head;
     const QString words = numberOf(head);
     emit readOutChanged(words);
-    m_hoverJob.start(tr("Outputs of %1").arg(text(head)),
-                     aboutModel(workspace()->circuits(),
-                                [circuits = workspace()->circuits(), tokens = workspace()->tokens(),
-                                 token = workspace()->token(), unused = workspace()->unusedTokens(),
-                                 head](const Task&) -> Result<TokenEnds> {
-                                    const auto line =
-                                        tokenLine(*circuits, *tokens, {CircuitKind::FullOv, head},
-                                                  TableSide::Row, token);
-                                    if (!line)
-                                        return line.error();
-                                    return ends(*line, outputsRead, unused);
-                                }),
-                     [this, words](const Result<TokenEnds>& found) {
-                         QStringList outputs;
-                         for (const TokenEntry& entry : found ? found->top : std::vector<TokenEntry>())
-                             outputs << workspace()->tokenText(entry.id);
-                         if (m_hovered)
-                             emit readOutChanged(tr("%1   → %2").arg(words, outputs.join(u' ')));
-                     });
+    m_hoverJob.start(
+        tr("Outputs of %1").arg(text(head)),
+        aboutModel(workspace()->model()->circuits(),
+                   [circuits = workspace()->model()->circuits(), tokens = workspace()->model()->tokens(),
+                    token = workspace()->selection()->token(),
+                    unused = workspace()->filteredTokens()->unused(),
+                    head](const Task&) -> Result<TokenEnds> {
+                       const auto line =
+                           tokenLine(*circuits, *tokens, {CircuitKind::FullOv, head}, TableSide::Row, token);
+                       if (!line)
+                           return line.error();
+                       return ends(*line, outputsRead, unused);
+                   }),
+        [this, words](const Result<TokenEnds>& found) {
+            QStringList outputs;
+            for (const TokenEntry& entry : found ? found->top : std::vector<TokenEntry>())
+                outputs << workspace()->model()->tokenText(entry.id);
+            if (m_hovered)
+                emit readOutChanged(tr("%1   → %2").arg(words, outputs.join(u' ')));
+        });
 }
 
 QList<FigureSource*> TokenEffectPanel::figures()
 {
     if (!m_panel->view()->matrix())
         return {};
-    describe(m_panel->view(), QStringLiteral("%1, %2").arg(title(), text(workspace()->card().name)));
+    describe(m_panel->view(), QStringLiteral("%1, %2").arg(title(), text(workspace()->model()->card().name)));
     setSubject(m_panel->view(), std::nullopt);
     return {m_panel->view()};
 }

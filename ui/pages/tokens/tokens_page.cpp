@@ -118,24 +118,24 @@ void TokensPage::connectSignals()
 {
     connect(m_effect, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(m_ids, &QCheckBox::toggled, m_panel, &TokensPanel::setIdsShown);
-    connect(m_largest, &LargestEntriesPanel::tokenActivated, workspace(), &Workspace::setToken);
+    connect(m_largest, &LargestEntriesPanel::tokenActivated, workspace()->selection(), &Selection::setToken);
     connect(m_largest, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(m_circuit, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
     connect(m_side, &QComboBox::currentIndexChanged, this, &TokensPage::applyChoice);
     connect(m_biases, &QCheckBox::toggled, this, &TokensPage::applyChoice);
     connect(m_scale, &QCheckBox::toggled, this, &TokensPage::applyChoice);
-    for (const auto signal :
-         {&Workspace::rotaryOffsetChanged, &Workspace::opened, &Workspace::circuitsChanged})
-        connect(workspace(), signal, this, &TokensPage::applyChoice);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::circuitsChanged})
+        connect(workspace()->model(), signal, this, &TokensPage::applyChoice);
+    connect(workspace()->selection(), &Selection::rotaryOffsetChanged, this, &TokensPage::applyChoice);
     connect(m_edit, &TokenEdit::tokenChosen, this, [this](int token) {
         m_problem->hide();
-        this->workspace()->setToken(token);
+        this->workspace()->selection()->setToken(token);
     });
     connect(m_edit, &TokenEdit::notFound, this, [this](const QString& message) {
         m_problem->setText(message);
         m_problem->show();
     });
-    connect(m_panel, &TokensPanel::tokenActivated, workspace(), &Workspace::setToken);
+    connect(m_panel, &TokensPanel::tokenActivated, workspace()->selection(), &Selection::setToken);
     connect(m_panel, &Page::readOutChanged, this, &Page::readOutChanged);
 }
 
@@ -156,10 +156,11 @@ void TokensPage::applyChoice()
     m_ids->setEnabled(!isOfAll);
     m_panel->setVisible(!isOfAll);
     m_largest->setVisible(isOfAll);
-    m_largest->setCircuit(kind, workspace()->rotaryOffset());
+    m_largest->setCircuit(kind, workspace()->selection()->rotaryOffset());
     if (isOfAll)
         return;
-    m_panel->setTerms({m_biases->isChecked(), m_scale->isChecked(), workspace()->rotaryOffset()});
+    m_panel->setTerms(
+        {m_biases->isChecked(), m_scale->isChecked(), workspace()->selection()->rotaryOffset()});
     if (isDirect)
         m_panel->setDirectPath();
     else

@@ -40,7 +40,7 @@ private slots:
         OpenedPage<AnalysisForm> opened(toy(test::llamaOptions()));
         Workspace& workspace = opened.workspace;
         AnalysisForm& form = opened.page;
-        workspace.setToken(3);
+        workspace.selection()->setToken(3);
         form.setNeeds(*findAnalysis("rotary"));
         auto* field = opened.find<QLineEdit>(QStringLiteral("Key token"));
         QVERIFY(field->isVisible());
@@ -48,8 +48,9 @@ private slots:
         QTest::keyClick(field, Qt::Key_Return);
         QCOMPARE(workspace.runs()->inputs().keyToken, std::optional(7));
         workspace.runs()->runAnalysis("rotary");
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("analyses/rotary/token_to_key_score"), patience);
-        const ResultArray* kernel = workspace.results()->find("analyses/rotary/token_to_key_score");
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->results()->find("analyses/rotary/token_to_key_score"),
+                                 patience);
+        const ResultArray* kernel = workspace.model()->results()->find("analyses/rotary/token_to_key_score");
         QCOMPARE(std::get<double>(kernel->attributes.at("token")), 3.0);
         QCOMPARE(std::get<double>(kernel->attributes.at("key_token")), 7.0);
         QCOMPARE(std::get<double>(kernel->attributes.at("seed")), 0.0); // of what the window computes too
@@ -74,7 +75,7 @@ private slots:
         form.setNeeds(*findAnalysis("direction_card"));
         for (const char* name : {"neuron:1.2:out", "singular:0.1:qk:in:2"}) {
             form.setDirection(QLatin1String(name));
-            const auto known = readDirection(name, *workspace.circuits(), nullptr);
+            const auto known = readDirection(name, *workspace.model()->circuits(), nullptr);
             QVERIFY(test::isOk(known));
             QTRY_VERIFY_WITH_TIMEOUT(workspace.runs()->inputs().direction == *known, patience);
             QCOMPARE(workspace.runs()->inputs().directionName, std::string(name));
@@ -89,7 +90,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(says(), patience);
         QVERIFY(workspace.runs()->inputs().direction.empty());
         form.setDirection(QStringLiteral("#3"));
-        const RowVector<double> row = workspace.circuits()->weights().W_E<double>(3, 1).row(0);
+        const RowVector<double> row = workspace.model()->circuits()->weights().W_E<double>(3, 1).row(0);
         QVERIFY(workspace.runs()->inputs().direction == std::vector<double>(row.begin(), row.end()));
         QCOMPARE(workspace.runs()->inputs().directionName, std::string("#3"));
     }
@@ -101,7 +102,8 @@ private slots:
         Workspace& workspace = opened.workspace;
         AnalysisForm& form = opened.page;
         const auto composition = [&]() -> const ResultArray* {
-            return workspace.results() ? workspace.results()->find("composition/k") : nullptr;
+            return workspace.model()->results() ? workspace.model()->results()->find("composition/k")
+                                                : nullptr;
         };
         QTRY_VERIFY_WITH_TIMEOUT(composition(), patience);
         QVERIFY(!composition()->attributes.contains("metric"));

@@ -60,7 +60,7 @@ private:
         for (const std::string& path : picture.arrays)
             if (const ResultArray* found = array(path))
                 there.push_back(found);
-        if (!canBeDrawn(picture, *m_workspace->results()))
+        if (!canBeDrawn(picture, *m_workspace->model()->results()))
             return; // of another kind of model; checked over all of them below
         const auto titled = [&](FigureSource* source) {
             return source->figureTitle().contains(text(picture.title));
@@ -102,21 +102,23 @@ private slots:
         m_page->showAnalysis(id.toStdString());
         const Analysis& analysis = m_page->analysis();
         QCOMPARE(text(analysis.id), id);
-        const std::string never =
-            analysis.whyNot(m_workspace->circuits()->config(), m_workspace->runs()->analysisOptions());
+        const std::string never = analysis.whyNot(m_workspace->model()->circuits()->config(),
+                                                  m_workspace->runs()->analysisOptions());
         if (!never.empty()) {
             QVERIFY(!m_page->findChild<QPushButton*>()->isEnabled());
             return;
         }
         QCOMPARE(whyNotNow(analysis, *m_workspace), QString());
         run(analysis.id);
-        const auto pictures = picturesOf(analysis, *m_workspace->results(), m_workspace->card());
+        const auto pictures =
+            picturesOf(analysis, *m_workspace->model()->results(), m_workspace->model()->card());
         const auto isMissing = [&](const Picture& picture) {
-            return canBeDrawn(picture, *m_workspace->results()) && isOfMissingHead(picture, *m_workspace);
+            return canBeDrawn(picture, *m_workspace->model()->results())
+                && isOfMissingHead(picture, *m_workspace);
         };
         if (std::any_of(pictures.begin(), pictures.end(), isMissing)) { // of layer 0, as is said
             QVERIFY(says(QStringLiteral("It says nothing of L1H5")));
-            m_workspace->setHead({0, 1});
+            m_workspace->selection()->setHead({0, 1});
             QCoreApplication::processEvents(); // draws what is in sight
         }
         QVERIFY(!m_page->figures().isEmpty());
@@ -133,8 +135,8 @@ private slots:
         if (const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS"); !folder.isEmpty())
             scroll->widget()->grab().save(QStringLiteral("%1/analysis-%2.png").arg(folder, id));
         m_page->resize(1100, 800);
-        m_workspace->setReference(HeadId{0, 1});
-        m_workspace->setHead({1, 5});
+        m_workspace->selection()->setReference(HeadId{0, 1});
+        m_workspace->selection()->setHead({1, 5});
     }
 
     void whatIsFoundIsChosenByEnterOrDown()
@@ -169,9 +171,9 @@ private slots:
         HeatmapView* grid = nullptr;
         QTRY_VERIFY(grid = view<HeatmapView>(metricTitle(*array("spectra/qk/frobenius_norm"))));
         QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier, grid->cellRect(0, 3).center().toPoint());
-        QCOMPARE(m_workspace->head(), (HeadId{0, 3}));
+        QCOMPARE(m_workspace->selection()->head(), (HeadId{0, 3}));
         QTest::mouseClick(grid, Qt::LeftButton, Qt::ShiftModifier, grid->cellRect(1, 2).center().toPoint());
-        QCOMPARE(m_workspace->reference(), std::optional(HeadId{1, 2}));
+        QCOMPARE(m_workspace->selection()->reference(), std::optional(HeadId{1, 2}));
         const ResultArray& values = *array("spectra/qk/singular_values");
         const auto drawsHead = [&](HeadId head) {
             m_page->figures();
@@ -183,7 +185,7 @@ private slots:
             return false;
         };
         QVERIFY(drawsHead({0, 3}));
-        m_workspace->setHead({1, 7});
+        m_workspace->selection()->setHead({1, 7});
         QVERIFY(drawsHead({1, 7}) && !drawsHead({0, 3}));
     }
 
@@ -210,8 +212,8 @@ private slots:
         openDemo();
         run("ranks");
         const auto file = std::filesystem::path(m_folder.filePath(QStringLiteral("s.h5")).toStdString());
-        QSignalSpy saved(m_workspace.get(), &Workspace::sessionSaved);
-        m_workspace->saveSession(file, {});
+        QSignalSpy saved(m_workspace->session(), &SessionFile::saved);
+        m_workspace->session()->save(file, {});
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
         auto read = readSession(file, Task{});
         QVERIFY(test::isOk(read));
@@ -267,7 +269,7 @@ private slots:
         const ResultArray& ids = *array("analyses/mlp_directions/in_ids");
         const ResultArray& sigma = *array("analyses/mlp_directions/in_sigma");
         for (const int layer : {3, 0}) {
-            m_workspace->setHead({layer, 2});
+            m_workspace->selection()->setHead({layer, 2});
             TableFigure* table = nullptr;
             QTRY_VERIFY(table = view<TableFigure>(QStringLiteral("What MLPs read")));
             const ArrayPart lists = entryOf(wholeArray(ids), static_cast<std::size_t>(layer));
@@ -276,7 +278,7 @@ private slots:
                 const auto at = static_cast<std::size_t>(direction);
                 return test::cellText(table, direction, 1) == number(values.at(at))
                     && test::cellText(table, direction, 3)
-                    == m_workspace->tokenText(static_cast<int>(lists.at(at * lists.shape[1])));
+                    == m_workspace->model()->tokenText(static_cast<int>(lists.at(at * lists.shape[1])));
             };
             QTRY_VERIFY_WITH_TIMEOUT(shows(0), patience);
             QCOMPARE(table->model()->rowCount(), 10);
@@ -311,8 +313,8 @@ private slots:
         if (found == catalogue().end())
             return;
         run(found->id);
-        const int token = m_workspace->token() + 7;
-        m_workspace->setToken(token);
+        const int token = m_workspace->selection()->token() + 7;
+        m_workspace->selection()->setToken(token);
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputsOf(found->id)->token == token, patience);
     }
 };

@@ -32,7 +32,7 @@ private:
 
     static Eigen::MatrixXf whole(Opened& opened, CircuitKind kind, HeadId of)
     {
-        return *wholeCircuit(*opened.workspace.circuits(), {kind, of});
+        return *wholeCircuit(*opened.workspace.model()->circuits(), {kind, of});
     }
 
     static HeatmapView* selected(Opened& opened)
@@ -46,8 +46,8 @@ private:
 
     static void select(Opened& opened)
     {
-        opened.workspace.setHead(head);
-        opened.workspace.setReference(reference);
+        opened.workspace.selection()->setHead(head);
+        opened.workspace.selection()->setReference(reference);
         QTRY_VERIFY_WITH_TIMEOUT(other(opened)->matrix() && other(opened)->isVisible(), patience);
     }
 
@@ -70,7 +70,7 @@ private slots:
         QVERIFY(opened.page.figures().isEmpty());
         select(opened);
         QVERIFY(!says());
-        opened.workspace.setReference(std::nullopt);
+        opened.workspace.selection()->setReference(std::nullopt);
         QTRY_VERIFY(says());
     }
 
@@ -80,7 +80,7 @@ private slots:
         select(opened);
         const ColorScale first = selected(opened)->colorScale();
         const auto go = [&](HeadId to) {
-            opened.workspace.setHead(to);
+            opened.workspace.selection()->setHead(to);
             QTRY_VERIFY_WITH_TIMEOUT(shows(selected(opened), whole(opened, CircuitKind::Ov, to)), patience);
         };
         go({1, 0});
@@ -217,31 +217,31 @@ private slots:
     void tablesSayWhatEntersAndLeaves()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setToken(opened.workspace.tokenizer()->encode(" the")->back());
+        opened.workspace.selection()->setToken(opened.workspace.model()->tokenizer()->encode(" the")->back());
         select(opened);
-        const int token = opened.workspace.token();
+        const int token = opened.workspace.selection()->token();
         const auto line = [&](HeadId of) {
-            return *tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
+            return *tokenLine(*opened.workspace.model()->circuits(), *opened.workspace.model()->tokens(),
                               {CircuitKind::FullOv, of}, TableSide::Row, token);
         };
         const TableDifference expected =
-            tableDifference(line(head), line(reference), 20, opened.workspace.unusedTokens());
+            tableDifference(line(head), line(reference), 20, opened.workspace.filteredTokens()->unused());
         auto* only = opened.find<TableFigure>(QStringLiteral("Tokens only the selected head has"));
         auto* both = opened.find<TableFigure>(QStringLiteral("Tokens both heads have"));
         QTRY_COMPARE(only->model()->rowCount(), static_cast<int>(expected.onlyFirst.size()));
         QCOMPARE(both->model()->rowCount(), static_cast<int>(expected.both.size()));
         QVERIFY(!expected.onlyFirst.empty());
-        QCOMPARE(cellText(only, 0, 0), opened.workspace.tokenText(expected.onlyFirst.front().id));
+        QCOMPARE(cellText(only, 0, 0), opened.workspace.model()->tokenText(expected.onlyFirst.front().id));
         QCOMPARE(cellText(only, 0, 2), count(expected.onlyFirst.front().secondRank + 1));
         QCOMPARE(cellText(only, 0, 4), signedNumber(expected.onlyFirst.front().first));
         const QPoint cell = only->visualRect(only->model()->index(0, 0)).center();
         QTest::mouseClick(only->viewport(), Qt::LeftButton, {}, cell);
         QTest::mouseDClick(only->viewport(), Qt::LeftButton, {}, cell);
-        QTRY_COMPARE(opened.workspace.token(), expected.onlyFirst.front().id);
+        QTRY_COMPARE(opened.workspace.selection()->token(), expected.onlyFirst.front().id);
         QVERIFY(expected.onlyFirst.size() > 1); // Enter does what a double click does.
         only->setCurrentIndex(only->model()->index(1, 0));
         QTest::keyClick(only, Qt::Key_Return);
-        QTRY_COMPARE(opened.workspace.token(), expected.onlyFirst[1].id);
+        QTRY_COMPARE(opened.workspace.selection()->token(), expected.onlyFirst[1].id);
     }
 
     void numbersAndSpectraAreThoseOfCore()
@@ -250,7 +250,7 @@ private slots:
         select(opened);
         opened.find<QComboBox>(QStringLiteral("Circuit to compare"))->setCurrentIndex(1); // QK
         const auto pair =
-            compareHeads(*opened.workspace.circuits(), CircuitKind::Qk, head, reference, Task{});
+            compareHeads(*opened.workspace.model()->circuits(), CircuitKind::Qk, head, reference, Task{});
         QVERIFY(pair);
         QTRY_VERIFY(shows(selected(opened), whole(opened, CircuitKind::Qk, head)));
         QString words;

@@ -5,6 +5,7 @@
 #include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 #include "ui/base/text.h"
+#include "ui/document/compared_model.h"
 #include "ui/document/head_metrics.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/heads/heads_page.h"
@@ -48,15 +49,16 @@ private slots:
         auto* table = opened.find<TableFigure>(QStringLiteral("Heads by how much they changed"));
         QVERIFY(!table->isVisible());
         QVERIFY(opened.page.figures().isEmpty());
-        opened.workspace.compareWith({m_newer, std::nullopt, {}});
+        ComparedModel::of(&opened.workspace)->compare({m_newer, std::nullopt, {}});
         QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 6, patience);
-        const auto results = opened.workspace.results();
+        const auto results = opened.workspace.model()->results();
         const ResultArray* change = results->find("comparison/ov/relative_change");
         QVERIFY(std::abs(metricAt(*change, {1, 2}) - 1) < 1e-5); // (2 W − W)/W
         QCOMPARE(cellText(table, 0, 0), QStringLiteral("L1H2"));
         QCOMPARE(cellText(table, 0, 1), number(metricAt(*change, {1, 2})));
         QCOMPARE(cellText(table, 1, 1), number(0));
-        QCOMPARE(opened.workspace.comparedWith(), QStringLiteral("toy")); // as its config calls it
+        QCOMPARE(comparedWith(*opened.workspace.model()->results()),
+                 QStringLiteral("toy")); // as its config calls it
         // The grid of heads shows it, and so does the picture of the page.
         QCOMPARE(heads.findChild<QComboBox*>()->currentData().toString(),
                  QStringLiteral("comparison/ov/relative_change"));
@@ -65,7 +67,7 @@ private slots:
         QCOMPARE((*grid->matrix())(1, 2), static_cast<float>(metricAt(*change, {1, 2})));
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                           table->visualRect(table->model()->index(0, 0)).center());
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 2}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 2}));
         QVERIFY(opened.page.figures().size() > 5);
         const ResultArray* values = results->find("comparison/projection_kernel/v");
         auto* kept = opened.find<HeatmapView>(metricTitle(*values));
@@ -87,9 +89,9 @@ private slots:
         OpenedPage<ModelsPage> opened(demo);
         HeadsPage heads(&opened.workspace);
         auto* table = opened.find<TableFigure>(QStringLiteral("Heads by how much they changed"));
-        opened.workspace.compareWith({other, std::nullopt, {}});
+        ComparedModel::of(&opened.workspace)->compare({other, std::nullopt, {}});
         QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 16, patience);
-        const auto results = opened.workspace.results();
+        const auto results = opened.workspace.model()->results();
         const ResultArray* best = results->find("comparison/match/best");
         QVERIFY(best && !results->find("comparison/ov/relative_change"));
         const auto first = parseHeadId(cellText(table, 0, 0).toStdString());
@@ -99,7 +101,7 @@ private slots:
         QCOMPARE(heads.findChild<QComboBox*>()->currentData().toString(),
                  QStringLiteral("comparison/match/best"));
         // The selected head beside each of the other model's 5 × 3.
-        opened.workspace.setHead(*first);
+        opened.workspace.selection()->setHead(*first);
         auto* grid = opened.find<HeatmapView>(QStringLiteral("Shared outputs of the heads of two models"));
         QTRY_VERIFY(grid->matrix() && grid->matrix()->rows() == 5);
         QCOMPARE(grid->matrix()->cols(), 3);
@@ -111,10 +113,10 @@ private slots:
     {
         OpenedPage<ModelsPage> opened(m_older); // which has no tokenizer
         QSignalSpy failed(&opened.workspace, &Workspace::failed);
-        opened.workspace.compareWith({HEADWISE_DEMO_MODEL, std::nullopt, {}});
+        ComparedModel::of(&opened.workspace)->compare({HEADWISE_DEMO_MODEL, std::nullopt, {}});
         QTRY_COMPARE_WITH_TIMEOUT(failed.size(), 1, patience);
         QVERIFY(failed[0][0].toString().contains(QStringLiteral("share 0 tokens")));
-        QVERIFY(opened.workspace.comparedWith().isEmpty());
+        QVERIFY(comparedWith(*opened.workspace.model()->results()).isEmpty());
     }
 };
 

@@ -49,7 +49,7 @@ private slots:
     void aPairFollowsTheMetricOfTheMap()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        const auto composition = [&] { return opened.workspace.results()->find("composition/k"); };
+        const auto composition = [&] { return opened.workspace.model()->results()->find("composition/k"); };
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix() && composition(), patience);
         AnalysisInputs inputs = opened.workspace.runs()->inputs();
         inputs.metric = ResidualMetric::Embedding;
@@ -57,9 +57,9 @@ private slots:
         opened.workspace.runs()->runAnalysis("composition");
         QTRY_VERIFY_WITH_TIMEOUT(composition()->attributes.contains("metric"), patience);
         const double score = wholeArray(*composition()).at((1 * 2 + 1) * 8 + 5); // 0.1 to 1.5
-        QVERIFY(std::abs(score - kComposition(*opened.workspace.circuits(), {0, 1}, {1, 5})) > 0.01);
-        opened.workspace.setReference(HeadId{0, 1});
-        opened.workspace.setHead({1, 5});
+        QVERIFY(std::abs(score - kComposition(*opened.workspace.model()->circuits(), {0, 1}, {1, 5})) > 0.01);
+        opened.workspace.selection()->setReference(HeadId{0, 1});
+        opened.workspace.selection()->setHead({1, 5});
         const auto said = [&] {
             for (const QLabel* label : opened.page.findChildren<QLabel*>())
                 if (label->text().contains(QStringLiteral("lengths by the embedding"))
@@ -74,8 +74,8 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
-        const double baseline = 1 / std::sqrt(opened.workspace.card().dModel);
-        const double score = kComposition(*opened.workspace.circuits(), {0, 1}, {1, 5});
+        const double baseline = 1 / std::sqrt(opened.workspace.model()->card().dModel);
+        const double score = kComposition(*opened.workspace.model()->circuits(), {0, 1}, {1, 5});
         QVERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - (score - baseline)) < 1e-5);
         QTest::mouseClick(opened.page.findChild<QCheckBox*>(), Qt::LeftButton, {}, QPoint(8, 8));
         QTRY_VERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - score) < 1e-5);
@@ -99,10 +99,10 @@ private slots:
         QCOMPARE(map(opened)->columnAxis().groupLabel(0), QStringLiteral("L1"));
         const int high = map(opened)->height();
         QVERIFY2(high > opened.page.height() - 220, qPrintable(QString::number(high)));
-        opened.workspace.setReference(HeadId{0, 1});
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setReference(HeadId{0, 1});
+        opened.workspace.selection()->setHead({1, 5});
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->height() < high - 100, patience / 3);
-        opened.workspace.setHead({0, 5});
+        opened.workspace.selection()->setHead({0, 5});
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->height() > high - 40, patience / 3);
     }
 
@@ -136,18 +136,18 @@ private slots:
                 workspace.runs()->removeWaiting(*composition);
             }
         });
-        workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("scores/matching")
+        workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->results()->find("scores/matching")
                                      && workspace.runs()->waiting().empty()
                                      && !workspace.runs()->job()->isRunning(),
                                  patience);
-        QVERIFY(removed && !workspace.results()->find("composition/k"));
+        QVERIFY(removed && !workspace.model()->results()->find("composition/k"));
         auto* compute = page.findChild<ComputeButton*>();
         QTRY_VERIFY(compute->isVisible());
         QTest::mouseClick(compute, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("composition/k"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->results()->find("composition/k"), patience);
         QTRY_VERIFY(!compute->isVisible());
-        QVERIFY(!workspace.isModified());
+        QVERIFY(!workspace.session()->isModified());
     }
 
     void aClickSelectsThePairAndTheMouseReadsItsNullAndZ()
@@ -155,12 +155,14 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
         QTest::mouseClick(map(opened), Qt::LeftButton, {}, map(opened)->cellRect(1, 7).center().toPoint());
-        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{0, 1}));
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 7}));
+        QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{0, 1}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 7}));
         for (QAbstractButton* button : opened.page.findChildren<QAbstractButton*>())
             if (button->text() == QLatin1String("Against chance"))
                 QTest::mouseClick(button, Qt::LeftButton);
-        const auto z = [&] { return opened.workspace.results()->find("analyses/composition_nulls/k_z"); };
+        const auto z = [&] {
+            return opened.workspace.model()->results()->find("analyses/composition_nulls/k_z");
+        };
         QTRY_VERIFY_WITH_TIMEOUT(z(), patience);
         QSignalSpy said(&opened.page, &Page::readOutChanged);
         QTest::mouseMove(map(opened), map(opened)->cellRect(1, 5).center().toPoint());
@@ -168,7 +170,7 @@ private slots:
         const auto& values = std::get<std::vector<float>>(z()->values);
         const QString words = said.last()[0].toString();
         QVERIFY2(words.contains(QStringLiteral("L0H1 → L1H5")), qPrintable(words));
-        QVERIFY(words.contains(number(kComposition(*opened.workspace.circuits(), {0, 1}, {1, 5}))));
+        QVERIFY(words.contains(number(kComposition(*opened.workspace.model()->circuits(), {0, 1}, {1, 5}))));
         QVERIFY(words.endsWith(QStringLiteral("z ") + signedNumber(double{values[1 * 16 + 13]})));
     }
 
@@ -192,7 +194,7 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
         opened.workspace.runs()->runAnalysis("composition_nulls");
-        const auto result = [&](const char* path) { return opened.workspace.results()->find(path); };
+        const auto result = [&](const char* path) { return opened.workspace.model()->results()->find(path); };
         QTRY_VERIFY_WITH_TIMEOUT(result("analyses/composition_nulls/k_percentile"), patience);
         opened.page.findChild<QTabWidget*>()->setCurrentIndex(2);
         auto* table = opened.find<TableFigure>(QStringLiteral("Composition of all pairs, sorted"));
@@ -205,9 +207,9 @@ private slots:
             pairs.insert(cellText(table, row, 0) + cellText(table, row, 1));
             const auto place =
                 static_cast<std::size_t>((from.layer * 8 + from.head) * 16 + to.layer * 8 + to.head);
-            const double score = kComposition(*opened.workspace.circuits(), from, to);
+            const double score = kComposition(*opened.workspace.model()->circuits(), from, to);
             QCOMPARE(cellText(table, row, 2), number(static_cast<float>(score)));
-            QCOMPARE(cellText(table, row, 3), number(1 / std::sqrt(opened.workspace.card().dModel)));
+            QCOMPARE(cellText(table, row, 3), number(1 / std::sqrt(opened.workspace.model()->card().dModel)));
             int column = 4;
             for (const char* name : {"k_z", "k_percentile", "k_excess"}) {
                 const std::string path = std::string("analyses/composition_nulls/") + name;
@@ -223,8 +225,8 @@ private slots:
         const auto weakest = parseHeadId(cellText(table, 0, 1).toStdString());
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                           table->visualRect(table->model()->index(0, 0)).center());
-        QCOMPARE(opened.workspace.head(), *weakest);
-        QCOMPARE(opened.workspace.reference(), parseHeadId(cellText(table, 0, 0).toStdString()));
+        QCOMPARE(opened.workspace.selection()->head(), *weakest);
+        QCOMPARE(opened.workspace.selection()->reference(), parseHeadId(cellText(table, 0, 0).toStdString()));
         const QList<FigureSource*> figures = opened.page.figures();
         QVERIFY(figures.contains(table));
         QCOMPARE(dataRows(table).size(), std::size_t{65}); // and the titles
@@ -233,7 +235,7 @@ private slots:
     void theOverviewListsTheLinksOfOneHead()
     {
         OpenedPage<CompositionPanel> opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         auto* table = opened.find<TableFigure>(QStringLiteral("Composition of the head"));
         QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 16, patience);
         for (int rowIndex = 0; rowIndex < 16; ++rowIndex) {
@@ -241,10 +243,11 @@ private slots:
                 continue;
             const auto other = parseHeadId(cellText(table, rowIndex, 0).section(u' ', -1).toStdString());
             QCOMPARE(cellText(table, rowIndex, 1),
-                     number(static_cast<float>(kComposition(*opened.workspace.circuits(), *other, {1, 5}))));
+                     number(static_cast<float>(
+                         kComposition(*opened.workspace.model()->circuits(), *other, {1, 5}))));
             QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                               table->visualRect(table->model()->index(rowIndex, 0)).center());
-            QCOMPARE(opened.workspace.reference(), other);
+            QCOMPARE(opened.workspace.selection()->reference(), other);
             return;
         }
         QFAIL("no K-composition among the strongest links of an induction head");

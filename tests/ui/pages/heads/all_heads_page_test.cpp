@@ -23,7 +23,7 @@ private:
             : OpenedPage(HEADWISE_DEMO_MODEL)
         {
             [&] {
-                QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("scores/copying")
+                QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->results()->find("scores/copying")
                                              && !workspace.runs()->job()->isRunning()
                                              && workspace.runs()->waiting().empty(),
                                          patience);
@@ -46,8 +46,8 @@ private slots:
     void everyScoreOfEveryHeadStandsInTheTable()
     {
         Opened opened;
-        const auto results = opened.workspace.results();
-        const auto scores = headMetrics(*results, opened.workspace.card());
+        const auto results = opened.workspace.model()->results();
+        const auto scores = headMetrics(*results, opened.workspace.model()->card());
         QVERIFY(scores.size() > 8);
         QCOMPARE(opened.table->model()->rowCount(), 16);
         QCOMPARE(opened.table->model()->columnCount(), static_cast<int>(scores.size()) + 1);
@@ -70,7 +70,7 @@ private slots:
     void theHeadsAreSortedByAnyScoreAndChosenByTheirRows()
     {
         Opened opened;
-        const ResultArray* copying = opened.workspace.results()->find("scores/copying");
+        const ResultArray* copying = opened.workspace.model()->results()->find("scores/copying");
         const int column = opened.columnOf(*copying);
         QVERIFY(column > 0);
         opened.table->sortByColumn(column, Qt::DescendingOrder);
@@ -79,12 +79,12 @@ private slots:
             if (metricAt(*copying, {head / 8, head % 8}) > metricAt(*copying, best))
                 best = {head / 8, head % 8};
         QCOMPARE(cellText(opened.table, 0, 0), text(best));
-        opened.workspace.setHead({0, 2});
+        opened.workspace.selection()->setHead({0, 2});
         QCOMPARE(opened.table->currentIndex().siblingAtColumn(0).data().toString(), text(HeadId{0, 2}));
         opened.table->scrollToTop();
         QTest::mouseClick(opened.table->viewport(), Qt::LeftButton, {},
                           opened.table->visualRect(opened.table->model()->index(0, 0)).center());
-        QCOMPARE(opened.workspace.head(), best);
+        QCOMPARE(opened.workspace.selection()->head(), best);
     }
 
     void theTableAndThePlaneAreTakenAway()
@@ -96,7 +96,7 @@ private slots:
         QCOMPARE(figures.size(), 2);
         const auto rows = dataRows(figures.front());
         QCOMPARE(rows.size(), std::size_t{17}); // with the titles
-        const ResultArray* copying = opened.workspace.results()->find("scores/copying");
+        const ResultArray* copying = opened.workspace.model()->results()->find("scores/copying");
         QCOMPARE(rows[1 + 8 + 5][opened.columnOf(*copying)], exactNumber(metricAt(*copying, {1, 5})));
         std::size_t points = 0;
         for (const ChartSeries& series : plane->series())

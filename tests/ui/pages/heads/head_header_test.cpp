@@ -20,13 +20,13 @@ private slots:
         OpenedPage<HeadHeader> opened(HEADWISE_DEMO_MODEL, {1600, 60});
         const std::string path = "spectra/ov/effective_rank"; // not in two short lines
         const auto isThere = [&] {
-            const auto results = opened.workspace.results();
+            const auto results = opened.workspace.model()->results();
             return results->find(path) && results->find("spectra/ov/frobenius_norm");
         };
         QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
         const HeadId head{1, 5};
-        opened.workspace.setHead(head);
-        const QString value = number(metricAt(*opened.workspace.results()->find(path), head));
+        opened.workspace.selection()->setHead(head);
+        const QString value = number(metricAt(*opened.workspace.model()->results()->find(path), head));
         const QString rank = QStringLiteral("<b>%1</b>").arg(value);
         const QString hovered = QStringLiteral("eff. rank OV ") + value; // no markup there
         QLabel* line = nullptr;

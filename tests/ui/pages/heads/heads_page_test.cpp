@@ -25,11 +25,11 @@ private:
             : OpenedPage(HEADWISE_DEMO_MODEL, {300, 800})
         {
             [&] {
-                QTRY_VERIFY_WITH_TIMEOUT(workspace.results()->find("scores/matching")
-                                             && workspace.results()->find("spectra/ov/frobenius_norm")
-                                             && !workspace.runs()->job()->isRunning()
-                                             && workspace.runs()->waiting().empty(),
-                                         patience);
+                QTRY_VERIFY_WITH_TIMEOUT(
+                    workspace.model()->results()->find("scores/matching")
+                        && workspace.model()->results()->find("spectra/ov/frobenius_norm")
+                        && !workspace.runs()->job()->isRunning() && workspace.runs()->waiting().empty(),
+                    patience);
             }();
             grid = page.findChild<HeatmapView*>();
         }
@@ -80,8 +80,8 @@ private slots:
         const auto isSeen = [list](int row) {
             return list->viewport()->rect().contains(list->visualRect(list->model()->index(row, 0)).center());
         };
-        opened.workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.results()->find("scores/matching")
+        opened.workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.model()->results()->find("scores/matching")
                                      && !opened.workspace.runs()->job()->isRunning()
                                      && opened.workspace.runs()->waiting().empty(),
                                  patience);
@@ -90,7 +90,7 @@ private slots:
         QVERIFY2(!isSeen(15), "the list is too high for this test");
         QVERIFY(selected > 0);
         const QModelIndex last = list->model()->index(15, 0);
-        opened.workspace.setHead(*parseHeadId(last.data().toString().toStdString()));
+        opened.workspace.selection()->setHead(*parseHeadId(last.data().toString().toStdString()));
         QTRY_VERIFY(isSeen(15));
     }
 
@@ -122,7 +122,7 @@ private slots:
         ranking->setCurrentIndex(ranking->model()->index(2, 0));
         QTest::keyClick(ranking, Qt::Key_Down);
         QVERIFY(asked.isEmpty()); // It only selects.
-        QCOMPARE(cellText(ranking, 3, 0), text(opened.workspace.head()));
+        QCOMPARE(cellText(ranking, 3, 0), text(opened.workspace.selection()->head()));
         for (const Qt::Key key : {Qt::Key_Return, Qt::Key_Enter})
             QTest::keyClick(ranking, key);
         QCOMPARE(asked.count(), 2);
@@ -134,10 +134,10 @@ private slots:
         Opened opened;
         opened.grid->setCurrentCell(1, 3);
         QTest::keyClick(opened.grid, Qt::Key_Return, Qt::ShiftModifier);
-        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{1, 3}));
+        QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{1, 3}));
         QTest::keyClick(opened.grid, Qt::Key_Right);
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 4}));
-        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{1, 3}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 4}));
+        QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{1, 3}));
     }
 
     void theRankingIsTakenAwayAsItStands()
@@ -149,7 +149,7 @@ private slots:
         QCOMPARE(figures[1]->figureTitle().left(9), QStringLiteral("Heads by "));
         const std::vector<QStringList> rows = dataRows(figures[1]);
         QCOMPARE(rows.size(), std::size_t{17});
-        const ResultArray& norms = *opened.workspace.results()->find("spectra/ov/frobenius_norm");
+        const ResultArray& norms = *opened.workspace.model()->results()->find("spectra/ov/frobenius_norm");
         double before = std::numeric_limits<double>::infinity();
         for (std::size_t i = 1; i < rows.size(); ++i) {
             const auto head = parseHeadId(rows[i][0].toStdString());

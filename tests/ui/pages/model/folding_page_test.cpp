@@ -32,9 +32,10 @@ private:
     /// E_t W_V W_O W_U of the file's own weights, dense.
     static RowVector<double> rawRow(Opened& opened)
     {
-        const ModelWeights& weights = *opened.workspace.weights();
-        const HeadId head = opened.workspace.head();
-        const RowVector<double> x = weights.read<double>(TensorKind::W_E).row(opened.workspace.token());
+        const ModelWeights& weights = *opened.workspace.model()->weights();
+        const HeadId head = opened.workspace.selection()->head();
+        const RowVector<double> x =
+            weights.read<double>(TensorKind::W_E).row(opened.workspace.selection()->token());
         return x * weights.read<double>(TensorKind::W_V, head.layer, head.head)
             * weights.read<double>(TensorKind::W_O, head.layer, head.head)
             * weights.read<double>(TensorKind::W_U);
@@ -103,9 +104,9 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         click(opened, QStringLiteral("Fold norms"));
         QTest::mouseClick(opened.page.findChild<QPushButton*>(), Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(!opened.workspace.processing().centerUnembed, patience);
-        QVERIFY(opened.workspace.processing().foldLayerNorm);
-        QVERIFY(!opened.workspace.processing().centerWritingWeights);
+        QTRY_VERIFY_WITH_TIMEOUT(!opened.workspace.model()->processing().centerUnembed, patience);
+        QVERIFY(opened.workspace.model()->processing().foldLayerNorm);
+        QVERIFY(!opened.workspace.model()->processing().centerWritingWeights);
         const QJsonObject state = opened.page.viewState();
         click(opened, QStringLiteral("Centre unembedding"));
         QVERIFY(opened.page.viewState() != state);

@@ -71,8 +71,8 @@ private slots:
         m_page = std::make_unique<TensorsPage>(m_workspace.get());
         m_page->resize(1000, 700);
         m_page->show();
-        m_workspace->openModel({m_toy.folder, std::nullopt, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->isOpen(), patience);
+        m_workspace->opener()->openModel({m_toy.folder, std::nullopt, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->isOpen(), patience);
         QTRY_VERIFY_WITH_TIMEOUT(isFilled(), patience);
     }
 
@@ -86,7 +86,7 @@ private slots:
     void fillsInEveryRowByItself()
     {
         QCOMPARE(table()->rowCount(), static_cast<int>(m_toy.tensors.size()) + 2);
-        QVERIFY(!m_workspace->openJob()->isRunning());
+        QVERIFY(!m_workspace->opener()->job()->isRunning());
     }
 
     void showsTheSelectedTensorAsItIsStored()
@@ -179,7 +179,7 @@ private slots:
 
     void saysWhatToDoWithoutAModel()
     {
-        m_workspace->close();
+        m_workspace->opener()->close();
         QTRY_COMPARE(table()->rowCount(), 0);
         QVERIFY(m_page->figures().isEmpty());
     }

@@ -22,13 +22,13 @@ namespace {
 /// The tokens of largest ‖E[t] W_OV‖ / ‖E[t]‖ by a dense product, the largest first.
 std::vector<std::pair<double, int>> salientTokens(const Workspace& workspace, HeadId head)
 {
-    const Circuits& circuits = *workspace.circuits();
+    const Circuits& circuits = *workspace.model()->circuits();
     const int count = circuits.config().dVocab;
     const Matrix<double> E = circuits.weights().W_E<double>(0, count);
     const Matrix<double> made = E * circuits.ov(head).dense();
     std::vector<std::pair<double, int>> order;
     for (int token = 0; token < count; ++token)
-        if (!workspace.unusedTokens()[static_cast<std::size_t>(token)])
+        if (!workspace.filteredTokens()->unused()[static_cast<std::size_t>(token)])
             order.emplace_back(made.row(token).norm() / E.row(token).norm(), token);
     std::sort(order.rbegin(), order.rend());
     return order;
@@ -65,21 +65,21 @@ private slots:
     {
         OpenedPage<SalientPanel> opened(HEADWISE_DEMO_MODEL);
         auto* table = opened.find<TableFigure>(QStringLiteral("Salient tokens of the head"));
-        opened.workspace.setHead({1, 5});
-        opened.workspace.setHead({0, 1}); // the newest question is answered
-        opened.workspace.setHead({1, 2});
+        opened.workspace.selection()->setHead({1, 5});
+        opened.workspace.selection()->setHead({0, 1}); // the newest question is answered
+        opened.workspace.selection()->setHead({1, 2});
         QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {1, 2}), patience);
         // What the first of them raises most.
-        const Circuits& circuits = *opened.workspace.circuits();
+        const Circuits& circuits = *opened.workspace.model()->circuits();
         const int token = tokenIn(table, 0);
         const RowVector<double> logits = circuits.weights().W_E<double>(token, 1)
             * circuits.ov({1, 2}).dense() * circuits.weights().W_U<double>(0, circuits.config().dVocabOut);
         Eigen::Index best = -1;
         for (Eigen::Index i = 0; i < logits.size(); ++i)
-            if (!opened.workspace.unusedTokens()[static_cast<std::size_t>(i)]
+            if (!opened.workspace.filteredTokens()->unused()[static_cast<std::size_t>(i)]
                 && (best < 0 || logits(i) > logits(best)))
                 best = i;
-        const QString raised = opened.workspace.tokenText(static_cast<int>(best));
+        const QString raised = opened.workspace.model()->tokenText(static_cast<int>(best));
         QVERIFY2(cellText(table, 0, 2).startsWith(raised), qPrintable(cellText(table, 0, 2)));
         const QString hover = table->model()->index(0, 2).data(Qt::ToolTipRole).toString();
         QVERIFY2(
@@ -96,10 +96,10 @@ private slots:
         QCOMPARE(opened.page.figures(), QList<FigureSource*>{table});
         QCOMPARE(dataRows(table).size(), std::size_t{31}); // and the titles
         // What was shown before is there at once.
-        opened.workspace.setHead({0, 1});
+        opened.workspace.selection()->setHead({0, 1});
         QVERIFY(table->isHidden());
         QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {0, 1}), patience);
-        opened.workspace.setHead({1, 2});
+        opened.workspace.selection()->setHead({1, 2});
         QVERIFY(!table->isHidden() && showsTokensOf(table, opened.workspace, {1, 2}));
     }
 
@@ -109,8 +109,9 @@ private slots:
         auto* table = opened.find<TableFigure>(QStringLiteral("Salient tokens of the head"));
         QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {0, 0}), patience);
         opened.workspace.runs()->runAnalysis("salient_tokens");
-        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.results()->find("analyses/salient_tokens/ids"), patience);
-        opened.workspace.setHead({1, 4});
+        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.model()->results()->find("analyses/salient_tokens/ids"),
+                                 patience);
+        opened.workspace.selection()->setHead({1, 4});
         QVERIFY(showsTokensOf(table, opened.workspace, {1, 4})); // at once
     }
 

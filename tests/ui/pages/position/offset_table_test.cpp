@@ -28,8 +28,8 @@ private:
     /// e_q W_Q turned by Δ, against e_j W_K, number by number.
     static RowVector<double> expected(Opened& opened, HeadId head, int token, int offset)
     {
-        const TokenSide& tokens = *opened.workspace.tokens();
-        const HeadWeights<double> w = opened.workspace.circuits()->weights().head<double>(head);
+        const TokenSide& tokens = *opened.workspace.model()->tokens();
+        const HeadWeights<double> w = opened.workspace.model()->circuits()->weights().head<double>(head);
         const RowVector<double> q = tokens.E.row(token).cast<double>() * w.W_Q;
         RowVector<double> turned = q;
         for (int m = 0; m < 2; ++m) { // rotary_dim 4, halves: components m and m + 2
@@ -54,8 +54,8 @@ private slots:
     void theSliderSortsTheKeysAnew()
     {
         Opened opened(m_model);
-        opened.workspace.setHead({1, 2});
-        opened.workspace.setToken(3);
+        opened.workspace.selection()->setHead({1, 2});
+        opened.workspace.selection()->setToken(3);
         auto* slider = opened.find<QSlider>(QStringLiteral("Offset of the key"));
         auto* table = opened.find<TableFigure>(QStringLiteral("Keys at the offset"));
         QSet<QString> orders;
@@ -68,7 +68,8 @@ private slots:
             QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, 2), signedNumber(found.top[0].value), patience);
             QString order;
             for (int row = 0; row < 11; ++row) {
-                QCOMPARE(cellText(table, row, 1), opened.workspace.tokenText(found.top[std::size_t(row)].id));
+                QCOMPARE(cellText(table, row, 1),
+                         opened.workspace.model()->tokenText(found.top[std::size_t(row)].id));
                 QCOMPARE(cellText(table, row, 4), signedNumber(found.bottom[std::size_t(row)].value));
                 order += cellText(table, row, 1);
             }
@@ -81,15 +82,16 @@ private slots:
     void atNoDistanceItIsTheRowOfFullQk()
     {
         Opened opened(m_model);
-        const auto& circuits = *opened.workspace.circuits();
-        const auto line = rotaryTokenLine(circuits, *opened.workspace.tokens(), {0, 1}, 5, 0);
-        const auto row =
-            tokenLine(circuits, *opened.workspace.tokens(), {CircuitKind::FullQk, {0, 1}}, TableSide::Row, 5);
+        const auto& circuits = *opened.workspace.model()->circuits();
+        const auto line = rotaryTokenLine(circuits, *opened.workspace.model()->tokens(), {0, 1}, 5, 0);
+        const auto row = tokenLine(circuits, *opened.workspace.model()->tokens(),
+                                   {CircuitKind::FullQk, {0, 1}}, TableSide::Row, 5);
         QVERIFY(line && row);
         QVERIFY((*line - *row).norm() < 1e-9 * row->norm());
-        QVERIFY(!rotaryTokenLine(circuits, *opened.workspace.tokens(), {0, 1}, 11, 0));
+        QVERIFY(!rotaryTokenLine(circuits, *opened.workspace.model()->tokens(), {0, 1}, 11, 0));
         Opened learned(HEADWISE_DEMO_MODEL);
-        QVERIFY(!rotaryTokenLine(*learned.workspace.circuits(), *learned.workspace.tokens(), {0, 1}, 5, 0));
+        QVERIFY(!rotaryTokenLine(*learned.workspace.model()->circuits(), *learned.workspace.model()->tokens(),
+                                 {0, 1}, 5, 0));
     }
 };
 

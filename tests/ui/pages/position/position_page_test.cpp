@@ -27,7 +27,7 @@ constexpr int places = 331;
 /// s_ij of every pair by its definition, row = query.
 Matrix<double> scoresOf(const Workspace& workspace, HeadId head)
 {
-    const ProcessedWeights& weights = workspace.circuits()->weights(); // norms are folded
+    const ProcessedWeights& weights = workspace.model()->circuits()->weights(); // norms are folded
     const auto h = weights.head<double>(head);
     Matrix<double> p = weights.W_pos<double>(0, places);
     for (Eigen::Index i = 0; i < p.rows(); ++i) {
@@ -35,7 +35,7 @@ Matrix<double> scoresOf(const Workspace& workspace, HeadId head)
         p.row(i) /= std::sqrt(p.row(i).array().square().mean() + weights.ln1<double>(head.layer).eps);
     }
     const Matrix<double> q = (p * h.W_Q).rowwise() + h.b_Q, k = (p * h.W_K).rowwise() + h.b_K;
-    return q * k.transpose() * workspace.circuits()->config().attentionScaleOf(head.layer);
+    return q * k.transpose() * workspace.model()->circuits()->config().attentionScaleOf(head.layer);
 }
 
 /// Of every row over its first `seen(row)` keys.
@@ -108,7 +108,7 @@ private slots:
     void everyPositionIsOnTheMapAsAScoreOrAsAttention()
     {
         Opened opened(m_learned);
-        opened.workspace.setHead({0, 2});
+        opened.workspace.selection()->setHead({0, 2});
         const Matrix<double> scores = scoresOf(opened.workspace, {0, 2});
         QTRY_VERIFY_WITH_TIMEOUT(shows(opened, scores, true), patience);
         QCOMPARE(map(opened)->accessibleName(), QStringLiteral("Scores of positions"));
@@ -137,7 +137,7 @@ private slots:
     void theLineHasEveryOffsetItsBandAndItsNull()
     {
         Opened opened(m_learned);
-        opened.workspace.setHead({1, 0});
+        opened.workspace.selection()->setHead({1, 0});
         auto* chart = opened.find<LineChart>(QStringLiteral("Mean score by offset"));
         QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty() && chart->series()[0].name == QLatin1String("L1H0"),
                                  patience);

@@ -57,18 +57,18 @@ private slots:
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
         QTest::mouseClick(heads, Qt::LeftButton, {}, heads->tileRect({1, 5}).center().toPoint());
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 5}));
-        const auto tokens = opened.workspace.tokenizer()->encode(
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 5}));
+        const auto tokens = opened.workspace.model()->tokenizer()->encode(
             opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
         QVERIFY(tokens);
-        const auto run = forward<float>(opened.workspace.circuits()->weights(), *tokens, Task{});
+        const auto run = forward<float>(opened.workspace.model()->circuits()->weights(), *tokens, Task{});
         QVERIFY(run);
         QCOMPARE(*large->matrix(), run->patterns[1][5]);
         QTest::keyClick(heads, Qt::Key_Left);
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 4}));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 4}));
         QCOMPARE(*large->matrix(), run->patterns[1][4]);
         QTest::mouseClick(heads, Qt::RightButton, {}, heads->tileRect({0, 7}).center().toPoint());
-        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{0, 7}));
+        QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{0, 7}));
         // Its numbers: layer, head, query, key, attention.
         const auto rows = dataRows(heads);
         const std::size_t n = tokens->size();
@@ -81,7 +81,7 @@ private slots:
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         const Eigen::MatrixXf all = *large->matrix();
         const Eigen::Index n = all.rows();
         auto* hide = opened.page.findChild<QCheckBox*>();
@@ -108,13 +108,13 @@ private slots:
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         const Eigen::MatrixXf plain = *large->matrix();
         auto* weigh = opened.find<QCheckBox>(QStringLiteral("weigh by values"));
         weigh->click();
         QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != plain, patience);
-        const ProcessedWeights& weights = opened.workspace.circuits()->weights();
-        const auto tokens = opened.workspace.tokenizer()->encode(
+        const ProcessedWeights& weights = opened.workspace.model()->circuits()->weights();
+        const auto tokens = opened.workspace.model()->tokenizer()->encode(
             opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
         const auto run = forward<double>(weights, *tokens, Task{});
         QVERIFY(run);
@@ -166,15 +166,15 @@ private slots:
         auto* words =
             opened.find<PromptText>(QStringLiteral("The prompt, coloured by the attention of one token"));
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
-        opened.workspace.setHead({1, 5});
-        const auto tokens = opened.workspace.tokenizer()->encode(
+        opened.workspace.selection()->setHead({1, 5});
+        const auto tokens = opened.workspace.model()->tokenizer()->encode(
             opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
-        const auto run = forward<float>(opened.workspace.circuits()->weights(), *tokens, Task{});
+        const auto run = forward<float>(opened.workspace.model()->circuits()->weights(), *tokens, Task{});
         QVERIFY(run);
         const Eigen::MatrixXf& pattern = run->patterns[1][5];
         const int last = static_cast<int>(tokens->size()) - 1;
         QCOMPARE(words->tokens().size(), last + 1);
-        QCOMPARE(words->tokens()[last], opened.workspace.tokenText(tokens->back()));
+        QCOMPARE(words->tokens()[last], opened.workspace.model()->tokenText(tokens->back()));
         QCOMPARE(words->query(), last);
         QTest::mouseClick(words, Qt::LeftButton, {}, words->tokenRect(4).center().toPoint());
         QCOMPARE(words->query(), 4);
@@ -210,7 +210,7 @@ private slots:
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         const Eigen::MatrixXf own = *large->matrix();
         const auto n = static_cast<std::size_t>(own.rows());
         const QTemporaryDir folder;
@@ -232,7 +232,7 @@ private slots:
         QVERIFY2(title.endsWith(QStringLiteral(", imported from attention.npy")), qPrintable(title));
         QCOMPARE(opened.page.figures().first()->provenance().back().second,
                  QStringLiteral("imported from attention.npy"));
-        opened.workspace.setHead({0, 5}); // a layer that the file has not
+        opened.workspace.selection()->setHead({0, 5}); // a layer that the file has not
         QVERIFY(large->matrix()->array().isNaN().all());
         const auto says = [&](const QString& words) {
             for (const QLabel* label : opened.page.findChildren<QLabel*>())
@@ -242,7 +242,7 @@ private slots:
         };
         opened.page.importPatterns(folder.filePath(QStringLiteral("absent.npy")));
         QTRY_VERIFY(says(QStringLiteral("absent.npy")));
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         for (QPushButton* button : opened.page.findChildren<QPushButton*>())
             if (button->text() == QStringLiteral("Run"))
                 button->click();
@@ -261,32 +261,32 @@ private slots:
             OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
             auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
             QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
-            opened.workspace.setHead({1, 5});
+            opened.workspace.selection()->setHead({1, 5});
             const Eigen::MatrixXf own = *large->matrix();
             const QString file = folder.filePath(QStringLiteral("attention.npy"));
             writePatterns(file, 8, own.rows());
-            QVERIFY(!opened.workspace.isModified());
+            QVERIFY(!opened.workspace.session()->isModified());
             opened.page.importPatterns(file);
             QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != own, patience);
-            QVERIFY(opened.workspace.hasUnsavedResults());
+            QVERIFY(opened.workspace.model()->hasUnsavedResults());
             imported = *large->matrix();
             QVERIFY(QFile::remove(file));
             state = opened.page.viewState();
-            QSignalSpy saved(&opened.workspace, &Workspace::sessionSaved);
-            opened.workspace.saveSession(session.toStdString(), {});
+            QSignalSpy saved(opened.workspace.session(), &SessionFile::saved);
+            opened.workspace.session()->save(session.toStdString(), {});
             QTRY_COMPARE_WITH_TIMEOUT(saved.size(), 1, patience);
         }
         Workspace workspace;
         PromptPage page(&workspace);
         page.show();
-        workspace.openSession(session.toStdString());
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.circuits() && workspace.tokens(), patience);
-        const ResultArray* array = workspace.results()->find("imported/attention");
+        workspace.opener()->openSession(session.toStdString());
+        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->circuits() && workspace.model()->tokens(), patience);
+        const ResultArray* array = workspace.model()->results()->find("imported/attention");
         QVERIFY(array);
         const auto n = static_cast<std::size_t>(imported.rows());
         QCOMPARE(array->shape, (std::vector<std::size_t>{2, 8, n, n}));
         QCOMPARE(std::get<std::string>(array->attributes.at("file")), std::string("attention.npy"));
-        workspace.setHead({1, 5});
+        workspace.selection()->setHead({1, 5});
         page.setViewState(state);
         const auto* large = page.findChild<HeatmapView*>();
         for (const auto* view : page.findChildren<HeatmapView*>())
@@ -300,7 +300,7 @@ private slots:
             if (button->text() == QStringLiteral("Run"))
                 button->click();
         QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != imported, patience);
-        QVERIFY(!workspace.snapshot(QString())().results.find("imported/attention"));
+        QVERIFY(!workspace.session()->snapshot(QString())().results.find("imported/attention"));
     }
 
     void smallPatternsCanLeaveOutTheBeginning()
@@ -319,10 +319,10 @@ private slots:
         auto* effects = opened.find<HeatmapView>(QStringLiteral("Effect of every head on the logit"));
         QTRY_VERIFY_WITH_TIMEOUT(effects->matrix(), patience);
         AnalysisOptions options;
-        options.inputs.prompt = *opened.workspace.tokenizer()->encode(
+        options.inputs.prompt = *opened.workspace.model()->tokenizer()->encode(
             opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
-        const auto results =
-            findAnalysis("logit_attribution")->run({*opened.workspace.circuits(), nullptr, options}, Task{});
+        const auto results = findAnalysis("logit_attribution")
+                                 ->run({*opened.workspace.model()->circuits(), nullptr, options}, Task{});
         QVERIFY(results);
         const auto& values =
             std::get<std::vector<float>>(results->find("analyses/logit_attribution/head")->values);

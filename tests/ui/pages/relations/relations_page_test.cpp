@@ -41,12 +41,12 @@ private:
     /// Words of one token each, the next one being the target.
     QString file(Opened& opened) const
     {
-        const std::vector<int> words = sampleOfWords(*opened.workspace.tokenizer(), 41);
+        const std::vector<int> words = sampleOfWords(*opened.workspace.model()->tokenizer(), 41);
         QFile csv(m_folder.filePath(QStringLiteral("next word.csv")));
         if (!csv.open(QIODevice::WriteOnly))
             qFatal("no file");
         const auto word = [&](int id) {
-            return QString::fromStdString(opened.workspace.tokenizer()->decode(std::vector<int>{id}))
+            return QString::fromStdString(opened.workspace.model()->tokenizer()->decode(std::vector<int>{id}))
                 .trimmed();
         };
         // L1H5 copies, so a word is often its own strongest output: every other pair is one of those.
@@ -77,7 +77,7 @@ private slots:
         heads.show();
         drop(&heads, file(opened));
         QTRY_VERIFY_WITH_TIMEOUT(hits(opened)->matrix(), patience);
-        const auto results = opened.workspace.results();
+        const auto results = opened.workspace.model()->results();
         const ResultArray* scores = results->find("analyses/relations/by_head");
         QCOMPARE((*hits(opened)->matrix())(1, 5), static_cast<float>(headSeries(scores, {1, 5})[0]));
         QVERIFY(hits(opened)->matrix()->maxCoeff() > 0);
@@ -106,7 +106,7 @@ private slots:
         metric->setFocus();
         metric->lineEdit()->selectAll();
         QTest::keyClicks(metric->lineEdit(), QStringLiteral("best rel"));
-        emit opened.workspace.resultsChanged();
+        emit opened.workspace.model()->resultsChanged();
         QCOMPARE(metric->lineEdit()->text(), QStringLiteral("best rel"));
     }
 
@@ -118,9 +118,9 @@ private slots:
         auto* pairs = opened.find<TableFigure>(QStringLiteral("Pairs of the head"));
         QTRY_COMPARE_WITH_TIMEOUT(pairs->model()->rowCount(), 20, patience);
         // Another head: every pair, counted, is what the analysis counts.
-        AnalysisContext context{*opened.workspace.circuits(), opened.workspace.tokens(),
+        AnalysisContext context{*opened.workspace.model()->circuits(), opened.workspace.model()->tokens(),
                                 opened.workspace.runs()->analysisOptions()};
-        const auto results = opened.workspace.results();
+        const auto results = opened.workspace.model()->results();
         const ResultArray* counted = results->find("analyses/relations/hits");
         for (const HeadId head : {HeadId{1, 5}, HeadId{0, 3}}) {
             const auto all = relationPairs(context, 0, head, 1000, Task{});
@@ -128,7 +128,7 @@ private slots:
             const auto count =
                 std::count_if(all->begin(), all->end(), [](const RelationPair& pair) { return pair.isHit; });
             QCOMPARE(double(count), headSeries(counted, head)[0]);
-            opened.workspace.setHead(head);
+            opened.workspace.selection()->setHead(head);
             QTRY_COMPARE_WITH_TIMEOUT(cellText(pairs, 1, 4), signedNumber((*all)[1].value), patience);
             for (int row = 0; row < 20; ++row)
                 QCOMPARE(cellText(pairs, row, 2),
@@ -179,12 +179,13 @@ private slots:
         QTest::keyClick(list, Qt::Key_Down);
         QCoreApplication::processEvents(); // A question would be under way by now.
         QVERIFY(list->currentRow() > 0);
-        QVERIFY(asked().empty() && !opened.workspace.results()->find("analyses/relations/by_head"));
-        QVERIFY(!opened.workspace.hasUnsavedResults());
+        QVERIFY(asked().empty() && !opened.workspace.model()->results()->find("analyses/relations/by_head"));
+        QVERIFY(!opened.workspace.model()->hasUnsavedResults());
         QTest::keyClick(list, Qt::Key_Return);
         QCOMPARE(asked().size(), 1U);
         const Relation second = asked().front();
-        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.results()->find("analyses/relations/by_head"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.model()->results()->find("analyses/relations/by_head"),
+                                 patience);
         QTest::mouseClick(list->viewport(), Qt::LeftButton, Qt::NoModifier,
                           list->visualItemRect(list->item(4)).center());
         QCOMPARE(asked().size(), 1U);

@@ -125,7 +125,7 @@ private slots:
             waiting.assign(workspace.runs()->waiting().begin(), workspace.runs()->waiting().end());
         };
         connect(workspace.runs()->job(), &Job::started, this, ask, Qt::QueuedConnection);
-        workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
         QTRY_VERIFY_WITH_TIMEOUT(unasked, 60000);
         for (const QString& title : running)
             QVERIFY2(title.startsWith(QStringLiteral("Skipless merges")), qPrintable(title));
@@ -133,7 +133,7 @@ private slots:
         QCOMPARE(waiting[0], findAnalysis("conditioning"));
         QVERIFY(waiting[1] != unasked && waiting[2] == unasked); // what was under way begins again
         QTRY_VERIFY_WITH_TIMEOUT(workspace.runs()->waiting().empty() && !workspace.runs()->job()->isRunning()
-                                     && !workspace.tokensJob()->isRunning(),
+                                     && !workspace.model()->tokensJob()->isRunning(),
                                  60000);
         QVERIFY(workspace.runs()->inputsOf("skipless") && workspace.runs()->inputsOf("conditioning"));
         QVERIFY(workspace.runs()->inputsOf(waiting[1]->id) && workspace.runs()->inputsOf(unasked->id));

@@ -35,11 +35,11 @@ private slots:
     void saysHowMuchOfTheCircuitItsEigenvaluesTell()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         auto* circuit = opened.find<QComboBox>(QStringLiteral("Circuit whose eigenvalues are shown"));
         circuit->setCurrentIndex(circuit->findData(static_cast<int>(CircuitKind::Ov)));
         const Matrix<double> ov =
-            opened.workspace.circuits()->circuit<double>(CircuitKind::Ov, {1, 5}, nullptr).dense();
+            opened.workspace.model()->circuits()->circuit<double>(CircuitKind::Ov, {1, 5}, nullptr).dense();
         const auto lambda = eigenvalues(ov);
         QVERIFY(lambda);
         const double share = lambda->squaredNorm() / ov.squaredNorm();
@@ -49,7 +49,9 @@ private slots:
         QCOMPARE(said(opened, words).contains(QStringLiteral("Far from normal")), share < 0.1);
         // With its null where that has been computed.
         opened.workspace.runs()->runAnalysis("normality");
-        const auto normality = [&] { return opened.workspace.results()->find("analyses/normality/ov"); };
+        const auto normality = [&] {
+            return opened.workspace.model()->results()->find("analyses/normality/ov");
+        };
         QTRY_VERIFY_WITH_TIMEOUT(normality(), patience);
         const QString null = QStringLiteral("(random weights %1 ± %2)")
                                  .arg(number(*normality()->nullMean), number(*normality()->nullDeviation));
@@ -59,8 +61,8 @@ private slots:
     void normsAndRanksStandBesideThoseOfRandomWeightsAndNameTheirMetric()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
-        const auto array = [&](const char* path) { return opened.workspace.results()->find(path); };
+        opened.workspace.selection()->setHead({1, 5});
+        const auto array = [&](const char* path) { return opened.workspace.model()->results()->find(path); };
         const auto run = [&](ResidualMetric metric) {
             AnalysisInputs inputs;
             inputs.metric = metric;
@@ -91,11 +93,11 @@ private slots:
         std::size_t all = 0;
         for (int head = 0; head < 8; ++head) {
             normalized->setChecked(head % 2 == 1);
-            opened.workspace.setHead({1, head});
+            opened.workspace.selection()->setHead({1, head});
             std::vector<ChartBracket> wanted;
             double first = 0;
             for (const CircuitKind kind : {CircuitKind::Ov, CircuitKind::Qk}) {
-                const auto svd = singularDirections(*opened.workspace.circuits(), kind, {1, head});
+                const auto svd = singularDirections(*opened.workspace.model()->circuits(), kind, {1, head});
                 QVERIFY(svd);
                 const Eigen::VectorXd& S = svd->S;
                 first = S(0); // of QK, the first series

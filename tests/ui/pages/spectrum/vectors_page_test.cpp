@@ -42,15 +42,17 @@ private:
     /// The tokens of one end of E u_k and of v_kᵀ W_U, largest magnitude of the first positive, from dense matrices.
     static QStringList expected(Opened& opened, int side, int direction, bool ofTop)
     {
-        const Matrix<double> ov = opened.workspace.circuits()
-                                      ->circuit<double>(CircuitKind::Ov, opened.workspace.head(), nullptr)
-                                      .dense();
+        const Matrix<double> ov =
+            opened.workspace.model()
+                ->circuits()
+                ->circuit<double>(CircuitKind::Ov, opened.workspace.selection()->head(), nullptr)
+                .dense();
         const auto svd = thinSvd(ov);
-        const TokenSide& tokens = *opened.workspace.tokens();
+        const TokenSide& tokens = *opened.workspace.model()->tokens();
         const Eigen::VectorXd in = tokens.E.cast<double>() * svd->U.col(direction);
         const Eigen::VectorXd out = tokens.W_U.cast<double>().transpose() * svd->V.col(direction);
         Eigen::VectorXd counted = in; // ids without a token do not count
-        const std::vector<bool>& unused = opened.workspace.unusedTokens();
+        const std::vector<bool>& unused = opened.workspace.filteredTokens()->unused();
         for (std::size_t id = 0; id < unused.size(); ++id)
             if (unused[id])
                 counted(static_cast<Eigen::Index>(id)) = 0;
@@ -58,10 +60,10 @@ private:
         counted.cwiseAbs().maxCoeff(&largest);
         const double sign = in(largest) > 0 ? 1 : -1;
         const RowVector<double> line = sign * (side == 0 ? in : out).transpose();
-        const TokenEnds found = ends(line, 10, opened.workspace.unusedTokens());
+        const TokenEnds found = ends(line, 10, opened.workspace.filteredTokens()->unused());
         QStringList shown;
         for (const TokenEntry& entry : ofTop ? found.top : found.bottom)
-            shown << opened.workspace.tokenText(entry.id);
+            shown << opened.workspace.model()->tokenText(entry.id);
         return shown;
     }
 
@@ -85,17 +87,17 @@ private slots:
     void theSelectedVectorCanBeLookedAt()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
-        opened.workspace.setDirection({CircuitKind::Ov, 2, 1});
+        opened.workspace.selection()->setHead({1, 5});
+        opened.workspace.selection()->setDirection({CircuitKind::Ov, 2, 1});
         auto* look = opened.find<QToolButton>(QStringLiteral("Look at this direction"));
         QTRY_VERIFY_WITH_TIMEOUT(look->isEnabled(), patience);
         QSignalSpy wanted(&opened.page, &VectorsPage::directionWanted);
         const auto asked = [&](int action) {
             look->menu()->actions()[action]->trigger();
-            return readDirection(wanted.last()[0].toString().toStdString(), *opened.workspace.circuits(),
-                                 nullptr);
+            return readDirection(wanted.last()[0].toString().toStdString(),
+                                 *opened.workspace.model()->circuits(), nullptr);
         };
-        const TokenSide& tokens = *opened.workspace.tokens();
+        const TokenSide& tokens = *opened.workspace.model()->tokens();
         const auto in = asked(0), out = asked(1);
         QVERIFY(isOk(in) && isOk(out));
         const auto along = [](const auto& numbers) {
@@ -103,13 +105,14 @@ private slots:
         };
         // The first of the largest tokens shown is the largest along the vector that is looked at: sign and all.
         const auto best = [&](const RowVector<double>& line) {
-            return opened.workspace.tokenText(ends(line, 1, opened.workspace.unusedTokens()).top.front().id);
+            return opened.workspace.model()->tokenText(
+                ends(line, 1, opened.workspace.filteredTokens()->unused()).top.front().id);
         };
         QVERIFY(expected(opened, 0, 2, true).front()
                 == best((tokens.E.cast<double>() * along(in)).transpose()));
         QVERIFY(expected(opened, 1, 2, true).front()
                 == best((tokens.W_U.cast<double>().transpose() * along(out)).transpose()));
-        opened.workspace.setDirection({CircuitKind::Ov, 2, -1});
+        opened.workspace.selection()->setDirection({CircuitKind::Ov, 2, -1});
         const auto turned = asked(0);
         QVERIFY(isOk(turned) && along(turned) == -along(in));
     }
@@ -117,7 +120,7 @@ private slots:
     void columnsAreTheTokensOfTheDirections()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         QTRY_COMPARE_WITH_TIMEOUT(table(opened, 0)->model()->columnCount(), 9, patience);
         QTRY_COMPARE_WITH_TIMEOUT(column(table(opened, 0), 1, 0), expected(opened, 0, 0, true), patience);
         for (const int direction : {0, 3})
@@ -133,40 +136,40 @@ private slots:
     void keysMoveBetweenDirectionsAndTurnTheSign()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         QTRY_COMPARE_WITH_TIMEOUT(table(opened, 0)->model()->columnCount(), 9, patience);
         QTRY_COMPARE_WITH_TIMEOUT(column(table(opened, 0), 1, 0), expected(opened, 0, 0, true), patience);
         showEach(opened);
         QTest::keyClick(table(opened, 0), Qt::Key_Right);
-        QCOMPARE(opened.workspace.direction().index, 1);
+        QCOMPARE(opened.workspace.selection()->direction().index, 1);
         QTest::keyClick(table(opened, 1), Qt::Key_Space);
-        QCOMPARE(opened.workspace.direction().sign, -1);
+        QCOMPARE(opened.workspace.selection()->direction().sign, -1);
         QCOMPARE(column(table(opened, 1), 2, 0), expected(opened, 1, 1, false));
         QCOMPARE(column(table(opened, 1), 1, 0), expected(opened, 1, 0, true)); // the others stay
         QVERIFY(table(opened, 0)->model()->headerData(2, Qt::Horizontal).toString().startsWith(u'−'));
         for (int i = 0; i < 7; ++i)
             QTest::keyClick(&opened.page, Qt::Key_Right);
-        QCOMPARE(opened.workspace.direction().index, 8);
+        QCOMPARE(opened.workspace.selection()->direction().index, 8);
         QTRY_VERIFY_WITH_TIMEOUT(
             table(opened, 0)->model()->headerData(1, Qt::Horizontal).toString().startsWith(u'9'), patience);
         QCOMPARE(column(table(opened, 0), 1, 0), expected(opened, 0, 8, true));
         QTest::keyClick(&opened.page, Qt::Key_Left);
-        QCOMPARE(opened.workspace.direction().index, 7);
+        QCOMPARE(opened.workspace.selection()->direction().index, 7);
         const QJsonObject state = opened.page.viewState();
-        opened.workspace.setDirection({CircuitKind::Qk, 2, -1});
+        opened.workspace.selection()->setDirection({CircuitKind::Qk, 2, -1});
         QCOMPARE(opened.find<QComboBox>(QStringLiteral("Circuit whose singular vectors are shown"))
                      ->currentIndex(),
                  1);
         opened.page.setViewState(state);
-        QCOMPARE(opened.workspace.direction(), (SingularChoice{CircuitKind::Ov, 7, 1}));
+        QCOMPARE(opened.workspace.selection()->direction(), (SingularChoice{CircuitKind::Ov, 7, 1}));
     }
 
     void queriesAndKeysOfADirectionAreCompared()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         const HeadId head{1, 5};
-        opened.workspace.setHead(head);
-        const auto svd = singularDirections(*opened.workspace.circuits(), CircuitKind::Qk, head);
+        opened.workspace.selection()->setHead(head);
+        const auto svd = singularDirections(*opened.workspace.model()->circuits(), CircuitKind::Qk, head);
         QVERIFY(isOk(svd));
         const auto titled = [&](const QString& words) -> QLabel* {
             for (auto* label : opened.page.findChildren<QLabel*>())
@@ -174,14 +177,14 @@ private slots:
                     return label;
             return nullptr;
         };
-        opened.workspace.setDirection({CircuitKind::Qk, 2, 1});
+        opened.workspace.selection()->setDirection({CircuitKind::Qk, 2, 1});
         const QString cosine = QStringLiteral("cos(u, v) %1").arg(number(svd->U.col(2).dot(svd->V.col(2))));
         QLabel* label = nullptr;
         QTRY_VERIFY_WITH_TIMEOUT(label = titled(cosine), patience);
-        const double chance = 1 / std::sqrt(double(opened.workspace.card().dModel));
+        const double chance = 1 / std::sqrt(double(opened.workspace.model()->card().dModel));
         QVERIFY2(label->toolTip().contains(QStringLiteral("0 ± %1").arg(number(chance))),
                  qPrintable(label->toolTip()));
-        opened.workspace.setDirection({CircuitKind::Ov, 2, 1});
+        opened.workspace.selection()->setDirection({CircuitKind::Ov, 2, 1});
         QTRY_VERIFY_WITH_TIMEOUT(label->text().contains(QStringLiteral("direction 3"))
                                      && !label->text().contains(QStringLiteral("cos(")),
                                  patience);
@@ -194,8 +197,9 @@ private slots:
         auto* chart = opened.find<LineChart>(QStringLiteral("Singular values"));
         int all = 0;
         for (int head = 0; head < 8; ++head) {
-            opened.workspace.setHead({1, head});
-            const auto svd = singularDirections(*opened.workspace.circuits(), CircuitKind::Ov, {1, head});
+            opened.workspace.selection()->setHead({1, head});
+            const auto svd =
+                singularDirections(*opened.workspace.model()->circuits(), CircuitKind::Ov, {1, head});
             QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty()
                                          && chart->series().front().points.front().y() == svd->S(0),
                                      patience);
@@ -218,7 +222,7 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         SingularDirections svd;
         const auto blockIn = [&](int head) { // in the first eight directions
-            svd = *singularDirections(*opened.workspace.circuits(), CircuitKind::Ov, {1, head});
+            svd = *singularDirections(*opened.workspace.model()->circuits(), CircuitKind::Ov, {1, head});
             for (int k = 0; k < 7; ++k)
                 if (svd.S(k) - svd.S(k + 1) < 0.01 * svd.S(k))
                     return k;
@@ -232,14 +236,14 @@ private slots:
         int last = first + 1;
         while (last + 1 < svd.S.size() && svd.S(last) - svd.S(last + 1) < 0.01 * svd.S(last))
             ++last;
-        opened.workspace.setHead({1, head});
+        opened.workspace.selection()->setHead({1, head});
         // ‖row of E U_block‖ from the dense product.
         const Eigen::MatrixXd span = svd.U.middleCols(first, last - first + 1);
         const RowVector<double> lengths =
-            (opened.workspace.tokens()->E.cast<double>() * span).rowwise().norm().transpose();
+            (opened.workspace.model()->tokens()->E.cast<double>() * span).rowwise().norm().transpose();
         QStringList wanted;
-        for (const TokenEntry& entry : ends(lengths, 10, opened.workspace.unusedTokens()).top)
-            wanted << opened.workspace.tokenText(entry.id);
+        for (const TokenEntry& entry : ends(lengths, 10, opened.workspace.filteredTokens()->unused()).top)
+            wanted << opened.workspace.model()->tokenText(entry.id);
         for (const int direction : {first, first + 1})
             QTRY_COMPARE_WITH_TIMEOUT(column(table(opened, 0), 1 + direction, 0), wanted, patience);
         QCOMPARE(cellText(table(opened, 0), 10, 1 + first), QString()); // a length has one end
@@ -267,9 +271,10 @@ private slots:
     void aTokenIsFoundInTheDirectionsOfAllHeads()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        const int token = opened.workspace.tokenizer()->encode(" king")->back();
-        const auto hits = findInDirections(*opened.workspace.circuits(), *opened.workspace.tokens(),
-                                           {token, 20, {}, opened.workspace.unusedTokens()}, Task{});
+        const int token = opened.workspace.model()->tokenizer()->encode(" king")->back();
+        const auto hits =
+            findInDirections(*opened.workspace.model()->circuits(), *opened.workspace.model()->tokens(),
+                             {token, 20, {}, opened.workspace.filteredTokens()->unused()}, Task{});
         QVERIFY(hits && hits->size() > 3);
         auto* edit = opened.find<TokenEdit>(QStringLiteral("Token to look for in all directions"));
         QTest::keyClicks(edit, QStringLiteral("#%1").arg(token));
@@ -292,12 +297,13 @@ private slots:
         QVERIFY(std::ranges::any_of(*hits, [](const DirectionHit& one) { return one.blockSize > 1; }));
         QTest::mouseClick(found->viewport(), Qt::LeftButton, {},
                           found->visualRect(found->model()->index(3, 0)).center());
-        QCOMPARE(opened.workspace.head(), hit.head);
-        QCOMPARE(opened.workspace.direction(), (SingularChoice{hit.circuit, hit.direction, hit.sign}));
+        QCOMPARE(opened.workspace.selection()->head(), hit.head);
+        QCOMPARE(opened.workspace.selection()->direction(),
+                 (SingularChoice{hit.circuit, hit.direction, hit.sign}));
         // The token stands in the column of that direction, at the place that was named.
         const int side = hit.side == VectorSide::First ? 0 : 1;
         QTRY_COMPARE_WITH_TIMEOUT(cellText(table(opened, side), hit.rank, 1 + hit.direction % 8),
-                                  opened.workspace.tokenText(token), patience);
+                                  opened.workspace.model()->tokenText(token), patience);
     }
 };
 

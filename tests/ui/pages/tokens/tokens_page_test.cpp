@@ -39,8 +39,9 @@ private:
 
     static double rowNorm(Opened& opened, HeadId head)
     {
-        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
-                                    {CircuitKind::FullOv, head}, TableSide::Row, opened.workspace.token());
+        const auto line =
+            tokenLine(*opened.workspace.model()->circuits(), *opened.workspace.model()->tokens(),
+                      {CircuitKind::FullOv, head}, TableSide::Row, opened.workspace.selection()->token());
         return line->norm();
     }
 
@@ -63,7 +64,8 @@ private slots:
     void everyHeadShowsWhatAttendingToTheTokenDoes()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setToken(opened.workspace.tokenizer()->encode(" king")->back());
+        opened.workspace.selection()->setToken(
+            opened.workspace.model()->tokenizer()->encode(" king")->back());
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
         const auto agrees = [&](HeadId head) {
             const double shown = double{(*map(opened)->matrix())(head.layer, head.head)};
@@ -71,24 +73,26 @@ private slots:
         };
         QTRY_VERIFY_WITH_TIMEOUT(agrees({1, 5}), patience);
         QVERIFY(agrees({0, 1}) && agrees({1, 0}));
-        opened.workspace.setToken(opened.workspace.tokenizer()->encode(" the")->back());
+        opened.workspace.selection()->setToken(opened.workspace.model()->tokenizer()->encode(" the")->back());
         QTRY_VERIFY_WITH_TIMEOUT(agrees({1, 5}) && agrees({0, 7}), patience);
     }
 
     void aClickOpensTheTablesOfThatHead()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setToken(opened.workspace.tokenizer()->encode(" king")->back());
+        opened.workspace.selection()->setToken(
+            opened.workspace.model()->tokenizer()->encode(" king")->back());
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
         QTest::mouseClick(map(opened), Qt::LeftButton, {}, map(opened)->cellRect(1, 5).center().toPoint());
-        QCOMPARE(opened.workspace.head(), (HeadId{1, 5}));
-        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
-                                    {CircuitKind::FullOv, {1, 5}}, TableSide::Row, opened.workspace.token());
-        const int best = ends(*line, 1, opened.workspace.unusedTokens()).top.front().id;
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 5}));
+        const auto line =
+            tokenLine(*opened.workspace.model()->circuits(), *opened.workspace.model()->tokens(),
+                      {CircuitKind::FullOv, {1, 5}}, TableSide::Row, opened.workspace.selection()->token());
+        const int best = ends(*line, 1, opened.workspace.filteredTokens()->unused()).top.front().id;
         auto* table = opened.page.findChildren<QTableView*>().first();
         QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, 2), QString::number(best), patience);
         QTest::mouseClick(map(opened), Qt::RightButton, {}, map(opened)->cellRect(0, 1).center().toPoint());
-        QCOMPARE(opened.workspace.reference(), std::optional(HeadId{0, 1}));
+        QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{0, 1}));
         QCOMPARE(opened.page.figures().size(), 2);
     }
 
@@ -96,7 +100,7 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         Workspace& workspace = opened.workspace;
-        workspace.setToken(workspace.tokenizer()->encode(" king")->back());
+        workspace.selection()->setToken(workspace.model()->tokenizer()->encode(" king")->back());
         choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
         choose(opened, QStringLiteral("Circuit of the tables"),
                QStringLiteral("direct path: what comes next"));
@@ -104,21 +108,21 @@ private slots:
                  QStringLiteral("row of the token"));
         const auto* largest = tableNamed(opened, QStringLiteral("largest"));
         const auto* smallest = tableNamed(opened, QStringLiteral("smallest"));
-        const auto& weights = workspace.circuits()->weights();
-        const int V = workspace.card().dVocab;
+        const auto& weights = workspace.model()->circuits()->weights();
+        const int V = workspace.model()->card().dVocab;
         const RowVector<double> bias = weights.b_U<double>(0, V);
         const auto lineOf = [&](bool isRow) {
-            const int token = workspace.token();
+            const int token = workspace.selection()->token();
             return isRow
                 ? RowVector<double>(weights.W_E<double>(token, 1) * weights.W_U<double>(0, V))
                 : RowVector<double>((weights.W_E<double>(0, V) * weights.W_U<double>(token, 1)).transpose());
         };
         const auto shows = [&](const RowVector<double>& line, bool isRow, bool withBias) {
             const RowVector<double> biased =
-                line + (isRow ? bias : RowVector<double>::Constant(V, bias(workspace.token())));
+                line + (isRow ? bias : RowVector<double>::Constant(V, bias(workspace.selection()->token())));
             const RowVector<double>& shown = withBias ? biased : line;
-            const TokenEnds both = ends(shown, 2, workspace.unusedTokens());
-            const LineStatistics of = lineStatistics(shown, workspace.unusedTokens());
+            const TokenEnds both = ends(shown, 2, workspace.filteredTokens()->unused());
+            const LineStatistics of = lineStatistics(shown, workspace.filteredTokens()->unused());
             const auto is = [&](const QTableView* table, int row, const TokenEntry& entry) {
                 const auto cell = [&](int column) { return cellText(table, row, column); };
                 return cell(TokenTableModel::IdColumn) == QString::number(entry.id)
@@ -132,7 +136,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, false), patience);
         QVERIFY(!largest->isColumnHidden(TokenTableModel::ZColumn)
                 && !largest->isColumnHidden(TokenTableModel::BiasedColumn));
-        workspace.setToken(workspace.tokenizer()->encode(" of")->back()); // it follows
+        workspace.selection()->setToken(workspace.model()->tokenizer()->encode(" of")->back()); // it follows
         QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, false), patience);
         for (auto* box : opened.page.findChildren<QCheckBox*>())
             if (box->text() == QLatin1String("biases"))
@@ -142,10 +146,10 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(false), false, true), patience);
         QVERIFY(opened.page.figures().front()->figureTitle().startsWith(QStringLiteral("direct path: ")));
         choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full OV: what it writes"));
-        const auto ov = tokenLine(*workspace.circuits(), *workspace.tokens(),
-                                  {CircuitKind::FullOv, workspace.head(), {.biases = true}},
-                                  TableSide::Column, workspace.token());
-        const int best = ends(*ov, 1, workspace.unusedTokens()).top.front().id;
+        const auto ov = tokenLine(*workspace.model()->circuits(), *workspace.model()->tokens(),
+                                  {CircuitKind::FullOv, workspace.selection()->head(), {.biases = true}},
+                                  TableSide::Column, workspace.selection()->token());
+        const int best = ends(*ov, 1, workspace.filteredTokens()->unused()).top.front().id;
         QTRY_COMPARE_WITH_TIMEOUT(cellText(largest, 0, TokenTableModel::IdColumn), QString::number(best),
                                   patience);
     }
@@ -153,12 +157,13 @@ private slots:
     void filteredTokensAreNotRanked()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
-        const auto tokenizer = opened.workspace.tokenizer();
-        opened.workspace.setToken(tokenizer->encode(" king")->back());
-        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
-                                    {CircuitKind::FullOv, {1, 5}}, TableSide::Row, opened.workspace.token());
-        std::vector<bool> unused = opened.workspace.unusedTokens();
+        opened.workspace.selection()->setHead({1, 5});
+        const auto tokenizer = opened.workspace.model()->tokenizer();
+        opened.workspace.selection()->setToken(tokenizer->encode(" king")->back());
+        const auto line =
+            tokenLine(*opened.workspace.model()->circuits(), *opened.workspace.model()->tokens(),
+                      {CircuitKind::FullOv, {1, 5}}, TableSide::Row, opened.workspace.selection()->token());
+        std::vector<bool> unused = opened.workspace.filteredTokens()->unused();
         unused.resize(static_cast<std::size_t>(line->size()), false);
         int left = 0;
         for (int id = 0; id < static_cast<int>(unused.size()); ++id)
@@ -185,8 +190,8 @@ private slots:
         QVERIFY(shows(smallest, wanted.bottom));
         choose(opened, QStringLiteral("Leading space"), QStringLiteral("with or without"));
         QCOMPARE(button->text(), QStringLiteral("all tokens"));
-        QTRY_VERIFY_WITH_TIMEOUT(shows(largest, ends(*line, 100, opened.workspace.unusedTokens()).top),
-                                 patience);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            shows(largest, ends(*line, 100, opened.workspace.filteredTokens()->unused()).top), patience);
     }
 
     void tokensThatOccurSeldomAreLeftOut()
@@ -198,7 +203,7 @@ private slots:
                 lowest = box;
         QVERIFY(lowest && !lowest->isEnabled());
         QVERIFY(lowest->toolTip().contains(QStringLiteral("Analyses page")));
-        std::vector<double> counts(static_cast<std::size_t>(opened.workspace.card().dVocab), 0.0);
+        std::vector<double> counts(static_cast<std::size_t>(opened.workspace.model()->card().dVocab), 0.0);
         counts[5] = counts[300] = 10, counts[6] = 9;
         AnalysisInputs inputs = opened.workspace.runs()->inputs();
         inputs.tokenCounts = std::make_shared<const TokenCounts>("c.csv", counts);
@@ -208,14 +213,14 @@ private slots:
         QCOMPARE(button->text(), QStringLiteral("all tokens"));
         lowest->setValue(10);
         emit lowest->editingFinished();
-        const auto& unused = opened.workspace.unusedTokens();
+        const auto& unused = opened.workspace.filteredTokens()->unused();
         const auto used =
             static_cast<int>(counts.size()) - static_cast<int>(std::ranges::count(unused, true));
         QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("%1 tokens left out").arg(count(used - 2)),
                                   patience);
-        const std::vector<bool>& leftOut = opened.workspace.unusedTokens();
+        const std::vector<bool>& leftOut = opened.workspace.filteredTokens()->unused();
         QVERIFY(!leftOut[5] && !leftOut[300] && leftOut[6]);
-        QCOMPARE(filterName(opened.workspace.tokenFilter()), std::string("--min-count 10"));
+        QCOMPARE(filterName(opened.workspace.filteredTokens()->filter()), std::string("--min-count 10"));
         inputs.tokenCounts.reset();
         opened.workspace.runs()->setInputs(inputs);
         QVERIFY(!lowest->isEnabled());
@@ -229,16 +234,16 @@ private slots:
         auto* lowest = opened.find<QSpinBox>(QStringLiteral("First id"));
         lowest->setValue(300);
         emit lowest->editingFinished();
-        const auto inForce = [&] { return filterName(opened.workspace.tokenFilter()); };
+        const auto inForce = [&] { return filterName(opened.workspace.filteredTokens()->filter()); };
         QTRY_COMPARE_WITH_TIMEOUT(inForce(), std::string("--ascii --first-id 300"), patience);
-        for (int id = 0; id < opened.workspace.card().dVocab; ++id) {
-            const std::string bytes = opened.workspace.tokenizer()->bytes(id);
+        for (int id = 0; id < opened.workspace.model()->card().dVocab; ++id) {
+            const std::string bytes = opened.workspace.model()->tokenizer()->bytes(id);
             const bool isAscii = std::ranges::all_of(bytes, [](char c) { return c >= ' ' && c <= '~'; });
-            QCOMPARE(opened.workspace.unusedTokens()[static_cast<std::size_t>(id)],
-                     id < 300 || !isAscii || !opened.workspace.tokenizer()->hasToken(id));
+            QCOMPARE(opened.workspace.filteredTokens()->unused()[static_cast<std::size_t>(id)],
+                     id < 300 || !isAscii || !opened.workspace.model()->tokenizer()->hasToken(id));
         }
         const QJsonObject state = questionState(opened.workspace);
-        opened.workspace.setTokenFilter({});
+        opened.workspace.filteredTokens()->setFilter({});
         QCOMPARE(inForce(), std::string());
         QCOMPARE(lowest->value(), 0); // another page cleared it
         restoreQuestion(opened.workspace, state);
@@ -261,19 +266,20 @@ private slots:
     void scoresStandBesideThoseWithBiases()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         const auto* table = tableNamed(opened, QStringLiteral("largest"));
         QVERIFY(table->isColumnHidden(TokenTableModel::BiasedColumn));
         QVERIFY(table->isColumnHidden(TokenTableModel::IdColumn));
         choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full QK: where it looks"));
         QVERIFY(!table->isColumnHidden(TokenTableModel::BiasedColumn));
         const auto with =
-            tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
-                      {CircuitKind::FullQk, {1, 5}, {true, false}}, TableSide::Row, opened.workspace.token());
+            tokenLine(*opened.workspace.model()->circuits(), *opened.workspace.model()->tokens(),
+                      {CircuitKind::FullQk, {1, 5}, {true, false}}, TableSide::Row,
+                      opened.workspace.selection()->token());
         const auto without =
-            tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {CircuitKind::FullQk, {1, 5}},
-                      TableSide::Row, opened.workspace.token());
-        const int first = ends(*without, 1, opened.workspace.unusedTokens()).top.front().id;
+            tokenLine(*opened.workspace.model()->circuits(), *opened.workspace.model()->tokens(),
+                      {CircuitKind::FullQk, {1, 5}}, TableSide::Row, opened.workspace.selection()->token());
+        const int first = ends(*without, 1, opened.workspace.filteredTokens()->unused()).top.front().id;
         QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, TokenTableModel::IdColumn), QString::number(first),
                                   patience);
         QCOMPARE(cellText(table, 0, TokenTableModel::BiasedColumn), signedNumber((*with)(first)));
@@ -294,8 +300,8 @@ private slots:
         options.dHead = 6;
         writeToyModel(model, options);
         Opened opened(model);
-        opened.workspace.setHead({1, 2});
-        opened.workspace.setToken(3);
+        opened.workspace.selection()->setHead({1, 2});
+        opened.workspace.selection()->setToken(3);
         auto* offset = opened.find<QSpinBox>(QStringLiteral("Offset of the key"));
         QVERIFY(offset->isVisible() && !offset->isEnabled());
         choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full QK: where it looks"));
@@ -310,23 +316,23 @@ private slots:
             return true;
         };
         const auto at = [&](int places) {
-            return *rotaryTokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {1, 2}, 3,
-                                    places);
+            return *rotaryTokenLine(*opened.workspace.model()->circuits(),
+                                    *opened.workspace.model()->tokens(), {1, 2}, 3, places);
         };
         QTRY_VERIFY_WITH_TIMEOUT(shows(at(0)), patience);
         offset->setValue(4);
-        QCOMPARE(opened.workspace.rotaryOffset(), 4);
+        QCOMPARE(opened.workspace.selection()->rotaryOffset(), 4);
         QTRY_VERIFY_WITH_TIMEOUT(shows(at(4)), patience);
         QVERIFY(!shows(at(0)));
         QVERIFY(opened.page.figures().first()->figureTitle().contains(QStringLiteral("Δ = 4")));
         choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
         auto* largest = opened.find<TableFigure>(QStringLiteral("Largest entries of all tokens"));
         double best = -1e9;
-        for (int token = 0; token < opened.workspace.card().dVocab; ++token)
-            best = std::max(
-                best,
-                rotaryTokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(), {1, 2}, token, 4)
-                    ->maxCoeff());
+        for (int token = 0; token < opened.workspace.model()->card().dVocab; ++token)
+            best = std::max(best,
+                            rotaryTokenLine(*opened.workspace.model()->circuits(),
+                                            *opened.workspace.model()->tokens(), {1, 2}, token, 4)
+                                ->maxCoeff());
         QTRY_COMPARE_WITH_TIMEOUT(cellText(largest, 0, 3), signedNumber(best), patience);
         Opened learned(HEADWISE_DEMO_MODEL);
         QVERIFY(!learned.find<QSpinBox>(QStringLiteral("Offset of the key"))->isVisible());
@@ -335,13 +341,14 @@ private slots:
     void theLargestOfAllPairsAreThoseOfTheWholeCircuit()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        opened.workspace.setHead({1, 5});
+        opened.workspace.selection()->setHead({1, 5});
         choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
         Matrix<double> dense =
-            opened.workspace.circuits()
-                ->circuit<double>(CircuitKind::FullOv, {1, 5}, opened.workspace.tokens().get())
+            opened.workspace.model()
+                ->circuits()
+                ->circuit<double>(CircuitKind::FullOv, {1, 5}, opened.workspace.model()->tokens().get())
                 .dense();
-        const std::vector<bool>& unused = opened.workspace.unusedTokens();
+        const std::vector<bool>& unused = opened.workspace.filteredTokens()->unused();
         const auto leaveOut = [&dense](Eigen::Index id) {
             dense.row(id).setConstant(-1e9);
             dense.col(id).setConstant(-1e9);
@@ -353,8 +360,8 @@ private slots:
         const auto isFirst = [&] {
             Eigen::Index row = 0, column = 0;
             const double value = dense.maxCoeff(&row, &column);
-            return cellText(table, 0, 1) == opened.workspace.tokenText(static_cast<int>(row))
-                && cellText(table, 0, 2) == opened.workspace.tokenText(static_cast<int>(column))
+            return cellText(table, 0, 1) == opened.workspace.model()->tokenText(static_cast<int>(row))
+                && cellText(table, 0, 2) == opened.workspace.model()->tokenText(static_cast<int>(column))
                 && cellText(table, 0, 3) == signedNumber(value);
         };
         // The null over the pairs that are looked at, by the definition.
@@ -384,11 +391,12 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
         QSignalSpy said(&opened.page, &Page::readOutChanged);
         QTest::mouseMove(map(opened), map(opened)->cellRect(1, 7).center().toPoint());
-        const auto line = tokenLine(*opened.workspace.circuits(), *opened.workspace.tokens(),
-                                    {CircuitKind::FullOv, {1, 7}}, TableSide::Row, opened.workspace.token());
+        const auto line =
+            tokenLine(*opened.workspace.model()->circuits(), *opened.workspace.model()->tokens(),
+                      {CircuitKind::FullOv, {1, 7}}, TableSide::Row, opened.workspace.selection()->token());
         QStringList outputs;
-        for (const TokenEntry& entry : ends(*line, 5, opened.workspace.unusedTokens()).top)
-            outputs << opened.workspace.tokenText(entry.id);
+        for (const TokenEntry& entry : ends(*line, 5, opened.workspace.filteredTokens()->unused()).top)
+            outputs << opened.workspace.model()->tokenText(entry.id);
         QTRY_VERIFY_WITH_TIMEOUT(!said.isEmpty() && said.last()[0].toString().endsWith(outputs.join(u' ')),
                                  patience);
         QVERIFY(said.last()[0].toString().contains(number(rowNorm(opened, {1, 7}))));

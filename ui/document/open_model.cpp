@@ -1,0 +1,312 @@
+#include "ui/document/open_model.h"
+
+#include "core/session/session_file.h"
+#include "core/tokenizer/token_text.h"
+#include "ui/base/text.h"
+#include "ui/document/about_model.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace headwise::ui {
+
+namespace {
+
+/// Returns the wish that makes `applied` again.
+ProcessingWish wishOf(const Processing& applied)
+{
+    const auto wish = [](bool on) { return on ? StepWish::Default : StepWish::Off; };
+    ProcessingWish again{wish(applied.foldLayerNorm), wish(applied.centerWritingWeights),
+                         wish(applied.centerUnembed), wish(applied.foldValueBiases),
+                         applied.refactorAttention ? StepWish::Required : StepWish::Off};
+    again.headChanges = applied.headChanges;
+    return again;
+}
+
+/// Frees memory on another thread. With hundreds of megabytes the system takes a while.
+template <typename Owned>
+void dispose(std::shared_ptr<Owned>& owned)
+{
+    detail::jobPool().start([last = std::exchange(owned, nullptr)]() mutable { last.reset(); });
+}
+
+QString bannerText(const OpenModel& model)
+{
+    if (model.session() && model.session()->formatVersion > sessionFormatVersion)
+        return OpenModel::tr(
+            "This session was written by a newer Headwise. It is open read-only; what this version does not know is not shown.");
+    if (model.session() && !model.hasModel())
+        return OpenModel::tr(
+            "The model's files are not here. What the session holds is shown; the rest needs them. <a href=\"locate-model\">Locate model…</a> <a href=\"locate-model-file\">Locate model file…</a>");
+    if (const auto changes = model.processing().headChanges; !changes.empty()) {
+        QStringList words;
+        for (const HeadChange& change : changes)
+            words << text(headChangeText(change)).toHtmlEscaped();
+        return OpenModel::
+            tr("%1. What is shown is not the function of the model. <a href=\"undo-head-changes\">Undo</a>")
+                .arg(words.join(QStringLiteral(", ")));
+    }
+    if (model.isOpen() && !model.tokenizer())
+        return OpenModel::tr(
+            "This model has no tokenizer, so numbers stand for its tokens. <a href=\"add-tokenizer\">Add tokenizer…</a>");
+    return {};
+}
+
+} // namespace
+
+QString OpenModel::tokenText(int token) const
+{
+    if (!m_tokenizer)
+        return QStringLiteral("#%1").arg(token);
+    return text(m_tokenizer->shown(token));
+}
+
+Processing OpenModel::processing() const
+{
+    return m_processed ? m_processed->plan().applied : m_session ? m_session->processing : Processing::none();
+}
+
+void OpenModel::setEmbedding(Embedding embedding)
+{
+    if (embedding == m_embedding || !m_circuits)
+        return;
+    if (const std::string reason = whyNotEmbedding(m_circuits->config(), embedding); !reason.empty()) {
+        emit embeddingChanged(); // Pages show the old one again.
+        return emit failed(text(reason));
+    }
+    stop();
+    m_embedding = embedding;
+    emit embeddingChanged();
+    computeAgain();
+}
+
+void OpenModel::setProcessingWish(const ProcessingWish& wish)
+{
+    if (wish == m_wish || !m_weights)
+        return;
+    m_processJob.start(
+        tr("Processing the weights"),
+        [weights = m_weights, wish](const Task& task) { return processedAs(wish, weights, task); },
+        [this, wish](const Result<std::shared_ptr<const ProcessedWeights>>& result) {
+            if (!result)
+                return emit failed(text(result.error()));
+            stop();
+            m_wish = wish;
+            m_processed = *result;
+            m_circuits = std::make_shared<const Circuits>(m_processed);
+            announceCircuits();
+            computeAgain();
+        });
+}
+
+void OpenModel::setResults(ResultSet results)
+{
+    m_results = std::make_shared<const ResultSet>(std::move(results));
+    emit resultsChanged();
+}
+
+void OpenModel::setModel(const OpenedModel& opened)
+{
+    stop();
+    m_source = opened.source;
+    m_weights = opened.weights;
+    m_processed = opened.processed;
+    m_circuits = std::make_shared<const Circuits>(m_processed);
+    m_tokenizer = opened.tokenizer;
+    m_card = modelCard(*m_weights);
+    m_missingIds = opened.unused;
+}
+
+void OpenModel::setSession(const OpenedSession& opened)
+{
+    stop();
+    m_processJob.cancel();
+    dispose(m_weights);
+    dispose(m_processed);
+    dispose(m_circuits);
+    m_tokenizer = opened.tokenizer;
+    m_missingIds = opened.unused;
+    m_results = opened.results;
+    m_session = opened.session;
+    m_source = {};
+    m_card = m_session->model;
+    for (std::string* words :
+         {&m_card->name, &m_card->architecture, &m_card->positional, &m_card->normalization})
+        *words = shownSpecialToken(*words);
+    m_revision.forget();
+    setQuestion(wishOf(m_session->processing), parseEmbedding(m_session->embedding).value_or(Embedding::Raw));
+}
+
+void OpenModel::setTokenizer(std::shared_ptr<const Tokenizer> tokenizer)
+{
+    m_tokenizer = std::move(tokenizer);
+    std::vector<bool> missing = unusedIds(*m_tokenizer, m_card->dVocab);
+    const auto isMissing = [](bool id) { return id; };
+    // Tables leave out ids without a token, so results stay right only if these are the same.
+    const bool areSameIds = m_missingIds.empty() ? std::none_of(missing.begin(), missing.end(), isMissing)
+                                                 : missing == m_missingIds;
+    m_missingIds = std::move(missing);
+    announceCircuits();
+    emit tokenizerReplaced();
+    if (areSameIds || !m_circuits)
+        return emit tokensChanged();
+    stop();
+    computeAgain();
+}
+
+void OpenModel::setQuestion(const ProcessingWish& wish, Embedding embedding)
+{
+    m_wish = wish;
+    m_embedding = embedding;
+}
+
+void OpenModel::forgetSession()
+{
+    m_session.reset();
+    m_revision.forget();
+    m_processJob.cancel();
+    m_results = std::make_shared<ResultSet>();
+}
+
+std::shared_ptr<const void> OpenModel::clear()
+{
+    m_processJob.cancel();
+    stop();
+    m_card.reset();
+    m_revision.forget();
+    const auto none = std::make_shared<const ResultSet>();
+    return std::make_shared<const std::tuple<
+        Weights, std::shared_ptr<const ProcessedWeights>, std::shared_ptr<const Circuits>,
+        std::shared_ptr<const Tokenizer>, std::shared_ptr<const Session>, std::shared_ptr<const ResultSet>>>(
+        std::exchange(m_weights, nullptr), std::exchange(m_processed, nullptr),
+        std::exchange(m_circuits, nullptr), std::exchange(m_tokenizer, nullptr),
+        std::exchange(m_session, nullptr), std::exchange(m_results, none));
+}
+
+void OpenModel::announceCircuits()
+{
+    emit bannerChanged(bannerText(*this));
+    emit circuitsReplaced();
+    emit circuitsChanged();
+}
+
+void OpenModel::stop()
+{
+    emit computingStopped();
+    m_tokensJob.cancel();
+    dispose(m_tokens);
+    m_tokensHaveGrams = false;
+}
+
+void OpenModel::computeAgain()
+{
+    emit tokensChanged();
+    emit resultsDropped();
+    m_revision.forget();
+    setResults({});
+    compute();
+}
+
+void OpenModel::compute()
+{
+    startTokens();
+    emit computingStarted();
+}
+
+void OpenModel::takeSessionResults()
+{
+    const bool isSameQuestion = m_session && m_session->processing == m_processed->plan().applied
+        && m_session->embedding == embeddingName(m_embedding);
+    if (isSameQuestion && !m_session->results.arrays.empty() && m_results->arrays.empty())
+        setResults(m_session->results);
+}
+
+void OpenModel::startTokens()
+{
+    // Rows, tables and pictures need the matrices alone, which are there long before their Gram products.
+    readTokens(TokenParts::MatricesAlone);
+}
+
+void OpenModel::readTokens(TokenParts parts)
+{
+    m_tokensJob.start(parts == TokenParts::MatricesAlone ? tr("Reading the embeddings")
+                                                         : tr("Multiplying the embeddings"),
+                      aboutModel(m_circuits,
+                                 [circuits = m_circuits, embedding = m_embedding, parts](const Task& task) {
+                                     return tokenSide(*circuits, embedding, task, Precision::F32, parts);
+                                 }),
+                      [this, parts](const Result<std::shared_ptr<const TokenSide>>& result) {
+                          if (!result)
+                              return emit failed(text(result.error()));
+                          m_tokens = *result;
+                          m_tokensHaveGrams = parts == TokenParts::WithGrams;
+                          if (m_tokensHaveGrams)
+                              return emit tokenProductsReady();
+                          emit tokensChanged();
+                          readTokens(TokenParts::WithGrams);
+                      });
+}
+
+void OpenModel::copyFrom(const OpenModel& other)
+{
+    m_card = other.m_card;
+    m_source = other.m_source;
+    m_weights = other.m_weights;
+    m_processed = other.m_processed;
+    m_circuits = other.m_circuits;
+    m_tokens = other.m_tokens;
+    m_tokensHaveGrams = other.m_tokensHaveGrams;
+    m_tokenizer = other.m_tokenizer;
+    m_missingIds = other.m_missingIds;
+    m_results = other.m_results;
+    m_session = other.m_session;
+    m_embedding = other.m_embedding;
+    m_wish = other.m_wish;
+}
+
+QStringList warningsOf(const OpenModel& model)
+{
+    QStringList sentences;
+    const auto add = [&sentences](const std::vector<std::string>& warnings) {
+        for (const std::string& sentence : warnings)
+            sentences << text(sentence);
+    };
+    if (model.weights())
+        add(model.weights()->warnings());
+    if (model.processed()) {
+        add(model.processed()->plan().warnings);
+    } else if (model.session()) {
+        for (const std::string& sentence : model.session()->warnings)
+            sentences << text(shownSpecialToken(sentence));
+    }
+    add(model.results()->warnings);
+    return sentences;
+}
+
+QString processingText(const Processing& applied)
+{
+    QStringList steps;
+    if (applied.foldLayerNorm)
+        steps << OpenModel::tr("norms folded");
+    if (applied.centerWritingWeights)
+        steps << OpenModel::tr("writing weights centred");
+    if (applied.centerUnembed)
+        steps << OpenModel::tr("unembedding centred");
+    if (applied.foldValueBiases)
+        steps << OpenModel::tr("value biases folded");
+    if (applied.refactorAttention)
+        steps << OpenModel::tr("attention refactored");
+    for (const HeadChange& change : applied.headChanges)
+        steps << text(headChangeText(change));
+    return steps.isEmpty() ? OpenModel::tr("raw weights") : steps.join(QStringLiteral(", "));
+}
+
+bool isProcessed(const Processing& applied)
+{
+    Processing steps = applied;
+    steps.headChanges.clear();
+    return steps != Processing::none();
+}
+
+} // namespace headwise::ui

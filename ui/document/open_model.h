@@ -1,0 +1,132 @@
+#pragma once
+
+#include "core/circuits/circuits.h"
+#include "core/model/architecture.h"
+#include "core/model/processing.h"
+#include "core/session/session.h"
+#include "core/tokenizer/tokenizer.h"
+#include "ui/base/job.h"
+#include "ui/document/opened_model.h"
+#include "ui/document/opened_session.h"
+#include "ui/document/revision.h"
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace headwise::ui {
+
+/// The open model or session: its card, weights, circuits, token side, tokenizer and results.
+///
+/// A model, a session, or both: a session opened without its model's files still has its results. Everything large is immutable
+/// and shared by pointer; a change of processing or embedding replaces it.
+class OpenModel : public QObject {
+    Q_OBJECT
+
+public:
+    using Weights = std::shared_ptr<const ModelWeights>;
+
+    bool isOpen() const { return m_card.has_value(); }
+    bool hasModel() const { return m_circuits != nullptr; }
+    const ModelCard& card() const { return *m_card; } ///< Only while something is open.
+    const ModelSource& source() const { return m_source; }
+    /// The session as it was read; null for a fresh model.
+    std::shared_ptr<const Session> session() const { return m_session; }
+    Weights weights() const { return m_weights; } ///< As stored; null without the files.
+    std::shared_ptr<const Circuits> circuits() const { return m_circuits; } ///< Null without the files.
+    std::shared_ptr<const TokenSide> tokens() const { return m_tokens; }    ///< Null until computed.
+    bool hasTokenProducts() const { return m_tokensHaveGrams; } ///< Whether tokens() has its Gram products.
+    std::shared_ptr<const Tokenizer> tokenizer() const { return m_tokenizer; } ///< Null without one.
+    /// true: an id without a token.
+    const std::vector<bool>& missingIds() const { return m_missingIds; }
+    QString tokenText(int token) const; ///< The token as shown; "#17" without a tokenizer.
+
+    Embedding embedding() const { return m_embedding; }
+    void setEmbedding(Embedding embedding);
+    const ProcessingWish& processingWish() const { return m_wish; }
+    void setProcessingWish(const ProcessingWish& wish);
+    Processing processing() const; ///< Steps applied to the weights in use.
+    std::shared_ptr<const ProcessedWeights> processed() const
+    {
+        return m_processed;
+    } ///< Null without the files.
+
+    std::shared_ptr<const ResultSet> results() const { return m_results; } ///< Never null.
+    void setResults(ResultSet results);
+    /// Whether there are unsaved results beside those of the default analyses.
+    bool hasUnsavedResults() const { return m_revision.isUnsaved(); }
+    Revision& revision() { return m_revision; } ///< Of results that somebody asked for.
+
+    Job* processJob() { return &m_processJob; }
+    Job* tokensJob() { return &m_tokensJob; }
+    void startTokens(); ///< Begins the token side anew.
+
+    // For the opener, which also emits opened(), closed() and the first resultsChanged() of a session.
+
+    void setModel(const OpenedModel& opened);
+    void setSession(const OpenedSession& opened);
+    /// Shows tokens as `tokenizer` has them. Results go if it has other ids.
+    void setTokenizer(std::shared_ptr<const Tokenizer> tokenizer);
+    void setQuestion(const ProcessingWish& wish, Embedding embedding); ///< For the next setModel().
+    void forgetSession(); ///< And the results, without a signal: another model comes.
+    /// Drops everything. Returns the owner of the memory, which takes a while to free.
+    std::shared_ptr<const void> clear();
+    void announceCircuits();
+    void compute();            ///< Starts the token side and the default analyses.
+    void takeSessionResults(); ///< If there are no others and they answer the present question.
+    void copyFrom(const OpenModel& other);
+
+signals:
+    void opened();          ///< Another model or session; everything else may have changed.
+    void closed();          ///< Nothing is open any more.
+    void circuitsChanged(); ///< Other weights or another processing.
+    void tokensChanged();   ///< The token side is there, or gone.
+    void resultsChanged();
+    void embeddingChanged();
+    /// Text of the banner above the pages: "The model's files are not here…"; empty: nothing.
+    void bannerChanged(const QString& text);
+    void failed(const QString& message);
+
+    // For the other parts of the workspace.
+
+    void computingStopped();   ///< Answers about the weights or the embedding in use come too late.
+    void circuitsReplaced();   ///< Before circuitsChanged().
+    void tokenizerReplaced();  ///< After circuitsChanged().
+    void resultsDropped();     ///< Before the empty results.
+    void computingStarted();   ///< The default analyses can begin.
+    void tokenProductsReady(); ///< Analyses that need them can begin.
+
+private:
+    void stop();
+    void computeAgain(); ///< Token side and the default analyses, from nothing.
+    void readTokens(TokenParts parts);
+
+    std::optional<ModelCard> m_card;
+    ModelSource m_source;
+    Weights m_weights;
+    std::shared_ptr<const ProcessedWeights> m_processed;
+    std::shared_ptr<const Circuits> m_circuits;
+    std::shared_ptr<const TokenSide> m_tokens;
+    bool m_tokensHaveGrams = false;
+    std::shared_ptr<const Tokenizer> m_tokenizer;
+    std::vector<bool> m_missingIds;
+    std::shared_ptr<const ResultSet> m_results = std::make_shared<ResultSet>();
+    std::shared_ptr<const Session> m_session;
+    Embedding m_embedding = Embedding::Raw;
+    ProcessingWish m_wish;
+    Revision m_revision;
+    Job m_processJob, m_tokensJob;
+};
+
+/// Sentences about the model's files, its processing and its results.
+QStringList warningsOf(const OpenModel& model);
+
+/// "norms folded, writing weights centred, …" or "raw weights".
+QString processingText(const Processing& applied);
+bool isProcessed(const Processing& applied); ///< Whether any step was applied, whatever heads were changed.
+
+} // namespace headwise::ui

@@ -1,0 +1,299 @@
+#include "ui/document/opener.h"
+
+#include "core/base/memory.h"
+#include "core/tokenizer/token_search.h"
+#include "ui/base/text.h"
+#include "ui/document/workspace.h"
+
+#include <QTimer>
+
+#include <algorithm>
+#include <utility>
+
+namespace headwise::ui {
+
+namespace {
+
+using SharedModel = std::shared_ptr<const OpenedModel>;
+
+QStringList texts(const std::vector<std::string>& words)
+{
+    QStringList all;
+    for (const std::string& word : words)
+        all << text(word);
+    return all;
+}
+
+/// \param missing  told if the reading failed for want of a config
+Result<SharedModel> read(const ModelSource& source, const ProcessingWish& wish, const Task& task,
+                         MissingConfig& missing)
+{
+    auto model = readModel(source, wish, task);
+    if (!model) {
+        if (model.error().code != ErrorCode::Cancelled)
+            missing = missingConfig(source);
+        return model.error();
+    }
+    return std::make_shared<const OpenedModel>(std::move(model).value());
+}
+
+/// Returns a token worth looking at first; 0 without a tokenizer.
+int firstWord(const OpenModel& model)
+{
+    const std::vector<int> words =
+        model.tokenizer() ? sampleOfWords(*model.tokenizer(), 1) : std::vector<int>();
+    return words.empty() || words.front() >= model.card().dVocab ? 0 : words.front();
+}
+
+bool haveSameShape(const ModelCard& card, const ModelConfig& config)
+{
+    return card.dModel == config.dModel && card.dVocab == config.dVocab && card.nLayers == config.nLayers
+        && card.nHeads == config.nHeads;
+}
+
+} // namespace
+
+Opener::Opener(Workspace* workspace)
+    : m_workspace(workspace)
+{
+}
+
+void Opener::openModel(const ModelSource& source)
+{
+    startOpening(source, false);
+}
+
+void Opener::reload()
+{
+    if (!m_workspace->model()->isOpen())
+        return;
+    if (m_workspace->session()->path().empty())
+        startOpening(m_workspace->model()->source(), true);
+    else
+        openSession(m_workspace->session()->path());
+}
+
+void Opener::startOpening(const ModelSource& source, bool again)
+{
+    const auto missing = std::make_shared<MissingConfig>();
+    m_job.start(
+        tr("Opening %1").arg(text(source.path.filename().string())),
+        [source, missing, wish = again ? m_workspace->model()->processingWish() : ProcessingWish()](
+            const Task& task) { return read(source, wish, task, *missing); },
+        [this, source, missing, again](const Result<SharedModel>& result) {
+            if (!result && missing->isMissing)
+                return emit configMissing(source, texts(missing->keys), text(result.error()));
+            if (!result)
+                return emit openFailed(text(result.error()));
+            m_workspace->model()->forgetSession();
+            m_workspace->session()->forget();
+            m_workspace->notebook()->setContents({});
+            if (again)
+                applySameModel(**result);
+            else
+                applyNewModel(**result);
+        });
+}
+
+void Opener::applyNewModel(const OpenedModel& opened)
+{
+    m_workspace->model()->setQuestion({}, Embedding::Raw);
+    forgetQuestion();
+    applyModel(opened);
+    announceModel();
+}
+
+void Opener::applySameModel(const OpenedModel& opened)
+{
+    OpenModel* model = m_workspace->model();
+    Selection* selection = m_workspace->selection();
+    const ModelConfig& config = opened.weights->config();
+    const Selection::Place place = selection->place();
+    const bool isSameShape = haveSameShape(model->card(), config);
+    if (!whyNotEmbedding(opened.processed->config(), model->embedding()).empty())
+        model->setQuestion(model->processingWish(), Embedding::Raw);
+    if (isSameShape) {
+        m_workspace->runs()->forgetAnswers();
+        m_workspace->filteredTokens()->release();
+        selection->clear(std::min(selection->rotaryOffset(), config.nCtx - 1));
+    } else
+        forgetQuestion();
+    applyModel(opened);
+    if (isSameShape)
+        selection->setPlace(place);
+    announceModel();
+}
+
+void Opener::applyModel(const OpenedModel& opened)
+{
+    OpenModel* model = m_workspace->model();
+    model->setModel(opened);
+    if (!model->session())
+        m_workspace->selection()->start(firstWord(*model));
+    model->announceCircuits();
+    if (!opened.tokenizerProblem.isEmpty())
+        emit failed(opened.tokenizerProblem);
+    model->compute();
+}
+
+void Opener::openSession(const std::filesystem::path& file)
+{
+    m_job.start(
+        tr("Opening %1").arg(text(file.filename().string())),
+        [file](const Task& task) { return openSessionFile(file, task); },
+        [this, file](const Result<std::shared_ptr<const OpenedSession>>& result) {
+            if (!result)
+                return emit openFailed(text(result.error()));
+            const Session& session = *(*result)->session;
+            applySession(**result);
+            m_workspace->session()->setOpened(file, (*result)->stamp, {session.notes, session.bookmarks});
+            announceSession();
+        });
+}
+
+void Opener::recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original,
+                            const FileStamp& stamp)
+{
+    m_job.start(
+        tr("Opening %1").arg(text(copy.filename().string())),
+        [copy](const Task& task) { return openSessionFile(copy, task); },
+        [this, original, stamp](const Result<std::shared_ptr<const OpenedSession>>& result) {
+            if (!result)
+                return emit openFailed(text(result.error()));
+            applySession(**result);
+            // A recovery copy does not say what its original had, so a merge loses none of its notes.
+            m_workspace->session()->setOpened(original, stamp, {});
+            m_workspace->notebook()->revision().change();
+            announceSession();
+        });
+}
+
+void Opener::applySession(const OpenedSession& opened)
+{
+    m_workspace->model()->setSession(opened);
+    m_workspace->notebook()->setContents({opened.session->notes, opened.session->bookmarks});
+    m_workspace->selection()->start(firstWord(*m_workspace->model()));
+    forgetQuestion();
+}
+
+void Opener::announceModel()
+{
+    const OpenModel* model = m_workspace->model();
+    announceOpened([model, now = model->weights()] { return model->weights() == now; },
+                   [this] { m_workspace->selection()->announceHead(); });
+}
+
+void Opener::announceSession()
+{
+    OpenModel* model = m_workspace->model();
+    model->announceCircuits();
+    announceOpened([model, now = model->session()] { return model->session() == now; },
+                   [this, model] {
+                       emit model->resultsChanged();
+                       m_workspace->selection()->announceHead();
+                       const std::string source = model->session()->model.source;
+                       std::error_code code;
+                       if (!source.empty() && std::filesystem::exists(source, code))
+                           locateModel({source, std::nullopt, {}});
+                   });
+}
+
+void Opener::announceOpened(const std::function<bool()>& isStillOpen, const std::function<void()>& showRest)
+{
+    // Each in an event of its own, so that none keeps the window: it is laid out for the first time in between.
+    QTimer::singleShot(0, this, [this, isStillOpen, showRest] {
+        if (!isStillOpen())
+            return;
+        emit m_workspace->model()->opened();
+        QTimer::singleShot(0, this, [isStillOpen, showRest] {
+            if (isStillOpen())
+                showRest();
+        });
+    });
+}
+
+void Opener::locateModel(ModelSource source)
+{
+    OpenModel* model = m_workspace->model();
+    const auto session = model->session();
+    if (!session)
+        return;
+    ModelSource known = modelSource(*session);
+    if (!source.configFile)
+        source.configFile = std::move(known.configFile);
+    source.overrides.merge(std::move(known.overrides)); // The new answers win.
+    const auto missing = std::make_shared<MissingConfig>();
+    m_job.start(
+        tr("Looking for the session's model"),
+        [source, missing, wish = model->processingWish(),
+         expected = session->model.sha256](const Task& task) -> Result<SharedModel> {
+            auto opened = read(source, wish, task, *missing);
+            if (opened && (*opened)->weights->file().sha256() != expected)
+                return Error{ErrorCode::InvalidArgument,
+                             "'" + source.path.string()
+                                 + "' is not the model this session was made from; open it on its own."};
+            return opened;
+        },
+        [this, source, missing, model](const Result<SharedModel>& result) {
+            if (!result && missing->isMissing)
+                return emit locatedConfigMissing(source, texts(missing->keys), text(result.error()));
+            if (!result)
+                return emit failed(text(result.error()));
+            const auto ofSession = model->tokenizer();
+            applyModel(**result);
+            if (!model->tokenizer() && ofSession)
+                model->setTokenizer(ofSession);
+        });
+}
+
+void Opener::addTokenizer(const std::filesystem::path& path)
+{
+    using Read = std::shared_ptr<const Tokenizer>;
+    OpenModel* model = m_workspace->model();
+    if (!model->isOpen())
+        return;
+    m_job.start(
+        tr("Reading %1").arg(text(path.filename().string())),
+        [path](const Task&) -> Result<Read> {
+            auto tokenizer = Tokenizer::open(path);
+            if (!tokenizer)
+                return tokenizer.error();
+            return std::make_shared<const Tokenizer>(std::move(tokenizer).value());
+        },
+        [this, model](const Result<Read>& result) {
+            if (!result)
+                return emit failed(text(result.error()));
+            model->setTokenizer(*result);
+            const int last = (*result)->size() - 1, lastOfModel = model->card().dVocab - 1;
+            if (last > lastOfModel)
+                emit failed(
+                    tr("The tokenizer has ids up to %1, the model up to %2: it may belong to another model.")
+                        .arg(last)
+                        .arg(lastOfModel));
+        });
+}
+
+void Opener::forgetQuestion()
+{
+    m_workspace->runs()->forget();
+    m_workspace->filteredTokens()->forget();
+    m_workspace->selection()->clear();
+    m_workspace->notebook()->forgetOwnHeadClasses();
+}
+
+void Opener::close()
+{
+    m_job.cancel();
+    auto last = m_workspace->model()->clear();
+    forgetQuestion();
+    m_workspace->session()->forget();
+    m_workspace->notebook()->revision().forget();
+    emit m_workspace->model()->bannerChanged({});
+    emit m_workspace->model()->closed();
+    detail::jobPool().start([last = std::move(last)]() mutable {
+        last.reset();
+        returnFreedMemory();
+    });
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "core/model/architecture.h"
+#include "ui/base/job.h"
+#include "ui/document/file_stamp.h"
+#include "ui/document/opened_model.h"
+#include "ui/document/opened_session.h"
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+namespace headwise::ui {
+
+class Workspace;
+
+/// Opens, reloads and closes models and sessions, and tells every part of the workspace in turn.
+class Opener : public QObject {
+    Q_OBJECT
+
+public:
+    explicit Opener(Workspace* workspace);
+
+    void openModel(const ModelSource& source);
+    /// Reads the open model or session again. A model keeps its processing, embedding and selection as far as they still apply.
+    void reload();
+    void openSession(const std::filesystem::path& file);
+    /// Opens a recovery copy under the name of its original, as not saved yet.
+    /// \param original  empty: it had never been saved
+    /// \param stamp     of the original when it was opened
+    void recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original,
+                        const FileStamp& stamp);
+    /// Looks for the open session's model there; refused if its fingerprint differs. Config values that `source` does not say are
+    /// those the session was made with.
+    void locateModel(ModelSource source);
+    /// Shows tokens as the tokenizer in `path` (any kind that Tokenizer::open reads) has them, in place of the model's own.
+    void addTokenizer(const std::filesystem::path& path);
+    void close();
+
+    Job* job() { return &m_job; }
+
+signals:
+    void openFailed(const QString& message);
+    /// There are weights and no config; `message` says what was tried. Opened with the answers, it may come again.
+    void configMissing(const ModelSource& source, const QStringList& keys, const QString& message);
+    /// The same for a model that was to be located.
+    void locatedConfigMissing(const ModelSource& source, const QStringList& keys, const QString& message);
+    void failed(const QString& message);
+
+private:
+    void startOpening(const ModelSource& source, bool again);
+    void applyNewModel(const OpenedModel& opened);
+    void applySameModel(const OpenedModel& opened);
+    void applyModel(const OpenedModel& opened);
+    void applySession(const OpenedSession& opened);
+    void forgetQuestion(); ///< Inputs, filter and choices, without a signal: another model comes, or none.
+    void announceModel();
+    void announceSession();
+    void announceOpened(const std::function<bool()>& isStillOpen, const std::function<void()>& showRest);
+
+    Workspace* m_workspace;
+    Job m_job;
+};
+
+} // namespace headwise::ui

@@ -1,0 +1,185 @@
+#include "ui/document/session_file.h"
+
+#include "core/session/session_file.h"
+#include "ui/base/text.h"
+#include "ui/document/imported_attention.h"
+#include "ui/document/workspace.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace headwise::ui {
+
+namespace {
+
+/// Returns the part of a path that arrays computed together share: "analyses/NAME", "spectra".
+std::string_view groupOf(const std::string& path)
+{
+    const std::size_t first = path.find('/');
+    const std::size_t last = path.starts_with("analyses/") ? path.find('/', first + 1) : first;
+    return std::string_view(path).substr(0, last);
+}
+
+} // namespace
+
+SessionFile::SessionFile(Workspace* workspace)
+    : m_workspace(workspace)
+{
+}
+
+bool SessionFile::isReadOnly() const
+{
+    const auto session = m_workspace->model()->session();
+    return session && session->formatVersion > sessionFormatVersion;
+}
+
+bool SessionFile::isModified() const
+{
+    return m_workspace->notebook()->isUnsaved() || m_workspace->model()->hasUnsavedResults();
+}
+
+QString SessionFile::view() const
+{
+    const auto session = m_workspace->model()->session();
+    return session ? text(session->view) : QString();
+}
+
+std::function<Session()> SessionFile::snapshot(const QString& view) const
+{
+    // Everything is held by pointer to const or by value: the window goes on while it is put together.
+    const OpenModel* model = m_workspace->model();
+    return [card = model->card(), processed = model->processed(), session = model->session(),
+            results = model->results(), tokenizer = model->tokenizer(),
+            embedding = std::string(embeddingName(model->embedding())),
+            notebook = m_workspace->notebook()->contents(), source = model->source(),
+            imported = ImportedAttention::of(m_workspace)->array(), view = view.toStdString()] {
+        Session made = processed ? makeSession(*processed, embedding, tokenizer.get(), *results) : *session;
+        if (!processed && tokenizer && made.tokens.empty()) {
+            for (int id = 0; id < card.dVocab; ++id) {
+                made.tokens.push_back(tokenizer->shown(id));
+                made.tokenBytes.push_back(tokenizer->bytes(id));
+            }
+        }
+        made.results = *results;
+        ImportedAttention::putInto(made.results, imported);
+        made.created = session ? session->created : std::string();
+        made.notes = notebook.notes;
+        made.bookmarks = notebook.bookmarks;
+        made.view = view;
+        if (made.model.source.empty())
+            made.model.source = source.path.string();
+        if (processed)
+            setConfigSource(made, source);
+        return made;
+    };
+}
+
+void SessionFile::save(const std::filesystem::path& file, const QString& view, IfChanged ifChanged)
+{
+    if (!m_workspace->model()->isOpen())
+        return;
+    if (isReadOnly())
+        return emit failed(
+            tr("This session was written by a newer Headwise and is open read-only; nothing was saved."));
+    std::error_code code;
+    const bool isOpenSession = file == m_path || std::filesystem::equivalent(file, m_path, code);
+    const auto known = isOpenSession && ifChanged == IfChanged::Ask ? std::optional(m_stamp) : std::nullopt;
+    Notebook* notebook = m_workspace->notebook();
+    m_job.start(
+        tr("Saving %1").arg(text(file.filename().string())),
+        [file, session = snapshot(view), known](const Task& task) -> Result<FileStamp> {
+            // Nobody is asked about a file that is gone: nothing can be lost.
+            if (known && stampOf(file).exists() && stampOf(file) != *known)
+                return FileStamp{};
+            if (const auto written = writeSession(file, session(), task); !written)
+                return written.error();
+            return stampOf(file);
+        },
+        [this, file, opening = m_opening, notes = notebook->revision().made,
+         results = m_workspace->model()->revision().made,
+         contents = notebook->contents()](const Result<FileStamp>& result) {
+            if (!result)
+                return emit failed(text(result.error()));
+            if (opening != m_opening) // Another model or session is open by now.
+                return;
+            if (!result->exists())
+                return emit conflict(text(file.string()));
+            m_path = file;
+            m_stamp = *result;
+            m_base = contents;
+            m_workspace->notebook()->revision().keep(notes);
+            m_workspace->model()->revision().keep(results);
+            emit saved(text(file.string()));
+        });
+}
+
+void SessionFile::merge()
+{
+    struct OnDisk {
+        Session session;
+        FileStamp stamp;
+    };
+    using Answer = std::shared_ptr<const OnDisk>;
+    if (!m_workspace->model()->isOpen() || m_path.empty())
+        return;
+    m_job.start(
+        tr("Reading %1").arg(text(m_path.filename().string())),
+        [file = m_path](const Task& task) -> Result<Answer> {
+            const FileStamp stamp = stampOf(file);
+            auto session = readSession(file, task);
+            if (!session)
+                return session.error();
+            return std::make_shared<const OnDisk>(OnDisk{std::move(session).value(), stamp});
+        },
+        [this, opening = m_opening](const Result<Answer>& result) {
+            if (opening != m_opening)
+                return;
+            if (!result)
+                return emit failed(text(result.error()));
+            const Session& other = (*result)->session;
+            if (other.model.sha256 != m_workspace->model()->card().sha256
+                || other.formatVersion > sessionFormatVersion)
+                return emit failed(
+                    tr("%1 holds a session of another model or of a newer Headwise by now. Nothing was merged; press Save session as… and choose another name.")
+                        .arg(text(m_path.string())));
+            take(other, (*result)->stamp);
+            emit merged();
+        });
+}
+
+void SessionFile::take(const Session& other, const FileStamp& stamp)
+{
+    const NotebookContents base = std::exchange(m_base, NotebookContents{other.notes, other.bookmarks});
+    m_stamp = stamp;
+    m_workspace->notebook()->merge(base, m_base);
+    OpenModel* model = m_workspace->model();
+    if (other.processing != model->processing() || other.embedding != embeddingName(model->embedding()))
+        return;
+    const auto ours = model->results();
+    ResultSet all = *ours;
+    const auto has = [&ours](std::string_view folder) {
+        return std::ranges::any_of(ours->arrays,
+                                   [&](const ResultArray& array) { return groupOf(array.path) == folder; });
+    };
+    for (const ResultArray& array : other.results.arrays)
+        if (!has(groupOf(array.path)))
+            all.arrays.push_back(array);
+    if (all.arrays.size() != ours->arrays.size())
+        model->setResults(std::move(all));
+}
+
+void SessionFile::setOpened(const std::filesystem::path& path, const FileStamp& stamp, NotebookContents base)
+{
+    m_path = path;
+    m_stamp = stamp;
+    m_base = std::move(base);
+    ++m_opening;
+}
+
+void SessionFile::forget()
+{
+    setOpened({}, {}, {});
+}
+
+} // namespace headwise::ui
